@@ -94,15 +94,22 @@ create table audit_log (
   id        text collate "C" not null,
   at        timestamptz(3) not null,
   -- who acted: `cli`, an operator's or partner's sign-in, or `server`
-  actor     text not null,
+  actor     text collate "C" not null,
   -- what was done: `key.issued`, `key.revoked`, …
-  action    text not null,
+  action    text collate "C" not null,
   -- what it was done to: a partner's or key's id
-  subject   text not null,
+  subject   text collate "C" not null,
+  -- the partner whose subject it is, who may read of it; null: the operator's alone
+  partner_id text collate "C",
   detail    jsonb not null,
   primary key (system_id, id)
 );
 create index audit_log_at on audit_log (system_id, at, id);
+-- Each filter finds its acts in their order, however few they are among many.
+create index audit_log_actor on audit_log (system_id, actor, at, id);
+create index audit_log_action on audit_log (system_id, action, at, id);
+create index audit_log_subject on audit_log (system_id, subject, at, id);
+create index audit_log_partner on audit_log (system_id, partner_id, at, id) where partner_id is not null;
 -- Whoever runs the service can add to the audit log and read it, and nothing else. The owner of a table can grant itself
 -- these rights again: docs/operations.md says how to withhold the table from the service's role as well.
 revoke update, delete, truncate on audit_log from current_user;

@@ -4,8 +4,10 @@
  */
 import { initContract } from "@ts-rest/core";
 import { accountEndpoints } from "./console/account.ts";
+import { partnerAuditEndpoints, systemAuditEndpoints } from "./console/audit.ts";
 import { deliveryEndpoints } from "./console/deliveries.ts";
 import { partnerKeyEndpoints, systemKeyEndpoints } from "./console/keys.ts";
+import { partnerEndpoints } from "./console/partners.ts";
 import { partnerRequestEndpoints, systemRequestEndpoints } from "./console/requests.ts";
 import { resendEndpoints } from "./console/resends.ts";
 import { sessionEndpoints } from "./console/session.ts";
@@ -13,6 +15,7 @@ import { invitationEndpoints, signInEndpoints } from "./console/sign-in.ts";
 
 export { consoleNeeds } from "./console/endpoint.ts";
 export * from "./console/account.ts";
+export type { AuditQuery, ShownAct } from "./console/audit.ts";
 export * from "./console/credentials.ts";
 export type {
   Delivery,
@@ -24,6 +27,7 @@ export type {
 } from "./console/deliveries.ts";
 export type { BulkResend, ResendSelection } from "./console/resends.ts";
 export type { ShownKey } from "./console/keys.ts";
+export type { ShownPartner } from "./console/partners.ts";
 export type { DaysQuery, LoggedRequest, MinutesQuery, RequestQuery } from "./console/requests.ts";
 export * from "./console/session.ts";
 export * from "./console/sign-in.ts";
@@ -57,6 +61,9 @@ export const consoleContract: ConsoleContract = c.router(
     systemRequests: systemRequestEndpoints,
     deliveries: deliveryEndpoints,
     resends: resendEndpoints,
+    partners: partnerEndpoints,
+    partnerAudit: partnerAuditEndpoints,
+    systemAudit: systemAuditEndpoints,
   },
   { strictStatusCodes: true },
 );

@@ -3,9 +3,18 @@ import type { Queryable } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 
+// Who may read of an act follows from its subject, whoever writes it: no writer can forget to say so.
+const partnerOfSubject = `coalesce($8, $7::jsonb ->> 'partner_id',
+  (select id from partners where system_id = $1 and id = $6),
+  (select partner_id from keys where system_id = $1 and id = $6),
+  (select partner_id from webhook_endpoints where system_id = $1 and id = $6),
+  (select partner_id from webhook_endpoints where system_id = $1 and id = (
+     select endpoint_id from webhook_replays where system_id = $1 and id = $6)))`;
+
 const insert = statement(
   "audit.insert",
-  `insert into audit_log (system_id, id, at, actor, action, subject, detail) values ($1, $2, $3, $4, $5, $6, $7)`,
+  `insert into audit_log (system_id, id, at, actor, action, subject, detail, partner_id)
+   values ($1, $2, $3::timestamptz, $4, $5, $6, $7::jsonb, ${partnerOfSubject})`,
 );
 
 /** One act on systems, partners, keys and webhooks. */
@@ -19,6 +28,8 @@ export interface Act {
   readonly action: string;
   /** On what: the id of a partner or key. */
   readonly subject: string;
+  /** The partner who may read of it, where the subject does not say that. */
+  readonly partnerId?: string | null;
   /** Further details; never a secret. */
   readonly detail: Readonly<Record<string, unknown>>;
 }
@@ -32,6 +43,7 @@ export async function insertAct(tx: Queryable, act: Act): Promise<void> {
     act.action,
     act.subject,
     JSON.stringify(act.detail),
+    act.partnerId ?? null,
   ]);
 }
 
@@ -65,9 +77,9 @@ export function listActs(
 
 const insertFirst = statement(
   "audit.insertFirst",
-  `insert into audit_log (system_id, id, at, actor, action, subject, detail)
-   select $1, $2, $3::timestamptz, $4, $5, $6, $7 where not exists (
-     select from audit_log where system_id = $1 and at > $8 and actor = $4 and action = $5 and subject = $6)`,
+  `insert into audit_log (system_id, id, at, actor, action, subject, detail, partner_id)
+   select $1, $2, $3::timestamptz, $4, $5, $6, $7::jsonb, ${partnerOfSubject} where not exists (
+     select from audit_log where system_id = $1 and at > $9 and actor = $4 and action = $5 and subject = $6)`,
 );
 
 /** Writes an act unless the same actor did the same on the same subject within the last milliseconds. */
@@ -79,7 +91,17 @@ export async function insertFirstActOf(
 ): Promise<void> {
   const now = clock();
   const since = new Date(now - withinMs);
-  const values = [systemId, ids.next("act"), new Date(now), actor, action, subject, JSON.stringify(detail), since];
+  const values = [
+    systemId,
+    ids.next("act"),
+    new Date(now),
+    actor,
+    action,
+    subject,
+    JSON.stringify(detail),
+    null,
+    since,
+  ];
   await tx.query(insertFirst, values);
 }
 

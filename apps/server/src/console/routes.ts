@@ -1,9 +1,11 @@
 import type { consoleContract } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { accountRoutes } from "./account-routes.ts";
+import { partnerAuditRoutes, systemAuditRoutes } from "./audit-routes.ts";
 import type { ConsoleContext } from "./context.ts";
 import { deliveryRoutes, resendRoutes } from "./deliveries-routes.ts";
 import { partnerKeyRoutes, systemKeyRoutes } from "./keys-routes.ts";
+import { partnerRoutes } from "./partners-routes.ts";
 import { partnerRequestRoutes, systemRequestRoutes } from "./requests-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { invitationRoutes, signInRoutes } from "./sign-in-routes.ts";
@@ -21,5 +23,8 @@ export function consoleRoutes(context: ConsoleContext): RouterImplementation<typ
     systemRequests: systemRequestRoutes(context),
     deliveries: deliveryRoutes(context),
     resends: resendRoutes(context),
+    partners: partnerRoutes(context),
+    partnerAudit: partnerAuditRoutes(context),
+    systemAudit: systemAuditRoutes(context),
   };
 }

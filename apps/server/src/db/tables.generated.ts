@@ -9,6 +9,7 @@ export interface Tables {
     readonly actor: string;
     readonly action: string;
     readonly subject: string;
+    readonly partner_id: string | null;
     readonly detail: unknown;
   };
   readonly bikes: {
@@ -538,7 +539,7 @@ export interface Tables {
 
 /** The columns that statements write, with PostgreSQL's types. */
 export const columnTypes = {
-  audit_log: { system_id: "text", id: "text", at: "timestamptz", actor: "text", action: "text", subject: "text", detail: "jsonb" },
+  audit_log: { system_id: "text", id: "text", at: "timestamptz", actor: "text", action: "text", subject: "text", partner_id: "text", detail: "jsonb" },
   bikes: { system_id: "text", id: "text", number: "text", vehicle_type_id: "text", vehicle_state: "text", station_id: "text", lat: "double precision", lon: "double precision", current_range_meters: "integer", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", ride_id: "text", reservation_id: "text", reported_state: "text", reported_state_at: "timestamptz", reported_station_id: "text", reported_lat: "double precision", reported_lon: "double precision", reported_position_at: "timestamptz", reported_range_at: "timestamptz", public_id: "text" },
   event_counts: { system_id: "text", recorded_on: "date", name: "text", partner_id: "text", n: "bigint" },
   event_outbox: { system_id: "text", id: "text", name: "text", occurred_at: "timestamptz", partner_id: "text", data: "text" },

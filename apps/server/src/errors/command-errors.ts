@@ -26,6 +26,7 @@ const commandErrors = {
     keyOverlap: "The overlap must be between 0 h and {days} d.",
     newEndpoint: "A new endpoint needs a URL and at least one event: --url and --events.",
     noEvents: "Name at least one event. There are: {events}.",
+    partnerNameMismatch: "This is not the name of partner {id}. Nothing was changed.",
     regionInUse:
       "Stations are in the region {id}, and no source names it. Put them into another region, or give this one another name.",
     secretOverlap: "The overlap must be between 0 h and {days} d.",

@@ -2,6 +2,7 @@ import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext } from "../command-context.ts";
 import type { Transaction } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
+import { listPartnerOverviews, type PartnerOverview } from "./overview-queries.ts";
 import {
   findPartner,
   findPartnerByName,
@@ -14,6 +15,7 @@ import {
   updatePartner,
 } from "./queries.ts";
 
+export type { PartnerOverview } from "./overview-queries.ts";
 export type { PartnerRow } from "./queries.ts";
 
 /** `suspended`: keys are refused and deliveries held until it is resumed. `removed`: for good. */
@@ -91,6 +93,20 @@ export async function setPartner(
 /** A system's partners, removed ones too, oldest first. */
 export function partnersOf({ db }: Pick<ActorContext, "db">, systemId: string): Promise<PartnerRow[]> {
   return listPartners(db, systemId);
+}
+
+/** The same, each with what it has and does. */
+export function overviewsOf(context: Pick<ActorContext, "db" | "clock">, systemId: string): Promise<PartnerOverview[]> {
+  return listPartnerOverviews(context.db, systemId, new Date(context.clock()));
+}
+
+/** The same of one, also one that was removed. */
+export async function overviewOf(
+  context: Pick<ActorContext, "db" | "clock">,
+  systemId: string,
+  id: string,
+): Promise<PartnerOverview | undefined> {
+  return (await listPartnerOverviews(context.db, systemId, new Date(context.clock()), id))[0];
 }
 
 /** A partner; undefined when there is none with this id, or it was removed. */

@@ -30,12 +30,16 @@ export async function signInWithPassword(
   context: SignInContext,
   { email, ...proof }: PasswordProof & { readonly email: string },
 ): Promise<string> {
-  const person = await findPersonByEmail(context.db, normalizedEmail(email));
+  const person = await personWithEmail(context, email);
   const outcome = await provePassword(context, person, proof);
   if (outcome === "needs_code") return outcome;
   if (outcome === "wrong" || person === undefined) throw serviceError("unauthorized", "wrongSignIn");
   await recordActOf(context, context.db, person.id, "person.signed_in", { method: "password" });
   return person.id;
+}
+
+export function personWithEmail({ db }: Pick<CommandContext, "db">, email: string): Promise<PersonRow | undefined> {
+  return findPersonByEmail(db, normalizedEmail(email));
 }
 
 /** Signs in with a passkey. @returns the person's id */
@@ -82,7 +86,7 @@ async function provePassword(
   return (await useCode(context, person, code)) ? "right" : "wrong";
 }
 
-/** Writes what a person did with their own account into the audit log of each system they work in. */
+/** Writes what a person did with their own account into the audit log of each partner and operator they work for. */
 export async function recordActOf(
   context: CommandContext,
   tx: Queryable,
@@ -92,6 +96,6 @@ export async function recordActOf(
 ): Promise<void> {
   const memberships = await listMembershipsOf(tx, personId);
   const actor = `person:${personId}`;
-  for (const systemId of new Set(memberships.map((membership) => membership.systemId)))
-    await insertActOf({ ...context, actor }, tx, { systemId, action, subject: personId, detail });
+  for (const { systemId, partnerId } of memberships)
+    await insertActOf({ ...context, actor }, tx, { systemId, partnerId, action, subject: personId, detail });
 }

@@ -1,0 +1,84 @@
+import { DEFAULT_MAX_RESERVATIONS } from "@bikeshare/contract";
+import type { consoleContract, ShownPartner } from "@bikeshare/contract/console";
+import type { RouterImplementation } from "@ts-rest/fastify";
+import { commandError } from "../errors/command-errors.ts";
+import {
+  createPartner,
+  overviewOf,
+  overviewsOf,
+  type PartnerOverview,
+  partnerStatus,
+  setPartner,
+} from "../partners/service.ts";
+import { removePartner, resumePartner, suspendPartner } from "../partners/suspend-or-remove.ts";
+import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
+import type { ConsoleContext } from "./context.ts";
+
+type Routes = RouterImplementation<typeof consoleContract>;
+
+/** The partners of a system, for the operator. */
+export function partnerRoutes(context: ConsoleContext): Routes["partners"] {
+  return {
+    list: async ({ request }) => {
+      const partners = await overviewsOf(context, consoleCaller(request).systemId);
+      return { status: 200, body: { data: partners.map(shown) } };
+    },
+    get: async ({ params, request }) => ({ status: 200, body: await read(context, request, params.partner_id) }),
+    create: async ({ body: { name, max_reservations: maxReservations }, request }) => {
+      const { systemId, actor } = consoleCaller(request);
+      const options = { maxReservations: maxReservations ?? undefined };
+      const { id } = await createPartner({ ...context, actor }, systemId, name, options);
+      return { status: 200, body: await read(context, request, id) };
+    },
+    set: async ({ params: { partner_id: id }, body, request }) => {
+      const { systemId, actor } = consoleCaller(request);
+      const change = { name: body.name, maxReservations: body.max_reservations };
+      await setPartner({ ...context, actor }, systemId, id, change);
+      return { status: 200, body: await read(context, request, id) };
+    },
+    ...statusRoutes(context),
+  };
+}
+
+function statusRoutes(context: ConsoleContext): Pick<Routes["partners"], "suspend" | "resume" | "remove"> {
+  return {
+    suspend: async ({ params: { partner_id: id }, request }) => {
+      const { systemId, actor } = consoleCaller(request);
+      await suspendPartner({ ...context, actor }, systemId, id);
+      return { status: 200, body: await read(context, request, id) };
+    },
+    resume: async ({ params: { partner_id: id }, request }) => {
+      const { systemId, actor } = consoleCaller(request);
+      const { endpoint } = await resumePartner({ ...context, actor }, systemId, id);
+      const partner = await read(context, request, id);
+      return { status: 200, body: { partner, probe: endpoint?.probe ?? null, held: endpoint?.held ?? 0 } };
+    },
+    remove: async ({ params: { partner_id: id }, body, request }) => {
+      const { systemId, actor } = consoleCaller(request);
+      const before = await read(context, request, id);
+      if (body.name !== before.name) throw commandError("invalid_parameter", "partnerNameMismatch", { id });
+      const { partner: _row, ...ended } = await removePartner({ ...context, actor }, systemId, id);
+      return { status: 200, body: { partner: await read(context, request, id), ...ended } };
+    },
+  };
+}
+
+/** @throws ServiceError when there is no such partner */
+async function read(context: ConsoleContext, request: ConsoleRequest, id: string): Promise<ShownPartner> {
+  const partner = await overviewOf(context, consoleCaller(request).systemId, id);
+  if (partner === undefined) throw commandError("not_found", "partner", { id });
+  return shown(partner);
+}
+
+function shown(partner: PartnerOverview): ShownPartner {
+  const { created_at, suspended_at, removed_at, max_reservations, ...rest } = partner;
+  return {
+    ...rest,
+    status: partnerStatus(partner),
+    created_at: created_at.toISOString(),
+    suspended_at: suspended_at?.toISOString() ?? null,
+    removed_at: removed_at?.toISOString() ?? null,
+    max_reservations: max_reservations ?? DEFAULT_MAX_RESERVATIONS,
+    has_own_max_reservations: max_reservations !== null,
+  };
+}

@@ -1,0 +1,135 @@
+import { z } from "zod";
+import { noQuery } from "../endpoint.ts";
+import { errorBody } from "../errors.ts";
+import { issueText } from "../messages.ts";
+import { isOneLine } from "../text-rules.ts";
+import { identifier, timestamp } from "../values.ts";
+import { consoleBodyErrors, consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
+
+/** A partner as the operator's pages show it. */
+const shownPartner = z
+  .object({
+    id: identifier,
+    name: z.string(),
+    status: z.enum(["active", "suspended", "removed"]),
+    created_at: timestamp,
+    suspended_at: timestamp.nullable(),
+    removed_at: timestamp.nullable(),
+    max_reservations: z.number().int().min(1).describe("Active reservations that it may have at once"),
+    has_own_max_reservations: z.boolean(),
+    active_reservations: z.number().int().min(0),
+    active_keys: z.number().int().min(0).describe("Keys that are neither revoked nor expired"),
+    endpoint_status: z.string().nullable().describe("Of its webhook; null: it has none"),
+    requests_today: z.number().int().min(0).describe("Since midnight UTC"),
+  })
+  .strict();
+export type ShownPartner = z.infer<typeof shownPartner>;
+
+const MAX_NAME_LENGTH = 200;
+const partnerName = z
+  .string()
+  .min(1, issueText("empty"))
+  .max(MAX_NAME_LENGTH, issueText("tooLong", { limit: MAX_NAME_LENGTH }))
+  .refine(isOneLine, issueText("oneLine"));
+
+/** More than any city has bikes: a mistyped number is noticed. */
+const MAX_RESERVATIONS = 1_000_000;
+const maxReservations = z.number().int().min(1).max(MAX_RESERVATIONS).nullable().describe("Null: the default");
+
+const partnerRequest = z.object({ name: partnerName, max_reservations: maxReservations }).strict();
+
+const resumed = z
+  .object({
+    partner: shownPartner,
+    probe: identifier.nullable().describe("The held delivery that is sent to see whether its endpoint works"),
+    held: z.number().int().min(0).describe("Deliveries that stay held until they are sent again on request"),
+  })
+  .strict();
+
+const removed = z
+  .object({
+    partner: shownPartner,
+    revoked_keys: z.number().int().min(0),
+    cancelled_reservations: z.number().int().min(0),
+    endpoint_removed: z.boolean(),
+    unsent_deliveries: z.number().int().min(0),
+  })
+  .strict();
+
+const ofSystem = "/console/v1/systems/:system_id/partners";
+const ofPartner = `${ofSystem}/:partner_id` as const;
+const admin = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
+const changeErrors = { 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
+const nothing = z.object({}).strict();
+
+/** The partners of a system, for the operator. */
+export const partnerEndpoints = {
+  list: {
+    method: "GET",
+    path: ofSystem,
+    summary: "The partners, removed ones too, the oldest first",
+    metadata: consoleNeeds("operator"),
+    pathParams: systemPath,
+    query: noQuery,
+    responses: { 200: z.object({ data: z.array(shownPartner) }).strict(), ...consoleErrors },
+  },
+  get: {
+    method: "GET",
+    path: ofPartner,
+    summary: "A partner, also one that was removed",
+    metadata: consoleNeeds("operator"),
+    pathParams: partnerPath,
+    query: noQuery,
+    responses: { 200: shownPartner, ...consoleErrors },
+  },
+  create: {
+    method: "POST",
+    path: ofSystem,
+    summary: "Add a partner",
+    metadata: admin,
+    pathParams: systemPath,
+    query: noQuery,
+    body: partnerRequest,
+    responses: { 200: shownPartner, ...changeErrors },
+  },
+  set: {
+    method: "PATCH",
+    path: ofPartner,
+    summary: "Change a partner's name or limit",
+    metadata: admin,
+    pathParams: partnerPath,
+    query: noQuery,
+    body: partnerRequest.partial().strict(),
+    responses: { 200: shownPartner, ...changeErrors },
+  },
+  suspend: {
+    method: "POST",
+    path: `${ofPartner}/suspend`,
+    summary: "Refuse a partner's keys and hold its deliveries until it is resumed",
+    metadata: admin,
+    pathParams: partnerPath,
+    query: noQuery,
+    body: nothing,
+    responses: { 200: shownPartner, ...changeErrors },
+  },
+  resume: {
+    method: "POST",
+    path: `${ofPartner}/resume`,
+    summary: "Accept a suspended partner's keys again",
+    metadata: admin,
+    pathParams: partnerPath,
+    query: noQuery,
+    body: nothing,
+    responses: { 200: resumed, ...changeErrors },
+  },
+  remove: {
+    method: "POST",
+    path: `${ofPartner}/remove`,
+    summary: "End a partner for good: its keys, its endpoint and its reservations",
+    metadata: admin,
+    pathParams: partnerPath,
+    query: noQuery,
+    body: z.object({ name: z.string().describe("The partner's name, as a confirmation") }).strict(),
+    responses: { 200: removed, ...changeErrors },
+  },
+} as const;
