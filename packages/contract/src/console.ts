@@ -46,6 +46,9 @@ type ConsoleContract = {
   readonly systemRequests: typeof systemRequestEndpoints;
   readonly deliveries: typeof deliveryEndpoints;
   readonly resends: typeof resendEndpoints;
+  readonly partners: typeof partnerEndpoints;
+  readonly partnerAudit: typeof partnerAuditEndpoints;
+  readonly systemAudit: typeof systemAuditEndpoints;
 };
 
 /** Every endpoint of the console. */

@@ -69,4 +69,19 @@ export const routes = {
     get: "GET /console/v1/systems/:system_id/partners/:partner_id/resends/:resend_id",
     cancel: "POST /console/v1/systems/:system_id/partners/:partner_id/resends/:resend_id/cancel",
   },
+  partners: {
+    list: "GET /console/v1/systems/:system_id/partners",
+    get: "GET /console/v1/systems/:system_id/partners/:partner_id",
+    create: "POST /console/v1/systems/:system_id/partners",
+    set: "PATCH /console/v1/systems/:system_id/partners/:partner_id",
+    suspend: "POST /console/v1/systems/:system_id/partners/:partner_id/suspend",
+    resume: "POST /console/v1/systems/:system_id/partners/:partner_id/resume",
+    remove: "POST /console/v1/systems/:system_id/partners/:partner_id/remove",
+  },
+  partnerAudit: {
+    list: "GET /console/v1/systems/:system_id/partners/:partner_id/audit",
+  },
+  systemAudit: {
+    list: "GET /console/v1/systems/:system_id/audit",
+  },
 } as const;

@@ -57,8 +57,8 @@ function statusRoutes(context: ConsoleContext): Pick<Routes["partners"], "suspen
       const { systemId, actor } = consoleCaller(request);
       const before = await read(context, request, id);
       if (body.name !== before.name) throw commandError("invalid_parameter", "partnerNameMismatch", { id });
-      const { partner: _row, ...ended } = await removePartner({ ...context, actor }, systemId, id);
-      return { status: 200, body: { partner: await read(context, request, id), ...ended } };
+      const ended = await removePartner({ ...context, actor }, systemId, id);
+      return { status: 200, body: { ...ended, partner: await read(context, request, id) } };
     },
   };
 }
