@@ -1,3 +1,6 @@
+import { mergeConfig } from "vitest/config";
 import { sharedTestConfig } from "../../vitest.shared.ts";
 
-export default sharedTestConfig("dashboard");
+export default mergeConfig(sharedTestConfig("dashboard"), {
+  test: { exclude: ["test/browser/**", "node_modules/**"] },
+});

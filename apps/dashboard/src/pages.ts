@@ -10,7 +10,30 @@ export interface Page {
   readonly audience: "public" | "person" | "partner" | "operator";
   /** Whether the navigation lists it, in the order of this table. */
   readonly isListed?: boolean;
+  /** Ids that are opened on this page: the palette leads to it. */
+  readonly finds?: readonly IdKind[];
   readonly load: () => Promise<ComponentType>;
+}
+
+/** A kind of id, recognised by its form. */
+interface IdKind {
+  /** What has such an id: "Delivery". */
+  readonly label: string;
+  readonly pattern: RegExp;
+  /** Where it is found, from the page's own address. */
+  readonly address: (page: string, id: string) => string;
+}
+
+/** Stations have ids of the operator's own: any text may be one. */
+const stationId: IdKind = {
+  label: "Station",
+  pattern: /^\S+$/,
+  address: (page, id) => withParameter(page, "q", id),
+};
+
+/** An address with one more parameter. */
+function withParameter(address: string, name: string, value: string): string {
+  return `${address}${address.includes("?") ? "&" : "?"}${name}=${encodeURIComponent(value)}`;
 }
 
 /** Shows each component with its states. It is not shipped. */
@@ -42,7 +65,27 @@ const account: readonly Page[] = [
   },
 ];
 
-export const pages: readonly Page[] = [...(import.meta.env.DEV ? [examples] : []), ...account];
+const stations: readonly Page[] = [
+  {
+    path: "/partners/:partner_id/stations",
+    title: "Stations",
+    audience: "partner",
+    isListed: true,
+    finds: [stationId],
+    load: async () => (await import("./pages/stations/stations-page.tsx")).PartnerStationsPage,
+  },
+  {
+    path: "/operator/stations",
+    title: "Stations",
+    audience: "operator",
+    isListed: true,
+    finds: [stationId],
+    load: async () => (await import("./pages/stations/stations-page.tsx")).OperatorStationsPage,
+  },
+];
+
+/** In the order of the navigation. */
+export const pages: readonly Page[] = [...stations, ...account, ...(import.meta.env.DEV ? [examples] : [])];
 
 /** The address of a page for one membership. In other systems than the first, pages name theirs. */
 export function pageAddress({ path }: Page, membership: Membership, memberships: readonly Membership[]): string {
@@ -57,4 +100,9 @@ export function pageAddress({ path }: Page, membership: Membership, memberships:
 export function listedPages({ partner_id }: Pick<Membership, "partner_id">): readonly Page[] {
   const audience = partner_id === null ? "operator" : "partner";
   return pages.filter((page) => page.isListed === true && page.audience === audience);
+}
+
+/** Whose pages a membership shows, in a word or two. */
+export function membershipName({ partner_name, system_name }: Membership): string {
+  return partner_name ?? `${system_name}: operator`;
 }

@@ -9,6 +9,7 @@ import { bikeRoutes } from "./bikes/routes.ts";
 import { createConsoleAuthorizer } from "./console/authorize.ts";
 import { type ConsoleContext, createConsoleContext } from "./console/context.ts";
 import { consoleRoutes } from "./console/routes.ts";
+import { STATION_MAP_MIN_AGE_MS } from "./console/stations-routes.ts";
 import { FILTERED_CONNECTIONS, openRequestConnections } from "./db/connections.ts";
 import { type Database, ping } from "./db/database.ts";
 import { isUnavailable } from "./db/errors.ts";
@@ -111,7 +112,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   if (options.https !== undefined) sendStrictTransport(http);
   allowOrigins(http, options.corsOrigins ?? []);
   const cursorCipher = createCursorCipher(options.secrets.cursorKeys);
-  const consoleContext = createConsoleContext({ ...options, cursorCipher });
+  const consoleContext = createConsoleContext({ ...options, cursorCipher, stationMaps: caches.stationMaps });
   registerAuthorization(http, options, caches.keys, consoleContext);
   refuseMalformedRequests(http);
   showCallersTheirWrites(http, caches.stationPages);
@@ -178,6 +179,7 @@ interface Caches {
   readonly listening: () => boolean;
   readonly keys: KeyCache;
   readonly stationPages: PageCache<ReadyBody>;
+  readonly stationMaps: PageCache<ReadyBody>;
   readonly gbfsPages: PageCache<KeptPage>;
 }
 
@@ -187,6 +189,7 @@ function openCaches(http: FastifyInstance, { db, clock }: AppOptions, vital: Dat
   const find = lookUpTogether((presented: readonly string[]) => keysFor({ db: vital }, presented));
   const keys = createKeyCache({ find, listening, clock });
   const stationPages = createPageCache<ReadyBody>({ clock, listening });
+  const stationMaps = createPageCache<ReadyBody>({ clock, listening, minAgeMs: STATION_MAP_MIN_AGE_MS });
   const gbfsPages = createPageCache<KeptPage>({ clock, listening, minAgeMs: FEED_MIN_AGE_MS });
   const listener = openListener({
     connectionString: db.connectionString,
@@ -195,6 +198,7 @@ function openCaches(http: FastifyInstance, { db, clock }: AppOptions, vital: Dat
       keys: () => keys.clear(),
       stations: (systemId) => {
         stationPages.clear(systemId);
+        stationMaps.clear(systemId);
         gbfsPages.clear(systemId);
       },
       bikes: (systemId) => gbfsPages.clear(systemId),
@@ -202,11 +206,12 @@ function openCaches(http: FastifyInstance, { db, clock }: AppOptions, vital: Dat
     onGap: () => {
       keys.clear();
       stationPages.clearAll();
+      stationMaps.clearAll();
       gbfsPages.clearAll();
     },
   });
   http.addHook("onClose", () => listener.close());
-  return { listening, keys, stationPages, gbfsPages };
+  return { listening, keys, stationPages, stationMaps, gbfsPages };
 }
 
 /**

@@ -12,6 +12,7 @@ import { partnerRequestEndpoints, systemRequestEndpoints } from "./console/reque
 import { resendEndpoints } from "./console/resends.ts";
 import { sessionEndpoints } from "./console/session.ts";
 import { invitationEndpoints, signInEndpoints } from "./console/sign-in.ts";
+import { partnerStationEndpoints, systemStationEndpoints } from "./console/stations.ts";
 
 export { consoleNeeds } from "./console/endpoint.ts";
 export * from "./console/account.ts";
@@ -31,6 +32,8 @@ export type { ShownPartner } from "./console/partners.ts";
 export type { DaysQuery, LoggedRequest, MinutesQuery, RequestQuery } from "./console/requests.ts";
 export * from "./console/session.ts";
 export * from "./console/sign-in.ts";
+export type { MappedStation, StationMap } from "./console/stations.ts";
+export { stationMap } from "./console/stations.ts";
 
 const c = initContract();
 
@@ -49,6 +52,8 @@ type ConsoleContract = {
   readonly partners: typeof partnerEndpoints;
   readonly partnerAudit: typeof partnerAuditEndpoints;
   readonly systemAudit: typeof systemAuditEndpoints;
+  readonly partnerStations: typeof partnerStationEndpoints;
+  readonly systemStations: typeof systemStationEndpoints;
 };
 
 /** Every endpoint of the console. */
@@ -67,6 +72,8 @@ export const consoleContract: ConsoleContract = c.router(
     partners: partnerEndpoints,
     partnerAudit: partnerAuditEndpoints,
     systemAudit: systemAuditEndpoints,
+    partnerStations: partnerStationEndpoints,
+    systemStations: systemStationEndpoints,
   },
   { strictStatusCodes: true },
 );

@@ -28,6 +28,9 @@ type Client<Contract> = {
 
 export type ConsoleClient = Client<typeof consoleContract>;
 
+/** What was read before, by its address, with the tag by which the server says that it is still so. */
+type Tagged = Map<string, { readonly etag: string; readonly body: unknown }>;
+
 export interface ClientOptions {
   /** The token that requests which change something need; undefined before one has signed in. */
   readonly csrfToken: () => string | undefined;
@@ -49,12 +52,13 @@ interface AnyRequest {
 const UNREACHED_STATUSES = [502, 503, 504];
 
 export function createClient(options: ClientOptions): ConsoleClient {
+  const tagged: Tagged = new Map();
   const nouns = Object.entries(routes).map(([noun, verbs]) => [
     noun,
     Object.fromEntries(
       Object.entries(verbs).map(([verb, route]) => [
         verb,
-        (request?: AnyRequest) => send(route, request ?? {}, options),
+        (request?: AnyRequest) => send(route, request ?? {}, { ...options, tagged }),
       ]),
     ),
   ]);
@@ -62,10 +66,16 @@ export function createClient(options: ClientOptions): ConsoleClient {
   return Object.fromEntries(nouns) as ConsoleClient;
 }
 
-async function send(route: string, request: AnyRequest, options: ClientOptions): Promise<unknown> {
+async function send(
+  route: string,
+  request: AnyRequest,
+  options: ClientOptions & { readonly tagged: Tagged },
+): Promise<unknown> {
   const [method = "GET"] = route.split(" ", 1);
   const csrfToken = method === "GET" ? undefined : options.csrfToken();
-  const response = await reach(addressOf(route, request.params, request.query), options, {
+  const address = addressOf(route, request.params, request.query);
+  const known = method === "GET" ? options.tagged.get(address) : undefined;
+  const response = await reach(address, options, {
     method,
     // Given up by the page that asked for it, and no failure.
     ...(request.signal && { signal: request.signal }),
@@ -74,12 +84,24 @@ async function send(route: string, request: AnyRequest, options: ClientOptions):
       accept: "application/json",
       ...(request.body !== undefined && { "content-type": "application/json" }),
       ...(csrfToken !== undefined && { "x-csrf-token": csrfToken }),
+      ...(known && { "if-none-match": known.etag }),
     },
   });
-  if (response.ok) return response.json();
+  if (known !== undefined && response.status === 304) return known.body;
+  if (response.ok) return readBody(response, address, options.tagged);
   const error = await errorOf(response);
-  if (error.code === "unauthorized") options.onSignedOut();
+  if (error.code === "unauthorized") {
+    options.tagged.clear();
+    options.onSignedOut();
+  }
   throw error;
+}
+
+async function readBody(response: Response, address: string, tagged: Tagged): Promise<unknown> {
+  const body: unknown = await response.json();
+  const etag = response.headers.get("etag");
+  if (etag !== null) tagged.set(address, { etag, body });
+  return body;
 }
 
 async function reach(address: string, options: ClientOptions, init: RequestInit): Promise<Response> {

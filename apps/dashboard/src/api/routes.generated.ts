@@ -84,4 +84,10 @@ export const routes = {
   systemAudit: {
     list: "GET /console/v1/systems/:system_id/audit",
   },
+  partnerStations: {
+    list: "GET /console/v1/systems/:system_id/partners/:partner_id/stations",
+  },
+  systemStations: {
+    list: "GET /console/v1/systems/:system_id/stations",
+  },
 } as const;

@@ -3,16 +3,18 @@ import "./state.css";
 
 interface EmptyStateProps {
   readonly title: string;
+  /** Whether there is nothing else on the page, so that its title is the page's. */
+  readonly isPage?: boolean;
   /** Why there is nothing, and what would change that. */
   readonly children?: ComponentChildren;
   readonly action?: ComponentChildren;
 }
 
 /** What stands where there is nothing to show. */
-export function EmptyState({ title, children, action }: EmptyStateProps) {
+export function EmptyState({ title, isPage = false, children, action }: EmptyStateProps) {
   return (
     <div class="state">
-      <h3>{title}</h3>
+      {isPage ? <h1>{title}</h1> : <h3>{title}</h3>}
       {children !== undefined && <div class="muted">{children}</div>}
       {action}
     </div>

@@ -55,8 +55,8 @@ async function signOut(): Promise<void> {
     showToast("danger", `You are still signed in. ${describeError(error).message}`);
     return;
   }
-  // What was read in the session goes with it.
-  queries.clear();
   keepCsrfToken(undefined);
   queries.setQueryData(SESSION_KEY, null);
+  // What was read in the session goes with it.
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] });
 }

@@ -1,15 +1,16 @@
 import type { Membership } from "@bikeshare/contract/console";
-import { Link, useLocation, useSearch } from "wouter-preact";
+import { Link, useLocation } from "wouter-preact";
 import { Icon } from "../components/icon.tsx";
 import { Menu } from "../components/menu.tsx";
-import { listedPages, pageAddress } from "../pages.ts";
-import { useSignedIn } from "../session/session.ts";
+import { listedPages, membershipName, pageAddress } from "../pages.ts";
+import { PaletteButton } from "../palette/palette-button.tsx";
+import { useCurrentMembership, useSignedIn } from "../session/session.ts";
 
 /** The pages of the membership that is shown, and a way to the others. */
 export function Navigation() {
   const { memberships } = useSignedIn();
   const [path] = useLocation();
-  const current = currentMembership(memberships, path, useSearch());
+  const current = useCurrentMembership();
   if (current === undefined) return <nav class="nav" aria-label="Pages" />;
   return (
     <nav class="nav" aria-label="Pages">
@@ -18,6 +19,7 @@ export function Navigation() {
       ) : (
         <p class="nav-heading">{membershipName(current)}</p>
       )}
+      <PaletteButton />
       <ul>
         {listedPages(current).map((page) => {
           const address = pageAddress(page, current, memberships);
@@ -65,23 +67,6 @@ function Switcher({ memberships, current }: SwitcherProps) {
       })}
     </Menu>
   );
-}
-
-/** Whose pages are shown: the address says it; pages of one's own go with the first membership. */
-function currentMembership(memberships: readonly Membership[], path: string, search: string): Membership | undefined {
-  const system = new URLSearchParams(search).get("system");
-  const [, area, partner] = path.split("/");
-  const partnerId = area === "partners" ? decodeURIComponent(partner ?? "") : undefined;
-  const inSystem = memberships.filter(({ system_id }) => system === null || system_id === system);
-  return (
-    inSystem.find(({ partner_id }) => partnerId !== undefined && partner_id === partnerId) ??
-    inSystem.find(({ partner_id }) => area !== undefined && area !== "account" && partner_id === null) ??
-    memberships[0]
-  );
-}
-
-function membershipName({ partner_name, system_name }: Membership): string {
-  return partner_name ?? `${system_name}: operator`;
 }
 
 function isWithin(path: string, address: string): boolean {

@@ -12,7 +12,7 @@ export function HomePage() {
     return <Redirect to={pageAddress(page, membership, memberships)} replace />;
   }
   return (
-    <EmptyState title="You are signed in, and a member of nothing">
+    <EmptyState isPage title="You are signed in, and a member of nothing">
       Ask whoever invited you for a new invitation: the membership that came with it has been taken back.
     </EmptyState>
   );

@@ -1,7 +1,7 @@
 /** Who is signed in, and what they may see. */
 import type { ConsoleSession, Membership } from "@bikeshare/contract/console";
 import { useQuery } from "@tanstack/preact-query";
-import { useParams, useSearch } from "wouter-preact";
+import { useLocation, useParams, useSearch } from "wouter-preact";
 import { api, keepCsrfToken, queries, SESSION_KEY } from "../api/api.ts";
 import { ApiError } from "../api/errors.ts";
 
@@ -69,4 +69,24 @@ function operatorMembership(memberships: readonly Membership[], systemId: string
 
 function accessBy(membership: Membership, canChange: boolean): Access {
   return { systemId: membership.system_id, systemName: membership.system_name, membership, canChange };
+}
+
+/** The membership whose pages are shown at present: what the navigation lists. */
+export function useCurrentMembership(): Membership | undefined {
+  const { memberships } = useSignedIn();
+  const [path] = useLocation();
+  return currentMembership(memberships, path, useSearch());
+}
+
+/** Whose pages are shown: the address says it; pages of one's own go with the first membership. */
+function currentMembership(memberships: readonly Membership[], path: string, search: string): Membership | undefined {
+  const system = new URLSearchParams(search).get("system");
+  const [, area, partner] = path.split("/");
+  const partnerId = area === "partners" ? decodeURIComponent(partner ?? "") : undefined;
+  const inSystem = memberships.filter(({ system_id }) => system === null || system_id === system);
+  return (
+    inSystem.find(({ partner_id }) => partnerId !== undefined && partner_id === partnerId) ??
+    inSystem.find(({ partner_id }) => area !== undefined && area !== "account" && partner_id === null) ??
+    memberships[0]
+  );
 }

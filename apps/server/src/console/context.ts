@@ -1,6 +1,8 @@
+import type { PageCache } from "../background/page-cache.ts";
 import type { Database } from "../db/database.ts";
 import { createTokenCipher } from "../encryption.ts";
 import type { CursorCipher } from "../http/cursor.ts";
+import type { ReadyBody } from "../http/response-body.ts";
 import type { SignInContext } from "../people/context.ts";
 import { createPasswordHashing } from "../people/passwords.ts";
 import { createSignInLimits, type SignInLimits } from "../people/sign-in-limits.ts";
@@ -17,6 +19,8 @@ export interface ConsoleContext extends SignInContext {
   readonly rateLimit: number;
   /** Which keys the deployment issues to partners. */
   readonly mode: "live" | "test";
+  /** The map of each system's stations, ready to be sent. */
+  readonly stationMaps: PageCache<ReadyBody>;
 }
 
 /** What pages and authenticator apps call the service where nobody has named it. */
@@ -24,7 +28,7 @@ const DEFAULT_SERVICE_NAME = "Bike-Sharing Data Service";
 
 interface ConsoleOptions extends Pick<
   ConsoleContext,
-  "db" | "clock" | "ids" | "baseUrl" | "rateLimit" | "cursorCipher"
+  "db" | "clock" | "ids" | "baseUrl" | "rateLimit" | "cursorCipher" | "stationMaps"
 > {
   readonly secrets: AllSecrets;
   readonly mode?: ConsoleContext["mode"];

@@ -9,9 +9,11 @@ import { partnerRoutes } from "./partners-routes.ts";
 import { partnerRequestRoutes, systemRequestRoutes } from "./requests-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { invitationRoutes, signInRoutes } from "./sign-in-routes.ts";
+import { partnerStationRoutes, stationMapOf, systemStationRoutes } from "./stations-routes.ts";
 
 /** Every endpoint of the console, each area's from its own file. */
 export function consoleRoutes(context: ConsoleContext): RouterImplementation<typeof consoleContract> {
+  const mapOf = stationMapOf(context);
   return {
     session: sessionRoutes(context),
     signIn: signInRoutes(context),
@@ -26,5 +28,7 @@ export function consoleRoutes(context: ConsoleContext): RouterImplementation<typ
     partners: partnerRoutes(context),
     partnerAudit: partnerAuditRoutes(context),
     systemAudit: systemAuditRoutes(context),
+    partnerStations: partnerStationRoutes(mapOf),
+    systemStations: systemStationRoutes(mapOf),
   };
 }

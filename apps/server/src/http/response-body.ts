@@ -131,8 +131,10 @@ export function answerConditionally(app: FastifyInstance): void {
     // A condition on anything but a read was to be judged before the work was done (RFC 9110, 13.1.2): too late here.
     const isRead = request.method === "GET" || request.method === "HEAD";
     const { scope } = endpointOf(request);
-    // The dashboard keeps nothing in the browser's cache.
-    if (!isRead || reply.statusCode !== 200 || !isBody || scope === "none" || scope === "console") {
+    // The dashboard keeps nothing in the browser's cache; its pages themselves ask again by the tag of what they show.
+    const isConsole = scope === "console";
+    const isTagged = isConsole ? reply.hasHeader("etag") : scope !== "none";
+    if (!isRead || reply.statusCode !== 200 || !isBody || !isTagged) {
       done(null, payload);
       return;
     }
@@ -141,8 +143,8 @@ export function answerConditionally(app: FastifyInstance): void {
     const etag = String(reply.getHeader("etag") ?? etagOf(bytes));
     reply.header("etag", etag);
     // What one key may see another may not: no shared cache may keep it, and a private one asks again each time.
-    reply.header("cache-control", "private, no-cache");
-    vary(reply, "authorization", "accept-encoding");
+    if (!isConsole) reply.header("cache-control", "private, no-cache");
+    vary(reply, isConsole ? "cookie" : "authorization", "accept-encoding");
     const known = request.headers["if-none-match"];
     // Nothing else of the request: a cache that asks again (`Cache-Control: no-cache`) may well hear that nothing changed.
     if (known !== undefined && (known === etag || fresh({ "if-none-match": known }, { etag }))) {

@@ -1,9 +1,11 @@
 import type { BoundingBox } from "@bikeshare/contract";
 import { listFilters, type PageRequest } from "@bikeshare/rules";
+import type { Queryable } from "../db/database.ts";
 import { conditionsOf } from "../lists/conditions.ts";
 import { listById } from "../lists/id-ordered-queries.ts";
 import type { Page } from "../lists/page.ts";
 import type { ListReader, ReadContext } from "../lists/read-context.ts";
+import { listStationsForMap, type StationMapRow } from "./map-queries.ts";
 
 export interface StationFilters {
   readonly status?: string | undefined;
@@ -27,4 +29,9 @@ export function listStations(
 /** One station's JSON; undefined when there is none. */
 export function getStation({ readPool }: ReadContext, systemId: string, id: string): Promise<string | undefined> {
   return stations.find(readPool, systemId, id);
+}
+
+/** Every station of a system that is there or will be, as a map shows them. */
+export function stationsForMap(db: Queryable, systemId: string): Promise<StationMapRow[]> {
+  return listStationsForMap(db, systemId);
 }

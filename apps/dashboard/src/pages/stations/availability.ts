@@ -1,0 +1,38 @@
+/** What a rider finds at a station, in one word: what the map draws, and the table filters by. */
+import type { MappedStation } from "@bikeshare/contract/console";
+
+export type Availability = "bikes" | "few" | "empty" | "full" | "closed";
+
+/** In the order of the legend. */
+export const AVAILABILITIES: readonly Availability[] = ["bikes", "few", "empty", "full", "closed"];
+
+export const availabilityLabels: Readonly<Record<Availability, string>> = {
+  bikes: "Bikes and docks",
+  few: "Few bikes",
+  empty: "No bikes",
+  full: "No docks",
+  closed: "Closed",
+};
+
+/** Bikes up to which somebody on the way there may find none. */
+const FEW_BIKES = 2;
+
+export function availabilityOf(station: MappedStation): Availability {
+  if (station.status !== "online") return "closed";
+  if (station.bikes === 0 || !station.is_renting) return "empty";
+  if (station.docks === 0 || !station.is_returning) return "full";
+  return station.bikes <= FEW_BIKES ? "few" : "bikes";
+}
+
+const closedReasons: Readonly<Record<string, string>> = {
+  flags: "reports itself closed",
+  operator: "closed by the operator",
+  removed_from_source: "gone from the feed",
+  stale: "has not reported for too long",
+};
+
+/** Why a station is closed; undefined where it is not. */
+export function closedReason({ status, offline_reason: reason }: MappedStation): string | undefined {
+  if (status === "planned") return "planned";
+  return reason === null ? undefined : closedReasons[reason];
+}

@@ -1,0 +1,69 @@
+/** Which stations are shown, and in which order: all of it stands in the address. */
+import type { MappedStation } from "@bikeshare/contract/console";
+import type { Sorting } from "../../components/table.tsx";
+import { AVAILABILITIES, type Availability, availabilityOf } from "./availability.ts";
+
+export interface StationFilters {
+  /** A part of the name or of the id. */
+  readonly q: string;
+  readonly availability: Availability | undefined;
+  readonly sorting: Sorting;
+  /** From 1. */
+  readonly page: number;
+}
+
+/** Rows of the table at once. */
+export const PAGE_SIZE = 50;
+
+const DEFAULT_SORTING: Sorting = { column: "name", direction: "ascending" };
+
+export function readFilters(search: URLSearchParams): StationFilters {
+  const availability = AVAILABILITIES.find((one) => one === search.get("availability"));
+  const sort = search.get("sort") ?? "";
+  const column = sort.replace(/^-/, "");
+  return {
+    q: search.get("q") ?? "",
+    availability,
+    sorting:
+      column in orders ? { column, direction: sort.startsWith("-") ? "descending" : "ascending" } : DEFAULT_SORTING,
+    page: Math.max(1, Number.parseInt(search.get("page") ?? "1", 10) || 1),
+  };
+}
+
+/** The address's parameters for a change of the filters: a change of anything but the page begins at the first one. */
+export function withFilters(search: URLSearchParams, change: Partial<StationFilters>): URLSearchParams {
+  const next = new URLSearchParams(search);
+  const set = (name: string, value: string | undefined) => {
+    if (value === undefined || value === "") next.delete(name);
+    else next.set(name, value);
+  };
+  if ("q" in change) set("q", change.q);
+  if ("availability" in change) set("availability", change.availability);
+  if (change.sorting !== undefined) {
+    const { column, direction } = change.sorting;
+    const isDefault = column === DEFAULT_SORTING.column && direction === DEFAULT_SORTING.direction;
+    set("sort", isDefault ? undefined : `${direction === "descending" ? "-" : ""}${column}`);
+  }
+  set("page", change.page === undefined || change.page === 1 ? undefined : String(change.page));
+  return next;
+}
+
+const byName = new Intl.Collator("en", { numeric: true });
+type Order = (one: MappedStation, other: MappedStation) => number;
+const orders: Readonly<Record<string, Order>> = {
+  name: (one, other) => byName.compare(one.name, other.name) || byName.compare(one.id, other.id),
+  bikes: (one, other) => one.bikes - other.bikes,
+  docks: (one, other) => (one.docks ?? -1) - (other.docks ?? -1),
+  reported: (one, other) => (one.last_reported ?? "").localeCompare(other.last_reported ?? ""),
+};
+
+/** The stations that match, in their order. */
+export function selectStations(stations: readonly MappedStation[], filters: StationFilters): readonly MappedStation[] {
+  const text = filters.q.trim().toLowerCase();
+  const order = orders[filters.sorting.column];
+  const sign = filters.sorting.direction === "descending" ? -1 : 1;
+  return stations
+    .filter(({ id, name }) => text === "" || name.toLowerCase().includes(text) || id.toLowerCase().includes(text))
+    .filter((station) => filters.availability === undefined || availabilityOf(station) === filters.availability)
+    .toSorted((one, other) => (order === undefined ? 0 : sign * order(one, other)));
+}

@@ -1,0 +1,99 @@
+import type { MappedStation, StationMap as Stations } from "@bikeshare/contract/console";
+import { useQuery } from "@tanstack/preact-query";
+import { useMemo } from "preact/hooks";
+import { useSearchParams } from "wouter-preact";
+import { ErrorState } from "../../components/error-state.tsx";
+import { SelectField, TextField } from "../../components/field.tsx";
+import { PageHeader } from "../../layout/page-header.tsx";
+import { AVAILABILITIES, type Availability, availabilityLabels, availabilityOf } from "./availability.ts";
+import { readFilters, selectStations, type StationFilters, withFilters } from "./filters.ts";
+import { Legend } from "./legend.tsx";
+import { StationMap } from "./station-map.tsx";
+import { StationTable } from "./station-table.tsx";
+import "./stations.css";
+
+/** Between two looks at the stations. They have a tag, so a look at what has not changed costs little. */
+const POLL_INTERVAL_MS = 10_000;
+
+interface StationsViewProps {
+  /** Whose stations they are: what they are cached under. */
+  readonly scope: object;
+  readonly read: (signal: AbortSignal) => Promise<Stations>;
+}
+
+/** All stations of a system, on a map and in a table, with the same filters for both. */
+export function StationsView({ scope, read }: StationsViewProps) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["stations", scope],
+    queryFn: ({ signal }) => read(signal),
+    refetchInterval: POLL_INTERVAL_MS,
+  });
+  const [search, setSearch] = useSearchParams();
+  const filters = readFilters(search);
+  const stations = data?.data;
+  const selected = useMemo(() => selectStations(stations ?? [], filters), [stations, search.toString()]);
+  const matching = useMemo(() => new Set(selected.map(({ id }) => id)), [selected]);
+  const change = (next: Partial<StationFilters>) =>
+    setSearch((before) => withFilters(before, next), { replace: !("page" in next) });
+  const selectedId = search.get("station") ?? undefined;
+  const select = (id: string | undefined) =>
+    setSearch(
+      (before) => {
+        const next = new URLSearchParams(before);
+        if (id === undefined) next.delete("station");
+        else next.set("station", id);
+        return next;
+      },
+      { replace: true },
+    );
+  return (
+    <>
+      <PageHeader title="Stations">Every station, as it is now. Brought up to date every ten seconds.</PageHeader>
+      {stations === undefined && error !== null ? (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      ) : (
+        <>
+          <Filters filters={filters} onChange={change} />
+          <section class="card map-card" aria-label="Map">
+            <StationMap stations={stations ?? []} matching={matching} selectedId={selectedId} onSelect={select} />
+            <Legend counts={countsOf(stations ?? [])} />
+          </section>
+          <StationTable
+            stations={stations === undefined ? undefined : selected}
+            total={stations?.length ?? 0}
+            filters={filters}
+            onChange={change}
+            selectedId={selectedId}
+            onSelect={select}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+interface FiltersProps {
+  readonly filters: StationFilters;
+  readonly onChange: (change: Partial<StationFilters>) => void;
+}
+
+function Filters({ filters, onChange }: FiltersProps) {
+  const choices = AVAILABILITIES.map((value) => ({ value, label: availabilityLabels[value] }));
+  return (
+    <div class="filters" role="search" aria-label="Stations">
+      <TextField label="Name or id" type="search" value={filters.q} onInput={(q) => onChange({ q })} />
+      <SelectField
+        label="Availability"
+        value={filters.availability ?? ""}
+        choices={[{ value: "", label: "All" }, ...choices]}
+        onChange={(value) => onChange({ availability: AVAILABILITIES.find((one) => one === value) })}
+      />
+    </div>
+  );
+}
+
+function countsOf(stations: readonly MappedStation[]): Readonly<Record<Availability, number>> {
+  const counts = { bikes: 0, few: 0, empty: 0, full: 0, closed: 0 };
+  for (const station of stations) counts[availabilityOf(station)] += 1;
+  return counts;
+}

@@ -1,0 +1,38 @@
+/** The pages that were opened last on this device, newest first. */
+
+export interface RecentPage {
+  readonly address: string;
+  readonly title: string;
+}
+
+const STORAGE_KEY = "bikeshare.recent";
+const MAX_RECENT = 6;
+
+/** Kept for each person: two may use one browser. */
+export function readRecentPages(personId: string): readonly RecentPage[] {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(`${STORAGE_KEY}.${personId}`) ?? "[]");
+    return Array.isArray(kept) ? kept.filter(isRecentPage) : [];
+  } catch {
+    // Written by another version.
+    return [];
+  }
+}
+
+export function noteRecentPage(personId: string, page: RecentPage): void {
+  const others = readRecentPages(personId).filter(({ address }) => address !== page.address);
+  localStorage.setItem(`${STORAGE_KEY}.${personId}`, JSON.stringify([page, ...others].slice(0, MAX_RECENT)));
+}
+
+function isRecentPage(value: unknown): value is RecentPage {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "address" in value &&
+    typeof value.address === "string" &&
+    // Never an address of elsewhere.
+    /^\/(?!\/)/.test(value.address) &&
+    "title" in value &&
+    typeof value.title === "string"
+  );
+}

@@ -1,0 +1,126 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import axe from "axe-core";
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
+import { acceptInvitation, invite, type Visited } from "./world.ts";
+
+/** Where the screenshots go, to be looked at. */
+const OUTPUT_DIRECTORY = join(import.meta.dirname, "../../test-output");
+
+const DESKTOP = { width: 1280, height: 900 };
+/** As narrow as phones are. */
+const PHONE = { width: 360, height: 740 };
+const THEMES = ["light", "dark"] as const;
+
+/** A person's browser: a context of its own, with its cookies. */
+export interface Visitor {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Opens a page of the dashboard: `/sign-in`. */
+  open(path: string): Promise<Page>;
+}
+
+/** The tests' side of the shared browser and service: call it once in a test file. */
+export function openBrowser() {
+  const world = inject("world");
+  let browser: Browser;
+  let contexts: BrowserContext[] = [];
+  let complaints: string[] = [];
+
+  beforeAll(async () => {
+    browser = await chromium.connect(inject("browserEndpoint"));
+  });
+  afterEach(async () => {
+    for (const context of contexts) await context.close();
+    const found = complaints;
+    contexts = [];
+    complaints = [];
+    // Errors of scripts, refused requests and violations of the policy are written to the console.
+    expect(found).toEqual([]);
+  });
+  afterAll(() => browser.close());
+
+  async function visit(options: BrowserContextOptions = {}): Promise<Visitor> {
+    const context = await browser.newContext({
+      baseURL: world.url,
+      viewport: DESKTOP,
+      locale: "en-GB",
+      timezoneId: "Europe/Vienna",
+      ...options,
+    });
+    contexts.push(context);
+    const page = await context.newPage();
+    page.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    const open = async (path: string) => {
+      await page.goto(`/dashboard${path}`);
+      return page;
+    };
+    return { page, context, open };
+  }
+
+  return {
+    world,
+    visit,
+    /** Messages on the console that a test expects: those that match are no failure. */
+    allow(pattern: RegExp): void {
+      complaints = complaints.filter((text) => !pattern.test(text));
+    },
+    /** Somebody who is signed in: the same session for all tests, which none may end. */
+    async visitAs(who: Visited, options: BrowserContextOptions = {}) {
+      const visitor = await visit(options);
+      await addCookie(visitor.context, world.cookies[who]);
+      return visitor;
+    },
+    /** Somebody new, who is signed in in a session that the test may end. */
+    async visitAsNewPerson(membership: readonly string[], options: BrowserContextOptions = {}) {
+      const visitor = await visit(options);
+      const link = await invite(world.dataDir, membership);
+      await addCookie(visitor.context, await acceptInvitation(world.url, link, "Ada Lovelace"));
+      return visitor;
+    },
+    /** The link of a new invitation: `["--partner", id, "--role", "viewer"]`. */
+    invite: (membership: readonly string[]) => invite(world.dataDir, membership),
+  };
+}
+
+async function addCookie(context: BrowserContext, cookie: string): Promise<void> {
+  const [name = "", value = ""] = cookie.split("=");
+  await context.addCookies([{ name, value, url: inject("world").url, httpOnly: true, sameSite: "Lax" }]);
+}
+
+/**
+ * Looks at a page as everybody may see it: in both themes, on a desktop and on a phone. Takes a picture of each, asks axe,
+ * and sees to it that nothing is wider than the window.
+ */
+export async function inspect(page: Page, name: string): Promise<void> {
+  await mkdir(OUTPUT_DIRECTORY, { recursive: true });
+  for (const [device, size] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
+    await page.setViewportSize(size);
+    for (const theme of THEMES) {
+      await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+      await page.screenshot({ path: join(OUTPUT_DIRECTORY, `${name}-${device}-${theme}.png`), fullPage: true });
+      expect(await violations(page), `axe on ${name}, ${device}, ${theme}`).toEqual([]);
+    }
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    expect(overflow, `${name} scrolls sideways on a ${device}`).toBeLessThanOrEqual(0);
+  }
+  await page.setViewportSize(DESKTOP);
+  await page.emulateMedia({ colorScheme: null, reducedMotion: null });
+}
+
+/** What axe has against a page: WCAG 2.2 AA, and what it calls best practice. */
+async function violations(page: Page): Promise<readonly string[]> {
+  await page.evaluate(`${axe.source}; undefined`);
+  return page.evaluate(async () => {
+    const { violations: found } = await (globalThis as unknown as { axe: typeof axe }).axe.run(document, {
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    });
+    return found.flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${id} at ${target.join(" ")}: ${failureSummary}`),
+    );
+  });
+}

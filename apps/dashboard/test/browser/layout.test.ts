@@ -1,0 +1,87 @@
+import { expect, it } from "vitest";
+import { inspect, openBrowser } from "./browser.harness.ts";
+
+const { world, visit, visitAs, visitAsNewPerson, allow } = openBrowser();
+
+it("whoever is not signed in is led to the sign-in page, and where they wanted to go is kept", async () => {
+  const { open, page } = await visit();
+  await open(`/partners/${world.partnerId}/stations?q=mill`);
+  await page.waitForURL(/\/dashboard\/sign-in\?/);
+  expect(new URL(page.url()).searchParams.get("next")).toBe(`/partners/${world.partnerId}/stations?q=mill`);
+  allow(/401/);
+});
+
+it("an address that no page has says so, on every device and in both themes", async () => {
+  const { open } = await visitAs("partner admin");
+  const page = await open("/nowhere");
+  await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+  await inspect(page, "not-found");
+});
+
+it("the keyboard alone skips to the page, and opens and closes the account menu", async () => {
+  const { open } = await visitAs("partner admin");
+  const page = await open("/nowhere");
+  await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+  await page.keyboard.press("Tab");
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to the page");
+  await page.keyboard.press("Enter");
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe("main");
+  const account = page.getByRole("button", { name: "Account of Partner admin" });
+  await account.focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("link", { name: "Account" }).waitFor();
+  expect(await account.getAttribute("aria-expanded")).toBe("true");
+  await page.keyboard.press("Escape");
+  expect(await account.getAttribute("aria-expanded")).toBe("false");
+});
+
+it("the theme that is chosen stays after a reload", async () => {
+  const { open } = await visitAs("partner admin", { colorScheme: "light" });
+  const page = await open("/nowhere");
+  const background = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  await page.getByRole("button", { name: "Account of Partner admin" }).click();
+  const light = await background();
+  await page.getByRole("button", { name: "Dark" }).click();
+  const dark = await background();
+  expect(dark).not.toBe(light);
+  await page.reload();
+  await page.getByRole("button", { name: "Account of Partner admin" }).waitFor();
+  expect(await background()).toBe(dark);
+});
+
+it("on a phone the navigation opens and closes by a button and by Escape", async () => {
+  const { open } = await visitAs("partner admin", { viewport: { width: 360, height: 740 } });
+  const page = await open("/nowhere");
+  const account = page.getByRole("button", { name: "Account of Partner admin" });
+  await page.getByRole("button", { name: "Open the navigation" }).click();
+  await account.waitFor();
+  await inspect(page, "navigation");
+  await page.setViewportSize({ width: 360, height: 740 });
+  await account.focus();
+  await page.keyboard.press("Escape");
+  await account.waitFor({ state: "hidden" });
+});
+
+it("a lost connection is shown, and gone from the page once the server is there again", async () => {
+  const { open, context } = await visitAs("partner admin");
+  const page = await open("/nowhere");
+  await page.getByRole("button", { name: "Account of Partner admin" }).click();
+  await context.setOffline(true);
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("Connection lost").waitFor();
+  await page.getByText("You are still signed in.").waitFor();
+  await context.setOffline(false);
+  await page.getByText("Connection lost").waitFor({ state: "detached" });
+  allow(/ERR_INTERNET_DISCONNECTED/);
+});
+
+it("signing out ends the session", async () => {
+  const { open, context } = await visitAsNewPerson(["--partner", world.partnerId]);
+  const page = await open("/nowhere");
+  const cookies = await context.cookies();
+  await page.getByRole("button", { name: "Account of Ada Lovelace" }).click();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.waitForURL(/\/dashboard\/sign-in/);
+  await context.addCookies(cookies);
+  expect((await context.request.get("/console/v1/session")).status()).toBe(401);
+});

@@ -1,0 +1,69 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+
+const ROOT = join(import.meta.dirname, "../../../..");
+const PROGRAM = ["--conditions=@bikeshare/source", join(ROOT, "apps/server/bikeshare.mjs")];
+
+/** A service in a process of its own, as it is run in production. */
+export interface Service {
+  readonly url: string;
+  readonly dataDir: string;
+  stop(): Promise<void>;
+}
+
+/** Starts `serve` on an empty data directory and a free port. */
+export async function startService(): Promise<Service> {
+  const dataDir = await mkdtemp(join(tmpdir(), "bikeshare-browser-"));
+  // As root PostgreSQL runs under another account, which must be able to enter.
+  await chmod(dataDir, 0o711);
+  const child = spawn(process.execPath, [...PROGRAM, "serve", "--json"], {
+    cwd: ROOT,
+    env: environment(dataDir),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const lines: string[] = [];
+  createInterface(child.stderr).on("line", (line) => lines.push(line));
+  const ended = once(child, "exit");
+  const [first] = (await Promise.race([
+    once(createInterface(child.stdout), "line"),
+    ended.then(() => Promise.reject(new Error(`serve ended before it was ready:\n${lines.join("\n")}`))),
+  ])) as [string];
+  const { url } = JSON.parse(first) as { readonly url: string };
+  return {
+    url,
+    dataDir,
+    async stop() {
+      child.kill();
+      await ended;
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs a command beside the service. @returns its JSON */
+export async function command(dataDir: string, ...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
+  const { stdout } = await promisify(execFile)(process.execPath, [...PROGRAM, ...args, "--json"], {
+    cwd: ROOT,
+    env: environment(dataDir),
+    maxBuffer: 16 * 1024 * 1024,
+  });
+  return JSON.parse(stdout) as Readonly<Record<string, unknown>>;
+}
+
+function environment(dataDir: string): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    DATA_DIR: dataDir,
+    PORT: "0",
+    LOG_LEVEL: "warn",
+    // All tests come from one address.
+    PUBLIC_RATE_LIMIT_PER_MINUTE: "100000",
+    WEBHOOK_ALLOW_NETWORKS: "127.0.0.0/8",
+    WEBHOOK_ALLOW_PORTS: "1024-65535",
+  };
+}

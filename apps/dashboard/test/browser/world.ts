@@ -1,0 +1,109 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { command, type Service } from "./service.ts";
+
+/** What the service holds before any test. Tests that change something make a partner of their own. */
+export interface World {
+  readonly url: string;
+  readonly dataDir: string;
+  readonly systemId: string;
+  /** The partner whose pages are looked at. */
+  readonly partnerId: string;
+  /** The session cookie of somebody of each kind. */
+  readonly cookies: Readonly<Record<Visited, string>>;
+}
+
+/** Who may look: the partner's people and the operator's, each of both roles. */
+const VISITORS = {
+  "partner admin": { audience: "partner", role: "admin" },
+  "partner viewer": { audience: "partner", role: "viewer" },
+  "operator admin": { audience: "operator", role: "admin" },
+  "operator viewer": { audience: "operator", role: "viewer" },
+} as const;
+export type Visited = keyof typeof VISITORS;
+
+const STATION_COUNT = 60;
+
+/** Puts a small city and a partner into an empty service. */
+export async function fillService({ url, dataDir }: Service): Promise<World> {
+  const feeds = await mkdtemp(join(tmpdir(), "bikeshare-feeds-"));
+  try {
+    await writeFeeds(feeds);
+    await command(dataDir, "import", "gbfs", feeds);
+  } finally {
+    await rm(feeds, { recursive: true, force: true });
+  }
+  const { id } = await command(dataDir, "partners", "create", "Transit App");
+  const partnerId = String(id);
+  const people = Object.entries(VISITORS).map(async ([visitor, { audience, role }]) => {
+    const into = audience === "partner" ? ["--partner", partnerId] : ["--operator"];
+    const name = visitor.replace(/^./, (letter) => letter.toUpperCase());
+    return [visitor, await acceptInvitation(url, await invite(dataDir, [...into, "--role", role]), name)];
+  });
+  const cookies = Object.fromEntries(await Promise.all(people)) as World["cookies"];
+  return { url, dataDir, systemId: "main", partnerId, cookies };
+}
+
+let invited = 0;
+
+/** Invites a new person by the command line. @returns the link */
+export async function invite(dataDir: string, options: readonly string[]): Promise<string> {
+  invited += 1;
+  const email = `person-${process.pid}-${invited}@example.com`;
+  const { url } = await command(dataDir, "console", "invite", "--email", email, ...options);
+  return String(url);
+}
+
+/** Accepts an invitation without its page, which has tests of its own. @returns the session cookie: `name=value` */
+export async function acceptInvitation(url: string, link: string, name: string): Promise<string> {
+  const response = await fetch(`${url}/console/v1/invitations/accept`, {
+    method: "POST",
+    body: JSON.stringify({ token: new URL(link).hash.slice(1), name }),
+    headers: { "content-type": "application/json", origin: new URL(url).origin },
+  });
+  const [cookie = ""] = response.headers.getSetCookie();
+  if (!response.ok) throw new Error(`The invitation was not accepted: ${await response.text()}`);
+  return cookie.split(";", 1)[0] ?? "";
+}
+
+/** A city of stations on a spiral, from full to empty, a few of them closed. */
+async function writeFeeds(directory: string): Promise<void> {
+  const numbers = Array.from({ length: STATION_COUNT }, (_, index) => index);
+  const now = Math.floor(Date.now() / 1000);
+  const write = (name: string, data: object) =>
+    writeFile(join(directory, `${name}.json`), JSON.stringify({ last_updated: now, ttl: 60, version: "2.3", data }));
+  await write("system_information", {
+    system_id: "main",
+    name: "Bike Town",
+    language: "en",
+    timezone: "Europe/Vienna",
+  });
+  await write("station_information", {
+    stations: numbers.map((index) => ({
+      station_id: `station-${index + 1}`,
+      name: `${STREETS[index % STREETS.length]} ${Math.floor(index / STREETS.length) + 1}`,
+      lat: 48.21 + 0.0012 * index * 0.4 * Math.sin(index * 0.6),
+      lon: 16.37 + 0.0018 * index * 0.4 * Math.cos(index * 0.6),
+      capacity: 12 + (index % 9),
+    })),
+  });
+  await write("station_status", {
+    stations: numbers.map((index) => {
+      const capacity = 12 + (index % 9);
+      const bikes = index % 7 === 0 ? 0 : (index * 5) % (capacity + 1);
+      const isOpen = index % 17 !== 5;
+      return {
+        station_id: `station-${index + 1}`,
+        num_bikes_available: bikes,
+        num_docks_available: capacity - bikes,
+        is_installed: true,
+        is_renting: isOpen,
+        is_returning: isOpen,
+        last_reported: now,
+      };
+    }),
+  });
+}
+
+const STREETS = ["Harbour Street", "Market Square", "Old Mill", "Station Road", "University", "Riverside", "City Hall"];

@@ -1,0 +1,53 @@
+import { stationMap } from "@bikeshare/contract/console";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startTestApp, type TestApp } from "../../test/app.ts";
+import { rowWriter, stationRow } from "../../test/rows.ts";
+import { signIn } from "../../test/sign-in.ts";
+import { STATION_MAP_MIN_AGE_MS } from "./stations-routes.ts";
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  await rowWriter(app).stations([
+    stationRow({ id: "b", num_bikes_available: 4, num_docks_available: 9, last_reported: "2026-05-01T07:59:00.000Z" }),
+    stationRow({ id: "a", status: "offline", offline_reason: "stale" }),
+    stationRow({ id: "gone", status: "removed" }),
+  ]);
+});
+afterAll(() => app.close());
+
+it("shows a partner every station that is there, with what can be rented and returned", async () => {
+  const viewer = await signIn(app, { partnerId: app.partnerId, role: "viewer" });
+  const response = await viewer.call("GET", `/console/v1/systems/main/partners/${app.partnerId}/stations`);
+  expect(response.headers.get("cache-control")).toBe("no-store");
+  const { data } = stationMap.parse(await response.json());
+  expect(data.map(({ id }) => id)).toEqual(["a", "b"]);
+  expect(data).toMatchObject([
+    { status: "offline", offline_reason: "stale", last_reported: null },
+    { bikes: 4, docks: 9, status: "online", last_reported: "2026-05-01T07:59:00.000Z" },
+  ]);
+});
+
+it("answers 304 as long as nothing has changed, and the change after at most the map's age", async () => {
+  const viewer = await signIn(app, { partnerId: null, role: "viewer" });
+  const path = `${app.url}/console/v1/systems/main/stations`;
+  const first = await fetch(path, { headers: viewer.headers });
+  const etag = first.headers.get("etag") ?? "";
+  await first.arrayBuffer();
+  const headers = { ...viewer.headers, "if-none-match": etag };
+  expect((await fetch(path, { headers })).status).toBe(304);
+  await rowWriter(app).stations([stationRow({ id: "new" })]);
+  app.clock.advance(STATION_MAP_MIN_AGE_MS);
+  await expect
+    .poll(async () => {
+      const again = await fetch(path, { headers });
+      return again.status === 200 && stationMap.parse(await again.json()).data.map(({ id }) => id);
+    })
+    .toEqual(["a", "b", "new"]);
+});
+
+it("a partner's session is told nothing of the operator's map", async () => {
+  const viewer = await signIn(app, { partnerId: app.partnerId });
+  expect((await viewer.call("GET", "/console/v1/systems/main/stations")).status).toBe(404);
+});

@@ -1,0 +1,59 @@
+import { z } from "zod";
+import { noQuery } from "../endpoint.ts";
+import { offlineReason, stationStatus } from "../stations.ts";
+import { identifier, timestamp } from "../values.ts";
+import { consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
+
+const count = z.number().int().min(0);
+
+/** What the map and the table show of a station. */
+const mappedStation = z
+  .object({
+    id: identifier,
+    name: z.string(),
+    lat: z.number(),
+    lon: z.number(),
+    capacity: count.nullable(),
+    bikes: count.describe("Bikes that can be rented or reserved now"),
+    docks: count.nullable().describe("Free docks; null: not published"),
+    is_renting: z.boolean(),
+    is_returning: z.boolean(),
+    status: stationStatus,
+    offline_reason: offlineReason.nullable(),
+    last_reported: timestamp.nullable(),
+  })
+  .strict();
+export type MappedStation = z.infer<typeof mappedStation>;
+
+/** Every station at once, by id: a map has no pages. */
+export const stationMap = z.object({ data: z.array(mappedStation) }).strict();
+export type StationMap = z.infer<typeof stationMap>;
+
+const list = {
+  method: "GET",
+  description: "They have an `ETag`: asking again costs little while nothing changes.",
+  query: noQuery,
+  responses: { 200: stationMap, ...consoleErrors },
+} as const;
+
+/** The stations of a partner's system. */
+export const partnerStationEndpoints = {
+  list: {
+    ...list,
+    path: "/console/v1/systems/:system_id/partners/:partner_id/stations",
+    summary: "The system's stations, as partners see them",
+    metadata: consoleNeeds("partner"),
+    pathParams: partnerPath,
+  },
+} as const;
+
+/** The same for the operator. */
+export const systemStationEndpoints = {
+  list: {
+    ...list,
+    path: "/console/v1/systems/:system_id/stations",
+    summary: "The system's stations",
+    metadata: consoleNeeds("operator"),
+    pathParams: systemPath,
+  },
+} as const;
