@@ -84,8 +84,26 @@ const stations: readonly Page[] = [
   },
 ];
 
+/** Who signs in. They come last: people are managed less often than everything else. */
+const people: readonly Page[] = [
+  {
+    path: "/partners/:partner_id/people",
+    title: "People",
+    audience: "partner",
+    isListed: true,
+    load: async () => (await import("./pages/account/people-page.tsx")).PartnerPeoplePage,
+  },
+  {
+    path: "/operator/people",
+    title: "People",
+    audience: "operator",
+    isListed: true,
+    load: async () => (await import("./pages/account/people-page.tsx")).OperatorPeoplePage,
+  },
+];
+
 /** In the order of the navigation. */
-export const pages: readonly Page[] = [...stations, ...account, ...(import.meta.env.DEV ? [examples] : [])];
+export const pages: readonly Page[] = [...stations, ...people, ...account, ...(import.meta.env.DEV ? [examples] : [])];
 
 /** The address of a page for one membership. In other systems than the first, pages name theirs. */
 export function pageAddress({ path }: Page, membership: Membership, memberships: readonly Membership[]): string {

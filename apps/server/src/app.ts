@@ -82,6 +82,8 @@ export interface AppOptions {
   readonly docs?: boolean;
   /** The built pages, served at /dashboard. */
   readonly dashboard?: DashboardOptions;
+  /** The mail server, and the sender of invitations. */
+  readonly mail?: { readonly smtpUrl: string; readonly from: string } | undefined;
   /** Hears why a request could not be served at present. */
   readonly onUnavailable?: (error: unknown) => void;
 }

@@ -8,6 +8,7 @@ import { partnerAuditEndpoints, systemAuditEndpoints } from "./console/audit.ts"
 import { deliveryEndpoints } from "./console/deliveries.ts";
 import { partnerKeyEndpoints, systemKeyEndpoints } from "./console/keys.ts";
 import { partnerEndpoints } from "./console/partners.ts";
+import { operatorPeopleEndpoints, partnerPeopleEndpoints } from "./console/people.ts";
 import { partnerRequestEndpoints, systemRequestEndpoints } from "./console/requests.ts";
 import { resendEndpoints } from "./console/resends.ts";
 import { sessionEndpoints } from "./console/session.ts";
@@ -30,6 +31,7 @@ export type { BulkResend, ResendSelection } from "./console/resends.ts";
 export type { ShownKey } from "./console/keys.ts";
 export type { ShownPartner } from "./console/partners.ts";
 export type { DaysQuery, LoggedRequest, MinutesQuery, RequestQuery } from "./console/requests.ts";
+export { type IssuedInvitation, issuedInvitation, type MemberList, memberList } from "./console/people.ts";
 export * from "./console/session.ts";
 export * from "./console/sign-in.ts";
 export type { MappedStation, StationMap } from "./console/stations.ts";
@@ -43,6 +45,8 @@ type ConsoleContract = {
   readonly signIn: typeof signInEndpoints;
   readonly invitations: typeof invitationEndpoints;
   readonly account: typeof accountEndpoints;
+  readonly partnerPeople: typeof partnerPeopleEndpoints;
+  readonly operatorPeople: typeof operatorPeopleEndpoints;
   readonly partnerKeys: typeof partnerKeyEndpoints;
   readonly systemKeys: typeof systemKeyEndpoints;
   readonly partnerRequests: typeof partnerRequestEndpoints;
@@ -63,6 +67,8 @@ export const consoleContract: ConsoleContract = c.router(
     signIn: signInEndpoints,
     invitations: invitationEndpoints,
     account: accountEndpoints,
+    partnerPeople: partnerPeopleEndpoints,
+    operatorPeople: operatorPeopleEndpoints,
     partnerKeys: partnerKeyEndpoints,
     systemKeys: systemKeyEndpoints,
     partnerRequests: partnerRequestEndpoints,

@@ -31,6 +31,20 @@ export const routes = {
     endSession: "DELETE /console/v1/account/sessions/:id",
     endOtherSessions: "DELETE /console/v1/account/sessions",
   },
+  partnerPeople: {
+    list: "GET /console/v1/systems/:system_id/partners/:partner_id/people",
+    invite: "POST /console/v1/systems/:system_id/partners/:partner_id/people/invitations",
+    revokeInvitation: "DELETE /console/v1/systems/:system_id/partners/:partner_id/people/invitations/:id",
+    changeRole: "PATCH /console/v1/systems/:system_id/partners/:partner_id/people/:id",
+    remove: "DELETE /console/v1/systems/:system_id/partners/:partner_id/people/:id",
+  },
+  operatorPeople: {
+    list: "GET /console/v1/systems/:system_id/people",
+    invite: "POST /console/v1/systems/:system_id/people/invitations",
+    revokeInvitation: "DELETE /console/v1/systems/:system_id/people/invitations/:id",
+    changeRole: "PATCH /console/v1/systems/:system_id/people/:id",
+    remove: "DELETE /console/v1/systems/:system_id/people/:id",
+  },
   partnerKeys: {
     list: "GET /console/v1/systems/:system_id/partners/:partner_id/keys",
     revoke: "POST /console/v1/systems/:system_id/partners/:partner_id/keys/:id/revoke",

@@ -1,7 +1,10 @@
 import { emailAddress } from "@bikeshare/contract/console";
 import { Option } from "@commander-js/extra-typings";
+import type { Config } from "../config.ts";
+import { DEFAULT_SERVICE_NAME, invitationMail } from "../people/invitation-mail.ts";
 import { invitationUrl } from "../people/invitation.rules.ts";
 import { invite } from "../people/invitations.ts";
+import { createMailer } from "../webhooks/warnings/mailer.ts";
 import { type OpenCli, type ParentCommand, withSystem } from "./context.ts";
 import { option, UsageError } from "./options.ts";
 import { localAddress } from "./serve.ts";
@@ -26,11 +29,25 @@ export function registerConsole(program: ParentCommand, cli: OpenCli): void {
       return withSystem(cli(), async (context, systemId) => {
         const { id, token, expires_at } = await invite(context, { systemId, partnerId, email, role });
         const url = invitationUrl(context.config.publicUrl ?? localAddress(context.config), token);
+        const isMailed = await mail(context.config, { id, email, url, expiresAt: expires_at });
         const lines = [`Invitation ${id} for ${email}, until ${expires_at.toISOString()}:`, "", `  ${url}`, ""];
-        const text = [...lines, "The link works once. Give it to nobody else."].join("\n");
-        context.output.result({ id, email, role, url, expires_at }, text);
+        const text = [
+          ...lines,
+          isMailed ? "It was mailed there." : "The link works once. Give it to nobody else.",
+        ].join("\n");
+        context.output.result({ id, email, role, url, expires_at, mailed: isMailed }, text);
       });
     });
+}
+
+/** Mails an invitation where a mail server is configured. @returns whether it did */
+async function mail(
+  { mail: server }: Pick<Config, "mail">,
+  invitation: { readonly id: string; readonly email: string; readonly url: string; readonly expiresAt: Date },
+): Promise<boolean> {
+  const mailer = server && createMailer(server.smtpUrl, { from: server.from });
+  await mailer?.send(invitationMail({ ...invitation, serviceName: DEFAULT_SERVICE_NAME }));
+  return mailer !== undefined;
 }
 
 function readEmail(text: string): string {

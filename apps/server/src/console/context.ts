@@ -4,10 +4,12 @@ import { createTokenCipher } from "../encryption.ts";
 import type { CursorCipher } from "../http/cursor.ts";
 import type { ReadyBody } from "../http/response-body.ts";
 import type { SignInContext } from "../people/context.ts";
+import { DEFAULT_SERVICE_NAME } from "../people/invitation-mail.ts";
 import { createPasswordHashing } from "../people/passwords.ts";
 import { createSignInLimits, type SignInLimits } from "../people/sign-in-limits.ts";
 import type { AllSecrets } from "../secrets.ts";
 import { createSecretCipher, type SecretCipher } from "../webhooks/endpoints/secret.ts";
+import { createMailer, type Mailer } from "../webhooks/warnings/mailer.ts";
 
 /** What the routes of the console work with. */
 export interface ConsoleContext extends SignInContext {
@@ -21,20 +23,21 @@ export interface ConsoleContext extends SignInContext {
   readonly mode: "live" | "test";
   /** The map of each system's stations, ready to be sent. */
   readonly stationMaps: PageCache<ReadyBody>;
+  /** Undefined: invitations are shown to whoever makes them. */
+  readonly mailer: Mailer | undefined;
+  readonly logger: { warn(fields: object, message: string): void };
 }
-
-/** What pages and authenticator apps call the service where nobody has named it. */
-const DEFAULT_SERVICE_NAME = "Bike-Sharing Data Service";
 
 interface ConsoleOptions extends Pick<
   ConsoleContext,
-  "db" | "clock" | "ids" | "baseUrl" | "rateLimit" | "cursorCipher" | "stationMaps"
+  "db" | "clock" | "ids" | "baseUrl" | "rateLimit" | "cursorCipher" | "stationMaps" | "logger"
 > {
   readonly secrets: AllSecrets;
   readonly mode?: ConsoleContext["mode"];
+  readonly mail?: { readonly smtpUrl: string; readonly from: string } | undefined;
 }
 
-export function createConsoleContext({ mode = "live", ...options }: ConsoleOptions): ConsoleContext {
+export function createConsoleContext({ mode = "live", mail, ...options }: ConsoleOptions): ConsoleContext {
   return {
     ...options,
     mode,
@@ -44,5 +47,6 @@ export function createConsoleContext({ mode = "live", ...options }: ConsoleOptio
     passwords: createPasswordHashing(),
     signInLimits: createSignInLimits(options.clock),
     webhookCipher: createSecretCipher(options.secrets.webhookKeys),
+    mailer: mail && createMailer(mail.smtpUrl, { from: mail.from }),
   };
 }

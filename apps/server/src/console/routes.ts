@@ -6,6 +6,7 @@ import type { ConsoleContext } from "./context.ts";
 import { deliveryRoutes, resendRoutes } from "./deliveries-routes.ts";
 import { partnerKeyRoutes, systemKeyRoutes } from "./keys-routes.ts";
 import { partnerRoutes } from "./partners-routes.ts";
+import { operatorPeopleRoutes, partnerPeopleRoutes } from "./people-routes.ts";
 import { partnerRequestRoutes, systemRequestRoutes } from "./requests-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { invitationRoutes, signInRoutes } from "./sign-in-routes.ts";
@@ -19,6 +20,8 @@ export function consoleRoutes(context: ConsoleContext): RouterImplementation<typ
     signIn: signInRoutes(context),
     invitations: invitationRoutes(context),
     account: accountRoutes(context),
+    partnerPeople: partnerPeopleRoutes(context),
+    operatorPeople: operatorPeopleRoutes(context),
     partnerKeys: partnerKeyRoutes(context),
     systemKeys: systemKeyRoutes(context),
     partnerRequests: partnerRequestRoutes(context),

@@ -3,7 +3,6 @@ import { serviceError } from "@bikeshare/rules";
 import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext, CommandContext } from "../command-context.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
-import { commandError } from "../errors/command-errors.ts";
 import { partnerWithId } from "../partners/service.ts";
 import { hashToken, isToken, makeToken } from "../sessions/session.rules.ts";
 import { listPasskeys } from "./credential-queries.ts";
@@ -38,7 +37,7 @@ export function invite(context: ActorContext, input: InvitationInput): Promise<I
   const { clock, ids, actor } = context;
   return context.db.transaction(async (tx) => {
     if (partnerId !== null && (await partnerWithId({ db: tx }, systemId, partnerId)) === undefined)
-      throw commandError("not_found", "partner", { id: partnerId });
+      throw serviceError("not_found", "partner");
     const now = clock();
     const id = ids.next("invitation");
     const token = makeToken((bytes) => ids.randomBytes(bytes));

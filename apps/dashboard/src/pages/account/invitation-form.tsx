@@ -1,0 +1,71 @@
+import type { IssuedInvitation, MembershipRole } from "@bikeshare/contract/console";
+import { useState } from "preact/hooks";
+import { Button } from "../../components/button.tsx";
+import { CopyButton } from "../../components/copy-button.tsx";
+import { SelectField, TextField } from "../../components/field.tsx";
+import { Form } from "../../components/form.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { Time } from "../../components/time.tsx";
+import type { PeopleApi } from "./people-api.ts";
+import { useAction } from "./use-action.ts";
+
+interface InvitationFormProps {
+  readonly people: Pick<PeopleApi, "invite">;
+  readonly onInvited: () => Promise<void>;
+}
+
+const roles = [
+  { value: "viewer", label: "Viewer: sees everything, changes nothing" },
+  { value: "admin", label: "Admin: sees everything and changes it" },
+];
+
+/** Invites somebody, and shows the link where it was not mailed. */
+export function InvitationForm({ people, onInvited }: InvitationFormProps) {
+  const [email, setEmail] = useState("");
+  const [role, setRole] = useState<MembershipRole>("viewer");
+  const [issued, setIssued] = useState<IssuedInvitation>();
+  const { run, isPending } = useAction();
+  const invite = () =>
+    run(async () => {
+      setIssued(await people.invite(email, role));
+      await onInvited();
+    });
+  if (issued !== undefined) return <Issued invitation={issued} />;
+  return (
+    <Form onSubmit={() => void invite()}>
+      <TextField label="Email" type="email" value={email} onInput={setEmail} maxLength={254} required />
+      <SelectField
+        label="Role"
+        value={role}
+        choices={roles}
+        onChange={(value) => setRole(value === "admin" ? "admin" : "viewer")}
+      />
+      <Button type="submit" variant="primary" pending={isPending}>
+        Invite
+      </Button>
+    </Form>
+  );
+}
+
+function Issued({ invitation }: { readonly invitation: IssuedInvitation }) {
+  const { email, url, expires_at } = invitation;
+  if (url === null) {
+    return (
+      <Notice tone="success">
+        The invitation was mailed to {email}. Its link works once, until <Time at={expires_at} />.
+      </Notice>
+    );
+  }
+  return (
+    <>
+      <Notice tone="warning">
+        The service sends no mail: give this link to {email} yourself, and to nobody else. It works once, until{" "}
+        <Time at={expires_at} />, and is shown only now.
+      </Notice>
+      <p class="row">
+        <code class="mono">{url}</code>
+        <CopyButton text={url} label="Copy the link" />
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,35 @@
+import type { IssuedInvitation, MemberList, MembershipRole } from "@bikeshare/contract/console";
+import { api } from "../../api/api.ts";
+
+/** How one page's people are read and managed. */
+export interface PeopleApi {
+  readonly list: () => Promise<MemberList>;
+  readonly invite: (email: string, role: MembershipRole) => Promise<IssuedInvitation>;
+  readonly revokeInvitation: (id: string) => Promise<unknown>;
+  readonly changeRole: (id: string, role: MembershipRole) => Promise<unknown>;
+  readonly remove: (id: string) => Promise<unknown>;
+}
+
+/** A partner's own people. */
+export function partnerPeople(systemId: string, partnerId: string): PeopleApi {
+  const params = { system_id: systemId, partner_id: partnerId };
+  return {
+    list: () => api.partnerPeople.list({ params }),
+    invite: (email, role) => api.partnerPeople.invite({ params, body: { email, role } }),
+    revokeInvitation: (id) => api.partnerPeople.revokeInvitation({ params: { ...params, id } }),
+    changeRole: (id, role) => api.partnerPeople.changeRole({ params: { ...params, id }, body: { role } }),
+    remove: (id) => api.partnerPeople.remove({ params: { ...params, id } }),
+  };
+}
+
+/** Any people of a system, by its operator: its own, or those of a partner. */
+export function operatorPeople(systemId: string, partnerId: string | null): PeopleApi {
+  const params = { system_id: systemId };
+  return {
+    list: () => api.operatorPeople.list({ params, query: partnerId === null ? {} : { partner_id: partnerId } }),
+    invite: (email, role) => api.operatorPeople.invite({ params, body: { email, role, partner_id: partnerId } }),
+    revokeInvitation: (id) => api.operatorPeople.revokeInvitation({ params: { ...params, id } }),
+    changeRole: (id, role) => api.operatorPeople.changeRole({ params: { ...params, id }, body: { role } }),
+    remove: (id) => api.operatorPeople.remove({ params: { ...params, id } }),
+  };
+}

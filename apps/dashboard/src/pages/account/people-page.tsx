@@ -1,0 +1,85 @@
+import { useQuery } from "@tanstack/preact-query";
+import { useState } from "preact/hooks";
+import { useSearch } from "wouter-preact";
+import { queries } from "../../api/api.ts";
+import { Button } from "../../components/button.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { EmptyState } from "../../components/empty-state.tsx";
+import { ErrorState } from "../../components/error-state.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { PageHeader } from "../../layout/page-header.tsx";
+import { useOperatorAccess, usePartnerAccess, useSignedIn } from "../../session/session.ts";
+import { InvitationForm } from "./invitation-form.tsx";
+import { operatorPeople, partnerPeople, type PeopleApi } from "./people-api.ts";
+import { InvitationTable, MemberTable } from "./people-tables.tsx";
+
+/** A partner's people. */
+export function PartnerPeoplePage() {
+  const access = usePartnerAccess();
+  if (access === undefined) return <NoAccess />;
+  const { systemId, partnerId, canChange } = access;
+  return <People people={partnerPeople(systemId, partnerId)} whose={partnerId} canChange={canChange} />;
+}
+
+/** The operator's own people; with `?partner=` those of a partner. */
+export function OperatorPeoplePage() {
+  const access = useOperatorAccess();
+  const partnerId = new URLSearchParams(useSearch()).get("partner");
+  if (access === undefined) return <NoAccess />;
+  const { systemId, canChange } = access;
+  const whose = `${systemId} ${partnerId ?? ""}`;
+  return <People people={operatorPeople(systemId, partnerId)} whose={whose} canChange={canChange} />;
+}
+
+function NoAccess() {
+  return (
+    <EmptyState title="There is nothing here">You are not a member of this partner, or of its operator.</EmptyState>
+  );
+}
+
+interface PeopleProps {
+  readonly people: PeopleApi;
+  /** Tells the lists of two pages apart in the cache. */
+  readonly whose: string;
+  readonly canChange: boolean;
+}
+
+function People({ people, whose, canChange }: PeopleProps) {
+  const { person } = useSignedIn();
+  const [isInviting, setIsInviting] = useState(false);
+  const queryKey = ["people", whose];
+  const { data, error, refetch } = useQuery({ queryKey, queryFn: () => people.list() });
+  const reload = () => queries.invalidateQueries({ queryKey });
+  if (data === undefined)
+    return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />;
+  return (
+    <div class="stack">
+      <PageHeader
+        title="People"
+        actions={
+          canChange && (
+            <Button variant="primary" onClick={() => setIsInviting(true)}>
+              Invite somebody
+            </Button>
+          )
+        }
+      >
+        Who signs in here. Admins see everything and change it, viewers see everything and change nothing.
+      </PageHeader>
+      {!canChange && <Notice tone="info">You may read this, but not change it: that takes an admin.</Notice>}
+      <MemberTable
+        members={data.members}
+        ownPersonId={person.id}
+        people={canChange ? people : undefined}
+        onChanged={reload}
+      />
+      {data.invitations.length > 0 && (
+        <InvitationTable invitations={data.invitations} people={canChange ? people : undefined} onChanged={reload} />
+      )}
+      <Dialog title="Invite somebody" isOpen={isInviting} onClose={() => setIsInviting(false)}>
+        <InvitationForm people={people} onInvited={reload} />
+      </Dialog>
+    </div>
+  );
+}

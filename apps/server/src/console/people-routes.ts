@@ -1,0 +1,119 @@
+import type { consoleContract, IssuedInvitation, MemberList } from "@bikeshare/contract/console";
+import type { RouterImplementation } from "@ts-rest/fastify";
+import type { ActorContext } from "../command-context.ts";
+import { invitationMail } from "../people/invitation-mail.ts";
+import { invitationUrl } from "../people/invitation.rules.ts";
+import { type InvitationInput, invite } from "../people/invitations.ts";
+import { changeRole, peopleOf, removeMember, revokeInvitation } from "../people/members.ts";
+import { consoleCaller, partnerCaller } from "./authorize.ts";
+import type { ConsoleContext } from "./context.ts";
+
+type Routes = RouterImplementation<typeof consoleContract>;
+type ConsoleRequest = Parameters<typeof consoleCaller>[0];
+
+const done = { status: 200, body: {} } as const;
+
+/** A partner's people, by its own admins. */
+export function partnerPeopleRoutes(context: ConsoleContext): Routes["partnerPeople"] {
+  const as = (request: ConsoleRequest) => actingAs(context, partnerCaller(request).actor);
+  const scopeOf = (request: ConsoleRequest) => {
+    const { systemId, partnerId } = partnerCaller(request);
+    return { systemId, partnerId };
+  };
+  return {
+    list: async ({ request }) => {
+      const { systemId, partnerId } = scopeOf(request);
+      return { status: 200, body: await describePeople(context, systemId, partnerId) };
+    },
+    invite: async ({ request, body }) => ({
+      status: 200,
+      body: await inviteAndMail(context, as(request), { ...scopeOf(request), ...body }),
+    }),
+    revokeInvitation: async ({ request, params }) => {
+      await revokeInvitation(as(request), scopeOf(request), params.id);
+      return done;
+    },
+    changeRole: async ({ request, params, body }) => {
+      await changeRole(as(request), scopeOf(request), params.id, body.role);
+      return done;
+    },
+    remove: async ({ request, params }) => {
+      await removeMember(as(request), scopeOf(request), params.id);
+      return done;
+    },
+  };
+}
+
+/** The operator's own people, and those of every partner of the system, by the operator's admins. */
+export function operatorPeopleRoutes(context: ConsoleContext): Routes["operatorPeople"] {
+  const as = (request: ConsoleRequest) => actingAs(context, consoleCaller(request).actor);
+  const scopeOf = (request: ConsoleRequest) => ({ systemId: consoleCaller(request).systemId, partnerId: undefined });
+  return {
+    list: async ({ request, query }) => ({
+      status: 200,
+      body: await describePeople(context, scopeOf(request).systemId, query.partner_id ?? null),
+    }),
+    invite: async ({ request, body: { email, role, partner_id: partnerId } }) => {
+      const input = { systemId: scopeOf(request).systemId, partnerId, email, role };
+      return { status: 200, body: await inviteAndMail(context, as(request), input) };
+    },
+    revokeInvitation: async ({ request, params }) => {
+      await revokeInvitation(as(request), scopeOf(request), params.id);
+      return done;
+    },
+    changeRole: async ({ request, params, body }) => {
+      await changeRole(as(request), scopeOf(request), params.id, body.role);
+      return done;
+    },
+    remove: async ({ request, params }) => {
+      await removeMember(as(request), scopeOf(request), params.id);
+      return done;
+    },
+  };
+}
+
+function actingAs({ db, clock, ids }: ConsoleContext, actor: string): ActorContext {
+  return { db, clock, ids, actor };
+}
+
+/** Invites by mail, so that the link reaches the invited person alone. Where no mail can be sent, the inviter gets it. */
+async function inviteAndMail(
+  { mailer, baseUrl, serviceName, logger }: ConsoleContext,
+  acting: ActorContext,
+  input: InvitationInput,
+): Promise<IssuedInvitation> {
+  const { id, token, expires_at: expiresAt } = await invite(acting, input);
+  const { email } = input;
+  const url = invitationUrl(baseUrl(), token);
+  const shown = { id, email, expires_at: expiresAt.toISOString() };
+  if (mailer === undefined) return { ...shown, url };
+  try {
+    await mailer.send(invitationMail({ id, email, serviceName, url, expiresAt }));
+    return { ...shown, url: null };
+  } catch (error) {
+    logger.warn({ err: error, invitation: id }, "an invitation could not be mailed: its link is shown to the inviter");
+    return { ...shown, url };
+  }
+}
+
+async function describePeople(
+  context: ConsoleContext,
+  systemId: string,
+  partnerId: string | null,
+): Promise<MemberList> {
+  const { members, invitations } = await peopleOf(context, systemId, partnerId);
+  return {
+    members: members.map(({ joined_at, last_used_at, ...member }) => ({
+      ...member,
+      joined_at: joined_at.toISOString(),
+      last_used_at: last_used_at?.toISOString() ?? null,
+    })),
+    invitations: invitations.map(({ id, email, role, created_by, expires_at }) => ({
+      id,
+      email,
+      role,
+      invited_by: created_by,
+      expires_at: expires_at.toISOString(),
+    })),
+  };
+}

@@ -1,0 +1,141 @@
+import { z } from "zod";
+import { noQuery } from "../endpoint.ts";
+import { errorBody } from "../errors.ts";
+import { identifier, identifierParam, timestamp } from "../values.ts";
+import { consoleBodyErrors, consoleErrors, consoleNeeds, done, partnerPath, systemPath } from "./endpoint.ts";
+import { emailAddress, membershipRole } from "./session.ts";
+
+/** Who works with a partner's pages, or with the operator's, and who is invited to. */
+export const memberList = z
+  .object({
+    members: z.array(
+      z
+        .object({
+          id: identifier.describe("Of the membership"),
+          person_id: identifier,
+          email: z.string(),
+          name: z.string(),
+          role: membershipRole,
+          joined_at: timestamp,
+          last_used_at: timestamp.nullable().describe("When the person was last seen, to the quarter of an hour"),
+        })
+        .strict(),
+    ),
+    invitations: z.array(
+      z
+        .object({
+          id: identifier,
+          email: z.string(),
+          role: membershipRole,
+          invited_by: z.string().describe("As the audit log names them"),
+          expires_at: timestamp,
+        })
+        .strict(),
+    ),
+  })
+  .strict();
+export type MemberList = z.infer<typeof memberList>;
+
+export const issuedInvitation = z
+  .object({
+    id: identifier,
+    email: z.string(),
+    expires_at: timestamp,
+    url: z.string().nullable().describe("The link, shown only now; null: it was mailed to the invited person"),
+  })
+  .strict();
+export type IssuedInvitation = z.infer<typeof issuedInvitation>;
+
+const invitation = z.object({ email: emailAddress, role: membershipRole }).strict();
+const role = z.object({ role: membershipRole }).strict();
+
+/** The same for a partner's people and for those of the whole system. */
+function peopleEndpoints<
+  const Path extends string,
+  Params extends z.ZodRawShape,
+  Query extends z.ZodTypeAny,
+  Invitation extends z.ZodTypeAny,
+>(
+  audience: "partner" | "operator",
+  path: Path,
+  { params, query, body }: { readonly params: z.ZodObject<Params>; readonly query: Query; readonly body: Invitation },
+) {
+  const ofOne = params.extend({ id: identifierParam });
+  const responses = { 200: memberList, ...consoleErrors, ...consoleBodyErrors };
+  return {
+    list: {
+      method: "GET",
+      path,
+      summary: "Who is a member, and who is invited",
+      metadata: consoleNeeds(audience),
+      pathParams: params,
+      query,
+      responses: { 200: memberList, ...consoleErrors },
+    },
+    invite: {
+      method: "POST",
+      path: `${path}/invitations`,
+      summary: "Invite somebody by mail, or by a link that is shown once",
+      metadata: consoleNeeds(audience, "admin", { confirmed: true }),
+      pathParams: params,
+      query: noQuery,
+      body,
+      responses: { ...responses, 200: issuedInvitation },
+    },
+    revokeInvitation: {
+      method: "DELETE",
+      path: `${path}/invitations/:id`,
+      summary: "Take an invitation back",
+      metadata: consoleNeeds(audience, "admin"),
+      pathParams: ofOne,
+      query: noQuery,
+      responses: { ...responses, 200: done },
+    },
+    ...memberEndpoints(audience, path, ofOne),
+  } as const;
+}
+
+/** Changes to one member. */
+function memberEndpoints<Path extends string, Params extends z.AnyZodObject>(
+  audience: "partner" | "operator",
+  path: Path,
+  pathParams: Params,
+) {
+  const metadata = consoleNeeds(audience, "admin", { conflicts: ["last_one"] });
+  const responses = { 200: done, 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
+  return {
+    changeRole: {
+      method: "PATCH",
+      path: `${path}/:id`,
+      summary: "Change what a member may do",
+      metadata,
+      pathParams,
+      query: noQuery,
+      body: role,
+      responses,
+    },
+    remove: {
+      method: "DELETE",
+      path: `${path}/:id`,
+      summary: "End a membership, at once on every page that is open",
+      metadata,
+      pathParams,
+      query: noQuery,
+      responses,
+    },
+  } as const;
+}
+
+/** A partner's people, by its own admins. */
+export const partnerPeopleEndpoints = peopleEndpoints(
+  "partner",
+  "/console/v1/systems/:system_id/partners/:partner_id/people",
+  { params: partnerPath, query: noQuery, body: invitation },
+);
+
+/** The operator's own people, and with `partner_id` those of a partner, by the operator's admins. */
+export const operatorPeopleEndpoints = peopleEndpoints("operator", "/console/v1/systems/:system_id/people", {
+  params: systemPath,
+  query: z.object({ partner_id: identifierParam.optional() }).strict(),
+  body: invitation.extend({ partner_id: identifierParam.nullable() }),
+});
