@@ -31,6 +31,12 @@ const stationId: IdKind = {
   address: (page, id) => withParameter(page, "q", id),
 };
 
+const deliveryId: IdKind = {
+  label: "Delivery",
+  pattern: /^delivery_\w+$/,
+  address: (page, id) => page.replace(/(?=\?|$)/, `/${encodeURIComponent(id)}`),
+};
+
 /** An address with one more parameter. */
 function withParameter(address: string, name: string, value: string): string {
   return `${address}${address.includes("?") ? "&" : "?"}${name}=${encodeURIComponent(value)}`;
@@ -102,8 +108,31 @@ const people: readonly Page[] = [
   },
 ];
 
+const deliveries: readonly Page[] = [
+  {
+    path: "/partners/:partner_id/deliveries",
+    title: "Deliveries",
+    audience: "partner",
+    isListed: true,
+    finds: [deliveryId],
+    load: async () => (await import("./pages/deliveries/deliveries-page.tsx")).DeliveriesPage,
+  },
+  {
+    path: "/partners/:partner_id/deliveries/:id",
+    title: "Delivery",
+    audience: "partner",
+    load: async () => (await import("./pages/deliveries/delivery-page.tsx")).DeliveryPage,
+  },
+];
+
 /** In the order of the navigation. */
-export const pages: readonly Page[] = [...stations, ...people, ...account, ...(import.meta.env.DEV ? [examples] : [])];
+export const pages: readonly Page[] = [
+  ...deliveries,
+  ...stations,
+  ...people,
+  ...account,
+  ...(import.meta.env.DEV ? [examples] : []),
+];
 
 /** The address of a page for one membership. In other systems than the first, pages name theirs. */
 export function pageAddress({ path }: Page, membership: Membership, memberships: readonly Membership[]): string {

@@ -136,6 +136,8 @@ create index webhook_deliveries_resource on webhook_deliveries (system_id, endpo
   where resource_id is not null;
 create index webhook_deliveries_problem on webhook_deliveries (system_id, endpoint_id, problem, created_at, id)
   where problem is not null;
+create index webhook_deliveries_unsuccessful on webhook_deliveries (system_id, endpoint_id, created_at, id)
+  where problem in ('failing', 'failed');
 create index webhook_deliveries_failure on webhook_deliveries (system_id, endpoint_id, latest_failure, created_at, id)
   where latest_failure is not null;
 create index webhook_deliveries_code on webhook_deliveries (system_id, endpoint_id, failed_code, created_at, id)

@@ -41,7 +41,7 @@ export type Delivery = z.infer<typeof delivery>;
 
 /** Filters of the list. Those given together must all hold. */
 export const filterFields = {
-  status: z.enum([...deliveryStatus.options, "failing"]).optional(),
+  status: z.enum([...deliveryStatus.options, "failing", "unsuccessful"]).optional(),
   event: identifierParam.optional(),
   code: z
     .string(givenOnce())

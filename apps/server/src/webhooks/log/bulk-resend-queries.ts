@@ -4,7 +4,7 @@ import { type Statement, statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
 import { isTest } from "../queue/sql-fragments.ts";
 import type { SearchIndex } from "./delivery-filter.rules.ts";
-import { findSearchIndex } from "./delivery-search-queries.ts";
+import { findSearchIndex, updateSearchSettings } from "./delivery-search-queries.ts";
 import { type DeliverySearch, forEachIndex, found, searchValues } from "./search-sql-fragments.ts";
 
 /** A resend as it is stored. */
@@ -74,8 +74,11 @@ export interface CountedChoice {
 /** How many deliveries a resend would send. */
 export async function countChosen(db: Queryable, choice: DeliverySearch | NamedDeliveries): Promise<CountedChoice> {
   if ("ids" in choice) return oneRow(await db.query<CountedChoice>(countIds, idValues(choice)));
-  const index = await findSearchIndex(db, choice);
-  return oneRow(await db.query<CountedChoice>(counts[index], searchValues(choice)));
+  return db.transaction(async (tx) => {
+    await updateSearchSettings(tx);
+    const index = await findSearchIndex(tx, choice);
+    return oneRow(await tx.query<CountedChoice>(counts[index], searchValues(choice)));
+  });
 }
 
 /** Makes a resend of what is chosen. */
@@ -88,6 +91,7 @@ export async function insertBulkResend(
     const unused = Array.from({ length: 8 }, () => null);
     return oneRow(await tx.query<BulkResendRow>(insertIds, [...idValues(choice), ...unused, id, now, now]));
   }
+  await updateSearchSettings(tx);
   const index = await findSearchIndex(tx, choice);
   return oneRow(await tx.query<BulkResendRow>(inserts[index], [...searchValues(choice), id, choice.since, now]));
 }

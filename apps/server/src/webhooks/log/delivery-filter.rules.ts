@@ -2,8 +2,8 @@ import type { DeliveryState } from "../rules/retry-policy.ts";
 
 /** Which of an endpoint's deliveries: those for which all that is given holds. */
 export interface DeliveryFilter {
-  /** `failing`: pending, and the latest attempt has failed. */
-  readonly status?: DeliveryState | "failing" | undefined;
+  /** `failing`: pending, and the latest attempt has failed. `unsuccessful`: failing or failed. */
+  readonly status?: DeliveryState | "failing" | "unsuccessful" | undefined;
   readonly event?: string | undefined;
   /** The ride, station, reservation or bike that the event is about. */
   readonly resourceId?: string | undefined;
@@ -29,7 +29,7 @@ export function readCodeFilter(text: string): CodeFilter | undefined {
  * The index that a search walks, newest first. What else is asked for is looked at row by row, so that a search reads
  * rows that do not match only within what the index gives.
  */
-export type SearchIndex = "resource" | "code" | "failure" | "problem" | "queue" | "event" | "endpoint";
+export type SearchIndex = "resource" | "code" | "failure" | "problem" | "problems" | "queue" | "event" | "endpoint";
 
 /** The index that gives the fewest rows for a filter, as far as that can be told without counting. */
 export function searchIndexFor(filter: DeliveryFilter): SearchIndex {
@@ -37,6 +37,7 @@ export function searchIndexFor(filter: DeliveryFilter): SearchIndex {
   if (filter.code !== undefined && !isSuccessCode(filter.code)) return "exact" in filter.code ? "code" : "failure";
   if (filter.failure !== undefined) return "failure";
   if (problemOf(filter.status) !== null) return "problem";
+  if (filter.status === "unsuccessful") return "problems";
   if (filter.status === "pending") return "queue";
   return filter.event === undefined ? "endpoint" : "event";
 }

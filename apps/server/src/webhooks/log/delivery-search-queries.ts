@@ -1,4 +1,4 @@
-import type { Queryable } from "../../db/database.ts";
+import type { Queryable, Transaction } from "../../db/database.ts";
 import { oneRow } from "../../db/rows.ts";
 import { type Statement, statement } from "../../db/statement.ts";
 import { type SearchIndex, searchIndexFor } from "./delivery-filter.rules.ts";
@@ -32,6 +32,20 @@ export function findPageStatement(index: SearchIndex): Statement {
   return pages[index];
 }
 
+// A plan that sorts reads everything that an index gives before it returns the first row, and most often looks cheaper: to
+// PostgreSQL, which does not know how much that is for the values of one call. One plan for all values, because planning
+// takes longer than a search does.
+const settings = statement(
+  "deliveries.searchSettings",
+  `select set_config(name, value, true) from (values ('enable_sort', 'off'), ('enable_bitmapscan', 'off'),
+     ('enable_seqscan', 'off'), ('jit', 'off'), ('plan_cache_mode', 'force_generic_plan')) as setting (name, value)`,
+);
+
+/** Has the searches of a transaction walk their indexes in order. */
+export async function updateSearchSettings(tx: Transaction): Promise<void> {
+  await tx.query(settings);
+}
+
 /** Rows that a search has found, and where it stopped. */
 export interface FoundRows {
   readonly rows: readonly DeliveryRow[];
@@ -46,8 +60,11 @@ interface SearchedRow extends DeliveryRow {
 
 /** Deliveries that a filter lets through, newest first, `limit` at most. Reads no more than MAX_SEARCHED_ROWS rows. */
 export async function listFoundDeliveries(db: Queryable, search: DeliverySearch, limit: number): Promise<FoundRows> {
-  const index = await findSearchIndex(db, search);
-  const searched = await db.query<SearchedRow>(pages[index], [...searchValues(search), limit]);
+  const searched = await db.transaction(async (tx) => {
+    await updateSearchSettings(tx);
+    const index = await findSearchIndex(tx, search);
+    return tx.query<SearchedRow>(pages[index], [...searchValues(search), limit]);
+  });
   const last = searched.at(-1);
   const rows = searched.flatMap(({ is_match, is_last_searched: _, ...row }) => (is_match ? [row] : []));
   return { rows, stoppedAt: rows.length < limit && last?.is_last_searched === true ? last : null };
@@ -94,5 +111,9 @@ export async function findNextProblem(
   direction: "older" | "newer",
 ): Promise<string | null> {
   const values = [systemId, endpointId, from.created_at, from.id];
-  return (await db.query<{ id: string }>(neighbours[direction], values))[0]?.id ?? null;
+  const found = await db.transaction(async (tx) => {
+    await updateSearchSettings(tx);
+    return tx.query<{ id: string }>(neighbours[direction], values);
+  });
+  return found[0]?.id ?? null;
 }

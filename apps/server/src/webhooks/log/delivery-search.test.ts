@@ -6,7 +6,7 @@ import { dailyTables, dayOf } from "../../partitions/partition.rules.ts";
 import { createPartitions } from "../../partitions/service.ts";
 import { listDeliveries, searchOf } from "./deliveries.ts";
 import { codeRange, type DeliveryFilter, readCodeFilter, type SearchIndex } from "./delivery-filter.rules.ts";
-import { findPageStatement, findSearchIndex } from "./delivery-search-queries.ts";
+import { findPageStatement, findSearchIndex, updateSearchSettings } from "./delivery-search-queries.ts";
 import { MAX_SEARCHED_ROWS, searchValues } from "./search-sql-fragments.ts";
 
 const DAY_MS = 86_400_000;
@@ -89,7 +89,7 @@ const rows: fc.Arbitrary<Row[]> = fc
 
 const filters: fc.Arbitrary<DeliveryFilter> = fc.record(
   {
-    status: fc.constantFrom("pending", "succeeded", "failed", "held", "failing"),
+    status: fc.constantFrom("pending", "succeeded", "failed", "held", "failing", "unsuccessful"),
     event: fc.constantFrom(...events, "bike.state_changed"),
     resourceId: fc.constantFrom("ride_1", "ride_2", "station-1", "ride_3"),
     code: fc.constantFrom("200", "503", "410", "4xx", "5xx", "2xx", "302").map((text) => readCodeFilter(text)),
@@ -104,7 +104,8 @@ const filters: fc.Arbitrary<DeliveryFilter> = fc.record(
 function isFound(row: Row, filter: DeliveryFilter): boolean {
   const { status, event, resourceId, code, failure, since, until } = filter;
   if (status === "failing" && !(row.status === "pending" && row.latest_failure !== null)) return false;
-  if (status !== undefined && status !== "failing" && row.status !== status) return false;
+  if (status === "unsuccessful" && (row.status === "held" || row.latest_failure === null)) return false;
+  if (status !== undefined && status !== "failing" && status !== "unsuccessful" && row.status !== status) return false;
   if (event !== undefined && row.event !== event) return false;
   if (resourceId !== undefined && row.resource_id !== resourceId) return false;
   if (failure !== undefined && row.latest_failure !== failure) return false;
@@ -254,10 +255,13 @@ function rowsReadBy(scan: Plan): number {
 async function explain(filter: DeliveryFilter) {
   const search = searchOf(later(), { systemId: harness.systemId, endpointId, filter });
   const index = await findSearchIndex(harness.db, search);
-  const [row] = await harness.db.query<{ "QUERY PLAN": readonly { readonly Plan: Plan }[] }>(
-    statement("", `explain (analyze, format json) ${findPageStatement(index).text}`),
-    [...searchValues(search), 51],
-  );
+  const [row] = await harness.db.transaction(async (tx) => {
+    await updateSearchSettings(tx);
+    return tx.query<{ "QUERY PLAN": readonly { readonly Plan: Plan }[] }>(
+      statement("", `explain (analyze, format json) ${findPageStatement(index).text}`),
+      [...searchValues(search), 51],
+    );
+  });
   const nodes = (row?.["QUERY PLAN"] ?? []).flatMap(({ Plan: plan }) => nodesOf(plan));
   // An empty partition is read in any way.
   const scans = nodes.filter(
@@ -292,6 +296,7 @@ describe("a search in a long log", { shuffle: false }, () => {
     ["code", "webhook_deliveries_code", { code: { exact: 500 } }],
     ["problem", "webhook_deliveries_problem", { status: "failing" }],
     ["problem", "webhook_deliveries_problem", { status: "held", event: "ride.started" }],
+    ["problems", "webhook_deliveries_unsuccessful", { status: "unsuccessful" }],
     ["queue", "webhook_deliveries_pkey", { status: "pending" }],
   ])("walks the index of its filter: %s, %s", async (index, name, filter) => {
     const plan = await explain(filter);

@@ -46,13 +46,15 @@ const indexConditions: Readonly<Record<SearchIndex, string>> = {
   resource: "resource_id = $7",
   failure: "latest_failure = $8",
   problem: "problem = $9",
+  // The condition of an index of its own: one by problem has no order over two of them.
+  problems: "problem in ('failing', 'failed')",
   code: "failed_code = $10",
 };
 
 /** Every parameter of a search, so that all its statements take the same. */
 export const matches = `($6::text is null or event = $6) and ($7::text is null or resource_id = $7)
   and ($8::text is null or latest_failure = $8) and ($9::text is null or problem = $9)
-  and ($10::smallint is null or latest_code between $10 and $11::smallint) and ($12::text is null or status = $12)`;
+  and ($10::smallint is null or latest_code between $10 and $11::smallint) and ($12::text is null or status = $12 or ($12 = 'unsuccessful' and problem in ('failing', 'failed')))`;
 
 const range = `created_on between $3::timestamptz::date and $4::timestamptz::date
   and created_at >= $3 and (created_at, id) < ($4, $5::text)`;
@@ -88,6 +90,7 @@ export function forEachIndex(make: (index: SearchIndex) => Statement): Readonly<
     code: make("code"),
     failure: make("failure"),
     problem: make("problem"),
+    problems: make("problems"),
     queue: make("queue"),
     event: make("event"),
     endpoint: make("endpoint"),

@@ -1,0 +1,104 @@
+import type { DeliveryAttempt } from "@bikeshare/contract/console";
+import { visibleControls } from "../../components/code.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { Status, type Tone } from "../../components/status.tsx";
+import { Time } from "../../components/time.tsx";
+import { Body } from "./body.tsx";
+import { milliseconds, Phases } from "./phases.tsx";
+
+const tones: Readonly<Record<DeliveryAttempt["outcome"], Tone>> = {
+  succeeded: "success",
+  rejected: "danger",
+  failed: "danger",
+  unknown: "warning",
+};
+
+interface AttemptProps {
+  readonly attempt: DeliveryAttempt;
+  readonly isOpen: boolean;
+}
+
+/** One attempt on the timeline: how it ended and what to do, where the time went, and every byte. */
+export function Attempt({ attempt, isOpen }: AttemptProps) {
+  const { number, outcome, summary, detail, advice, timings, next_attempt_at, next_attempt_reason } = attempt;
+  return (
+    <li class="attempt">
+      <details open={isOpen}>
+        <summary class="attempt-summary">
+          <strong>Attempt {number}</strong>
+          <Status tone={tones[outcome]}>{visibleControls(summary)}</Status>
+          <Time at={attempt.started_at} show="both" />
+          <span class="muted mono">{timings.total === null ? "" : milliseconds(timings.total)}</span>
+        </summary>
+        <div class="stack attempt-body">
+          {advice !== null && (
+            <Notice tone={outcome === "unknown" ? "warning" : "danger"} title={advice.meaning}>
+              {advice.action}
+              {detail !== null && <p class="muted">In its own words: {visibleControls(detail)}</p>}
+            </Notice>
+          )}
+          {next_attempt_at !== null && (
+            <p class="muted">
+              Next attempt <Time at={next_attempt_at} />
+              {next_attempt_reason !== null && `: ${visibleControls(next_attempt_reason)}`}
+            </p>
+          )}
+          <Phases timings={timings} />
+          <Exchange attempt={attempt} />
+        </div>
+      </details>
+    </li>
+  );
+}
+
+function Exchange({ attempt: { request, response, url, remote_address: address } }: Pick<AttemptProps, "attempt">) {
+  return (
+    <div class="exchange">
+      <section class="stack" aria-label="Request">
+        <h3>Request</h3>
+        <p class="mono exchange-line">
+          POST {visibleControls(url)}
+          {address !== null && <span class="muted"> → {address}</span>}
+        </p>
+        {request === null ? (
+          <p class="muted">What was sent is not known.</p>
+        ) : (
+          <>
+            <Headers label="Request headers" headers={request.headers} />
+            <Body label="Request body" body={request.body} />
+          </>
+        )}
+      </section>
+      <section class="stack" aria-label="Response">
+        <h3>Response</h3>
+        {response === null ? (
+          <p class="muted">None was received.</p>
+        ) : (
+          <>
+            <p class="mono exchange-line">HTTP {response.status}</p>
+            <Headers label="Response headers" headers={response.headers} />
+            <Body label="Response body" body={response.body} />
+          </>
+        )}
+      </section>
+    </div>
+  );
+}
+
+interface HeadersProps {
+  readonly label: string;
+  readonly headers: readonly (readonly [string, string])[];
+}
+
+function Headers({ label, headers }: HeadersProps) {
+  return (
+    <dl class="headers mono" aria-label={label}>
+      {headers.map(([name, value], index) => (
+        <div key={index}>
+          <dt>{visibleControls(name)}</dt>
+          <dd dir="ltr">{visibleControls(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

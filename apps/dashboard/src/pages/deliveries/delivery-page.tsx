@@ -1,0 +1,194 @@
+import type { DeliveryDetail } from "@bikeshare/contract/console";
+import { useQuery } from "@tanstack/preact-query";
+import { useEffect } from "preact/hooks";
+import { useLocation, useParams, useSearch } from "wouter-preact";
+import { api } from "../../api/api.ts";
+import { Button, ButtonLink } from "../../components/button.tsx";
+import { visibleControls } from "../../components/code.tsx";
+import { CopyButton } from "../../components/copy-button.tsx";
+import { EmptyState } from "../../components/empty-state.tsx";
+import { ErrorState } from "../../components/error-state.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Status } from "../../components/status.tsx";
+import { Time } from "../../components/time.tsx";
+import { showToast } from "../../components/toast.tsx";
+import { PageHeader } from "../../layout/page-header.tsx";
+import { type Access, usePartnerAccess } from "../../session/session.ts";
+import { useAction } from "../account/use-action.ts";
+import { NotFoundPage } from "../not-found-page.tsx";
+import { Attempt } from "./attempt.tsx";
+import { Curl } from "./curl.tsx";
+import { stateOf } from "./words.ts";
+import "./deliveries.css";
+
+/** How often a delivery that is not finished is read again. */
+const REFRESH_INTERVAL_MS = 3_000;
+
+/** One delivery: why it has arrived or not, every attempt on a timeline, and what can be done. */
+export function DeliveryPage() {
+  const access = usePartnerAccess();
+  const { id } = useParams<{ id: string }>();
+  return access === undefined ? <NotFoundPage /> : <DeliveryView access={access} id={id} />;
+}
+
+interface DeliveryViewProps {
+  readonly access: Access & { readonly partnerId: string };
+  readonly id: string;
+}
+
+function DeliveryView({ access, id }: DeliveryViewProps) {
+  const params = { system_id: access.systemId, partner_id: access.partnerId, delivery_id: id };
+  const { data, error, refetch } = useQuery({
+    queryKey: ["delivery", params],
+    queryFn: ({ signal }) => api.deliveries.get({ params, signal }),
+    refetchInterval: ({ state }) => (state.data?.status === "pending" ? REFRESH_INTERVAL_MS : false),
+  });
+  const addresses = useAddresses(access.partnerId, data);
+  useFailingKeys(addresses);
+  if (data === undefined) {
+    return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />;
+  }
+  const { tone, word } = stateOf(data);
+  return (
+    <div class="stack">
+      <PageHeader
+        title={
+          <span class="row">
+            {data.event} <Status tone={tone}>{word}</Status>
+          </span>
+        }
+        actions={
+          <>
+            <Neighbour href={addresses.newer} label="Newer failing" shortcut="k" />
+            <Neighbour href={addresses.older} label="Older failing" shortcut="j" />
+            {data.exchanges.length > 0 && <Curl params={params} canSign={access.canChange} />}
+            {access.canChange && <ResendButton params={params} onResent={() => refetch()} />}
+          </>
+        }
+      >
+        {visibleControls(data.explanation)}
+      </PageHeader>
+      <Facts delivery={data} />
+      {data.exchanges.length === 0 ? (
+        <EmptyState title="Not tried yet">Its attempts stand here as soon as there is one.</EmptyState>
+      ) : (
+        <ol class="timeline" reversed aria-label="Attempts, the latest first">
+          {data.exchanges.toReversed().map((attempt, index) => (
+            <Attempt key={attempt.number} attempt={attempt} isOpen={index === 0} />
+          ))}
+        </ol>
+      )}
+    </div>
+  );
+}
+
+interface ResendButtonProps {
+  readonly params: { readonly system_id: string; readonly partner_id: string; readonly delivery_id: string };
+  readonly onResent: () => Promise<unknown>;
+}
+
+function ResendButton({ params, onResent }: ResendButtonProps) {
+  const { run, isPending } = useAction();
+  const resend = () =>
+    run(async () => {
+      const { outcome } = await api.deliveries.resend({ params, body: {} });
+      showToast("success", resendWords[outcome]);
+      await onResent();
+    });
+  return (
+    <Button variant="primary" pending={isPending} onClick={() => void resend()}>
+      Resend
+    </Button>
+  );
+}
+
+const resendWords = {
+  redelivered: "It is sent again now.",
+  retried_now: "Its next attempt is made now.",
+  already_due: "It is queued or being sent already.",
+} as const;
+
+function Facts({ delivery }: { readonly delivery: DeliveryDetail }) {
+  const { id, event_id: eventId, resource_id: resourceId, created_at: at, next_attempt_at: next } = delivery;
+  return (
+    <dl class="card facts">
+      <Fact label="delivery_id" id={id} />
+      <Fact label="Event" id={eventId} />
+      {resourceId !== null && <Fact label="Resource" id={resourceId} />}
+      <div>
+        <dt>Created</dt>
+        <dd>
+          <Time at={at} show="both" />
+        </dd>
+      </div>
+      {next !== null && (
+        <div>
+          <dt>Next attempt</dt>
+          <dd>
+            <Time at={next} show="both" />
+          </dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+function Fact({ label, id }: { readonly label: string; readonly id: string }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd class="row mono">
+        {visibleControls(id)} <CopyButton text={id} label={`Copy: ${label}`} />
+      </dd>
+    </div>
+  );
+}
+
+interface Addresses {
+  readonly older: string | undefined;
+  readonly newer: string | undefined;
+}
+
+/** The pages of the failing deliveries beside one. */
+function useAddresses(partnerId: string, delivery: DeliveryDetail | undefined): Addresses {
+  const search = useSearch();
+  const of = (id: string | null | undefined) =>
+    id === null || id === undefined
+      ? undefined
+      : `/partners/${encodeURIComponent(partnerId)}/deliveries/${encodeURIComponent(id)}${search === "" ? "" : `?${search}`}`;
+  return { older: of(delivery?.next_failing_id), newer: of(delivery?.previous_failing_id) };
+}
+
+/** `j` leads to the next failing delivery, which is older, and `k` to the one before. */
+function useFailingKeys({ older, newer }: Addresses): void {
+  const [, navigate] = useLocation();
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const isTyping =
+        event.target instanceof Element && event.target.closest("input, select, textarea, dialog") !== null;
+      if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+      const address = new Map([
+        ["j", older],
+        ["k", newer],
+      ]).get(event.key);
+      if (address !== undefined) navigate(address);
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, [older, newer, navigate]);
+}
+
+interface NeighbourProps {
+  readonly href: string | undefined;
+  readonly label: string;
+  readonly shortcut: string;
+}
+
+function Neighbour({ href, label, shortcut }: NeighbourProps) {
+  const content = (
+    <>
+      {label} <kbd>{shortcut}</kbd>
+    </>
+  );
+  return href === undefined ? <Button disabled>{content}</Button> : <ButtonLink href={href}>{content}</ButtonLink>;
+}

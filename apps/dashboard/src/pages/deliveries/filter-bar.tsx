@@ -1,0 +1,122 @@
+import { useState } from "preact/hooks";
+import { Button } from "../../components/button.tsx";
+import { SelectField, TextField } from "../../components/field.tsx";
+import { areSame, type FilterTexts, fromLocalInput, quickFilters, toLocalInput } from "./filters.ts";
+import { eventChoices, failureChoices, statusChoices } from "./words.ts";
+
+interface FilterBarProps {
+  readonly filters: FilterTexts;
+  readonly onChange: (filters: FilterTexts) => void;
+}
+
+/** What of the list is shown: the usual questions, one press each, and every filter. */
+export function FilterBar({ filters, onChange }: FilterBarProps) {
+  const [now] = useState(() => new Date());
+  return (
+    <div class="stack">
+      <div class="row" role="group" aria-label="Quick filters">
+        {quickFilters(now).map((quick) => (
+          <button
+            key={quick.label}
+            type="button"
+            class="button button-secondary quick-filter"
+            aria-pressed={areSame(quick.filters, filters)}
+            onClick={() => onChange(quick.filters)}
+          >
+            {quick.label}
+          </button>
+        ))}
+      </div>
+      <details class="card filters" open={Object.keys(filters).length > 0}>
+        <summary>Filters</summary>
+        <div class="filter-fields">
+          <Choices filters={filters} onChange={onChange} />
+          <Texts filters={filters} onChange={onChange} />
+          <Button variant="quiet" disabled={Object.keys(filters).length === 0} onClick={() => onChange({})}>
+            Clear filters
+          </Button>
+        </div>
+      </details>
+    </div>
+  );
+}
+
+function Choices({ filters, onChange }: FilterBarProps) {
+  const fields = [
+    { name: "status", label: "Status", choices: statusChoices },
+    { name: "event", label: "Event", choices: eventChoices },
+    { name: "failure", label: "Latest failure", choices: failureChoices },
+  ] as const;
+  return (
+    <>
+      {fields.map(({ name, label, choices }) => (
+        <SelectField
+          key={name}
+          label={label}
+          value={filters[name] ?? ""}
+          choices={choices}
+          onChange={(value) => onChange({ ...filters, [name]: value })}
+        />
+      ))}
+    </>
+  );
+}
+
+function Texts({ filters, onChange }: FilterBarProps) {
+  const set = (change: FilterTexts) => onChange({ ...filters, ...change });
+  return (
+    <>
+      <CommittedField
+        label="HTTP code"
+        hint="503, or 5xx"
+        value={filters.code ?? ""}
+        onCommit={(code) => set({ code: code.toLowerCase() })}
+      />
+      <CommittedField
+        label="Resource id"
+        hint="Of a ride, station, bike or reservation"
+        value={filters.resource_id ?? ""}
+        onCommit={(resource_id) => set({ resource_id })}
+      />
+      <TextField
+        label="Created from"
+        type="datetime-local"
+        value={toLocalInput(filters.since)}
+        onInput={(text) => set({ since: fromLocalInput(text) })}
+      />
+      <TextField
+        label="Created before"
+        type="datetime-local"
+        value={toLocalInput(filters.until)}
+        onInput={(text) => set({ until: fromLocalInput(text) })}
+      />
+    </>
+  );
+}
+
+interface CommittedFieldProps {
+  readonly label: string;
+  readonly hint: string;
+  readonly value: string;
+  readonly onCommit: (value: string) => void;
+}
+
+/** A text that counts when it is finished: every letter of it would be a search of its own. */
+function CommittedField({ label, hint, value, onCommit }: CommittedFieldProps) {
+  const [typed, setTyped] = useState<string>();
+  const commit = () => {
+    if (typed !== undefined && typed.trim() !== value) onCommit(typed.trim());
+    setTyped(undefined);
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        commit();
+      }}
+      onFocusOut={commit}
+    >
+      <TextField label={label} hint={hint} value={typed ?? value} onInput={setTyped} monospace />
+    </form>
+  );
+}

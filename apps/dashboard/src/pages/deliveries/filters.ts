@@ -1,0 +1,80 @@
+/** The filters of the list of deliveries, as the address of the page has them. */
+import type { DeliveryFilters } from "@bikeshare/contract/console";
+
+export const filterNames = ["status", "event", "code", "failure", "resource_id", "since", "until"] as const;
+type FilterName = (typeof filterNames)[number];
+export type FilterTexts = Readonly<Partial<Record<FilterName, string>>>;
+
+/** The filters of an address. What is not known stays: the server says what is wrong with it. */
+export function readFilters(search: URLSearchParams): FilterTexts {
+  const given = filterNames.flatMap((name) => {
+    const value = search.get(name);
+    return value === null || value === "" ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries(given);
+}
+
+/** The address's parameters with other filters: from the first page on, and with everything else as it was. */
+export function withFilters(search: URLSearchParams, filters: FilterTexts): URLSearchParams {
+  const next = new URLSearchParams(search);
+  next.delete("cursor");
+  for (const name of filterNames) {
+    const value = filters[name];
+    if (value === undefined || value === "") next.delete(name);
+    else next.set(name, value);
+  }
+  return next;
+}
+
+/** The address's parameters for the page behind a cursor. */
+export function withCursor(search: URLSearchParams, cursor: string): URLSearchParams {
+  const next = new URLSearchParams(search);
+  next.set("cursor", cursor);
+  return next;
+}
+
+/** Filters as the client sends them. */
+export function queryOf(filters: FilterTexts): DeliveryFilters {
+  return filters as DeliveryFilters; // texts from the address, which the server checks
+}
+
+export interface QuickFilter {
+  readonly label: string;
+  readonly filters: FilterTexts;
+}
+
+/** When a night begins and ends, in hours of the reader's day. */
+const EVENING_HOUR = 18;
+const MORNING_HOUR = 8;
+
+/** What is asked for most. */
+export function quickFilters(now: Date): readonly QuickFilter[] {
+  const hourOf = (day: number, hour: number) =>
+    new Date(now.getFullYear(), now.getMonth(), now.getDate() + day, hour).toISOString();
+  const night = { since: hourOf(-1, EVENING_HOUR), until: hourOf(0, MORNING_HOUR) };
+  return [
+    { label: "All", filters: {} },
+    { label: "Failing now", filters: { status: "failing" } },
+    { label: "Failed last night", filters: { status: "unsuccessful", ...night } },
+    { label: "Given up", filters: { status: "failed" } },
+    { label: "Held", filters: { status: "held" } },
+  ];
+}
+
+export function areSame(a: FilterTexts, b: FilterTexts): boolean {
+  return filterNames.every((name) => (a[name] ?? "") === (b[name] ?? ""));
+}
+
+/** An instant as an input of type `datetime-local` takes it, in the reader's zone. */
+export function toLocalInput(instant: string | undefined): string {
+  const date = instant === undefined ? undefined : new Date(instant);
+  if (date === undefined || Number.isNaN(date.getTime())) return "";
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, 16);
+}
+
+/** The instant that such an input says. */
+export function fromLocalInput(text: string): string {
+  const date = new Date(text);
+  return text === "" || Number.isNaN(date.getTime()) ? "" : date.toISOString();
+}

@@ -1,0 +1,76 @@
+import type { DeliveryAttempt } from "@bikeshare/contract/console";
+
+type Timings = DeliveryAttempt["timings"];
+
+export interface Phase {
+  readonly id: "dns" | "connect" | "tls" | "wait" | "rest";
+  readonly label: string;
+  readonly startMs: number;
+  readonly lengthMs: number;
+}
+
+const labels = { dns: "DNS", connect: "Connect", tls: "TLS", wait: "First byte", rest: "Rest" } as const;
+
+/** The parts of an attempt, one after the other. What did not happen is left out; what is not accounted for is the rest. */
+export function phasesOf({ dns, connect, tls, first_byte, total }: Timings): Phase[] {
+  const lengths = [
+    ["dns", dns],
+    ["connect", connect],
+    ["tls", tls],
+    ["wait", first_byte],
+  ] as const;
+  let startMs = 0;
+  const phases: Phase[] = [];
+  for (const [id, lengthMs] of lengths) {
+    if (lengthMs === null) continue;
+    phases.push({ id, label: labels[id], startMs, lengthMs });
+    startMs += lengthMs;
+  }
+  const rest = (total ?? 0) - startMs;
+  // Rounding alone makes no part.
+  if (rest > 0.5) phases.push({ id: "rest", label: labels.rest, startMs, lengthMs: rest });
+  return phases;
+}
+
+/** Where the time of an attempt went: a bar for each part, and the same in numbers. */
+export function Phases({ timings }: { readonly timings: Timings }) {
+  const phases = phasesOf(timings);
+  const total = Math.max(timings.total ?? 0, ...phases.map(({ startMs, lengthMs }) => startMs + lengthMs));
+  if (phases.length === 0 || total === 0) return <p class="muted">How long it took is not known.</p>;
+  return (
+    <table class="phases">
+      <caption class="visually-hidden">Where the time went</caption>
+      <tbody>
+        {phases.map(({ id, label, startMs, lengthMs }) => (
+          <tr key={id}>
+            <th scope="row">{label}</th>
+            <td class="phase-track">
+              <svg viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">
+                <rect
+                  class={`phase phase-${id}`}
+                  x={(startMs / total) * 1000}
+                  width={Math.max(3, (lengthMs / total) * 1000)}
+                  height="10"
+                />
+              </svg>
+            </td>
+            <td class="align-end mono">{milliseconds(lengthMs)}</td>
+          </tr>
+        ))}
+        <tr>
+          <th scope="row">Total</th>
+          <td />
+          <td class="align-end mono">
+            <strong>{milliseconds(total)}</strong>
+          </td>
+        </tr>
+      </tbody>
+    </table>
+  );
+}
+
+/** `0.4 ms`, `120 ms`, `15.0 s`. */
+export function milliseconds(value: number): string {
+  if (value >= 10_000) return `${(value / 1000).toFixed(1)} s`;
+  return value < 10 ? `${value.toFixed(1)} ms` : `${Math.round(value)} ms`;
+}

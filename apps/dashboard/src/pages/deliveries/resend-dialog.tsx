@@ -1,0 +1,142 @@
+import type { BulkResend, ResendSelection } from "@bikeshare/contract/console";
+import { useQuery } from "@tanstack/preact-query";
+import { useState } from "preact/hooks";
+import { api, queries } from "../../api/api.ts";
+import { Button } from "../../components/button.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { ErrorState } from "../../components/error-state.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { useAction } from "../account/use-action.ts";
+import { countDeliveries } from "./words.ts";
+
+interface ResendDialogProps {
+  /** Undefined: closed. */
+  readonly selection: ResendSelection | undefined;
+  readonly params: { readonly system_id: string; readonly partner_id: string };
+  readonly onClose: () => void;
+}
+
+/** How often the progress is asked for. */
+const PROGRESS_INTERVAL_MS = 1_000;
+
+/** Sends many deliveries again: how many first, then how far it is, and a way to stop it. */
+export function ResendDialog(props: ResendDialogProps) {
+  const { selection } = props;
+  const { count, resend, isPending, start, cancel, close } = useResend(props);
+  const total = count.data?.total ?? 0;
+  const actions =
+    resend === undefined ? (
+      <>
+        <Button onClick={close}>Close</Button>
+        <Button variant="primary" disabled={total === 0} pending={isPending} onClick={start}>
+          Resend {countDeliveries(total)}
+        </Button>
+      </>
+    ) : (
+      <>
+        {!isOver(resend) && (
+          <Button variant="danger" pending={isPending} onClick={cancel}>
+            Cancel the rest
+          </Button>
+        )}
+        <Button variant="primary" onClick={close}>
+          {isOver(resend) ? "Close" : "Close, and let it go on"}
+        </Button>
+      </>
+    );
+  return (
+    <Dialog title="Resend deliveries" isOpen={selection !== undefined} onClose={close} actions={actions}>
+      {resend !== undefined && <Progress resend={resend} />}
+      {resend === undefined && count.error !== null && (
+        <ErrorState error={count.error} onRetry={() => void count.refetch()} />
+      )}
+      {resend === undefined && count.error === null && count.data === undefined && <Loading label="Counting …" />}
+      {resend === undefined && count.data !== undefined && <Counted total={total} />}
+    </Dialog>
+  );
+}
+
+/** The count before, and the resend itself once it has begun. */
+function useResend({ selection, params, onClose }: ResendDialogProps) {
+  const [started, setStarted] = useState<BulkResend>();
+  const { run, isPending } = useAction();
+  const resendParams = { ...params, resend_id: started?.id ?? "" };
+  const count = useQuery({
+    queryKey: ["resend-count", params, selection],
+    queryFn: () => api.resends.count({ params, body: selection ?? {} }),
+    enabled: selection !== undefined && started === undefined,
+    staleTime: 0,
+  });
+  const progress = useQuery({
+    queryKey: ["resend", params, started?.id],
+    queryFn: () => api.resends.get({ params: resendParams }),
+    enabled: started !== undefined,
+    refetchInterval: (query) => (isOver(query.state.data) ? false : PROGRESS_INTERVAL_MS),
+  });
+  const begin = async () => setStarted(await api.resends.create({ params, body: selection ?? {} }));
+  const stop = async () => {
+    await api.resends.cancel({ params: resendParams, body: {} });
+    await progress.refetch();
+  };
+  return {
+    count,
+    resend: progress.data ?? started,
+    isPending,
+    start: () => void run(begin),
+    cancel: () => void run(stop),
+    close: () => {
+      setStarted(undefined);
+      queries.invalidateQueries({ queryKey: ["deliveries"] }).catch(() => undefined);
+      onClose();
+    },
+  };
+}
+
+function Counted({ total }: { readonly total: number }) {
+  if (total === 0) {
+    return <p>None of them can be sent again: they wait for their first attempt already, or are tests.</p>;
+  }
+  return (
+    <>
+      <p>
+        <strong>{countDeliveries(total)}</strong> will be sent again, under the same <code>delivery_id</code>, behind
+        whatever happens meanwhile.
+      </p>
+      <p class="muted">
+        What succeeds before its turn is left out. What waits for its next attempt is tried now. Your receiver must drop
+        repeats by the delivery_id.
+      </p>
+    </>
+  );
+}
+
+function Progress({ resend }: { readonly resend: BulkResend }) {
+  const { status, total, queued, skipped } = resend;
+  return (
+    <>
+      <label class="stack">
+        <span>{progressWords[status]}</span>
+        <progress class="resend-progress" max={Math.max(1, total)} value={queued + skipped} />
+      </label>
+      <p role="status">
+        {queued.toLocaleString("en")} of {countDeliveries(total)} queued
+        {skipped > 0 && `, ${skipped.toLocaleString("en")} left out because they had succeeded since`}.
+      </p>
+      {status === "waiting" && (
+        <Notice tone="warning">It begins when the endpoint is active and earlier resends are done.</Notice>
+      )}
+    </>
+  );
+}
+
+const progressWords: Readonly<Record<BulkResend["status"], string>> = {
+  running: "Being queued",
+  waiting: "Waiting",
+  finished: "All of them are queued",
+  cancelled: "Cancelled: what was queued is sent, the rest stays as it was",
+};
+
+function isOver(resend: BulkResend | undefined): boolean {
+  return resend?.status === "finished" || resend?.status === "cancelled";
+}

@@ -1,0 +1,90 @@
+/** Words for what deliveries and attempts are. */
+import type { Delivery } from "@bikeshare/contract/console";
+import type { Choice } from "../../components/field.tsx";
+import type { Tone } from "../../components/status.tsx";
+
+export interface StateWords {
+  readonly tone: Tone;
+  readonly word: string;
+}
+
+/** A delivery's state in a word. */
+export function stateOf({ status, is_failing: isFailing, attempts }: Delivery): StateWords {
+  switch (status) {
+    case "succeeded":
+      return { tone: "success", word: "arrived" };
+    case "failed":
+      return { tone: "danger", word: "given up" };
+    case "held":
+      return { tone: "warning", word: "held" };
+    case "pending":
+      if (isFailing) return { tone: "warning", word: "failing" };
+      return { tone: "progress", word: attempts === 0 ? "waiting" : "resending" };
+  }
+}
+
+/** Why the latest attempt failed, in a few words. */
+export function failureWords(failure: string): string {
+  return failures[failure] ?? failure.replaceAll("_", " ");
+}
+
+const failures: Readonly<Record<string, string>> = {
+  http_3xx: "redirect (3xx)",
+  http_4xx: "refused (4xx)",
+  http_5xx: "server error (5xx)",
+  dns: "name not found",
+  dns_timeout: "name servers silent",
+  connect: "no connection",
+  connect_refused: "connection refused",
+  connect_timeout: "connection timed out",
+  tls: "TLS",
+  timeout: "no answer in time",
+  body_timeout: "answer not finished in time",
+  reset: "connection reset",
+  stale_connection: "stale connection",
+  protocol: "not HTTP",
+  headers_too_large: "headers too large",
+  too_many_informational: "endless 1xx",
+  url_refused: "address refused",
+  address_refused: "private address",
+  unknown: "result unknown",
+};
+
+export const statusChoices: readonly Choice[] = [
+  { value: "", label: "Any status" },
+  { value: "unsuccessful", label: "Failing or given up" },
+  { value: "failing", label: "Failing, to be tried again" },
+  { value: "failed", label: "Given up" },
+  { value: "held", label: "Held" },
+  { value: "pending", label: "Waiting" },
+  { value: "succeeded", label: "Arrived" },
+];
+
+export const failureChoices: readonly Choice[] = [
+  { value: "", label: "Any result" },
+  ...Object.entries(failures).map(([value, label]) => ({ value, label })),
+];
+
+const events = [
+  "ride.started",
+  "ride.completed",
+  "ride.cancelled",
+  "ride.corrected",
+  "station.offline",
+  "station.online",
+  "station.updated",
+  "bike.state_changed",
+  "reservation.created",
+  "reservation.cancelled",
+  "reservation.expired",
+  "reservation.fulfilled",
+];
+export const eventChoices: readonly Choice[] = [
+  { value: "", label: "Any event" },
+  ...events.map((event) => ({ value: event, label: event })),
+];
+
+/** `1 delivery`, `12 deliveries`. */
+export function countDeliveries(count: number): string {
+  return count === 1 ? "1 delivery" : `${count.toLocaleString("en")} deliveries`;
+}
