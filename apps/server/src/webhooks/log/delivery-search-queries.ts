@@ -111,9 +111,9 @@ export async function findNextProblem(
   direction: "older" | "newer",
 ): Promise<string | null> {
   const values = [systemId, endpointId, from.created_at, from.id];
-  const found = await db.transaction(async (tx) => {
+  const [nearest] = await db.transaction(async (tx) => {
     await updateSearchSettings(tx);
     return tx.query<{ id: string }>(neighbours[direction], values);
   });
-  return found[0]?.id ?? null;
+  return nearest?.id ?? null;
 }
