@@ -4,6 +4,7 @@ import type { Config } from "../config.ts";
 import { DEFAULT_SERVICE_NAME, invitationMail } from "../people/invitation-mail.ts";
 import { invitationUrl } from "../people/invitation.rules.ts";
 import { invite } from "../people/invitations.ts";
+import { resetPerson } from "../people/reset.ts";
 import { createMailer } from "../webhooks/warnings/mailer.ts";
 import { type OpenCli, type ParentCommand, withSystem } from "./context.ts";
 import { option, UsageError } from "./options.ts";
@@ -12,6 +13,7 @@ import { localAddress } from "./serve.ts";
 /** `console` with everything on the people who sign in to the dashboard. */
 export function registerConsole(program: ParentCommand, cli: OpenCli): void {
   const group = program.command("console").description("the people who sign in to the dashboard");
+  registerReset(group, cli);
   group
     .command("invite")
     .description("invite somebody by a link that signs in once")
@@ -38,6 +40,23 @@ export function registerConsole(program: ParentCommand, cli: OpenCli): void {
         context.output.result({ id, email, role, url, expires_at, mailed: isMailed }, text);
       });
     });
+}
+
+function registerReset(group: ParentCommand, cli: OpenCli): void {
+  group
+    .command("reset")
+    .description("take everything from somebody that they sign in with: passkeys, password, sessions")
+    .addOption(option("--email <address>", "whose", readEmail).makeOptionMandatory())
+    .action(({ email }) =>
+      withSystem(cli(), async (context, systemId) => {
+        const { id, passkeys, hadPassword } = await resetPerson(context, systemId, email);
+        const text = [
+          `${email} is signed out everywhere. Removed: ${passkeys} passkeys, ${hadPassword ? "the password" : "no password"}.`,
+          "`console invite` with the same address lets them in again.",
+        ];
+        context.output.result({ id, passkeys, had_password: hadPassword }, text.join("\n"));
+      }),
+    );
 }
 
 /** Mails an invitation where a mail server is configured. @returns whether it did */

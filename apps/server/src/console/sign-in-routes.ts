@@ -15,7 +15,7 @@ export function signInRoutes(context: ConsoleContext): Routes["signIn"] {
   return {
     options: () => {
       const branding = { name: serviceName, logo_url: null, color: null };
-      const methods = { passkey: relyingParty(baseUrl()) !== undefined, password: true, oidc: null };
+      const methods = { passkey: relyingParty(baseUrl()) !== undefined, password: true };
       return Promise.resolve({ status: 200, body: { branding, methods } });
     },
     passkeyOptions: async () => {

@@ -9,6 +9,7 @@ const commandErrors = {
     import: 'There is no import {id}. "import list" shows those that there are.',
     key: "There is no key {id}. `keys list` shows those there are.",
     partner: "There is no partner {id}. `partners list` shows those there are.",
+    person: "Nobody signs in with the address {email}.",
     region: "Region {id} has no description that could be removed.",
     removedEndpoint:
       "The endpoint of partner {partnerId} was removed{when}. `webhooks set` with --url and --events makes it anew.",

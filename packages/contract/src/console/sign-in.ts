@@ -20,7 +20,6 @@ export const signInOptions = z
       .object({
         passkey: z.boolean().describe("False where browsers allow none, such as on an IP address"),
         password: z.boolean(),
-        oidc: z.object({ name: z.string() }).strict().nullable().describe("Null: none is configured"),
       })
       .strict(),
   })

@@ -10,7 +10,7 @@ import { provePasskey } from "../../session/passkeys.ts";
 import { adoptSession, useSession } from "../../session/session.ts";
 import "./account.css";
 
-/** Signing in: with a passkey, with a password, or at the operator's own identity provider. */
+/** Signing in: with a passkey, or with a password. */
 export function SignInPage() {
   const { data: session } = useSession();
   const { data: offered } = useSignInOptions();
@@ -45,11 +45,6 @@ export function SignInPage() {
           </Button>
           <p class="or">or</p>
         </>
-      )}
-      {offered?.methods.oidc && (
-        <a class="button button-secondary" href={`/console/v1/sign-in/oidc?next=${encodeURIComponent(next)}`}>
-          Sign in with {offered.methods.oidc.name}
-        </a>
       )}
       <PasswordForm isPending={isPending} onAttempt={(work) => void attempt(work)} />
       <p class="muted">
