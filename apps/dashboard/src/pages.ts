@@ -90,6 +90,38 @@ const stations: readonly Page[] = [
   },
 ];
 
+/** What the operator manages. */
+const operator: readonly Page[] = [
+  {
+    path: "/operator/partners",
+    title: "Partners",
+    audience: "operator",
+    isListed: true,
+    load: async () => (await import("./pages/operator/partners-page.tsx")).PartnersPage,
+  },
+  {
+    path: "/operator/partners/:partner_id",
+    title: "Partner",
+    audience: "operator",
+    load: async () => (await import("./pages/operator/partner-page.tsx")).PartnerPage,
+  },
+  {
+    path: "/operator/audit",
+    title: "Audit log",
+    audience: "operator",
+    isListed: true,
+    load: async () => (await import("./pages/audit/audit-page.tsx")).OperatorAuditPage,
+  },
+];
+
+const audit: Page = {
+  path: "/partners/:partner_id/audit",
+  title: "Audit log",
+  audience: "partner",
+  isListed: true,
+  load: async () => (await import("./pages/audit/audit-page.tsx")).PartnerAuditPage,
+};
+
 /** Who signs in. They come last: people are managed less often than everything else. */
 const people: readonly Page[] = [
   {
@@ -129,6 +161,8 @@ const deliveries: readonly Page[] = [
 export const pages: readonly Page[] = [
   ...deliveries,
   ...stations,
+  ...operator,
+  audit,
   ...people,
   ...account,
   ...(import.meta.env.DEV ? [examples] : []),

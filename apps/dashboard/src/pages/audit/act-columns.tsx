@@ -1,0 +1,66 @@
+import type { ShownAct } from "@bikeshare/contract/console";
+import { Link } from "wouter-preact";
+import { visibleControls } from "../../components/code.tsx";
+import type { Column } from "../../components/table.tsx";
+import { Time } from "../../components/time.tsx";
+import type { UrlState } from "../../layout/url-state.ts";
+
+/** The columns of an audit log. @param url where partners and subjects are led to; left out on a partner's pages */
+export function actColumns(url: UrlState | undefined): readonly Column<ShownAct>[] {
+  const columns: readonly Column<ShownAct>[] = [
+    { id: "at", title: "Time", cell: ({ at }) => <Time at={at} /> },
+    { id: "actor", title: "Who", cell: (act) => <Actor act={act} /> },
+    { id: "action", title: "Action", cell: ({ action }) => <span class="mono">{action}</span> },
+    { id: "subject", title: "Subject", cell: (act) => <Subject act={act} url={url} /> },
+    { id: "detail", title: "Details", cell: ({ detail }) => <Detail detail={detail} />, isSecondary: true },
+  ];
+  return columns;
+}
+
+/** A person by name; whoever acts otherwise by what the log calls them. */
+function Actor({ act: { actor, actor_name: name } }: { readonly act: ShownAct }) {
+  if (name !== null) return <span title={actor}>{name}</span>;
+  if (actor === "cli") return <>the operator</>;
+  return <span class="mono">{actor}</span>;
+}
+
+function Subject({
+  act: { subject, partner_id },
+  url,
+}: {
+  readonly act: ShownAct;
+  readonly url: UrlState | undefined;
+}) {
+  if (url === undefined) return <span class="mono">{subject}</span>;
+  const address =
+    subject === partner_id
+      ? url.link(`/operator/partners/${encodeURIComponent(subject)}`)
+      : url.link("/operator/audit", { subject });
+  return (
+    <Link href={address} className="mono">
+      {subject}
+    </Link>
+  );
+}
+
+/** Entries that are shown at once: more make a row taller than what it says. */
+const SHOWN_ENTRIES = 3;
+
+function Detail({ detail }: Pick<ShownAct, "detail">) {
+  const entries = Object.entries(detail).filter(([, value]) => value !== null);
+  if (entries.length === 0) return null;
+  const texts = entries.map(([name, value]) => `${name}: ${visibleControls(valueText(value))}`);
+  if (texts.length <= SHOWN_ENTRIES) return <span class="act-detail">{texts.join(", ")}</span>;
+  return (
+    <details class="act-detail">
+      <summary>{texts.slice(0, 2).join(", ")}, …</summary>
+      {texts.slice(2).map((text) => (
+        <div key={text}>{text}</div>
+      ))}
+    </details>
+  );
+}
+
+function valueText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -1,0 +1,123 @@
+import { keepPreviousData, useQuery } from "@tanstack/preact-query";
+import { api } from "../../api/api.ts";
+import { EmptyState } from "../../components/empty-state.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { Pager } from "../../components/pager.tsx";
+import { Table } from "../../components/table.tsx";
+import { Time } from "../../components/time.tsx";
+import { PageHeader } from "../../layout/page-header.tsx";
+import { useUrlState } from "../../layout/url-state.ts";
+import { useOperatorAccess, usePartnerAccess } from "../../session/session.ts";
+import { NotFoundPage } from "../not-found-page.tsx";
+import { FilterField, instantText, localText } from "../operator/filter-field.tsx";
+import { actColumns } from "./act-columns.tsx";
+import "../operator/operator.css";
+
+/** What every list of acts is filtered by. */
+const partnerFilters = ["action", "subject", "since", "until", "cursor"] as const;
+
+/** The operator's audit log. */
+export function OperatorAuditPage() {
+  const access = useOperatorAccess();
+  const { given } = useUrlState();
+  if (access === undefined) return <NotFoundPage />;
+  const params = { system_id: access.systemId };
+  const query = given([...partnerFilters, "actor", "partner_id"]);
+  return (
+    <AuditLog
+      scope={[access.systemId, query]}
+      read={(signal) => api.systemAudit.list({ params, query, signal })}
+      isOperators
+      about="Every change to partners, people, keys, webhooks, systems and imports, and who made it."
+    />
+  );
+}
+
+/** A partner's audit log. */
+export function PartnerAuditPage() {
+  const access = usePartnerAccess();
+  const { given } = useUrlState();
+  if (access === undefined) return <NotFoundPage />;
+  const params = { system_id: access.systemId, partner_id: access.partnerId };
+  const query = given(partnerFilters);
+  return (
+    <AuditLog
+      scope={[access.systemId, access.partnerId, query]}
+      read={(signal) => api.partnerAudit.list({ params, query, signal })}
+      isOperators={false}
+      about="What your people have done, what the operator has done to your keys and webhook, and who of the operator looked at these pages."
+    />
+  );
+}
+
+interface AuditLogProps {
+  /** What the answer depends on. */
+  readonly scope: readonly unknown[];
+  readonly read: (signal: AbortSignal) => ReturnType<typeof api.systemAudit.list>;
+  readonly isOperators: boolean;
+  readonly about: string;
+}
+
+function AuditLog({ scope, read, isOperators, about }: AuditLogProps) {
+  const url = useUrlState();
+  const { data, error, refetch, isFetching } = useQuery({
+    queryKey: ["audit", ...scope],
+    queryFn: ({ signal }) => read(signal),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <div class="stack">
+      <PageHeader title="Audit log">{about}</PageHeader>
+      <Filters isOperators={isOperators} />
+      <Table
+        caption="Acts, the newest first"
+        columns={actColumns(isOperators ? url : undefined)}
+        rows={data?.data}
+        rowKey={({ id }) => id}
+        error={error}
+        onRetry={() => void refetch()}
+        empty={<EmptyState title="Nothing matches">Take a filter away, or look at another time.</EmptyState>}
+      />
+      {data?.searched_to !== undefined && (
+        <Notice tone="info">
+          Looked back to <Time at={data.searched_to} />. “Older” looks further.
+        </Notice>
+      )}
+      <Pager
+        summary={data === undefined ? "" : `${data.data.length} acts`}
+        isPending={isFetching}
+        {...url.paging(data?.next_cursor)}
+      />
+    </div>
+  );
+}
+
+function Filters({ isOperators }: Pick<AuditLogProps, "isOperators">) {
+  const { get, filter } = useUrlState();
+  const text = (name: string, label: string, placeholder: string) => (
+    <FilterField
+      label={label}
+      value={get(name)}
+      placeholder={placeholder}
+      onFilter={(value) => filter({ [name]: value })}
+    />
+  );
+  const time = (name: string, label: string) => (
+    <FilterField
+      label={label}
+      type="datetime-local"
+      value={localText(get(name))}
+      onFilter={(value) => filter({ [name]: instantText(value) })}
+    />
+  );
+  return (
+    <search class="filters" aria-label="Filters">
+      {isOperators && text("actor", "Who", "name@example.com, cli, server")}
+      {text("action", "Action", "key.issued")}
+      {text("subject", "Subject", "the id of a key, a partner, …")}
+      {isOperators && text("partner_id", "Partner", "the id of a partner")}
+      {time("since", "From")}
+      {time("until", "Until")}
+    </search>
+  );
+}

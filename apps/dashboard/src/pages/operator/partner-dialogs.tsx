@@ -1,0 +1,148 @@
+import type { ShownPartner } from "@bikeshare/contract/console";
+import { useEffect, useState } from "preact/hooks";
+import { api, queries } from "../../api/api.ts";
+import { Button } from "../../components/button.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { TextField } from "../../components/field.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { showToast } from "../../components/toast.tsx";
+import { useAction } from "../account/use-action.ts";
+
+interface DialogProps {
+  readonly systemId: string;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+interface PartnerDialogProps extends DialogProps {
+  /** The partner that is changed; left out, one is added. */
+  readonly partner?: ShownPartner;
+  readonly onDone?: (partner: ShownPartner) => void;
+}
+
+/** Adds a partner, or changes its name and limit. */
+export function PartnerDialog({ systemId, partner, isOpen, onClose, onDone }: PartnerDialogProps) {
+  const [name, setName] = useState("");
+  const [limit, setLimit] = useState("");
+  const { run, isPending } = useAction();
+  useEffect(() => {
+    setName(partner?.name ?? "");
+    setLimit(partner?.has_own_max_reservations === true ? String(partner.max_reservations) : "");
+  }, [isOpen]);
+  const save = () =>
+    run(async () => {
+      const body = { name: name.trim(), max_reservations: limit === "" ? null : Number(limit) };
+      const params = { system_id: systemId };
+      const saved =
+        partner === undefined
+          ? await api.partners.create({ params, body })
+          : await api.partners.set({ params: { ...params, partner_id: partner.id }, body });
+      await showPartner(systemId, saved);
+      onClose();
+      onDone?.(saved);
+    });
+  return (
+    <Dialog
+      title={partner === undefined ? "Add a partner" : "Change the partner"}
+      isOpen={isOpen}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button variant="primary" pending={isPending} disabled={name.trim() === ""} onClick={() => void save()}>
+            {partner === undefined ? "Add" : "Save"}
+          </Button>
+        </>
+      }
+    >
+      <TextField label="Name" hint="The company’s name; no other partner’s." value={name} onInput={setName} required />
+      <TextField
+        label="Reservations at once"
+        hint="How many active reservations it may have. Empty: the service’s default."
+        type="number"
+        inputMode="numeric"
+        value={limit}
+        onInput={setLimit}
+      />
+    </Dialog>
+  );
+}
+
+interface ChangeProps extends DialogProps {
+  readonly partner: ShownPartner;
+}
+
+/** Asks before a partner's keys are refused. */
+export function SuspendDialog({ systemId, partner, isOpen, onClose }: ChangeProps) {
+  const { run, isPending } = useAction();
+  const suspend = () =>
+    run(async () => {
+      const params = { system_id: systemId, partner_id: partner.id };
+      await showPartner(systemId, await api.partners.suspend({ params, body: {} }));
+      showToast("success", `${partner.name} is suspended.`);
+      onClose();
+    });
+  return (
+    <Dialog
+      title={`Suspend ${partner.name}?`}
+      isOpen={isOpen}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button variant="danger" pending={isPending} onClick={() => void suspend()}>
+            Suspend
+          </Button>
+        </>
+      }
+    >
+      <p>
+        Within a second its keys are refused. Its deliveries are held until you resume it. Active reservations end at
+        their expiry.
+      </p>
+    </Dialog>
+  );
+}
+
+/** Asks for the partner's name before everything of it ends. */
+export function RemoveDialog({ systemId, partner, isOpen, onClose }: ChangeProps) {
+  const [name, setName] = useState("");
+  const { run, isPending } = useAction();
+  useEffect(() => setName(""), [isOpen]);
+  const remove = () =>
+    run(async () => {
+      const params = { system_id: systemId, partner_id: partner.id };
+      const removed = await api.partners.remove({ params, body: { name } });
+      await showPartner(systemId, removed.partner);
+      const ended = `${removed.revoked_keys} keys revoked, ${removed.cancelled_reservations} reservations cancelled`;
+      showToast("success", `${partner.name} is removed: ${ended}.`);
+      onClose();
+    });
+  return (
+    <Dialog
+      title={`Remove ${partner.name}?`}
+      isOpen={isOpen}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button variant="danger" pending={isPending} disabled={name !== partner.name} onClick={() => void remove()}>
+            Remove for good
+          </Button>
+        </>
+      }
+    >
+      <Notice tone="warning" title="This cannot be undone">
+        Every key is revoked, the webhook and its secrets are removed, and active reservations are cancelled. The logs
+        stay. Suspending can be undone.
+      </Notice>
+      <TextField label={`Type the partner’s name: ${partner.name}`} value={name} onInput={setName} />
+    </Dialog>
+  );
+}
+
+/** Puts what a change has answered in the place of what was read before. */
+export async function showPartner(systemId: string, partner: ShownPartner): Promise<void> {
+  queries.setQueryData(["partner", systemId, partner.id], partner);
+  await queries.invalidateQueries({ queryKey: ["partners", systemId] });
+}

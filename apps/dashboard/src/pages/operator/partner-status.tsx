@@ -1,0 +1,20 @@
+import type { ShownPartner } from "@bikeshare/contract/console";
+import { Status, type Tone } from "../../components/status.tsx";
+
+const tones: Readonly<Record<string, Tone>> = {
+  active: "success",
+  suspended: "warning",
+  paused: "warning",
+  probing: "progress",
+  removed: "neutral",
+};
+
+export function PartnerStatus({ partner: { status } }: { readonly partner: Pick<ShownPartner, "status"> }) {
+  return <Status tone={tones[status] ?? "neutral"}>{status}</Status>;
+}
+
+/** How a partner's webhook stands; null: it has none. */
+export function EndpointStatus({ status }: { readonly status: string | null }) {
+  if (status === null) return <span class="muted">none</span>;
+  return <Status tone={tones[status] ?? "neutral"}>{status}</Status>;
+}
