@@ -7,21 +7,23 @@ interface PagerProps {
   readonly onPrevious?: (() => void) | undefined;
   readonly onNext?: (() => void) | undefined;
   readonly isPending?: boolean;
+  /** Lists in the order of ids have pages before and after; all others begin with the newest. */
+  readonly isByTime?: boolean;
 }
 
 /** Leads through a list by cursors: to the next page, and back to those already seen. */
-export function Pager({ summary, onPrevious, onNext, isPending = false }: PagerProps) {
+export function Pager({ summary, onPrevious, onNext, isPending = false, isByTime = true }: PagerProps) {
   return (
-    <nav class="row pager" aria-label="Pages">
+    <nav class="row pager" aria-label="Pages of the list">
       <span class="muted" role="status">
         {summary}
       </span>
       <span class="row">
         <Button disabled={onPrevious === undefined} onClick={() => onPrevious?.()}>
-          <Icon name="chevronLeft" /> Newer
+          <Icon name="chevronLeft" /> {isByTime ? "Newer" : "Previous"}
         </Button>
         <Button disabled={onNext === undefined} pending={isPending} onClick={() => onNext?.()}>
-          Older <Icon name="chevronRight" />
+          {isByTime ? "Older" : "Next"} <Icon name="chevronRight" />
         </Button>
       </span>
     </nav>

@@ -10,7 +10,7 @@ export function actColumns(url: UrlState | undefined): readonly Column<ShownAct>
   const columns: readonly Column<ShownAct>[] = [
     { id: "at", title: "Time", cell: ({ at }) => <Time at={at} /> },
     { id: "actor", title: "Who", cell: (act) => <Actor act={act} /> },
-    { id: "action", title: "Action", cell: ({ action }) => <span class="mono">{action}</span> },
+    { id: "action", title: "Action", cell: ({ action }) => <span class="act-name">{action}</span> },
     { id: "subject", title: "Subject", cell: (act) => <Subject act={act} url={url} /> },
     { id: "detail", title: "Details", cell: ({ detail }) => <Detail detail={detail} />, isSecondary: true },
   ];
@@ -47,7 +47,7 @@ function Subject({
 const SHOWN_ENTRIES = 3;
 
 function Detail({ detail }: Pick<ShownAct, "detail">) {
-  const entries = Object.entries(detail).filter(([, value]) => value !== null);
+  const entries = Object.entries(detail).filter(([name, value]) => value !== null && name !== "partner_id");
   if (entries.length === 0) return null;
   const texts = entries.map(([name, value]) => `${name}: ${visibleControls(valueText(value))}`);
   if (texts.length <= SHOWN_ENTRIES) return <span class="act-detail">{texts.join(", ")}</span>;

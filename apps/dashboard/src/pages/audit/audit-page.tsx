@@ -84,7 +84,7 @@ function AuditLog({ scope, read, isOperators, about }: AuditLogProps) {
         </Notice>
       )}
       <Pager
-        summary={data === undefined ? "" : `${data.data.length} acts`}
+        summary={data === undefined ? "" : `${data.data.length} ${data.data.length === 1 ? "act" : "acts"}`}
         isPending={isFetching}
         {...url.paging(data?.next_cursor)}
       />
@@ -112,10 +112,10 @@ function Filters({ isOperators }: Pick<AuditLogProps, "isOperators">) {
   );
   return (
     <search class="filters" aria-label="Filters">
-      {isOperators && text("actor", "Who", "name@example.com, cli, server")}
+      {isOperators && text("actor", "Who", "mail address, or cli")}
       {text("action", "Action", "key.issued")}
-      {text("subject", "Subject", "the id of a key, a partner, …")}
-      {isOperators && text("partner_id", "Partner", "the id of a partner")}
+      {text("subject", "Subject", "an id")}
+      {isOperators && text("partner_id", "Partner", "a partner’s id")}
       {time("since", "From")}
       {time("until", "Until")}
     </search>

@@ -1,0 +1,72 @@
+import { expect, it } from "vitest";
+import { inspect, openBrowser } from "./browser.harness.ts";
+
+const { world, visitAs, visitAsNewPerson, allow } = openBrowser();
+
+it("the operator adds a partner, suspends it, resumes it, and removes it by typing its name", async () => {
+  const { open } = await visitAsNewPerson(["--operator"]);
+  const page = await open("/operator/partners");
+  await page.getByRole("link", { name: "Transit App" }).waitFor();
+  await inspect(page, "operator-partners");
+  await page.getByRole("button", { name: "Add a partner" }).click();
+  await page.getByLabel("Name").fill("Map Maker");
+  await page.getByLabel("Reservations at once").fill("25");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await page.getByRole("heading", { name: "Map Maker", level: 1 }).waitFor();
+  await page.getByText("0 of 25").waitFor();
+  await page.getByRole("button", { name: "Suspend" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Suspend" }).click();
+  await page.getByText(/its keys are refused and its deliveries are held/).waitFor();
+  await inspect(page, "operator-partner-suspended");
+  await page.getByRole("button", { name: "Resume" }).click();
+  await page.getByRole("button", { name: "Suspend" }).waitFor();
+  await page.getByRole("button", { name: "Remove" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "Remove for good" }).waitFor();
+  expect(await dialog.getByRole("button", { name: "Remove for good" }).isDisabled()).toBe(true);
+  await dialog.getByRole("textbox").fill("Map Maker");
+  await inspect(page, "operator-partner-remove");
+  await dialog.getByRole("button", { name: "Remove for good" }).click();
+  await page.getByText(/for good. Its past reservations and the logs stay/).waitFor();
+});
+
+it("a name that another partner has is refused in words", async () => {
+  const { open } = await visitAs("operator admin");
+  const page = await open("/operator/partners");
+  await page.getByRole("button", { name: "Add a partner" }).click();
+  await page.getByLabel("Name").fill("transit app");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await page.getByText(/has the name "Transit App". Choose another./).waitFor();
+  allow(/409/);
+});
+
+it("a viewer of the operator sees the same, and is offered no change", async () => {
+  const { open } = await visitAs("operator viewer");
+  const page = await open(`/operator/partners/${world.partnerId}`);
+  await page.getByRole("heading", { name: "Transit App", level: 1 }).waitFor();
+  expect(await page.getByRole("button", { name: /Change|Suspend|Remove/ }).count()).toBe(0);
+});
+
+it("the audit log is filtered, and its address keeps the filters", async () => {
+  const { open } = await visitAs("operator viewer");
+  const page = await open("/operator/audit");
+  await page.getByRole("cell", { name: "partner.created" }).first().waitFor();
+  await inspect(page, "operator-audit");
+  await page.getByLabel("Action").fill("import.gbfs");
+  await page.waitForURL(/action=import.gbfs/);
+  await page.getByText("1 act").waitFor();
+  await page.reload();
+  await page.getByRole("cell", { name: "import.gbfs" }).waitFor();
+  await page.getByLabel("Subject").fill("nobody");
+  await page.getByRole("heading", { name: "Nothing matches" }).waitFor();
+});
+
+it("a partner sees who of the operator looked at its pages", async () => {
+  const operator = await visitAs("operator viewer");
+  const looked = await operator.open(`/partners/${world.partnerId}/audit`);
+  await looked.getByRole("heading", { name: "Audit log" }).waitFor();
+  const { open } = await visitAs("partner viewer");
+  const page = await open(`/partners/${world.partnerId}/audit?action=console.partner_viewed`);
+  await page.getByRole("cell", { name: "Operator viewer" }).first().waitFor();
+  await inspect(page, "partner-audit");
+});
