@@ -50,6 +50,7 @@ import { createPastCounts } from "./rides/past-counts.ts";
 import { rideRoutes } from "./rides/routes.ts";
 import { rideHours } from "./rides/service.ts";
 import type { AllSecrets } from "./secrets.ts";
+import type { Branding } from "./startup/branding.ts";
 import { stationRoutes } from "./stations/routes.ts";
 import { systemRoutes } from "./systems/routes.ts";
 import { systemsOf } from "./systems/service.ts";
@@ -84,6 +85,7 @@ export interface AppOptions {
   readonly dashboard?: DashboardOptions;
   /** The mail server, and the sender of invitations. */
   readonly mail?: { readonly smtpUrl: string; readonly from: string } | undefined;
+  readonly branding?: Branding;
   /** Hears why a request could not be served at present. */
   readonly onUnavailable?: (error: unknown) => void;
 }

@@ -266,3 +266,23 @@ it("takes what callers from anywhere meet: limits, origins, the reference", () =
   }
   expect(issueOf({ DOCS: "no" })).toContain("must be one of on, off");
 });
+
+it("takes how the dashboard shows the operator, and where it may stand in a frame", () => {
+  expect(readConfig({}, directory)).toMatchObject({
+    branding: { name: undefined, logoFile: undefined, color: undefined },
+    frameAncestors: [],
+  });
+  const env = {
+    DASHBOARD_NAME: "Vélo’v Lyon",
+    DASHBOARD_LOGO_FILE: "logo.svg",
+    DASHBOARD_COLOUR: "#0A7C4a",
+    DASHBOARD_FRAME_ANCESTORS: "https://portal.example",
+  };
+  expect(readConfig(env, directory)).toMatchObject({
+    branding: { name: "Vélo’v Lyon", logoFile: `${directory}/logo.svg`, color: "#0A7C4a" },
+    frameAncestors: ["https://portal.example"],
+  });
+  expect(issueOf({ DASHBOARD_NAME: " two\nlines" })).toContain("must be one line of 1 to 60 characters");
+  expect(issueOf({ DASHBOARD_COLOUR: "red; }" })).toContain("must be a colour in hexadecimal");
+  expect(issueOf({ DASHBOARD_FRAME_ANCESTORS: "*" })).toContain('"*" is not an origin');
+});

@@ -6,6 +6,7 @@ import { parseOrigins } from "./http/cors.ts";
 import { DEFAULT_PUBLIC_RATE_LIMIT } from "./http/public-limit.ts";
 import {
   baseUrl,
+  color,
   databaseUrl,
   duration,
   feedUrl,
@@ -15,6 +16,7 @@ import {
   oneOf,
   optional,
   senderAt,
+  shownName,
   systemId,
   warningsOfTypos,
   integer,
@@ -91,6 +93,9 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     corsOrigins: read("CORS_ORIGINS", [], parseOrigins),
     /** Whether the API reference is served at /docs. */
     docs: read("DOCS", "on", oneOf(["on", "off"])) === "on",
+    branding: readBrandingVariables(read, path),
+    /** Origins whose pages may show the dashboard in a frame. */
+    frameAncestors: read("DASHBOARD_FRAME_ANCESTORS", [], parseOrigins),
     secretsFile: read("SECRETS_FILE", undefined, optional(path)),
     gbfsSync: readFeed(read),
     webhooks: readAddressRules(read),
@@ -128,6 +133,15 @@ function readTlsFiles(read: Read, path: (text: string) => string, issues: string
     issues.push("TLS_CERT_FILE and TLS_KEY_FILE: set both, or neither");
   }
   return certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
+}
+
+/** How the dashboard shows the operator. */
+function readBrandingVariables(read: Read, path: (text: string) => string) {
+  return {
+    name: read("DASHBOARD_NAME", undefined, optional(shownName)),
+    logoFile: read("DASHBOARD_LOGO_FILE", undefined, optional(path)),
+    color: read("DASHBOARD_COLOUR", undefined, optional(color)),
+  };
 }
 
 /** The GBFS feed that the service follows. Undefined: none. */

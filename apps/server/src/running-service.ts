@@ -14,6 +14,7 @@ import type { Logger } from "./logger.ts";
 import { type Metrics, uncounted } from "./metrics/metrics.ts";
 import { largestHolders } from "./reservations/service.ts";
 import type { AllSecrets } from "./secrets.ts";
+import { readBranding } from "./startup/branding.ts";
 import { type Certificate, followCertificate } from "./startup/certificate.ts";
 import { explainListenFailure, requestsAt } from "./startup/checks.ts";
 import type { DashboardPages } from "./startup/dashboard-pages.ts";
@@ -160,6 +161,7 @@ async function answerRequests(
 ): Promise<string> {
   const { logger, secrets, conditions, metrics, certificate, closers } = parts;
   let url = config.publicUrl ?? "";
+  const branding = await readBranding(config.branding);
   if (dashboard !== undefined) closers.push(() => dashboard.close());
   const drainDelayMs = config.drainDelayMs ?? (isForTrying ? 0 : DRAIN_DELAY_MS);
   const app = await buildApp({
@@ -171,7 +173,8 @@ async function answerRequests(
     secrets,
     version: readVersion(),
     baseUrl: () => url,
-    ...(dashboard && { dashboard }),
+    branding,
+    ...(dashboard && { dashboard: { ...dashboard, frameAncestors: config.frameAncestors, logo: branding.logo } }),
     metrics: metrics.http,
     concerns: () => concernsOf(parts),
     onUnavailable: conditions.of("answering requests").failed,

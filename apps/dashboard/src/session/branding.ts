@@ -1,7 +1,9 @@
 /** How the operator calls itself, and what it looks like. */
 import type { SignInOptions } from "@bikeshare/contract/console";
 import { useQuery } from "@tanstack/preact-query";
+import { useEffect } from "preact/hooks";
 import { api } from "../api/api.ts";
+import { accentTokens } from "./accent.ts";
 
 /** Until the operator's own is known. */
 const UNBRANDED: SignInOptions["branding"] = { name: "Bike sharing", logo_url: null, color: null };
@@ -13,4 +15,14 @@ export function useSignInOptions() {
 
 export function useBranding(): SignInOptions["branding"] {
   return useSignInOptions().data?.branding ?? UNBRANDED;
+}
+
+/** Gives all pages the operator's colour. */
+export function useAccent(): void {
+  const { color } = useBranding();
+  useEffect(() => {
+    if (color === null) return;
+    const { style } = document.documentElement;
+    for (const [token, value] of Object.entries(accentTokens(color))) style.setProperty(token, value);
+  }, [color]);
 }

@@ -16,6 +16,8 @@ export function signInRoutes(context: ConsoleContext): Routes["signIn"] {
     options: () => {
       const branding = { name: serviceName, logo_url: null, color: null };
       const methods = { passkey: relyingParty(baseUrl()) !== undefined, password: true };
+      const branding = { name: serviceName, ...context.branding };
+      const methods = { passkey: relyingParty(baseUrl()) !== undefined, password: true, oidc: null };
       return Promise.resolve({ status: 200, body: { branding, methods } });
     },
     passkeyOptions: async () => {

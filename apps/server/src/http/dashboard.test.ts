@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Fastify from "fastify";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { serveDashboard } from "./dashboard.ts";
+import { logoUrl, serveDashboard } from "./dashboard.ts";
 
 const SCRIPT = `console.log("${"x".repeat(2000)}");`;
 let root: string;
@@ -95,4 +95,19 @@ it("where the pages are not built, says how to build them", async () => {
   expect(statusCode).toBe(503);
   expect(headers["content-type"]).toBe("text/html; charset=utf-8");
   expect(body).toContain("npx -y pnpm@12 --filter @bikeshare/dashboard run build");
+});
+
+it("the operator's logo is a picture that runs nothing, whoever opens it", async () => {
+  const app = Fastify();
+  const logo = { bytes: Buffer.from("<svg><script>alert(1)</script></svg>"), type: "image/svg+xml" } as const;
+  serveDashboard(app, { directory: join(root, "built"), ready: Promise.resolve(), logo });
+  const { statusCode, headers, body } = await app.inject(logoUrl(logo));
+  expect(statusCode).toBe(200);
+  expect(body).toBe(logo.bytes.toString());
+  expect(headers).toMatchObject({
+    "content-type": "image/svg+xml",
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+    "x-content-type-options": "nosniff",
+  });
+  expect(logoUrl({ ...logo, bytes: Buffer.from("<svg/>") })).not.toBe(logoUrl(logo));
 });

@@ -1,7 +1,9 @@
+import { hash } from "node:crypto";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { extname, join, relative, sep } from "node:path";
 import { serviceError } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Logo } from "../startup/branding.ts";
 import { sendError } from "./errors.ts";
 import { sendKept } from "./kept-body.ts";
 import { type CodedBody, codedBody } from "./response-body.ts";
@@ -13,6 +15,16 @@ export interface DashboardOptions {
   readonly ready: Promise<void>;
   /** Origins whose pages may show the dashboard in a frame. */
   readonly frameAncestors?: readonly string[];
+  /** The operator's logo. */
+  readonly logo?: Logo | undefined;
+}
+
+/** Where the operator's logo is. */
+const LOGO_PATH = "/dashboard/logo";
+
+/** The address of the operator's logo, which changes with it. */
+export function logoUrl(logo: Logo): string {
+  return `${LOGO_PATH}?v=${hash("sha1", logo.bytes, "base64url").slice(0, 8)}`;
 }
 
 /** Files of these folders have a name made of their content, so a name never means anything else. */
@@ -49,8 +61,25 @@ export function serveDashboard(app: FastifyInstance, options: DashboardOptions):
       .header("cache-control", HASHED_FILES.test(path) ? FOREVER : REVALIDATED);
     return sendKept(file, request, reply);
   };
+  if (options.logo !== undefined) serveLogo(app, options.logo);
   app.get("/dashboard", (request, reply) => answer(request, reply, "index.html"));
   app.get<{ Params: { "*": string } }>("/dashboard/*", (request, reply) => answer(request, reply, request.params["*"]));
+}
+
+/** Serves the logo. An SVG may hold scripts: opened by itself it runs none, and on the pages it is a picture. */
+function serveLogo(app: FastifyInstance, { bytes, type }: Logo): void {
+  const body = codedBody(bytes, type === "image/png" ? [] : ["br", "gzip"]);
+  app.get(LOGO_PATH, (request, reply) =>
+    sendKept(
+      body,
+      request,
+      reply
+        .header("content-type", type)
+        .header("cache-control", FOREVER)
+        .header("x-content-type-options", "nosniff")
+        .header("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"),
+    ),
+  );
 }
 
 const NOT_BUILT = `<!doctype html>

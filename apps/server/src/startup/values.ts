@@ -30,6 +30,11 @@ function matching(form: RegExp, expected: string) {
 }
 
 export const hostName = matching(/^[A-Za-z0-9.:_-]+$/, "must be a host name or an IP address, without a port");
+export const color = matching(/^#[0-9a-f]{6}$/i, "must be a colour in hexadecimal, such as #0a7c4a");
+export const shownName = matching(
+  /^[^\p{C}\p{Z}](?:[^\p{C}]{0,58}[^\p{C}\p{Z}])?$/u,
+  "must be one line of 1 to 60 characters",
+);
 export const systemId = matching(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters");
 
 export function baseUrl(text: string): string {

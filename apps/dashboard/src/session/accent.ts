@@ -1,0 +1,65 @@
+/** The operator's one colour, in the shades that each theme can use. */
+
+/** Red, green and blue, from 0 to 255. */
+type Rgb = readonly [number, number, number];
+
+/** WCAG 2.2 AA for text. */
+const MIN_CONTRAST = 4.5;
+/** Part of the way to black or white at a time. */
+const STEP = 0.04;
+const HOVER_STEP = 0.14;
+
+const WHITE: Rgb = [255, 255, 255];
+const BLACK: Rgb = [0, 0, 0];
+/** The surface on which text of the colour is hardest to read, in each theme: a selected row. */
+const LIGHT_SURFACE: Rgb = [233, 237, 251];
+const DARK_SURFACE: Rgb = [30, 38, 64];
+
+/** The values of the tokens that stand for the colour. @param hex `#rrggbb` */
+export function accentTokens(hex: string): Readonly<Record<string, string>> {
+  const color = parse(hex);
+  // White text stands on it in both themes.
+  const solid = until(color, BLACK, (shade) => contrast(shade, WHITE) >= MIN_CONTRAST);
+  const onLight = until(color, BLACK, (shade) => contrast(shade, LIGHT_SURFACE) >= MIN_CONTRAST);
+  const onDark = until(color, WHITE, (shade) => contrast(shade, DARK_SURFACE) >= MIN_CONTRAST);
+  const byTheme = `light-dark(${format(onLight)}, ${format(onDark)})`;
+  return {
+    "--accent": format(solid),
+    "--accent-hover": format(mix(solid, BLACK, HOVER_STEP)),
+    "--accent-text": byTheme,
+    "--series-1": byTheme,
+  };
+}
+
+/** How far two colours differ in lightness, from 1 to 21. */
+export function contrast(one: Rgb, other: Rgb): number {
+  const [lighter, darker] = [luminance(one), luminance(other)].sort((a, b) => b - a) as [number, number];
+  return (lighter + 0.05) / (darker + 0.05);
+}
+
+export function parse(hex: string): Rgb {
+  const part = (at: number) => Number.parseInt(hex.slice(at, at + 2), 16);
+  return [part(1), part(3), part(5)];
+}
+
+function until(color: Rgb, towards: Rgb, isEnough: (shade: Rgb) => boolean): Rgb {
+  for (let part = 0; part < 1; part += STEP) {
+    const shade = mix(color, towards, part);
+    if (isEnough(shade)) return shade;
+  }
+  return towards;
+}
+
+function mix(color: Rgb, other: Rgb, part: number): Rgb {
+  const at = (index: 0 | 1 | 2) => Math.round(color[index] * (1 - part) + other[index] * part);
+  return [at(0), at(1), at(2)];
+}
+
+function luminance(color: Rgb): number {
+  const linear = (value: number) => (value <= 10 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * linear(color[0]) + 0.7152 * linear(color[1]) + 0.0722 * linear(color[2]);
+}
+
+function format(color: Rgb): string {
+  return `#${color.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
+}

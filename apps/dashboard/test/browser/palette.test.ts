@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import { inspect, openBrowser } from "./browser.harness.ts";
+
+const { world, visitAs } = openBrowser();
+
+it("the palette leads to a page and to an id, by the keyboard alone", async () => {
+  const { open } = await visitAs("partner viewer");
+  const page = await open("/account");
+  await page.getByRole("button", { name: "Account of Partner viewer" }).waitFor();
+  await page.keyboard.press("Control+k");
+  const box = page.getByRole("combobox", { name: "A page, or the id of anything" });
+  await box.waitFor();
+  await inspect(page, "palette");
+  await page.keyboard.type("stations");
+  await page
+    .getByRole("option", { name: /Stations/ })
+    .first()
+    .waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowUp");
+  await box.fill("station-7");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`**/dashboard/partners/${world.partnerId}/stations?q=station-7`);
+  await page.getByText("1 of 60 stations").waitFor();
+  expect(await page.getByRole("dialog").count()).toBe(0);
+});
+
+it("what was opened by the palette is offered again, and Escape closes it", async () => {
+  const { open } = await visitAs("operator viewer");
+  const page = await open("/operator/stations");
+  await page.getByText("60 stations, page 1 of 2").waitFor();
+  await page.getByRole("button", { name: /Go to/ }).click();
+  await page.getByRole("combobox").fill("station-9");
+  await page.keyboard.press("Enter");
+  await page.getByText("1 of 60 stations").waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("option", { name: "Station station-9 Opened before" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+});
+
+it("what no page knows is said to be nowhere", async () => {
+  const { open } = await visitAs("partner viewer");
+  const page = await open("/account");
+  await page.getByRole("button", { name: /Go to/ }).click();
+  await page.getByRole("combobox").fill("no such page");
+  await page.getByText("No page and no id like this.").waitFor();
+});
