@@ -15,7 +15,7 @@ export function Bytes({ bytes, label }: BytesProps) {
   const rows = Array.from({ length: Math.min(MAX_ROWS, Math.ceil(bytes.length / ROW_BYTES)) }, (_, row) => row);
   return (
     <div class="code">
-      <pre class="code-text" role="region" aria-label={label} tabIndex={0} dir="ltr">
+      <pre class="code-text" role="group" aria-label={label} tabIndex={0} dir="ltr">
         {rows.map((row) => {
           const part = bytes.subarray(row * ROW_BYTES, (row + 1) * ROW_BYTES);
           return (

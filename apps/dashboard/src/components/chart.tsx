@@ -140,7 +140,7 @@ function Numbers({ title, times, series, unit }: Pick<ChartProps, "title" | "tim
   return (
     <details class="chart-numbers">
       <summary>Numbers</summary>
-      <div class="chart-scroll" role="region" aria-label={`${title}: numbers`} tabIndex={0}>
+      <div class="chart-scroll" role="group" aria-label={`${title}: numbers`} tabIndex={0}>
         <table class="table">
           <caption class="visually-hidden">
             {title}, {unit}

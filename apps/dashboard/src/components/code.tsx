@@ -13,7 +13,7 @@ interface CodeProps {
 export function Code({ text, label, wrap = true }: CodeProps) {
   return (
     <div class="code">
-      <pre class={wrap ? "code-text code-wrap" : "code-text"} role="region" aria-label={label} tabIndex={0} dir="ltr">
+      <pre class={wrap ? "code-text code-wrap" : "code-text"} role="group" aria-label={label} tabIndex={0} dir="ltr">
         {visibleControls(text)}
       </pre>
       <div class="code-copy">

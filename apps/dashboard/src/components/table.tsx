@@ -6,6 +6,7 @@ import "./table.css";
 
 export interface Column<Row> {
   readonly id: string;
+  /** Empty above buttons, which say themselves what they do. */
   readonly title: string;
   readonly cell: (row: Row) => ComponentChildren;
   /** Numbers and durations stand at the right. */
@@ -50,7 +51,7 @@ export function Table<Row>(props: TableProps<Row>) {
   if (rows.length === 0) return <div class="table-frame">{empty}</div>;
   return (
     // Focusable, so that the keyboard can scroll it sideways.
-    <div class="table-frame table-scroll" role="region" aria-label={caption} tabIndex={0}>
+    <div class="table-frame table-scroll" role="group" aria-label={caption} tabIndex={0}>
       <table class="table">
         <caption class="visually-hidden">{caption}</caption>
         <thead>
@@ -83,6 +84,7 @@ interface HeaderCellProps<Row> {
 }
 
 function HeaderCell<Row>({ column, sorting, onSort }: HeaderCellProps<Row>) {
+  if (column.title === "") return <td class={cellClass(column)} />;
   if (column.sortable !== true || onSort === undefined) {
     return (
       <th scope="col" class={cellClass(column)}>

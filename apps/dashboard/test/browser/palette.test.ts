@@ -2,13 +2,14 @@ import { expect, it } from "vitest";
 import { inspect, openBrowser } from "./browser.harness.ts";
 
 const { world, visitAs } = openBrowser();
+const BOX = "A page, or the id of anything";
 
 it("the palette leads to a page and to an id, by the keyboard alone", async () => {
   const { open } = await visitAs("partner viewer");
   const page = await open("/account");
   await page.getByRole("button", { name: "Account of Partner viewer" }).waitFor();
   await page.keyboard.press("Control+k");
-  const box = page.getByRole("combobox", { name: "A page, or the id of anything" });
+  const box = page.getByRole("combobox", { name: BOX });
   await box.waitFor();
   await inspect(page, "palette");
   await page.keyboard.type("stations");
@@ -30,7 +31,7 @@ it("what was opened by the palette is offered again, and Escape closes it", asyn
   const page = await open("/operator/stations");
   await page.getByText("60 stations, page 1 of 2").waitFor();
   await page.getByRole("button", { name: /Go to/ }).click();
-  await page.getByRole("combobox").fill("station-9");
+  await page.getByRole("combobox", { name: BOX }).fill("station-9");
   await page.keyboard.press("Enter");
   await page.getByText("1 of 60 stations").waitFor();
   await page.keyboard.press("Control+k");
@@ -43,6 +44,6 @@ it("what no page knows is said to be nowhere", async () => {
   const { open } = await visitAs("partner viewer");
   const page = await open("/account");
   await page.getByRole("button", { name: /Go to/ }).click();
-  await page.getByRole("combobox").fill("no such page");
+  await page.getByRole("combobox", { name: BOX }).fill("no such page");
   await page.getByText("No page and no id like this.").waitFor();
 });
