@@ -40,13 +40,10 @@ interface ConsoleOptions extends Pick<
   readonly secrets: AllSecrets;
   readonly mode?: ConsoleContext["mode"];
   readonly mail?: { readonly smtpUrl: string; readonly from: string } | undefined;
-}
-
-export function createConsoleContext({ mode = "live", mail, ...options }: ConsoleOptions): ConsoleContext {
   readonly branding?: Branding;
 }
 
-export function createConsoleContext({ mode = "live", branding, ...options }: ConsoleOptions): ConsoleContext {
+export function createConsoleContext({ mode = "live", mail, branding, ...options }: ConsoleOptions): ConsoleContext {
   return {
     ...options,
     mode,
