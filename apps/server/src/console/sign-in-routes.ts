@@ -14,10 +14,8 @@ export function signInRoutes(context: ConsoleContext): Routes["signIn"] {
   const { serviceName, baseUrl, signInLimits } = context;
   return {
     options: () => {
-      const branding = { name: serviceName, logo_url: null, color: null };
-      const methods = { passkey: relyingParty(baseUrl()) !== undefined, password: true };
       const branding = { name: serviceName, ...context.branding };
-      const methods = { passkey: relyingParty(baseUrl()) !== undefined, password: true, oidc: null };
+      const methods = { passkey: relyingParty(baseUrl()) !== undefined, password: true };
       return Promise.resolve({ status: 200, body: { branding, methods } });
     },
     passkeyOptions: async () => {
