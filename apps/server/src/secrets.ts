@@ -8,7 +8,7 @@ import type { CursorKey } from "./http/cursor.ts";
 import type { SecretKey } from "./webhooks/endpoints/secret.ts";
 
 /** The secrets that answering requests needs. They must be the same in every process of a deployment. */
-export interface Secrets {
+interface Secrets {
   /** The first encrypts new cursors; all decrypt. */
   readonly cursorKeys: readonly CursorKey[];
 }

@@ -45,6 +45,8 @@ interface Running {
   readonly child: ChildProcess;
   readonly url: string;
   readonly key: string | null;
+  /** Links that sign in to the dashboard. */
+  readonly sign_in: { readonly operator: string; readonly partner: string } | null;
   /** @returns the exit status */
   stop(signal?: "SIGTERM" | "SIGHUP"): Promise<number | null>;
 }
@@ -56,11 +58,12 @@ async function start(...args: string[]): Promise<Running> {
   });
   children.add(child);
   const line = await firstLine(child);
-  const { url, key } = JSON.parse(line) as { url: string; key: string | null };
+  const { url, key, sign_in } = JSON.parse(line) as Pick<Running, "url" | "key" | "sign_in">;
   return {
     child,
     url,
     key,
+    sign_in,
     stop: async (signal = "SIGTERM") => {
       const ended = once(child, "exit");
       child.kill(signal);
@@ -114,6 +117,8 @@ it("makes a city that lives; a second start goes on with the same city and key; 
   const completed = "/v1/events?event=ride.completed&limit=1";
   const first = await start("--speed", "300");
   expect((await readFile(join(directory, "demo-key"), "utf8")).trim()).toBe(first.key);
+  for (const link of [first.sign_in?.operator, first.sign_in?.partner])
+    expect(link).toMatch(/^http:\/\/localhost:\d+\/dashboard\/invitation#[\w-]{43}$/);
   await untilMore(first, completed, 20);
   const types = await (await fetch(`${first.url}/gbfs/3.0/vehicle_types.json`)).json();
   expect(types).toMatchObject({
@@ -149,6 +154,7 @@ it("leaves a database alone that it did not make: no key, no rides, and simulate
   await upsertStations(context, database.systemId, [{ item: { id: "real", name: "Real", lat: 1, lon: 2 } }]);
   const running = await start();
   expect(running.key).toBeNull();
+  expect(running.sign_in).toBeNull();
   expect(await keysOf(database, database.systemId)).toEqual([]);
   env = { ...env, PORT: new URL(running.url).port };
   const simulate = promisify(execFile)(process.execPath, ["--conditions=@bikeshare/source", main, "simulate"], { env });

@@ -1,6 +1,8 @@
 import { issuedInvitation, memberList } from "@bikeshare/contract/console";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
+import { buildAnother } from "../../test/built-app.ts";
+import { startSmtpServer } from "../../test/servers/smtp-server.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import { listActs } from "../audit/queries.ts";
 
@@ -92,4 +94,40 @@ it("stops a suspended partner's admins from changing anything, but lets them rea
   const invitation = { email: "x@example.com", role: "viewer" };
   expect((await admin.call("POST", `${partnerPath()}/invitations`, invitation)).status).toBe(403);
   await setSuspended(null);
+});
+
+it("mails an invitation where a mail server is configured, and shows its link to nobody else", async () => {
+  const smtp = await startSmtpServer();
+  const mail = { smtpUrl: `smtp://127.0.0.1:${smtp.port}`, from: "bikes@example.com" };
+  const another = await buildAnother(app, { mail });
+  try {
+    const admin = await signIn({ ...app, url: another.url }, { partnerId: app.partnerId });
+    const invitation = { email: "mailed@example.com", role: "viewer" };
+    const response = await admin.call("POST", `${partnerPath()}/invitations`, invitation);
+    expect(issuedInvitation.parse(await response.json()).url).toBeNull();
+    const [received] = smtp.mails;
+    expect(received?.to).toEqual(["<mailed@example.com>"]);
+    expect(received?.data.replaceAll("=\r\n", "")).toMatch(/\/dashboard\/invitation#[\w-]{43}/);
+    expect(JSON.stringify(another.logged)).not.toContain("invitation#");
+  } finally {
+    await another.close();
+    await smtp.close();
+  }
+});
+
+it("shows the link where the mail server refuses", async () => {
+  const smtp = await startSmtpServer({ answers: { RCPT: "550 no such person" } });
+  const mail = { smtpUrl: `smtp://127.0.0.1:${smtp.port}`, from: "bikes@example.com" };
+  const another = await buildAnother(app, { mail });
+  try {
+    const admin = await signIn({ ...app, url: another.url }, { partnerId: app.partnerId });
+    const invitation = { email: "refused@example.com", role: "viewer" };
+    const response = await admin.call("POST", `${partnerPath()}/invitations`, invitation);
+    expect(issuedInvitation.parse(await response.json()).url).toMatch(/invitation#/);
+    expect(another.logged).toContainEqual(expect.objectContaining({ level: 40 }));
+    expect(JSON.stringify(another.logged)).not.toContain("invitation#");
+  } finally {
+    await another.close();
+    await smtp.close();
+  }
 });

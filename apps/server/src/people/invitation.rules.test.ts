@@ -1,0 +1,49 @@
+import { describe, expect, it, test } from "vitest";
+import { invitationUrl, isOpen, linkSignsIn } from "./invitation.rules.ts";
+import { relyingParty } from "./relying-party.rules.ts";
+
+describe("whether an invitation's link alone signs in somebody who has an account", () => {
+  const byAdmin = { system_id: "main", partner_id: "p1", created_by: "person:x" };
+  const ofPartner = { systemId: "main", partnerId: "p1" };
+  const ofOperator = { systemId: "main", partnerId: null };
+  const elsewhere = { systemId: "elsewhere", partnerId: "p1" };
+
+  test.each([
+    ["of a partner, by its admin", byAdmin, [ofPartner], true],
+    ["of the operator, by a partner's admin", byAdmin, [ofPartner, ofOperator], false],
+    ["of another system, by a partner's admin", byAdmin, [elsewhere], false],
+    ["of a partner, by the operator's admin", { ...byAdmin, partner_id: null }, [ofPartner, ofOperator], true],
+    ["of another system, by the operator's admin", { ...byAdmin, partner_id: null }, [elsewhere], false],
+    ["of the operator, at the command line", { ...byAdmin, created_by: "cli:root" }, [ofOperator, elsewhere], true],
+  ])("%s", (_, invitation, memberships, expected) => {
+    expect(linkSignsIn(invitation, { hasCredentials: false, memberships })).toBe(expected);
+    expect(linkSignsIn(invitation, { hasCredentials: true, memberships })).toBe(false);
+  });
+});
+
+it("lets an invitation be accepted until it ends, once, and as long as its partner is there", () => {
+  const open = { expires_at: new Date(1_000), accepted_at: null, revoked_at: null, partner_removed: false };
+  expect(isOpen(open, 999)).toBe(true);
+  expect(isOpen(open, 1_000)).toBe(false);
+  const at = new Date(500);
+  for (const change of [{ accepted_at: at }, { revoked_at: at }, { partner_removed: true }])
+    expect(isOpen({ ...open, ...change }, 600)).toBe(false);
+});
+
+test.each([
+  ["http://127.0.0.1:3000", "http://localhost:3000/dashboard/invitation#t"],
+  ["http://[::1]:3000", "http://localhost:3000/dashboard/invitation#t"],
+  ["https://bikes.example/", "https://bikes.example/dashboard/invitation#t"],
+  ["https://127.0.0.1.bikes.example", "https://127.0.0.1.bikes.example/dashboard/invitation#t"],
+])("the link at %s is %s", (baseUrl, url) => {
+  expect(invitationUrl(baseUrl, "t")).toBe(url);
+});
+
+test.each([
+  ["https://bikes.example/data", { id: "bikes.example", origin: "https://bikes.example" }],
+  ["http://127.0.0.1:3000", { id: "localhost", origin: "http://localhost:3000" }],
+  ["https://192.0.2.7", undefined],
+  ["https://[2001:db8::1]:8443", undefined],
+])("passkeys of %s belong to %j", (baseUrl, expected) => {
+  expect(relyingParty(baseUrl)).toEqual(expected);
+});
