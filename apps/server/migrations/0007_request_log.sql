@@ -46,6 +46,8 @@ create table key_usage_minutes (
   primary key (system_id, counted_on, key_id, minute)
 ) partition by range (counted_on);
 create index key_usage_minutes_partner on key_usage_minutes (system_id, partner_id, minute);
+-- For all keys of a system: the primary key would give all of their day.
+create index key_usage_minutes_minute on key_usage_minutes (system_id, minute);
 -- system. For a day without a partition of its own.
 create table key_usage_minutes_default partition of key_usage_minutes default;
 

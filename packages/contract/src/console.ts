@@ -9,6 +9,7 @@ import { deliveryEndpoints } from "./console/deliveries.ts";
 import { partnerKeyEndpoints, systemKeyEndpoints } from "./console/keys.ts";
 import { partnerEndpoints } from "./console/partners.ts";
 import { operatorPeopleEndpoints, partnerPeopleEndpoints } from "./console/people.ts";
+import { partnerOverviewEndpoints, systemOverviewEndpoints } from "./console/overview.ts";
 import { partnerRequestEndpoints, systemRequestEndpoints } from "./console/requests.ts";
 import { resendEndpoints } from "./console/resends.ts";
 import { sessionEndpoints } from "./console/session.ts";
@@ -30,6 +31,14 @@ export type {
 export type { BulkResend, ResendSelection } from "./console/resends.ts";
 export type { ShownKey } from "./console/keys.ts";
 export type { ShownPartner } from "./console/partners.ts";
+export type {
+  FeedState,
+  KeyLoad,
+  PartnerOverview,
+  Problem,
+  RequestCounts,
+  SystemOverview,
+} from "./console/overview.ts";
 export type { DaysQuery, LoggedRequest, MinutesQuery, RequestQuery } from "./console/requests.ts";
 export { type IssuedInvitation, issuedInvitation, type MemberList, memberList } from "./console/people.ts";
 export * from "./console/session.ts";
@@ -47,6 +56,8 @@ type ConsoleContract = {
   readonly account: typeof accountEndpoints;
   readonly partnerPeople: typeof partnerPeopleEndpoints;
   readonly operatorPeople: typeof operatorPeopleEndpoints;
+  readonly partnerOverview: typeof partnerOverviewEndpoints;
+  readonly systemOverview: typeof systemOverviewEndpoints;
   readonly partnerKeys: typeof partnerKeyEndpoints;
   readonly systemKeys: typeof systemKeyEndpoints;
   readonly partnerRequests: typeof partnerRequestEndpoints;
@@ -69,6 +80,8 @@ export const consoleContract: ConsoleContract = c.router(
     account: accountEndpoints,
     partnerPeople: partnerPeopleEndpoints,
     operatorPeople: operatorPeopleEndpoints,
+    partnerOverview: partnerOverviewEndpoints,
+    systemOverview: systemOverviewEndpoints,
     partnerKeys: partnerKeyEndpoints,
     systemKeys: systemKeyEndpoints,
     partnerRequests: partnerRequestEndpoints,

@@ -7,6 +7,7 @@ import { deliveryRoutes, resendRoutes } from "./deliveries-routes.ts";
 import { partnerKeyRoutes, systemKeyRoutes } from "./keys-routes.ts";
 import { partnerRoutes } from "./partners-routes.ts";
 import { operatorPeopleRoutes, partnerPeopleRoutes } from "./people-routes.ts";
+import { partnerOverviewRoutes, systemOverviewRoutes } from "./overview-routes.ts";
 import { partnerRequestRoutes, systemRequestRoutes } from "./requests-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { invitationRoutes, signInRoutes } from "./sign-in-routes.ts";
@@ -22,6 +23,8 @@ export function consoleRoutes(context: ConsoleContext): RouterImplementation<typ
     account: accountRoutes(context),
     partnerPeople: partnerPeopleRoutes(context),
     operatorPeople: operatorPeopleRoutes(context),
+    partnerOverview: partnerOverviewRoutes(context),
+    systemOverview: systemOverviewRoutes(context),
     partnerKeys: partnerKeyRoutes(context),
     systemKeys: systemKeyRoutes(context),
     partnerRequests: partnerRequestRoutes(context),

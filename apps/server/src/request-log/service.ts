@@ -5,18 +5,24 @@ import { addDays, dayOf } from "../partitions/partition.rules.ts";
 import {
   deletePastUsage,
   findRequest,
-  listDayUsage,
-  listMinuteUsage,
   listRequests,
-  listRouteCallers,
   type LogPosition,
   type RequestFilters,
   type RequestRow,
-  type UsageRange,
 } from "./queries.ts";
+import {
+  findDayUsage,
+  listDayUsage,
+  listKeyMinutes,
+  listKeyTotals,
+  listMinuteUsage,
+  listRouteCallers,
+  type UsageRange,
+} from "./usage-queries.ts";
 
 export { openRequestLog } from "./recorder.ts";
-export type { LogPosition, RequestRow, UsageRange } from "./queries.ts";
+export type { LogPosition, RequestRow } from "./queries.ts";
+export type { KeyTotal, UsageRange } from "./usage-queries.ts";
 
 interface ReadContext {
   readonly db: Queryable;
@@ -106,6 +112,21 @@ export function usageByMinute({ db }: Pick<ReadContext, "db">, systemId: string,
 /** Requests by day, key and route, the first day first. */
 export function usageByDay({ db }: Pick<ReadContext, "db">, systemId: string, range: UsageRange) {
   return listDayUsage(db, systemId, range);
+}
+
+/** What each key of a partner has done by minute since an instant. */
+export function keyMinutesOf({ db, clock }: ReadContext, systemId: string, partnerId: string, since: Date) {
+  return listKeyMinutes(db, systemId, partnerId, since, new Date(clock()));
+}
+
+/** What each key of a system has done since an instant, its minutes taken together. */
+export function keyTotals({ db, clock }: ReadContext, systemId: string, since: Date) {
+  return listKeyTotals(db, systemId, since, new Date(clock()));
+}
+
+/** What some keys have done today (UTC). */
+export function usageToday({ db, clock }: ReadContext, systemId: string, keyIds: readonly string[]) {
+  return findDayUsage(db, systemId, keyIds, dayOf(clock()));
 }
 
 /** The keys that called any of some routes (`GET /v1/rides`) in the last so many days. */

@@ -7,7 +7,7 @@ import { systemsOf } from "../../systems/service.ts";
 import { listFeedHealth } from "./queries.ts";
 
 /** Twice the longest `ttl` that is honoured: an older feed has failed. */
-const TOO_OLD_MS = 20 * 60_000;
+export const TOO_OLD_MS = 20 * 60_000;
 /** Feeds that readiness names; the metric has them all. */
 const MAX_NAMED = 5;
 
@@ -54,7 +54,7 @@ export interface FeedAge {
 const FORGOTTEN_MS = 7 * 24 * 3_600_000;
 
 /** The ages of a system's followed feeds. @param now milliseconds since 1970 */
-async function feedAges(db: Queryable, systemId: string, now: number): Promise<FeedAge[]> {
+export async function feedAges(db: Queryable, systemId: string, now: number): Promise<FeedAge[]> {
   const feeds = await listFeedHealth(db, systemId, now - FORGOTTEN_MS);
   return feeds.map(({ source, feed, succeeded_at: succeededAt, failing_since: failingSince }) => ({
     systemId,

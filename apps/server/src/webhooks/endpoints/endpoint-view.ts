@@ -8,6 +8,7 @@ import { type PartnerScope, requireEndpointOrRemoved } from "./endpoint-context.
 import {
   countEndpoint,
   type EndpointCounts,
+  findEndpoint,
   listEndpointSummaries,
   type SummaryRow,
   type EndpointRow,
@@ -42,9 +43,25 @@ export async function showEndpoint(
   context: { readonly db: Queryable; readonly clock: () => number },
   scope: PartnerScope,
 ): Promise<EndpointView> {
+  return viewOf(context, scope, await requireEndpointOrRemoved(context.db, scope));
+}
+
+/** The same; undefined where the partner has no endpoint, or has removed it. */
+export async function findEndpointView(
+  context: { readonly db: Queryable; readonly clock: () => number },
+  scope: PartnerScope,
+): Promise<EndpointView | undefined> {
+  const row = await findEndpoint(context.db, scope.systemId, scope.partnerId);
+  return row === undefined || isRemoved(row) ? undefined : viewOf(context, scope, row);
+}
+
+async function viewOf(
+  context: { readonly db: Queryable; readonly clock: () => number },
+  scope: PartnerScope,
+  row: EndpointRow,
+): Promise<EndpointView> {
   const { db, clock } = context;
   const { systemId } = scope;
-  const row = await requireEndpointOrRemoved(db, scope);
   const secrets = await listActiveSecrets(db, systemId, row.id, new Date(clock()));
   return {
     ...shownColumns(row),

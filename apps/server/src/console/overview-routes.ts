@@ -1,0 +1,25 @@
+import type { consoleContract } from "@bikeshare/contract/console";
+import type { RouterImplementation } from "@ts-rest/fastify";
+import { partnerOverview } from "../overview/partner-overview.ts";
+import { systemOverview } from "../overview/system-overview.ts";
+import { consoleCaller, partnerCaller } from "./authorize.ts";
+import type { ConsoleContext } from "./context.ts";
+
+type Routes = RouterImplementation<typeof consoleContract>;
+
+/** What a partner sees first. */
+export function partnerOverviewRoutes(context: ConsoleContext): Routes["partnerOverview"] {
+  return {
+    get: async ({ request }) => ({ status: 200, body: await partnerOverview(context, partnerCaller(request)) }),
+  };
+}
+
+/** What the operator sees first. */
+export function systemOverviewRoutes(context: ConsoleContext): Routes["systemOverview"] {
+  return {
+    get: async ({ request }) => ({
+      status: 200,
+      body: await systemOverview(context, consoleCaller(request).systemId),
+    }),
+  };
+}

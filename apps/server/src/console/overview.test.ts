@@ -1,0 +1,187 @@
+import { consoleContract, type PartnerOverview, type Problem, type SystemOverview } from "@bikeshare/contract/console";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startTestApp, type TestApp } from "../../test/app.ts";
+import { type SignedIn, signIn } from "../../test/sign-in.ts";
+import { revokeKey } from "../keys/service.ts";
+import { createPartner } from "../partners/service.ts";
+import { openRequestLog } from "../request-log/recorder.ts";
+
+let app: TestApp;
+let viewer: SignedIn;
+let operator: SignedIn;
+let otherPartner: string;
+let busy: string;
+let revoked: string;
+
+const { partnerOverview, systemOverview } = consoleContract;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+// A partner whose key of 10 requests a minute was refused twice, with an endpoint that has failed all night; another
+// partner that uses a revoked key.
+beforeAll(async () => {
+  app = await startTestApp();
+  viewer = await signIn(app, { partnerId: app.partnerId, role: "viewer" });
+  operator = await signIn(app, { partnerId: null, role: "viewer" });
+  const context = { ...app, actor: "test" };
+  otherPartner = (await createPartner(context, app.systemId, "Other")).id;
+  busy = (await app.issue({ name: "Busy", rateLimit: 10, expiresAt: new Date(app.clock() + 5 * DAY_MS) })).id;
+  revoked = (await app.issue({ partnerId: otherPartner })).id;
+  await revokeKey(context, app.systemId, revoked);
+  await logRequests();
+  await insertWebhooks();
+});
+afterAll(() => app.close());
+
+async function logRequests(): Promise<void> {
+  const log = openRequestLog({ db: app.db, onUnlogged: () => undefined, onError: () => undefined });
+  const add = (keyId: string, partnerId: string, ago: number, status: number) =>
+    log.record({
+      ...{ systemId: app.systemId, id: app.ids.next("req"), at: app.clock() - ago, keyId, partnerId },
+      ...{ method: "GET", route: "/v1/rides", status, error: status < 400 ? null : "rate_limited" },
+      ...{ ms: 1, address: "192.0.2.1" },
+    });
+  for (let n = 0; n < 10; n++) add(busy, app.partnerId, 5 * MINUTE_MS, 200);
+  for (let n = 0; n < 2; n++) add(busy, app.partnerId, 5 * MINUTE_MS, 429);
+  add(busy, app.partnerId, 2 * HOUR_MS, 200);
+  for (let n = 0; n < 3; n++) add(revoked, otherPartner, 0, 401);
+  await log.close();
+}
+
+/** Three succeeded, two given up tonight that were created days ago, one given up before, one failing, one held. */
+async function insertWebhooks(): Promise<void> {
+  const run = (name: string, text: string, values: readonly unknown[]) =>
+    app.db.query({ name: `test.${name}`, text }, [app.systemId, ...values]);
+  const ago = (ms: number) => new Date(app.clock() - ms);
+  await run(
+    "endpoint",
+    `insert into webhook_endpoints (system_id, id, partner_id, tag, url, events, status, created_at, updated_at)
+     values ($1, 'endpoint_1', $2, 'tag001', 'https://partner.example/hooks', '{ride.started}', 'active', $3, $3)`,
+    [app.partnerId, ago(9 * DAY_MS)],
+  );
+  await run(
+    "lane",
+    `insert into webhook_lanes (system_id, endpoint_id, failing_since, failures) values ($1, 'endpoint_1', $2, 7)`,
+    [ago(8 * HOUR_MS)],
+  );
+  const rows = [
+    ...[1, 2, 3].map(() => ["succeeded", null, HOUR_MS, HOUR_MS] as const),
+    ["succeeded", null, 2 * DAY_MS, 2 * DAY_MS] as const,
+    ["failed", "timeout", 3 * DAY_MS, 5 * HOUR_MS] as const,
+    ["failed", "timeout", 4 * DAY_MS, 6 * HOUR_MS] as const,
+    ["failed", "dns", 9 * DAY_MS, 6 * DAY_MS] as const,
+    ["pending", "http_5xx", HOUR_MS, null] as const,
+    ["held", null, HOUR_MS, null] as const,
+  ];
+  for (const [index, [status, failure, created, finished]] of rows.entries()) {
+    await run(
+      "delivery",
+      `insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, created_at, status,
+         attempts, latest_failure, finished_at)
+       values ($1, $2::timestamptz::date, $3, 'endpoint_1', $3, 'ride.started', $2, $4, 1, $5, $6)`,
+      [ago(created), `delivery_${index}`, status, failure, finished === null ? null : ago(finished)],
+    );
+  }
+  await run(
+    "queue",
+    `insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
+     select system_id, id, endpoint_id, created_on, event_id, $2 from webhook_deliveries
+     where system_id = $1 and status = 'pending'`,
+    [ago(-HOUR_MS)],
+  );
+}
+
+const system = () => `/console/v1/systems/${app.systemId}`;
+const partner = (id = app.partnerId) => `${system()}/partners/${id}`;
+
+async function read(who: SignedIn, path: string): Promise<unknown> {
+  const response = await who.call("GET", `${path}/overview`);
+  expect(response.status, path).toBe(200);
+  return response.json();
+}
+const partnerSees = async (who = viewer, id?: string): Promise<PartnerOverview> =>
+  partnerOverview.get.responses[200].parse(await read(who, partner(id)));
+const operatorSees = async (): Promise<SystemOverview> =>
+  systemOverview.get.responses[200].parse(await read(operator, system()));
+const problemOf = (problems: readonly Problem[], code: Problem["code"]) => problems.find((each) => each.code === code);
+
+it("a partner sees each key's requests by minute against its limit, and what failed in the hour and today", async () => {
+  const { minutes, keys, hour, today } = await partnerSees();
+  const load = keys.find(({ id }) => id === busy);
+  expect(load).toMatchObject({ name: "Busy", rate_limit: 10, rate_limited: 2 });
+  const called = new Date(Math.floor((app.clock() - 5 * MINUTE_MS) / MINUTE_MS) * MINUTE_MS).toISOString();
+  expect(load?.requests.map((requests, index) => [minutes[index], requests]).filter(([, n]) => n !== 0)).toEqual([
+    [called, 12],
+  ]);
+  expect([minutes.length, keys[0]?.id]).toEqual([60, busy]);
+  expect(hour).toEqual({ requests: 12, client_errors: 0, server_errors: 0, rate_limited: 2 });
+  const isSameDay = new Date(app.clock() - 2 * HOUR_MS).getUTCDate() === new Date(app.clock()).getUTCDate();
+  expect(today.requests).toBe(isSameDay ? 13 : 12);
+});
+
+it("deliveries that were given up tonight count, however long ago they were created", async () => {
+  const { deliveries, endpoint, problems } = await partnerSees();
+  expect(deliveries).toEqual({ succeeded: 3, given_up: 2, pending: 1, failing: 1, held: 1, is_complete: true });
+  expect(endpoint).toMatchObject({ status: "active", url: "https://partner.example/hooks" });
+  const givenUp = problemOf(problems, "deliveries_given_up");
+  expect(givenUp).toMatchObject({
+    severity: "danger",
+    text: "2 deliveries were given up in the last 24 hours, mostly because of timeouts.",
+    link: { page: "deliveries", query: { status: "failed" } },
+  });
+  // The link leads to those two, and not to the one that was given up before.
+  expect(givenUp?.link.query["since"]).toBe(new Date(app.clock() - 4 * DAY_MS).toISOString());
+});
+
+it("each problem says what is wrong, what to do and where, the worst first", async () => {
+  const { problems } = await partnerSees();
+  expect(problems.map(({ severity }) => severity)).toEqual(
+    problems.map(({ severity }) => severity).toSorted((one, other) => (one < other ? -1 : Number(one > other))),
+  );
+  expect(problems.map(({ code }) => code).toSorted()).toEqual([
+    "deliveries_given_up",
+    "endpoint_failing",
+    "key_expires",
+    "key_rate_limited",
+    "no_worker",
+  ]);
+  expect(problemOf(problems, "key_rate_limited")).toMatchObject({
+    text:
+      "Key “Busy” (…" +
+      lastFourOf(problems) +
+      ") came to its limit of 10 requests a minute: 2 requests were refused in the last hour.",
+    link: { page: "requests", query: { key_id: busy, error: "rate_limited" } },
+  });
+  expect(problemOf(problems, "key_expires")?.text).toMatch(/expires in 5 days\.$/);
+  expect(problemOf(problems, "endpoint_failing")?.at).toBe(new Date(app.clock() - 8 * HOUR_MS).toISOString());
+});
+
+function lastFourOf(problems: readonly Problem[]): string {
+  return /\(…(.{4})\)/.exec(problemOf(problems, "key_rate_limited")?.text ?? "")?.[1] ?? "";
+}
+
+it("a partner without an address is told so, and sees nothing of others", async () => {
+  const other = await signIn(app, { partnerId: otherPartner });
+  const overview = await partnerSees(other, otherPartner);
+  expect(overview.problems.map(({ code }) => code)).toEqual(["no_endpoint"]);
+  expect(overview).toMatchObject({ endpoint: null, deliveries: null, keys: [] });
+  expect(JSON.stringify(overview)).not.toContain(busy);
+  expect((await other.call("GET", `${partner()}/overview`)).status).toBe(404);
+  expect((await viewer.call("GET", `${system()}/overview`)).status).toBe(404);
+});
+
+it("the operator sees whose keys and endpoints have problems, what waits, and which keys are refused", async () => {
+  const { problems, hour, backlog, endpoints, workers, refused, requests } = await operatorSees();
+  expect(hour).toEqual({ requests: 15, client_errors: 3, server_errors: 0, rate_limited: 2 });
+  expect(requests.reduce((sum, each) => sum + each, 0)).toBe(15);
+  expect({ backlog: { ...backlog, oldest_due_at: undefined }, endpoints, workers }).toEqual({
+    backlog: { pending: 1, held: 1, oldest_due_at: undefined },
+    endpoints: { active: 0, failing: 1, paused: 0 },
+    workers: 0,
+  });
+  expect(refused).toMatchObject([{ key_id: revoked, partner_name: "Other", reason: "revoked", requests: 3 }]);
+  expect(problemOf(problems, "endpoint_failing")?.partner_name).toBe("Journey Planner");
+  expect(problemOf(problems, "key_refused")?.link).toMatchObject({ page: "requests", query: { key_id: revoked } });
+  expect(await partnerSees(operator)).toMatchObject({ hour: { requests: 12 } });
+});

@@ -1,0 +1,144 @@
+import type { Problem, SystemOverview } from "@bikeshare/contract/console";
+import { type FeedAge, feedAges, TOO_OLD_MS } from "../feeds/gbfs/feed-watch.ts";
+import { keysOf } from "../keys/service.ts";
+import { keyTotals, type KeyTotal, usageByMinute } from "../request-log/service.ts";
+import { type EndpointOverview, listEndpointsWithStatus } from "../webhooks/endpoints/endpoint-view.ts";
+import { factsOf } from "./key-facts.ts";
+import { counted, type KeyFacts, keyLabel, keyProblems } from "./key-problems.rules.ts";
+import { bySeverity, type OverviewContext } from "./partner-overview.ts";
+import { addCounts, byMinute, lastHour } from "./usage.rules.ts";
+import { endpointProblems } from "./webhook-problems.rules.ts";
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+/** How a system does: its partners' problems, what waits, how old its feeds are, and which keys are refused. */
+export async function systemOverview(context: OverviewContext, systemId: string): Promise<SystemOverview> {
+  const now = context.clock();
+  const { starts, since } = lastHour(now);
+  const range = { partnerId: null, keyId: null, since, until: new Date(now + DAY_MS) };
+  const [keys, totals, minutes, webhooks, feeds] = await Promise.all([
+    keysOf(context, systemId),
+    keyTotals(context, systemId, since),
+    usageByMinute(context, systemId, range),
+    listEndpointsWithStatus(context, systemId),
+    feedAges(context.db, systemId, now),
+  ]);
+  const facts = keys.map((key) => factsOf(key, context.rateLimit, now));
+  const refused = refusedKeys(facts, totals);
+  return {
+    problems: [
+      ...unsent(webhooks),
+      ...feeds.flatMap(feedProblem),
+      ...present(webhooks).flatMap((endpoint) =>
+        endpointProblems(endpoint, {
+          subject: "The webhook address",
+          partner_id: endpoint.partner_id,
+          partner_name: endpoint.partner_name,
+        }),
+      ),
+      ...keyProblems(facts, new Map(totals.map((total) => [total.key_id, total])), now),
+      ...refused.map((each) => refusedProblem(each, now)),
+    ].toSorted(bySeverity),
+    minutes: starts.map((start) => start.toISOString()),
+    requests: byMinute(minutes, starts, ({ requests }) => requests),
+    rate_limited: byMinute(minutes, starts, ({ rate_limited }) => rate_limited),
+    hour: addCounts(minutes),
+    workers: webhooks.workers,
+    endpoints: endpointCounts(webhooks),
+    backlog: backlogOf(webhooks),
+    refused,
+    feeds: feeds.map(({ source, feed, ageMs, failingMs }) => ({
+      ...{ source, feed, age_seconds: ageMs === undefined ? null : ageMs / 1_000, failing_seconds: failingMs / 1_000 },
+    })),
+  };
+}
+
+type Refused = SystemOverview["refused"][number];
+
+/** Keys that were used after they had ended. */
+function refusedKeys(facts: readonly KeyFacts[], totals: readonly KeyTotal[]): Refused[] {
+  const keys = new Map(facts.map((key) => [key.id, key]));
+  return totals.flatMap(({ key_id, client_errors: requests, last_minute: last }) => {
+    const key = keys.get(key_id);
+    if (key === undefined || key.status === "active" || requests === 0) return [];
+    const ended = { expired: key.expires_at, revoked: key.revoked_at, suspended: null }[key.status];
+    // A key that ended in this hour may have been used before only.
+    if (ended !== null && last.getTime() + MINUTE_MS <= ended.getTime()) return [];
+    const { name, last4, partner_id, partner_name, status: reason } = key;
+    return [{ key_id, name, last4, partner_id, partner_name, reason, requests }];
+  });
+}
+
+const MINUTE_MS = 60_000;
+
+function refusedProblem({ partner_id, partner_name, ...key }: Refused, now: number): Problem {
+  const why = { expired: "has expired", revoked: "was revoked", suspended: "is of a suspended partner" }[key.reason];
+  return {
+    code: "key_refused",
+    severity: "warning",
+    text: `${keyLabel(key)} ${why}, and is still used: ${counted(key.requests, "request", "requests")} in the last hour.`,
+    action: "Ask the partner to bring its new key out. A key that leaked is used like this too.",
+    at: null,
+    partner_id,
+    partner_name,
+    link: { page: "requests", query: { key_id: key.key_id, since: new Date(now - HOUR_MS).toISOString() } },
+  };
+}
+
+/** The operator's own. */
+const ours = { partner_id: null, partner_name: null };
+
+function unsent(webhooks: EndpointOverview): Problem[] {
+  const { pending } = backlogOf(webhooks);
+  if (webhooks.workers > 0 || pending === 0) return [];
+  return [
+    {
+      code: "no_worker",
+      severity: "danger",
+      text: `No process sends webhooks, and ${counted(pending, "delivery waits", "deliveries wait")}.`,
+      action: "Start `serve --role worker`. If one runs, its log says what stops it.",
+      at: backlogOf(webhooks).oldest_due_at,
+      ...ours,
+      link: { page: "overview", query: {} },
+    },
+  ];
+}
+
+function feedProblem({ source, feed, ageMs }: FeedAge): Problem[] {
+  if (ageMs !== undefined && ageMs <= TOO_OLD_MS) return [];
+  const age =
+    ageMs === undefined ? "has never been read whole" : `was last read ${Math.round(ageMs / 60_000)} minutes ago`;
+  return [
+    {
+      code: "feed_old",
+      severity: "warning",
+      text: `The feed ${feed} of ${source} ${age}.`,
+      action: "Look at the feed's address and at the log of the process that follows it.",
+      at: null,
+      ...ours,
+      link: { page: "feeds", query: {} },
+    },
+  ];
+}
+
+/** The endpoints without those that were removed, whose log alone is left. */
+function present({ endpoints }: EndpointOverview): EndpointOverview["endpoints"] {
+  return endpoints.filter(({ pause_reason: reason }) => reason !== "removed");
+}
+
+function endpointCounts(webhooks: EndpointOverview): SystemOverview["endpoints"] {
+  const all = present(webhooks);
+  const paused = all.filter(({ status }) => status === "paused").length;
+  const failing = all.filter((each) => each.status !== "paused" && each.failing_since !== null).length;
+  return { active: all.length - paused - failing, failing, paused };
+}
+
+function backlogOf({ endpoints }: EndpointOverview): SystemOverview["backlog"] {
+  const due = endpoints.flatMap(({ oldest_due: at }) => (at === null ? [] : [at.getTime()]));
+  return {
+    pending: endpoints.reduce((sum, each) => sum + each.pending, 0),
+    held: endpoints.reduce((sum, each) => sum + each.held, 0),
+    oldest_due_at: due.length === 0 ? null : new Date(Math.min(...due)).toISOString(),
+  };
+}

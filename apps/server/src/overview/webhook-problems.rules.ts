@@ -1,0 +1,125 @@
+/** What is wrong with a partner's webhooks. */
+import type { Problem } from "@bikeshare/contract/console";
+import { pauseDescriptions } from "../webhooks/endpoints/endpoint.rules.ts";
+import { counted } from "./key-problems.rules.ts";
+
+type PauseReason = keyof typeof pauseDescriptions;
+
+/** What the rules need to know of an endpoint. */
+export interface EndpointFacts {
+  readonly status: "active" | "probing" | "paused";
+  readonly pause_reason: PauseReason | null;
+  readonly paused_at: Date | null;
+  readonly failing_since: Date | null;
+  readonly pending: number;
+  readonly held: number;
+}
+
+interface Whose extends Pick<Problem, "partner_id" | "partner_name"> {
+  /** What the address is called: "Your address", or the partner's. */
+  readonly subject: string;
+}
+
+const resume = "Repair the receiver, then resume sending on the webhook page: what is held is sent then.";
+const pauseActions: Readonly<Record<PauseReason, string>> = {
+  partner: "Resume sending on the webhook page when the receiver is ready.",
+  operator: "The operator resumes it.",
+  failing: resume,
+  gone: resume,
+  probe_failed: resume,
+  suspended: "The operator ends the suspension.",
+  removed: "Set an address on the webhook page.",
+};
+/** Somebody wanted it so. */
+const CHOSEN_PAUSES: readonly PauseReason[] = ["partner", "operator", "suspended"];
+
+/** An endpoint that is paused or fails. */
+export function endpointProblems(endpoint: EndpointFacts, { subject, ...whose }: Whose): Problem[] {
+  const { status, pause_reason: reason, held } = endpoint;
+  const link = { page: "webhook", query: {} } as const;
+  if (status === "paused" && reason !== null) {
+    const waiting = held === 0 ? "" : ` ${counted(held, "delivery is", "deliveries are")} held.`;
+    return [
+      {
+        code: "endpoint_paused",
+        severity: CHOSEN_PAUSES.includes(reason) ? "warning" : "danger",
+        text: `${subject} is ${pauseDescriptions[reason]}.${waiting}`,
+        action: pauseActions[reason],
+        at: endpoint.paused_at?.toISOString() ?? null,
+        ...whose,
+        link,
+      },
+    ];
+  }
+  if (endpoint.failing_since === null) return [];
+  return [
+    {
+      code: "endpoint_failing",
+      severity: "danger",
+      text: `${subject} has answered no delivery with success lately.`,
+      action: "Open a failing delivery: it says what went wrong. Everything is tried again for days.",
+      at: endpoint.failing_since.toISOString(),
+      ...whose,
+      link: { page: "deliveries", query: { status: "failing" } },
+    },
+  ];
+}
+
+/** What the rules need to know of the deliveries. */
+export interface DeliveryFacts {
+  readonly given_up: number;
+  readonly given_up_from: Date | null;
+  readonly given_up_failure: string | null;
+  readonly failing: number;
+}
+
+/** Deliveries that were given up, or fail while the endpoint as a whole does not. */
+export function deliveryProblems(
+  facts: DeliveryFacts,
+  endpoint: EndpointFacts,
+  whose: Omit<Whose, "subject">,
+): Problem[] {
+  const { given_up: givenUp, given_up_from: from, given_up_failure: failure, failing } = facts;
+  const problems: Problem[] = [];
+  if (givenUp > 0 && from !== null) {
+    const reason = failure === null ? "after many attempts" : `${mostly(givenUp)}because of ${failureText(failure)}`;
+    problems.push({
+      code: "deliveries_given_up",
+      severity: "danger",
+      text: `${counted(givenUp, "delivery was", "deliveries were")} given up in the last 24 hours, ${reason}.`,
+      action: "See why, repair the receiver, and send them again.",
+      at: null,
+      ...whose,
+      link: { page: "deliveries", query: { status: "failed", since: from.toISOString() } },
+    });
+  }
+  if (failing > 0 && endpoint.failing_since === null) {
+    problems.push({
+      code: "deliveries_failing",
+      severity: "warning",
+      text: `${counted(failing, "delivery has failed and is", "deliveries have failed and are")} being tried again.`,
+      action: "Open one to see what the receiver answered.",
+      at: null,
+      ...whose,
+      link: { page: "deliveries", query: { status: "failing" } },
+    });
+  }
+  return problems;
+}
+
+function mostly(count: number): string {
+  return count === 1 ? "" : "mostly ";
+}
+
+const failures: Readonly<Record<string, string>> = {
+  http_3xx: "redirects, which are not followed",
+  http_4xx: "answers with 4xx codes",
+  http_5xx: "answers with 5xx codes",
+  timeout: "timeouts",
+  dns: "a host name that could not be resolved",
+  tls: "a failing TLS handshake",
+};
+
+function failureText(failure: string): string {
+  return failures[failure] ?? `“${failure.replaceAll("_", " ")}”`;
+}
