@@ -31,6 +31,18 @@ const stationId: IdKind = {
   address: (page, id) => withParameter(page, "q", id),
 };
 
+const keyId: IdKind = {
+  label: "Key",
+  pattern: /^key_\w+$/,
+  address: (page, id) => withParameter(page, "key", id),
+};
+
+const requestId: IdKind = {
+  label: "Request",
+  pattern: /^req_\w+$/,
+  address: (page, id) => withParameter(page, "request", id),
+};
+
 const deliveryId: IdKind = {
   label: "Delivery",
   pattern: /^delivery_\w+$/,
@@ -157,9 +169,63 @@ const deliveries: readonly Page[] = [
   },
 ];
 
+const overviews: readonly Page[] = [
+  {
+    path: "/partners/:partner_id/overview",
+    title: "Overview",
+    audience: "partner",
+    isListed: true,
+    load: async () => (await import("./pages/overview/overview-page.tsx")).PartnerOverviewPage,
+  },
+  {
+    path: "/operator/overview",
+    title: "Overview",
+    audience: "operator",
+    isListed: true,
+    load: async () => (await import("./pages/overview/operator-overview-page.tsx")).OperatorOverviewPage,
+  },
+];
+
+const keysAndRequests: readonly Page[] = [
+  {
+    path: "/partners/:partner_id/keys",
+    title: "Keys",
+    audience: "partner",
+    isListed: true,
+    finds: [keyId],
+    load: async () => (await import("./pages/keys/keys-page.tsx")).PartnerKeysPage,
+  },
+  {
+    path: "/partners/:partner_id/requests",
+    title: "Requests",
+    audience: "partner",
+    isListed: true,
+    finds: [requestId],
+    load: async () => (await import("./pages/requests/requests-page.tsx")).PartnerRequestsPage,
+  },
+  {
+    path: "/operator/keys",
+    title: "Keys",
+    audience: "operator",
+    isListed: true,
+    finds: [keyId],
+    load: async () => (await import("./pages/keys/keys-page.tsx")).OperatorKeysPage,
+  },
+  {
+    path: "/operator/requests",
+    title: "Requests",
+    audience: "operator",
+    isListed: true,
+    finds: [requestId],
+    load: async () => (await import("./pages/requests/requests-page.tsx")).OperatorRequestsPage,
+  },
+];
+
 /** In the order of the navigation. */
 export const pages: readonly Page[] = [
+  ...overviews,
   ...deliveries,
+  ...keysAndRequests,
   ...stations,
   ...operator,
   audit,

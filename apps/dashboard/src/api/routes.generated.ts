@@ -45,6 +45,12 @@ export const routes = {
     changeRole: "PATCH /console/v1/systems/:system_id/people/:id",
     remove: "DELETE /console/v1/systems/:system_id/people/:id",
   },
+  partnerOverview: {
+    get: "GET /console/v1/systems/:system_id/partners/:partner_id/overview",
+  },
+  systemOverview: {
+    get: "GET /console/v1/systems/:system_id/overview",
+  },
   partnerKeys: {
     list: "GET /console/v1/systems/:system_id/partners/:partner_id/keys",
     revoke: "POST /console/v1/systems/:system_id/partners/:partner_id/keys/:id/revoke",

@@ -14,12 +14,22 @@ export function niceMaximum(value: number): number {
 }
 
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+// Days are counted in UTC: in the reader's zone they would begin at odd hours.
+const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
+const DAY_MS = 86_400_000;
+
+/** How the times of a chart are written: with the clock's time, or by day where they lie days apart. */
+export function timeTexts(times: readonly string[]): (time: string) => string {
+  const [first, second] = times;
+  const isByDay = first !== undefined && second !== undefined && Date.parse(second) - Date.parse(first) >= DAY_MS;
+  return (time) => (isByDay ? day : clock).format(new Date(time));
+}
 
 /** What a bar shows, in words: `14:03: 12 requests`. */
-export function pointText(time: string, series: readonly Series[], index: number, unit: string): string {
+export function pointText(timeText: string, series: readonly Series[], index: number, unit: string): string {
   const values = series.map(({ label, values: numbers }) => {
     const value = (numbers[index] ?? 0).toLocaleString("en");
     return series.length === 1 ? `${value} ${unit}` : `${label} ${value}`;
   });
-  return `${clock.format(new Date(time))}: ${values.join(", ")}`;
+  return `${timeText}: ${values.join(", ")}`;
 }

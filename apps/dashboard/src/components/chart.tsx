@@ -1,5 +1,5 @@
 import { useId } from "preact/hooks";
-import { niceMaximum, pointText, type Series } from "./chart-scale.ts";
+import { niceMaximum, pointText, type Series, timeTexts } from "./chart-scale.ts";
 import "./chart.css";
 
 interface ChartProps {
@@ -25,6 +25,7 @@ export function Chart({ title, times, series, unit, limit }: ChartProps) {
   const totals = times.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
   const maximum = niceMaximum(Math.max(...totals, limit?.value ?? 0, 1));
   const y = (value: number) => (HEIGHT - BOTTOM) * (1 - value / maximum) + 4;
+  const timeText = timeTexts(times);
   const step = (WIDTH - LEFT) / Math.max(times.length, 1);
   return (
     <figure class="chart">
@@ -47,7 +48,7 @@ export function Chart({ title, times, series, unit, limit }: ChartProps) {
             {...{ series, index, y }}
             x={LEFT + index * step}
             width={step}
-            title={pointText(time, series, index, unit)}
+            title={pointText(timeText(time), series, index, unit)}
           />
         ))}
         {limit !== undefined && (
@@ -118,25 +119,25 @@ function Legend({ series }: Pick<ChartProps, "series">) {
   );
 }
 
-const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
-
 function TimeLabels({ times }: Pick<ChartProps, "times">) {
   const first = times[0];
   const last = times.at(-1);
   if (first === undefined || last === undefined) return null;
+  const timeText = timeTexts(times);
   return (
     <g class="chart-times">
       <text x={LEFT} y={HEIGHT}>
-        {clock.format(new Date(first))}
+        {timeText(first)}
       </text>
       <text class="chart-end" x={WIDTH} y={HEIGHT}>
-        {clock.format(new Date(last))}
+        {timeText(last)}
       </text>
     </g>
   );
 }
 
 function Numbers({ title, times, series, unit }: Pick<ChartProps, "title" | "times" | "series" | "unit">) {
+  const timeText = timeTexts(times);
   return (
     <details class="chart-numbers">
       <summary>Numbers</summary>
@@ -158,7 +159,7 @@ function Numbers({ title, times, series, unit }: Pick<ChartProps, "title" | "tim
           <tbody>
             {times.map((time, index) => (
               <tr key={time}>
-                <td>{clock.format(new Date(time))}</td>
+                <td>{timeText(time)}</td>
                 {series.map(({ label, values }) => (
                   <td key={label} class="align-end">
                     {(values[index] ?? 0).toLocaleString("en")}

@@ -6,7 +6,8 @@ const { world, visitAs } = openBrowser();
 it("a partner finds a station in the table, and its address keeps what was looked for", async () => {
   const { open } = await visitAs("partner viewer");
   const page = await open("/");
-  await page.waitForURL(`**/dashboard/partners/${world.partnerId}/stations`);
+  await page.waitForURL(`**/dashboard/partners/${world.partnerId}/overview`);
+  await page.getByRole("link", { name: "Stations" }).click();
   await page.getByText("60 stations, page 1 of 2").waitFor();
   await inspect(page, "stations");
   await page.getByRole("searchbox", { name: "Name or id" }).fill("mill 2");

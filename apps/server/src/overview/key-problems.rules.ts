@@ -37,7 +37,7 @@ export function keyProblems(keys: readonly KeyFacts[], hours: ReadonlyMap<string
     .filter(({ status }) => status === "active")
     .flatMap((key) => [
       ...compromised(key),
-      ...ending(key, now),
+      ...replaced(key, now),
       ...expiring(key, now),
       ...limited(key, hours.get(key.id), now),
     ]);
@@ -71,7 +71,7 @@ function compromised(key: KeyFacts): Problem[] {
   ];
 }
 
-function ending(key: KeyFacts, now: number): Problem[] {
+function replaced(key: KeyFacts, now: number): Problem[] {
   const { revoked_at: endsAt, last_used_at: usedAt } = key;
   if (endsAt === null || usedAt === null || now - usedAt.getTime() > DAY_MS) return [];
   return [

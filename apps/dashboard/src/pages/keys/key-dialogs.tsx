@@ -1,0 +1,168 @@
+import type { ShownKey } from "@bikeshare/contract/console";
+import { useState } from "preact/hooks";
+import { api, queries } from "../../api/api.ts";
+import { Button } from "../../components/button.tsx";
+import { Code } from "../../components/code.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { SelectField } from "../../components/field.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { showToast } from "../../components/toast.tsx";
+import { useAction } from "../account/use-action.ts";
+import type { Scope } from "../scope.ts";
+
+interface KeyDialogProps {
+  readonly shown: ShownKey;
+  readonly scope: Scope;
+  readonly onClose: () => void;
+}
+
+/** A key just made. */
+export interface MadeKey {
+  readonly key: string;
+  /** Until when the one that it replaces works; null: it replaces none. */
+  readonly replacedEndsAt: string | null;
+}
+
+/** What a key is called. */
+export function keyName({ name, prefix, last4 }: Pick<ShownKey, "name" | "prefix" | "last4">): string {
+  return name ?? `${prefix}…${last4}`;
+}
+
+/** Reads everything about keys again. */
+export function keysHaveChanged(): Promise<unknown> {
+  const changed = ["keys", "overview", "system-overview"];
+  return Promise.all(changed.map((name) => queries.invalidateQueries({ queryKey: [name] })));
+}
+
+const overlaps = [
+  { value: "24", label: "1 day" },
+  { value: "168", label: "7 days" },
+  { value: "720", label: "30 days" },
+  { value: "1", label: "1 hour" },
+  { value: "0", label: "None: the old key ends at once" },
+];
+
+/** Asks how long both keys shall work, and makes the new one. */
+export function RotateDialog({
+  shown,
+  scope,
+  onClose,
+  onMade,
+}: KeyDialogProps & { readonly onMade: (made: MadeKey) => void }) {
+  const [hours, setHours] = useState("168");
+  const { run, isPending } = useAction();
+  const rotate = () =>
+    run(async () => {
+      const made = await requestRotation(shown.id, Number(hours), scope);
+      await keysHaveChanged();
+      onMade({ key: made.key, replacedEndsAt: made.replaced_key_ends_at });
+    });
+  return (
+    <Dialog
+      title={`Rotate ${keyName(shown)}`}
+      isOpen
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button variant="primary" pending={isPending} onClick={() => void rotate()}>
+            Make the new key
+          </Button>
+        </>
+      }
+    >
+      <p>
+        A new key with the same scopes and limit takes the place of this one. Both work until you have brought it out.
+      </p>
+      <SelectField label="Both work for" value={hours} choices={overlaps} onChange={setHours} />
+      {shown.expires_at !== null && (
+        <Notice tone="info">
+          The new key expires when this one does. Only the operator can issue one with a later expiry.
+        </Notice>
+      )}
+    </Dialog>
+  );
+}
+
+function requestRotation(id: string, hours: number, { systemId, partnerId }: Scope) {
+  const body = { overlap_hours: hours };
+  return partnerId === undefined
+    ? api.systemKeys.rotate({ params: { system_id: systemId, id }, body })
+    : api.partnerKeys.rotate({ params: { system_id: systemId, partner_id: partnerId, id }, body });
+}
+
+/** Asks once more, and ends a key. */
+export function RevokeDialog({ shown, scope, onClose }: KeyDialogProps) {
+  const { run, isPending } = useAction();
+  const revoke = async () => {
+    const isDone = await run(async () => {
+      await requestRevocation(shown.id, scope);
+      await keysHaveChanged();
+    });
+    if (!isDone) return;
+    showToast("success", `${keyName(shown)} is revoked.`);
+    onClose();
+  };
+  return (
+    <Dialog
+      title={`Revoke ${keyName(shown)}?`}
+      isOpen
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Keep it</Button>
+          <Button variant="danger" pending={isPending} onClick={() => void revoke()}>
+            Revoke the key
+          </Button>
+        </>
+      }
+    >
+      <p>
+        Requests with <code class="mono">{`${shown.prefix}…${shown.last4}`}</code> are refused within a second, and it
+        can never be used again.
+      </p>
+      {isInUse(shown) && (
+        <Notice tone="warning">
+          It was used in the last 24 hours. Rotate it instead, and whoever uses it has time to change over.
+        </Notice>
+      )}
+    </Dialog>
+  );
+}
+
+const DAY_MS = 86_400_000;
+
+function isInUse({ last_used_at: usedAt }: ShownKey): boolean {
+  return usedAt !== null && new Date().getTime() - Date.parse(usedAt) < DAY_MS;
+}
+
+function requestRevocation(id: string, { systemId, partnerId }: Scope) {
+  return partnerId === undefined
+    ? api.systemKeys.revoke({ params: { system_id: systemId, id }, body: {} })
+    : api.partnerKeys.revoke({ params: { system_id: systemId, partner_id: partnerId, id }, body: {} });
+}
+
+/** Shows a key that has just been made: never again. */
+export function MadeKeyDialog({ made, onClose }: { readonly made: MadeKey; readonly onClose: () => void }) {
+  return (
+    <Dialog
+      title="The new key"
+      isOpen
+      onClose={onClose}
+      actions={
+        <Button variant="primary" onClick={onClose}>
+          I have kept it
+        </Button>
+      }
+    >
+      <Notice tone="warning">Copy it now. The service keeps only its hash, and cannot show it again.</Notice>
+      <Code text={made.key} label="The new key" />
+      {made.replacedEndsAt !== null && (
+        <p class="muted">
+          The old key works until {new Date(made.replacedEndsAt).toLocaleString("en-GB")}. Its last use, on this page,
+          says whether anybody still has it.
+        </p>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,123 @@
+import type { ShownKey } from "@bikeshare/contract/console";
+import { useQuery } from "@tanstack/preact-query";
+import { useState } from "preact/hooks";
+import { useSearchParams } from "wouter-preact";
+import { api } from "../../api/api.ts";
+import { Button } from "../../components/button.tsx";
+import { Checkbox } from "../../components/field.tsx";
+import { PageHeader } from "../../layout/page-header.tsx";
+import { NotFoundPage } from "../not-found-page.tsx";
+import { type Scope, useOperatorScope, usePartnerScope, withParameter } from "../scope.ts";
+import { Callers } from "./callers.tsx";
+import { IssueDialog } from "./issue-dialog.tsx";
+import { type MadeKey, MadeKeyDialog, RevokeDialog, RotateDialog } from "./key-dialogs.tsx";
+import { KeyPanel } from "./key-panel.tsx";
+import { KeyTable } from "./key-table.tsx";
+import "../facts.css";
+import "./keys.css";
+
+/** A partner's keys. */
+export function PartnerKeysPage() {
+  const scope = usePartnerScope();
+  return scope === undefined ? <NotFoundPage /> : <Keys scope={scope} />;
+}
+
+/** All keys of a system, for the operator. */
+export function OperatorKeysPage() {
+  const scope = useOperatorScope();
+  return scope === undefined ? <NotFoundPage /> : <Keys scope={scope} />;
+}
+
+type Asked = { readonly what: "rotate" | "revoke"; readonly key: ShownKey } | { readonly what: "issue" };
+
+function Keys({ scope }: { readonly scope: Scope }) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["keys", scope.systemId, scope.partnerId],
+    queryFn: ({ signal }) => readKeys(scope, signal),
+  });
+  const [search, setSearch] = useSearchParams();
+  const [asked, setAsked] = useState<Asked>();
+  const [made, setMade] = useState<MadeKey>();
+  const showsEnded = search.get("ended") === "true";
+  const selected = data?.data.find(({ id }) => id === search.get("key"));
+  const set = (name: string, value: string | undefined) => setSearch((before) => withParameter(before, name, value));
+  const close = () => setAsked(undefined);
+  const show = (key: MadeKey) => {
+    setAsked(undefined);
+    setMade(key);
+  };
+  const isOperators = scope.partnerId === undefined;
+  return (
+    <>
+      <KeysHeader scope={scope} onIssue={() => setAsked({ what: "issue" })} />
+      <Checkbox
+        label="Show keys that have ended"
+        checked={showsEnded}
+        onChange={(isChosen) => set("ended", isChosen ? "true" : undefined)}
+      />
+      <KeyTable
+        keys={data?.data.filter((key) => showsEnded || key === selected || hasNotEnded(key))}
+        error={error}
+        onRetry={() => void refetch()}
+        selected={selected}
+        onSelect={(id) => set("key", id)}
+        isOperators={isOperators}
+      />
+      {selected !== undefined && (
+        <KeyPanel
+          key={selected.id}
+          shown={selected}
+          scope={scope}
+          onAsk={(what) => setAsked({ what, key: selected })}
+          onClose={() => set("key", undefined)}
+        />
+      )}
+      {isOperators && <Callers scope={scope} keys={data?.data ?? []} />}
+      {asked !== undefined && <AskedDialog asked={asked} scope={scope} onClose={close} onMade={show} />}
+      {made !== undefined && <MadeKeyDialog made={made} onClose={() => setMade(undefined)} />}
+    </>
+  );
+}
+
+function hasNotEnded({ status }: ShownKey): boolean {
+  return status === "active" || status === "suspended";
+}
+
+function KeysHeader({ scope, onIssue }: { readonly scope: Scope; readonly onIssue: () => void }) {
+  if (scope.partnerId !== undefined)
+    return <PageHeader title="Keys">What your programs call the service with.</PageHeader>;
+  const issue = scope.canChange && (
+    <Button variant="primary" onClick={onIssue}>
+      Issue a key
+    </Button>
+  );
+  return (
+    <PageHeader title="Keys" actions={issue}>
+      What every partner may call with, and the operator.
+    </PageHeader>
+  );
+}
+
+interface AskedDialogProps {
+  readonly asked: Asked;
+  readonly scope: Scope;
+  readonly onClose: () => void;
+  readonly onMade: (made: MadeKey) => void;
+}
+
+function AskedDialog({ asked, scope, onClose, onMade }: AskedDialogProps) {
+  switch (asked.what) {
+    case "issue":
+      return <IssueDialog systemId={scope.systemId} onClose={onClose} onMade={onMade} />;
+    case "rotate":
+      return <RotateDialog shown={asked.key} scope={scope} onClose={onClose} onMade={onMade} />;
+    case "revoke":
+      return <RevokeDialog shown={asked.key} scope={scope} onClose={onClose} />;
+  }
+}
+
+function readKeys({ systemId, partnerId }: Scope, signal: AbortSignal) {
+  return partnerId === undefined
+    ? api.systemKeys.list({ params: { system_id: systemId }, signal })
+    : api.partnerKeys.list({ params: { system_id: systemId, partner_id: partnerId }, signal });
+}

@@ -1,0 +1,41 @@
+/** A key that is to be made, as its form has it. */
+import type { Scope } from "@bikeshare/contract/pure";
+import type { api } from "../../api/api.ts";
+
+export interface NewKey {
+  /** A partner's id, or `OPERATOR`; empty: not chosen yet. */
+  readonly owner: string;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  /** Until it expires; empty: it does not. */
+  readonly days: string;
+  /** Requests in any 60 s; empty: the default. */
+  readonly rate: string;
+}
+
+/** Stands for the operator among the partners. */
+export const OPERATOR = "operator";
+
+/** What is missing. */
+export function issueOf({ owner, scopes, rate }: NewKey): string | undefined {
+  if (owner === "") return "Choose whom the key is for.";
+  if (owner !== OPERATOR && scopes.length === 0)
+    return "Choose at least one scope: without one the key may do nothing.";
+  if (rate !== "" && !/^[1-9]\d*$/.test(rate)) return "The requests per minute must be a whole number from 1.";
+  return undefined;
+}
+
+const DAY_MS = 86_400_000;
+
+/** What the server is asked for. */
+export function keyRequest(wanted: NewKey, now: number): Parameters<typeof api.systemKeys.issue>[0]["body"] {
+  const { owner, name, scopes, days, rate } = wanted;
+  const isOperators = owner === OPERATOR;
+  return {
+    partner_id: isOperators ? null : owner,
+    scopes: isOperators ? [] : [...scopes],
+    name: name.trim() === "" ? null : name.trim(),
+    expires_at: days === "" ? null : new Date(now + Number(days) * DAY_MS).toISOString(),
+    rate_limit: rate === "" ? null : Number(rate),
+  };
+}

@@ -1,0 +1,145 @@
+import type { KeyLoad, PartnerOverview, RequestCounts } from "@bikeshare/contract/console";
+import { useQuery } from "@tanstack/preact-query";
+import { Link } from "wouter-preact";
+import { api } from "../../api/api.ts";
+import { Chart } from "../../components/chart.tsx";
+import { EmptyState } from "../../components/empty-state.tsx";
+import { ErrorState } from "../../components/error-state.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { PageHeader } from "../../layout/page-header.tsx";
+import { NotFoundPage } from "../not-found-page.tsx";
+import { addressIn, type Scope, usePartnerScope } from "../scope.ts";
+import { type Figure, Figures, shareText } from "./figures.tsx";
+import { ProblemList } from "./problem-list.tsx";
+import { Webhooks } from "./webhooks.tsx";
+import "./overview.css";
+
+/** Between two looks. */
+export const REFRESH_INTERVAL_MS = 15_000;
+
+/** What a partner sees first: what fails and what to do, then how much is used. */
+export function PartnerOverviewPage() {
+  const scope = usePartnerScope();
+  return scope?.partnerId === undefined ? (
+    <NotFoundPage />
+  ) : (
+    <Overview scope={{ ...scope, partnerId: scope.partnerId }} />
+  );
+}
+
+function Overview({ scope }: { readonly scope: Scope & { readonly partnerId: string } }) {
+  const params = { system_id: scope.systemId, partner_id: scope.partnerId };
+  const { data, error, refetch } = useQuery({
+    queryKey: ["overview", params],
+    queryFn: ({ signal }) => api.partnerOverview.get({ params, signal }),
+    refetchInterval: REFRESH_INTERVAL_MS,
+  });
+  return (
+    <>
+      <PageHeader title="Overview">How your keys and webhooks do. Brought up to date by itself.</PageHeader>
+      {data === undefined &&
+        (error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />)}
+      {data !== undefined && <OverviewContent overview={data} scope={scope} />}
+    </>
+  );
+}
+
+function OverviewContent({ overview, scope }: { readonly overview: PartnerOverview; readonly scope: Scope }) {
+  return (
+    <>
+      <ProblemList problems={overview.problems} scope={scope} />
+      <div class="overview-columns">
+        <RequestFigures hour={overview.hour} today={overview.today} scope={scope} />
+        <Webhooks overview={overview} scope={scope} />
+      </div>
+      <KeyCharts minutes={overview.minutes} keys={overview.keys} scope={scope} />
+    </>
+  );
+}
+
+interface RequestFiguresProps {
+  readonly hour: RequestCounts;
+  readonly today?: RequestCounts;
+  readonly scope: Scope;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Requests, and the share of them that failed. */
+export function RequestFigures({ hour, today, scope }: RequestFiguresProps) {
+  const to = (query: Readonly<Record<string, string>>) =>
+    addressIn(scope, "requests", { ...query, since: new Date(new Date().getTime() - HOUR_MS).toISOString() });
+  const share = (
+    label: string,
+    count: (counts: RequestCounts) => number,
+    query: Readonly<Record<string, string>>,
+  ): Figure => ({
+    label,
+    value: shareText(count(hour), hour.requests),
+    note: today === undefined ? countText(count(hour)) : `today ${shareText(count(today), today.requests)}`,
+    isBad: count(hour) > 0 && count(hour) / hour.requests >= 0.05,
+    href: to(query),
+  });
+  return (
+    <Figures
+      title="Requests of the last hour"
+      figures={[
+        {
+          label: "Requests",
+          value: hour.requests.toLocaleString("en"),
+          ...(today !== undefined && { note: `today ${today.requests.toLocaleString("en")}` }),
+          href: to({}),
+        },
+        share("Client errors (4xx)", (counts) => counts.client_errors, { status: "4xx" }),
+        share("Refused by the limit (429)", (counts) => counts.rate_limited, { status: "429" }),
+        share("Server errors (5xx)", (counts) => counts.server_errors, { status: "5xx" }),
+      ]}
+    />
+  );
+}
+
+function countText(count: number): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? "request" : "requests"}`;
+}
+
+interface KeyChartsProps {
+  readonly minutes: readonly string[];
+  readonly keys: readonly KeyLoad[];
+  readonly scope: Scope;
+}
+
+/** Keys that are drawn. Whoever has more finds them on the page of keys. */
+const SHOWN_KEYS = 6;
+
+function KeyCharts({ minutes, keys, scope }: KeyChartsProps) {
+  return (
+    <section class="stack" aria-labelledby="key-charts">
+      <h2 id="key-charts">Requests per minute, by key</h2>
+      {keys.length === 0 && (
+        <div class="card">
+          <EmptyState title="No key works at present">
+            The operator issues keys. The page of keys shows those that you had.
+          </EmptyState>
+        </div>
+      )}
+      <div class="overview-charts">
+        {keys.slice(0, SHOWN_KEYS).map((key) => (
+          <div key={key.id} class="card">
+            <Chart
+              title={key.name === null ? `Key …${key.last4}` : `${key.name} (…${key.last4})`}
+              times={minutes}
+              series={[{ label: "requests", values: key.requests }]}
+              unit="requests"
+              limit={{ value: key.rate_limit, label: `limit ${key.rate_limit.toLocaleString("en")}` }}
+            />
+          </div>
+        ))}
+      </div>
+      <p>
+        <Link href={addressIn(scope, "keys")}>
+          {keys.length > SHOWN_KEYS ? `All ${keys.length} keys that work` : "All keys"}
+        </Link>
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,61 @@
+import type { PartnerOverview } from "@bikeshare/contract/console";
+import { Link } from "wouter-preact";
+import { EmptyState } from "../../components/empty-state.tsx";
+import { Status, type Tone } from "../../components/status.tsx";
+import { addressIn, type Scope } from "../scope.ts";
+import { type Figure, Figures } from "./figures.tsx";
+
+type Endpoint = NonNullable<PartnerOverview["endpoint"]>;
+type Deliveries = NonNullable<PartnerOverview["deliveries"]>;
+
+interface WebhooksProps {
+  readonly overview: PartnerOverview;
+  readonly scope: Scope;
+}
+
+/** How a partner's webhooks do. */
+export function Webhooks({ overview: { endpoint, deliveries }, scope }: WebhooksProps) {
+  const webhook = addressIn(scope, "webhook");
+  if (endpoint === null || deliveries === null) {
+    return (
+      <section class="card" aria-label="Webhook">
+        <EmptyState title="No webhook address" action={<Link href={webhook}>Set an address</Link>}>
+          Events can be sent to an address of yours as they happen.
+        </EmptyState>
+      </section>
+    );
+  }
+  return (
+    <Figures title="Deliveries" figures={deliveryFigures(deliveries, scope)}>
+      <EndpointLine endpoint={endpoint} href={webhook} />
+    </Figures>
+  );
+}
+
+const tones: Readonly<Record<Endpoint["status"], Tone>> = { active: "success", probing: "progress", paused: "warning" };
+
+function EndpointLine({ endpoint, href }: { readonly endpoint: Endpoint; readonly href: string }) {
+  const isFailing = endpoint.failing_since !== null;
+  return (
+    <p class="endpoint-line">
+      <Status tone={isFailing ? "danger" : tones[endpoint.status]}>{isFailing ? "failing" : endpoint.status}</Status>
+      <Link href={href} className="mono">
+        {endpoint.url}
+      </Link>
+      {endpoint.status !== "active" && <span class="muted">{endpoint.status_text}</span>}
+    </p>
+  );
+}
+
+function deliveryFigures(deliveries: Deliveries, scope: Scope): readonly Figure[] {
+  const { succeeded, given_up: givenUp, failing, pending, held, is_complete: isComplete } = deliveries;
+  const to = (status: string) => addressIn(scope, "deliveries", { status });
+  const count = (value: number) => `${value.toLocaleString("en")}${isComplete ? "" : "+"}`;
+  return [
+    { label: "Succeeded", value: count(succeeded), note: "in 24 hours", href: to("succeeded") },
+    { label: "Given up", value: count(givenUp), note: "in 24 hours", isBad: givenUp > 0, href: to("failed") },
+    { label: "Failing", value: count(failing), note: "tried again", isBad: failing > 0, href: to("failing") },
+    { label: "Pending", value: pending.toLocaleString("en"), note: "now", href: to("pending") },
+    { label: "Held", value: held.toLocaleString("en"), note: "while paused", href: to("held") },
+  ];
+}

@@ -1,0 +1,46 @@
+/** Which requests are shown: all of it stands in the address. */
+
+const FILTER_NAMES = ["key_id", "status", "error", "method", "route", "since", "until"] as const;
+export type RequestFilters = Partial<Record<(typeof FILTER_NAMES)[number], string>>;
+
+/** What takes every filter away. */
+export const noFilters: RequestFilters = Object.fromEntries(FILTER_NAMES.map((name) => [name, ""]));
+
+export function readFilters(search: URLSearchParams): RequestFilters {
+  return Object.fromEntries(
+    FILTER_NAMES.flatMap((name) => {
+      const value = search.get(name);
+      return value === null || value === "" ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** The address's parameters for a change of the filters, which begins at the newest request. */
+export function withFilters(search: URLSearchParams, change: RequestFilters): URLSearchParams {
+  const next = new URLSearchParams(search);
+  for (const [name, value] of Object.entries(change)) {
+    if (value === "") next.delete(name);
+    else next.set(name, value);
+  }
+  next.delete("cursor");
+  next.delete("request");
+  return next;
+}
+
+/** An instant as `<input type="datetime-local">` writes it, in the reader's zone. */
+export function localInput(instant: string | undefined): string {
+  if (instant === undefined || Number.isNaN(Date.parse(instant))) return "";
+  const at = new Date(instant);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+/** The instant of such an input; empty where there is none. */
+export function instantOf(input: string): string {
+  const at = new Date(input);
+  return Number.isNaN(at.getTime()) ? "" : at.toISOString();
+}
+
+/** Whether a text is a Request-Id, rather than a part of one. */
+export function isRequestId(text: string): boolean {
+  return /^req_[0-9A-Za-z]+$/.test(text);
+}

@@ -1,0 +1,119 @@
+import type { LoggedRequest, ShownKey } from "@bikeshare/contract/console";
+import { type ErrorCode, errorCatalogue } from "@bikeshare/contract/pure";
+import { useQuery } from "@tanstack/preact-query";
+import { Link } from "wouter-preact";
+import { api } from "../../api/api.ts";
+import { CopyButton } from "../../components/copy-button.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { ErrorState } from "../../components/error-state.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { Time } from "../../components/time.tsx";
+import { keyName } from "../keys/key-dialogs.tsx";
+import { addressIn, type Scope } from "../scope.ts";
+import { RequestStatus } from "./request-status.tsx";
+
+interface RequestDetailsProps {
+  readonly id: string;
+  readonly scope: Scope;
+  readonly keys: readonly ShownKey[];
+  readonly onClose: () => void;
+}
+
+/** One request: what was asked, how it was answered, what its error means and what to do. */
+export function RequestDetails({ id, scope, keys, onClose }: RequestDetailsProps) {
+  const { data, error } = useQuery({
+    queryKey: ["request", scope.systemId, scope.partnerId, id],
+    queryFn: ({ signal }) => readRequest(id, scope, signal),
+    staleTime: Infinity,
+  });
+  return (
+    <Dialog title="Request" isOpen onClose={onClose}>
+      {data === undefined && (error === null ? <Loading /> : <ErrorState error={error} />)}
+      {data !== undefined && (
+        <Details request={data} scope={scope} shownKey={keys.find((key) => key.id === data.key_id)} />
+      )}
+    </Dialog>
+  );
+}
+
+function readRequest(id: string, { systemId, partnerId }: Scope, signal: AbortSignal) {
+  return partnerId === undefined
+    ? api.systemRequests.get({ params: { system_id: systemId, id }, signal })
+    : api.partnerRequests.get({ params: { system_id: systemId, partner_id: partnerId, id }, signal });
+}
+
+interface DetailsProps {
+  readonly request: LoggedRequest;
+  readonly scope: Scope;
+  readonly shownKey: ShownKey | undefined;
+}
+
+function Details({ request, scope, shownKey }: DetailsProps) {
+  return (
+    <>
+      <p class="request-line">
+        <RequestStatus request={request} />
+        <code class="mono">
+          {request.method} {request.route}
+        </code>
+      </p>
+      <Explanation request={request} />
+      <dl class="facts">
+        <dt>Time</dt>
+        <dd>
+          <Time at={request.at} show="both" />
+        </dd>
+        <dt>Took</dt>
+        <dd>{durationText(request.ms)}</dd>
+        <dt>Request-Id</dt>
+        <dd class="mono">
+          {request.id} <CopyButton text={request.id} label="Copy Request-Id" />
+        </dd>
+        <dt>Key</dt>
+        <dd>
+          <Link href={addressIn(scope, "keys", { key: request.key_id })}>
+            {shownKey === undefined ? request.key_id : keyName(shownKey)}
+          </Link>
+        </dd>
+        <dt>From</dt>
+        <dd class="mono">{request.address}</dd>
+      </dl>
+    </>
+  );
+}
+
+/** What an error code means, from the contract's catalogue. */
+function Explanation({ request: { error, status } }: Pick<DetailsProps, "request">) {
+  if (error === null) return status < 400 ? null : <Notice tone="warning">The answer had no error code.</Notice>;
+  const entry = isErrorCode(error) ? errorCatalogue[error] : undefined;
+  return (
+    <Notice tone={status >= 500 ? "danger" : "warning"} title={error}>
+      {entry === undefined ? (
+        "A code of a newer version of the service. Reload the page."
+      ) : (
+        <>
+          <p>{plain(entry.meaning)}</p>
+          <p>
+            <strong>What to do:</strong> {plain(entry.action)}
+          </p>
+        </>
+      )}
+    </Notice>
+  );
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(errorCatalogue, code);
+}
+
+/** The catalogue is written in Markdown. */
+function plain(text: string): string {
+  return text.replaceAll("`", "");
+}
+
+/** `0.8 ms`, `12 ms`, `1.2 s`. */
+export function durationText(ms: number): string {
+  if (ms >= 1_000) return `${(ms / 1_000).toFixed(1)} s`;
+  return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
+}

@@ -1,0 +1,89 @@
+import type { LoggedRequest, ShownKey } from "@bikeshare/contract/console";
+import { EmptyState } from "../../components/empty-state.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { Pager } from "../../components/pager.tsx";
+import { type Column, Table } from "../../components/table.tsx";
+import { Time } from "../../components/time.tsx";
+import { keyName } from "../keys/key-dialogs.tsx";
+import { durationText } from "./request-details.tsx";
+import { RequestStatus } from "./request-status.tsx";
+
+interface RequestTableProps {
+  readonly page: { readonly data: readonly LoggedRequest[]; readonly searched_to?: string | undefined } | undefined;
+  readonly error: unknown;
+  readonly onRetry: () => void;
+  readonly keys: readonly ShownKey[];
+  readonly hasFilters: boolean;
+  readonly isPending: boolean;
+  readonly openId: string | undefined;
+  readonly onOpen: (id: string) => void;
+  readonly onNewest: (() => void) | undefined;
+  readonly onOlder: (() => void) | undefined;
+}
+
+/** A page of the log. */
+export function RequestTable(props: RequestTableProps) {
+  const { page, keys, openId, hasFilters } = props;
+  return (
+    <div class="stack">
+      <Table
+        caption="Requests"
+        columns={columnsFor(keys, props.onOpen)}
+        rows={page?.data}
+        rowKey={({ id }) => id}
+        error={props.error}
+        onRetry={props.onRetry}
+        isCurrent={({ id }) => id === openId}
+        empty={
+          <EmptyState title={hasFilters ? "No request matches" : "No request yet"}>
+            {hasFilters
+              ? "Take a filter away, or look further back."
+              : "Requests with a key stand here about a second after they are answered."}
+          </EmptyState>
+        }
+      />
+      {page?.searched_to !== undefined && (
+        <Notice tone="info">
+          Looked back to <Time at={page.searched_to} />. There may be older requests: go on with “Older”.
+        </Notice>
+      )}
+      {page !== undefined && (page.data.length > 0 || props.onOlder !== undefined || props.onNewest !== undefined) && (
+        <Pager
+          summary={`${page.data.length} ${page.data.length === 1 ? "request" : "requests"}`}
+          onPrevious={props.onNewest}
+          onNext={props.onOlder}
+          isPending={props.isPending}
+        />
+      )}
+    </div>
+  );
+}
+
+function columnsFor(keys: readonly ShownKey[], onOpen: (id: string) => void): readonly Column<LoggedRequest>[] {
+  const byId = new Map(keys.map((key) => [key.id, key]));
+  const nameOf = (id: string) => {
+    const key = byId.get(id);
+    return key === undefined ? id : keyName(key);
+  };
+  return [
+    { id: "at", title: "Time", cell: ({ at }) => <Time at={at} /> },
+    { id: "status", title: "Status", cell: (request) => <RequestStatus request={request} /> },
+    {
+      id: "route",
+      title: "Request",
+      cell: ({ id, method, route }) => (
+        <button
+          type="button"
+          class="link-button mono"
+          aria-label={`${method} ${route}, ${id}`}
+          onClick={() => onOpen(id)}
+        >
+          {method} {route}
+        </button>
+      ),
+    },
+    { id: "error", title: "Error", cell: ({ error }) => (error === null ? "" : <code class="mono">{error}</code>) },
+    { id: "key", title: "Key", cell: ({ key_id }) => nameOf(key_id), isSecondary: true },
+    { id: "ms", title: "Took", align: "end", cell: ({ ms }) => durationText(ms), isSecondary: true },
+  ];
+}

@@ -1,0 +1,98 @@
+import type { RequestQuery } from "@bikeshare/contract/console";
+import { keepPreviousData, useQuery } from "@tanstack/preact-query";
+import { useSearchParams } from "wouter-preact";
+import { api } from "../../api/api.ts";
+import { Button } from "../../components/button.tsx";
+import { PageHeader } from "../../layout/page-header.tsx";
+import { NotFoundPage } from "../not-found-page.tsx";
+import { type Scope, useOperatorScope, usePartnerScope, withParameter } from "../scope.ts";
+import { noFilters, readFilters, type RequestFilters, withFilters } from "./filters.ts";
+import { LiveButton, useIsLive } from "./live-button.tsx";
+import { RequestDetails } from "./request-details.tsx";
+import { Filters, RequestSearch } from "./request-filters.tsx";
+import { RequestTable } from "./request-table.tsx";
+import "../facts.css";
+import "./requests.css";
+
+/** A partner's requests. */
+export function PartnerRequestsPage() {
+  const scope = usePartnerScope();
+  return scope === undefined ? <NotFoundPage /> : <Requests scope={scope} />;
+}
+
+/** All requests of a system, for the operator. */
+export function OperatorRequestsPage() {
+  const scope = useOperatorScope();
+  return scope === undefined ? <NotFoundPage /> : <Requests scope={scope} />;
+}
+
+/** Between two looks at the newest requests: the log is written once a second. */
+const LIVE_INTERVAL_MS = 2_000;
+
+function Requests({ scope }: { readonly scope: Scope }) {
+  const [search, setSearch] = useSearchParams();
+  const filters = readFilters(search);
+  const cursor = search.get("cursor") ?? undefined;
+  const openId = search.get("request") ?? undefined;
+  const live = useIsLive(cursor === undefined && openId === undefined && filters.until === undefined);
+  const keys = useKeys(scope);
+  const { data, error, refetch, isPlaceholderData } = useQuery({
+    queryKey: ["requests", scope.systemId, scope.partnerId, filters, cursor],
+    queryFn: ({ signal }) => readRequests(scope, { ...filters, cursor } as RequestQuery, signal),
+    refetchInterval: live.isLive ? LIVE_INTERVAL_MS : false,
+    placeholderData: keepPreviousData,
+  });
+  const change = (next: RequestFilters) => setSearch((before) => withFilters(before, next), { replace: true });
+  const set = (name: "request" | "cursor", value: string | undefined) =>
+    setSearch((before) => withParameter(before, name, value));
+  const hasFilters = Object.keys(filters).length > 0;
+  return (
+    <>
+      <PageHeader title="Requests" actions={<LiveButton live={live} />}>
+        Every request with a key of the last 7 days, the newest first.
+      </PageHeader>
+      <Filters filters={filters} keys={keys} onChange={change} />
+      <div class="request-tools">
+        <RequestSearch onFind={(id) => set("request", id)} />
+        {hasFilters && (
+          <Button variant="quiet" onClick={() => change(noFilters)}>
+            Clear the filters
+          </Button>
+        )}
+      </div>
+      <RequestTable
+        page={data}
+        error={error}
+        onRetry={() => void refetch()}
+        keys={keys}
+        hasFilters={hasFilters}
+        isPending={isPlaceholderData}
+        onOpen={(id) => set("request", id)}
+        openId={openId}
+        onNewest={cursor === undefined ? undefined : () => set("cursor", undefined)}
+        onOlder={data?.next_cursor === undefined ? undefined : () => set("cursor", data.next_cursor)}
+      />
+      {openId !== undefined && (
+        <RequestDetails key={openId} id={openId} scope={scope} keys={keys} onClose={() => set("request", undefined)} />
+      )}
+    </>
+  );
+}
+
+function readRequests({ systemId, partnerId }: Scope, query: RequestQuery, signal: AbortSignal) {
+  return partnerId === undefined
+    ? api.systemRequests.list({ params: { system_id: systemId }, query, signal })
+    : api.partnerRequests.list({ params: { system_id: systemId, partner_id: partnerId }, query, signal });
+}
+
+/** The keys, for their names. */
+function useKeys({ systemId, partnerId }: Scope) {
+  const { data } = useQuery({
+    queryKey: ["keys", systemId, partnerId],
+    queryFn: ({ signal }) =>
+      partnerId === undefined
+        ? api.systemKeys.list({ params: { system_id: systemId }, signal })
+        : api.partnerKeys.list({ params: { system_id: systemId, partner_id: partnerId }, signal }),
+  });
+  return data?.data ?? [];
+}

@@ -1,0 +1,57 @@
+/** Whose data a page shows, and the addresses of the pages about the same. */
+import { type Access, useOperatorAccess, usePartnerAccess, useSignedIn } from "../session/session.ts";
+
+/** A partner's pages, or (without a partner) the operator's. */
+export interface Scope {
+  readonly systemId: string;
+  readonly partnerId: string | undefined;
+  /** Whether the reader may change what the page shows. */
+  readonly canChange: boolean;
+  /** Of which system pages are meant where they do not say it. */
+  readonly isFirstSystem: boolean;
+}
+
+/** The scope of a partner's page. */
+export function usePartnerScope(): Scope | undefined {
+  const { memberships } = useSignedIn();
+  const access = usePartnerAccess();
+  return access && scopeOf(access, access.partnerId, memberships);
+}
+
+/** The scope of an operator's page. */
+export function useOperatorScope(): Scope | undefined {
+  const { memberships } = useSignedIn();
+  const access = useOperatorAccess();
+  return access && scopeOf(access, undefined, memberships);
+}
+
+function scopeOf(
+  { systemId, canChange, membership }: Access,
+  partnerId: string | undefined,
+  memberships: readonly Access["membership"][],
+): Scope {
+  const first = memberships.find(({ partner_id }) => partner_id === membership.partner_id);
+  return { systemId, partnerId, canChange, isFirstSystem: first?.system_id === systemId };
+}
+
+/**
+ * The address of a page with filters.
+ * @param page `keys`, `requests`, … of the scope
+ */
+export function addressIn(
+  { systemId, partnerId, isFirstSystem }: Pick<Scope, "systemId" | "partnerId" | "isFirstSystem">,
+  page: string,
+  query: Readonly<Record<string, string>> = {},
+): string {
+  const path = partnerId === undefined ? `/operator/${page}` : `/partners/${encodeURIComponent(partnerId)}/${page}`;
+  const search = new URLSearchParams({ ...(!isFirstSystem && { system: systemId }), ...query }).toString();
+  return search === "" ? path : `${path}?${search}`;
+}
+
+/** The parameters of an address with one changed, or taken away. */
+export function withParameter(search: URLSearchParams, name: string, value: string | undefined): URLSearchParams {
+  const next = new URLSearchParams(search);
+  if (value === undefined || value === "") next.delete(name);
+  else next.set(name, value);
+  return next;
+}

@@ -1,0 +1,108 @@
+import { expect, it } from "vitest";
+import { inspect, openBrowser } from "./browser.harness.ts";
+import { command } from "./service.ts";
+
+const { world, visitAs, visitAsNewPerson } = openBrowser();
+
+/** A new partner with a key of 20 requests a minute, which is used until it is refused. */
+async function busyPartner(): Promise<{ readonly partnerId: string; readonly requestId: string }> {
+  const { id } = await command(world.dataDir, "partners", "create", "Journey Planner");
+  const partnerId = String(id);
+  const options = ["--scopes", "rides:read,stations:read", "--name", "Timetable", "--rate", "20"];
+  const { key } = await command(world.dataDir, "keys", "issue", partnerId, ...options);
+  let requestId = "";
+  for (const path of ["rides?limit=1", "stations?limit=1", "rides/ride_unknown", "rides?limit=x", "bikes"]) {
+    for (let n = 0; n < 5; n++) {
+      const response = await fetch(`${world.url}/v1/${path}`, { headers: { authorization: `Bearer ${String(key)}` } });
+      await response.arrayBuffer();
+      if (response.status === 400) requestId = response.headers.get("request-id") ?? "";
+    }
+  }
+  return { partnerId, requestId };
+}
+
+it("a partner is led from the overview to what was refused, and learns what an error means", async () => {
+  const { partnerId, requestId } = await busyPartner();
+  const { page, open } = await visitAsNewPerson(["--partner", partnerId]);
+  await expect
+    .poll(
+      async () => {
+        await open(`/partners/${partnerId}/overview`);
+        await page.getByRole("heading", { name: "Requests per minute, by key" }).waitFor();
+        return page.getByText(/came to its limit of 20 requests a minute/).isVisible();
+      },
+      { timeout: 15_000 },
+    )
+    .toBe(true);
+  await inspect(page, "overview");
+  await page.getByRole("link", { name: "Show these requests" }).first().click();
+  await page.waitForURL(/error=rate_limited/);
+  await page.getByRole("cell", { name: "rate_limited" }).first().waitFor();
+  await inspect(page, "requests");
+  await page.getByRole("button", { name: "Clear the filters" }).click();
+  await page.getByRole("searchbox", { name: "Request-Id" }).fill(requestId);
+  await page.getByRole("button", { name: "Find" }).click();
+  await page.getByText("A parameter is unknown, repeated, of the wrong form or out of its bounds.").waitFor();
+  await inspect(page, "request");
+});
+
+it("an admin rotates a key, sees the new one once, and revokes the old one", async () => {
+  const { partnerId } = await busyPartner();
+  const { page, open } = await visitAsNewPerson(["--partner", partnerId]);
+  await open(`/partners/${partnerId}/keys`);
+  await page.getByRole("button", { name: /Timetable/ }).click();
+  await page.getByRole("heading", { name: "Requests per minute" }).waitFor();
+  await inspect(page, "keys");
+  await page.getByRole("button", { name: "Rotate" }).click();
+  await page.getByRole("button", { name: "Make the new key" }).click();
+  const made = page.getByRole("region", { name: "The new key" });
+  await made.waitFor();
+  const key = (await made.textContent()) ?? "";
+  expect(key).toMatch(/^bss_live_\w{40}$/);
+  await inspect(page, "key-made");
+  await page.getByRole("button", { name: "I have kept it" }).click();
+  expect(await page.content()).not.toContain(key);
+  const works = async (one: string) =>
+    (await fetch(`${world.url}/v1/rides?limit=1`, { headers: { authorization: `Bearer ${one}` } })).status;
+  expect(await works(key)).toBe(200);
+  await page.getByText("replaced").first().waitFor();
+  await page.getByRole("button", { name: "Revoke" }).click();
+  await inspect(page, "key-revoke");
+  await page.getByRole("button", { name: "Revoke the key" }).click();
+  await page.getByText("Timetable is revoked.").waitFor();
+});
+
+it("the operator sees the system, issues a key, and finds who still calls a route", async () => {
+  await busyPartner();
+  const { page, open } = await visitAsNewPerson(["--operator"]);
+  await open("/operator/overview");
+  await page.getByRole("heading", { name: "Requests per minute" }).waitFor();
+  await inspect(page, "operator-overview");
+  await open("/operator/keys");
+  await page.getByRole("button", { name: "Issue a key" }).click();
+  await page.getByRole("button", { name: "Issue the key" }).click();
+  await page.getByText("Choose whom the key is for.").waitFor();
+  await page.getByLabel("For").selectOption({ label: "Transit App" });
+  await page.getByLabel("rides:read").check();
+  await inspect(page, "key-issue");
+  await page.getByRole("button", { name: "Issue the key" }).click();
+  await page.getByRole("region", { name: "The new key" }).waitFor();
+  await page.getByRole("button", { name: "I have kept it" }).click();
+  await page.getByRole("searchbox", { name: "Method and route" }).fill("GET /v1/rides");
+  await page.getByRole("button", { name: "Find callers" }).click();
+  await page.getByRole("region", { name: "Callers of GET /v1/rides" }).getByRole("link").first().waitFor();
+  await inspect(page, "operator-keys");
+  await open("/operator/requests");
+  await page
+    .getByRole("button", { name: /GET \/v1\/rides/ })
+    .first()
+    .waitFor();
+  await inspect(page, "operator-requests");
+});
+
+it("a viewer sees keys, and can change none", async () => {
+  const { open } = await visitAs("partner viewer");
+  const page = await open(`/partners/${world.partnerId}/keys`);
+  await page.getByRole("heading", { name: "Keys", exact: true }).waitFor();
+  expect(await page.getByRole("button", { name: /Rotate|Revoke|Issue/ }).count()).toBe(0);
+});
