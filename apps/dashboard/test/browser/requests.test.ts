@@ -8,8 +8,8 @@ const { world, visitAs, visitAsNewPerson } = openBrowser();
 async function busyPartner(): Promise<{ readonly partnerId: string; readonly requestId: string }> {
   const { id } = await command(world.dataDir, "partners", "create", "Journey Planner");
   const partnerId = String(id);
-  const options = ["--scopes", "rides:read,stations:read", "--name", "Timetable", "--rate", "20"];
-  const { key } = await command(world.dataDir, "keys", "issue", partnerId, ...options);
+  const options = ["--scopes", "rides:read,stations:read", "--name", "Timetable", "--rate-limit", "20"];
+  const { key } = await command(world.dataDir, "keys", "issue", "--partner", partnerId, ...options);
   let requestId = "";
   for (const path of ["rides?limit=1", "stations?limit=1", "rides/ride_unknown", "rides?limit=x", "bikes"]) {
     for (let n = 0; n < 5; n++) {

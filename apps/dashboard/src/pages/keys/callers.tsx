@@ -21,7 +21,7 @@ const DAYS = 90;
 
 type Caller = Awaited<ReturnType<typeof api.systemRequests.callers>>["data"][number];
 
-/** Who still calls a route: whom to tell before it is retired. */
+/** Who still calls a route: who must know before it is retired. */
 export function Callers({ scope, keys }: CallersProps) {
   const [search, setSearch] = useSearchParams();
   const route = search.get("route") ?? "";
@@ -38,7 +38,7 @@ export function Callers({ scope, keys }: CallersProps) {
       <div>
         <h2 id="callers">Who still calls a route</h2>
         <p class="muted">
-          Whom to tell before a part is retired: the keys that have called it in the last {DAYS} days.
+          Who needs to know before a part is retired: the keys that have called it in the last {DAYS} days.
         </p>
       </div>
       <RouteForm key={route} route={route} onFind={find} />

@@ -71,9 +71,7 @@ export function RotateDialog({
         </>
       }
     >
-      <p>
-        A new key with the same scopes and limit takes the place of this one. Both work until you have brought it out.
-      </p>
+      <p>A new key with the same scopes and limit replaces this one. Both work until you have brought it out.</p>
       <SelectField label="Both work for" value={hours} choices={overlaps} onChange={setHours} />
       {shown.expires_at !== null && (
         <Notice tone="info">

@@ -17,9 +17,9 @@ export function useIsLive(isPossible: boolean): Live {
   const [isWanted, setWanted] = useState(true);
   const [isScrolled, setScrolled] = useState(false);
   useEffect(() => {
-    const look = () => setScrolled(scrollY > READING_PX);
-    addEventListener("scroll", look, { passive: true });
-    return () => removeEventListener("scroll", look);
+    const update = () => setScrolled(scrollY > READING_PX);
+    addEventListener("scroll", update, { passive: true });
+    return () => removeEventListener("scroll", update);
   }, []);
   const pausedBy = pauseOf(isWanted, isPossible, isScrolled);
   return { isLive: pausedBy === undefined, pausedBy, toggle: () => setWanted(!isWanted) };
