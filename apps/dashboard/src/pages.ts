@@ -118,6 +118,38 @@ const operator: readonly Page[] = [
     load: async () => (await import("./pages/operator/partner-page.tsx")).PartnerPage,
   },
   {
+    path: "/operator/stations/:id",
+    title: "Station",
+    audience: "operator",
+    load: async () => (await import("./pages/operator/fleet-item-pages.tsx")).StationPage,
+  },
+  {
+    path: "/operator/bikes",
+    title: "Bikes",
+    audience: "operator",
+    isListed: true,
+    load: async () => (await import("./pages/operator/fleet-pages.tsx")).BikesPage,
+  },
+  {
+    path: "/operator/bikes/:id",
+    title: "Bike",
+    audience: "operator",
+    load: async () => (await import("./pages/operator/fleet-item-pages.tsx")).BikePage,
+  },
+  {
+    path: "/operator/rides",
+    title: "Rides",
+    audience: "operator",
+    isListed: true,
+    load: async () => (await import("./pages/operator/fleet-pages.tsx")).RidesPage,
+  },
+  {
+    path: "/operator/rides/:id",
+    title: "Ride",
+    audience: "operator",
+    load: async () => (await import("./pages/operator/fleet-item-pages.tsx")).RidePage,
+  },
+  {
     path: "/operator/audit",
     title: "Audit log",
     audience: "operator",

@@ -136,11 +136,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
     filteredReads: filtered.usage,
     listening: caches.listening,
   });
-  const read = { readPool: connections.readPool, filtered };
+  const read = { readPool: connections.readPool, filtered, ...ridePlaces(db, clock) };
   bindContract(http, partnerContract, {
     stations: stationRoutes(read, cursorCipher, caches.stationPages),
     ...systemRoutes(read, cursorCipher),
-    rides: rideRoutes({ ...read, ...ridePlaces(db, clock) }, cursorCipher),
+    rides: rideRoutes(read, cursorCipher),
     bikes: bikeRoutes(read, cursorCipher),
     reservations: reservationRoutes({ ...read, db, clock, ids }, cursorCipher),
     events: eventRoutes(read, cursorCipher),
@@ -148,7 +148,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     health: healthRoutes({ pingDatabase: () => ping(connections.vital), isDraining: draining.is, concerns }),
   });
   bindContract(http, operatorContract, operatorRoutes({ db, clock, ids }));
-  bindContract(http, consoleContract, consoleRoutes(consoleContext));
+  bindContract(http, consoleContract, consoleRoutes(consoleContext, read));
   publishFeeds(http, options, caches.gbfsPages);
   servePages(http, options);
   return { http, drain: draining.begin };

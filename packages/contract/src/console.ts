@@ -6,6 +6,7 @@ import { initContract } from "@ts-rest/core";
 import { accountEndpoints } from "./console/account.ts";
 import { partnerAuditEndpoints, systemAuditEndpoints } from "./console/audit.ts";
 import { deliveryEndpoints } from "./console/deliveries.ts";
+import { fleetEndpoints } from "./console/fleet.ts";
 import { partnerKeyEndpoints, systemKeyEndpoints } from "./console/keys.ts";
 import { partnerOverviewEndpoints, systemOverviewEndpoints } from "./console/overview.ts";
 import { partnerEndpoints } from "./console/partners.ts";
@@ -29,6 +30,7 @@ export type {
   ShownBytes,
 } from "./console/deliveries.ts";
 export type { BulkResend, ResendSelection } from "./console/resends.ts";
+export type { BikeQuery, RideQuery, StationChange } from "./console/fleet.ts";
 export type { ShownKey } from "./console/keys.ts";
 export type { ShownPartner } from "./console/partners.ts";
 export type {
@@ -67,6 +69,7 @@ type ConsoleContract = {
   readonly partners: typeof partnerEndpoints;
   readonly partnerAudit: typeof partnerAuditEndpoints;
   readonly systemAudit: typeof systemAuditEndpoints;
+  readonly fleet: typeof fleetEndpoints;
   readonly partnerStations: typeof partnerStationEndpoints;
   readonly systemStations: typeof systemStationEndpoints;
 };
@@ -91,6 +94,7 @@ export const consoleContract: ConsoleContract = c.router(
     partners: partnerEndpoints,
     partnerAudit: partnerAuditEndpoints,
     systemAudit: systemAuditEndpoints,
+    fleet: fleetEndpoints,
     partnerStations: partnerStationEndpoints,
     systemStations: systemStationEndpoints,
   },

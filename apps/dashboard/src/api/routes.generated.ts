@@ -104,6 +104,13 @@ export const routes = {
   systemAudit: {
     list: "GET /console/v1/systems/:system_id/audit",
   },
+  fleet: {
+    station: "GET /console/v1/systems/:system_id/stations/:id",
+    bikes: "GET /console/v1/systems/:system_id/bikes",
+    bike: "GET /console/v1/systems/:system_id/bikes/:id",
+    rides: "GET /console/v1/systems/:system_id/rides",
+    ride: "GET /console/v1/systems/:system_id/rides/:id",
+  },
   partnerStations: {
     list: "GET /console/v1/systems/:system_id/partners/:partner_id/stations",
   },

@@ -1,9 +1,11 @@
 import type { consoleContract } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
+import type { RideContext } from "../rides/service.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { partnerAuditRoutes, systemAuditRoutes } from "./audit-routes.ts";
 import type { ConsoleContext } from "./context.ts";
 import { deliveryRoutes, resendRoutes } from "./deliveries-routes.ts";
+import { fleetRoutes } from "./fleet-routes.ts";
 import { partnerKeyRoutes, systemKeyRoutes } from "./keys-routes.ts";
 import { partnerOverviewRoutes, systemOverviewRoutes } from "./overview-routes.ts";
 import { partnerRoutes } from "./partners-routes.ts";
@@ -14,7 +16,10 @@ import { invitationRoutes, signInRoutes } from "./sign-in-routes.ts";
 import { partnerStationRoutes, stationMapOf, systemStationRoutes } from "./stations-routes.ts";
 
 /** Every endpoint of the console, each area's from its own file. */
-export function consoleRoutes(context: ConsoleContext): RouterImplementation<typeof consoleContract> {
+export function consoleRoutes(
+  context: ConsoleContext,
+  reads: RideContext,
+): RouterImplementation<typeof consoleContract> {
   const mapOf = stationMapOf(context);
   return {
     session: sessionRoutes(context),
@@ -34,6 +39,7 @@ export function consoleRoutes(context: ConsoleContext): RouterImplementation<typ
     partners: partnerRoutes(context),
     partnerAudit: partnerAuditRoutes(context),
     systemAudit: systemAuditRoutes(context),
+    fleet: fleetRoutes(context, reads),
     partnerStations: partnerStationRoutes(mapOf),
     systemStations: systemStationRoutes(mapOf),
   };

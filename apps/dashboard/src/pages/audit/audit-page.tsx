@@ -69,6 +69,7 @@ function AuditLog({ scope, read, isOperators, about }: AuditLogProps) {
     <div class="stack">
       <PageHeader title="Audit log">{about}</PageHeader>
       <Filters isOperators={isOperators} />
+      <h2 class="visually-hidden">The list</h2>
       <Table
         caption="Acts, the newest first"
         columns={actColumns(isOperators ? url : undefined)}

@@ -44,6 +44,7 @@ export function PartnersPage() {
         checked={isShowingRemoved}
         onChange={(isShown) => url.filter({ removed: isShown ? "yes" : "" })}
       />
+      <h2 class="visually-hidden">The list</h2>
       <Table
         caption="Partners"
         columns={columnsFor(url.link)}

@@ -1,0 +1,243 @@
+import type { Bike, Ride, Station } from "@bikeshare/contract";
+import type { StationChange } from "@bikeshare/contract/console";
+import { useQuery } from "@tanstack/preact-query";
+import type { ComponentChildren } from "preact";
+import { Link, useParams } from "wouter-preact";
+import { api } from "../../api/api.ts";
+import { EmptyState } from "../../components/empty-state.tsx";
+import { ErrorState } from "../../components/error-state.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Status } from "../../components/status.tsx";
+import { Table } from "../../components/table.tsx";
+import { Time } from "../../components/time.tsx";
+import { PageHeader } from "../../layout/page-header.tsx";
+import { type UrlState, useUrlState } from "../../layout/url-state.ts";
+import { type Access, useOperatorAccess } from "../../session/session.ts";
+import { NotFoundPage } from "../not-found-page.tsx";
+import { BikeState } from "./bike-state.tsx";
+import { Facts } from "./facts.tsx";
+import { durationText, FleetLink, rideColumns, RideStatus } from "./ride-columns.tsx";
+
+/** What such a page needs to read its item. */
+interface ItemCall {
+  readonly params: { readonly system_id: string; readonly id: string };
+  readonly signal: AbortSignal;
+}
+
+interface ItemPageProps<Item> {
+  readonly noun: string;
+  readonly read: (call: ItemCall) => Promise<Item>;
+  readonly show: (item: Item, url: UrlState, access: Access) => ComponentChildren;
+}
+
+/** The page of one item of the fleet, whose id is in the address. */
+function ItemPage<Item>({ noun, read, show }: ItemPageProps<Item>) {
+  const access = useOperatorAccess();
+  const url = useUrlState();
+  const { id } = useParams<{ id: string }>();
+  const systemId = access?.systemId ?? "";
+  const { data, error, refetch } = useQuery({
+    queryKey: ["fleet", noun, systemId, id],
+    queryFn: ({ signal }) => read({ params: { system_id: systemId, id }, signal }),
+    enabled: access !== undefined,
+  });
+  if (access === undefined) return <NotFoundPage />;
+  if (data === undefined)
+    return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />;
+  return <div class="stack">{show(data, url, access)}</div>;
+}
+
+/** The operator's page of one bike, with its latest rides. */
+export function BikePage() {
+  return (
+    <ItemPage<Bike>
+      noun="bike"
+      read={(call) => api.fleet.bike(call)}
+      show={(bike, url, access) => (
+        <>
+          <PageHeader title={`Bike ${bike.number ?? bike.id}`}>
+            <span class="mono">{bike.id}</span>
+          </PageHeader>
+          <Facts
+            facts={[
+              ["State", <BikeState state={bike.vehicle_state} />],
+              ["Station", <FleetLink of="stations" id={bike.station_id} url={url} />],
+              ["Type", bike.vehicle_type_id],
+              ["Position", bike.lat === null || bike.lon === null ? null : `${bike.lat}, ${bike.lon}`],
+              ["Range", bike.current_range_meters === null ? null : `${bike.current_range_meters} m`],
+              ["Reported", <Time at={bike.last_reported} show="both" />],
+              ["Changed", <Time at={bike.updated_at} show="both" />],
+            ]}
+          />
+          <LatestRides title="Its latest rides" systemId={access.systemId} filter={{ bike_id: bike.id }} url={url} />
+        </>
+      )}
+    />
+  );
+}
+
+/** The operator's page of one ride. */
+export function RidePage() {
+  return (
+    <ItemPage<Ride>
+      noun="ride"
+      read={(call) => api.fleet.ride(call)}
+      show={(ride, url) => (
+        <>
+          <PageHeader title="Ride">
+            <span class="mono">{ride.id}</span>
+          </PageHeader>
+          <Facts
+            facts={[
+              ["Status", <RideStatus status={ride.status} />],
+              ["Bike", <FleetLink of="bikes" id={ride.bike_id} url={url} />],
+              ["From", <FleetLink of="stations" id={ride.start_station_id} url={url} none="no station" />],
+              ["To", <FleetLink of="stations" id={ride.end_station_id} url={url} none="no station" />],
+              ["Started", <Time at={ride.started_at} show="both" />],
+              ["Ended", <Time at={ride.ended_at} show="both" none="under way" />],
+              ["Last changed", <Time at={ride.updated_at} show="both" />],
+              ["Duration", durationText(ride.duration_seconds)],
+              ["Distance", ride.distance_meters === null ? null : `${ride.distance_meters.toLocaleString("en")} m`],
+              ["Ended by", ride.end_reason?.replaceAll("_", " ")],
+              ["Rider", ride.rider_category],
+              ["Counts in statistics", countableText(ride.is_countable)],
+            ]}
+          />
+        </>
+      )}
+    />
+  );
+}
+
+function countableText(isCountable: boolean | null): string | null {
+  if (isCountable === null) return null;
+  return isCountable ? "yes" : "no, too short";
+}
+
+/** The operator's page of one station: when it was offline, and its latest rides. */
+export function StationPage() {
+  return (
+    <ItemPage
+      noun="station"
+      read={(call) => api.fleet.station(call)}
+      show={({ station, changes, searched_to }, url, access) => (
+        <>
+          <PageHeader title={station.name}>
+            <span class="mono">{station.id}</span>
+          </PageHeader>
+          <StationFacts station={station} />
+          <StationChanges changes={changes} searchedTo={searched_to} />
+          <p>
+            <Link href={url.link("/operator/bikes", { station_id: station.id })}>The bikes at this station</Link>
+          </p>
+          <LatestRides
+            title="Latest rides from and to it"
+            systemId={access.systemId}
+            filter={{ station_id: station.id }}
+            url={url}
+          />
+        </>
+      )}
+    />
+  );
+}
+
+function StationFacts({ station }: { readonly station: Station }) {
+  const docks = station.num_docks_available;
+  const reason = station.offline_reason === null ? "" : `: ${station.offline_reason.replaceAll("_", " ")}`;
+  return (
+    <Facts
+      facts={[
+        [
+          "Status",
+          <Status tone={station.status === "online" ? "success" : "warning"}>{station.status + reason}</Status>,
+        ],
+        ["Bikes", station.num_bikes_available],
+        ["Reserved", station.num_bikes_reserved],
+        ["Free docks", docks],
+        ["Capacity", station.capacity],
+        ["Region", station.region_id],
+        ["Reported", <Time at={station.last_reported} show="both" />],
+        ["Changed", <Time at={station.updated_at} show="both" />],
+      ]}
+    />
+  );
+}
+
+interface ChangesProps {
+  readonly changes: readonly StationChange[];
+  readonly searchedTo: string | undefined;
+}
+
+function StationChanges({ changes, searchedTo }: ChangesProps) {
+  return (
+    <section class="stack">
+      <h2>When it was offline</h2>
+      <Table
+        caption="When it was offline"
+        rows={changes}
+        rowKey={({ id }) => id}
+        empty={
+          <EmptyState title="It did not change">
+            {searchedTo === undefined ? (
+              "As far back as events are kept."
+            ) : (
+              <>
+                At least since <Time at={searchedTo} />.
+              </>
+            )}
+          </EmptyState>
+        }
+        columns={[
+          { id: "at", title: "Time", cell: ({ at }) => <Time at={at} /> },
+          {
+            id: "event",
+            title: "Change",
+            cell: ({ event }) =>
+              event === "station.online" ? (
+                <Status tone="success">online</Status>
+              ) : (
+                <Status tone="warning">offline</Status>
+              ),
+          },
+          { id: "reason", title: "Why", cell: ({ offline_reason: why }) => why?.replaceAll("_", " ") },
+        ]}
+      />
+    </section>
+  );
+}
+
+interface LatestRidesProps {
+  readonly title: string;
+  readonly systemId: string;
+  readonly filter: { readonly bike_id: string } | { readonly station_id: string };
+  readonly url: UrlState;
+}
+
+/** Rides that are shown on the page of a bike or station; the list of rides has all. */
+const LATEST_RIDES = 10;
+
+function LatestRides({ title, systemId, filter, url }: LatestRidesProps) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["fleet", "latest-rides", systemId, filter],
+    queryFn: ({ signal }) =>
+      api.fleet.rides({ params: { system_id: systemId }, query: { ...filter, limit: LATEST_RIDES }, signal }),
+  });
+  return (
+    <section class="stack">
+      <div class="row">
+        <h2>{title}</h2>
+        <Link href={url.link("/operator/rides", { ...filter })}>All of them</Link>
+      </div>
+      <Table
+        caption={title}
+        columns={rideColumns(url)}
+        rows={data?.data}
+        rowKey={({ id }) => id}
+        error={error}
+        onRetry={() => void refetch()}
+        empty={<EmptyState title="There was no ride yet" />}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,85 @@
+import type { Station } from "@bikeshare/contract";
+import type { BikeQuery, consoleContract, RideQuery, StationChange } from "@bikeshare/contract/console";
+import { cursorScope, type PageRequest, readPageRequest, serviceError } from "@bikeshare/rules";
+import type { RouterImplementation } from "@ts-rest/fastify";
+import { getBike, listBikes } from "../bikes/service.ts";
+import { stationHistory } from "../events/history.ts";
+import { jsonBody } from "../http/bind.ts";
+import { idPosition, type Page, type PositionCodec, timePosition } from "../lists/page.ts";
+import type { ListReader } from "../lists/read-context.ts";
+import { getRide, listRides, type RideContext } from "../rides/service.ts";
+import { getStation } from "../stations/service.ts";
+import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
+import type { ConsoleContext } from "./context.ts";
+
+type Routes = RouterImplementation<typeof consoleContract>["fleet"];
+
+/** Stations, bikes and rides, for the operator: the partners' lists, and histories. */
+export function fleetRoutes(context: ConsoleContext, reads: RideContext): Routes {
+  return {
+    station: async ({ params: { id }, request }) => {
+      const { systemId } = consoleCaller(request);
+      const station = await getStation(reads, systemId, id);
+      if (station === undefined) throw serviceError("not_found", "station");
+      const { changes, searchedTo } = await stationHistory(context, systemId, id);
+      const body = {
+        station: JSON.parse(station) as Station, // the database keeps the JSON of the contract
+        changes: changes as StationChange[], // named by the statement
+        ...(searchedTo !== null && { searched_to: searchedTo }),
+      };
+      return { status: 200, body };
+    },
+    bikes: listRoute(context, {
+      name: "bikes",
+      position: idPosition,
+      read: (reader, filters: Omit<BikeQuery, "limit" | "cursor">, page) => listBikes(reads, reader, filters, page),
+    }),
+    bike: async ({ params: { id }, request }) => {
+      const bike = await getBike(reads, consoleCaller(request).systemId, id);
+      if (bike === undefined) throw serviceError("not_found", "bike");
+      return { status: 200, body: jsonBody(bike) };
+    },
+    rides: listRoute(context, {
+      name: "rides",
+      position: timePosition,
+      read: (reader, filters: Omit<RideQuery, "limit" | "cursor">, page) => listRides(reads, reader, filters, page),
+    }),
+    ride: async ({ params: { id }, request }) => {
+      const ride = await getRide(reads, consoleCaller(request).systemId, id);
+      if (ride === undefined) throw serviceError("not_found", "ride");
+      return { status: 200, body: jsonBody(ride) };
+    },
+  };
+}
+
+interface FleetList<Position, Filters> {
+  readonly name: string;
+  readonly position: PositionCodec<Position>;
+  read(reader: ListReader, filters: Filters, page: PageRequest<Position>): Promise<Page<Position>>;
+}
+
+interface ListCall<Filters> {
+  readonly query: Filters & { readonly limit?: number | undefined; readonly cursor?: string | undefined };
+  readonly request: ConsoleRequest;
+}
+
+function listRoute<Position, Filters extends object>(
+  { cursorCipher }: ConsoleContext,
+  list: FleetList<Position, Filters>,
+) {
+  return async ({ query: { limit, cursor, ...rest }, request }: ListCall<Filters>) => {
+    const { systemId, actor } = consoleCaller(request);
+    const filters = rest as unknown as Filters; // what remains of the query when the paging parameters are taken out
+    const scope = cursorScope(systemId, `console-${list.name}`, rest);
+    const asked = readPageRequest({ limit, cursor }, (text) => {
+      const position = cursorCipher.decrypt(scope, text);
+      return position === undefined ? undefined : list.position.decode(position);
+    });
+    // Each person reads one slow list at a time, as each partner does.
+    const { items, next, total } = await list.read({ systemId, partnerId: actor }, filters, asked);
+    const count = total === undefined ? "" : `,"total":${total}`;
+    const following = next === undefined ? undefined : cursorCipher.encrypt(scope, list.position.encode(next));
+    const more = following === undefined ? "" : `,"next_cursor":"${following}"`;
+    return { status: 200 as const, body: jsonBody<never>(`{"data":[${items}]${count}${more}}`) };
+  };
+}

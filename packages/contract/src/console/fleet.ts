@@ -1,0 +1,106 @@
+import { z } from "zod";
+import { bike, bikeFilters } from "../bikes.ts";
+import { noQuery } from "../endpoint.ts";
+import { ride, rideFilters } from "../rides.ts";
+import { offlineReason, station } from "../stations.ts";
+import { identifierParam, timestamp } from "../values.ts";
+import { consoleErrors, consoleNeeds, consolePageQuery, systemPath } from "./endpoint.ts";
+
+/** A page of bikes or rides, in the order of the partners' lists. */
+function fleetPage<Item extends z.ZodTypeAny>(item: Item) {
+  return z
+    .object({
+      data: z.array(item),
+      total: z.number().int().min(0).optional().describe("In the whole list; on its first page alone"),
+      next_cursor: z.string().min(1).optional(),
+    })
+    .strict();
+}
+
+const bikeQuery = z
+  .object({ ...consolePageQuery, vehicle_state: bikeFilters.vehicle_state, station_id: bikeFilters.station_id })
+  .strict();
+export type BikeQuery = z.infer<typeof bikeQuery>;
+
+const rideQuery = z
+  .object({
+    ...consolePageQuery,
+    status: rideFilters.status,
+    bike_id: rideFilters.bike_id,
+    station_id: rideFilters.station_id,
+    started_after: rideFilters.started_after,
+    started_before: rideFilters.started_before,
+  })
+  .strict();
+export type RideQuery = z.infer<typeof rideQuery>;
+
+/** A station going offline or coming back, as the events list has it. */
+const stationChange = z
+  .object({
+    id: z.string(),
+    at: timestamp,
+    event: z.enum(["station.offline", "station.online"]),
+    offline_reason: offlineReason.nullable(),
+  })
+  .strict();
+export type StationChange = z.infer<typeof stationChange>;
+
+const stationHistory = z
+  .object({
+    station,
+    changes: z.array(stationChange).describe("The newest first, of the days for which events are kept"),
+    searched_to: timestamp.optional().describe("So many stations change that older changes were not looked for"),
+  })
+  .strict();
+
+const of = "/console/v1/systems/:system_id";
+const onePath = systemPath.extend({ id: identifierParam });
+
+/** Stations, bikes and rides, for the operator. */
+export const fleetEndpoints = {
+  station: {
+    method: "GET",
+    path: `${of}/stations/:id`,
+    summary: "A station, and when it was offline",
+    metadata: consoleNeeds("operator"),
+    pathParams: onePath,
+    query: noQuery,
+    responses: { 200: stationHistory, ...consoleErrors },
+  },
+  bikes: {
+    method: "GET",
+    path: `${of}/bikes`,
+    summary: "Bikes, by id",
+    metadata: consoleNeeds("operator"),
+    pathParams: systemPath,
+    query: bikeQuery,
+    responses: { 200: fleetPage(bike), ...consoleErrors },
+  },
+  bike: {
+    method: "GET",
+    path: `${of}/bikes/:id`,
+    summary: "A bike",
+    metadata: consoleNeeds("operator"),
+    pathParams: onePath,
+    query: noQuery,
+    responses: { 200: bike, ...consoleErrors },
+  },
+  rides: {
+    method: "GET",
+    path: `${of}/rides`,
+    summary: "Rides, the newest start first",
+    metadata: consoleNeeds("operator"),
+    pathParams: systemPath,
+    query: rideQuery,
+    responses: { 200: fleetPage(ride), ...consoleErrors },
+  },
+  ride: {
+    method: "GET",
+    path: `${of}/rides/:id`,
+    summary: "A ride",
+    metadata: consoleNeeds("operator"),
+    pathParams: onePath,
+    query: noQuery,
+    responses: { 200: ride, ...consoleErrors },
+  },
+} as const;
