@@ -34,7 +34,7 @@ export interface ScannedActs {
 /** What acts are found by; all other filters are checked on each of those. */
 type ActIndex = "partner" | "subject" | "actor" | "action" | "time";
 
-const places: Readonly<Record<Exclude<ActIndex, "time">, string>> = {
+const conditions: Readonly<Record<Exclude<ActIndex, "time">, string>> = {
   partner: "partner_id = $2",
   subject: "subject = $5",
   actor: "actor = $3",
@@ -46,12 +46,12 @@ const columns = "id, at, actor, action, subject, partner_id, detail";
 // Whatever the filters, only so many acts are looked at, by an index that has them in order: the caller goes on from the
 // last one.
 function searchStatement(by: ActIndex): Statement {
-  const place = by === "time" ? "" : `and ${places[by]}`;
+  const condition = by === "time" ? "" : `and ${conditions[by]}`;
   return statement(
     `audit.search.${by}`,
     `with scanned as materialized (
        select ${columns} from audit_log
-       where system_id = $1 ${place} and at >= $6 and at < $7 and (at, id) < ($8, $9)
+       where system_id = $1 ${condition} and at >= $6 and at < $7 and (at, id) < ($8, $9)
        order by at desc, id desc limit $10),
      matched as (
        select * from scanned
