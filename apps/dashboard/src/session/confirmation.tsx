@@ -119,7 +119,7 @@ function PasswordForm({ asksForCode, isPending, onSubmit }: PasswordFormProps) {
   const [code, setCode] = useState("");
   return (
     <Form onSubmit={() => onSubmit({ password, ...(code !== "" && { code }) })}>
-      <input type="hidden" name="username" autocomplete="username" value={session?.person.email} />
+      <input type="text" hidden readOnly name="username" autocomplete="username" value={session?.person.email} />
       <TextField
         label="Password"
         type="password"

@@ -61,11 +61,11 @@ function registerReset(group: ParentCommand, cli: OpenCli): void {
 
 /** Mails an invitation where a mail server is configured. @returns whether it did */
 async function mail(
-  { mail: server }: Pick<Config, "mail">,
+  { mail: server, branding }: Pick<Config, "mail" | "branding">,
   invitation: { readonly id: string; readonly email: string; readonly url: string; readonly expiresAt: Date },
 ): Promise<boolean> {
   const mailer = server && createMailer(server.smtpUrl, { from: server.from });
-  await mailer?.send(invitationMail({ ...invitation, serviceName: DEFAULT_SERVICE_NAME }));
+  await mailer?.send(invitationMail({ ...invitation, serviceName: branding.name ?? DEFAULT_SERVICE_NAME }));
   return mailer !== undefined;
 }
 

@@ -55,7 +55,7 @@ function PasswordForm({ onSet }: { readonly onSet: () => void }) {
   };
   return (
     <Form onSubmit={() => void save()}>
-      <input type="hidden" name="username" autocomplete="username" value={person.email} />
+      <input type="text" hidden readOnly name="username" autocomplete="username" value={person.email} />
       <TextField
         label="New password"
         hint="At least 15 characters: a few words are easier to remember than one with signs"
