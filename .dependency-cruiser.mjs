@@ -218,10 +218,11 @@ const serverLayers = [
   },
   {
     name: "fastify-at-the-border-only",
-    comment: "Only http/, console/, app.ts, main.ts and */routes.ts know which server carries the requests.",
+    comment:
+      "Only http/, console/, app.ts and its options, main.ts and */routes.ts know which server carries the requests.",
     from: {
       path: "^(packages|apps)/",
-      pathNot: [`${server}/(http/|console/|app[.]ts$|main[.]ts$|.*routes[.]ts$)`, testFiles],
+      pathNot: [`${server}/(http/|console/|app(-options)?[.]ts$|main[.]ts$|.*routes[.]ts$)`, testFiles],
     },
     to: { path: fastify },
   },

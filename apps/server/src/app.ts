@@ -1,9 +1,8 @@
-import type { ServerOptions } from "node:https";
 import { gbfsContract, operatorContract, partnerContract } from "@bikeshare/contract";
 import { consoleContract } from "@bikeshare/contract/console";
 import { createMemoryRateLimiter } from "@bikeshare/rules";
-import type { FastifyBaseLogger, FastifyInstance } from "fastify";
-import type { NetworkList } from "./addresses/network-list.ts";
+import type { FastifyInstance } from "fastify";
+import type { AppOptions } from "./app-options.ts";
 import { createPageCache, type PageCache } from "./background/page-cache.ts";
 import { bikeRoutes } from "./bikes/routes.ts";
 import { createConsoleAuthorizer } from "./console/authorize.ts";
@@ -24,7 +23,7 @@ import type { CompromisedKeysOptions } from "./http/compromised-keys.ts";
 import { DEFAULT_MAX_CONNECTIONS } from "./http/connections.ts";
 import { allowOrigins } from "./http/cors.ts";
 import { createCursorCipher } from "./http/cursor.ts";
-import { type DashboardOptions, serveDashboard } from "./http/dashboard.ts";
+import { serveDashboard } from "./http/dashboard.ts";
 import { serveDocuments } from "./http/documents.ts";
 import { answerUnknownRoutes } from "./http/errors.ts";
 import { healthRoutes } from "./http/health.ts";
@@ -36,59 +35,22 @@ import { compressAnswers, answerConditionally, sendExactJsonType, type ReadyBody
 import { createHttpServer, sendStrictTransport } from "./http/server.ts";
 import { closeConnectionsWhenDraining } from "./http/stopping.ts";
 import { withProxyWarnings, createTransport } from "./http/transport.ts";
-import type { Ids } from "./ids.ts";
 import { createKeyCache, type KeyCache, lookUpTogether } from "./keys/key-cache.ts";
 import { createLastUses } from "./keys/last-use.ts";
 import { meRoutes } from "./keys/routes.ts";
 import { markKeyAsCompromised, keysFor, recordUses } from "./keys/service.ts";
 import { createFilteredReads, FILTERED_STATEMENT_TIMEOUT_MS } from "./lists/read-context.ts";
-import type { HttpMetrics } from "./metrics/http-metrics.ts";
 import { uncounted } from "./metrics/metrics.ts";
 import { reservationRoutes } from "./reservations/routes.ts";
 import { createDepthIndex } from "./rides/depth-index.ts";
 import { createPastCounts } from "./rides/past-counts.ts";
 import { rideRoutes } from "./rides/routes.ts";
 import { rideHours } from "./rides/service.ts";
-import type { AllSecrets } from "./secrets.ts";
-import type { Branding } from "./startup/branding.ts";
 import { stationRoutes } from "./stations/routes.ts";
 import { systemRoutes } from "./systems/routes.ts";
 import { systemsOf } from "./systems/service.ts";
 
-export interface AppOptions {
-  readonly db: Database;
-  readonly clock: () => number;
-  readonly ids: Ids;
-  readonly secrets: AllSecrets;
-  readonly logger: FastifyBaseLogger;
-  readonly version: string;
-  /** What documents show as the base address. */
-  readonly baseUrl: () => string;
-  readonly rateLimit: number;
-  /** Which keys partners get from the dashboard; live ones, when left out. */
-  readonly mode?: "live" | "test";
-  readonly trustedProxies: NetworkList;
-  /** Counts what becomes of requests. */
-  readonly metrics?: HttpMetrics;
-  readonly https?: ServerOptions | undefined;
-  /** What `/readyz` tells beside its verdict. */
-  readonly concerns?: () => readonly string[];
-  /** Connections that callers may have open at once. */
-  readonly maxConnections?: number;
-  /** Requests in any 60 s that an address may make without a key. */
-  readonly publicRateLimit?: number;
-  /** Origins whose pages may read the partners' interface. */
-  readonly corsOrigins?: readonly string[];
-  /** Whether the reference is served at /docs. */
-  readonly docs?: boolean;
-  /** The built pages, served at /dashboard. */
-  readonly dashboard?: DashboardOptions;
-  /** The mail server, and the sender of invitations. */
-  readonly mail?: { readonly smtpUrl: string; readonly from: string } | undefined;
-  readonly branding?: Branding;
-  /** Hears why a request could not be served at present. */
-  readonly onUnavailable?: (error: unknown) => void;
-}
+export type { AppOptions } from "./app-options.ts";
 
 /** A service that has been put together, ready to listen. */
 export interface App {
@@ -237,7 +199,7 @@ function registerAuthorization(
   http: FastifyInstance,
   options: AppOptions,
   keys: KeyCache,
-  { signInLimits }: ConsoleContext,
+  { signInLimits, addressProber }: ConsoleContext,
 ): void {
   const { db, clock, logger } = options;
   const lastUses = createLastUses((uses) => recordUses(db, uses));
@@ -253,8 +215,8 @@ function registerAuthorization(
   );
   const console = createConsoleAuthorizer({ ...options, countPublic: (address) => publicLimit.count(address) });
   const maintenance = setInterval(() => {
-    for (const windows of [limiter, wrongCredentials, compromises, publicRequests, console, signInLimits])
-      windows.sweep();
+    const credentials = [limiter, wrongCredentials, compromises, publicRequests];
+    for (const windows of [...credentials, console, signInLimits, addressProber]) windows.sweep();
     refusedRequests.flush();
     lastUses.flush().catch((error: unknown) => logger.warn({ err: error }, "last use of keys not recorded"));
   }, MAINTENANCE_INTERVAL_MS);

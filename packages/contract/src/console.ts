@@ -6,6 +6,7 @@ import { initContract } from "@ts-rest/core";
 import { accountEndpoints } from "./console/account.ts";
 import { partnerAuditEndpoints, systemAuditEndpoints } from "./console/audit.ts";
 import { deliveryEndpoints } from "./console/deliveries.ts";
+import { systemEndpoints } from "./console/endpoints.ts";
 import { fleetEndpoints } from "./console/fleet.ts";
 import { partnerKeyEndpoints, systemKeyEndpoints } from "./console/keys.ts";
 import { partnerOverviewEndpoints, systemOverviewEndpoints } from "./console/overview.ts";
@@ -16,6 +17,7 @@ import { resendEndpoints } from "./console/resends.ts";
 import { sessionEndpoints } from "./console/session.ts";
 import { invitationEndpoints, signInEndpoints } from "./console/sign-in.ts";
 import { partnerStationEndpoints, systemStationEndpoints } from "./console/stations.ts";
+import { webhookEndpoints } from "./console/webhook.ts";
 
 export { consoleNeeds } from "./console/endpoint.ts";
 export * from "./console/account.ts";
@@ -29,6 +31,8 @@ export type {
   DeliveryStatus,
   ShownBytes,
 } from "./console/deliveries.ts";
+export type { EndpointSummary } from "./console/endpoints.ts";
+export type { EventDescription, Probe, ProbeStep, Webhook, WebhookSettings } from "./console/webhook.ts";
 export type { BulkResend, ResendSelection } from "./console/resends.ts";
 export type { BikeQuery, RideQuery, StationChange } from "./console/fleet.ts";
 export type { ShownKey } from "./console/keys.ts";
@@ -72,6 +76,8 @@ type ConsoleContract = {
   readonly fleet: typeof fleetEndpoints;
   readonly partnerStations: typeof partnerStationEndpoints;
   readonly systemStations: typeof systemStationEndpoints;
+  readonly webhook: typeof webhookEndpoints;
+  readonly endpoints: typeof systemEndpoints;
 };
 
 /** Every endpoint of the console. */
@@ -97,6 +103,8 @@ export const consoleContract: ConsoleContract = c.router(
     fleet: fleetEndpoints,
     partnerStations: partnerStationEndpoints,
     systemStations: systemStationEndpoints,
+    webhook: webhookEndpoints,
+    endpoints: systemEndpoints,
   },
   { strictStatusCodes: true },
 );

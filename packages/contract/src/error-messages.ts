@@ -156,6 +156,7 @@ export const errorMessages = {
     key: "The key has made {limit} requests in the last {windowSeconds} s. Try again in {retryAfterSeconds} s.",
     address:
       "This address has used up the {limit} requests without a key that it may make in {windowSeconds} s; large answers count as several. Try again in {retryAfterSeconds} s.",
+    probes: "{limit} addresses were tried in the last 60 s, which is the most. Try again in {retryAfterSeconds} s.",
     signIn: "Too many attempts to sign in. Try again in {retryAfterSeconds} s, or use a passkey.",
     session: "Your session has made {limit} requests in {windowSeconds} s. Try again in {retryAfterSeconds} s.",
     wrongCredentials:

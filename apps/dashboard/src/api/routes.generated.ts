@@ -117,4 +117,23 @@ export const routes = {
   systemStations: {
     list: "GET /console/v1/systems/:system_id/stations",
   },
+  webhook: {
+    show: "GET /console/v1/systems/:system_id/partners/:partner_id/webhook",
+    events: "GET /console/v1/systems/:system_id/partners/:partner_id/webhook/events",
+    pause: "POST /console/v1/systems/:system_id/partners/:partner_id/webhook/pause",
+    resume: "POST /console/v1/systems/:system_id/partners/:partner_id/webhook/resume",
+    retryNow: "POST /console/v1/systems/:system_id/partners/:partner_id/webhook/retry-now",
+    remove: "POST /console/v1/systems/:system_id/partners/:partner_id/webhook/remove",
+    set: "PATCH /console/v1/systems/:system_id/partners/:partner_id/webhook",
+    probe: "POST /console/v1/systems/:system_id/partners/:partner_id/webhook/probe",
+    test: "POST /console/v1/systems/:system_id/partners/:partner_id/webhook/test",
+    showSecret: "POST /console/v1/systems/:system_id/partners/:partner_id/webhook/secret",
+    rotateSecret: "POST /console/v1/systems/:system_id/partners/:partner_id/webhook/secret/rotate",
+  },
+  endpoints: {
+    list: "GET /console/v1/systems/:system_id/endpoints",
+    pause: "POST /console/v1/systems/:system_id/endpoints/:partner_id/pause",
+    resume: "POST /console/v1/systems/:system_id/endpoints/:partner_id/resume",
+    retryNow: "POST /console/v1/systems/:system_id/endpoints/:partner_id/retry-now",
+  },
 } as const;

@@ -1,4 +1,5 @@
 import type { SignInOptions } from "@bikeshare/contract/console";
+import { NetworkList } from "../addresses/network-list.ts";
 import type { PageCache } from "../background/page-cache.ts";
 import type { Database } from "../db/database.ts";
 import { createTokenCipher } from "../encryption.ts";
@@ -11,7 +12,9 @@ import { createPasswordHashing } from "../people/passwords.ts";
 import { createSignInLimits, type SignInLimits } from "../people/sign-in-limits.ts";
 import type { AllSecrets } from "../secrets.ts";
 import type { Branding } from "../startup/branding.ts";
+import { type AddressProber, createAddressProber } from "../webhooks/address-probe.ts";
 import { createSecretCipher, type SecretCipher } from "../webhooks/endpoints/secret.ts";
+import type { AddressRules } from "../webhooks/rules/receiver-url.ts";
 import { createMailer, type Mailer } from "../webhooks/warnings/mailer.ts";
 
 /** What the routes of the console work with. */
@@ -22,6 +25,9 @@ export interface ConsoleContext extends SignInContext {
   readonly branding: Pick<SignInOptions["branding"], "logo_url" | "color">;
   readonly cursorCipher: CursorCipher;
   readonly webhookCipher: SecretCipher;
+  /** Where webhooks may be sent. */
+  readonly webhookRules: AddressRules;
+  readonly addressProber: AddressProber;
   /** Requests in any 60 s for keys without a number of their own. */
   readonly rateLimit: number;
   /** Which keys the deployment issues to partners. */
@@ -33,6 +39,9 @@ export interface ConsoleContext extends SignInContext {
   readonly logger: { warn(fields: object, message: string): void };
 }
 
+/** Where the operator has named nothing, as the configuration's own default. */
+const PUBLIC_ADDRESSES: AddressRules = { allowNetworks: new NetworkList([]), allowPorts: [{ from: 443, to: 443 }] };
+
 interface ConsoleOptions extends Pick<
   ConsoleContext,
   "db" | "clock" | "ids" | "baseUrl" | "rateLimit" | "cursorCipher" | "stationMaps" | "logger"
@@ -41,9 +50,15 @@ interface ConsoleOptions extends Pick<
   readonly mode?: ConsoleContext["mode"];
   readonly mail?: { readonly smtpUrl: string; readonly from: string } | undefined;
   readonly branding?: Branding;
+  /** Where webhooks may be sent; to public addresses on port 443, when left out. */
+  readonly webhooks?: AddressRules;
+  /** The service's version, which receivers see. */
+  readonly version: string;
 }
 
-export function createConsoleContext({ mode = "live", mail, branding, ...options }: ConsoleOptions): ConsoleContext {
+export function createConsoleContext(given: ConsoleOptions): ConsoleContext {
+  const { mode = "live", mail, branding, webhooks: webhookRules = PUBLIC_ADDRESSES, version, ...options } = given;
+  const { clock } = options;
   return {
     ...options,
     mode,
@@ -58,5 +73,7 @@ export function createConsoleContext({ mode = "live", mail, branding, ...options
     signInLimits: createSignInLimits(options.clock),
     webhookCipher: createSecretCipher(options.secrets.webhookKeys),
     mailer: mail && createMailer(mail.smtpUrl, { from: mail.from }),
+    webhookRules,
+    addressProber: createAddressProber({ rules: webhookRules, clock, userAgent: `bikeshare/${version}` }),
   };
 }

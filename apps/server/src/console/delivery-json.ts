@@ -78,7 +78,7 @@ function attemptJson(exchange: Exchange): DeliveryAttempt {
 const CREDENTIALS = /^(cookie|set-cookie|authorization|proxy-authorization)$/i;
 
 /** Headers with what would let whoever reads them act as somebody else hidden. Their names stay. */
-function withoutCredentials(headers: readonly HeaderPair[]): [string, string][] {
+export function withoutCredentials(headers: readonly HeaderPair[]): [string, string][] {
   return headers.map(([name, value]) => [name, CREDENTIALS.test(name) ? "(hidden)" : value]);
 }
 

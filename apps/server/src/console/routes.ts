@@ -5,6 +5,7 @@ import { accountRoutes } from "./account-routes.ts";
 import { partnerAuditRoutes, systemAuditRoutes } from "./audit-routes.ts";
 import type { ConsoleContext } from "./context.ts";
 import { deliveryRoutes, resendRoutes } from "./deliveries-routes.ts";
+import { endpointRoutes } from "./endpoints-routes.ts";
 import { fleetRoutes } from "./fleet-routes.ts";
 import { partnerKeyRoutes, systemKeyRoutes } from "./keys-routes.ts";
 import { partnerOverviewRoutes, systemOverviewRoutes } from "./overview-routes.ts";
@@ -14,6 +15,7 @@ import { partnerRequestRoutes, systemRequestRoutes } from "./requests-routes.ts"
 import { sessionRoutes } from "./session-routes.ts";
 import { invitationRoutes, signInRoutes } from "./sign-in-routes.ts";
 import { partnerStationRoutes, stationMapOf, systemStationRoutes } from "./stations-routes.ts";
+import { webhookRoutes } from "./webhook-routes.ts";
 
 /** Every endpoint of the console, each area's from its own file. */
 export function consoleRoutes(
@@ -42,5 +44,7 @@ export function consoleRoutes(
     fleet: fleetRoutes(context, reads),
     partnerStations: partnerStationRoutes(mapOf),
     systemStations: systemStationRoutes(mapOf),
+    webhook: webhookRoutes(context),
+    endpoints: endpointRoutes(context),
   };
 }

@@ -42,6 +42,7 @@ const commandErrors = {
   conflict: {
     deliveryNotKept: "Delivery {id} is older than {days} days: what it said is no longer kept.",
     endpointPaused: "The endpoint of partner {partnerId} is paused: `webhooks resume` it first. Nothing was changed.",
+    endpointPausedByOperator: "The operator has paused the endpoint: only the operator can resume or remove it.",
     endpointPausedProbe:
       "The endpoint of partner {partnerId} is paused: `webhooks resume` sends it a delivery as a probe.",
     endpointPausedReplay:
@@ -98,6 +99,8 @@ const pageMessages: {
   },
   conflict: {
     endpointPaused: "The webhook is paused: resume it first. Nothing was changed.",
+    endpointPausedByOperator:
+      "The operator has paused the webhook: only the operator can resume or remove it. Nothing was changed.",
     endpointPausedProbe: "The webhook is paused: resume it, which sends a delivery as a probe.",
     endpointPausedReplay: "The webhook is paused: what waited is held. Resume it, then resend what is held.",
     endpointRemoved: "The webhook was removed: set its address anew. Nothing was changed.",
@@ -109,6 +112,8 @@ const pageMessages: {
     partnerSuspended: "The partner is suspended. Nothing was changed.",
   },
   secrets_file_mismatch: {
+    foreignSecrets:
+      "The service's secrets file does not have the key that encrypted a webhook's secret. Nothing was changed. Tell the operator.",
     olderKey:
       "The service's secrets file is not the one that encrypted the secrets since {since}. Nothing was changed. Tell the operator.",
   },

@@ -1,6 +1,7 @@
 import type { Queryable, Transaction } from "../../db/database.ts";
 import { commandError } from "../../errors/command-errors.ts";
 import { systemsOf } from "../../systems/service.ts";
+import type { SigningSecret } from "./dispatch-endpoints.ts";
 import { type PartnerScope, lockExistingEndpoint, recordEndpointAct, type SecretContext } from "./endpoint-context.ts";
 import type { EndpointRow } from "./endpoint-queries.ts";
 import { MAX_ACTIVE_SECRETS, MAX_OVERLAP_DAYS, MAX_OVERLAP_MS } from "./endpoint.rules.ts";
@@ -14,7 +15,7 @@ import {
   type SecretRow,
   updateSecretsEnd,
 } from "./secret-queries.ts";
-import { createSecret, describeMismatch, type SecretCipher } from "./secret.ts";
+import { createSecret, describeMismatch, type SecretCipher, SecretsFileMismatch } from "./secret.ts";
 
 /** A secret that replaces others. */
 export interface NewSecret {
@@ -50,6 +51,43 @@ export async function rotateSecret(
     await recordEndpointAct(context, tx, systemId, "webhook.secret_rotated", endpoint.id, detail);
     return { endpoint, ...replaced };
   });
+}
+
+/**
+ * The newest secret of an endpoint, in plain text. It is written down who has seen it.
+ * @throws ServiceError when there is no endpoint, or its secret cannot be decrypted here
+ */
+export async function showSecret(
+  context: SecretContext,
+  scope: PartnerScope,
+): Promise<{ readonly id: string; readonly secret: string }> {
+  const { systemId } = scope;
+  return context.db.transaction(async (tx) => {
+    const endpoint = await lockExistingEndpoint(tx, scope);
+    const [newest] = await decryptActiveSecrets({ ...context, db: tx }, systemId, endpoint.id);
+    if (newest === undefined) throw new Error(`${endpoint.id} has no secret that signs`);
+    await recordEndpointAct(context, tx, systemId, "webhook.secret_shown", endpoint.id, { secret_id: newest.id });
+    return { id: newest.id, secret: newest.text };
+  });
+}
+
+/** The secrets of an endpoint that sign now, the newest first. @throws ServiceError when one cannot be decrypted here */
+export async function decryptActiveSecrets(
+  { db, clock, cipher }: KeyContext & { readonly db: Queryable },
+  systemId: string,
+  endpointId: string,
+): Promise<readonly (SigningSecret & { readonly id: string })[]> {
+  const rows = await listActiveSecrets(db, systemId, endpointId, new Date(clock()));
+  try {
+    return rows.map(({ id, encrypted, expires_at: expiresAt }) => ({
+      id,
+      text: cipher.decrypt({ systemId, endpointId, secretId: id }, encrypted),
+      expiresAt: expiresAt?.getTime() ?? null,
+    }));
+  } catch (error) {
+    if (!(error instanceof SecretsFileMismatch)) throw error;
+    throw commandError("secrets_file_mismatch", "foreignSecrets", { mismatch: error.message });
+  }
 }
 
 /** Creates a secret; those before it end after `overlap` milliseconds. @throws ServiceError when there are too many */

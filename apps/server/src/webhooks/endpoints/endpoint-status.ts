@@ -30,22 +30,29 @@ export interface EndpointChange {
   readonly changed: boolean;
 }
 
+/** Who asks for a change. What the operator has paused, the operator alone resumes or removes. */
+type ChangedBy = "partner" | "operator";
+
 /**
  * Pauses an endpoint: what happens from now on is held, what is in flight ends. One that is paused already keeps its
  * reason.
+ * @param input `takesOver`: one that is paused already gets the reason, so that whoever paused it cannot resume it
  * @throws ServiceError when there is no endpoint
  */
 export async function pauseEndpoint(
   context: ActorContext,
-  input: PartnerScope & { readonly reason: "partner" | "operator" },
+  input: PartnerScope & { readonly reason: ChangedBy; readonly takesOver?: boolean },
 ): Promise<EndpointChange> {
-  const { systemId, reason } = input;
+  const { systemId, reason, takesOver = false } = input;
   return context.db.transaction(async (tx) => {
     const before = await lockExistingEndpoint(tx, input);
     const now = new Date(context.clock());
-    const paused = await updatePaused(tx, systemId, before.id, { from: ["active", "probing"], reason, now });
+    const isTakenOver = takesOver && before.pause_reason !== reason;
+    const from = ["active", "probing", ...(isTakenOver ? (["paused"] as const) : [])] as const;
+    const paused = await updatePaused(tx, systemId, before.id, { from, reason, now });
     if (paused === undefined) return { endpoint: before, changed: false };
-    await recordEndpointAct(context, tx, systemId, "webhook.paused", before.id, { reason });
+    const was = before.pause_reason;
+    await recordEndpointAct(context, tx, systemId, "webhook.paused", before.id, { reason, ...(was && { was }) });
     return { endpoint: paused, changed: true };
   });
 }
@@ -64,14 +71,23 @@ export interface ResumedEndpoint extends EndpointChange {
  * active.
  * @throws ServiceError when there is no endpoint, or its partner is suspended
  */
-export async function resumeEndpoint(context: ActorContext, scope: PartnerScope): Promise<ResumedEndpoint> {
-  const { systemId, partnerId } = scope;
+export async function resumeEndpoint(
+  context: ActorContext,
+  scope: PartnerScope & { readonly by?: ChangedBy },
+): Promise<ResumedEndpoint> {
+  const { systemId, partnerId, by = "operator" } = scope;
   return context.db.transaction(async (tx) => {
     const partner = await holdPartner(tx, systemId, partnerId);
     const before = await lockExistingEndpoint(tx, scope);
+    requireOwnPause(before, by);
     if (partner?.suspended_at instanceof Date) throw suspended(partnerId);
     return resumeLocked(context, tx, systemId, before);
   });
+}
+
+/** @throws ServiceError when a partner would undo what the operator has done */
+function requireOwnPause({ pause_reason: reason }: EndpointRow, by: ChangedBy): void {
+  if (by === "partner" && reason === "operator") throw commandError("conflict", "endpointPausedByOperator");
 }
 
 /** Resumes an endpoint that is locked. */
@@ -132,9 +148,13 @@ export interface RemovedEndpoint extends EndpointChange {
  * held, not lost: an endpoint that was removed by mistake is created anew, and a replay sends it.
  * @throws ServiceError when there never was one
  */
-export async function removeEndpoint(context: ActorContext, scope: PartnerScope): Promise<RemovedEndpoint> {
+export async function removeEndpoint(
+  context: ActorContext,
+  scope: PartnerScope & { readonly by?: ChangedBy },
+): Promise<RemovedEndpoint> {
   return context.db.transaction(async (tx) => {
     const before = await lockEndpointOrRemoved(tx, scope);
+    requireOwnPause(before, scope.by ?? "operator");
     return removeLocked(context, tx, scope, before);
   });
 }

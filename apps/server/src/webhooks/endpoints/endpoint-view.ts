@@ -2,7 +2,9 @@ import { deliveryNames, EVENT_RETENTION_DAYS, scopeOfEvent } from "@bikeshare/co
 import { keyStatus } from "@bikeshare/rules";
 import type { Queryable } from "../../db/database.ts";
 import { keysOf } from "../../keys/service.ts";
+import { dayOf, oldestKept } from "../../partitions/partition.rules.ts";
 import { countWorkers } from "../queue/lane-queries.ts";
+import { listLargestLogs } from "../queue/log-size-queries.ts";
 import { listLatestReplays, type ReplayRow } from "../queue/replay-queries.ts";
 import { type PartnerScope, requireEndpointOrRemoved } from "./endpoint-context.ts";
 import {
@@ -112,6 +114,18 @@ export async function listEndpointsWithStatus(
     status_text: describeStatus(row),
   }));
   return { endpoints, workers: await countWorkers(db, systemId) };
+}
+
+/** Partners whose log is measured: more than a deployment has. */
+const MAX_MEASURED_LOGS = 10_000;
+
+/** Bytes that the log of each partner's endpoint takes, by the partner's id; partners without a log are left out. */
+export async function logBytesByPartner(
+  { db, clock }: { readonly db: Queryable; readonly clock: () => number },
+  systemId: string,
+): Promise<ReadonlyMap<string, number>> {
+  const sizes = await listLargestLogs(db, systemId, { oldest: oldestKept(dayOf(clock())), limit: MAX_MEASURED_LOGS });
+  return new Map(sizes.map(({ partner_id: partnerId, bytes }) => [partnerId, bytes]));
 }
 
 /**

@@ -221,7 +221,7 @@ function readHeaders(json: string): HeaderPair[] {
 }
 
 /** The bytes as text; as base64 where they are not UTF-8. A character that was cut in two at the end is left out. */
-function showBody(bytes: Uint8Array, truncated: boolean): ShownBody {
+export function showBody(bytes: Uint8Array, truncated: boolean): ShownBody {
   try {
     // With `stream` an incomplete character at the end is not an error.
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, { stream: truncated });

@@ -1,0 +1,48 @@
+import type { ServerOptions } from "node:https";
+import type { FastifyBaseLogger } from "fastify";
+import type { NetworkList } from "./addresses/network-list.ts";
+import type { Database } from "./db/database.ts";
+import type { DashboardOptions } from "./http/dashboard.ts";
+import type { Ids } from "./ids.ts";
+import type { HttpMetrics } from "./metrics/http-metrics.ts";
+import type { AllSecrets } from "./secrets.ts";
+import type { Branding } from "./startup/branding.ts";
+import type { AddressRules } from "./webhooks/rules/receiver-url.ts";
+
+/** What the service is composed of that differs between deployments. */
+export interface AppOptions {
+  readonly db: Database;
+  readonly clock: () => number;
+  readonly ids: Ids;
+  readonly secrets: AllSecrets;
+  readonly logger: FastifyBaseLogger;
+  readonly version: string;
+  /** What documents show as the base address. */
+  readonly baseUrl: () => string;
+  readonly rateLimit: number;
+  /** Which keys partners get from the dashboard; live ones, when left out. */
+  readonly mode?: "live" | "test";
+  readonly trustedProxies: NetworkList;
+  /** Counts what becomes of requests. */
+  readonly metrics?: HttpMetrics;
+  readonly https?: ServerOptions | undefined;
+  /** What `/readyz` tells beside its verdict. */
+  readonly concerns?: () => readonly string[];
+  /** Connections that callers may have open at once. */
+  readonly maxConnections?: number;
+  /** Requests in any 60 s that an address may make without a key. */
+  readonly publicRateLimit?: number;
+  /** Origins whose pages may read the partners' interface. */
+  readonly corsOrigins?: readonly string[];
+  /** Whether the reference is served at /docs. */
+  readonly docs?: boolean;
+  /** The built pages, served at /dashboard. */
+  readonly dashboard?: DashboardOptions;
+  /** The mail server, and the sender of invitations. */
+  readonly mail?: { readonly smtpUrl: string; readonly from: string } | undefined;
+  readonly branding?: Branding;
+  /** Where webhooks may be sent. */
+  readonly webhooks?: AddressRules;
+  /** Hears why a request could not be served at present. */
+  readonly onUnavailable?: (error: unknown) => void;
+}

@@ -1,0 +1,70 @@
+import { literalAddress, portOf } from "../addresses/address-guard.ts";
+import type { AttemptResult } from "./sender/attempt.ts";
+
+/** The parts of a request to an address, in their order. */
+const probeSteps = ["address", "dns", "connect", "tls", "response"] as const;
+type StepName = (typeof probeSteps)[number];
+
+/** What became of one part of a probe. */
+export interface ProbeStep {
+  readonly step: StepName;
+  readonly result: "passed" | "failed" | "not_needed" | "not_reached";
+  readonly ms: number | null;
+  /** What was found. */
+  readonly text: string;
+}
+
+/**
+ * The parts of a probe, each with what was found. The one that failed is the last that was reached: nothing goes on after
+ * a failure.
+ * @param address as it was given, which may be none
+ */
+export function stepsOf(address: string, result: AttemptResult): readonly ProbeStep[] {
+  const url = URL.parse(address);
+  const reached = probeSteps.filter((step) => isReached(step, result));
+  const failed = result.outcome === "succeeded" ? undefined : reached.at(-1);
+  return probeSteps.map((step) => {
+    const ms = millisecondsOf(step, result);
+    const needless = url === null ? undefined : reasonNotNeeded(step, url);
+    if (needless !== undefined && !reached.includes(step)) return { step, result: "not_needed", ms, text: needless };
+    if (!reached.includes(step)) return { step, result: "not_reached", ms, text: "Not reached" };
+    if (step === failed) return { step, result: "failed", ms, text: result.detail ?? describeAnswer(result.status) };
+    return { step, result: "passed", ms, text: url === null ? "" : passedText(step, url, result) };
+  });
+}
+
+function isReached(step: StepName, { timings, sentHeaders }: AttemptResult): boolean {
+  if (step === "address") return true;
+  return step === "response" ? sentHeaders.length > 0 : timings[step] !== null;
+}
+
+function millisecondsOf(step: StepName, { timings }: AttemptResult): number | null {
+  if (step === "address") return null;
+  return step === "response" ? timings.firstByte : timings[step];
+}
+
+function reasonNotNeeded(step: StepName, url: URL): string | undefined {
+  if (step === "dns" && literalAddress(url) !== undefined) return "The address is an IP address, not a name";
+  if (step === "tls" && url.protocol === "http:") return "Plain http, in a network that the operator has named";
+  return undefined;
+}
+
+function passedText(step: StepName, url: URL, { remoteAddress, status }: AttemptResult): string {
+  switch (step) {
+    case "address":
+      return `${url.protocol.slice(0, -1)} on port ${portOf(url)} is allowed`;
+    case "dns":
+      return `All addresses of ${url.hostname} may be called`;
+    case "connect":
+      return `Connected to ${remoteAddress ?? url.host}`;
+    case "tls":
+      return `The certificate is valid for ${url.hostname}`;
+    case "response":
+      return describeAnswer(status);
+  }
+}
+
+function describeAnswer(status: number | null): string {
+  const isRedirect = status !== null && status >= 300 && status < 400;
+  return `Answered ${status}${isRedirect ? ", a redirect, which is not followed" : ""}`;
+}

@@ -1,0 +1,129 @@
+import type { DeliveryName } from "@bikeshare/contract";
+import { createMemoryRateLimiter, serviceError } from "@bikeshare/rules";
+import { createTestDelivery } from "@bikeshare/webhooks/testing";
+import { insertActOf } from "../audit/queries.ts";
+import type { ActorContext } from "../command-context.ts";
+import { type ProbeStep, stepsOf } from "./address-probe.rules.ts";
+import { composeMessage } from "./dispatcher/attempt-runner.ts";
+import { type PartnerScope, requirePartner } from "./endpoints/endpoint-context.ts";
+import { type EndpointRow, findEndpoint } from "./endpoints/endpoint-queries.ts";
+import { decryptActiveSecrets } from "./endpoints/endpoint-secrets.ts";
+import { isRemoved } from "./endpoints/endpoint.rules.ts";
+import { createSecret, type SecretCipher } from "./endpoints/secret.ts";
+import { TEST_SUFFIX } from "./queue/sql-fragments.ts";
+import { type AddressRules, judgeUrl } from "./rules/receiver-url.ts";
+import type { AttemptRequest, AttemptResult } from "./sender/attempt.ts";
+import { createSender, type Sender, type SenderOptions } from "./sender/sender.ts";
+
+export interface ProbeInput extends PartnerScope {
+  /** Who asks: each person has a number of probes a minute. */
+  readonly personId: string;
+  /** As it was typed. */
+  readonly url: string;
+  readonly event: DeliveryName;
+}
+
+/** What became of one signed test request. */
+export interface ProbedAddress {
+  /** Whether the address may be set. */
+  readonly isAllowed: boolean;
+  readonly steps: readonly ProbeStep[];
+  /** False: there is no endpoint yet, and the signature is of a secret that nobody has. */
+  readonly isSignedWithSecret: boolean;
+  readonly body: string;
+  readonly result: AttemptResult;
+}
+
+type ProbeContext = ActorContext & { readonly cipher: SecretCipher };
+
+/** Tries addresses before they are set. */
+export interface AddressProber {
+  /**
+   * Sends one signed test request to an address, under all rules of a delivery: its addresses are judged, the limits of an
+   * attempt hold, and no redirect is followed. Nothing is stored but that it was asked for.
+   * @throws ServiceError `rate_limited`
+   */
+  probe(context: ProbeContext, input: ProbeInput): Promise<ProbedAddress>;
+  /** Forgets what is counted no more. */
+  sweep(): void;
+}
+
+/** Probes of one person in any 60 s: whoever tries out an address sends a few; more would scan the network through us. */
+const PROBES_PER_PERSON = 6;
+/** Probes of all people of a process in any 60 s. Each holds a socket for 15 s at most, so that 15 are open at a time. */
+const PROBES_PER_PROCESS = 60;
+
+export function createAddressProber(
+  options: Pick<SenderOptions, "rules" | "limits" | "resolve" | "tls"> & {
+    readonly clock: () => number;
+    readonly userAgent: string;
+  },
+): AddressProber {
+  const { clock, rules, userAgent } = options;
+  const limiter = createMemoryRateLimiter(clock);
+  const take = (key: string, limit: number) => {
+    const { allowed, resetSeconds } = limiter.take(key, limit);
+    if (!allowed) throw serviceError("rate_limited", "probes", { limit, retryAfterSeconds: resetSeconds });
+  };
+  return {
+    sweep: () => limiter.sweep(),
+    async probe(context, input) {
+      await requirePartner(context, input);
+      take(input.personId, PROBES_PER_PERSON);
+      take("all", PROBES_PER_PROCESS);
+      const { headers, body, isSignedWithSecret } = await compose(context, input, userAgent);
+      // A sender of its own, so that no connection is reused: each probe resolves, connects and shakes hands anew.
+      const sender = createSender(options);
+      const result = await sendOnce(sender, { url: input.url, headers, body });
+      await recordProbe(context, input, rules, result);
+      const isAllowed = judgeUrl(input.url, rules).ok;
+      return { isAllowed, steps: stepsOf(input.url, result), isSignedWithSecret, body, result };
+    },
+  };
+}
+
+async function sendOnce(sender: Sender, request: AttemptRequest): Promise<AttemptResult> {
+  try {
+    return await sender.send(request);
+  } finally {
+    await sender.close();
+  }
+}
+
+async function compose(context: ProbeContext, { event, ...scope }: ProbeInput, userAgent: string) {
+  const { db, ids, clock } = context;
+  const found = await findEndpoint(db, scope.systemId, scope.partnerId);
+  const endpoint = found === undefined || isRemoved(found) ? undefined : found;
+  const sentAt = clock();
+  const eventId = ids.next("event");
+  const row = {
+    event,
+    delivery_id: `delivery_${eventId.slice(eventId.indexOf("_") + 1)}${TEST_SUFFIX}`,
+    occurred_at: new Date(sentAt),
+    data: JSON.stringify(createTestDelivery({ event }).data),
+  };
+  const secrets = await signingSecrets(context, scope.systemId, endpoint);
+  const signature = endpoint?.signature ?? "service";
+  const message = composeMessage({ row, sentAt, secrets, signature }, userAgent);
+  return { ...message, isSignedWithSecret: endpoint !== undefined };
+}
+
+/** Those of the endpoint; before there is one, a secret that is thrown away. */
+async function signingSecrets(context: ProbeContext, systemId: string, endpoint: EndpointRow | undefined) {
+  if (endpoint !== undefined) return decryptActiveSecrets(context, systemId, endpoint.id);
+  return [{ text: createSecret((bytes) => context.ids.randomBytes(bytes)), expiresAt: null }];
+}
+
+/** Written down, because somebody had the service call an address that they chose. */
+async function recordProbe(
+  context: ProbeContext,
+  { systemId, partnerId, url }: ProbeInput,
+  rules: AddressRules,
+  { outcome, status, failure }: AttemptResult,
+): Promise<void> {
+  const verdict = judgeUrl(url, rules);
+  // What is no address of ours may hold anything, a password too.
+  const shown = verdict.ok ? verdict.url.href : null;
+  const detail = { url: shown, outcome, status, failure };
+  await insertActOf(context, context.db, { systemId, action: "webhook.probed", subject: partnerId, detail });
+}

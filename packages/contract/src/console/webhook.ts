@@ -1,0 +1,239 @@
+import { z } from "zod";
+import { noQuery } from "../endpoint.ts";
+import { deliveryNames } from "../events.ts";
+import { identifier, timestamp } from "../values.ts";
+import { changeErrors, changes, deliveryAttempt, partner } from "./deliveries.ts";
+import { consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
+
+export const endpointStatus = z.enum(["active", "probing", "paused"]);
+export const pauseReason = z.enum(["partner", "operator", "failing", "gone", "probe_failed", "suspended", "removed"]);
+
+const signatureScheme = z.enum(["service", "both"]);
+
+const replay = z
+  .object({
+    id: identifier,
+    since: timestamp,
+    until: timestamp,
+    total: z.number().int(),
+    queued: z.number().int(),
+    created_at: timestamp,
+    finished_at: timestamp.nullable(),
+  })
+  .strict();
+
+/** A partner's endpoint and how it does. Never with a secret. */
+const webhook = z
+  .object({
+    id: identifier,
+    url: z.string().nullable().describe("Null: it was removed"),
+    events: z.array(z.string()),
+    unreadable_events: z.array(z.string()).describe("Those whose resource no key of the partner may read"),
+    email: z.string().nullable().describe("Who is mailed when deliveries fail; null: nobody"),
+    signature: signatureScheme.describe("`both`: the headers of Standard Webhooks beside Service-Signature"),
+    status: endpointStatus,
+    status_text: z.string(),
+    pause_reason: pauseReason.nullable(),
+    paused_at: timestamp.nullable(),
+    created_at: timestamp,
+    updated_at: timestamp,
+    failing_since: timestamp.nullable(),
+    failures: z.number().int(),
+    pending: z.number().int(),
+    oldest_due: timestamp.nullable(),
+    held: z.number().int(),
+    held_since: timestamp.nullable(),
+    workers: z.number().int().describe("Processes that send webhooks at present"),
+    secrets: z
+      .array(z.object({ id: identifier, expires_at: timestamp.nullable() }).strict())
+      .describe("Those that sign now, the newest first; `expires_at` null: until it is rotated"),
+    replays: z.array(replay).describe("The latest first"),
+  })
+  .strict();
+export type Webhook = z.infer<typeof webhook>;
+
+const shownWebhook = z.object({ webhook: webhook.nullable().describe("Null: none was ever set") }).strict();
+
+/** Longer than any address that is accepted, so that a longer one is refused with a reason. */
+const MAX_GIVEN_ADDRESS = 4_096;
+const givenAddress = z.string().min(1).max(MAX_GIVEN_ADDRESS);
+
+const settings = z
+  .object({
+    url: givenAddress.optional(),
+    events: z.array(z.string().max(100)).max(100).optional(),
+    email: z.string().max(254).nullable().optional(),
+    signature: signatureScheme.optional(),
+  })
+  .strict();
+export type WebhookSettings = z.infer<typeof settings>;
+
+const setWebhook = z
+  .object({
+    outcome: z.enum(["created", "changed", "unchanged"]),
+    has_new_secret: z.boolean().describe("A secret was made, which `showSecret` shows"),
+    old_secrets_end_at: timestamp.nullable(),
+  })
+  .strict();
+
+const probeStep = z
+  .object({
+    step: z.enum(["address", "dns", "connect", "tls", "response"]),
+    result: z.enum(["passed", "failed", "not_needed", "not_reached"]),
+    ms: z.number().nullable(),
+    text: z.string().describe("What was found"),
+  })
+  .strict();
+
+/** What became of one signed test request to an address. */
+const probe = z
+  .object({
+    is_allowed: z.boolean().describe("The address can be set; whatever else is wrong can be mended later"),
+    is_accepted: z.boolean().describe("It answered with 2xx: deliveries would arrive"),
+    steps: z.array(probeStep),
+    advice: deliveryAttempt.shape.advice,
+    is_signed_with_secret: z
+      .boolean()
+      .describe("False: there is no endpoint yet, so that the signature is one that no receiver can verify"),
+    remote_address: z.string().nullable(),
+    total_ms: z.number(),
+    request: deliveryAttempt.shape.request,
+    response: deliveryAttempt.shape.response,
+  })
+  .strict();
+export type Probe = z.infer<typeof probe>;
+export type ProbeStep = z.infer<typeof probeStep>;
+
+/** Most hours for which old secrets sign beside a new one. */
+const MAX_SECRET_OVERLAP_HOURS = 168;
+
+const rotatedSecret = z.object({ secret: z.string(), old_secrets_end_at: timestamp }).strict();
+
+const eventDescription = z
+  .object({
+    name: z.string(),
+    description: z.string(),
+    fields: z
+      .array(z.object({ name: z.string(), type: z.string(), description: z.string().nullable() }).strict())
+      .describe("Of `data`"),
+    sample: z.string().describe("A body as it is sent"),
+  })
+  .strict();
+export type EventDescription = z.infer<typeof eventDescription>;
+
+const done = z.object({ changed: z.boolean().describe("False: it was so already") }).strict();
+const nothing = z.object({}).strict();
+const view = consoleNeeds("partner");
+const shown = { pathParams: partnerPath, query: noQuery };
+const secretNeeds = consoleNeeds("partner", "admin", { confirmed: true, conflicts: ["conflict"] });
+
+/** Reads of a partner's webhook. */
+const reads = {
+  show: {
+    method: "GET",
+    path: `${partner}/webhook`,
+    summary: "The partner's webhook, and how it does",
+    metadata: view,
+    ...shown,
+    responses: { 200: shownWebhook, ...consoleErrors },
+  },
+  events: {
+    method: "GET",
+    path: `${partner}/webhook/events`,
+    summary: "Every event that can be chosen, with its fields and a sample",
+    metadata: view,
+    ...shown,
+    responses: { 200: z.object({ data: z.array(eventDescription) }).strict(), ...consoleErrors },
+  },
+} as const;
+
+/** What changes its status. */
+const statusChanges = {
+  pause: {
+    method: "POST",
+    path: `${partner}/webhook/pause`,
+    summary: "Hold events from now on",
+    metadata: changes,
+    ...shown,
+    body: nothing,
+    responses: { 200: done, ...changeErrors },
+  },
+  resume: {
+    method: "POST",
+    path: `${partner}/webhook/resume`,
+    summary: "Send again, beginning with one delivery as a probe",
+    metadata: changes,
+    ...shown,
+    body: nothing,
+    responses: { 200: done, ...changeErrors },
+  },
+  retryNow: {
+    method: "POST",
+    path: `${partner}/webhook/retry-now`,
+    summary: "Make all deliveries that wait for their next attempt due now",
+    metadata: changes,
+    ...shown,
+    body: nothing,
+    responses: { 200: z.object({ deliveries: z.number().int() }).strict(), ...changeErrors },
+  },
+  remove: {
+    method: "POST",
+    path: `${partner}/webhook/remove`,
+    summary: "End the webhook: its secrets are deleted, its log stays",
+    metadata: changes,
+    ...shown,
+    body: nothing,
+    responses: { 200: done, ...changeErrors },
+  },
+} as const;
+
+/** A partner's webhook. */
+export const webhookEndpoints = {
+  ...reads,
+  ...statusChanges,
+  set: {
+    method: "PATCH",
+    path: `${partner}/webhook`,
+    summary: "Set the webhook; what is left out stays",
+    metadata: changes,
+    ...shown,
+    body: settings,
+    responses: { 200: setWebhook, ...changeErrors },
+  },
+  probe: {
+    method: "POST",
+    path: `${partner}/webhook/probe`,
+    summary: "Send one signed test request to an address, before it is set",
+    metadata: changes,
+    ...shown,
+    body: z.object({ url: givenAddress, event: z.enum(deliveryNames).optional() }).strict(),
+    responses: { 200: probe, ...changeErrors },
+  },
+  test: {
+    method: "POST",
+    path: `${partner}/webhook/test`,
+    summary: "Send a test delivery, which is logged as any other",
+    metadata: changes,
+    ...shown,
+    body: z.object({ event: z.enum(deliveryNames).optional() }).strict(),
+    responses: { 200: z.object({ delivery_id: identifier }).strict(), ...changeErrors },
+  },
+  showSecret: {
+    method: "POST",
+    path: `${partner}/webhook/secret`,
+    summary: "The newest secret",
+    metadata: secretNeeds,
+    ...shown,
+    body: nothing,
+    responses: { 200: z.object({ id: identifier, secret: z.string() }).strict(), ...changeErrors },
+  },
+  rotateSecret: {
+    method: "POST",
+    path: `${partner}/webhook/secret/rotate`,
+    summary: "Make a new secret; those before it sign beside it for a while",
+    metadata: secretNeeds,
+    ...shown,
+    body: z.object({ overlap_hours: z.number().int().min(0).max(MAX_SECRET_OVERLAP_HOURS) }).strict(),
+    responses: { 200: rotatedSecret, ...changeErrors },
+  },
+} as const;
