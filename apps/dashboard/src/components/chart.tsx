@@ -1,5 +1,7 @@
 import { useId } from "preact/hooks";
 import { niceMaximum, pointText, type Series, timeTexts } from "./chart-scale.ts";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { niceMaximum, pointText, type Series } from "./chart-scale.ts";
 import "./chart.css";
 
 interface ChartProps {
@@ -13,7 +15,8 @@ interface ChartProps {
   readonly limit?: { readonly value: number; readonly label: string };
 }
 
-const WIDTH = 640;
+/** Until the page is laid out. */
+const USUAL_WIDTH = 640;
 const HEIGHT = 160;
 /** Room for the labels of the axis. */
 const LEFT = 44;
@@ -22,21 +25,24 @@ const BOTTOM = 20;
 /** Stacked bars over time. The same numbers stand in a table, for those who do not see the bars. */
 export function Chart({ title, times, series, unit, limit }: ChartProps) {
   const id = useId();
+  const figure = useRef<HTMLElement>(null);
+  const width = useWidth(figure);
   const totals = times.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
   const maximum = niceMaximum(Math.max(...totals, limit?.value ?? 0, 1));
   const y = (value: number) => (HEIGHT - BOTTOM) * (1 - value / maximum) + 4;
   const timeText = timeTexts(times);
   const step = (WIDTH - LEFT) / Math.max(times.length, 1);
+  const step = (width - LEFT) / Math.max(times.length, 1);
   return (
-    <figure class="chart">
+    <figure ref={figure} class="chart">
       <figcaption class="chart-head">
         <h3 id={id}>{title}</h3>
         {series.length > 1 && <Legend series={series} />}
       </figcaption>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT + 8}`} role="img" aria-labelledby={id}>
+      <svg viewBox={`0 0 ${width} ${HEIGHT + 8}`} role="img" aria-labelledby={id}>
         {[0, 0.5, 1].map((part) => (
           <g key={part} class="chart-axis">
-            <line x1={LEFT} x2={WIDTH} y1={y(maximum * part)} y2={y(maximum * part)} />
+            <line x1={LEFT} x2={width} y1={y(maximum * part)} y2={y(maximum * part)} />
             <text x={LEFT - 6} y={y(maximum * part) + 3.5}>
               {(maximum * part).toLocaleString("en")}
             </text>
@@ -53,17 +59,29 @@ export function Chart({ title, times, series, unit, limit }: ChartProps) {
         ))}
         {limit !== undefined && (
           <g class="chart-limit">
-            <line x1={LEFT} x2={WIDTH} y1={y(limit.value)} y2={y(limit.value)} />
-            <text x={WIDTH} y={y(limit.value) - 4}>
+            <line x1={LEFT} x2={width} y1={y(limit.value)} y2={y(limit.value)} />
+            <text x={width} y={y(limit.value) - 4}>
               {limit.label}
             </text>
           </g>
         )}
-        <TimeLabels times={times} />
+        <TimeLabels times={times} width={width} />
       </svg>
       <Numbers {...{ title, times, series, unit }} />
     </figure>
   );
+}
+
+/** The width of an element, so that what is drawn in it keeps the size of its texts on a phone. */
+function useWidth(ref: { readonly current: HTMLElement | null }): number {
+  const [width, setWidth] = useState(USUAL_WIDTH);
+  useEffect(() => {
+    if (ref.current === null) return undefined;
+    const observer = new ResizeObserver(([entry]) => entry !== undefined && setWidth(entry.contentRect.width));
+    observer.observe(ref.current);
+    return () => observer.disconnect();
+  }, []);
+  return width;
 }
 
 interface BarProps {
@@ -120,6 +138,9 @@ function Legend({ series }: Pick<ChartProps, "series">) {
 }
 
 function TimeLabels({ times }: Pick<ChartProps, "times">) {
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+
+function TimeLabels({ times, width }: Pick<ChartProps, "times"> & { readonly width: number }) {
   const first = times[0];
   const last = times.at(-1);
   if (first === undefined || last === undefined) return null;
@@ -131,6 +152,8 @@ function TimeLabels({ times }: Pick<ChartProps, "times">) {
       </text>
       <text class="chart-end" x={WIDTH} y={HEIGHT}>
         {timeText(last)}
+      <text class="chart-end" x={width} y={HEIGHT}>
+        {clock.format(new Date(last))}
       </text>
     </g>
   );

@@ -18,6 +18,8 @@ export interface DashboardPagesOptions {
   readonly note: (text: string) => void;
   /** Builds them again whenever a source is edited, with what helps those who edit them. */
   readonly isEdited?: boolean;
+  /** Where their sources are, if anywhere. */
+  readonly sourceDirectory?: string;
 }
 
 /** The pages as the packed server carries them, and their sources as the repository has them. */
@@ -37,16 +39,17 @@ const LOW_PRIORITY = 10;
  * Finds the pages. In the repository they are built when they are missing or older than their sources, beside the start
  * and in a process of their own, so that nobody who does not ask for them waits.
  */
-export function openDashboardPages({ note, isEdited = false }: DashboardPagesOptions): DashboardPages {
-  const builder = join(SOURCE_DIRECTORY, "node_modules/vite/bin/vite.js");
+export function openDashboardPages(options: DashboardPagesOptions): DashboardPages {
+  const { note, isEdited = false, sourceDirectory = SOURCE_DIRECTORY } = options;
+  const builder = join(sourceDirectory, "node_modules/vite/bin/vite.js");
   if (existsSync(PACKED_DIRECTORY) || !existsSync(builder)) {
     return { directory: PACKED_DIRECTORY, ready: Promise.resolve(), close: () => Promise.resolve() };
   }
-  if (isEdited) return rebuildOnEdit(builder);
-  const directory = join(SOURCE_DIRECTORY, "dist");
+  if (isEdited) return rebuildOnEdit(sourceDirectory, builder);
+  const directory = join(sourceDirectory, "dist");
   const builds = new Set<ChildProcess>();
   let isClosed = false;
-  const ready = buildWhenOld(directory, (args) => runBuilder(builder, args, builds)).then(
+  const ready = buildWhenOld(sourceDirectory, (args) => runBuilder(builder, args, builds)).then(
     (took) => took !== undefined && note(`The dashboard's pages were missing or old: built in ${took}.`),
     (error: unknown) => !isClosed && note(`The dashboard's pages could not be built: ${String(error)}`),
   );
@@ -63,14 +66,15 @@ export function openDashboardPages({ note, isEdited = false }: DashboardPagesOpt
 
 /** @returns how long it took; undefined where nothing had to be built */
 async function buildWhenOld(
-  directory: string,
+  sourceDirectory: string,
   build: (args: readonly string[]) => Promise<void>,
 ): Promise<string | undefined> {
+  const directory = join(sourceDirectory, "dist");
   const builtAt = await modifiedAt(join(directory, "index.html"));
-  if (builtAt >= (await newestSource())) return undefined;
+  if (builtAt >= (await newestSource(sourceDirectory))) return undefined;
   const started = performance.now();
   const startedAt = new Date(performance.timeOrigin + started);
-  const made = await mkdtemp(join(SOURCE_DIRECTORY, "node_modules/.build-"));
+  const made = await mkdtemp(join(sourceDirectory, "node_modules/.build-"));
   try {
     await build(["build", "--logLevel", "error", "--emptyOutDir", "--outDir", made]);
     // As old as what was read: an edit since then makes them old.
@@ -86,10 +90,10 @@ async function buildWhenOld(
 }
 
 /** When the newest source was edited, in milliseconds since 1970. */
-async function newestSource(): Promise<number> {
+async function newestSource(sourceDirectory: string): Promise<number> {
   const times: number[] = [];
-  for await (const file of glob(SOURCES, { cwd: SOURCE_DIRECTORY })) {
-    times.push(await modifiedAt(join(SOURCE_DIRECTORY, file)));
+  for await (const file of glob(SOURCES, { cwd: sourceDirectory })) {
+    times.push(await modifiedAt(join(sourceDirectory, file)));
   }
   return Math.max(...times);
 }
@@ -119,8 +123,8 @@ function runBuilder(builder: string, args: readonly string[], running: Set<Child
 }
 
 /** Keeps a builder running that looks for edits. What it makes stays apart from what is shipped. */
-function rebuildOnEdit(builder: string): DashboardPages {
-  const directory = join(SOURCE_DIRECTORY, "node_modules/.development");
+function rebuildOnEdit(sourceDirectory: string, builder: string): DashboardPages {
+  const directory = join(sourceDirectory, "node_modules/.development");
   const child = spawn(
     process.execPath,
     [
@@ -135,7 +139,7 @@ function rebuildOnEdit(builder: string): DashboardPages {
       "--outDir",
       directory,
     ],
-    { cwd: SOURCE_DIRECTORY, stdio: ["ignore", "ignore", "inherit"] },
+    { cwd: sourceDirectory, stdio: ["ignore", "ignore", "inherit"] },
   );
   const ended = new Promise<void>((resolve) => {
     child.once("close", () => resolve());
