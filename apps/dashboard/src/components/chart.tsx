@@ -1,7 +1,5 @@
-import { useId } from "preact/hooks";
-import { niceMaximum, pointText, type Series, timeTexts } from "./chart-scale.ts";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { niceMaximum, pointText, type Series } from "./chart-scale.ts";
+import { niceMaximum, pointText, type Series, timeTexts } from "./chart-scale.ts";
 import "./chart.css";
 
 interface ChartProps {
@@ -31,7 +29,6 @@ export function Chart({ title, times, series, unit, limit }: ChartProps) {
   const maximum = niceMaximum(Math.max(...totals, limit?.value ?? 0, 1));
   const y = (value: number) => (HEIGHT - BOTTOM) * (1 - value / maximum) + 4;
   const timeText = timeTexts(times);
-  const step = (WIDTH - LEFT) / Math.max(times.length, 1);
   const step = (width - LEFT) / Math.max(times.length, 1);
   return (
     <figure ref={figure} class="chart">
@@ -137,9 +134,6 @@ function Legend({ series }: Pick<ChartProps, "series">) {
   );
 }
 
-function TimeLabels({ times }: Pick<ChartProps, "times">) {
-const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
-
 function TimeLabels({ times, width }: Pick<ChartProps, "times"> & { readonly width: number }) {
   const first = times[0];
   const last = times.at(-1);
@@ -150,10 +144,8 @@ function TimeLabels({ times, width }: Pick<ChartProps, "times"> & { readonly wid
       <text x={LEFT} y={HEIGHT}>
         {timeText(first)}
       </text>
-      <text class="chart-end" x={WIDTH} y={HEIGHT}>
-        {timeText(last)}
       <text class="chart-end" x={width} y={HEIGHT}>
-        {clock.format(new Date(last))}
+        {timeText(last)}
       </text>
     </g>
   );
