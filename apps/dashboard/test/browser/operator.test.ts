@@ -120,6 +120,18 @@ it("a list in which nothing matches says so", async () => {
   await inspect(page, "operator-bikes-none");
 });
 
+it("a station's page is reached from the table of stations, for the operator alone", async () => {
+  const operator = await visitAs("operator viewer");
+  const page = await operator.open("/operator/stations?q=station-3");
+  await page.getByRole("link", { name: "station-3", exact: true }).click();
+  await page.waitForURL(/operator\/stations\/station-3$/);
+  await page.getByRole("heading", { name: "When it was offline" }).waitFor();
+  const partner = await visitAs("partner viewer");
+  const table = await partner.open(`/partners/${world.partnerId}/stations?q=station-3`);
+  await table.getByText("station-3", { exact: true }).waitFor();
+  expect(await table.getByRole("link", { name: "station-3" }).count()).toBe(0);
+});
+
 it("an id that there is not is said to be none", async () => {
   const { open } = await visitAs("operator viewer");
   const page = await open("/operator/bikes");

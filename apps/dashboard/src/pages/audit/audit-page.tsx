@@ -77,11 +77,11 @@ function AuditLog({ scope, read, isOperators, about }: AuditLogProps) {
         rowKey={({ id }) => id}
         error={error}
         onRetry={() => void refetch()}
-        empty={<EmptyState title="Nothing matches">Take a filter away, or look at another time.</EmptyState>}
+        empty={<EmptyState title="Nothing matches">Take a filter away, or choose another time.</EmptyState>}
       />
       {data?.searched_to !== undefined && (
         <Notice tone="info">
-          Looked back to <Time at={data.searched_to} />. “Older” looks further.
+          Searched back to <Time at={data.searched_to} />. “Older” goes further.
         </Notice>
       )}
       <Pager

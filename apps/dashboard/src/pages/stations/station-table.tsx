@@ -1,4 +1,5 @@
 import type { MappedStation } from "@bikeshare/contract/console";
+import { Link } from "wouter-preact";
 import { Button } from "../../components/button.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Icon } from "../../components/icon.tsx";
@@ -16,18 +17,20 @@ interface StationTableProps {
   readonly onChange: (change: Partial<StationFilters>) => void;
   readonly selectedId: string | undefined;
   readonly onSelect: (id: string) => void;
+  /** The address of a station's own page, for those who have one. */
+  readonly addressOf?: ((id: string) => string) | undefined;
 }
 
 /** The map's twin: the same stations in words and numbers. */
 export function StationTable(props: StationTableProps) {
-  const { stations, total, filters, onChange, selectedId, onSelect } = props;
+  const { stations, total, filters, onChange, selectedId, onSelect, addressOf } = props;
   const pageCount = Math.max(1, Math.ceil((stations?.length ?? 0) / PAGE_SIZE));
   const page = Math.min(filters.page, pageCount);
   return (
     <div class="stack">
       <Table
         caption="Stations"
-        columns={columnsFor(onSelect)}
+        columns={columnsFor(onSelect, addressOf)}
         rows={stations?.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE)}
         rowKey={({ id }) => id}
         isCurrent={({ id }) => id === selectedId}
@@ -74,7 +77,10 @@ function NoMatch({ onChange }: Pick<StationTableProps, "onChange">) {
   );
 }
 
-function columnsFor(onSelect: (id: string) => void): readonly Column<MappedStation>[] {
+function columnsFor(
+  onSelect: (id: string) => void,
+  addressOf: StationTableProps["addressOf"],
+): readonly Column<MappedStation>[] {
   return [
     {
       id: "name",
@@ -85,7 +91,13 @@ function columnsFor(onSelect: (id: string) => void): readonly Column<MappedStati
           <button type="button" class="station-name" title="Show on the map" onClick={() => onSelect(id)}>
             {name}
           </button>
-          <span class="station-id mono muted">{id}</span>
+          {addressOf === undefined ? (
+            <span class="station-id mono muted">{id}</span>
+          ) : (
+            <Link href={addressOf(id)} className="station-id mono">
+              {id}
+            </Link>
+          )}
         </>
       ),
     },

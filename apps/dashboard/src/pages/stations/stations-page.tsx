@@ -1,4 +1,5 @@
 import { api } from "../../api/api.ts";
+import { useUrlState } from "../../layout/url-state.ts";
 import { useOperatorAccess, usePartnerAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { StationsView } from "./stations-view.tsx";
@@ -14,7 +15,14 @@ export function PartnerStationsPage() {
 /** The operator's page of the stations. */
 export function OperatorStationsPage() {
   const access = useOperatorAccess();
+  const { link } = useUrlState();
   if (access === undefined) return <NotFoundPage />;
   const params = { system_id: access.systemId };
-  return <StationsView scope={params} read={(signal) => api.systemStations.list({ params, signal })} />;
+  return (
+    <StationsView
+      scope={params}
+      read={(signal) => api.systemStations.list({ params, signal })}
+      addressOf={(id) => link(`/operator/stations/${encodeURIComponent(id)}`)}
+    />
+  );
 }

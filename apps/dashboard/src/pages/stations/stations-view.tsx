@@ -19,10 +19,12 @@ interface StationsViewProps {
   /** Whose stations they are: what they are cached under. */
   readonly scope: object;
   readonly read: (signal: AbortSignal) => Promise<Stations>;
+  /** The address of a station's own page, for those who have one. */
+  readonly addressOf?: (id: string) => string;
 }
 
 /** All stations of a system, on a map and in a table, with the same filters for both. */
-export function StationsView({ scope, read }: StationsViewProps) {
+export function StationsView({ scope, read, addressOf }: StationsViewProps) {
   const { data, error, refetch } = useQuery({
     queryKey: ["stations", scope],
     queryFn: ({ signal }) => read(signal),
@@ -65,6 +67,7 @@ export function StationsView({ scope, read }: StationsViewProps) {
             onChange={change}
             selectedId={selectedId}
             onSelect={select}
+            addressOf={addressOf}
           />
         </>
       )}
