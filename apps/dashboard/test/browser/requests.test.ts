@@ -4,15 +4,15 @@ import { command } from "./service.ts";
 
 const { world, visitAs, visitAsNewPerson } = openBrowser();
 
-/** A new partner with a key of 20 requests a minute, which is used until it is refused. */
-async function busyPartner(): Promise<{ readonly partnerId: string; readonly requestId: string }> {
-  const { id } = await command(world.dataDir, "partners", "create", "Journey Planner");
+/** A new partner with a key of 20 requests a minute, which is used until requests are refused. */
+async function busyPartner(name: string): Promise<{ readonly partnerId: string; readonly requestId: string }> {
+  const { id } = await command(world.dataDir, "partners", "create", name);
   const partnerId = String(id);
   const options = ["--scopes", "rides:read,stations:read", "--name", "Timetable", "--rate-limit", "20"];
   const { key } = await command(world.dataDir, "keys", "issue", "--partner", partnerId, ...options);
   let requestId = "";
-  for (const path of ["rides?limit=1", "stations?limit=1", "rides/ride_unknown", "rides?limit=x", "bikes"]) {
-    for (let n = 0; n < 5; n++) {
+  for (const path of ["stations?limit=1", "rides/ride_unknown", "rides?limit=x", "rides?limit=1"]) {
+    for (let n = 0; n < 8; n++) {
       const response = await fetch(`${world.url}/v1/${path}`, { headers: { authorization: `Bearer ${String(key)}` } });
       await response.arrayBuffer();
       if (response.status === 400) requestId = response.headers.get("request-id") ?? "";
@@ -22,18 +22,11 @@ async function busyPartner(): Promise<{ readonly partnerId: string; readonly req
 }
 
 it("a partner is led from the overview to what was refused, and learns what an error means", async () => {
-  const { partnerId, requestId } = await busyPartner();
+  const { partnerId, requestId } = await busyPartner("Journey Planner");
   const { page, open } = await visitAsNewPerson(["--partner", partnerId]);
-  await expect
-    .poll(
-      async () => {
-        await open(`/partners/${partnerId}/overview`);
-        await page.getByRole("heading", { name: "Requests per minute, by key" }).waitFor();
-        return page.getByText(/came to its limit of 20 requests a minute/).isVisible();
-      },
-      { timeout: 15_000 },
-    )
-    .toBe(true);
+  await open(`/partners/${partnerId}/overview`);
+  // The counts are written every five seconds, and the page reads them again every fifteen.
+  await page.getByText(/came to its limit of 20 requests a minute/).waitFor();
   await inspect(page, "overview");
   await page.getByRole("link", { name: "Show these requests" }).first().click();
   await page.waitForURL(/error=rate_limited/);
@@ -47,7 +40,7 @@ it("a partner is led from the overview to what was refused, and learns what an e
 });
 
 it("an admin rotates a key, sees the new one once, and revokes the old one", async () => {
-  const { partnerId } = await busyPartner();
+  const { partnerId } = await busyPartner("Night Bus");
   const { page, open } = await visitAsNewPerson(["--partner", partnerId]);
   await open(`/partners/${partnerId}/keys`);
   await page.getByRole("button", { name: /Timetable/ }).click();
@@ -73,7 +66,7 @@ it("an admin rotates a key, sees the new one once, and revokes the old one", asy
 });
 
 it("the operator sees the system, issues a key, and finds who still calls a route", async () => {
-  await busyPartner();
+  await busyPartner("Ferry Guide");
   const { page, open } = await visitAsNewPerson(["--operator"]);
   await open("/operator/overview");
   await page.getByRole("heading", { name: "Requests per minute" }).waitFor();

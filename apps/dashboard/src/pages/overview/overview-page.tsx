@@ -91,7 +91,7 @@ export function RequestFigures({ hour, today, scope }: RequestFiguresProps) {
           href: to({}),
         },
         share("Client errors (4xx)", (counts) => counts.client_errors, { status: "4xx" }),
-        share("Refused by the limit (429)", (counts) => counts.rate_limited, { status: "429" }),
+        share("Rate-limited (429)", (counts) => counts.rate_limited, { status: "429" }),
         share("Server errors (5xx)", (counts) => counts.server_errors, { status: "5xx" }),
       ]}
     />
