@@ -15,8 +15,7 @@ export interface DeliverySummary {
   readonly is_complete: boolean;
 }
 
-// Each part walks one index from its newest end, and no further than the limit: an overview of 10 million deliveries costs
-// what one of 10 thousand does. Deliveries that are given up were created days before.
+// Each part walks one index from its newest end, and no further than the limit. What is given up was created days before.
 const summary = statement(
   "deliveries.summary",
   `with latest as materialized (

@@ -3,7 +3,7 @@ import { countRecentDeliveries, type DeliverySummary } from "./delivery-summary-
 
 export type { DeliverySummary } from "./delivery-summary-queries.ts";
 
-/** Deliveries that are counted of each kind. With more an overview takes longer than 50 ms. */
+/** Deliveries that are counted of each kind: the cost of an overview does not grow beyond. */
 const MAX_COUNTED = 20_000;
 
 /** How the deliveries of an endpoint have gone since an instant. */
