@@ -26,6 +26,7 @@ const filters: readonly (readonly [string, Partial<DeliveryListInput>])[] = [
   ["status failing", { status: "failing" }],
   ["status failed", { status: "failed" }],
   ["status held", { status: "held" }],
+  ["status unsuccessful, a night", { status: "unsuccessful", ...night }],
   ["status failed, a night", { status: "failed", ...night }],
   ["event ride.started (48 %)", { event: "ride.started" }],
   ["event reservation.expired (1 in 50,000)", { event: "reservation.expired" }],

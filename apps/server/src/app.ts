@@ -1,5 +1,4 @@
 import { gbfsContract, operatorContract, partnerContract } from "@bikeshare/contract";
-import { consoleContract } from "@bikeshare/contract/console";
 import { createMemoryRateLimiter } from "@bikeshare/rules";
 import type { FastifyInstance } from "fastify";
 import type { AppOptions } from "./app-options.ts";
@@ -7,7 +6,7 @@ import { createPageCache, type PageCache } from "./background/page-cache.ts";
 import { bikeRoutes } from "./bikes/routes.ts";
 import { createConsoleAuthorizer } from "./console/authorize.ts";
 import { type ConsoleContext, createConsoleContext } from "./console/context.ts";
-import { consoleRoutes } from "./console/routes.ts";
+import { serveConsole } from "./console/routes.ts";
 import { STATION_MAP_MIN_AGE_MS } from "./console/stations-routes.ts";
 import { FILTERED_CONNECTIONS, openRequestConnections } from "./db/connections.ts";
 import { type Database, ping } from "./db/database.ts";
@@ -110,7 +109,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     health: healthRoutes({ pingDatabase: () => ping(connections.vital), isDraining: draining.is, concerns }),
   });
   bindContract(http, operatorContract, operatorRoutes({ db, clock, ids }));
-  bindContract(http, consoleContract, consoleRoutes(consoleContext, read));
+  serveConsole(http, consoleContext, read);
   publishFeeds(http, options, caches.gbfsPages);
   servePages(http, options);
   return { http, drain: draining.begin };

@@ -9,6 +9,7 @@ import { deliveryEndpoints } from "./console/deliveries.ts";
 import { systemEndpoints } from "./console/endpoints.ts";
 import { fleetEndpoints } from "./console/fleet.ts";
 import { partnerKeyEndpoints, systemKeyEndpoints } from "./console/keys.ts";
+import { liveStreamEndpoints } from "./console/live.ts";
 import { partnerOverviewEndpoints, systemOverviewEndpoints } from "./console/overview.ts";
 import { partnerEndpoints } from "./console/partners.ts";
 import { operatorPeopleEndpoints, partnerPeopleEndpoints } from "./console/people.ts";
@@ -33,6 +34,7 @@ export type {
 } from "./console/deliveries.ts";
 export type { EndpointSummary } from "./console/endpoints.ts";
 export type { EventDescription, Probe, ProbeStep, Webhook, WebhookSettings } from "./console/webhook.ts";
+export type { DeliveriesChanged, LiveTopic } from "./console/live.ts";
 export type { BulkResend, ResendSelection } from "./console/resends.ts";
 export type { BikeQuery, RideQuery, StationChange } from "./console/fleet.ts";
 export type { ShownKey } from "./console/keys.ts";
@@ -70,6 +72,7 @@ type ConsoleContract = {
   readonly systemRequests: typeof systemRequestEndpoints;
   readonly deliveries: typeof deliveryEndpoints;
   readonly resends: typeof resendEndpoints;
+  readonly live: typeof liveStreamEndpoints;
   readonly partners: typeof partnerEndpoints;
   readonly partnerAudit: typeof partnerAuditEndpoints;
   readonly systemAudit: typeof systemAuditEndpoints;
@@ -97,6 +100,7 @@ export const consoleContract: ConsoleContract = c.router(
     systemRequests: systemRequestEndpoints,
     deliveries: deliveryEndpoints,
     resends: resendEndpoints,
+    live: liveStreamEndpoints,
     partners: partnerEndpoints,
     partnerAudit: partnerAuditEndpoints,
     systemAudit: systemAuditEndpoints,

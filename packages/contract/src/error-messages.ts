@@ -158,6 +158,8 @@ export const errorMessages = {
       "This address has used up the {limit} requests without a key that it may make in {windowSeconds} s; large answers count as several. Try again in {retryAfterSeconds} s.",
     probes: "{limit} addresses were tried in the last 60 s, which is the most. Try again in {retryAfterSeconds} s.",
     signIn: "Too many attempts to sign in. Try again in {retryAfterSeconds} s, or use a passkey.",
+    liveStreams:
+      "Too many pages are open that follow changes; one person may have {limit}. Close some, then try again in {retryAfterSeconds} s.",
     session: "Your session has made {limit} requests in {windowSeconds} s. Try again in {retryAfterSeconds} s.",
     wrongCredentials:
       "Too many requests with wrong credentials from this address. Try again in {retryAfterSeconds} s with a key that works.",

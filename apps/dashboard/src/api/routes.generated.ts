@@ -89,6 +89,9 @@ export const routes = {
     get: "GET /console/v1/systems/:system_id/partners/:partner_id/resends/:resend_id",
     cancel: "POST /console/v1/systems/:system_id/partners/:partner_id/resends/:resend_id/cancel",
   },
+  live: {
+    partner: "GET /console/v1/systems/:system_id/partners/:partner_id/live",
+  },
   partners: {
     list: "GET /console/v1/systems/:system_id/partners",
     get: "GET /console/v1/systems/:system_id/partners/:partner_id",

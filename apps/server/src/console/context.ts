@@ -6,6 +6,7 @@ import { createTokenCipher } from "../encryption.ts";
 import type { CursorCipher } from "../http/cursor.ts";
 import { logoUrl } from "../http/dashboard.ts";
 import type { ReadyBody } from "../http/response-body.ts";
+import { createLiveFeed, type LiveFeed } from "../live/live-feed.ts";
 import type { SignInContext } from "../people/context.ts";
 import { DEFAULT_SERVICE_NAME } from "../people/invitation-mail.ts";
 import { createPasswordHashing } from "../people/passwords.ts";
@@ -28,6 +29,8 @@ export interface ConsoleContext extends SignInContext {
   /** Where webhooks may be sent. */
   readonly webhookRules: AddressRules;
   readonly addressProber: AddressProber;
+  /** Closed before the connections are: its streams stay open until they are ended. */
+  readonly live: LiveFeed;
   /** Requests in any 60 s for keys without a number of their own. */
   readonly rateLimit: number;
   /** Which keys the deployment issues to partners. */
@@ -71,6 +74,7 @@ export function createConsoleContext(given: ConsoleOptions): ConsoleContext {
     cipher: createTokenCipher(options.secrets.webhookKeys, "sign-in"),
     passwords: createPasswordHashing(),
     signInLimits: createSignInLimits(options.clock),
+    live: createLiveFeed(options.db, options.ids.next("live")),
     webhookCipher: createSecretCipher(options.secrets.webhookKeys),
     mailer: mail && createMailer(mail.smtpUrl, { from: mail.from }),
     webhookRules,

@@ -1,5 +1,7 @@
-import type { consoleContract } from "@bikeshare/contract/console";
+import { consoleContract } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
+import type { FastifyInstance } from "fastify";
+import { bindContract } from "../http/bind.ts";
 import type { RideContext } from "../rides/service.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { partnerAuditRoutes, systemAuditRoutes } from "./audit-routes.ts";
@@ -8,6 +10,7 @@ import { deliveryRoutes, resendRoutes } from "./deliveries-routes.ts";
 import { endpointRoutes } from "./endpoints-routes.ts";
 import { fleetRoutes } from "./fleet-routes.ts";
 import { partnerKeyRoutes, systemKeyRoutes } from "./keys-routes.ts";
+import { liveRoutes } from "./live-routes.ts";
 import { partnerOverviewRoutes, systemOverviewRoutes } from "./overview-routes.ts";
 import { partnerRoutes } from "./partners-routes.ts";
 import { operatorPeopleRoutes, partnerPeopleRoutes } from "./people-routes.ts";
@@ -17,11 +20,14 @@ import { invitationRoutes, signInRoutes } from "./sign-in-routes.ts";
 import { partnerStationRoutes, stationMapOf, systemStationRoutes } from "./stations-routes.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
 
+/** Serves what the pages of the dashboard ask for. Its streams stay open until they are ended. */
+export function serveConsole(http: FastifyInstance, context: ConsoleContext, reads: RideContext): void {
+  http.addHook("preClose", () => context.live.close());
+  bindContract(http, consoleContract, consoleRoutes(context, reads));
+}
+
 /** Every endpoint of the console, each area's from its own file. */
-export function consoleRoutes(
-  context: ConsoleContext,
-  reads: RideContext,
-): RouterImplementation<typeof consoleContract> {
+function consoleRoutes(context: ConsoleContext, reads: RideContext): RouterImplementation<typeof consoleContract> {
   const mapOf = stationMapOf(context);
   return {
     session: sessionRoutes(context),
@@ -38,6 +44,7 @@ export function consoleRoutes(
     systemRequests: systemRequestRoutes(context),
     deliveries: deliveryRoutes(context),
     resends: resendRoutes(context),
+    live: liveRoutes(context),
     partners: partnerRoutes(context),
     partnerAudit: partnerAuditRoutes(context),
     systemAudit: systemAuditRoutes(context),

@@ -1,25 +1,23 @@
-import type { Delivery, ResendSelection } from "@bikeshare/contract/console";
+import type { ResendSelection } from "@bikeshare/contract/console";
 import { keepPreviousData, useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
-import { Link, useSearchParams } from "wouter-preact";
+import { useSearchParams } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { addressOf } from "../../api/client.ts";
 import { routes } from "../../api/routes.generated.ts";
 import { Button } from "../../components/button.tsx";
-import { visibleControls } from "../../components/code.tsx";
-import { EmptyState } from "../../components/empty-state.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Pager } from "../../components/pager.tsx";
-import { Status } from "../../components/status.tsx";
-import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { usePartnerAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
+import { DeliveryTable } from "./delivery-table.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { type FilterTexts, queryOf, readFilters, withCursor, withFilters } from "./filters.ts";
+import { useLive } from "./live.ts";
 import { ResendDialog } from "./resend-dialog.tsx";
-import { countDeliveries, failureWords, stateOf } from "./words.ts";
+import { countDeliveries } from "./words.ts";
 import "./deliveries.css";
 
 /** A partner's deliveries: found by filters that stand in the address, and resent, some or all. */
@@ -33,36 +31,34 @@ type PartnerAccess = NonNullable<ReturnType<typeof usePartnerAccess>>;
 function DeliveryList({ access }: { readonly access: PartnerAccess }) {
   const [selection, setSelection] = useState<ResendSelection>();
   const { chosen, toggle, clear } = useChosen();
-  const { params, filters, setFilters, list, onNext, onPrevious } = useDeliveryList(access, clear);
+  const { params, filters, setFilters, list, live, onNext, onPrevious } = useDeliveryList(
+    access,
+    clear,
+    chosen.size > 0,
+  );
   const { data, error, refetch } = list;
   return (
     <div class="stack">
-      <PageHeader title="Deliveries" actions={<ListActions csv={addressOf(CSV, params, filters)} list={list} />}>
+      <PageHeader
+        title="Deliveries"
+        actions={
+          <ListActions csv={addressOf(CSV, params, filters)} list={list} isLive={live.isLive} onLive={live.setLive} />
+        }
+      >
         Every event that was sent to your webhook, or waits to be. Kept for 30 days.
       </PageHeader>
       <FilterBar filters={filters} onChange={setFilters} />
-      {access.canChange && (
-        <SelectionBar
-          chosen={chosen}
-          onResendChosen={() => setSelection({ ids: [...chosen] })}
-          onResendAll={() => setSelection({ filters: queryOf(filters) })}
-          onClear={clear}
-        />
-      )}
-      <Table
-        caption="Deliveries, newest first"
-        rows={data?.data}
-        rowKey={({ id }) => id}
+      {access.canChange && <SelectionBar chosen={chosen} onResend={setSelection} filters={filters} onClear={clear} />}
+      {live.isWaiting && <ChangesNotice onShow={() => void refetch()} />}
+      <DeliveryTable
+        deliveries={data?.data}
         error={error}
         onRetry={() => void refetch()}
-        columns={columnsFor(access.canChange ? { chosen, toggle } : undefined)}
-        empty={<Nothing isFiltered={Object.keys(filters).length > 0} onClear={() => setFilters({})} />}
+        choosing={access.canChange ? { chosen, toggle } : undefined}
+        isFiltered={Object.keys(filters).length > 0}
+        onClear={() => setFilters({})}
       />
-      {data?.searched_to !== undefined && (
-        <Notice tone="info">
-          Searched back to <Time at={data.searched_to} />. “Older” goes on from there.
-        </Notice>
-      )}
+      {data?.searched_to !== undefined && <SearchedNotice to={data.searched_to} />}
       <Pager
         summary={data === undefined ? "" : `${countDeliveries(data.data.length)} on this page`}
         isPending={list.isPlaceholderData}
@@ -81,11 +77,27 @@ function DeliveryList({ access }: { readonly access: PartnerAccess }) {
   );
 }
 
+function ChangesNotice({ onShow }: { readonly onShow: () => void }) {
+  return (
+    <Notice tone="info" actions={<Button onClick={onShow}>Show them</Button>}>
+      Deliveries have changed. The list waits while you have rows selected or have scrolled down.
+    </Notice>
+  );
+}
+
+function SearchedNotice({ to }: { readonly to: string }) {
+  return (
+    <Notice tone="info">
+      Searched back to <Time at={to} />. “Older” goes on from there.
+    </Notice>
+  );
+}
+
 /** The route of the file with what the list shows. */
 const CSV = routes.deliveries.export;
 
 /** The page of the list that the address asks for. */
-function useDeliveryList(access: PartnerAccess, onChange: () => void) {
+function useDeliveryList(access: PartnerAccess, onChange: () => void, isHeld: boolean) {
   const [search, setSearch] = useSearchParams();
   const params = { system_id: access.systemId, partner_id: access.partnerId };
   const filters = readFilters(search);
@@ -95,11 +107,16 @@ function useDeliveryList(access: PartnerAccess, onChange: () => void) {
     queryFn: ({ signal }) => api.deliveries.list({ params, query: { ...queryOf(filters), cursor }, signal }),
     placeholderData: keepPreviousData,
   });
+  const [isLive, setLive] = useState(true);
+  const refresh = () => void list.refetch();
+  // Older pages do not change at their beginning.
+  const isWaiting = useLive({ params, isOn: isLive && cursor === undefined, isHeld, refresh });
   const next = list.data?.next_cursor;
   return {
     params,
     filters,
     list,
+    live: { isLive, setLive, isWaiting },
     setFilters: (wanted: FilterTexts) => {
       onChange();
       setSearch(withFilters(search, wanted));
@@ -126,11 +143,21 @@ function useChosen() {
 interface ListActionsProps {
   readonly csv: string;
   readonly list: { readonly isFetching: boolean; readonly refetch: () => Promise<unknown> };
+  readonly isLive: boolean;
+  readonly onLive: (isLive: boolean) => void;
 }
 
-function ListActions({ csv, list }: ListActionsProps) {
+function ListActions({ csv, list, isLive, onLive }: ListActionsProps) {
   return (
     <>
+      <button
+        type="button"
+        class="button button-secondary quick-filter"
+        aria-pressed={isLive}
+        onClick={() => onLive(!isLive)}
+      >
+        Live
+      </button>
       <a class="button button-secondary" href={csv} download>
         CSV
       </a>
@@ -143,103 +170,23 @@ function ListActions({ csv, list }: ListActionsProps) {
 
 interface SelectionBarProps {
   readonly chosen: ReadonlySet<string>;
-  readonly onResendChosen: () => void;
-  readonly onResendAll: () => void;
+  readonly filters: FilterTexts;
+  readonly onResend: (selection: ResendSelection) => void;
   readonly onClear: () => void;
 }
 
-function SelectionBar({ chosen, onResendChosen, onResendAll, onClear }: SelectionBarProps) {
+function SelectionBar({ chosen, filters, onResend, onClear }: SelectionBarProps) {
   return (
     <div class="row" role="group" aria-label="Resend">
-      <Button variant="primary" disabled={chosen.size === 0} onClick={onResendChosen}>
+      <Button variant="primary" disabled={chosen.size === 0} onClick={() => onResend({ ids: [...chosen] })}>
         Resend {chosen.size === 0 ? "selected" : countDeliveries(chosen.size)}
       </Button>
-      <Button onClick={onResendAll}>Resend all that match …</Button>
+      <Button onClick={() => onResend({ filters: queryOf(filters) })}>Resend all that match …</Button>
       {chosen.size > 0 && (
         <Button variant="quiet" onClick={onClear}>
           Select none
         </Button>
       )}
     </div>
-  );
-}
-
-interface Choosing {
-  readonly chosen: ReadonlySet<string>;
-  readonly toggle: (id: string) => void;
-}
-
-function columnsFor(choosing: Choosing | undefined): Column<Delivery>[] {
-  const select: Column<Delivery> = {
-    id: "select",
-    title: "",
-    cell: ({ id }) => (
-      <input
-        type="checkbox"
-        aria-label={`Select ${id}`}
-        checked={choosing?.chosen.has(id) === true}
-        onChange={() => choosing?.toggle(id)}
-      />
-    ),
-  };
-  return [...(choosing === undefined ? [] : [select]), ...columns];
-}
-
-const columns: readonly Column<Delivery>[] = [
-  {
-    id: "status",
-    title: "Status",
-    cell: (row) => {
-      const { tone, word } = stateOf(row);
-      return <Status tone={tone}>{word}</Status>;
-    },
-  },
-  {
-    id: "delivery",
-    title: "Delivery",
-    cell: ({ id, event }) => (
-      // Below the list's own address: the page knows whose it is.
-      <Link
-        href={`${location.pathname.replace(import.meta.env.BASE_URL.replace(/\/$/, ""), "")}/${id}${location.search}`}
-      >
-        <strong>{event}</strong>
-        <span class="mono muted delivery-id">{id}</span>
-      </Link>
-    ),
-  },
-  {
-    id: "result",
-    title: "Latest result",
-    cell: ({ code, failure, explanation }) => (
-      <span class="delivery-result" title={visibleControls(explanation)}>
-        {code !== null && <span class="mono">{code}</span>}
-        {failure !== null && <span>{failureWords(failure)}</span>}
-        {code === null && failure === null && <span class="muted">not tried yet</span>}
-      </span>
-    ),
-  },
-  { id: "attempts", title: "Attempts", align: "end", isSecondary: true, cell: ({ attempts }) => attempts },
-  { id: "created", title: "Created", cell: ({ created_at: at }) => <Time at={at} /> },
-  {
-    id: "next",
-    title: "Next attempt",
-    isSecondary: true,
-    cell: ({ next_attempt_at: at }) => <Time at={at} show="relative" none="–" />,
-  },
-];
-
-function Nothing({ isFiltered, onClear }: { readonly isFiltered: boolean; readonly onClear: () => void }) {
-  if (isFiltered) {
-    return (
-      <EmptyState title="No delivery matches" action={<Button onClick={onClear}>Clear filters</Button>}>
-        Deliveries are kept for 30 days.
-      </EmptyState>
-    );
-  }
-  return (
-    <EmptyState title="No deliveries yet">
-      As soon as something happens that your webhook is subscribed to, it stands here. The page of the webhook sends a
-      test.
-    </EmptyState>
   );
 }

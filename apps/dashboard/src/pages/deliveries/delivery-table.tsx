@@ -1,0 +1,116 @@
+import type { Delivery } from "@bikeshare/contract/console";
+import { Link } from "wouter-preact";
+import { Button } from "../../components/button.tsx";
+import { visibleControls } from "../../components/code.tsx";
+import { EmptyState } from "../../components/empty-state.tsx";
+import { Status } from "../../components/status.tsx";
+import { type Column, Table } from "../../components/table.tsx";
+import { Time } from "../../components/time.tsx";
+import { failureWords, stateOf } from "./words.ts";
+
+/** Which rows are ticked. */
+export interface Choosing {
+  readonly chosen: ReadonlySet<string>;
+  readonly toggle: (id: string) => void;
+}
+
+interface DeliveryTableProps {
+  /** Undefined until they are loaded. */
+  readonly deliveries: readonly Delivery[] | undefined;
+  readonly error: unknown;
+  readonly onRetry: () => void;
+  /** Undefined: the reader may choose none. */
+  readonly choosing: Choosing | undefined;
+  readonly isFiltered: boolean;
+  readonly onClear: () => void;
+}
+
+/** A page of deliveries. */
+export function DeliveryTable({ deliveries, error, onRetry, choosing, isFiltered, onClear }: DeliveryTableProps) {
+  return (
+    <Table
+      caption="Deliveries, newest first"
+      rows={deliveries}
+      rowKey={({ id }) => id}
+      error={error}
+      onRetry={onRetry}
+      columns={columnsFor(choosing)}
+      empty={<Nothing isFiltered={isFiltered} onClear={onClear} />}
+    />
+  );
+}
+
+function columnsFor(choosing: Choosing | undefined): Column<Delivery>[] {
+  const select: Column<Delivery> = {
+    id: "select",
+    title: "",
+    cell: ({ id }) => (
+      <input
+        type="checkbox"
+        aria-label={`Select ${id}`}
+        checked={choosing?.chosen.has(id) === true}
+        onChange={() => choosing?.toggle(id)}
+      />
+    ),
+  };
+  return [...(choosing === undefined ? [] : [select]), ...columns];
+}
+
+const columns: readonly Column<Delivery>[] = [
+  {
+    id: "status",
+    title: "Status",
+    cell: (row) => {
+      const { tone, word } = stateOf(row);
+      return <Status tone={tone}>{word}</Status>;
+    },
+  },
+  {
+    id: "delivery",
+    title: "Delivery",
+    cell: ({ id, event }) => (
+      // Below the list's own address: the page knows whose it is.
+      <Link
+        href={`${location.pathname.replace(import.meta.env.BASE_URL.replace(/\/$/, ""), "")}/${id}${location.search}`}
+      >
+        <strong>{event}</strong>
+        <span class="mono muted delivery-id">{id}</span>
+      </Link>
+    ),
+  },
+  {
+    id: "result",
+    title: "Latest result",
+    cell: ({ code, failure, explanation }) => (
+      <span class="delivery-result" title={visibleControls(explanation)}>
+        {code !== null && <span class="mono">{code}</span>}
+        {failure !== null && <span>{failureWords(failure)}</span>}
+        {code === null && failure === null && <span class="muted">not tried yet</span>}
+      </span>
+    ),
+  },
+  { id: "attempts", title: "Attempts", align: "end", isSecondary: true, cell: ({ attempts }) => attempts },
+  { id: "created", title: "Created", cell: ({ created_at: at }) => <Time at={at} /> },
+  {
+    id: "next",
+    title: "Next attempt",
+    isSecondary: true,
+    cell: ({ next_attempt_at: at }) => <Time at={at} show="relative" none="–" />,
+  },
+];
+
+function Nothing({ isFiltered, onClear }: { readonly isFiltered: boolean; readonly onClear: () => void }) {
+  if (isFiltered) {
+    return (
+      <EmptyState title="No delivery matches" action={<Button onClick={onClear}>Clear filters</Button>}>
+        Deliveries are kept for 30 days.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState title="No deliveries yet">
+      As soon as something happens that your webhook is subscribed to, it stands here. The page of the webhook sends a
+      test.
+    </EmptyState>
+  );
+}

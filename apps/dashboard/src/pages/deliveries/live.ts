@@ -1,0 +1,61 @@
+/** Follows a partner's deliveries as they change. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { addressOf } from "../../api/client.ts";
+import { routes } from "../../api/routes.generated.ts";
+
+/** The page is read again at most so often, however much changes. */
+const REFRESH_INTERVAL_MS = 1_000;
+/** Pixels from the top within which a reader is taken to watch what comes. */
+const TOP_PX = 120;
+
+interface LiveOptions {
+  readonly params: { readonly system_id: string; readonly partner_id: string };
+  readonly isOn: boolean;
+  /** What is shown must stay as it is: something is chosen. */
+  readonly isHeld: boolean;
+  readonly refresh: () => void;
+}
+
+/**
+ * Reads the list again when something has changed, unless the reader has scrolled away from its beginning or has chosen
+ * rows: nothing may move under their hands.
+ * @returns whether changes wait to be shown
+ */
+export function useLive({ params, isOn, isHeld, refresh }: LiveOptions): boolean {
+  const [isWaiting, setWaiting] = useState(false);
+  const latest = useRef({ isHeld, refresh });
+  latest.current = { isHeld, refresh };
+  const { system_id: systemId, partner_id: partnerId } = params;
+  useEffect(() => {
+    if (!isOn) return undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const show = () => {
+      timer = undefined;
+      const mustWait = latest.current.isHeld || scrollY > TOP_PX;
+      setWaiting(mustWait);
+      if (!mustWait) latest.current.refresh();
+    };
+    const changed = () => (timer ??= setTimeout(show, REFRESH_INTERVAL_MS));
+    const address = addressOf(
+      routes.live.partner,
+      { system_id: systemId, partner_id: partnerId },
+      { topic: "deliveries" },
+    );
+    // The browser connects again by itself, and says what it received last.
+    const source = new EventSource(address);
+    source.addEventListener("deliveries", changed);
+    source.addEventListener("gap", changed);
+    return () => {
+      clearTimeout(timer);
+      source.close();
+    };
+  }, [isOn, systemId, partnerId]);
+  // Shown by whatever else has read the list again.
+  useEffect(() => {
+    if (!isHeld && isWaiting && scrollY <= TOP_PX) {
+      setWaiting(false);
+      refresh();
+    }
+  }, [isHeld]);
+  return isWaiting;
+}

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type BuiltApp, buildAnother } from "../../test/built-app.ts";
+import { type SignedIn, signIn } from "../../test/sign-in.ts";
+import { until } from "../../test/until.ts";
+import { type EndpointsHarness, openEndpointsHarness } from "../../test/webhooks/endpoints.harness.ts";
+
+let harness: EndpointsHarness;
+let app: BuiltApp;
+let endpointId: string;
+let viewer: SignedIn;
+beforeAll(async () => {
+  harness = await openEndpointsHarness();
+  app = await buildAnother(harness);
+  endpointId = (await harness.endpoint()).endpoint.id;
+  viewer = await signIn({ ...harness, url: app.url }, { partnerId: harness.partnerId, role: "viewer" });
+});
+afterAll(async () => {
+  await app.close();
+  await harness.close();
+});
+
+const path = (partnerId = harness.partnerId) =>
+  `/console/v1/systems/${harness.systemId}/partners/${partnerId}/live?topic=deliveries`;
+
+/** The next text of a stream that contains something. */
+async function readUntil(reader: ReadableStreamDefaultReader<Uint8Array>, words: string): Promise<string> {
+  let text = "";
+  while (!text.includes(words)) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error(`the stream ended after ${text}`);
+    text += new TextDecoder().decode(value);
+  }
+  return text;
+}
+
+it("tells an open page which deliveries are new and which have changed", async () => {
+  await harness.happen(1);
+  const response = await fetch(app.url + path(), { headers: viewer.headers });
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toBe("text/event-stream");
+  expect(response.headers.get("cache-control")).toBe("no-store");
+  const reader = response.body?.getReader();
+  if (reader === undefined) throw new Error("there is no stream");
+  expect(await readUntil(reader, "retry")).toContain("retry: 2000");
+  const sent: string[] = [];
+  let text: string | undefined;
+  const arriving = readUntil(reader, "\n\n").then((read) => (text = read));
+  // The first look finds what is there; what happens after it is a change.
+  await until(async () => {
+    await harness.happen(1);
+    sent.push(...(await harness.send(endpointId)).map(({ delivery_id: id }) => id));
+    return text !== undefined;
+  });
+  await arriving;
+  expect(text).toContain("event: deliveries\n");
+  expect(sent.some((id) => text?.includes(id))).toBe(true);
+  await reader.cancel();
+});
+
+it("is for the partner's people alone", async () => {
+  const other = await signIn({ ...harness, url: app.url }, { partnerId: await harness.partner("Other") });
+  expect((await other.call("GET", path())).status).toBe(404);
+  expect((await fetch(app.url + path())).status).toBe(401);
+  expect((await viewer.call("GET", path().replace("deliveries", "everything"))).status).toBe(400);
+});
+
+it("ends with the process, which does not wait for open pages", async () => {
+  const another = await buildAnother(harness);
+  const { headers } = await signIn({ ...harness, url: another.url }, { partnerId: harness.partnerId });
+  const response = await fetch(another.url + path(), { headers });
+  const ended = response.text();
+  await another.close();
+  expect(await ended).toContain("retry");
+});

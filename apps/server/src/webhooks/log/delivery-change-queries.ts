@@ -1,0 +1,32 @@
+import type { Queryable } from "../../db/database.ts";
+import { statement } from "../../db/statement.ts";
+import type { Tables } from "../../db/tables.generated.ts";
+import { updateSearchSettings } from "./delivery-search-queries.ts";
+
+/** What of a delivery changes. */
+export type ChangeRow = Pick<
+  Tables["webhook_deliveries"],
+  "endpoint_id" | "id" | "status" | "attempts" | "latest_failure"
+>;
+
+const newest = statement(
+  "deliveries.newest",
+  `select delivery.* from unnest($2::text[]) as watched (endpoint_id)
+   cross join lateral (
+     select endpoint_id, id, status, attempts, latest_failure from webhook_deliveries
+     where system_id = $1 and endpoint_id = watched.endpoint_id
+     order by created_at desc, id desc limit $3) as delivery`,
+);
+
+/** The newest deliveries of each endpoint, the newest first. */
+export function listNewestDeliveries(
+  db: Queryable,
+  systemId: string,
+  endpointIds: readonly string[],
+  limit: number,
+): Promise<ChangeRow[]> {
+  return db.transaction(async (tx) => {
+    await updateSearchSettings(tx);
+    return tx.query<ChangeRow>(newest, [systemId, endpointIds, limit]);
+  });
+}

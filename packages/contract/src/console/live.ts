@@ -1,0 +1,26 @@
+import { z } from "zod";
+import { consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
+
+/** What a partner's pages can be told of as it changes. */
+export const liveTopic = z.enum(["deliveries"]);
+export type LiveTopic = z.infer<typeof liveTopic>;
+
+/** One event of the topic `deliveries`: the ids that have changed, the newest first, as many as fit. */
+export const deliveriesChanged = z.object({ ids: z.array(z.string()), more: z.boolean() }).strict();
+export type DeliveriesChanged = z.infer<typeof deliveriesChanged>;
+
+/**
+ * Changes as they happen, as server-sent events: the event's name is the topic, its data JSON. `gap` says that changes may
+ * have been missed, so that what is shown is to be read again; it comes after a reconnection that nothing is known of.
+ */
+export const liveStreamEndpoints = {
+  partner: {
+    method: "GET",
+    path: "/console/v1/systems/:system_id/partners/:partner_id/live",
+    summary: "A partner's changes as they happen",
+    metadata: consoleNeeds("partner"),
+    pathParams: partnerPath,
+    query: z.object({ topic: liveTopic }).strict(),
+    responses: { 200: z.string(), ...consoleErrors },
+  },
+} as const;
