@@ -184,6 +184,23 @@ const people: readonly Page[] = [
   },
 ];
 
+const webhooks: readonly Page[] = [
+  {
+    path: "/partners/:partner_id/webhook",
+    title: "Webhook",
+    audience: "partner",
+    isListed: true,
+    load: async () => (await import("./pages/webhook/webhook-page.tsx")).WebhookPage,
+  },
+  {
+    path: "/operator/endpoints",
+    title: "Endpoints",
+    audience: "operator",
+    isListed: true,
+    load: async () => (await import("./pages/operator/endpoints-page.tsx")).EndpointsPage,
+  },
+];
+
 const deliveries: readonly Page[] = [
   {
     path: "/partners/:partner_id/deliveries",
@@ -256,6 +273,7 @@ const keysAndRequests: readonly Page[] = [
 /** In the order of the navigation. */
 export const pages: readonly Page[] = [
   ...overviews,
+  ...webhooks,
   ...deliveries,
   ...keysAndRequests,
   ...stations,

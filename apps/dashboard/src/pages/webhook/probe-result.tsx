@@ -1,0 +1,56 @@
+import type { Probe, ProbeStep } from "@bikeshare/contract/console";
+import { Code } from "../../components/code.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { Status, type Tone } from "../../components/status.tsx";
+
+const names: Readonly<Record<ProbeStep["step"], string>> = {
+  address: "Address",
+  dns: "DNS",
+  connect: "Connection",
+  tls: "TLS",
+  response: "Answer",
+};
+
+const results: Readonly<Record<ProbeStep["result"], readonly [Tone, string]>> = {
+  passed: ["success", "passed"],
+  failed: ["danger", "failed"],
+  not_needed: ["neutral", "not needed"],
+  not_reached: ["neutral", "not reached"],
+};
+
+/** What became of a request to an address: step by step, and what to do. */
+export function ProbeResult({ probe }: { readonly probe: Probe }) {
+  const { steps, advice, request, response } = probe;
+  return (
+    <div class="stack" role="status">
+      <Notice
+        tone={probe.is_accepted ? "success" : "warning"}
+        title={probe.is_accepted ? "Deliveries would arrive there" : (advice?.meaning ?? "Deliveries would not arrive")}
+      >
+        {probe.is_accepted ? "The test request was answered with success." : advice?.action}
+        {!probe.is_signed_with_secret &&
+          request !== null &&
+          " There is no secret yet: a receiver that verifies signatures rightly refuses this one request."}
+      </Notice>
+      <ol class="webhook-steps">
+        {steps.map(({ step, result, ms, text }) => (
+          <li key={step}>
+            <strong>{names[step]}</strong>
+            <Status tone={results[result][0]}>{results[result][1]}</Status>
+            <span class="muted">
+              {text}
+              {ms !== null && `, ${ms.toFixed(0)} ms`}
+            </span>
+          </li>
+        ))}
+      </ol>
+      {request !== null && <Code label="The body that was sent" text={request.body.text} />}
+      {response !== null && <Code label={`The answer, status ${response.status}`} text={responseText(response)} />}
+    </div>
+  );
+}
+
+function responseText({ status, headers, body }: NonNullable<Probe["response"]>): string {
+  const head = headers.map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP ${status}`, ...head, "", body.text].join("\n");
+}

@@ -1,0 +1,174 @@
+import type { EventDescription, Probe, Webhook } from "@bikeshare/contract/console";
+import { useState } from "preact/hooks";
+import { api, queries } from "../../api/api.ts";
+import { Button } from "../../components/button.tsx";
+import { Code } from "../../components/code.tsx";
+import { Checkbox, SelectField, TextField } from "../../components/field.tsx";
+import { Form } from "../../components/form.tsx";
+import { showToast } from "../../components/toast.tsx";
+import { useAction } from "../account/use-action.ts";
+import { ProbeResult } from "./probe-result.tsx";
+
+/** Whose webhook, as addresses of endpoints name it. */
+export interface PartnerParams {
+  readonly system_id: string;
+  readonly partner_id: string;
+}
+
+interface SettingsFormProps {
+  readonly params: PartnerParams;
+  readonly webhook: Webhook | null;
+  readonly events: readonly EventDescription[];
+  readonly canChange: boolean;
+}
+
+/** The address, the events and what else is set. The address can be tried before it is saved. */
+export function SettingsForm({ params, webhook, events, canChange }: SettingsFormProps) {
+  const [url, setUrl] = useState(webhook?.url ?? "");
+  const [chosen, setChosen] = useState<readonly string[]>(webhook?.events ?? []);
+  const [email, setEmail] = useState(webhook?.email ?? "");
+  const [signature, setSignature] = useState(webhook?.signature ?? "service");
+  const [probe, setProbe] = useState<Probe>();
+  const { run, isPending } = useAction();
+  const tryAddress = () => run(async () => setProbe(await api.webhook.probe({ params, body: { url } })));
+  const save = () =>
+    run(async () => {
+      const body = { url, events: [...chosen], email: email === "" ? null : email, signature };
+      const { outcome, has_new_secret } = await api.webhook.set({ params, body });
+      await queries.invalidateQueries({ queryKey: ["webhook"] });
+      showToast("success", describeOutcome(outcome, has_new_secret));
+    });
+  const choose = (name: string, isChosen: boolean) =>
+    setChosen(isChosen ? [...chosen, name] : chosen.filter((each) => each !== name));
+  return (
+    <section class="card stack" aria-labelledby="settings">
+      <h2 id="settings">Address and events</h2>
+      <Form onSubmit={() => void save()}>
+        <TextField
+          label="Address"
+          hint="Where events are POSTed; https"
+          value={url}
+          onInput={setUrl}
+
+          monospace
+          required
+        />
+        {canChange && (
+          <div class="row">
+            <Button pending={isPending} disabled={url === ""} onClick={() => void tryAddress()}>
+              Try this address
+            </Button>
+          </div>
+        )}
+        {probe !== undefined && <ProbeResult probe={probe} />}
+        <EventChoices events={events} chosen={chosen} webhook={webhook} canChange={canChange} onChange={choose} />
+        <FurtherSettings email={email} onEmail={setEmail} signature={signature} onSignature={setSignature} />
+        {canChange && (
+          <div class="row">
+            <Button type="submit" variant="primary" pending={isPending}>
+              Save
+            </Button>
+          </div>
+        )}
+      </Form>
+    </section>
+  );
+}
+
+function describeOutcome(outcome: "created" | "changed" | "unchanged", hasNewSecret: boolean): string {
+  const said = outcome === "unchanged" ? "Nothing was changed." : "The webhook is saved.";
+  return hasNewSecret ? `${said} Its secret is shown below, on request.` : said;
+}
+
+interface FurtherSettingsProps {
+  readonly email: string;
+  readonly onEmail: (email: string) => void;
+  readonly signature: Webhook["signature"];
+  readonly onSignature: (signature: Webhook["signature"]) => void;
+}
+
+function FurtherSettings({ email, onEmail, signature, onSignature }: FurtherSettingsProps) {
+  return (
+    <>
+      <TextField
+        label="Mail when deliveries fail"
+        hint="One address; empty: nobody is mailed"
+        type="email"
+        value={email}
+        onInput={onEmail}
+      />
+      <SelectField
+        label="Signature"
+        value={signature}
+        choices={[
+          { value: "service", label: "Service-Signature" },
+          { value: "both", label: "Service-Signature and Standard Webhooks" },
+        ]}
+        onChange={(value) => onSignature(value === "both" ? "both" : "service")}
+      />
+    </>
+  );
+}
+
+interface EventChoicesProps extends Pick<SettingsFormProps, "events" | "webhook" | "canChange"> {
+  readonly chosen: readonly string[];
+  readonly onChange: (name: string, isChosen: boolean) => void;
+}
+
+function EventChoices({ events, chosen, webhook, canChange, onChange }: EventChoicesProps) {
+  return (
+    <fieldset class="webhook-events">
+      <legend>Events</legend>
+      {events.map((event) => (
+        <EventChoice
+          key={event.name}
+          event={event}
+          isChosen={chosen.includes(event.name)}
+          isUnreadable={webhook?.unreadable_events.includes(event.name) === true}
+          canChange={canChange}
+          onChange={(isChosen) => onChange(event.name, isChosen)}
+        />
+      ))}
+    </fieldset>
+  );
+}
+
+interface EventChoiceProps {
+  readonly event: EventDescription;
+  readonly isChosen: boolean;
+  readonly isUnreadable: boolean;
+  readonly canChange: boolean;
+  readonly onChange: (isChosen: boolean) => void;
+}
+
+function EventChoice({ event, isChosen, isUnreadable, canChange, onChange }: EventChoiceProps) {
+  const { name, description, fields, sample } = event;
+  return (
+    <div>
+      <Checkbox
+        label={<code>{name}</code>}
+        {...(isUnreadable && { hint: "None of your keys may read what this event is about" })}
+        checked={isChosen}
+        disabled={!canChange}
+        onChange={onChange}
+      />
+      <details>
+        <summary>What {name} carries</summary>
+        <div class="stack">
+          <p class="muted">{description}</p>
+          <dl class="webhook-fields">
+            {fields.map((field) => (
+              <div key={field.name}>
+                <dt>
+                  <code>{field.name}</code> <span class="muted">{field.type}</span>
+                </dt>
+                {field.description !== null && <dd class="muted">{field.description}</dd>}
+              </div>
+            ))}
+          </dl>
+          <Code label={`A sample of ${name}`} text={JSON.stringify(JSON.parse(sample), null, 2)} />
+        </div>
+      </details>
+    </div>
+  );
+}

@@ -1,0 +1,82 @@
+import type { EventDescription } from "@bikeshare/contract/console";
+import { useQuery } from "@tanstack/preact-query";
+import { useState } from "preact/hooks";
+import { Link } from "wouter-preact";
+import { api } from "../../api/api.ts";
+import { Button } from "../../components/button.tsx";
+import { SelectField } from "../../components/field.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { useAction } from "../account/use-action.ts";
+import { Attempt } from "../deliveries/attempt.tsx";
+import type { PartnerParams } from "./settings-form.tsx";
+
+interface TestSectionProps {
+  readonly params: PartnerParams;
+  readonly events: readonly EventDescription[];
+  /** The address of a delivery's own page. */
+  readonly addressOf: (deliveryId: string) => string;
+}
+
+type KnownEvent = NonNullable<Parameters<typeof api.webhook.test>[0]["body"]>["event"];
+
+/** Between two looks at whether the test has arrived. */
+const POLL_INTERVAL_MS = 500;
+
+/** Sends a test delivery, and shows the whole exchange. */
+export function TestSection({ params, events, addressOf }: TestSectionProps) {
+  const [event, setEvent] = useState(events[0]?.name ?? "");
+  const [id, setId] = useState<string>();
+  const { run, isPending } = useAction();
+  const send = () =>
+    run(async () => {
+      const known = event as KnownEvent;
+      setId((await api.webhook.test({ params, body: { event: known } })).delivery_id);
+    });
+  return (
+    <section class="card stack" aria-labelledby="test">
+      <h2 id="test">Test</h2>
+      <p class="muted">
+        Sends the documentation’s example of an event, signed and logged as any other, and tried once.
+      </p>
+      <div class="webhook-actions">
+        <SelectField
+          label="Event"
+          value={event}
+          choices={events.map(({ name }) => ({ value: name, label: name }))}
+          onChange={setEvent}
+        />
+        <Button pending={isPending} onClick={() => void send()}>
+          Send a test
+        </Button>
+      </div>
+      {id !== undefined && <TestResult params={params} id={id} address={addressOf(id)} />}
+    </section>
+  );
+}
+
+interface TestResultProps {
+  readonly params: PartnerParams;
+  readonly id: string;
+  readonly address: string;
+}
+
+function TestResult({ params, id, address }: TestResultProps) {
+  const { data } = useQuery({
+    queryKey: ["test-delivery", params, id],
+    queryFn: ({ signal }) => api.deliveries.get({ params: { ...params, delivery_id: id }, signal }),
+    refetchInterval: (query) => (query.state.data?.status === "pending" ? POLL_INTERVAL_MS : false),
+  });
+  if (data === undefined || data.status === "pending") return <Loading label="On its way …" />;
+  return (
+    <div class="stack">
+      <p role="status">
+        The test {data.explanation}. <Link href={address}>Its page</Link>
+      </p>
+      <ol class="webhook-list">
+        {data.exchanges.map((attempt) => (
+          <Attempt key={attempt.number} attempt={attempt} isOpen />
+        ))}
+      </ol>
+    </div>
+  );
+}
