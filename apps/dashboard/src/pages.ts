@@ -1,58 +1,6 @@
 /** Every page: where it is, what it is called, who sees it, and the module that is loaded for it. */
 import type { Membership } from "@bikeshare/contract/console";
-import type { ComponentType } from "preact";
-
-export interface Page {
-  /** Below /dashboard; parameters as `:name`. */
-  readonly path: string;
-  readonly title: string;
-  /** `public`: without a session. `person`: whoever is signed in. */
-  readonly audience: "public" | "person" | "partner" | "operator";
-  /** Whether the navigation lists it, in the order of this table. */
-  readonly isListed?: boolean;
-  /** Ids that are opened on this page: the palette leads to it. */
-  readonly finds?: readonly IdKind[];
-  readonly load: () => Promise<ComponentType>;
-}
-
-/** A kind of id, recognised by its form. */
-interface IdKind {
-  /** What has such an id: "Delivery". */
-  readonly label: string;
-  readonly pattern: RegExp;
-  /** Where it is found, from the page's own address. */
-  readonly address: (page: string, id: string) => string;
-}
-
-/** Stations have ids of the operator's own: any text may be one. */
-const stationId: IdKind = {
-  label: "Station",
-  pattern: /^\S+$/,
-  address: (page, id) => withParameter(page, "q", id),
-};
-
-const keyId: IdKind = {
-  label: "Key",
-  pattern: /^key_\w+$/,
-  address: (page, id) => withParameter(page, "key", id),
-};
-
-const requestId: IdKind = {
-  label: "Request",
-  pattern: /^req_\w+$/,
-  address: (page, id) => withParameter(page, "request", id),
-};
-
-const deliveryId: IdKind = {
-  label: "Delivery",
-  pattern: /^delivery_\w+$/,
-  address: (page, id) => page.replace(/(?=\?|$)/, `/${encodeURIComponent(id)}`),
-};
-
-/** An address with one more parameter. */
-function withParameter(address: string, name: string, value: string): string {
-  return `${address}${address.includes("?") ? "&" : "?"}${name}=${encodeURIComponent(value)}`;
-}
+import { deliveryId, keyId, type Page, requestId, stationId } from "./page.ts";
 
 /** Shows each component with its states. It is not shipped. */
 const examples: Page = {

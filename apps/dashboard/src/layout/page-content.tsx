@@ -3,7 +3,7 @@ import { useEffect, useErrorBoundary, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import { ErrorState } from "../components/error-state.tsx";
 import { Loading } from "../components/loading.tsx";
-import type { Page } from "../pages.ts";
+import type { Page } from "../page.ts";
 import { useBranding } from "../session/branding.ts";
 
 /** Loads the module of a page, and shows it. */

@@ -1,6 +1,7 @@
 /** What the palette offers for what is typed: ids that are recognised, pages, and what was opened before. */
 import type { Membership } from "@bikeshare/contract/console";
-import { listedPages, membershipName, type Page, pageAddress, pages } from "../pages.ts";
+import type { Page } from "../page.ts";
+import { listedPages, membershipName, pageAddress, pages } from "../pages.ts";
 import type { RecentPage } from "./recent-pages.ts";
 
 export interface PaletteItem {

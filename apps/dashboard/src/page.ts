@@ -1,0 +1,54 @@
+/** What a page of the dashboard is, and the kinds of ids that lead to one. */
+import type { ComponentType } from "preact";
+
+export interface Page {
+  /** Below /dashboard; parameters as `:name`. */
+  readonly path: string;
+  readonly title: string;
+  /** `public`: without a session. `person`: whoever is signed in. */
+  readonly audience: "public" | "person" | "partner" | "operator";
+  /** Whether the navigation lists it, in the order of this table. */
+  readonly isListed?: boolean;
+  /** Ids that are opened on this page: the palette leads to it. */
+  readonly finds?: readonly IdKind[];
+  readonly load: () => Promise<ComponentType>;
+}
+
+/** A kind of id, recognised by its form. */
+export interface IdKind {
+  /** What has such an id: "Delivery". */
+  readonly label: string;
+  readonly pattern: RegExp;
+  /** Where it is found, from the page's own address. */
+  readonly address: (page: string, id: string) => string;
+}
+
+/** Stations have ids of the operator's own: any text may be one. */
+export const stationId: IdKind = {
+  label: "Station",
+  pattern: /^\S+$/,
+  address: (page, id) => withParameter(page, "q", id),
+};
+
+export const keyId: IdKind = {
+  label: "Key",
+  pattern: /^key_\w+$/,
+  address: (page, id) => withParameter(page, "key", id),
+};
+
+export const requestId: IdKind = {
+  label: "Request",
+  pattern: /^req_\w+$/,
+  address: (page, id) => withParameter(page, "request", id),
+};
+
+export const deliveryId: IdKind = {
+  label: "Delivery",
+  pattern: /^delivery_\w+$/,
+  address: (page, id) => page.replace(/(?=\?|$)/, `/${encodeURIComponent(id)}`),
+};
+
+/** An address with one more parameter. */
+function withParameter(address: string, name: string, value: string): string {
+  return `${address}${address.includes("?") ? "&" : "?"}${name}=${encodeURIComponent(value)}`;
+}
