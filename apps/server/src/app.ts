@@ -97,7 +97,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     filteredReads: filtered.usage,
     listening: caches.listening,
   });
-  const read = { readPool: connections.readPool, filtered, ...ridePlaces(db, clock) };
+  const read = { readPool: connections.readPool, filtered, ...rideDepths(db, clock) };
   bindContract(http, partnerContract, {
     stations: stationRoutes(read, cursorCipher, caches.stationPages),
     ...systemRoutes(read, cursorCipher),
@@ -116,7 +116,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
 }
 
 /** Finds pages of the rides at any depth without counting the rides before them. */
-function ridePlaces(db: Database, clock: () => number) {
+function rideDepths(db: Database, clock: () => number) {
   const depths = createDepthIndex({ read: (systemId) => rideHours(db, systemId), clock });
   return { depths, pastCounts: createPastCounts(clock) };
 }

@@ -48,7 +48,7 @@ it("an admin rotates a key, sees the new one once, and revokes the old one", asy
   await inspect(page, "keys");
   await page.getByRole("button", { name: "Rotate" }).click();
   await page.getByRole("button", { name: "Make the new key" }).click();
-  const made = page.getByRole("region", { name: "The new key" });
+  const made = page.getByRole("group", { name: "The new key" });
   await made.waitFor();
   const key = (await made.textContent()) ?? "";
   expect(key).toMatch(/^bss_live_\w{40}$/);
@@ -79,7 +79,7 @@ it("the operator sees the system, issues a key, and finds who still calls a rout
   await page.getByLabel("rides:read").check();
   await inspect(page, "key-issue");
   await page.getByRole("button", { name: "Issue the key" }).click();
-  await page.getByRole("region", { name: "The new key" }).waitFor();
+  await page.getByRole("group", { name: "The new key" }).waitFor();
   await page.getByRole("button", { name: "I have kept it" }).click();
   await page.getByRole("searchbox", { name: "Method and route" }).fill("GET /v1/rides");
   await page.getByRole("button", { name: "Find callers" }).click();
