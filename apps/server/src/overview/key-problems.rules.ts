@@ -26,7 +26,7 @@ export interface KeyHour {
 
 const DAY_MS = 86_400_000;
 /** Days before a key expires from which it is said: long enough to ask for a new one and to bring it out. */
-export const EXPIRY_WARNING_DAYS = 14;
+const EXPIRY_WARNING_DAYS = 14;
 const URGENT_DAYS = 3;
 /** Share of a limit from which a minute is near it: the next busy minute may go beyond. */
 const NEAR_LIMIT = 0.8;

@@ -15,7 +15,7 @@ import { type AddressRules, judgeUrl } from "./rules/receiver-url.ts";
 import type { AttemptRequest, AttemptResult } from "./sender/attempt.ts";
 import { createSender, type Sender, type SenderOptions } from "./sender/sender.ts";
 
-export interface ProbeInput extends PartnerScope {
+interface ProbeInput extends PartnerScope {
   /** Who asks: each person has a number of probes a minute. */
   readonly personId: string;
   /** As it was typed. */

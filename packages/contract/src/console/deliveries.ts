@@ -12,11 +12,11 @@ import {
   partnerPath,
 } from "./endpoint.ts";
 
-export const deliveryStatus = z.enum(["pending", "succeeded", "failed", "held"]);
+const deliveryStatus = z.enum(["pending", "succeeded", "failed", "held"]);
 export type DeliveryStatus = z.infer<typeof deliveryStatus>;
 
 /** An event for the partner's endpoint, as the list shows it. */
-export const delivery = z
+const delivery = z
   .object({
     id: identifier,
     event: z.string(),
@@ -50,7 +50,7 @@ export const filterFields = {
   failure: identifierParam.optional(),
   resource_id: identifierParam.optional(),
 };
-export const deliveryFilters = z.object({
+const deliveryFilters = z.object({
   ...filterFields,
   since: instantParam.optional(),
   until: instantParam.optional(),
@@ -68,7 +68,7 @@ const deliveryPage = consolePage(delivery)
 const headerPairs = z.array(z.tuple([z.string(), z.string()]));
 
 /** Bytes: as text where they are UTF-8, otherwise in base64. */
-export const shownBytes = z
+const shownBytes = z
   .object({
     encoding: z.enum(["utf-8", "base64"]),
     text: z.string(),
@@ -118,7 +118,7 @@ export const deliveryAttempt = z
   .strict();
 export type DeliveryAttempt = z.infer<typeof deliveryAttempt>;
 
-export const deliveryDetail = delivery
+const deliveryDetail = delivery
   .extend({
     exchanges: z.array(deliveryAttempt).describe("Every attempt that the log keeps, the first first"),
     next_failing_id: identifier.nullable().describe("The nearest older delivery that fails or was given up"),

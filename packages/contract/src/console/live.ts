@@ -2,11 +2,11 @@ import { z } from "zod";
 import { consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 
 /** What a partner's pages can be told of as it changes. */
-export const liveTopic = z.enum(["deliveries"]);
+const liveTopic = z.enum(["deliveries"]);
 export type LiveTopic = z.infer<typeof liveTopic>;
 
 /** One event of the topic `deliveries`: the ids that have changed, the newest first, as many as fit. */
-export const deliveriesChanged = z.object({ ids: z.array(z.string()), more: z.boolean() }).strict();
+const deliveriesChanged = z.object({ ids: z.array(z.string()), more: z.boolean() }).strict();
 export type DeliveriesChanged = z.infer<typeof deliveriesChanged>;
 
 /**

@@ -6,7 +6,7 @@ import { changeErrors, changes, filterFields, partner } from "./deliveries.ts";
 import { consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 
 /** Which deliveries are sent again: those named, or all that a filter lets through. */
-export const resendSelection = z
+const resendSelection = z
   .object({
     ids: z
       .array(identifier)
@@ -25,7 +25,7 @@ export const resendSelection = z
   });
 export type ResendSelection = z.infer<typeof resendSelection>;
 
-export const bulkResend = z
+const bulkResend = z
   .object({
     id: identifier,
     status: z

@@ -33,14 +33,14 @@ export function Body({ label, body }: BodyProps) {
 }
 
 /** The bytes that a body stands for. */
-export function bytesOf({ encoding, text }: ShownBytes): Uint8Array {
+function bytesOf({ encoding, text }: ShownBytes): Uint8Array {
   if (encoding === "utf-8") return new TextEncoder().encode(text);
   const binary = atob(text);
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }
 
 /** JSON with line breaks; undefined where a text is no JSON, or a long number in it would be changed. */
-export function formatJson(text: string): string | undefined {
+function formatJson(text: string): string | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return /\d{16}/.test(text) ? undefined : JSON.stringify(value, null, 2);

@@ -9,7 +9,7 @@ import { Time } from "../../components/time.tsx";
 import { failureWords, stateOf } from "./words.ts";
 
 /** Which rows are ticked. */
-export interface Choosing {
+interface Choosing {
   readonly chosen: ReadonlySet<string>;
   readonly toggle: (id: string) => void;
 }

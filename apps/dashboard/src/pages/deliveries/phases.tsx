@@ -12,7 +12,7 @@ export interface Phase {
 const labels = { dns: "DNS", connect: "Connect", tls: "TLS", wait: "First byte", rest: "Rest" } as const;
 
 /** The parts of an attempt, one after the other. What did not happen is left out; what is not accounted for is the rest. */
-export function phasesOf({ dns, connect, tls, first_byte, total }: Timings): Phase[] {
+function phasesOf({ dns, connect, tls, first_byte, total }: Timings): Phase[] {
   const lengths = [
     ["dns", dns],
     ["connect", connect],

@@ -71,7 +71,7 @@ function seriesOf(counts: readonly (RequestCounts | undefined)[]): readonly Seri
 }
 
 /** Counts taken together. */
-export function addCounts(all: readonly RequestCounts[]): RequestCounts {
+function addCounts(all: readonly RequestCounts[]): RequestCounts {
   const sum = (name: keyof RequestCounts) => all.reduce((total, counts) => total + counts[name], 0);
   return {
     requests: sum("requests"),

@@ -124,7 +124,7 @@ function positionOf(row: DeliveryRow | undefined): DeliveryPosition | null {
 }
 
 /** Deliveries of one endpoint, each explained. */
-export async function viewsOf(
+async function viewsOf(
   context: ReadContext,
   systemId: string,
   endpoint: EndpointRow,

@@ -2,7 +2,7 @@ import type { Queryable } from "../../db/database.ts";
 import { type ChangeRow, listNewestDeliveries } from "./delivery-change-queries.ts";
 
 /** Deliveries of an endpoint that are followed: the newest. Older ones change rarely, and few pages show them. */
-export const FOLLOWED_DELIVERIES = 200;
+const FOLLOWED_DELIVERIES = 200;
 /** Ids that are named at once. */
 const MAX_IDS = 50;
 

@@ -8,7 +8,7 @@ import {
 } from "./deliveries.ts";
 
 /** Rows of one file, at most: more is for a program, which has the events list. */
-export const MAX_CSV_ROWS = 10_000;
+const MAX_CSV_ROWS = 10_000;
 /** Pages that a file is read from, at most: a filter that hardly anything passes reads many and fills none. */
 const MAX_CSV_PAGES = 500;
 
