@@ -35,7 +35,7 @@ export function WebhookPage() {
   return (
     <div class="stack">
       <PageHeader title="Webhook">Where events are sent as they happen.</PageHeader>
-      {!canChange && <Notice tone="info">You may look at this webhook, but not change it.</Notice>}
+      {!canChange && <Notice tone="info">You may read this, but not change it.</Notice>}
       {webhook !== null && <StatusSection params={params} webhook={webhook} canChange={canChange} />}
       {webhook === null && !canChange ? (
         <EmptyState title="There is no webhook yet">An admin of the partner can set its address.</EmptyState>
