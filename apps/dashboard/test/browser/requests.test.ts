@@ -83,7 +83,7 @@ it("the operator sees the system, issues a key, and finds who still calls a rout
   await page.getByRole("button", { name: "I have kept it" }).click();
   await page.getByRole("searchbox", { name: "Method and route" }).fill("GET /v1/rides");
   await page.getByRole("button", { name: "Find callers" }).click();
-  await page.getByRole("region", { name: "Callers of GET /v1/rides" }).getByRole("link").first().waitFor();
+  await page.getByRole("table", { name: "Callers of GET /v1/rides" }).getByRole("link").first().waitFor();
   await inspect(page, "operator-keys");
   await open("/operator/requests");
   await page
