@@ -73,8 +73,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-/** Dates are cut at midnight UTC in our statements, whatever the server was set to. */
-export const SESSION_OPTIONS = "-c TimeZone=UTC";
+/**
+ * Whatever the server or the database was set to: dates are cut at midnight UTC in our statements, and every digit of a
+ * coordinate gets into the JSON that the database makes.
+ */
+export const SESSION_OPTIONS = "-c TimeZone=UTC -c extra_float_digits=1";
 
 /** After it PostgreSQL cancels a statement, by default. */
 export const STATEMENT_TIMEOUT_MS = 10_000;
