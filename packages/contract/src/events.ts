@@ -1,6 +1,7 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
 import { bike } from "./bikes.ts";
+import { type DeliveryName, type EventName, eventNames } from "./event-names.ts";
 import { listOf, pagingQuery } from "./paging.ts";
 import { reservation } from "./reservations.ts";
 import { ride } from "./rides.ts";
@@ -19,23 +20,17 @@ export const eventData = {
   "reservation.cancelled": reservation,
   "reservation.expired": reservation,
   "reservation.fulfilled": reservation,
-} as const;
-
-export type EventName = keyof typeof eventData;
-
-/** The name of every event of the list. Clients must accept names they do not know: we only ever add. */
-export const eventNames = Object.keys(eventData) as [EventName, ...EventName[]];
+} as const satisfies Readonly<Record<EventName, z.ZodTypeAny>>;
 
 /**
  * What the `data` of a webhook delivery holds. Beside the events of the list: notices of a resource's present state,
  * which the list leaves out, because they would flood it and because whoever was down fetches the resource.
  */
-export const deliveryData = { ...eventData, "station.updated": station, "bike.state_changed": bike } as const;
-
-export type DeliveryName = keyof typeof deliveryData;
-
-/** The name of everything that can be delivered: the list's events first. */
-export const deliveryNames = Object.keys(deliveryData) as [DeliveryName, ...DeliveryName[]];
+export const deliveryData = {
+  ...eventData,
+  "station.updated": station,
+  "bike.state_changed": bike,
+} as const satisfies Readonly<Record<DeliveryName, z.ZodTypeAny>>;
 
 /** What is delivered and is not in the events list: it tells of a state, not of history. */
 export type NoticeName = Exclude<DeliveryName, EventName>;

@@ -4,6 +4,7 @@ export type { ConsoleNeeds, EndpointMetadata } from "./endpoint.ts";
 export * from "./error-catalogue.ts";
 export * from "./error-messages.ts";
 export * from "./errors.ts";
+export * from "./event-names.ts";
 export * from "./events.ts";
 export * from "./gbfs.ts";
 export * from "./health.ts";

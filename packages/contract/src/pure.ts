@@ -3,6 +3,7 @@
  * requests must be. `@bikeshare/rules` takes it, and with it the SDK's fake, which runs in browsers too.
  */
 export * from "./error-catalogue.ts";
+export * from "./event-names.ts";
 export * from "./limits.ts";
 export * from "./messages.ts";
 export * from "./scopes.ts";

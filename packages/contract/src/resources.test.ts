@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { batchResults } from "./batch.ts";
 import { bike, bikeList } from "./bikes.ts";
-import { deliveryNames, deliveryOf, eventList, eventListQuery, eventNames, eventRecord } from "./events.ts";
+import { deliveryNames, eventNames } from "./event-names.ts";
+import { deliveryOf, eventList, eventListQuery, eventRecord } from "./events.ts";
 import { me } from "./me.ts";
 import {
   exampleDelivery,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
-import { deliveryNames } from "../events.ts";
+import { deliveryNames } from "../event-names.ts";
 import { identifier, timestamp } from "../values.ts";
 import { changeErrors, changes, deliveryAttempt, partner } from "./deliveries.ts";
 import { consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Bike } from "../bikes.ts";
-import type { Delivery, DeliveryName, EventName } from "../events.ts";
+import type { DeliveryName, EventName } from "../event-names.ts";
+import type { Delivery } from "../events.ts";
 import type { health } from "../health.ts";
 import { DEFAULT_MAX_RESERVATIONS, DEFAULT_RATE_LIMIT, RATE_WINDOW_SECONDS } from "../limits.ts";
 import type { Me } from "../me.ts";

@@ -1,6 +1,7 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { initContract } from "@ts-rest/core";
-import { type DeliveryName, deliveryNames, deliveryOf, STATION_NOTICE_SECONDS, eventSchemaName } from "../events.ts";
+import { type DeliveryName, deliveryNames } from "../event-names.ts";
+import { deliveryOf, STATION_NOTICE_SECONDS, eventSchemaName } from "../events.ts";
 import type { Components, Operation, Parameter, PathItem, Response } from "./document.ts";
 import { exampleDelivery } from "./example-resources.ts";
 import { generate } from "./generate.ts";

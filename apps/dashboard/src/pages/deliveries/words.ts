@@ -1,5 +1,6 @@
 /** Words for what deliveries and attempts are. */
 import type { Delivery } from "@bikeshare/contract/console";
+import { deliveryNames } from "@bikeshare/contract/pure";
 import type { Choice } from "../../components/field.tsx";
 import type { Tone } from "../../components/status.tsx";
 
@@ -65,23 +66,9 @@ export const failureChoices: readonly Choice[] = [
   ...Object.entries(failures).map(([value, label]) => ({ value, label })),
 ];
 
-const events = [
-  "ride.started",
-  "ride.completed",
-  "ride.cancelled",
-  "ride.corrected",
-  "station.offline",
-  "station.online",
-  "station.updated",
-  "bike.state_changed",
-  "reservation.created",
-  "reservation.cancelled",
-  "reservation.expired",
-  "reservation.fulfilled",
-];
 export const eventChoices: readonly Choice[] = [
   { value: "", label: "Any event" },
-  ...events.map((event) => ({ value: event, label: event })),
+  ...deliveryNames.map((event) => ({ value: event, label: event })),
 ];
 
 /** `1 delivery`, `12 deliveries`. */
