@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { instantOf, isRequestId, localInput, readFilters, withFilters } from "../../src/pages/requests/filters.ts";
+import { instantOf, localInput } from "../../src/components/instant-input.ts";
+import { isRequestId, readFilters, withFilters } from "../../src/pages/requests/filters.ts";
 
 it("filters are read from the address and written to it; a change begins at the newest request", () => {
   const search = new URLSearchParams("system=oslo&status=4xx&cursor=abc&request=req_1&error=");

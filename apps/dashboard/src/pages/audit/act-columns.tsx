@@ -4,6 +4,7 @@ import { visibleControls } from "../../components/code.tsx";
 import type { Column } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import type { UrlState } from "../../layout/url-state.ts";
+import "./audit.css";
 
 /** The columns of an audit log. @param url where partners and subjects are led to; left out on a partner's pages */
 export function actColumns(url: UrlState | undefined): readonly Column<ShownAct>[] {

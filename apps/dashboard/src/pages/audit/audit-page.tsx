@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/preact-query";
 import { api } from "../../api/api.ts";
 import { EmptyState } from "../../components/empty-state.tsx";
+import { instantOf, localInput } from "../../components/instant-input.ts";
 import { Notice } from "../../components/notice.tsx";
 import { Pager } from "../../components/pager.tsx";
 import { Table } from "../../components/table.tsx";
@@ -9,9 +10,8 @@ import { PageHeader } from "../../layout/page-header.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
 import { useOperatorAccess, usePartnerAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
-import { FilterField, instantText, localText } from "../operator/filter-field.tsx";
+import { FilterField } from "../operator/filter-field.tsx";
 import { actColumns } from "./act-columns.tsx";
-import "../operator/operator.css";
 
 /** What every list of acts is filtered by. */
 const partnerFilters = ["action", "subject", "since", "until", "cursor"] as const;
@@ -107,8 +107,8 @@ function Filters({ isOperators }: Pick<AuditLogProps, "isOperators">) {
     <FilterField
       label={label}
       type="datetime-local"
-      value={localText(get(name))}
-      onFilter={(value) => filter({ [name]: instantText(value) })}
+      value={localInput(get(name))}
+      onFilter={(value) => filter({ [name]: instantOf(value) })}
     />
   );
   return (

@@ -8,6 +8,7 @@ import { visibleControls } from "../../components/code.tsx";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
+import { Facts } from "../../components/facts.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Status } from "../../components/status.tsx";
 import { Time } from "../../components/time.tsx";
@@ -68,7 +69,7 @@ function DeliveryView({ access, id }: DeliveryViewProps) {
       >
         {visibleControls(data.explanation)}
       </PageHeader>
-      <Facts delivery={data} />
+      <Facts facts={factsOf(data)} isWide />
       {data.exchanges.length === 0 ? (
         <EmptyState title="Not tried yet">Its attempts stand here as soon as there is one.</EmptyState>
       ) : (
@@ -108,39 +109,22 @@ const resendWords = {
   already_due: "It is queued or being sent already.",
 } as const;
 
-function Facts({ delivery }: { readonly delivery: DeliveryDetail }) {
-  const { id, event_id: eventId, resource_id: resourceId, created_at: at, next_attempt_at: next } = delivery;
-  return (
-    <dl class="card facts">
-      <Fact label="delivery_id" id={id} />
-      <Fact label="Event" id={eventId} />
-      {resourceId !== null && <Fact label="Resource" id={resourceId} />}
-      <div>
-        <dt>Created</dt>
-        <dd>
-          <Time at={at} show="both" />
-        </dd>
-      </div>
-      {next !== null && (
-        <div>
-          <dt>Next attempt</dt>
-          <dd>
-            <Time at={next} show="both" />
-          </dd>
-        </div>
-      )}
-    </dl>
-  );
+function factsOf({ id, event_id: eventId, resource_id: resourceId, ...delivery }: DeliveryDetail) {
+  const { created_at: at, next_attempt_at: next } = delivery;
+  return [
+    ["delivery_id", <Id label="delivery_id" id={id} />],
+    ["Event", <Id label="Event" id={eventId} />],
+    ...(resourceId === null ? [] : [["Resource", <Id label="Resource" id={resourceId} />] as const]),
+    ["Created", <Time at={at} show="both" />],
+    ...(next === null ? [] : [["Next attempt", <Time at={next} show="both" />] as const]),
+  ] as const;
 }
 
-function Fact({ label, id }: { readonly label: string; readonly id: string }) {
+function Id({ label, id }: { readonly label: string; readonly id: string }) {
   return (
-    <div>
-      <dt>{label}</dt>
-      <dd class="row mono">
-        {visibleControls(id)} <CopyButton text={id} label={`Copy: ${label}`} />
-      </dd>
-    </div>
+    <span class="row mono">
+      {visibleControls(id)} <CopyButton text={id} label={`Copy: ${label}`} />
+    </span>
   );
 }
 

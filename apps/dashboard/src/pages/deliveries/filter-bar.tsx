@@ -1,7 +1,8 @@
 import { useState } from "preact/hooks";
 import { Button } from "../../components/button.tsx";
 import { SelectField, TextField } from "../../components/field.tsx";
-import { areSame, type FilterTexts, fromLocalInput, quickFilters, toLocalInput } from "./filters.ts";
+import { InstantField } from "../../components/instant-field.tsx";
+import { areSame, type FilterTexts, quickFilters } from "./filters.ts";
 import { eventChoices, failureChoices, statusChoices } from "./words.ts";
 
 interface FilterBarProps {
@@ -27,7 +28,7 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
           </button>
         ))}
       </div>
-      <details class="card filters" open={Object.keys(filters).length > 0}>
+      <details class="card delivery-filters" open={Object.keys(filters).length > 0}>
         <summary>Filters</summary>
         <div class="filter-fields">
           <Choices filters={filters} onChange={onChange} />
@@ -78,18 +79,8 @@ function Texts({ filters, onChange }: FilterBarProps) {
         value={filters.resource_id ?? ""}
         onCommit={(resource_id) => set({ resource_id })}
       />
-      <TextField
-        label="Created from"
-        type="datetime-local"
-        value={toLocalInput(filters.since)}
-        onInput={(text) => set({ since: fromLocalInput(text) })}
-      />
-      <TextField
-        label="Created before"
-        type="datetime-local"
-        value={toLocalInput(filters.until)}
-        onInput={(text) => set({ until: fromLocalInput(text) })}
-      />
+      <InstantField label="Created from" value={filters.since} onInput={(since) => set({ since })} />
+      <InstantField label="Created before" value={filters.until} onInput={(until) => set({ until })} />
     </>
   );
 }

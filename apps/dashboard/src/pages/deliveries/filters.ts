@@ -64,17 +64,3 @@ export function quickFilters(now: Date): readonly QuickFilter[] {
 export function areSame(a: FilterTexts, b: FilterTexts): boolean {
   return filterNames.every((name) => (a[name] ?? "") === (b[name] ?? ""));
 }
-
-/** An instant as an input of type `datetime-local` takes it, in the reader's zone. */
-export function toLocalInput(instant: string | undefined): string {
-  const date = instant === undefined ? undefined : new Date(instant);
-  if (date === undefined || Number.isNaN(date.getTime())) return "";
-  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
-  return local.toISOString().slice(0, 16);
-}
-
-/** The instant that such an input says. */
-export function fromLocalInput(text: string): string {
-  const date = new Date(text);
-  return text === "" || Number.isNaN(date.getTime()) ? "" : date.toISOString();
-}

@@ -54,7 +54,7 @@ export function KeyPanel({ shown, scope, onAsk, onClose }: KeyPanelProps) {
 
 function Facts({ shown, scope }: Pick<KeyPanelProps, "shown" | "scope">) {
   return (
-    <dl class="facts">
+    <dl class="fact-rows">
       <dt>Id</dt>
       <dd class="mono">
         {shown.id} <CopyButton text={shown.id} label="Copy the key's id" />

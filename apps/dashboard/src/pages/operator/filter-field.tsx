@@ -31,15 +31,3 @@ export function FilterField({ label, value, onFilter, placeholder, type = "searc
     />
   );
 }
-
-/** An instant as a box for dates takes it, in the reader's zone; and back. */
-export function localText(instant: string): string {
-  const at = new Date(instant);
-  if (instant === "" || Number.isNaN(at.getTime())) return "";
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
-
-export function instantText(local: string): string {
-  const at = new Date(local);
-  return local === "" || Number.isNaN(at.getTime()) ? "" : at.toISOString();
-}

@@ -6,6 +6,7 @@ import { Link, useParams } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
+import { Facts } from "../../components/facts.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Status } from "../../components/status.tsx";
 import { Table } from "../../components/table.tsx";
@@ -15,7 +16,6 @@ import { type UrlState, useUrlState } from "../../layout/url-state.ts";
 import { type Access, useOperatorAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { BikeState } from "./bike-state.tsx";
-import { Facts } from "./facts.tsx";
 import { durationText, FleetLink, rideColumns, RideStatus } from "./ride-columns.tsx";
 
 /** What such a page needs to read its item. */

@@ -2,12 +2,13 @@ import type { BikeQuery, RideQuery } from "@bikeshare/contract/console";
 import { useLocation } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { SelectField } from "../../components/field.tsx";
+import { instantOf, localInput } from "../../components/instant-input.ts";
 import { Time } from "../../components/time.tsx";
 import { type UrlState, useUrlState } from "../../layout/url-state.ts";
 import { useOperatorAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { BikeState } from "./bike-state.tsx";
-import { FilterField, instantText, localText } from "./filter-field.tsx";
+import { FilterField } from "./filter-field.tsx";
 import { FleetList } from "./fleet-list.tsx";
 import { FleetLink, rideColumns } from "./ride-columns.tsx";
 
@@ -108,8 +109,8 @@ function TimeFilter({ name, label, url }: FilterProps) {
     <FilterField
       label={label}
       type="datetime-local"
-      value={localText(url.get(name))}
-      onFilter={(local) => url.filter({ [name]: instantText(local) })}
+      value={localInput(url.get(name))}
+      onFilter={(local) => url.filter({ [name]: instantOf(local) })}
     />
   );
 }

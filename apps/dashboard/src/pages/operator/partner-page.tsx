@@ -6,6 +6,7 @@ import { api } from "../../api/api.ts";
 import { Button, ButtonLink } from "../../components/button.tsx";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
+import { Facts } from "../../components/facts.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Time } from "../../components/time.tsx";
@@ -15,7 +16,6 @@ import { useUrlState } from "../../layout/url-state.ts";
 import { useOperatorAccess } from "../../session/session.ts";
 import { useAction } from "../account/use-action.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
-import { Facts } from "./facts.tsx";
 import { PartnerDialog, RemoveDialog, showPartner, SuspendDialog } from "./partner-dialogs.tsx";
 import { EndpointStatus, PartnerStatus } from "./partner-status.tsx";
 

@@ -59,7 +59,7 @@ function Details({ request, scope, shownKey }: DetailsProps) {
         </code>
       </p>
       <Explanation request={request} />
-      <dl class="facts">
+      <dl class="fact-rows">
         <dt>Time</dt>
         <dd>
           <Time at={request.at} show="both" />

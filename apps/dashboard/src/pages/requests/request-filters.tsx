@@ -4,8 +4,9 @@ import { useState } from "preact/hooks";
 import { Button } from "../../components/button.tsx";
 import { SelectField, TextField } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
+import { InstantField } from "../../components/instant-field.tsx";
 import { keyName } from "../keys/key-dialogs.tsx";
-import { instantOf, isRequestId, localInput, type RequestFilters } from "./filters.ts";
+import { isRequestId, type RequestFilters } from "./filters.ts";
 
 interface FiltersProps {
   readonly filters: RequestFilters;
@@ -66,27 +67,9 @@ export function Filters({ filters, keys, onChange }: FiltersProps) {
         onChange={(method) => onChange({ method })}
       />
       <RouteField key={filters.route} value={filters.route ?? ""} onChange={(route) => onChange({ route })} />
-      <TimeFields filters={filters} onChange={onChange} />
+      <InstantField label="From" value={filters.since} onInput={(since) => onChange({ since })} />
+      <InstantField label="Until" value={filters.until} onInput={(until) => onChange({ until })} />
     </div>
-  );
-}
-
-function TimeFields({ filters, onChange }: Pick<FiltersProps, "filters" | "onChange">) {
-  return (
-    <>
-      <TextField
-        label="From"
-        type="datetime-local"
-        value={localInput(filters.since)}
-        onInput={(text) => onChange({ since: instantOf(text) })}
-      />
-      <TextField
-        label="Until"
-        type="datetime-local"
-        value={localInput(filters.until)}
-        onInput={(text) => onChange({ until: instantOf(text) })}
-      />
-    </>
   );
 }
 

@@ -1,15 +1,17 @@
 import type { ComponentChildren } from "preact";
-import "./operator.css";
+import "./facts.css";
 
 interface FactsProps {
   /** Each a name and what holds. */
   readonly facts: readonly (readonly [name: string, value: ComponentChildren])[];
+  /** For values as long as ids. */
+  readonly isWide?: boolean;
 }
 
 /** What is known of one thing. */
-export function Facts({ facts }: FactsProps) {
+export function Facts({ facts, isWide = false }: FactsProps) {
   return (
-    <dl class="facts card">
+    <dl class={`facts card ${isWide ? "facts-wide" : ""}`}>
       {facts.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
