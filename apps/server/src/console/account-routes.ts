@@ -17,6 +17,7 @@ import { beginRegistration } from "../people/passkeys.ts";
 import { endSessionOf, endSessionsOf, sessionsOf } from "../sessions/service.ts";
 import { consoleSession } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
+import { instantOf } from "./dates.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>["account"];
 type SessionRequest = Parameters<typeof consoleSession>[0];
@@ -109,7 +110,7 @@ async function describeAccount(
       id,
       name,
       created_at: created_at.toISOString(),
-      last_used_at: last_used_at?.toISOString() ?? null,
+      last_used_at: instantOf(last_used_at),
       is_synced,
     })),
     has_password: credentials.hasPassword,

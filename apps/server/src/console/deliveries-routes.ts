@@ -2,6 +2,7 @@ import type { consoleContract, DeliveryFilters, ResendSelection } from "@bikesha
 import { cursorScope, readPageRequest } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyRequest } from "fastify";
+import { cursorPosition } from "../http/cursor.ts";
 import { type PositionCodec, timePosition } from "../lists/page.ts";
 import { cancelResend, countResend, type ResendChoice, showResend, startResend } from "../webhooks/log/bulk-resend.ts";
 import { curlOf, signedCurlOf } from "../webhooks/log/curl.ts";
@@ -13,6 +14,7 @@ import { redeliver } from "../webhooks/log/resend.ts";
 import type { DeliveryPosition } from "../webhooks/log/search-sql-fragments.ts";
 import { partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
+import { dateOf } from "./dates.ts";
 import { deliveryDetailJson, deliveryJson, resendJson } from "./delivery-json.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
@@ -24,7 +26,8 @@ export function deliveryRoutes(context: ConsoleContext): Routes["deliveries"] {
   return {
     list: async ({ query: { limit, cursor, ...filters }, request }) => {
       const scope = scopeOf(request);
-      const position = cursorPosition(context, scope, filters);
+      const selection = cursorScope(scope.systemId, "console.deliveries", { ...filters, partner_id: scope.partnerId });
+      const position = cursorPosition(context.cursorCipher, selection, deliveryPosition);
       const page = readPageRequest({ limit, cursor }, (text) => position.decode(text));
       const after = page.kind === "cursor" ? page.after : undefined;
       const found = await listDeliveries(reading, { ...scope, ...filterOf(filters), after, limit: page.limit });
@@ -112,24 +115,16 @@ function filterOf({
   return {
     ...{ status, event, failure, resourceId },
     code: code === undefined ? undefined : readCodeFilter(code),
-    since: since === undefined ? undefined : new Date(since),
-    until: until === undefined ? undefined : new Date(until),
+    since: dateOf(since),
+    until: dateOf(until),
   };
 }
 
-/** How a position goes into a cursor, which is valid for the same partner and filters alone. */
-function cursorPosition(
-  { cursorCipher }: ConsoleContext,
-  { systemId, partnerId }: ReturnType<typeof scopeOf>,
-  filters: DeliveryFilters,
-): PositionCodec<DeliveryPosition> {
-  const scope = cursorScope(systemId, "console.deliveries", { ...filters, partner_id: partnerId });
-  return {
-    encode: ({ created_at: at, id }) => cursorCipher.encrypt(scope, timePosition.encode({ at: at.toISOString(), id })),
-    decode(text) {
-      const decrypted = cursorCipher.decrypt(scope, text);
-      const position = decrypted === undefined ? undefined : timePosition.decode(decrypted);
-      return position && { created_at: new Date(position.at), id: position.id };
-    },
-  };
-}
+/** Where a delivery stands in the list, by when it was made. */
+const deliveryPosition: PositionCodec<DeliveryPosition> = {
+  encode: ({ created_at: at, id }) => timePosition.encode({ at: at.toISOString(), id }),
+  decode(text) {
+    const position = timePosition.decode(text);
+    return position && { created_at: new Date(position.at), id: position.id };
+  },
+};

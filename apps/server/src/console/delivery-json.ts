@@ -8,6 +8,7 @@ import type { BulkResend } from "../webhooks/log/bulk-resend.ts";
 import type { DeliveryDetail, DeliveryView } from "../webhooks/log/deliveries.ts";
 import type { Exchange, HeaderPair } from "../webhooks/log/delivery-view.ts";
 import { adviceOn } from "../webhooks/log/failure-advice.rules.ts";
+import { instantOf } from "./dates.ts";
 
 /** A delivery as the pages get it. */
 export function deliveryJson(view: DeliveryView): Delivery {
@@ -22,8 +23,8 @@ export function deliveryJson(view: DeliveryView): Delivery {
     attempts: view.attempts,
     code: view.latest_code,
     failure: view.latest_failure,
-    next_attempt_at: instant(view.next_attempt_at),
-    finished_at: instant(view.finished_at),
+    next_attempt_at: instantOf(view.next_attempt_at),
+    finished_at: instantOf(view.finished_at),
     explanation: view.explanation,
   };
 }
@@ -50,7 +51,7 @@ export function resendJson(resend: BulkResend): BulkResendJson {
     queued,
     skipped,
     created_at: created_at.toISOString(),
-    finished_at: instant(finished_at),
+    finished_at: instantOf(finished_at),
   };
 }
 
@@ -70,7 +71,7 @@ function attemptJson(exchange: Exchange): DeliveryAttempt {
       body: answer.body,
       truncation_reason: answer.truncation_reason,
     },
-    next_attempt_at: instant(exchange.next_attempt_at),
+    next_attempt_at: instantOf(exchange.next_attempt_at),
     next_attempt_reason: exchange.next_attempt_reason,
   };
 }
@@ -80,8 +81,4 @@ const CREDENTIALS = /^(cookie|set-cookie|authorization|proxy-authorization)$/i;
 /** Headers with what would let whoever reads them act as somebody else hidden. Their names stay. */
 export function withoutCredentials(headers: readonly HeaderPair[]): [string, string][] {
   return headers.map(([name, value]) => [name, CREDENTIALS.test(name) ? "(hidden)" : value]);
-}
-
-function instant(value: Date | null): string | null {
-  return value === null ? null : value.toISOString();
 }

@@ -5,6 +5,7 @@ import { listEndpointsWithStatus, logBytesByPartner } from "../webhooks/endpoint
 import { retryEndpointNow } from "../webhooks/log/resend.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
+import { instantOf } from "./dates.ts";
 
 interface EndpointCall {
   readonly params: { readonly partner_id: string };
@@ -24,8 +25,8 @@ export function endpointRoutes(context: ConsoleContext): RouterImplementation<ty
       const logBytes = await logBytesByPartner(context, systemId);
       const data = endpoints.map(({ paused_at: _pausedAt, ...endpoint }) => ({
         ...endpoint,
-        failing_since: endpoint.failing_since?.toISOString() ?? null,
-        oldest_due: endpoint.oldest_due?.toISOString() ?? null,
+        failing_since: instantOf(endpoint.failing_since),
+        oldest_due: instantOf(endpoint.oldest_due),
         log_bytes: logBytes.get(endpoint.partner_id) ?? 0,
       }));
       return { status: 200, body: { data, workers } };

@@ -5,6 +5,7 @@ import type { RouterImplementation } from "@ts-rest/fastify";
 import { getBike, listBikes } from "../bikes/service.ts";
 import { stationHistory } from "../events/history.ts";
 import { jsonBody } from "../http/bind.ts";
+import { cursorPosition } from "../http/cursor.ts";
 import { idPosition, type Page, type PositionCodec, timePosition } from "../lists/page.ts";
 import type { ListReader } from "../lists/read-context.ts";
 import { getRide, listRides, type RideContext } from "../rides/service.ts";
@@ -71,15 +72,12 @@ function listRoute<Position, Filters extends object>(
     const { systemId, actor } = consoleCaller(request);
     const filters = rest as unknown as Filters; // what remains of the query when the paging parameters are taken out
     const scope = cursorScope(systemId, `console-${list.name}`, rest);
-    const asked = readPageRequest({ limit, cursor }, (text) => {
-      const position = cursorCipher.decrypt(scope, text);
-      return position === undefined ? undefined : list.position.decode(position);
-    });
+    const position = cursorPosition(cursorCipher, scope, list.position);
+    const asked = readPageRequest({ limit, cursor }, (text) => position.decode(text));
     // Each person reads one slow list at a time, as each partner does.
     const { items, next, total } = await list.read({ systemId, partnerId: actor }, filters, asked);
     const count = total === undefined ? "" : `,"total":${total}`;
-    const following = next === undefined ? undefined : cursorCipher.encrypt(scope, list.position.encode(next));
-    const more = following === undefined ? "" : `,"next_cursor":"${following}"`;
+    const more = next === undefined ? "" : `,"next_cursor":"${position.encode(next)}"`;
     return { status: 200 as const, body: jsonBody<never>(`{"data":[${items}]${count}${more}}`) };
   };
 }

@@ -7,6 +7,7 @@ import { issueKey, type KeyRow, keysOf, keyWithId, revokeKey, rotateKey } from "
 import { requirePartner } from "../webhooks/endpoints/endpoint-context.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
+import { instantOf } from "./dates.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
 
@@ -91,11 +92,11 @@ function shown({ clock, rateLimit, mode }: ConsoleContext, key: KeyRow): ShownKe
     has_own_rate_limit: key.rate_limit !== null,
     status: status === "active" && key.partner_suspended ? "suspended" : status,
     created_at: key.created_at.toISOString(),
-    expires_at: key.expires_at?.toISOString() ?? null,
-    ends_at: key.revoked_at?.toISOString() ?? null,
+    expires_at: instantOf(key.expires_at),
+    ends_at: instantOf(key.revoked_at),
     rotated_to: key.rotated_to,
-    compromised_at: key.compromised_at?.toISOString() ?? null,
-    last_used_at: key.last_used_at?.toISOString() ?? null,
+    compromised_at: instantOf(key.compromised_at),
+    last_used_at: instantOf(key.last_used_at),
     last_used_route: key.last_used_path,
     last_used_address: key.last_used_address,
   };

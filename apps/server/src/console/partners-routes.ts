@@ -13,6 +13,7 @@ import {
 import { removePartner, resumePartner, suspendPartner } from "../partners/suspend-or-remove.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
+import { instantOf } from "./dates.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
 
@@ -76,8 +77,8 @@ function shown(partner: PartnerOverview): ShownPartner {
     ...rest,
     status: partnerStatus(partner),
     created_at: created_at.toISOString(),
-    suspended_at: suspended_at?.toISOString() ?? null,
-    removed_at: removed_at?.toISOString() ?? null,
+    suspended_at: instantOf(suspended_at),
+    removed_at: instantOf(removed_at),
     max_reservations: max_reservations ?? DEFAULT_MAX_RESERVATIONS,
     has_own_max_reservations: max_reservations !== null,
   };

@@ -1,15 +1,15 @@
-import type { consoleContract, IssuedInvitation, MemberList } from "@bikeshare/contract/console";
+import type { consoleContract, IssuedInvitation, MemberList, MembershipRole } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { ActorContext } from "../command-context.ts";
 import { invitationMail } from "../people/invitation-mail.ts";
 import { invitationUrl } from "../people/invitation.rules.ts";
 import { type InvitationInput, invite } from "../people/invitations.ts";
-import { changeRole, peopleOf, removeMember, revokeInvitation } from "../people/members.ts";
-import { consoleCaller, partnerCaller } from "./authorize.ts";
+import { changeRole, peopleOf, type PeopleScope, removeMember, revokeInvitation } from "../people/members.ts";
+import { consoleCaller, type ConsoleRequest, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
+import { instantOf } from "./dates.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
-type ConsoleRequest = Parameters<typeof consoleCaller>[0];
 
 const done = { status: 200, body: {} } as const;
 
@@ -29,18 +29,7 @@ export function partnerPeopleRoutes(context: ConsoleContext): Routes["partnerPeo
       status: 200,
       body: await inviteAndMail(context, as(request), { ...scopeOf(request), ...body }),
     }),
-    revokeInvitation: async ({ request, params }) => {
-      await revokeInvitation(as(request), scopeOf(request), params.id);
-      return done;
-    },
-    changeRole: async ({ request, params, body }) => {
-      await changeRole(as(request), scopeOf(request), params.id, body.role);
-      return done;
-    },
-    remove: async ({ request, params }) => {
-      await removeMember(as(request), scopeOf(request), params.id);
-      return done;
-    },
+    ...memberRoutes(as, scopeOf),
   };
 }
 
@@ -57,15 +46,34 @@ export function operatorPeopleRoutes(context: ConsoleContext): Routes["operatorP
       const input = { systemId: scopeOf(request).systemId, partnerId, email, role };
       return { status: 200, body: await inviteAndMail(context, as(request), input) };
     },
-    revokeInvitation: async ({ request, params }) => {
+    ...memberRoutes(as, scopeOf),
+  };
+}
+
+interface MemberCall {
+  readonly request: ConsoleRequest;
+  readonly params: { readonly id: string };
+}
+
+/** What both have in common: changes to one member or invitation. */
+function memberRoutes(
+  as: (request: ConsoleRequest) => ActorContext,
+  scopeOf: (request: ConsoleRequest) => PeopleScope,
+) {
+  return {
+    revokeInvitation: async ({ request, params }: MemberCall) => {
       await revokeInvitation(as(request), scopeOf(request), params.id);
       return done;
     },
-    changeRole: async ({ request, params, body }) => {
+    changeRole: async ({
+      request,
+      params,
+      body,
+    }: MemberCall & { readonly body: { readonly role: MembershipRole } }) => {
       await changeRole(as(request), scopeOf(request), params.id, body.role);
       return done;
     },
-    remove: async ({ request, params }) => {
+    remove: async ({ request, params }: MemberCall) => {
       await removeMember(as(request), scopeOf(request), params.id);
       return done;
     },
@@ -106,7 +114,7 @@ async function describePeople(
     members: members.map(({ joined_at, last_used_at, ...member }) => ({
       ...member,
       joined_at: joined_at.toISOString(),
-      last_used_at: last_used_at?.toISOString() ?? null,
+      last_used_at: instantOf(last_used_at),
     })),
     invitations: invitations.map(({ id, email, role, created_by, expires_at }) => ({
       id,

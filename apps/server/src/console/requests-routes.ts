@@ -6,10 +6,13 @@ import type {
   MinutesQuery,
   RequestQuery,
 } from "@bikeshare/contract/console";
-import { cursorScope, serviceError } from "@bikeshare/rules";
+import { cursorScope, readPageRequest, serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
+import { cursorPosition } from "../http/cursor.ts";
+import type { PositionCodec } from "../lists/page.ts";
 import {
   callersOf,
+  type LogPosition,
   type RequestRow,
   requestWithId,
   searchRequests,
@@ -19,11 +22,10 @@ import {
 } from "../request-log/service.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
-import { readPosition } from "./position.ts";
+import { dateOf } from "./dates.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
 
-const DEFAULT_LIMIT = 50;
 const DEFAULT_DAYS = 30;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -69,8 +71,8 @@ function requestRoutes(context: ConsoleContext) {
       return { status: 200 as const, body: shown(found) };
     },
     minutes: async ({ query, request }: Call<MinutesQuery>) => {
-      const since = instant(query.since) ?? new Date(clock() - HOUR_MS);
-      const range = rangeOf(request, query.key_id, since, instant(query.until) ?? new Date(clock() + DAY_MS));
+      const since = dateOf(query.since) ?? new Date(clock() - HOUR_MS);
+      const range = rangeOf(request, query.key_id, since, dateOf(query.until) ?? new Date(clock() + DAY_MS));
       const minutes = await usageByMinute(context, consoleCaller(request).systemId, range);
       return {
         status: 200 as const,
@@ -89,10 +91,11 @@ function requestRoutes(context: ConsoleContext) {
 }
 
 function listRequests(context: ConsoleContext) {
-  const { cursorCipher } = context;
-  return async ({ query: { cursor, limit = DEFAULT_LIMIT, ...filters }, request }: Call<RequestQuery>) => {
+  return async ({ query: { cursor, limit, ...filters }, request }: Call<RequestQuery>) => {
     const { systemId, partnerId } = consoleCaller(request);
     const scope = cursorScope(systemId, "requests", { partner_id: partnerId, ...filters });
+    const position = cursorPosition(context.cursorCipher, scope, logPosition);
+    const asked = readPageRequest({ limit, cursor }, (text) => position.decode(text));
     const page = await searchRequests(context, systemId, {
       partnerId: partnerId ?? undefined,
       keyId: filters.key_id,
@@ -100,17 +103,17 @@ function listRequests(context: ConsoleContext) {
       error: filters.error,
       method: filters.method,
       route: filters.route,
-      since: instant(filters.since),
-      until: instant(filters.until),
-      after: cursor === undefined ? undefined : readPosition(cursorCipher, scope, cursor),
-      limit,
+      since: dateOf(filters.since),
+      until: dateOf(filters.until),
+      after: asked.kind === "cursor" ? asked.after : undefined,
+      limit: asked.limit,
     });
     const { requests, next, searchedTo } = page;
     return {
       status: 200 as const,
       body: {
         data: requests.map(shown),
-        ...(next && { next_cursor: cursorCipher.encrypt(scope, JSON.stringify([next.day, next.id])) }),
+        ...(next && { next_cursor: position.encode(next) }),
         ...(searchedTo && { searched_to: searchedTo.toISOString() }),
       },
     };
@@ -121,9 +124,14 @@ function rangeOf(request: ConsoleRequest, keyId: string | undefined, since: Date
   return { partnerId: consoleCaller(request).partnerId, keyId: keyId ?? null, since, until };
 }
 
-function instant(text: string | undefined): Date | undefined {
-  return text === undefined ? undefined : new Date(text);
-}
+/** Where a request stands in the log. */
+const logPosition: PositionCodec<LogPosition> = {
+  encode: ({ day, id }) => `${day} ${id}`,
+  decode(text) {
+    const [day, id] = text.split(" ");
+    return day === undefined || id === undefined ? undefined : { day, id };
+  },
+};
 
 /** The statuses that a filter stands for: `404`, `4xx`, or `errors` for all from 400. */
 function statusRange(filter: string | undefined): { readonly statusFrom?: number; readonly statusTo?: number } {

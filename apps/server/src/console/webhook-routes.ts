@@ -10,6 +10,7 @@ import { adviceOn } from "../webhooks/log/failure-advice.rules.ts";
 import { retryEndpointNow, sendTestDelivery } from "../webhooks/log/resend.ts";
 import { type ConsoleRequest, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
+import { instantOf } from "./dates.ts";
 import { withoutCredentials } from "./delivery-json.ts";
 import { describeEvents } from "./event-descriptions.ts";
 
@@ -35,7 +36,7 @@ export function webhookRoutes(context: ConsoleContext): Routes {
         body: {
           outcome: made.outcome,
           has_new_secret: made.secret !== null,
-          old_secrets_end_at: instant(made.old_secrets_end_at),
+          old_secrets_end_at: instantOf(made.old_secrets_end_at),
         },
       };
     },
@@ -108,19 +109,19 @@ function shown({ partner_id: _partnerId, ...view }: EndpointView): Webhook {
     ...view,
     events: [...view.events],
     unreadable_events: [...view.unreadable_events],
-    paused_at: instant(view.paused_at),
+    paused_at: instantOf(view.paused_at),
     created_at: view.created_at.toISOString(),
     updated_at: view.updated_at.toISOString(),
-    failing_since: instant(view.failing_since),
-    oldest_due: instant(view.oldest_due),
-    held_since: instant(view.held_since),
-    secrets: view.secrets.map(({ id, expires_at }) => ({ id, expires_at: instant(expires_at) })),
+    failing_since: instantOf(view.failing_since),
+    oldest_due: instantOf(view.oldest_due),
+    held_since: instantOf(view.held_since),
+    secrets: view.secrets.map(({ id, expires_at }) => ({ id, expires_at: instantOf(expires_at) })),
     replays: view.replays.map(({ id, since, until, total, queued, created_at, finished_at }) => ({
       ...{ id, total, queued },
       since: since.toISOString(),
       until: until.toISOString(),
       created_at: created_at.toISOString(),
-      finished_at: instant(finished_at),
+      finished_at: instantOf(finished_at),
     })),
   };
 }
@@ -150,8 +151,4 @@ function probeJson({ isAllowed, steps, isSignedWithSecret, body, result }: Probe
             truncation_reason: null,
           },
   };
-}
-
-function instant(at: Date | null): string | null {
-  return at?.toISOString() ?? null;
 }

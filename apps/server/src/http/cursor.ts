@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { PositionCodec } from "../lists/page.ts";
 
 /** A key that encrypts cursors. The first of several encrypts; all decrypt, so that keys can be replaced. */
 export interface CursorKey {
@@ -96,6 +97,21 @@ function isSame(one: string, other: string): boolean {
   let difference = one.length ^ other.length;
   for (let index = 0; index < one.length; index++) difference |= one.charCodeAt(index) ^ other.charCodeAt(index);
   return difference === 0;
+}
+
+/** A codec of positions whose texts are cursors. @param scope the list, whose it is and its filters: see `cursorScope` */
+export function cursorPosition<Position>(
+  cipher: CursorCipher,
+  scope: string,
+  position: PositionCodec<Position>,
+): PositionCodec<Position> {
+  return {
+    encode: (value) => cipher.encrypt(scope, position.encode(value)),
+    decode(text) {
+      const decrypted = cipher.decrypt(scope, text);
+      return decrypted === undefined ? undefined : position.decode(decrypted);
+    },
+  };
 }
 
 /** The bytes of a cursor; undefined when the text is not exactly the encoding of these bytes. */

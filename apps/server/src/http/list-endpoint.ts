@@ -3,7 +3,7 @@ import type { FastifyRequest } from "fastify";
 import type { Page, PositionCodec } from "../lists/page.ts";
 import { callerOf } from "./authenticate.ts";
 import { jsonBody } from "./bind.ts";
-import type { CursorCipher } from "./cursor.ts";
+import { type CursorCipher, cursorPosition } from "./cursor.ts";
 
 /** A list as an endpoint serves it. */
 export interface PagedList<Position, Filters> {
@@ -42,13 +42,7 @@ export function pageReader<Position, Filters extends object>(
       ...filters,
       ...list.visibility?.(request),
     });
-    const position: PositionCodec<Position> = {
-      encode: (value) => cursors.encrypt(scope, list.position.encode(value)),
-      decode: (text) => {
-        const decrypted = cursors.decrypt(scope, text);
-        return decrypted === undefined ? undefined : list.position.decode(decrypted);
-      },
-    };
+    const position = cursorPosition(cursors, scope, list.position);
     const asked = readPageRequest({ page, limit, cursor }, (text) => position.decode(text));
     return writeEnvelope(asked, await list.read(request, filters, asked), position);
   };

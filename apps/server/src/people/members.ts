@@ -17,6 +17,8 @@ import {
   updateRole,
 } from "./member-queries.ts";
 
+export type { PeopleScope } from "./member-queries.ts";
+
 /** The members of a partner, or with null of the operator, and who is invited to become one. */
 export async function peopleOf(
   { db, clock }: Pick<CommandContext, "db" | "clock">,
