@@ -11,10 +11,10 @@ import { Time } from "../../components/time.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { useSignedIn } from "../../session/session.ts";
+import { useAction } from "../use-action.ts";
 import { AuthenticatorApp } from "./authenticator-app.tsx";
 import { Passkeys } from "./passkeys.tsx";
 import { Password } from "./password.tsx";
-import { useAction } from "./use-action.ts";
 import "./account.css";
 
 /** One's own account: how one signs in, and where one is signed in. */

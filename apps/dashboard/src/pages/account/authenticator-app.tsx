@@ -8,7 +8,7 @@ import { TextField } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { showToast } from "../../components/toast.tsx";
-import { useAction } from "./use-action.ts";
+import { useAction } from "../use-action.ts";
 
 type Setup = Awaited<ReturnType<typeof api.account.beginAuthenticatorApp>>;
 

@@ -6,8 +6,8 @@ import { SelectField, TextField } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Time } from "../../components/time.tsx";
+import { useAction } from "../use-action.ts";
 import type { PeopleApi } from "./people-api.ts";
-import { useAction } from "./use-action.ts";
 
 interface InvitationFormProps {
   readonly people: Pick<PeopleApi, "invite">;

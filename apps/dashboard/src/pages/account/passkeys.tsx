@@ -11,7 +11,7 @@ import { Time } from "../../components/time.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { useSignInOptions } from "../../session/branding.ts";
 import { addPasskey, passkeyName } from "../../session/passkeys.ts";
-import { useAction } from "./use-action.ts";
+import { useAction } from "../use-action.ts";
 
 type Passkey = Account["passkeys"][number];
 

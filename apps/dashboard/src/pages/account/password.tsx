@@ -7,7 +7,7 @@ import { TextField } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { useSignedIn } from "../../session/session.ts";
-import { useAction } from "./use-action.ts";
+import { useAction } from "../use-action.ts";
 
 /** The password of an account. */
 export function Password({ account }: { readonly account: Account }) {

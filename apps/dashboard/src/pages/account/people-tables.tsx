@@ -6,8 +6,8 @@ import { Menu, MenuItem } from "../../components/menu.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { showToast } from "../../components/toast.tsx";
+import { useAction } from "../use-action.ts";
 import type { PeopleApi } from "./people-api.ts";
-import { useAction } from "./use-action.ts";
 
 type Member = MemberList["members"][number];
 type Invitation = MemberList["invitations"][number];

@@ -3,7 +3,7 @@ import { api } from "../../api/api.ts";
 import { Button } from "../../components/button.tsx";
 import { Code } from "../../components/code.tsx";
 import { Dialog } from "../../components/dialog.tsx";
-import { useAction } from "../account/use-action.ts";
+import { useAction } from "../use-action.ts";
 
 interface CurlProps {
   readonly params: { readonly system_id: string; readonly partner_id: string; readonly delivery_id: string };

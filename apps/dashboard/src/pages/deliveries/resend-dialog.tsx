@@ -7,7 +7,7 @@ import { Dialog } from "../../components/dialog.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Notice } from "../../components/notice.tsx";
-import { useAction } from "../account/use-action.ts";
+import { useAction } from "../use-action.ts";
 import { countDeliveries } from "./words.ts";
 
 interface ResendDialogProps {

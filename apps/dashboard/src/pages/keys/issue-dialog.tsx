@@ -6,7 +6,7 @@ import { Button } from "../../components/button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { Checkbox, SelectField, TextField } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
-import { useAction } from "../account/use-action.ts";
+import { useAction } from "../use-action.ts";
 import { keysHaveChanged, type MadeKey } from "./key-dialogs.tsx";
 import { issueOf, keyRequest, type NewKey, OPERATOR } from "./new-key.ts";
 

@@ -7,8 +7,8 @@ import { Dialog } from "../../components/dialog.tsx";
 import { SelectField } from "../../components/field.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { showToast } from "../../components/toast.tsx";
-import { useAction } from "../account/use-action.ts";
 import type { Scope } from "../scope.ts";
+import { useAction } from "../use-action.ts";
 
 interface KeyDialogProps {
   readonly shown: ShownKey;

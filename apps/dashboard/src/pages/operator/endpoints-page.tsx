@@ -10,10 +10,10 @@ import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
-import { useAction } from "../account/use-action.ts";
+import { endpointTone } from "../endpoint-tone.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { addressIn, type Scope, useOperatorScope } from "../scope.ts";
-import { endpointTone } from "../webhook/endpoint-tone.ts";
+import { useAction } from "../use-action.ts";
 
 /** Every partner's endpoint: how it does, and the switch that stops it. */
 export function EndpointsPage() {

@@ -6,7 +6,7 @@ import { Dialog } from "../../components/dialog.tsx";
 import { TextField } from "../../components/field.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { showToast } from "../../components/toast.tsx";
-import { useAction } from "../account/use-action.ts";
+import { useAction } from "../use-action.ts";
 
 interface DialogProps {
   readonly systemId: string;

@@ -14,8 +14,8 @@ import { showToast } from "../../components/toast.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
 import { useOperatorAccess } from "../../session/session.ts";
-import { useAction } from "../account/use-action.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
+import { useAction } from "../use-action.ts";
 import { PartnerDialog, RemoveDialog, showPartner, SuspendDialog } from "./partner-dialogs.tsx";
 import { EndpointStatus, PartnerStatus } from "./partner-status.tsx";
 

@@ -6,7 +6,7 @@ import { Code } from "../../components/code.tsx";
 import { SelectField } from "../../components/field.tsx";
 import { Time } from "../../components/time.tsx";
 import { showToast } from "../../components/toast.tsx";
-import { useAction } from "../account/use-action.ts";
+import { useAction } from "../use-action.ts";
 import type { PartnerParams } from "./settings-form.tsx";
 
 interface SecretSectionProps {

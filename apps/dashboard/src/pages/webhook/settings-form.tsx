@@ -6,7 +6,7 @@ import { Code } from "../../components/code.tsx";
 import { Checkbox, SelectField, TextField } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { showToast } from "../../components/toast.tsx";
-import { useAction } from "../account/use-action.ts";
+import { useAction } from "../use-action.ts";
 import { ProbeResult } from "./probe-result.tsx";
 
 /** Whose webhook, as addresses of endpoints name it. */

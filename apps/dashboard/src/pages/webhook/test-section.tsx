@@ -6,8 +6,8 @@ import { api } from "../../api/api.ts";
 import { Button } from "../../components/button.tsx";
 import { SelectField } from "../../components/field.tsx";
 import { Loading } from "../../components/loading.tsx";
-import { useAction } from "../account/use-action.ts";
 import { Attempt } from "../deliveries/attempt.tsx";
+import { useAction } from "../use-action.ts";
 import type { PartnerParams } from "./settings-form.tsx";
 
 interface TestSectionProps {

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import { showToast } from "../../components/toast.tsx";
-import { ConfirmationCancelled, withConfirmation } from "../../session/confirmation.tsx";
+import { showToast } from "../components/toast.tsx";
+import { ConfirmationCancelled, withConfirmation } from "../session/confirmation.tsx";
 
 /** Runs one request at a time that may need a confirmation, and says when it has failed. */
 export function useAction() {
