@@ -2,7 +2,7 @@
 // Refuses words that the repository has given up (tools/retired-words.ts), timings and sizes without their unit, and
 // statements that do not begin with one of the verbs for statements. Prints each with its line; ends with 1 if there is any.
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { type TextKind, retiredWords, type RetiredWord } from "./retired-words.ts";
 
 const CHECKED = /\.(ts|tsx|mjs|sql|md|yml|yaml)$|(^|\/)package\.json$/;
@@ -158,7 +158,9 @@ function lineAt(text: string, index: number): number {
 
 const files = execFileSync("git", ["ls-files", "--", ...process.argv.slice(2)], { encoding: "utf8" })
   .split("\n")
-  .filter((file) => CHECKED.test(file) && !UNCHECKED.test(file));
+  .filter((file) => CHECKED.test(file) && !UNCHECKED.test(file))
+  // git lists a deleted file until its deletion is staged.
+  .filter((file) => existsSync(file));
 const findings = files.flatMap((file) => {
   const text = readFileSync(file, "utf8");
   return [...retiredIn(file, text), ...withoutUnit(file, text), ...withoutVerb(file, text)];

@@ -33,6 +33,9 @@ async function untilPolledAgain(begun: Run): Promise<void> {
   await until(() => begun.waits.length > before + 3);
 }
 
+/** Between two requests that probe a receiver that has been away for long: four refused requests make the delay grow to it. */
+const LONGEST_PROBE_DELAY_MS = 10_000;
+
 const about = (n: number) => ({ about: `ride-${n}` });
 const received = () =>
   harness()
@@ -150,7 +153,8 @@ it("a single request probes whether something listens again, then all are sent",
   await harness().receiver.close();
   for (let n = 0; n < 8; n++) harness().happen(1, about(n));
   const begun = listen();
-  await until(() => begun.stderr() !== "");
+  // The eight have four of these delays at most: by the fifth each of them was refused, and single requests probe.
+  await until(() => begun.waits.filter((ms) => ms === LONGEST_PROBE_DELAY_MS).length >= 5);
   const { release } = hold();
   await harness().receiver.listen();
   await until(() => harness().receiver.received.length > 0);
