@@ -14,6 +14,7 @@ import { PageHeader } from "../../layout/page-header.tsx";
 import { endpointTone } from "../endpoint-tone.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { addressIn, type Scope, usePartnerScope } from "../scope.ts";
+import { SignatureSection } from "../signature/signature-section.tsx";
 import { useAction } from "../use-action.ts";
 import { SecretSection } from "./secret-section.tsx";
 import { type PartnerParams, SettingsForm } from "./settings-form.tsx";
@@ -61,6 +62,7 @@ export function WebhookPage() {
           <Replays replays={webhook.replays} />
         </>
       )}
+      <SignatureSection />
     </div>
   );
 }

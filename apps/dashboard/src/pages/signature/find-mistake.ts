@@ -1,0 +1,132 @@
+/** Finds out why a signature was not accepted. Everything is computed here: nothing is sent anywhere. */
+import { DEFAULT_TOLERANCE_SECONDS, isWebhookVerificationError, verify } from "@bikeshare/webhooks";
+import { relativeText } from "../../components/time.tsx";
+
+/** What a reader has copied from their receiver. */
+export interface PastedRequest {
+  readonly header: string;
+  readonly body: string;
+  readonly secret: string;
+  /** Milliseconds since 1970: when it is looked at. */
+  readonly now: number;
+}
+
+export interface Finding {
+  readonly isValid: boolean;
+  readonly message: string;
+}
+
+/** The likeliest mistake, or that there is none. */
+export async function findMistake({ header, body, secret, now }: PastedRequest): Promise<Finding> {
+  const value = header.trim().replace(/^service-signature:\s*/i, "");
+  if (value.startsWith("v1,")) {
+    return {
+      isValid: false,
+      message: "This is the header of Standard Webhooks. Paste the value of Service-Signature.",
+    };
+  }
+  // By the time of signing itself: what is pasted is always old, and says nothing of the signature.
+  const signedAt = Number(/(?:^|,)t=(\d{1,11})(?:,|$)/.exec(value)?.[1] ?? Number.NaN);
+  const clock = Number.isFinite(signedAt) ? signedAt * 1000 : now;
+  const pasted = { header: value, clock, body, secret };
+  const issue = await issueOf(pasted);
+  if (issue === undefined) return { isValid: true, message: describeAge(clock - now) };
+  return { isValid: false, message: (await findChange(pasted)) ?? issue };
+}
+
+interface Verified {
+  readonly header: string;
+  readonly body: string;
+  readonly secret: string;
+  /** Milliseconds since 1970: what the receiver's clock shows. */
+  readonly clock: number;
+}
+
+async function issueOf({ header, body, secret, clock }: Verified): Promise<string | undefined> {
+  try {
+    await verify(body, header, secret, { now: () => clock });
+    return undefined;
+  } catch (error) {
+    if (isWebhookVerificationError(error)) return error.message;
+    throw error;
+  }
+}
+
+interface Change {
+  readonly message: string;
+  readonly body?: string | undefined;
+  readonly secret?: string;
+}
+
+/** The change with which the signature fits: then the mistake is known, and need not be guessed. */
+async function findChange(pasted: Verified): Promise<string | undefined> {
+  const { body, secret } = pasted;
+  const changes: readonly Change[] = [
+    { body: body.trim(), message: "White space was added around the body: without it the signature fits." },
+    {
+      body: compactJson(body),
+      message:
+        "The body was parsed and serialized again: as compact JSON its signature fits. Verify the raw bytes, before any parser.",
+    },
+    {
+      body: unquotedJson(body),
+      message: "The body is quoted as a JSON string, as logs write it: unquoted, its signature fits.",
+    },
+    {
+      body: decodedBase64(body),
+      message: "The body is in base64: decoded, its signature fits. Verify the decoded bytes.",
+    },
+    {
+      secret: secret.trim(),
+      message: "White space stands around the secret, such as a line break: without it the signature fits.",
+    },
+    {
+      secret: secret.trim().replace(/^["'`]|["'`]$/g, ""),
+      message: "The secret is enclosed in quotes: without them the signature fits.",
+    },
+    { secret: `whsec_${secret}`, message: "The secret lacks its beginning: with whsec_ the signature fits." },
+  ];
+  for (const { message, ...change } of changes) {
+    const changed = { ...pasted, body: change.body ?? body, secret: change.secret ?? secret };
+    if (changed.body === body && changed.secret === secret) continue;
+    if ((await issueOf(changed)) === undefined) return message;
+  }
+  return undefined;
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function compactJson(body: string): string | undefined {
+  const value = parsedJson(body);
+  return value === undefined ? undefined : JSON.stringify(value);
+}
+
+function unquotedJson(body: string): string | undefined {
+  const value = parsedJson(body);
+  return typeof value === "string" ? value : undefined;
+}
+
+function decodedBase64(body: string): string | undefined {
+  try {
+    return new TextDecoder().decode(Uint8Array.from(atob(body.trim()), (character) => character.charCodeAt(0)));
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param differenceMs from now to the signing */
+function describeAge(differenceMs: number): string {
+  if (differenceMs / 1000 > DEFAULT_TOLERANCE_SECONDS) {
+    return `The signature fits, but it was made ${relativeText(differenceMs)} by this browser’s clock: a clock is wrong.`;
+  }
+  return (
+    `The signature fits. It was made ${relativeText(differenceMs)}; a receiver accepts ${DEFAULT_TOLERANCE_SECONDS} seconds. ` +
+    "If yours refused it when it arrived, its clock is wrong, or the delivery waited before it was verified."
+  );
+}

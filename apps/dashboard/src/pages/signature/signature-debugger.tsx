@@ -1,0 +1,93 @@
+import { useState } from "preact/hooks";
+import { Button } from "../../components/button.tsx";
+import { Field, TextField } from "../../components/field.tsx";
+import { Form } from "../../components/form.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { type Finding, findMistake } from "./find-mistake.ts";
+import "./signature.css";
+
+/** Says which mistake makes a receiver refuse a signature. */
+export function SignatureDebugger() {
+  const [header, setHeader] = useState("");
+  const [body, setBody] = useState("");
+  const [secret, setSecret] = useState("");
+  const [finding, setFinding] = useState<Finding>();
+  const check = async () => {
+    try {
+      setFinding(await findMistake({ header, body, secret, now: new Date().getTime() }));
+    } catch (error) {
+      // Browsers compute signatures only on pages that came over https or from this machine.
+      setFinding({ isValid: false, message: `This browser cannot check it: ${String(error)}` });
+    }
+  };
+  return (
+    <div class="stack">
+      <p class="muted">Paste what your receiver got. It is checked in this browser: nothing of it is sent or kept.</p>
+      <Form onSubmit={() => void check()}>
+        <TextField
+          label="Service-Signature"
+          value={header}
+          onInput={setHeader}
+          placeholder="t=…,v1=…"
+          autocomplete="off"
+          monospace
+          required
+        />
+        <BodyField value={body} onInput={setBody} />
+        <SecretField value={secret} onInput={setSecret} />
+        <div class="row">
+          <Button type="submit">Check the signature</Button>
+        </div>
+      </Form>
+      <div role="status">
+        {finding !== undefined && (
+          <Notice tone={finding.isValid ? "success" : "danger"} title={finding.isValid ? "It fits" : "It does not fit"}>
+            {finding.message}
+          </Notice>
+        )}
+      </div>
+    </div>
+  );
+}
+
+interface TextProps {
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+}
+
+function BodyField({ value, onInput }: TextProps) {
+  return (
+    <Field label="Body" hint="Exactly as your program verified it">
+      {(control) => (
+        <textarea
+          {...control}
+          class="control control-mono"
+          rows={5}
+          value={value}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** Not of the type `password`: browsers would offer to keep it. */
+function SecretField({ value, onInput }: TextProps) {
+  return (
+    <Field label="Secret" hint="It begins with whsec_">
+      {(control) => (
+        <input
+          {...control}
+          class="control control-mono signature-secret"
+          value={value}
+          autocomplete="off"
+          spellcheck={false}
+          required
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}

@@ -1,0 +1,29 @@
+import type { ComponentType } from "preact";
+import { useState } from "preact/hooks";
+import { ErrorState } from "../../components/error-state.tsx";
+import { Loading } from "../../components/loading.tsx";
+import "./signature.css";
+
+/** The signature debugger, whose module is loaded when it is opened. */
+export function SignatureSection() {
+  const [Debugger, setDebugger] = useState<ComponentType>();
+  const [failure, setFailure] = useState<unknown>();
+  const load = () => {
+    setFailure(undefined);
+    import("./signature-debugger.tsx").then(
+      // As a function of the state: a component is one itself.
+      (loaded) => setDebugger(() => loaded.SignatureDebugger),
+      setFailure,
+    );
+  };
+  return (
+    <details class="card signature-section" onToggle={(event) => event.currentTarget.open && load()}>
+      <summary>
+        <h2>Signature debugger</h2>
+      </summary>
+      {Debugger !== undefined && <Debugger />}
+      {failure !== undefined && <ErrorState error={failure} onRetry={load} />}
+      {Debugger === undefined && failure === undefined && <Loading />}
+    </details>
+  );
+}
