@@ -43,6 +43,20 @@ create table gbfs_feed_health (
   primary key (system_id, source, feed)
 );
 
+-- system. How a followed source as a whole is doing.
+create table gbfs_source_health (
+  system_id     text collate "C" not null,
+  source        text collate "C" not null,
+  -- the address of its gbfs.json, without a query, which may hold a key
+  location      text not null,
+  interval_ms   integer not null,
+  polled_at     timestamptz not null,
+  -- since when nothing that was fetched can be applied, and why; null: it can
+  failing_since timestamptz,
+  message       text,
+  primary key (system_id, source)
+);
+
 -- system. A source's descriptions of its system: the used content of the newest document of each feed.
 create table gbfs_descriptions (
   system_id text collate "C" not null,
@@ -89,8 +103,10 @@ create table imports (
   -- of trips: the starts of the first and the last ride that it created
   first_at   timestamptz(3),
   last_at    timestamptz(3),
-  -- where the report was written
+  -- the report's file, on the machine that the import ran on
   report     text,
+  -- of trips: rides that undoing it has removed so far
+  removed    bigint not null default 0,
   -- its arguments: files or address, time zone
   detail     jsonb not null,
   undone_at  timestamptz(3),
@@ -98,6 +114,17 @@ create table imports (
   check ((status = 'undone') = (undone_at is not null))
 );
 create index imports_at on imports (system_id, at, id);
+
+-- system. What is worth reading of an import's report, for processes on other machines than its file.
+create table import_reports (
+  system_id     text collate "C" not null,
+  import_id     text collate "C" not null,
+  -- how often each reason occurred: {reason: number}
+  reasons       jsonb not null,
+  -- the first entries of the report
+  first_entries jsonb not null,
+  primary key (system_id, import_id)
+);
 
 -- system. An import of trips found the same rides of an earlier one, which must not be undone before it.
 create table import_overlaps (

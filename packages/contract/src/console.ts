@@ -8,6 +8,7 @@ import { partnerAuditEndpoints, systemAuditEndpoints } from "./console/audit.ts"
 import { deliveryEndpoints } from "./console/deliveries.ts";
 import { systemEndpoints } from "./console/endpoints.ts";
 import { fleetEndpoints } from "./console/fleet.ts";
+import { importEndpoints } from "./console/imports.ts";
 import { partnerKeyEndpoints, systemKeyEndpoints } from "./console/keys.ts";
 import { liveStreamEndpoints } from "./console/live.ts";
 import { partnerOverviewEndpoints, systemOverviewEndpoints } from "./console/overview.ts";
@@ -37,6 +38,7 @@ export type { EventDescription, Probe, ProbeStep, Webhook, WebhookSettings } fro
 export type { DeliveriesChanged, LiveTopic } from "./console/live.ts";
 export type { BulkResend, ResendSelection } from "./console/resends.ts";
 export type { BikeQuery, RideQuery, StationChange } from "./console/fleet.ts";
+export type { ImportDetail, ImportReportEntry, ShownImport } from "./console/imports.ts";
 export type { ShownKey } from "./console/keys.ts";
 export type { ShownPartner } from "./console/partners.ts";
 export type {
@@ -77,6 +79,7 @@ type ConsoleContract = {
   readonly partnerAudit: typeof partnerAuditEndpoints;
   readonly systemAudit: typeof systemAuditEndpoints;
   readonly fleet: typeof fleetEndpoints;
+  readonly imports: typeof importEndpoints;
   readonly partnerStations: typeof partnerStationEndpoints;
   readonly systemStations: typeof systemStationEndpoints;
   readonly webhook: typeof webhookEndpoints;
@@ -105,6 +108,7 @@ export const consoleContract: ConsoleContract = c.router(
     partnerAudit: partnerAuditEndpoints,
     systemAudit: systemAuditEndpoints,
     fleet: fleetEndpoints,
+    imports: importEndpoints,
     partnerStations: partnerStationEndpoints,
     systemStations: systemStationEndpoints,
     webhook: webhookEndpoints,

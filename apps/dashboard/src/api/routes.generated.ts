@@ -114,6 +114,12 @@ export const routes = {
     rides: "GET /console/v1/systems/:system_id/rides",
     ride: "GET /console/v1/systems/:system_id/rides/:id",
   },
+  imports: {
+    list: "GET /console/v1/systems/:system_id/imports",
+    get: "GET /console/v1/systems/:system_id/imports/:id",
+    report: "GET /console/v1/systems/:system_id/imports/:id/report",
+    undo: "POST /console/v1/systems/:system_id/imports/:id/undo",
+  },
   partnerStations: {
     list: "GET /console/v1/systems/:system_id/partners/:partner_id/stations",
   },

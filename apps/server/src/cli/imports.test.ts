@@ -16,14 +16,10 @@ it("lists imports, the newest first, with what each did", async () => {
   const acting = { clock: () => NOW, ids: createTestIds(), actor: "cli" };
   const counts = { created: 5, updated: 0, unchanged: 1, rejected: 2, stationsCreated: 3 };
   const start = { systemId: harness.systemId, kind: "gbfs", source: "oslo", detail: { location: "/feeds" } } as const;
-  await recordImport(harness.db, acting, { ...start, id: "gbfs_1", at: new Date(NOW - 1000) }, counts, null);
-  await recordImport(
-    harness.db,
-    acting,
-    { ...start, id: "gbfs_2", at: new Date(NOW) },
-    counts,
-    "/reports/gbfs_2.ndjson",
-  );
+  const report = { path: null, reasons: {}, first: [] };
+  await recordImport(harness.db, acting, { ...start, id: "gbfs_1", at: new Date(NOW - 1000) }, counts, report);
+  const written = { ...report, path: "/reports/gbfs_2.ndjson" };
+  await recordImport(harness.db, acting, { ...start, id: "gbfs_2", at: new Date(NOW) }, counts, written);
   expect(JSON.parse((await harness.run("list", "--json")).stdout)).toMatchObject({
     imports: [
       { id: "gbfs_2", kind: "gbfs", source: "oslo", at: "2026-06-01T12:00:00.000Z", created: 5, status: "done" },

@@ -53,7 +53,7 @@ async function listActs(
   return {
     status: 200 as const,
     body: {
-      data: acts.map((act) => view(shown(act))),
+      data: acts.map((act) => view(shownAct(act))),
       ...(next && { next_cursor: position.encode(next) }),
       ...(searchedTo && { searched_to: searchedTo.toISOString() }),
     },
@@ -72,7 +72,8 @@ function withoutAccount(act: ShownAct): ShownAct {
   return { ...act, actor: act.actor.replace(/^cli:.*/s, "cli") };
 }
 
-function shown({ at, detail, ...act }: ActRow): ShownAct {
+/** An entry of the audit log as pages show it. */
+export function shownAct({ at, detail, ...act }: ActRow): ShownAct {
   const isObject = typeof detail === "object" && detail !== null;
   return { ...act, at: at.toISOString(), detail: isObject ? { ...detail } : {} };
 }

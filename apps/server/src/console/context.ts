@@ -6,6 +6,7 @@ import { createTokenCipher } from "../encryption.ts";
 import type { CursorCipher } from "../http/cursor.ts";
 import { logoUrl } from "../http/dashboard.ts";
 import type { ReadyBody } from "../http/response-body.ts";
+import { createRunningUndos, type RunningUndos } from "../imports/running-undos.ts";
 import { createLiveFeed, type LiveFeed } from "../live/live-feed.ts";
 import type { SignInContext } from "../people/context.ts";
 import { DEFAULT_SERVICE_NAME } from "../people/invitation-mail.ts";
@@ -31,6 +32,8 @@ export interface ConsoleContext extends SignInContext {
   readonly addressProber: AddressProber;
   /** Closed before the connections are: its streams stay open until they are ended. */
   readonly live: LiveFeed;
+  /** Imports that are being undone. Closed before the connections are. */
+  readonly undos: RunningUndos;
   /** Requests in any 60 s for keys without a number of their own. */
   readonly rateLimit: number;
   /** Which keys the deployment issues to partners. */
@@ -78,6 +81,7 @@ export function createConsoleContext(given: ConsoleOptions): ConsoleContext {
     webhookCipher: createSecretCipher(options.secrets.webhookKeys),
     mailer: mail && createMailer(mail.smtpUrl, { from: mail.from }),
     webhookRules,
+    undos: createRunningUndos(options),
     addressProber: createAddressProber({ rules: webhookRules, clock, userAgent: `bikeshare/${version}` }),
   };
 }

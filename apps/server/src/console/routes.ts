@@ -9,6 +9,7 @@ import type { ConsoleContext } from "./context.ts";
 import { deliveryRoutes, resendRoutes } from "./deliveries-routes.ts";
 import { endpointRoutes } from "./endpoints-routes.ts";
 import { fleetRoutes } from "./fleet-routes.ts";
+import { importRoutes } from "./imports-routes.ts";
 import { partnerKeyRoutes, systemKeyRoutes } from "./keys-routes.ts";
 import { liveRoutes } from "./live-routes.ts";
 import { partnerOverviewRoutes, systemOverviewRoutes } from "./overview-routes.ts";
@@ -22,7 +23,9 @@ import { webhookRoutes } from "./webhook-routes.ts";
 
 /** Serves what the pages of the dashboard ask for. Its streams stay open until they are ended. */
 export function serveConsole(http: FastifyInstance, context: ConsoleContext, reads: RideContext): void {
-  http.addHook("preClose", () => context.live.close());
+  http.addHook("preClose", async () => {
+    await Promise.all([context.live.close(), context.undos.close()]);
+  });
   bindContract(http, consoleContract, consoleRoutes(context, reads));
 }
 
@@ -49,6 +52,7 @@ function consoleRoutes(context: ConsoleContext, reads: RideContext): RouterImple
     partnerAudit: partnerAuditRoutes(context),
     systemAudit: systemAuditRoutes(context),
     fleet: fleetRoutes(context, reads),
+    imports: importRoutes(context),
     partnerStations: partnerStationRoutes(mapOf),
     systemStations: systemStationRoutes(mapOf),
     webhook: webhookRoutes(context),

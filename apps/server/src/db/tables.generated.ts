@@ -99,6 +99,15 @@ export interface Tables {
     readonly last_updated: Date;
     readonly shares_second: boolean;
   };
+  readonly gbfs_source_health: {
+    readonly system_id: string;
+    readonly source: string;
+    readonly location: string;
+    readonly interval_ms: number;
+    readonly polled_at: Date;
+    readonly failing_since: Date | null;
+    readonly message: string | null;
+  };
   readonly gbfs_sources: {
     readonly system_id: string;
     readonly source: string;
@@ -123,6 +132,12 @@ export interface Tables {
     readonly earlier_id: string;
     readonly import_id: string;
   };
+  readonly import_reports: {
+    readonly system_id: string;
+    readonly import_id: string;
+    readonly reasons: unknown;
+    readonly first_entries: unknown;
+  };
   readonly imports: {
     readonly system_id: string;
     readonly id: string;
@@ -138,6 +153,7 @@ export interface Tables {
     readonly first_at: Date | null;
     readonly last_at: Date | null;
     readonly report: string | null;
+    readonly removed: number;
     readonly detail: unknown;
     readonly undone_at: Date | null;
   };
@@ -549,10 +565,12 @@ export const columnTypes = {
   gbfs_feed_health: { system_id: "text", source: "text", feed: "text", checked_at: "timestamptz", succeeded_at: "timestamptz", failing_since: "timestamptz", failures: "integer", message: "text" },
   gbfs_pending_station_parts: { system_id: "text", source: "text", station_id: "text", part: "text", as_of: "timestamptz", content: "jsonb" },
   gbfs_publications: { system_id: "text", version: "text", feed: "text", digest: "bytea", last_updated: "timestamptz", shares_second: "boolean" },
+  gbfs_source_health: { system_id: "text", source: "text", location: "text", interval_ms: "integer", polled_at: "timestamptz", failing_since: "timestamptz", message: "text" },
   gbfs_sources: { system_id: "text", source: "text", information_at: "timestamptz", status_at: "timestamptz", previous_status_at: "timestamptz", vehicles_at: "timestamptz", published_id: "text" },
   idempotency_keys: { system_id: "text", caller: "text", path: "text", key: "text", body_hash: "bytea", status: "smallint", body: "text", created_at: "timestamptz" },
   import_overlaps: { system_id: "text", earlier_id: "text", import_id: "text" },
-  imports: { system_id: "text", id: "text", kind: "text", source: "text", at: "timestamptz", status: "text", created: "bigint", updated: "bigint", unchanged: "bigint", rejected: "bigint", stations_created: "bigint", first_at: "timestamptz", last_at: "timestamptz", report: "text", detail: "jsonb", undone_at: "timestamptz" },
+  import_reports: { system_id: "text", import_id: "text", reasons: "jsonb", first_entries: "jsonb" },
+  imports: { system_id: "text", id: "text", kind: "text", source: "text", at: "timestamptz", status: "text", created: "bigint", updated: "bigint", unchanged: "bigint", rejected: "bigint", stations_created: "bigint", first_at: "timestamptz", last_at: "timestamptz", report: "text", removed: "bigint", detail: "jsonb", undone_at: "timestamptz" },
   invitations: { system_id: "text", id: "text", hash: "bytea", email: "text", partner_id: "text", role: "text", created_at: "timestamptz", created_by: "text", expires_at: "timestamptz", accepted_at: "timestamptz", revoked_at: "timestamptz" },
   key_usage_days: { system_id: "text", key_id: "text", day: "date", route: "text", partner_id: "text", requests: "bigint", client_errors: "bigint", server_errors: "bigint", rate_limited: "bigint", total_ms: "double precision" },
   key_usage_minutes: { system_id: "text", counted_on: "date", key_id: "text", minute: "timestamptz", partner_id: "text", requests: "integer", client_errors: "integer", server_errors: "integer", rate_limited: "integer", unlogged: "integer" },

@@ -1,5 +1,5 @@
 import { countRides } from "../counts/service.ts";
-import type { Database, Queryable } from "../db/database.ts";
+import type { Database, Queryable, Transaction } from "../db/database.ts";
 import {
   countUntouchedRides,
   deleteUntouchedRides,
@@ -26,20 +26,27 @@ export async function changedSince(
   return { n, examples: n === 0 ? [] : await listChangedRides(db, rides, SHOWN) };
 }
 
+/** How an import's rides are deleted. */
+export interface RideDeletion {
+  /** Gives a slot of the counts for each transaction. */
+  readonly slot: () => number;
+  /** Called in each transaction with how many rides it deletes. */
+  readonly record: (tx: Transaction, rides: number) => Promise<void>;
+  /** Called between two transactions with how many are deleted; what it throws ends the deletion. */
+  readonly onProgress: (deleted: number) => void;
+  /** Rides in one transaction. */
+  readonly batchRows?: number | undefined;
+}
+
 /**
  * Deletes an import's rides that are as it wrote them, with their counts, in transactions of a bounded size. Makes no
  * events. Cut off, it is completed by calling it again.
- * @param slot gives a slot of the counts for each transaction
- * @param onProgress called with how many it has deleted; what it throws ends the deletion between two transactions
- * @param batchRows rides in one transaction
  * @returns how many it deleted
  */
 export async function deletePastRides(
   db: Database,
   rides: ImportedRides,
-  slot: () => number,
-  onProgress: (deleted: number) => void,
-  batchRows = BATCH_ROWS,
+  { slot, record, onProgress, batchRows = BATCH_ROWS }: RideDeletion,
 ): Promise<number> {
   let deleted = 0;
   let after: RideMark | undefined;
@@ -50,6 +57,7 @@ export async function deletePastRides(
     const ids = batch.map(({ id }) => id);
     deleted += await db.transaction(async (tx) => {
       const starts = await deleteUntouchedRides(tx, rides, ids);
+      await record(tx, starts.length);
       countRides(tx, rides.systemId, slot(), starts, -1);
       return starts.length;
     });

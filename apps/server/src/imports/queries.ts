@@ -2,6 +2,7 @@ import { arrayOf, columnsOfTable } from "../db/columns.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
+import type { TimePosition } from "../lists/page.ts";
 
 /** An import as it is kept. */
 export type ImportRow = Omit<Tables["imports"], "system_id">;
@@ -18,13 +19,23 @@ export interface ImportProgress {
 
 const stored = columnsOfTable("imports").without("system_id");
 const written = stored
-  .without("first_at", "last_at", "undone_at")
+  .without("first_at", "last_at", "undone_at", "removed")
   .and<{ readonly detail: string }>({ detail: arrayOf("jsonb") });
 const columns = stored.list();
 
 const insert = statement(
   "imports.insert",
   `insert into imports (system_id, ${written.list()}) select $1, ${written.list()} from ${written.unnest(2, "row")}`,
+);
+
+/** Sorts behind every import. */
+const BEHIND_ALL = "'infinity'";
+
+const listPage = statement(
+  "imports.listPage",
+  `select ${columns} from imports
+   where system_id = $1 and (at, id) < (coalesce($2::timestamptz, ${BEHIND_ALL}), coalesce($3, ''))
+   order by at desc, id desc limit $4`,
 );
 
 const list = statement("imports.list", `select ${columns} from imports where system_id = $1 order by at desc, id desc`);
@@ -80,6 +91,11 @@ const setUndoing = statement(
   "update imports set status = 'undoing' where system_id = $1 and id = $2",
 );
 
+const addRemoved = statement(
+  "imports.addRemoved",
+  "update imports set removed = removed + $3::bigint where system_id = $1 and id = $2",
+);
+
 const setUndone = statement(
   "imports.setUndone",
   "update imports set status = 'undone', undone_at = $3 where system_id = $1 and id = $2",
@@ -88,7 +104,7 @@ const setUndone = statement(
 export async function insertImport(
   db: Queryable,
   systemId: string,
-  row: Omit<ImportRow, "first_at" | "last_at" | "undone_at">,
+  row: Omit<ImportRow, "first_at" | "last_at" | "undone_at" | "removed">,
 ): Promise<void> {
   await db.query(insert, [systemId, ...written.arrays([{ ...row, detail: JSON.stringify(row.detail) }])]);
 }
@@ -96,6 +112,16 @@ export async function insertImport(
 /** A system's imports, the newest first. */
 export function listImports(db: Queryable, systemId: string): Promise<ImportRow[]> {
   return db.query<ImportRow>(list, [systemId]);
+}
+
+/** The imports before a position in that order, or the newest. */
+export function listImportPage(
+  db: Queryable,
+  systemId: string,
+  after: TimePosition | undefined,
+  limit: number,
+): Promise<ImportRow[]> {
+  return db.query<ImportRow>(listPage, [systemId, after?.at ?? null, after?.id ?? null, limit]);
 }
 
 export async function findImport(db: Queryable, systemId: string, id: string): Promise<ImportRow | undefined> {
@@ -163,6 +189,11 @@ export async function listLaterImports(
 /** From now on nothing is added to the import. */
 export async function updateImportUndoing(tx: Transaction, systemId: string, id: string): Promise<void> {
   await tx.query(setUndoing, [systemId, id]);
+}
+
+/** Adds to the number of rides that undoing the import has removed. */
+export async function updateImportRemoved(tx: Transaction, systemId: string, id: string, rides: number): Promise<void> {
+  await tx.query(addRemoved, [systemId, id, rides]);
 }
 
 export async function updateImportUndone(tx: Transaction, systemId: string, id: string, at: Date): Promise<void> {

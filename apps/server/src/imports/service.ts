@@ -1,16 +1,22 @@
 import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext } from "../command-context.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
+import type { TimePosition } from "../lists/page.ts";
 import {
+  listImportPage,
   updateImportProgress,
   type ImportProgress,
   type ImportRow,
   insertImport,
   insertImportOverlaps,
   lockStandingImports,
+  updateImportFinished,
 } from "./queries.ts";
+import { insertImportReport } from "./report-queries.ts";
+import type { ReportSummary } from "./report.rules.ts";
 
-export { findImport, type ImportRow, listImports, updateImportFinished as finishImport } from "./queries.ts";
+export { findImport, type ImportRow, listImports } from "./queries.ts";
+export { findImportReport as importReport, listReportEntries as reportEntries } from "./report-queries.ts";
 
 export interface ImportStart {
   readonly systemId: string;
@@ -22,6 +28,11 @@ export interface ImportStart {
   readonly at: Date;
   /** Its arguments: files or address, time zone. */
   readonly detail: Readonly<Record<string, unknown>>;
+}
+
+/** An import's report: its file, null where there was nothing to report, and what of it is kept beside the import. */
+export interface ImportReport extends ReportSummary {
+  readonly path: string | null;
 }
 
 /** The result of an import. */
@@ -47,9 +58,24 @@ export function recordImport(
   by: Omit<ActorContext, "db">,
   start: ImportStart,
   counts: ImportCounts,
-  report: string | null,
+  report: ImportReport,
 ): Promise<void> {
-  return write(db, by, start, "done", counts, report);
+  return db.transaction(async (tx) => {
+    await write(tx, by, start, "done", counts, report.path);
+    await keepReport(tx, start.systemId, start.id, report);
+  });
+}
+
+/** Marks an import as done. */
+export function finishImport(db: Queryable, systemId: string, id: string, report: ImportReport): Promise<void> {
+  return db.transaction(async (tx) => {
+    await updateImportFinished(tx, systemId, id, report.path);
+    await keepReport(tx, systemId, id, report);
+  });
+}
+
+async function keepReport(tx: Queryable, systemId: string, id: string, report: ImportReport): Promise<void> {
+  if (report.first.length > 0) await insertImportReport(tx, systemId, id, report);
 }
 
 const NOTHING: ImportCounts = { created: 0, updated: 0, unchanged: 0, rejected: 0, stationsCreated: 0 };
@@ -109,4 +135,17 @@ export async function noteOverlaps(
     );
   }
   await insertImportOverlaps(tx, systemId, id, earlierIds);
+}
+
+/** Part of the imports, the newest first, and where the next part begins; undefined: there is no other. */
+export async function importPage(
+  db: Queryable,
+  systemId: string,
+  after: TimePosition | undefined,
+  limit: number,
+): Promise<{ readonly imports: readonly ImportRow[]; readonly next: TimePosition | undefined }> {
+  const rows = await listImportPage(db, systemId, after, limit + 1);
+  const imports = rows.slice(0, limit);
+  const last = rows.length > limit ? imports.at(-1) : undefined;
+  return { imports, next: last && { at: last.at.toISOString(), id: last.id } };
 }

@@ -63,8 +63,14 @@ const deleteBikes = statement(
   "delete from bikes where system_id = $1 and source = $2 returning station_id",
 );
 
-const deleteKnowledge = ["gbfs_pending_station_parts", "gbfs_descriptions", "gbfs_feed_health", "gbfs_sources"].map(
-  (table) => statement(`sourceRemoval.delete.${table}`, `delete from ${table} where system_id = $1 and source = $2`),
+const deleteKnowledge = [
+  "gbfs_pending_station_parts",
+  "gbfs_descriptions",
+  "gbfs_feed_health",
+  "gbfs_source_health",
+  "gbfs_sources",
+].map((table) =>
+  statement(`sourceRemoval.delete.${table}`, `delete from ${table} where system_id = $1 and source = $2`),
 );
 
 /** Locks a source, so that no snapshot of it is applied, and its stations and bikes. Bikes first, as in every command. */

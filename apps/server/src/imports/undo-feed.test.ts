@@ -63,6 +63,7 @@ async function rowsLeft(): Promise<Record<string, number>> {
     "gbfs_descriptions",
     "gbfs_pending_station_parts",
     "gbfs_feed_health",
+    "gbfs_source_health",
     "event_outbox",
   ];
   const counts = await Promise.all(

@@ -1,7 +1,7 @@
 import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext } from "../command-context.ts";
 import { pickSlot } from "../counts/service.ts";
-import type { Database, Transaction } from "../db/database.ts";
+import type { Database, Queryable, Transaction } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
 import { runCommand } from "../fleet/command.ts";
 import { changedSince, deletePastRides, type ImportedRides } from "../fleet/imported-rides.ts";
@@ -11,6 +11,7 @@ import {
   listLaterImports,
   listOverlappingImports,
   lockImport,
+  updateImportRemoved,
   updateImportUndoing,
   updateImportUndone,
 } from "./queries.ts";
@@ -38,23 +39,50 @@ export interface UndoContext extends ActorContext {
  * @throws ServiceError
  */
 export async function undoImport(context: UndoContext, systemId: string, id: string): Promise<Undone> {
-  const begun = await context.db.transaction(async (tx) => {
+  const begun = await beginUndo(context, systemId, id);
+  return "undone" in begun ? begun.undone : completeUndo(context, systemId, begun.row);
+}
+
+/** A feed is undone at once; trips remain to be removed. */
+export type BegunUndo = { readonly undone: Undone } | { readonly row: ImportRow };
+
+/**
+ * Decides whether an import can be undone, and records that it is.
+ * @throws ServiceError where it cannot; nothing was changed then
+ */
+export function beginUndo(context: UndoContext, systemId: string, id: string): Promise<BegunUndo> {
+  return context.db.transaction(async (tx) => {
     const row = await lockImport(tx, systemId, id);
-    if (row === undefined) {
-      throw commandError("not_found", "import", { id });
-    }
-    if (row.status === "undone") {
-      throw commandError("conflict", "importUndone", { id, at: row.undone_at?.toISOString() ?? "" });
-    }
+    if (row === undefined) throw commandError("not_found", "import", { id });
+    if (row.status === "undoing") return { row };
+    await requireNothingLater(tx, systemId, row);
     if (row.kind === "gbfs") return { undone: await undoFeed(context, tx, systemId, row) };
-    if (row.status !== "undoing") {
-      await requireUnchangedTrips(tx, systemId, row);
-      await updateImportUndoing(tx, systemId, row.id);
-      await recordUndo(context, tx, systemId, row);
-    }
+    await requireUnchangedTrips(tx, systemId, row);
+    await updateImportUndoing(tx, systemId, row.id);
+    await recordUndo(context, tx, systemId, row);
     return { row };
   });
-  return "undone" in begun ? begun.undone : undoTrips(context, systemId, begun.row);
+}
+
+/**
+ * Refuses what can be refused without counting what the import created.
+ * @throws ServiceError
+ */
+export async function requireNothingLater(db: Queryable, systemId: string, row: ImportRow): Promise<void> {
+  const { id, kind, source, status } = row;
+  if (status === "undone")
+    throw commandError("conflict", "importUndone", { id, at: row.undone_at?.toISOString() ?? "" });
+  if (kind === "trips") {
+    const later = await listOverlappingImports(db, systemId, id);
+    if (later.length > 0) {
+      const values = { id, later: later.join(", "), commands: commands(later) };
+      throw commandError("conflict", "importOverlapped", values);
+    }
+    return;
+  }
+  const later = await listLaterImports(db, systemId, row);
+  if (later.length > 0) throw commandError("conflict", "importNotLast", { id, source, commands: commands(later) });
+  if (row.updated > 0) throw commandError("conflict", "importChangedOthers", { id, count: row.updated });
 }
 
 /** A feed is small enough for one transaction. As a command, so that stations of others that its bikes leave are counted. */
@@ -83,14 +111,6 @@ function recordUndo(
 }
 
 async function requireUnchangedTrips(tx: Transaction, systemId: string, row: ImportRow): Promise<void> {
-  const later = await listOverlappingImports(tx, systemId, row.id);
-  if (later.length > 0) {
-    throw commandError("conflict", "importOverlapped", {
-      id: row.id,
-      later: later.join(", "),
-      commands: commands(later),
-    });
-  }
   const rides = ridesOf(systemId, row);
   const changed = rides === undefined ? undefined : await changedSince(tx, rides, row.created);
   if (changed === undefined || changed.n === 0) return;
@@ -104,13 +124,6 @@ async function requireUnchangedTrips(tx: Transaction, systemId: string, row: Imp
 }
 
 async function requireUnchangedFeed(tx: Transaction, systemId: string, row: ImportRow): Promise<void> {
-  const later = await listLaterImports(tx, systemId, row);
-  if (later.length > 0) {
-    throw commandError("conflict", "importNotLast", { id: row.id, source: row.source, commands: commands(later) });
-  }
-  if (row.updated > 0) {
-    throw commandError("conflict", "importChangedOthers", { id: row.id, count: row.updated });
-  }
   const reason = await sourceSinceImport(tx, systemId, row);
   if (reason !== undefined) throw commandError("conflict", "importSourceInUse", { id: row.id, reason });
 }
@@ -125,11 +138,21 @@ function ridesOf(systemId: string, { id, at, first_at: first, last_at: last }: I
   return { systemId, importId: id, writtenAt: at, first, last };
 }
 
-async function undoTrips({ db, clock, ids, onProgress, batchRows }: UndoContext, systemId: string, row: ImportRow) {
+/** Removes the rides of an import whose undo has begun, and the stations that only they named. */
+export async function completeUndo(
+  { db, clock, ids, onProgress, batchRows }: UndoContext,
+  systemId: string,
+  row: ImportRow,
+): Promise<Undone> {
   const slot = () => pickSlot(() => ids.random());
   const rides = ridesOf(systemId, row);
-  const deleted =
-    rides === undefined ? 0 : await deletePastRides(db, rides, slot, (n) => onProgress(n, row.created), batchRows);
+  const deletion = {
+    slot,
+    record: (tx: Transaction, n: number) => updateImportRemoved(tx, systemId, row.id, n),
+    onProgress: (n: number) => onProgress(n, row.created),
+    batchRows,
+  };
+  const deleted = rides === undefined ? 0 : await deletePastRides(db, rides, deletion);
   const stations = await db.transaction(async (tx) => {
     const placeholders = { systemId, importId: row.id, source: row.source, writtenAt: row.at };
     const removed = await removePlaceholderStations(tx, placeholders, slot());

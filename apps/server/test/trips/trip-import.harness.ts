@@ -9,7 +9,7 @@ import { importTrips } from "../../src/feeds/trips/import.ts";
 import type { TripImportOptions, TripImportResult } from "../../src/feeds/trips/options.ts";
 import type { ReportEntry } from "../../src/feeds/trips/report.ts";
 import { openTimeZone } from "../../src/feeds/trips/time-zone.rules.ts";
-import { createTestDatabase } from "../database.ts";
+import { createTestDatabase, type TestDatabase } from "../database.ts";
 
 /** A ride as the database holds it; instants as text. */
 interface StoredRide {
@@ -83,9 +83,12 @@ export interface TripImportHarness {
 /** The tests' today. */
 export const NOW = Date.parse("2026-06-01T12:00:00Z");
 
-export async function openTripImportHarness(): Promise<TripImportHarness> {
-  const database = await createTestDatabase();
-  const { db, systemId } = database;
+/** @param shared a database that somebody else closes; one of its own, when left out */
+export async function openTripImportHarness(
+  shared?: Pick<TestDatabase, "db" | "systemId">,
+): Promise<TripImportHarness> {
+  const own = shared === undefined ? await createTestDatabase() : undefined;
+  const { db, systemId } = shared ?? (own as TestDatabase);
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-trips-"));
   let imports = 0;
   const ids = createTestIds();
@@ -128,7 +131,7 @@ export async function openTripImportHarness(): Promise<TripImportHarness> {
     stations: () => db.query<StoredStation>(allStations, [systemId]),
     wrongCounts: () => db.query(wrongCounts, [systemId]),
     async close() {
-      await database.close();
+      await own?.close();
       await rm(directory, { recursive: true, force: true });
     },
   };

@@ -3,7 +3,7 @@ import { givenOnce, identifier, identifierParam, instantParam, timestamp } from 
 import { consoleErrors, consoleNeeds, consolePageQuery, partnerPath, systemPath } from "./endpoint.ts";
 
 /** An entry of the audit log. */
-const auditEntry = z
+export const auditEntry = z
   .object({
     id: identifier,
     at: timestamp,

@@ -3,7 +3,7 @@ import { recordImport } from "../../imports/service.ts";
 import { shownAddress } from "../address.ts";
 import { applySnapshot, type Applied, type ApplyContext } from "./apply.ts";
 import { FeedFailure, type Problem } from "./problems.ts";
-import { problemsOf, writeReport } from "./report.ts";
+import { problemsOf, summaryOf, writeReport } from "./report.ts";
 import { readSnapshot, type GbfsSnapshot, type SourceSnapshot, type GbfsSource } from "./snapshot.ts";
 import { openSource } from "./source.ts";
 
@@ -73,7 +73,8 @@ export async function importGbfs(
     // The address without its query, which may hold a key.
     const detail = { location: shownAddress(location) };
     const start = { systemId, id: importId, kind: "gbfs", source: context.source, at: new Date(now), detail } as const;
-    await recordImport(db, { clock, ids, actor }, start, counts, report);
+    const kept = { path: report, ...summaryOf(outcome.problems) };
+    await recordImport(db, { clock, ids, actor }, start, counts, kept);
     return { ...outcome, id: importId, report };
   } finally {
     await source.close();

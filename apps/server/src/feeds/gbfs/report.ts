@@ -2,6 +2,7 @@ import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectory } from "@bikeshare/embedded-postgres";
 import type { StationsWaiting } from "../../fleet/station-snapshot.ts";
+import { createReportSummary, type ReportSummary } from "../../imports/report.rules.ts";
 import { removeOldReports } from "../report-files.ts";
 import type { Applied } from "./apply.ts";
 import { rejectedFeed, type Problem } from "./problems.ts";
@@ -18,6 +19,16 @@ export function problemsOf({ snapshot, failures }: SourceSnapshot, { stations, b
     ...stations.ownedByOthers.map((id) => ownedByOtherSource(stationFeed, "station_id", id)),
     ...bikes.ownedByOthers.map((id) => ownedByOtherSource(vehicleFeed, "vehicle_id", id)),
   ];
+}
+
+/** What is kept of a snapshot's problems beside the import. */
+export function summaryOf(problems: readonly Problem[]): ReportSummary {
+  const summary = createReportSummary();
+  for (const { feed, value, action, ...problem } of problems) {
+    const text = value === null || typeof value === "string" ? value : JSON.stringify(value);
+    summary.add({ ...problem, part: feed, value: text ?? null, outcome: action });
+  }
+  return summary.result();
 }
 
 function ownedByOtherSource(feed: string, field: string, id: string): Problem {

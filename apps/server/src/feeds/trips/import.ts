@@ -1,4 +1,5 @@
 import { type PastRideBatch, type RideOrigin, tryPastRides } from "../../fleet/ride-import.ts";
+import type { ImportReport } from "../../imports/service.ts";
 import { findInputs, type FoundInputs } from "./inputs/find-inputs.ts";
 import type { TripInput } from "./inputs/input.ts";
 import { type TripImportOptions, type TripImportResult, createProgressMeter, type ProgressMeter } from "./options.ts";
@@ -74,13 +75,13 @@ async function run(
     progress,
   };
   for (const { name, error } of rejected) reportFileError(all, name, error);
-  let reportPath: string | null = null;
+  let written: ImportReport;
   try {
     await importInputs(all, inputs);
   } finally {
-    reportPath = report.close();
+    written = report.close();
   }
-  return all.tally.result(await all.writer.finish(reportPath), reportPath);
+  return all.tally.result(await all.writer.finish(written), written.path);
 }
 
 async function importInputs(all: Run, inputs: readonly TripInput[]): Promise<void> {

@@ -2,6 +2,8 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { makeDirectory } from "@bikeshare/embedded-postgres";
 import type { PastRidesWritten } from "../../fleet/ride-import.ts";
+import { createReportSummary } from "../../imports/report.rules.ts";
+import type { ImportReport } from "../../imports/service.ts";
 import { shorten } from "../report-files.ts";
 import type { RefusedFile, TripImportResult } from "./options.ts";
 import type { ImportFileErrorReason, RejectReason, WarningReason } from "./problems.ts";
@@ -30,6 +32,7 @@ export function createReport(path: string | null) {
   let file: number | undefined;
   let waiting = "";
   // Entries come from within a parser, which cannot wait; they are few, so synchronous writes do no harm.
+  const summary = createReportSummary();
   const flush = () => {
     if (waiting === "" || path === null) return;
     if (file === undefined) {
@@ -42,16 +45,17 @@ export function createReport(path: string | null) {
   return {
     add(entry: ReportEntry): void {
       if (path === null) return;
-      const { value } = entry;
-      waiting += `${JSON.stringify({ ...entry, value: value === null ? null : shorten(value) })}\n`;
+      const shown = { ...entry, value: entry.value === null ? null : shorten(entry.value) };
+      const { kind: outcome, file: part, row, column: field, value, reason } = shown;
+      summary.add({ part, record: row === null ? null : String(row), field, value, reason, outcome });
+      waiting += `${JSON.stringify(shown)}\n`;
       if (waiting.length > BUFFER_LENGTH) flush();
     },
-    /** Writes the rest. @returns the file's path; null when there was nothing to report */
-    close(): string | null {
+    /** Writes the rest. @returns the file's path, null when there was nothing to report, and what is kept beside it */
+    close(): ImportReport {
       flush();
-      if (file === undefined) return null;
-      closeSync(file);
-      return path;
+      if (file !== undefined) closeSync(file);
+      return { path: file === undefined ? null : path, ...summary.result() };
     },
   };
 }

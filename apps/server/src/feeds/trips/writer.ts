@@ -12,7 +12,7 @@ import {
   type TryPastRides,
   writePastRides,
 } from "../../fleet/ride-import.ts";
-import { addToImport, beginImport, finishImport } from "../../imports/service.ts";
+import { addToImport, beginImport, finishImport, type ImportReport } from "../../imports/service.ts";
 import { shownAddress } from "../address.ts";
 import type { TripImportOptions } from "./options.ts";
 
@@ -26,7 +26,7 @@ export interface TripWriter {
   /** Inserts again the placeholders that undoing another import removed while the rides were written. */
   stationsAgain(sightings: readonly StationSighting[]): Promise<void>;
   /** Marks the import as done. @returns the id of its record; null when nothing was written */
-  finish(report: string | null): Promise<string | null>;
+  finish(report: ImportReport): Promise<string | null>;
 }
 
 /** Writes to the database, and records the import with the first file that has something to write. */

@@ -1,0 +1,124 @@
+import type { consoleContract, ImportDetail, ShownImport } from "@bikeshare/contract/console";
+import { cursorScope, readPageRequest, ServiceError } from "@bikeshare/rules";
+import type { RouterImplementation } from "@ts-rest/fastify";
+import { searchActs } from "../audit/service.ts";
+import type { Queryable } from "../db/database.ts";
+import { commandError } from "../errors/command-errors.ts";
+import { cursorPosition } from "../http/cursor.ts";
+import { findImport, importPage, importReport, type ImportRow, reportEntries } from "../imports/service.ts";
+import { requireNothingLater } from "../imports/undo.ts";
+import { type PositionCodec, timePosition } from "../lists/page.ts";
+import { shownAct } from "./audit-routes.ts";
+import { consoleCaller } from "./authorize.ts";
+import type { ConsoleContext } from "./context.ts";
+import { instantOf } from "./dates.ts";
+
+type Routes = RouterImplementation<typeof consoleContract>["imports"];
+
+/** What was imported into a system, for the operator. */
+export function importRoutes(context: ConsoleContext): Routes {
+  const { db, cursorCipher } = context;
+  return {
+    list: async ({ query, request }) => {
+      const { systemId } = consoleCaller(request);
+      const position = cursorPosition(cursorCipher, cursorScope(systemId, "imports", {}), timePosition);
+      const asked = readPageRequest(query, (text) => position.decode(text));
+      const after = asked.kind === "cursor" ? asked.after : undefined;
+      const { imports, next } = await importPage(db, systemId, after, asked.limit);
+      return {
+        status: 200,
+        body: { data: imports.map(shown), ...(next && { next_cursor: position.encode(next) }) },
+      };
+    },
+    get: async ({ params: { id }, request }) => ({
+      status: 200,
+      body: await detailOf(context, consoleCaller(request).systemId, await read(db, request, id)),
+    }),
+    report: async ({ params: { id }, query: { limit, cursor, reason }, request }) => {
+      const { systemId } = consoleCaller(request);
+      await read(db, request, id);
+      const scope = cursorScope(systemId, `import-report ${id}`, { reason });
+      const position = cursorPosition(cursorCipher, scope, numberPosition);
+      const asked = readPageRequest({ limit, cursor }, (text) => position.decode(text));
+      const after = asked.kind === "cursor" ? asked.after : 0;
+      const found = await reportEntries(db, systemId, id, { after, reason, limit: asked.limit + 1 });
+      const data = found.slice(0, asked.limit).map(({ number, entry }) => ({ number, ...entry }));
+      const last = found.length > asked.limit ? data.at(-1) : undefined;
+      return { status: 200, body: { data, ...(last && { next_cursor: position.encode(last.number) }) } };
+    },
+    undo: async ({ params: { id }, request }) => {
+      const { systemId, actor } = consoleCaller(request);
+      const isDecided = await context.undos.start(actor, systemId, id);
+      return { status: 200, body: { is_decided: isDecided, import: shown(await read(db, request, id)) } };
+    },
+  };
+}
+
+/** @throws ServiceError when there is no such import */
+async function read(db: Queryable, request: Parameters<typeof consoleCaller>[0], id: string): Promise<ImportRow> {
+  const row = await findImport(db, consoleCaller(request).systemId, id);
+  if (row === undefined) throw commandError("not_found", "import", { id });
+  return row;
+}
+
+/** Acts of one import that are shown: it is made once, and undone in a few attempts. */
+const SHOWN_ACTS = 20;
+
+async function detailOf(context: ConsoleContext, systemId: string, row: ImportRow): Promise<ImportDetail> {
+  const { acts } = await searchActs(context, systemId, { subject: row.id, limit: SHOWN_ACTS });
+  const kept = await importReport(context.db, systemId, row.id);
+  const reasons = Object.entries(kept?.reasons ?? {}).map(([reason, count]) => ({ reason, count }));
+  const { from, timeZone } = sourceOf(row);
+  return {
+    import: shown(row),
+    from,
+    time_zone: timeZone,
+    acts: acts.map(shownAct),
+    obstacle: await obstacleOf(context.db, systemId, row),
+    report:
+      kept === undefined
+        ? null
+        : {
+            path: row.report,
+            reasons: reasons.toSorted((a, b) => b.count - a.count),
+            entries: reasons.reduce((sum, { count }) => sum + count, 0),
+            kept: kept.kept,
+          },
+  };
+}
+
+async function obstacleOf(db: Queryable, systemId: string, row: ImportRow): Promise<string | null> {
+  if (row.status === "undoing") return null;
+  try {
+    await requireNothingLater(db, systemId, row);
+    return null;
+  } catch (error) {
+    if (error instanceof ServiceError) return error.httpMessage;
+    throw error;
+  }
+}
+
+/** What an import was told to read, which its record keeps as it was given. */
+function sourceOf({ detail }: ImportRow): { readonly from: string[]; readonly timeZone: string | null } {
+  const { files, location, time_zone: zone } = (detail ?? {}) as Readonly<Record<string, unknown>>;
+  const from = Array.isArray(files) ? files.map(String) : typeof location === "string" ? [location] : [];
+  return { from, timeZone: typeof zone === "string" ? zone : null };
+}
+
+function shown({ report: _report, detail: _detail, ...row }: ImportRow): ShownImport {
+  return {
+    ...row,
+    kind: row.kind as ShownImport["kind"], // checked by the table
+    status: row.status as ShownImport["status"],
+    at: row.at.toISOString(),
+    first_at: instantOf(row.first_at),
+    last_at: instantOf(row.last_at),
+    undone_at: instantOf(row.undone_at),
+  };
+}
+
+/** Where an entry stands in its report. */
+const numberPosition: PositionCodec<number> = {
+  encode: String,
+  decode: (text) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined),
+};

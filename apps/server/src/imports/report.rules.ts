@@ -1,0 +1,37 @@
+/** What is kept of an import's report in the database, for those who cannot read its file. */
+
+/** Something that an import left out or repaired. */
+export interface ReportEntry {
+  /** The file or feed that it stood in. */
+  readonly part: string;
+  /** A line of the file, or the id of a station or vehicle; null: the part as a whole. */
+  readonly record: string | null;
+  readonly field: string | null;
+  /** What stood there, shortened. */
+  readonly value: string | null;
+  readonly reason: string;
+  /** `rejected`: it was left out. `refused`: the whole file was. `repaired`, `warning`: it was taken all the same. */
+  readonly outcome: "rejected" | "refused" | "repaired" | "warning";
+}
+
+/** How often each reason occurred, and the first entries. */
+export interface ReportSummary {
+  readonly reasons: Readonly<Record<string, number>>;
+  readonly first: readonly ReportEntry[];
+}
+
+/** Entries that are kept: enough to see what is wrong, and some 30 kB as the database compresses them. */
+export const MAX_KEPT_ENTRIES = 1_000;
+
+/** Adds up the entries of a report. */
+export function createReportSummary() {
+  const reasons = new Map<string, number>();
+  const first: ReportEntry[] = [];
+  return {
+    add(entry: ReportEntry): void {
+      reasons.set(entry.reason, (reasons.get(entry.reason) ?? 0) + 1);
+      if (first.length < MAX_KEPT_ENTRIES) first.push(entry);
+    },
+    result: (): ReportSummary => ({ reasons: Object.fromEntries(reasons), first }),
+  };
+}
