@@ -101,15 +101,13 @@ async function obstacleOf(db: Queryable, systemId: string, row: ImportRow): Prom
 /** What an import was told to read, which its record keeps as it was given. */
 function sourceOf({ detail }: ImportRow): { readonly from: string[]; readonly timeZone: string | null } {
   const { files, location, time_zone: zone } = (detail ?? {}) as Readonly<Record<string, unknown>>;
-  const from = Array.isArray(files) ? files.map(String) : typeof location === "string" ? [location] : [];
-  return { from, timeZone: typeof zone === "string" ? zone : null };
+  const from: unknown[] = Array.isArray(files) ? files : [location];
+  return { from: from.filter((each) => typeof each === "string"), timeZone: typeof zone === "string" ? zone : null };
 }
 
 function shown({ report: _report, detail: _detail, ...row }: ImportRow): ShownImport {
   return {
     ...row,
-    kind: row.kind as ShownImport["kind"], // checked by the table
-    status: row.status as ShownImport["status"],
     at: row.at.toISOString(),
     first_at: instantOf(row.first_at),
     last_at: instantOf(row.last_at),

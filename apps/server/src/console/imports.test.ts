@@ -42,8 +42,7 @@ async function read(path: string): Promise<unknown> {
   return response.json();
 }
 
-const detail = async (id: string): Promise<ImportDetail> =>
-  imports.get.responses[200].parse(await read(`/${id}`)) as ImportDetail;
+const detail = async (id: string): Promise<ImportDetail> => imports.get.responses[200].parse(await read(`/${id}`));
 
 async function undo(id: string, who = admin): Promise<[number, unknown]> {
   const response = await who.call("POST", `${base()}/${id}/undo`, {});

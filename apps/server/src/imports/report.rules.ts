@@ -21,7 +21,7 @@ export interface ReportSummary {
 }
 
 /** Entries that are kept: enough to see what is wrong, and some 30 kB as the database compresses them. */
-export const MAX_KEPT_ENTRIES = 1_000;
+const MAX_KEPT_ENTRIES = 1_000;
 
 /** Adds up the entries of a report. */
 export function createReportSummary() {

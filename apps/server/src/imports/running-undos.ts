@@ -41,7 +41,10 @@ export function createRunningUndos(options: RunningUndosOptions): RunningUndos {
       const run = running.get(key) ?? beginRun(options, stop.signal, { actor, systemId, id });
       if (!running.has(key)) {
         running.set(key, run);
-        void run.ended.finally(() => running.delete(key));
+        run.ended.then(
+          () => running.delete(key),
+          () => undefined,
+        );
       }
       return Promise.race([run.decided, sleep(decisionTimeoutMs, false, { ref: false }).finally(run.stopWaiting)]);
     },

@@ -84,11 +84,9 @@ export interface TripImportHarness {
 export const NOW = Date.parse("2026-06-01T12:00:00Z");
 
 /** @param shared a database that somebody else closes; one of its own, when left out */
-export async function openTripImportHarness(
-  shared?: Pick<TestDatabase, "db" | "systemId">,
-): Promise<TripImportHarness> {
-  const own = shared === undefined ? await createTestDatabase() : undefined;
-  const { db, systemId } = shared ?? (own as TestDatabase);
+export async function openTripImportHarness(shared?: TestDatabase): Promise<TripImportHarness> {
+  const database = shared ?? (await createTestDatabase());
+  const { db, systemId } = database;
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-trips-"));
   let imports = 0;
   const ids = createTestIds();
@@ -131,7 +129,7 @@ export async function openTripImportHarness(
     stations: () => db.query<StoredStation>(allStations, [systemId]),
     wrongCounts: () => db.query(wrongCounts, [systemId]),
     async close() {
-      await own?.close();
+      if (shared === undefined) await database.close();
       await rm(directory, { recursive: true, force: true });
     },
   };
