@@ -48,6 +48,13 @@ export const deliveryId: IdKind = {
   address: (page, id) => page.replace(/(?=\?|$)/, `/${encodeURIComponent(id)}`),
 };
 
+/** An endpoint of the service's interfaces: `/v1/rides`, `GET /v1/rides`. */
+export const route: IdKind = {
+  label: "Endpoint",
+  pattern: /^(?:(?:get|post|put|patch|delete)\s+)?\/[\w/{}:.-]+$/i,
+  address: (page, id) => withParameter(page, "q", id),
+};
+
 /** An address with one more parameter. */
 function withParameter(address: string, name: string, value: string): string {
   return `${address}${address.includes("?") ? "&" : "?"}${name}=${encodeURIComponent(value)}`;

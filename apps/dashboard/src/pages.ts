@@ -1,6 +1,6 @@
 /** Every page: where it is, what it is called, who sees it, and the module that is loaded for it. */
 import type { Membership } from "@bikeshare/contract/console";
-import { deliveryId, keyId, type Page, requestId, stationId } from "./page.ts";
+import { deliveryId, keyId, type Page, requestId, route, stationId } from "./page.ts";
 
 /** Shows each component with its states. It is not shipped. */
 const examples: Page = {
@@ -218,6 +218,25 @@ const keysAndRequests: readonly Page[] = [
   },
 ];
 
+const references: readonly Page[] = [
+  {
+    path: "/partners/:partner_id/api",
+    title: "API reference",
+    audience: "partner",
+    isListed: true,
+    finds: [route],
+    load: async () => (await import("./pages/reference/reference-page.tsx")).PartnerReferencePage,
+  },
+  {
+    path: "/operator/api",
+    title: "API reference",
+    audience: "operator",
+    isListed: true,
+    finds: [route],
+    load: async () => (await import("./pages/reference/reference-page.tsx")).OperatorReferencePage,
+  },
+];
+
 /** In the order of the navigation. */
 export const pages: readonly Page[] = [
   ...overviews,
@@ -226,6 +245,7 @@ export const pages: readonly Page[] = [
   ...keysAndRequests,
   ...stations,
   ...operator,
+  ...references,
   audit,
   ...people,
   ...account,
