@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { DEFAULT_RATE_LIMIT } from "@bikeshare/contract";
 import { parseNetworks } from "./addresses/network-list.ts";
+import type { BackupSchedule } from "./backup/schedule.ts";
 import { DEFAULT_MAX_CONNECTIONS } from "./http/connections.ts";
 import { parseOrigins } from "./http/cors.ts";
 import { DEFAULT_PUBLIC_RATE_LIMIT } from "./http/public-limit.ts";
@@ -98,6 +99,7 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     frameAncestors: read("DASHBOARD_FRAME_ANCESTORS", [], parseOrigins),
     secretsFile: read("SECRETS_FILE", undefined, optional(path)),
     gbfsSync: readFeed(read),
+    backups: readBackups(read, path),
     webhooks: readAddressRules(read),
     mail: readMail(read, publicUrl, issues),
     /** How long requests are still accepted after a stop signal. Undefined: the command decides. */
@@ -149,6 +151,14 @@ function readFeed(read: Read) {
   const url = read("GBFS_SYNC_URL", undefined, optional(feedUrl));
   const intervalMs = read("GBFS_SYNC_EVERY", 30_000, duration("1s", "1d"));
   return url === undefined ? undefined : { url, intervalMs };
+}
+
+/** Backups that the service makes by itself. */
+function readBackups(read: Read, path: (text: string) => string): BackupSchedule | undefined {
+  const directory = read("BACKUP_DIR", undefined, optional(path));
+  const intervalMs = read("BACKUP_EVERY", 24 * 3_600_000, duration("1h", "30d"));
+  const keep = read("BACKUP_KEEP", 7, integer(1, 1_000));
+  return directory === undefined ? undefined : { directory, intervalMs, keep };
 }
 
 /** Where webhooks may be sent besides public addresses on port 443. */

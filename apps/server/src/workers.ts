@@ -11,7 +11,7 @@ import type { Logger } from "./logger.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { startPartitionKeeper } from "./partitions/service.ts";
 import { startUsageSweeper } from "./request-log/service.ts";
-import type { AllSecrets } from "./secrets.ts";
+import { type AllSecrets, secretsPath } from "./secrets.ts";
 import { systemsOf } from "./systems/service.ts";
 import { readVersion } from "./version.ts";
 import { createSecretCipher } from "./webhooks/endpoints/secret.ts";
@@ -82,9 +82,10 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
     }),
   ];
   const following = await followFeed(options);
+  const backups = await startBackups(options);
   return {
     close: async () => {
-      await following?.close();
+      await Promise.all([following?.close(), backups?.close()]);
       await Promise.all(works.map((work) => work.close()));
     },
   };
@@ -140,6 +141,21 @@ async function followFeed(options: WorkersOptions): Promise<Work | undefined> {
   const log = logPolls(logger, conditions, { system: systemId, source });
   const reportDirectory = reportsDirectory(config);
   return startFollowing({ db, clock, ids, url, intervalMs, systemId, source, reportDirectory, log });
+}
+
+/** Makes backups by themselves where a directory for them is configured. */
+async function startBackups({ db, config, clock, logger, conditions }: WorkersOptions): Promise<Work | undefined> {
+  if (config.backups === undefined) return undefined;
+  const { startScheduledBackups } = await import("./backup/schedule.ts");
+  return startScheduledBackups({
+    ...config.backups,
+    connectionString: db.connectionString,
+    secretsPath: secretsPath(config),
+    version: readVersion(),
+    clock,
+    onBackup: (path, { bytes, rows }) => logger.info({ path, bytes, rows }, "made a backup, and read it back"),
+    onError: reportingTo(conditions)("making a backup", { quietMs: 5 * 60_000 }),
+  });
 }
 
 async function systemIds(db: Database): Promise<string[]> {

@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
 import { processEnvironment, readConfig } from "../config.ts";
-import { openStore } from "../db/open.ts";
+import { openServer, openStore } from "../db/open.ts";
 import { createIds } from "../ids.ts";
 import { prepareDataDir } from "../startup/checks.ts";
 import { explainDatabaseFailure, explainFullDisk } from "../startup/database-failure.ts";
@@ -26,6 +26,14 @@ function createContext(clock: () => number, { json, system }: GlobalOptions): Cl
   const config = readConfig(processEnvironment(), process.cwd());
   const output = createOutput(json, process);
   const actor = `cli:${accountName()}`;
+  const where = { databaseUrl: config.databaseUrl, dataDir: config.dataDir, onEmbeddedEvent: () => undefined };
+  const prepare = async () => {
+    for (const warning of config.warnings) output.note(`Warning: ${warning}`);
+    if (config.databaseUrl === undefined) await prepareDataDir(config);
+  };
+  const explain = (error: unknown) => {
+    throw explainDatabaseFailure(error, config);
+  };
   return {
     config,
     actor,
@@ -34,19 +42,15 @@ function createContext(clock: () => number, { json, system }: GlobalOptions): Cl
     ids,
     output,
     signals: createSignals({ source: process, watchLauncher, monotonic: () => performance.now() }),
+    async openDatabaseAsIs() {
+      await prepare();
+      return openServer(where).catch(explain);
+    },
     async withDatabase(work) {
-      for (const warning of config.warnings) output.note(`Warning: ${warning}`);
-      if (config.databaseUrl === undefined) await prepareDataDir(config);
-      const store = await openStore({
-        databaseUrl: config.databaseUrl,
-        dataDir: config.dataDir,
-        // Imports may run for hours.
-        statementTimeoutMs: 0,
-        onEmbeddedEvent: () => undefined,
-        onConnectionLost: () => undefined,
-      }).catch((error: unknown) => {
-        throw explainDatabaseFailure(error, config);
-      });
+      await prepare();
+      // Imports may run for hours.
+      const timing = { statementTimeoutMs: 0, onConnectionLost: () => undefined };
+      const store = await openStore({ ...where, ...timing }).catch(explain);
       try {
         return await work(store.db, store.applied);
       } catch (error) {

@@ -34,6 +34,8 @@ export interface CliContext {
   readonly withDatabase: <Result>(
     work: (db: Database, applied: readonly string[]) => Promise<Result>,
   ) => Promise<Result>;
+  /** Opens the database (our own PostgreSQL when none is configured) and leaves its schema as it is. */
+  readonly openDatabaseAsIs: () => Promise<{ readonly connectionString: string; close(): Promise<void> }>;
   /** The system a command works on: the one that is named, or the only one there is (created when there is none). */
   readonly resolveSystem: (db: Database, named: string | undefined) => Promise<string>;
 }

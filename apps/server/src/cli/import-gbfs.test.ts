@@ -44,6 +44,7 @@ async function run(json: boolean, ...args: string[]) {
     actor: "cli:test",
     output: createOutput(json, { stdout: into("stdout"), stderr: into("stderr") }),
     signals: { untilStopped: () => Promise.resolve() },
+    openDatabaseAsIs: () => Promise.reject(new Error("imports migrate first")),
     withDatabase: (work) => work(database.db, []),
     resolveSystem: (_, named) => Promise.resolve(named ?? database.systemId),
   };

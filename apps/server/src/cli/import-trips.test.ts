@@ -35,6 +35,7 @@ async function run(...args: string[]): Promise<void> {
       note: (text) => void notes.push(text),
       progress: () => undefined,
     },
+    openDatabaseAsIs: () => Promise.reject(new Error("imports migrate first")),
     withDatabase: (work) => work(harness.db, []),
     resolveSystem: () => Promise.resolve(harness.systemId),
   };

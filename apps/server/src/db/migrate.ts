@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Database, Transaction } from "./database.ts";
+import type { Database, Queryable, Transaction } from "./database.ts";
 import { codeOf, sqlState } from "./errors.ts";
 import { statement } from "./statement.ts";
 
@@ -20,18 +20,19 @@ const recordMigration = statement("migrations.record", "insert into migrations (
 /**
  * Brings the database's schema up to date, in one transaction: all pending migrations apply, or none.
  * Safe when several processes start at once.
+ * @param last the number of the last migration to apply; all when left out
  * @returns the file names of the migrations that this call applied
  */
-export async function migrate(db: Database): Promise<string[]> {
+export async function migrate(db: Database, last = Number.POSITIVE_INFINITY): Promise<string[]> {
   const pending = await readMigrations();
   await ensureTable(db);
   return db.transaction(async (tx) => {
     await tx.run(lockTable);
-    const applied = new Set((await tx.query<{ number: number }>(appliedNumbers)).map((row) => row.number));
+    const applied = new Set(await appliedMigrations(tx));
     assertNoNewerSchema(applied, pending);
     const names: string[] = [];
     for (const migration of pending) {
-      if (applied.has(migration.number)) continue;
+      if (applied.has(migration.number) || migration.number > last) continue;
       await apply(tx, migration);
       names.push(migration.name);
     }
@@ -43,12 +44,22 @@ export async function migrate(db: Database): Promise<string[]> {
 export async function isMigrated(db: Database): Promise<boolean> {
   const known = await readMigrations();
   try {
-    const applied = new Set((await db.query<{ number: number }>(appliedNumbers)).map((row) => row.number));
+    const applied = new Set(await appliedMigrations(db));
     return applied.size === known.length && known.every(({ number }) => applied.has(number));
   } catch (error) {
     if (codeOf(error) !== sqlState.undefinedTable) throw error;
     return false;
   }
+}
+
+/** The numbers of the migrations that the schema has seen. */
+export async function appliedMigrations(db: Queryable): Promise<number[]> {
+  return (await db.query<{ number: number }>(appliedNumbers)).map((row) => row.number);
+}
+
+/** The numbers of all migrations of this program. */
+export async function knownMigrations(): Promise<number[]> {
+  return (await readMigrations()).map(({ number }) => number);
 }
 
 interface Migration {

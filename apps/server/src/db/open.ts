@@ -21,20 +21,34 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/** A PostgreSQL to connect to. `close` closes our own, which stops unless others use it. */
+export interface Server {
+  readonly connectionString: string;
+  close(): Promise<void>;
+}
+
+/** Opens our own PostgreSQL where no other is configured. */
+export async function openServer({
+  databaseUrl,
+  dataDir,
+  onEmbeddedEvent,
+}: Pick<OpenStoreOptions, "databaseUrl" | "dataDir" | "onEmbeddedEvent">): Promise<Server> {
+  return databaseUrl === undefined
+    ? openEmbeddedPostgres({ dataDir, log: onEmbeddedEvent })
+    : { connectionString: databaseUrl, close: () => Promise.resolve() };
+}
+
 /** Opens the configured database, or our own, and migrates it. */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
-  const own =
-    options.databaseUrl === undefined
-      ? await openEmbeddedPostgres({ dataDir: options.dataDir, log: options.onEmbeddedEvent })
-      : undefined;
+  const server = await openServer(options);
   const db = openDatabase({
-    connectionString: own?.connectionString ?? options.databaseUrl ?? "",
+    connectionString: server.connectionString,
     statementTimeoutMs: options.statementTimeoutMs,
     onConnectionLost: options.onConnectionLost,
   });
   const close = async () => {
     await db.close();
-    await own?.close();
+    await server.close();
   };
   try {
     const applied = (await isMigrated(db)) ? [] : await migrateWithoutTimeout(db, options);

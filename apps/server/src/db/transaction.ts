@@ -1,5 +1,6 @@
+import type { Readable } from "node:stream";
 import type pg from "pg";
-import { from as copyFrom } from "pg-copy-streams";
+import { from as copyFrom, to as copyTo } from "pg-copy-streams";
 import { codeOf, DatabaseUnavailable, isRetryable, nameConnectionError, sqlState } from "./errors.ts";
 import type { Notifier } from "./notifier.ts";
 import type { Statement } from "./statement.ts";
@@ -35,6 +36,8 @@ export interface Transaction extends Queryable {
   run(text: string): Promise<void>;
   /** A stream into `copy … from stdin`; the rows are written when it has finished. */
   copyIn(text: string): Promise<NodeJS.WritableStream>;
+  /** The stream of `copy … to stdout`. From here on each statement waits for the one before it. */
+  copyOut(text: string): Promise<Readable>;
   /**
    * Notifies those who listen to a channel, a moment after the commit (notifier.ts says why not with it). If the process
    * dies in that moment they are not notified.
@@ -105,6 +108,11 @@ function openTransaction(client: pg.PoolClient, notifier: Notifier, { lockTimeou
       Object.assign(client, { pipeline: false });
       const stream = client.query(copyFrom(text));
       return stream.once("finish", () => Object.assign(client, { pipeline: true }));
+    },
+    copyOut: async (text) => {
+      await Promise.all(sent);
+      Object.assign(client, { pipeline: false });
+      return client.query(copyTo(text));
     },
     notify: (channel, payload) => void notifications.push([channel, payload]),
   };

@@ -21,6 +21,7 @@ import {
   type DayColumn,
   defaultOf,
   dayOf,
+  dayOfPartition,
   daysAhead,
   daysPast,
   daysWithout,
@@ -90,11 +91,19 @@ export function startPartitionKeeper(options: PartitionKeeperOptions): PeriodicW
 export async function createPartitions(db: Queryable, table: DailyTable, today: string): Promise<void> {
   const days = daysAhead(today);
   if (daysWithout(table, await listPartitions(db, table), days).length === 0) return;
-  await db.transaction(async (tx) => {
-    await lockPartitions(tx, table);
-    // Listed again: another process may have created them before the lock was ours.
-    for (const day of daysWithout(table, await listPartitions(tx, table), days)) await insertPartition(tx, table, day);
-  });
+  // Listed again: another process may have created them before the lock is ours.
+  await db.transaction((tx) => createPartitionsOf(tx, table, days));
+}
+
+/** The days that have a partition of a table. */
+export async function partitionedDays(db: Queryable, table: DailyTable): Promise<string[]> {
+  return (await listPartitions(db, table)).flatMap((name) => dayOfPartition(table, name) ?? []);
+}
+
+/** Creates partitions for days, where they are missing, of a table whose default partition has no rows. */
+export async function createPartitionsOf(tx: Transaction, table: DailyTable, days: readonly string[]): Promise<void> {
+  await lockPartitions(tx, table);
+  for (const day of daysWithout(table, await listPartitions(tx, table), days)) await insertPartition(tx, table, day);
 }
 
 /**

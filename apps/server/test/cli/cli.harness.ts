@@ -54,6 +54,8 @@ export async function openCliHarness({ register, clock }: CliHarnessOptions): Pr
         actor: "cli:test",
         output: createOutput(args.includes("--json"), { stdout: into("stdout"), stderr: into("stderr") }),
         signals: { untilStopped: () => stopped.promise },
+        openDatabaseAsIs: () =>
+          Promise.resolve({ connectionString: database.db.connectionString, close: () => Promise.resolve() }),
         withDatabase: (work) => work(database.db, []),
         resolveSystem: (_, named) => Promise.resolve(named ?? database.systemId),
       });

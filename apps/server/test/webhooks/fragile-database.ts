@@ -19,6 +19,9 @@ const nothing: Transaction = {
   copyIn: () => {
     throw new Error("a dead process copies nothing");
   },
+  copyOut: () => {
+    throw new Error("a dead process copies nothing");
+  },
 };
 
 /** @param db closed by its owner */

@@ -1,0 +1,143 @@
+import { once } from "node:events";
+import { createWriteStream } from "node:fs";
+import { lstat, open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { type Readable, Transform } from "node:stream";
+import { text } from "node:stream/consumers";
+import { finished, pipeline } from "node:stream/promises";
+import { crc32 } from "node:zlib";
+import yauzl from "yauzl";
+import yazl from "yazl";
+import { codeOf } from "../db/errors.ts";
+
+/** A backup that cannot be read, or not by this program; the message says why and what to do. */
+export class BackupFileError extends Error {
+  override readonly name = "BackupFileError";
+}
+
+/** Rows of a table take a third of their size. A higher level takes several times as long and saves a tenth of that. */
+const COMPRESSION_LEVEL = 1;
+
+/** The files of an archive that is being written. */
+export interface ArchiveWriter {
+  add(name: string, content: string): void;
+  /** Adds what a stream gives; resolves when it has ended. */
+  addStream(name: string, content: Readable): Promise<void>;
+}
+
+/**
+ * Writes a zip archive that its owner alone can read. It has its name only when it is whole and on the disk.
+ * @returns its size in bytes
+ * @throws BackupFileError when there is a file of that name
+ */
+export async function writeArchive(path: string, write: (archive: ArchiveWriter) => Promise<void>): Promise<number> {
+  const isTaken = await lstat(path).then(
+    () => true,
+    () => false,
+  );
+  if (isTaken) throw new BackupFileError(`${path} exists already: choose another name, or remove it.`);
+  const draft = `${path}.part`;
+  try {
+    const bytes = await writeZip(draft, write);
+    await rename(draft, path);
+    await syncDirectory(dirname(path));
+    return bytes;
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+async function writeZip(path: string, write: (archive: ArchiveWriter) => Promise<void>): Promise<number> {
+  const zip = new yazl.ZipFile();
+  const failed = once(zip, "error").then(([error]) => Promise.reject(error as Error));
+  // What an earlier backup left that was killed is overwritten. Closing waits for the disk.
+  const file = createWriteStream(path, { mode: 0o600, flush: true });
+  const closed = once(file, "close");
+  const written = Promise.race([pipeline(zip.outputStream, file), failed]);
+  // Who waits for a stream learns of a failure of the file, or would wait for ever.
+  written.catch(() => undefined);
+  try {
+    await write({
+      add: (name, content) => zip.addBuffer(Buffer.from(content), name, { compressionLevel: COMPRESSION_LEVEL }),
+      addStream: async (name, content) => {
+        zip.addReadStream(content, name, { compressionLevel: COMPRESSION_LEVEL });
+        await Promise.race([finished(content), written]);
+      },
+    });
+    zip.end();
+    await written;
+  } finally {
+    file.destroy();
+    await closed.catch(() => undefined);
+  }
+  return file.bytesWritten;
+}
+
+/** Makes the name of a file survive a power failure, as the file itself does. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, "r");
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+/** The files of an archive. */
+export interface ArchiveReader {
+  readonly bytes: number;
+  /** A small file. @throws BackupFileError when it is missing or damaged */
+  read(name: string): Promise<string>;
+  /** A file of any size. Its stream fails at the end when its checksum is wrong. */
+  open(name: string): Promise<Readable>;
+}
+
+/**
+ * Reads an archive.
+ * @throws BackupFileError when it is none, or damaged
+ */
+export async function readArchive<Result>(
+  path: string,
+  work: (archive: ArchiveReader) => Promise<Result>,
+): Promise<Result> {
+  const file = await open(path, "r").catch((error: unknown) => {
+    throw codeOf(error) === "ENOENT" ? new BackupFileError(`There is no file ${path}.`) : error;
+  });
+  const damaged = (error: unknown) =>
+    new BackupFileError(
+      `${path} is no backup, or it is damaged: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  try {
+    const { size } = await file.stat();
+    const entries = new Map<string, yauzl.Entry>();
+    const zip = await yauzl.fromFdPromise(file.fd, { lazyEntries: true, autoClose: false }).catch((error: unknown) => {
+      throw damaged(error);
+    });
+    for await (const entry of zip.eachEntry()) entries.set(entry.fileName, entry);
+    const openEntry = async (name: string): Promise<Readable> => {
+      const entry = entries.get(name);
+      if (entry === undefined) throw damaged(new Error(`${name} is missing`));
+      const packed = await zip.openReadStreamPromise(entry);
+      const checked = verifyChecksum(entry.crc32, () => damaged(new Error(`the checksum of ${name} is wrong`)));
+      packed.on("error", (error) => checked.destroy(damaged(error)));
+      checked.on("close", () => packed.destroy());
+      return packed.pipe(checked);
+    };
+    return await work({ bytes: size, open: openEntry, read: async (name) => text(await openEntry(name)) });
+  } finally {
+    await file.close();
+  }
+}
+
+/** Passes bytes on; fails at their end when they are not those that were packed. */
+function verifyChecksum(expected: number, failure: () => Error): Transform {
+  let sum = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      sum = crc32(chunk, sum);
+      done(null, chunk);
+    },
+    flush: (done) => done(sum === expected ? null : failure()),
+  });
+}

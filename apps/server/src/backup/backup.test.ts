@@ -1,0 +1,213 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
+import { type FleetHarness, openFleetHarness, stationItem } from "../../test/fleet/fleet.harness.ts";
+import { copyDatabase, dropDatabase, withDatabaseName } from "../../test/server-commands.ts";
+import { checkInvariants } from "../check/service.ts";
+import { type Database, openDatabase } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+import { columnTypes } from "../db/tables.generated.ts";
+import { eventsTable } from "../partitions/partition.rules.ts";
+import { createPartitions } from "../partitions/service.ts";
+import { loadSecrets } from "../secrets.ts";
+import { recordServiceKey } from "../webhooks/endpoints/endpoint-secrets.ts";
+import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
+import { createBackup } from "./backup.ts";
+import { restoreBackup } from "./restore.ts";
+import { startScheduledBackups } from "./schedule.ts";
+
+let directory: string;
+let harness: FleetHarness;
+let backup: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "bikeshare-backup-"));
+  harness = await openFleetHarness();
+  const { webhookKeys } = await loadSecrets(join(directory, "secrets.json"), randomBytes);
+  await recordServiceKey({ ...harness, cipher: createSecretCipher(webhookKeys) }, harness.db, harness.systemId);
+  await createPartitions(harness.db, eventsTable, "2026-06-01");
+  await harness.stations(stationItem("1"), stationItem("2", { name: 'Tab\t, line\n, \\N, \\., "quoted" and 駅 🚲' }));
+  await harness.bikes(...Array.from({ length: 20 }, (_, n) => ({ id: `bike-${n}`, station_id: "1" })));
+  const { results } = await harness.past(...Array.from({ length: 50 }, (_, n) => pastRide(n)));
+  expect(results.filter(({ outcome }) => outcome !== "created")).toEqual([]);
+  backup = join(directory, "whole.zip");
+  await createBackup(optionsOf(harness.db), backup);
+});
+afterAll(async () => {
+  await harness.close();
+  await rm(directory, { recursive: true });
+});
+
+/** Not even migrated; made for each test that asks for one. */
+let empty: Database;
+function useEmptyDatabase(): void {
+  beforeEach(async () => {
+    const name = `test_${randomBytes(8).toString("hex")}`;
+    await copyDatabase(inject("serverUrl"), "template0", name);
+    empty = openDatabase({ connectionString: withDatabaseName(inject("serverUrl"), name) });
+  });
+  afterEach(async () => {
+    await empty.close();
+    await dropDatabase(inject("serverUrl"), new URL(empty.connectionString).pathname.slice(1));
+  });
+}
+
+function optionsOf({ connectionString }: Database) {
+  return { connectionString, secretsPath: join(directory, "secrets.json"), version: "1.2.3" };
+}
+
+const restoring = (path: string, secrets = `restored-${randomBytes(4).toString("hex")}.json`) => ({
+  secretsPath: join(directory, secrets),
+  done: () => restoreBackup({ connectionString: empty.connectionString, secretsPath: join(directory, secrets) }, path),
+});
+
+function pastRide(n: number) {
+  const started = Date.parse("2026-05-01T08:00:00Z") + n * 3_600_000;
+  const times = { started_at: new Date(started).toISOString(), ended_at: new Date(started + 600_000).toISOString() };
+  return { id: `past-${n}`, bike_id: "bike-0", ...times };
+}
+
+/** Every row of every table, as text. */
+async function contents(db: Database): Promise<Record<string, unknown>> {
+  const tables = Object.keys(columnTypes).filter((name) => name !== "migrations");
+  const rows = tables.map(async (name) => [
+    name,
+    await db.query(statement("", `select array_agg(t::text order by t::text) as rows from ${name} t`)),
+  ]);
+  return Object.fromEntries(await Promise.all(rows)) as Record<string, unknown>;
+}
+
+async function tablesOf(db: Database): Promise<unknown[]> {
+  return db.query(
+    statement("", "select relname from pg_class where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace"),
+  );
+}
+
+describe("a restored backup", () => {
+  useEmptyDatabase();
+
+  it("has every row of every table and the secrets, whatever texts the rows contain", async () => {
+    const { done, secretsPath } = restoring(backup);
+    const { rows } = await done();
+    const [source, copy] = [await contents(harness.db), await contents(empty)];
+    expect(copy).toEqual(source);
+    expect(rows).toBeGreaterThan(70);
+    expect(await readFile(secretsPath, "utf8")).toBe(await readFile(join(directory, "secrets.json"), "utf8"));
+    for (const path of [backup, secretsPath]) expect((await stat(path)).mode & 0o777).toBe(0o600);
+  });
+
+  it("is of one instant, although rides began and ended while it was made", async () => {
+    let isDone = false;
+    const riding = (async () => {
+      for (let ride = 0; !isDone; ride++) {
+        const bikes = Array.from({ length: 20 }, (_, n) => ({ id: `ride-${ride}-${n}`, bike_id: `bike-${n}` }));
+        await harness.start(...bikes);
+        await harness.end(...bikes.map(({ id }) => ({ id, end_station_id: "2" })));
+      }
+    })();
+    const path = join(directory, "busy.zip");
+    await createBackup(optionsOf(harness.db), path).finally(() => (isDone = true));
+    await riding;
+    await restoring(path).done();
+    const broken = (await checkInvariants(empty, harness.systemId)).filter((invariant) => invariant.broken > 0);
+    expect(broken).toEqual([]);
+  });
+});
+
+describe("a backup that cannot be restored changes nothing:", () => {
+  useEmptyDatabase();
+
+  it("into a database with data", async () => {
+    await restoring(backup).done();
+    const before = await contents(empty);
+    await expect(restoring(backup).done()).rejects.toThrow(
+      /^The database has data already \(in \w+\); nothing was changed/,
+    );
+    expect(await contents(empty)).toEqual(before);
+  });
+
+  it("beside another secrets file", async () => {
+    await writeFile(join(directory, "other.json"), "{}");
+    await expect(restoring(backup, "other.json").done()).rejects.toThrow(/is not the one of the backup; nothing was/);
+    expect(await readFile(join(directory, "other.json"), "utf8")).toBe("{}");
+    expect(await tablesOf(empty)).toEqual([]);
+  });
+
+  it.each([
+    ["a file of something else", () => Promise.resolve(Buffer.from("PK, but no archive"))],
+    ["half of it", async () => (await readFile(backup)).subarray(0, -2_000)],
+    ["one of whose rides a bit was lost", async () => flipped(await readFile(backup), "tables/rides.copy")],
+    ["one of whose secrets a bit was lost", async () => flipped(await readFile(backup), "secrets.json")],
+  ])("%s", async (_, bytes) => {
+    const path = join(directory, `damaged-${randomBytes(4).toString("hex")}.zip`);
+    await writeFile(path, await bytes());
+    const { done, secretsPath } = restoring(path);
+    await expect(done()).rejects.toThrow(/damaged/);
+    await expect(stat(secretsPath)).rejects.toThrow("ENOENT");
+    if ((await tablesOf(empty)).length > 0)
+      for (const rows of Object.values(await contents(empty))) expect(rows).toEqual([{ rows: null }]);
+  });
+});
+
+/** Flips a bit in the data of a file in an archive, which follow its first mention. */
+function flipped(archive: Buffer, name: string): Buffer {
+  const index = archive.indexOf(name) + name.length + 40;
+  archive[index] = (archive[index] ?? 0) ^ 4;
+  return archive;
+}
+
+describe("a backup is not made", () => {
+  it("over a file that is there", async () => {
+    const before = await readFile(backup);
+    await expect(createBackup(optionsOf(harness.db), backup)).rejects.toThrow("exists already");
+    expect((await readFile(backup)).equals(before)).toBe(true);
+  });
+
+  it("without the secrets with which the database is used", async () => {
+    await loadSecrets(join(directory, "wrong.json"), randomBytes);
+    for (const [secretsPath, message] of [
+      ["none.json", /There is no secrets file/],
+      ["wrong.json", /is not the one that/],
+    ] as const) {
+      const options = { ...optionsOf(harness.db), secretsPath: join(directory, secretsPath) };
+      await expect(createBackup(options, join(directory, "without.zip"))).rejects.toThrow(message);
+    }
+    expect((await readdir(directory)).filter((name) => name.startsWith("without"))).toEqual([]);
+  });
+
+  it("when its database goes away, which leaves no part of it", async () => {
+    const options = optionsOf(harness.db);
+    const gone = withDatabaseName(options.connectionString, "no_such_database");
+    const path = join(directory, "gone.zip");
+    await expect(createBackup({ ...options, connectionString: gone }, path)).rejects.toThrow();
+    expect((await readdir(directory)).filter((name) => name.startsWith("gone"))).toEqual([]);
+  });
+});
+
+it("scheduled backups are made when the newest is old enough, and the oldest beyond the number to keep are removed", async () => {
+  const schedule = { directory: join(directory, "daily"), intervalMs: 24 * 3_600_000, keep: 2 };
+  let now = Date.parse("2026-06-01T03:00:00Z");
+  const made: string[] = [];
+  const scheduled = startScheduledBackups({
+    ...optionsOf(harness.db),
+    ...schedule,
+    clock: () => now,
+    onBackup: (path) => void made.push(path),
+    onError: (error) => {
+      throw error;
+    },
+  });
+  for (const hours of [0, 1, 23, 12, 12, 24]) {
+    now += hours * 3_600_000;
+    await scheduled.runOnce();
+    await writeFile(join(schedule.directory, "notes.txt"), "mine");
+  }
+  await scheduled.close();
+  expect(made).toHaveLength(4);
+  expect((await readdir(schedule.directory)).toSorted()).toEqual([
+    "bikeshare-20260603T030000Z.zip",
+    "bikeshare-20260604T030000Z.zip",
+    "notes.txt",
+  ]);
+});

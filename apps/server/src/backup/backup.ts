@@ -1,0 +1,124 @@
+import { pipeline } from "node:stream/promises";
+import { openDatabase, type Transaction } from "../db/database.ts";
+import { appliedMigrations } from "../db/migrate.ts";
+import { columnTypes } from "../db/tables.generated.ts";
+import { dailyTables } from "../partitions/partition.rules.ts";
+import { partitionedDays } from "../partitions/service.ts";
+import { type ArchiveWriter, BackupFileError, readArchive, writeArchive } from "./archive.ts";
+import { type BackedUpTable, createManifest, entryNames, type Manifest, manifestShape } from "./manifest.ts";
+import { copyOut, type CopiedTable, findInstant, lockForReading } from "./queries.ts";
+import { RowCounter } from "./row-counter.ts";
+import { readSecretsOf } from "./secrets.ts";
+
+export interface BackupOptions {
+  /** The database, which may be in use. */
+  readonly connectionString: string;
+  /** The secrets file, without which what is encrypted in the database cannot be read. */
+  readonly secretsPath: string;
+  /** This program's version. */
+  readonly version: string;
+  /** Called with each table, before its rows are written. */
+  readonly onTable?: (name: string, done: number, all: number) => void;
+}
+
+/** What a backup contains. */
+export interface BackupSummary {
+  readonly bytes: number;
+  readonly madeAt: string;
+  readonly tables: number;
+  readonly rows: number;
+}
+
+/** Every table but the list of migrations, which migrating writes. */
+const backedUpTables: readonly CopiedTable[] = Object.entries(columnTypes)
+  .filter(([name]) => name !== "migrations")
+  .map(([name, types]) => ({ name, columns: Object.keys(types) }));
+
+/**
+ * Writes all data, as they are at one instant, and the secrets into a file, and reads it again. The service may work
+ * meanwhile; it waits for nothing, and until the end no partition is dropped and no row that was deleted gives up its space.
+ * @throws BackupFileError when the file is there already, or the secrets are not
+ */
+export async function createBackup(options: BackupOptions, path: string): Promise<BackupSummary> {
+  // A connection of its own, without the time limits of requests.
+  const db = openDatabase({ connectionString: options.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
+  try {
+    const secrets = await readSecretsOf(db, options.secretsPath);
+    await writeArchive(path, (archive) =>
+      db.transaction(async (tx) => {
+        const manifest = await copyTables(tx, archive, options);
+        archive.add(entryNames.secrets, secrets);
+        archive.add(entryNames.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
+      }),
+    );
+  } finally {
+    await db.close();
+  }
+  return checkBackup(path);
+}
+
+async function copyTables(
+  tx: Transaction,
+  archive: ArchiveWriter,
+  { version, onTable }: BackupOptions,
+): Promise<Manifest> {
+  await lockForReading(
+    tx,
+    backedUpTables.map(({ name }) => name),
+  );
+  const madeAt = await findInstant(tx);
+  const migrations = await appliedMigrations(tx);
+  const tables: BackedUpTable[] = [];
+  for (const table of backedUpTables) {
+    onTable?.(table.name, tables.length, backedUpTables.length);
+    const daily = dailyTables.find(({ name }) => name === table.name);
+    const days = daily && (await partitionedDays(tx, daily));
+    const rows = new RowCounter();
+    await Promise.all([
+      pipeline(await copyOut(tx, table), rows),
+      archive.addStream(entryNames.table(table.name), rows),
+    ]);
+    tables.push({ ...table, columns: [...table.columns], ...(days && { days }), rows: rows.count });
+  }
+  return createManifest({ made_at: madeAt.toISOString(), program: version, migrations, tables });
+}
+
+/**
+ * Reads a whole backup: that every part is there, that none is damaged, and that it has as many rows as were written.
+ * @throws BackupFileError
+ */
+export function checkBackup(path: string): Promise<BackupSummary> {
+  return readArchive(path, async (archive) => {
+    const manifest = readManifest(path, await archive.read(entryNames.manifest));
+    await archive.read(entryNames.secrets);
+    for (const { name, rows } of manifest.tables) {
+      const found = new RowCounter();
+      await pipeline(await archive.open(entryNames.table(name)), found.resume());
+      if (found.count !== rows)
+        throw new BackupFileError(`${path} is damaged: ${name} has ${found.count} rows instead of ${rows}.`);
+    }
+    const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
+    return { bytes: archive.bytes, madeAt: manifest.made_at, tables: manifest.tables.length, rows };
+  });
+}
+
+/** @throws BackupFileError when it is not that of a backup which this program can read */
+export function readManifest(path: string, text: string): Manifest {
+  const format = /"format": (\d+)/.exec(text)?.[1];
+  const manifest = manifestShape.safeParse(parseJson(text));
+  if (manifest.success) return manifest.data;
+  const isNewer = format !== undefined && format !== "1";
+  throw new BackupFileError(
+    isNewer
+      ? `${path} was written by a newer version of the program, in a form that this one cannot read.`
+      : `${path} is no backup, or it is damaged: its manifest.json is not what a backup has.`,
+  );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,40 @@
+import { z } from "zod";
+
+/** Another number is another form of backups, which this program cannot read. */
+const FORMAT = 1;
+
+/** What a backup says of itself: the file `manifest.json` in its archive. */
+export const manifestShape = z.object({
+  format: z.literal(FORMAT),
+  /** The data are those of this instant. RFC 3339. */
+  made_at: z.string().datetime(),
+  /** The version of the program that wrote it. */
+  program: z.string(),
+  /** The numbers of the migrations that the schema had seen. */
+  migrations: z.array(z.number().int().positive()),
+  tables: z.array(
+    z.object({
+      name: z.string(),
+      columns: z.array(z.string()),
+      /** The days that had partitions, `2026-01-31`, of a table by day. */
+      days: z.array(z.string().date()).optional(),
+      rows: z.number().int().min(0),
+    }),
+  ),
+});
+
+export type Manifest = z.infer<typeof manifestShape>;
+export type BackedUpTable = Manifest["tables"][number];
+
+/** Describes a backup that this program writes. */
+export function createManifest(content: Omit<Manifest, "format">): Manifest {
+  return { format: FORMAT, ...content };
+}
+
+/** Where the parts of a backup are in its archive. */
+export const entryNames = {
+  manifest: "manifest.json",
+  secrets: "secrets.json",
+  /** The rows of a table, as `copy … to stdout` writes them. */
+  table: (name: string) => `tables/${name}.copy`,
+} as const;

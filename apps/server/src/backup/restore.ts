@@ -1,0 +1,139 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { makeDirectory } from "@bikeshare/embedded-postgres";
+import { openDatabase, type Transaction } from "../db/database.ts";
+import { codeOf } from "../db/errors.ts";
+import { knownMigrations, migrate } from "../db/migrate.ts";
+import { dailyTables } from "../partitions/partition.rules.ts";
+import { createPartitionsOf } from "../partitions/service.ts";
+import { type ArchiveReader, BackupFileError, readArchive } from "./archive.ts";
+import { readManifest } from "./backup.ts";
+import { type BackedUpTable, entryNames, type Manifest } from "./manifest.ts";
+import { analyze, copyIn, findTableWithRows, listForeignKeys } from "./queries.ts";
+import { RowCounter } from "./row-counter.ts";
+
+export interface RestoreOptions {
+  /** A database without data of ours. */
+  readonly connectionString: string;
+  /** Where the secrets go. A file that is there must be the same. */
+  readonly secretsPath: string;
+  /** Called with each table, before its rows are written. */
+  readonly onTable?: (name: string, done: number, all: number) => void;
+}
+
+/** What was restored. */
+export interface RestoreSummary {
+  readonly bytes: number;
+  /** The data are those of this instant. RFC 3339. */
+  readonly madeAt: string;
+  readonly tables: number;
+  readonly rows: number;
+}
+
+/**
+ * Restores a backup into an empty database, all of it or nothing, and migrates it to this program's schema. Never
+ * overwrites: neither data nor another secrets file.
+ * @throws BackupFileError
+ */
+export function restoreBackup(options: RestoreOptions, path: string): Promise<RestoreSummary> {
+  return readArchive(path, async (archive) => {
+    const manifest = readManifest(path, await archive.read(entryNames.manifest));
+    const secrets = await archive.read(entryNames.secrets);
+    await assertKnown(path, manifest);
+    await assertSameSecrets(options.secretsPath, secrets);
+    const db = openDatabase({ connectionString: options.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
+    try {
+      await migrate(db, manifest.migrations.at(-1));
+      const rows = await db.transaction(async (tx) => {
+        const copied = await copyTables(tx, archive, manifest, options);
+        // Before the commit: data without their secrets would be of no use, and could not be restored again.
+        await writeSecrets(options.secretsPath, secrets);
+        return copied;
+      });
+      await migrate(db);
+      await analyze(db, names(manifest));
+      return { bytes: archive.bytes, madeAt: manifest.made_at, tables: manifest.tables.length, rows };
+    } finally {
+      await db.close();
+    }
+  });
+}
+
+async function copyTables(
+  tx: Transaction,
+  archive: ArchiveReader,
+  manifest: Manifest,
+  { onTable }: RestoreOptions,
+): Promise<number> {
+  const taken = await findTableWithRows(tx, names(manifest));
+  if (taken !== undefined) {
+    throw new BackupFileError(
+      `The database has data already (in ${taken}); nothing was changed. Restore into an empty one: name another in DATABASE_URL, or another DATA_DIR.`,
+    );
+  }
+  let done = 0;
+  let rows = 0;
+  for (const table of referredFirst(manifest.tables, await listForeignKeys(tx))) {
+    onTable?.(table.name, done++, manifest.tables.length);
+    rows += await copyTable(tx, archive, table);
+  }
+  return rows;
+}
+
+async function copyTable(tx: Transaction, archive: ArchiveReader, table: BackedUpTable): Promise<number> {
+  const daily = dailyTables.find(({ name }) => name === table.name);
+  if (daily !== undefined) await createPartitionsOf(tx, daily, table.days ?? []);
+  const rows = new RowCounter();
+  await pipeline(await archive.open(entryNames.table(table.name)), rows, await copyIn(tx, table));
+  if (rows.count !== table.rows)
+    throw new BackupFileError(`The backup is damaged: ${table.name} has ${rows.count} rows instead of ${table.rows}.`);
+  return rows.count;
+}
+
+function names({ tables }: Manifest): string[] {
+  return tables.map(({ name }) => name);
+}
+
+/** The tables in an order in which each comes after those that it refers to. */
+function referredFirst(
+  tables: readonly BackedUpTable[],
+  foreignKeys: readonly { readonly table: string; readonly refers_to: string }[],
+): BackedUpTable[] {
+  const ordered = new Set<BackedUpTable>();
+  const add = (table: BackedUpTable, path: readonly string[]) => {
+    const referred = foreignKeys.filter((key) => key.table === table.name).map((key) => key.refers_to);
+    for (const other of tables)
+      if (referred.includes(other.name) && !path.includes(other.name)) add(other, [...path, other.name]);
+    ordered.add(table);
+  };
+  for (const table of tables) add(table, [table.name]);
+  return [...ordered];
+}
+
+async function assertKnown(path: string, { migrations, program }: Manifest): Promise<void> {
+  const known = new Set(await knownMigrations());
+  const unknown = migrations.filter((number) => !known.has(number));
+  if (unknown.length === 0) return;
+  throw new BackupFileError(
+    `${path} was written by version ${program}, whose schema has migration ${unknown[0]}, which this program does not know: restore it with that version or a newer one.`,
+  );
+}
+
+async function assertSameSecrets(path: string, secrets: string): Promise<void> {
+  const present = await readFile(path, "utf8").catch((error: unknown) => {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  });
+  if (present === undefined || present === secrets) return;
+  throw new BackupFileError(
+    `The secrets file ${path} is not the one of the backup; nothing was changed. Move it away, or name another in SECRETS_FILE: the data of the backup need the backup's secrets.`,
+  );
+}
+
+async function writeSecrets(path: string, secrets: string): Promise<void> {
+  makeDirectory(dirname(path), 0o711);
+  await writeFile(path, secrets, { flag: "wx", mode: 0o600, flush: true }).catch((error: unknown) => {
+    if (codeOf(error) !== "EEXIST") throw error;
+  });
+}

@@ -1,0 +1,55 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
+import { checkInvariants, type InvariantCheck } from "../check/service.ts";
+import { openDatabase } from "../db/database.ts";
+import { systemsOf } from "../systems/service.ts";
+import { type RestoreOptions, type RestoreSummary, restoreBackup } from "./restore.ts";
+import { readSecretsOf } from "./secrets.ts";
+
+/** What a restored backup is worth. */
+export interface VerifiedBackup extends RestoreSummary {
+  readonly systems: readonly { readonly id: string; readonly invariants: readonly InvariantCheck[] }[];
+}
+
+/**
+ * Restores a backup into a PostgreSQL of its own, in a temporary directory, checks that its secrets are those of its data,
+ * and every system's rows against what must be true of them; then removes everything again.
+ * @throws BackupFileError
+ */
+export async function verifyBackup(
+  path: string,
+  { onTable = () => undefined }: Pick<RestoreOptions, "onTable"> = {},
+): Promise<VerifiedBackup> {
+  const directory = await mkdtemp(join(tmpdir(), "bikeshare-verify-"));
+  try {
+    const server = await openEmbeddedPostgres({
+      dataDir: join(directory, "data"),
+      systemDirectory: join(directory, "system"),
+      log: () => undefined,
+      isDurable: false,
+    });
+    try {
+      return await restoreAndCheck(path, { ...server, secretsPath: join(directory, "secrets.json"), onTable });
+    } finally {
+      await server.close();
+    }
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function restoreAndCheck(path: string, options: RestoreOptions): Promise<VerifiedBackup> {
+  const summary = await restoreBackup(options, path);
+  const db = openDatabase({ connectionString: options.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
+  try {
+    await readSecretsOf(db, options.secretsPath);
+    const systems = [];
+    for (const { system_id: id } of await systemsOf(db))
+      systems.push({ id, invariants: await checkInvariants(db, id) });
+    return { ...summary, systems };
+  } finally {
+    await db.close();
+  }
+}
