@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
@@ -24,6 +24,8 @@ export async function verifyBackup(
 ): Promise<VerifiedBackup> {
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-verify-"));
   try {
+    // As root, PostgreSQL runs as another account, which must reach its files below.
+    await chmod(directory, 0o711);
     const server = await openEmbeddedPostgres({
       dataDir: join(directory, "data"),
       systemDirectory: join(directory, "system"),
