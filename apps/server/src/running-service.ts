@@ -98,6 +98,10 @@ async function prepareDatabase({ db, applied }: Store, options: ServeOptions, lo
     await requireNotifications({ connectionString: config.databaseUrl, notifier: db });
   }
   if (applied.length > 0) logger.info({ applied }, "schema migrated");
+  if (applied.some((name) => name.startsWith("0001_")))
+    logger.info(
+      "the database was empty; `bikeshare restore <file>` restores a backup into one that no service has used",
+    );
   await ensureSystem(db, options);
   const secrets = await serviceSecrets({ db, config, clock, ids, logger }, newSecrets);
   await options.prepare?.(db);

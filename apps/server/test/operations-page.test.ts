@@ -18,8 +18,8 @@ const shared = program.createHelp().visibleOptions(program).map(nameOf);
 const commands = new Map(leavesOf(program, []).map(({ words, command }) => [words.join(" "), command]));
 
 function leavesOf(command: Command, words: readonly string[]): { words: readonly string[]; command: Command }[] {
-  if (command.commands.length === 0) return [{ words, command }];
-  return command.commands.flatMap((below) => leavesOf(below, [...words, below.name()]));
+  const below = command.commands.flatMap((each) => leavesOf(each, [...words, each.name()]));
+  return below.length === 0 || command.registeredArguments.length > 0 ? [{ words, command }, ...below] : below;
 }
 
 function nameOf({ long, flags }: Option): string {
