@@ -96,8 +96,18 @@ const packages = [
   {
     name: "no-dev-dependency-in-source",
     comment: "What source imports must be installed with the package.",
-    from: { path: "^(packages|apps)/[^/]+/src/", pathNot: [testFiles, sdkCopies] },
+    from: { path: "^(packages|apps)/[^/]+/src/", pathNot: [testFiles, sdkCopies, `${server}/`] },
     to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only"], pathNot: "node_modules/@types/" },
+  },
+  {
+    name: "no-dev-dependency-in-the-server",
+    comment: "What its source imports must be installed with it, but our packages, which its build copies.",
+    from: { path: `${server}/`, pathNot: testFiles },
+    to: {
+      dependencyTypes: ["npm-dev"],
+      dependencyTypesNot: ["type-only"],
+      pathNot: ["node_modules/@types/", "^packages/"],
+    },
   },
 ];
 

@@ -1,13 +1,24 @@
 #!/usr/bin/env node
-import { enableCompileCache } from "node:module";
+// As a whole: an older Node lacks names of it, and would say so before the message below.
+import nodeModule from "node:module";
 import { join } from "node:path";
 
+/** `engines` of package.json, which npm only warns of. */
+const OLDEST_NODE = "22.18";
 /** How long open connections may keep the process alive after its command has ended. */
 const EXIT_TIMEOUT_MS = 2_000;
 
+if (!isNodeRecent(process.versions.node)) {
+  process.stderr.write(
+    `Node.js ${OLDEST_NODE} or newer is needed, and this is ${process.versions.node}. Install a newer one, or ` +
+      "`npm install node@24` beside this package and run it through npx.\n",
+  );
+  process.exit(2);
+}
+
 // Beside the installed packages, so that whoever may write there could change the programs as well. Where this account may
 // not, nothing is kept, and each start compiles all modules again: that is half of its time.
-enableCompileCache(join(import.meta.dirname, "../node_modules/.cache/compiled"));
+nodeModule.enableCompileCache(join(import.meta.dirname, "../node_modules/.cache/compiled"));
 
 // A closed terminal accepts no more output; the process still has to stop in order.
 for (const stream of [process.stdout, process.stderr]) {
@@ -21,3 +32,9 @@ const { runCommandLine } = await import("./cli/command-line.ts");
 process.exitCode = await runCommandLine(() => Date.now());
 // A half-open connection must not keep the process alive.
 setTimeout(() => process.exit(), EXIT_TIMEOUT_MS).unref();
+
+function isNodeRecent(version: string): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [oldestMajor = 0, oldestMinor = 0] = OLDEST_NODE.split(".").map(Number);
+  return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
+}

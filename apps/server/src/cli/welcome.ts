@@ -19,6 +19,9 @@ export interface Started {
     | undefined;
 }
 
+/** How the command line is called: from the sources of the repository, and from the published package. */
+const COMMAND = import.meta.filename.endsWith(".ts") ? "npx -y pnpm@12 bikeshare" : "npx @bikeshare/server";
+
 /** What `start` says when it is ready: where everything is, and what to paste into another terminal. */
 export function welcome(started: Started): string {
   const { url, dataDir, demo } = started;
@@ -62,8 +65,8 @@ function withDemo(started: Started, demo: NonNullable<Started["demo"]>): string[
     "",
     "With data of your own (docs/operations.md):",
     "",
-    "  DATA_DIR=.bikeshare-own npx -y pnpm@12 bikeshare import gbfs <URL of a gbfs.json>",
-    "  DATA_DIR=.bikeshare-own npx -y pnpm@12 bikeshare serve",
+    `  DATA_DIR=.bikeshare-own ${COMMAND} import gbfs <URL of a gbfs.json>`,
+    `  DATA_DIR=.bikeshare-own ${COMMAND} serve`,
   ];
 }
 
@@ -79,9 +82,8 @@ function withoutDemo(started: Started): string[] {
 
 /** The command line, with what another terminal does not know: without it, it would make a second database. */
 function commandOf({ dataDir, isDefaultDataDir }: Started): string {
-  const command = "npx -y pnpm@12 bikeshare";
-  if (dataDir === undefined) return `DATABASE_URL=… ${command}`;
-  return isDefaultDataDir ? command : `DATA_DIR=${quoted(dataDir)} ${command}`;
+  if (dataDir === undefined) return `DATABASE_URL=… ${COMMAND}`;
+  return isDefaultDataDir ? COMMAND : `DATA_DIR=${quoted(dataDir)} ${COMMAND}`;
 }
 
 /** A path as one word of a shell. */
