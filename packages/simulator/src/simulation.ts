@@ -7,7 +7,7 @@ import { createFigures, type Figures } from "./figures.ts";
 import type { Command, ObservedCity, OnAnswer, PostBatch } from "./operator-client.ts";
 import { createSender, type Sender } from "./sender.ts";
 
-export interface SimulationOptions {
+interface SimulationOptions {
   readonly city: City;
   readonly seed: number;
   /** How many times faster than life: 60 is an hour a minute. */
