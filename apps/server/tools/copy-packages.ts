@@ -47,7 +47,10 @@ function checkDependencies(): void {
 function pointToCopies(file: string): void {
   const text = readFileSync(file, "utf8");
   const pointed = text
-    .replaceAll(IMPORT, (_, keyword: string, name: string, entry = "") => `${keyword}"${pathTo(file, name, entry)}"`)
+    .replaceAll(
+      IMPORT,
+      (_, keyword: string, name: string, entry: string = "") => `${keyword}"${pathTo(file, name, entry)}"`,
+    )
     .replace(/^\/\/# sourceMappingURL=.*\n?/m, "");
   if (pointed !== text) writeFileSync(file, pointed);
 }
