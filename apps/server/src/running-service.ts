@@ -58,6 +58,8 @@ interface ServiceParts extends Foundation {
   readonly secrets: AllSecrets;
   readonly concerns: Concerns;
   readonly metrics: Metrics;
+  /** Whether it does all that its role asks for. */
+  readonly isStarted: () => boolean;
 }
 
 /** How long requests have to end when the service stops. Orchestrators commonly grant 30 s. */
@@ -74,10 +76,13 @@ export async function runService(options: ServeOptions, foundation: Foundation):
   const { db } = store;
   const secrets = await prepareDatabase(store, options, logger);
   if (role !== "worker") await warnOfMissingFacts(db, logger);
-  const watched = { ...foundation, concerns: createConcerns() };
+  let isStarted = false;
+  const watched = { ...foundation, concerns: createConcerns(), isStarted: () => isStarted };
   const parts = { ...watched, secrets, metrics: await openMetrics(db, options, watched) };
   await startBackgroundWork(db, options, parts);
-  return role === "worker" ? undefined : answerRequests(db, options, parts);
+  const url = role === "worker" ? undefined : await answerRequests(db, options, parts);
+  isStarted = true;
+  return url;
 }
 
 /** Starts what the role does beside answering requests. */
@@ -139,6 +144,8 @@ async function openMetrics(
     metrics,
     logger: parts.logger,
     ready: async () => {
+      // Supervisors that wait for this one would go on to the next process before this one listens.
+      if (!parts.isStarted()) throw new Error("The process is starting.");
       if (parts.isStopping()) throw new Error("The process is shutting down.");
       await ping(db);
       return concernsOf(parts);
