@@ -106,7 +106,7 @@ export async function readArchive<Result>(
   });
   const damaged = (error: unknown) =>
     new BackupFileError(
-      `${path} is no backup, or it is damaged: ${error instanceof Error ? error.message : String(error)}`,
+      `${path} is not a backup, or it is damaged: ${error instanceof Error ? error.message : String(error)}`,
     );
   try {
     const { size } = await file.stat();

@@ -87,7 +87,7 @@ async function copyTables(
  * Reads a whole backup: that every part is there, that none is damaged, and that it has as many rows as were written.
  * @throws BackupFileError
  */
-export function checkBackup(path: string): Promise<BackupSummary> {
+function checkBackup(path: string): Promise<BackupSummary> {
   return readArchive(path, async (archive) => {
     const manifest = readManifest(path, await archive.read(entryNames.manifest));
     await archive.read(entryNames.secrets);
@@ -111,7 +111,7 @@ export function readManifest(path: string, text: string): Manifest {
   throw new BackupFileError(
     isNewer
       ? `${path} was written by a newer version of the program, in a form that this one cannot read.`
-      : `${path} is no backup, or it is damaged: its manifest.json is not what a backup has.`,
+      : `${path} is not a backup, or it is damaged: its manifest.json is not what a backup has.`,
   );
 }
 

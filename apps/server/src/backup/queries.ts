@@ -53,7 +53,7 @@ export function listForeignKeys(db: Queryable): Promise<{ readonly table: string
 }
 
 /** Lets the planner and index-only scans know of rows that were just copied. */
-export async function analyze(db: Queryable, tables: readonly string[]): Promise<void> {
+export async function updateStatistics(db: Queryable, tables: readonly string[]): Promise<void> {
   await db.query(statement("", `vacuum (analyze) ${tables.map(quoted).join(", ")}`));
 }
 

@@ -10,7 +10,7 @@ import { createPartitionsOf } from "../partitions/service.ts";
 import { type ArchiveReader, BackupFileError, readArchive } from "./archive.ts";
 import { readManifest } from "./backup.ts";
 import { type BackedUpTable, entryNames, type Manifest } from "./manifest.ts";
-import { analyze, copyIn, findTableWithRows, listForeignKeys } from "./queries.ts";
+import { copyIn, findTableWithRows, listForeignKeys, updateStatistics } from "./queries.ts";
 import { RowCounter } from "./row-counter.ts";
 
 export interface RestoreOptions {
@@ -52,7 +52,7 @@ export function restoreBackup(options: RestoreOptions, path: string): Promise<Re
         return copied;
       });
       await migrate(db);
-      await analyze(db, names(manifest));
+      await updateStatistics(db, names(manifest));
       return { bytes: archive.bytes, madeAt: manifest.made_at, tables: manifest.tables.length, rows };
     } finally {
       await db.close();
