@@ -86,7 +86,24 @@ create table recovery_codes (
 );
 alter table recovery_codes add foreign key (person_id) references people (id);
 
--- reference. Challenges of passkeys that were answered, until they would have expired: none is answered twice.
+-- reference. A person's account at an identity provider (OpenID Connect), by which they sign in.
+create table identities (
+  issuer       text collate "C" not null,
+  -- the provider's own id of the account, which is never given to somebody else, as an address may be
+  subject      text collate "C" not null,
+  person_id    text collate "C" not null,
+  -- in lower case: the address that the provider had verified when the account was connected; null: none. The person's
+  -- own address is proved by this alone.
+  email        text collate "C" check (email = lower(email)),
+  created_at   timestamptz(3) not null,
+  last_used_at timestamptz(3) not null,
+  primary key (issuer, subject)
+);
+create unique index identities_person on identities (person_id, issuer);
+alter table identities add foreign key (person_id) references people (id);
+
+-- reference. Challenges of passkeys, and ways to the identity provider, that were answered, until they would have expired:
+-- none is answered twice.
 create table used_challenges (
   -- SHA-256 of the challenge
   hash       bytea not null check (octet_length(hash) = 32),

@@ -1,8 +1,10 @@
 import type { ServerOptions } from "node:https";
 import type { FastifyBaseLogger } from "fastify";
 import type { NetworkList } from "./addresses/network-list.ts";
+import type { SignInMethod } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import type { DashboardOptions } from "./http/dashboard.ts";
+import type { ProviderSettings } from "./identity-provider/provider.ts";
 import type { Ids } from "./ids.ts";
 import type { HttpMetrics } from "./metrics/http-metrics.ts";
 import type { AllSecrets } from "./secrets.ts";
@@ -41,6 +43,9 @@ export interface AppOptions {
   /** The mail server, and the sender of invitations. */
   readonly mail?: { readonly smtpUrl: string; readonly from: string } | undefined;
   readonly branding?: Branding;
+  /** How people may sign in to the dashboard; with passkeys and passwords, when left out. */
+  readonly signInMethods?: readonly SignInMethod[];
+  readonly identityProvider?: ProviderSettings | undefined;
   /** Where webhooks may be sent. */
   readonly webhooks?: AddressRules;
   /** Hears why a request could not be served at present. */

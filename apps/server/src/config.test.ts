@@ -286,3 +286,41 @@ it("takes how the dashboard shows the operator, and where it may stand in a fram
   expect(issueOf({ DASHBOARD_COLOUR: "red; }" })).toContain("must be a colour in hexadecimal");
   expect(issueOf({ DASHBOARD_FRAME_ANCESTORS: "*" })).toContain('"*" is not an origin');
 });
+
+it("takes an identity provider, and how people may sign in", () => {
+  expect(readConfig({}, directory)).toMatchObject({
+    signInMethods: ["passkey", "password"],
+    identityProvider: undefined,
+  });
+  const env = {
+    PUBLIC_URL: "https://bikes.example.com",
+    OIDC_ISSUER: "https://Login.example.com",
+    OIDC_CLIENT_ID: "dashboard",
+    OIDC_CLIENT_SECRET: "hunter2",
+  };
+  const identityProvider = {
+    issuer: "https://login.example.com/",
+    clientId: "dashboard",
+    clientSecret: "hunter2",
+    name: "login.example.com",
+    emailDomains: undefined,
+  };
+  expect(readConfig(env, directory)).toMatchObject({
+    signInMethods: ["passkey", "password", "oidc"],
+    identityProvider,
+  });
+  const more = { OIDC_NAME: "Bike Town", OIDC_EMAIL_DOMAINS: "Example.com, example.org", SIGN_IN_METHODS: "oidc" };
+  expect(readConfig({ ...env, ...more }, directory)).toMatchObject({
+    signInMethods: ["oidc"],
+    identityProvider: { name: "Bike Town", emailDomains: ["example.com", "example.org"] },
+  });
+  expect(issueOf({ ...env, PUBLIC_URL: "" })).toMatch(/^PUBLIC_URL: must be set beside OIDC_ISSUER/);
+  expect(issueOf({ OIDC_CLIENT_SECRET: "hunter2" })).toBe(
+    "OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET: set all three, or none",
+  );
+  expect(issueOf({ SIGN_IN_METHODS: "oidc" })).toBe("SIGN_IN_METHODS: oidc needs OIDC_ISSUER");
+  expect(issueOf({ SIGN_IN_METHODS: "passkey,magic" })).toContain("must be one of passkey, password, oidc");
+  expect(issueOf({ ...env, OIDC_EMAIL_DOMAINS: "@example.com" })).toContain("must be domains of mail addresses");
+  for (const issuer of ["http://login.example.com", "login.example.com", "https://login.example.com/?tenant=a"])
+    expect(issueOf({ ...env, OIDC_ISSUER: issuer })).toMatch(/^OIDC_ISSUER="[^"]+": must be an https URL[^\n]*$/);
+});

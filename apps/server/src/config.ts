@@ -9,14 +9,17 @@ import {
   baseUrl,
   color,
   databaseUrl,
+  domains,
   duration,
   feedUrl,
   hostName,
+  issuerUrl,
   mailSender,
   mailServerUrl,
   oneOf,
   optional,
   senderAt,
+  severalOf,
   shownName,
   systemId,
   warningsOfTypos,
@@ -97,6 +100,7 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     branding: readBrandingVariables(read, path),
     /** Origins whose pages may show the dashboard in a frame. */
     frameAncestors: read("DASHBOARD_FRAME_ANCESTORS", [], parseOrigins),
+    ...readSignIn(read, publicUrl, issues),
     secretsFile: read("SECRETS_FILE", undefined, optional(path)),
     gbfsSync: readFeed(read),
     backups: readBackups(read, path),
@@ -146,6 +150,32 @@ function readBrandingVariables(read: Read, path: (text: string) => string) {
   };
 }
 
+const SIGN_IN_METHODS = ["passkey", "password", "oidc"] as const;
+export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
+
+/** How people sign in to the dashboard, and the identity provider (OpenID Connect) where there is one. */
+function readSignIn(read: Read, publicUrl: string | undefined, issues: string[]) {
+  const issuer = read("OIDC_ISSUER", undefined, optional(issuerUrl));
+  const clientId = read("OIDC_CLIENT_ID", undefined, optional(String));
+  const clientSecret = read("OIDC_CLIENT_SECRET", undefined, optional(String));
+  const name = read("OIDC_NAME", issuer === undefined ? "" : new URL(issuer).hostname, shownName);
+  const emailDomains = read("OIDC_EMAIL_DOMAINS", undefined, optional(domains));
+  const all = SIGN_IN_METHODS.filter((method) => method !== "oidc" || issuer !== undefined);
+  const signInMethods = read("SIGN_IN_METHODS", all, severalOf(SIGN_IN_METHODS));
+  if (issuer === undefined || clientId === undefined || clientSecret === undefined) {
+    // A wrong issuer has an issue of its own.
+    const isIssuerWrong = issuer === undefined && read("OIDC_ISSUER", false, () => true);
+    const isBegun = (issuer ?? clientId ?? clientSecret) !== undefined;
+    if (isIssuerWrong) return { signInMethods, identityProvider: undefined };
+    if (isBegun) issues.push("OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET: set all three, or none");
+    else if (signInMethods.includes("oidc")) issues.push("SIGN_IN_METHODS: oidc needs OIDC_ISSUER");
+    return { signInMethods, identityProvider: undefined };
+  }
+  if (publicUrl === undefined)
+    issues.push("PUBLIC_URL: must be set beside OIDC_ISSUER: the provider sends browsers back to it");
+  return { signInMethods, identityProvider: { issuer, clientId, clientSecret, name, emailDomains } };
+}
+
 /** The GBFS feed that the service follows. Undefined: none. */
 function readFeed(read: Read) {
   const url = read("GBFS_SYNC_URL", undefined, optional(feedUrl));
@@ -185,10 +215,10 @@ export function processEnvironment(): Readonly<Record<string, string | undefined
   return process.env;
 }
 
-const SECRET_URLS: readonly string[] = ["DATABASE_URL", "GBFS_SYNC_URL", "SMTP_URL"];
+const SECRETS: readonly string[] = ["DATABASE_URL", "GBFS_SYNC_URL", "OIDC_CLIENT_SECRET", "SMTP_URL"];
 
 /** A URL may hold a password, which must not reach a log. */
 function shown(name: string, text: string): string {
-  const isSecret = SECRET_URLS.includes(name) || (text.includes("@") && name !== "MAIL_FROM");
+  const isSecret = SECRETS.includes(name) || (text.includes("@") && name !== "MAIL_FROM");
   return isSecret ? "(not shown)" : JSON.stringify(text);
 }

@@ -177,7 +177,12 @@ describe("every endpoint of the console", () => {
 
   it("declares what any request may meet", () => {
     for (const { name, statuses } of consoleEndpoints)
-      expect(statuses, name).toEqual(expect.arrayContaining([200, 400, 401, 403, 404, 405, 429, 500, 503]));
+      expect(statuses, name).toEqual(expect.arrayContaining([400, 401, 403, 404, 405, 429, 500, 503]));
+    // Only where a browser comes from another site is it sent on.
+    const redirecting = consoleEndpoints.filter(({ statuses }) => !statuses.includes(200));
+    expect(redirecting.map(({ name, statuses }) => [name, statuses.includes(303)])).toEqual([
+      ["signIn.finishAtProvider", true],
+    ]);
   });
 });
 

@@ -25,6 +25,7 @@ export { consoleNeeds } from "./console/endpoint.ts";
 export * from "./console/account.ts";
 export type { AuditQuery, ShownAct } from "./console/audit.ts";
 export * from "./console/credentials.ts";
+export { type SignInNotice, signInNotice } from "./console/identity-provider.ts";
 export type {
   Delivery,
   DeliveryAttempt,

@@ -29,6 +29,7 @@ export const errorMessages = {
     suspendedPartner: "This partner is suspended: its people read, but change nothing. Ask the operator.",
     foreignOrigin: "The request does not come from a page of this service. Open the dashboard at {origin}.",
     csrfToken: "The header X-CSRF-Token is missing or wrong. Load the page again.",
+    signInMethod: "People do not sign in in this way here. Load the page again: it offers the ways that there are.",
     otherInvitation: "This invitation is for {email}. Sign out first, then open its link again.",
   },
   confirmation_required: {
@@ -99,6 +100,8 @@ export const errorMessages = {
     member: "There is no such member.",
     openInvitation: "There is no such invitation, or it has been used or revoked already.",
     passkey: "You have no such passkey.",
+    identity: "Your account is not connected to the identity provider.",
+    identityProvider: "This service uses no identity provider.",
     session: "You have no such session.",
     invitation: "This invitation has been used, was revoked or has expired. Ask for a new one.",
     noSystem: "There is no system yet.",

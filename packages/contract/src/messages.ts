@@ -61,6 +61,7 @@ export const issueTexts = {
   instant: "must be an RFC 3339 instant such as 2026-01-31T08:00:00Z",
   instantParameter: "must be an RFC 3339 instant such as 2026-01-31T08:00:00Z (write the + of an offset as %2B)",
   email: "must be a mail address, such as name@example.com",
+  dashboardPage: "must be the path of a page of the dashboard, such as /account",
   boundingBox: "must be four numbers, min_lon,min_lat,max_lon,max_lat, in WGS 84 degrees",
   boundingBoxDegrees: "must have a {part} between -{bound} and {bound}, not {value}",
   boundingBoxOrder: "must have a min_lat that is not above its max_lat: {south} is above {north}",

@@ -42,7 +42,7 @@ it("refuses an invitation of nobody, and one for a partner that there is not", a
 });
 
 it("resets somebody: signed out everywhere, and let in again by a new invitation", async () => {
-  const context = { db: harness.db, clock, ids };
+  const context = { db: harness.db, clock, ids, signInMethods: ["passkey"] } as const;
   const token = await invitedToken("--operator", "--email", "lost@example.com");
   const { id } = await acceptInvitation(context, token, { signedIn: undefined, name: "Lost" });
   const session = await startSession(context, id, { address: "", userAgent: "" });

@@ -1,9 +1,9 @@
 import { emailAddress } from "@bikeshare/contract/console";
 import { Option } from "@commander-js/extra-typings";
 import type { Config } from "../config.ts";
-import { DEFAULT_SERVICE_NAME, invitationMail } from "../people/invitation-mail.ts";
 import { invitationUrl } from "../people/invitation.rules.ts";
 import { invite } from "../people/invitations.ts";
+import { DEFAULT_SERVICE_NAME, invitationMail } from "../people/mails.ts";
 import { resetPerson } from "../people/reset.ts";
 import { createMailer } from "../webhooks/warnings/mailer.ts";
 import { type OpenCli, type ParentCommand, withSystem } from "./context.ts";
@@ -45,16 +45,18 @@ export function registerConsole(program: ParentCommand, cli: OpenCli): void {
 function registerReset(group: ParentCommand, cli: OpenCli): void {
   group
     .command("reset")
-    .description("take everything from somebody that they sign in with: passkeys, password, sessions")
+    .description(
+      "take everything from somebody that they sign in with: passkeys, password, identity provider, sessions",
+    )
     .addOption(option("--email <address>", "whose", readEmail).makeOptionMandatory())
     .action(({ email }) =>
       withSystem(cli(), async (context, systemId) => {
-        const { id, passkeys, hadPassword } = await resetPerson(context, systemId, email);
+        const { id, passkeys, hadPassword, identities } = await resetPerson(context, systemId, email);
         const text = [
-          `${email} is signed out everywhere. Removed: ${passkeys} passkeys, ${hadPassword ? "the password" : "no password"}.`,
+          `${email} is signed out everywhere. Removed: ${passkeys} passkeys, ${hadPassword ? "the password" : "no password"}, ${identities} accounts at identity providers.`,
           "`console invite` with the same address lets them in again.",
         ];
-        context.output.result({ id, passkeys, had_password: hadPassword }, text.join("\n"));
+        context.output.result({ id, passkeys, had_password: hadPassword, identities }, text.join("\n"));
       }),
     );
 }

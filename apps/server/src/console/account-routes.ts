@@ -6,6 +6,7 @@ import {
   type AccountOwner,
   addPasskey,
   credentialsOf,
+  disconnectIdentity,
   removePasskey,
   removePassword,
   setAuthenticatorApp,
@@ -14,6 +15,7 @@ import {
 } from "../people/account.ts";
 import { beginSetup } from "../people/authenticator-app.ts";
 import { beginRegistration } from "../people/passkeys.ts";
+import { requireMethod } from "../people/sign-in.ts";
 import { endSessionOf, endSessionsOf, sessionsOf } from "../sessions/service.ts";
 import { consoleSession } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
@@ -23,7 +25,7 @@ type Routes = RouterImplementation<typeof consoleContract>["account"];
 type SessionRequest = Parameters<typeof consoleSession>[0];
 
 /** A person's own account: how they sign in, and where they are signed in. */
-export function accountRoutes(context: ConsoleContext): Routes {
+export function accountRoutes(context: ConsoleContext): Omit<Routes, "connectIdentity"> {
   const { db } = context;
   const answer = async (request: SessionRequest) => ({
     status: 200 as const,
@@ -32,6 +34,7 @@ export function accountRoutes(context: ConsoleContext): Routes {
   return {
     get: ({ request }) => answer(request),
     passkeyOptions: async ({ request }) => {
+      requireMethod(context, "passkey");
       const { person_id: id, email, name } = consoleSession(request);
       const { options, challengeToken } = await beginRegistration(context, { id, email, name });
       return { status: 200, body: { options: { ...options }, challenge_token: challengeToken } };
@@ -48,6 +51,10 @@ export function accountRoutes(context: ConsoleContext): Routes {
       return answer(request);
     },
     ...passwordRoutes(context, answer),
+    disconnectIdentity: async ({ request }) => {
+      await disconnectIdentity(context, ownerOf(request));
+      return answer(request);
+    },
     endSession: async ({ request, params }) => {
       if (!(await endSessionOf(db, consoleSession(request).person_id, params.id)))
         throw serviceError("not_found", "session");
@@ -71,6 +78,7 @@ function passwordRoutes(
 > {
   return {
     setPassword: async ({ request, body }) => {
+      requireMethod(context, "password");
       await setPassword(context, ownerOf(request), body.password);
       return answer(request);
     },
@@ -100,10 +108,11 @@ function ownerOf(request: SessionRequest): AccountOwner {
 }
 
 async function describeAccount(
-  { db, clock }: Pick<ConsoleContext, "db" | "clock">,
+  { db, clock, identityProvider }: Pick<ConsoleContext, "db" | "clock" | "identityProvider">,
   { person_id: personId, id: current }: { readonly person_id: string; readonly id: string },
 ): Promise<Account> {
-  const credentials = await credentialsOf(db, personId);
+  const credentials = await credentialsOf({ identityProvider }, db, personId);
+  const { identity } = credentials;
   const sessions = await sessionsOf(db, personId, clock());
   return {
     passkeys: credentials.passkeys.map(({ id, name, created_at, last_used_at, is_synced }) => ({
@@ -114,6 +123,14 @@ async function describeAccount(
       is_synced,
     })),
     has_password: credentials.hasPassword,
+    identity:
+      identity === undefined
+        ? null
+        : {
+            email: identity.email,
+            created_at: identity.created_at.toISOString(),
+            last_used_at: identity.last_used_at.toISOString(),
+          },
     authenticator_app: {
       is_set_up: credentials.hasAuthenticatorApp,
       recovery_codes_left: credentials.recoveryCodesLeft,

@@ -9,15 +9,24 @@ import type { ConsoleContext } from "./context.ts";
 import { setSessionCookie } from "./session-cookie.ts";
 
 /** A request and its reply, through which a browser gets its cookie. */
-interface Exchange {
+export interface Exchange {
   readonly request: FastifyRequest;
   readonly reply: { header(name: string, value: string): unknown };
 }
 
-/** Begins a session in a browser, in place of the one it had. @returns what the page is told of it */
-export async function signIn(context: ConsoleContext, exchange: Exchange, personId: string): Promise<ConsoleSession> {
+/**
+ * Begins a session in a browser, in place of the one it had.
+ * @param confirmedAt when the person proved who they are; now, when left out
+ * @returns what the page is told of it
+ */
+export async function signIn(
+  context: ConsoleContext,
+  exchange: Exchange,
+  personId: string,
+  confirmedAt?: number,
+): Promise<ConsoleSession> {
   const { request } = exchange;
-  const token = await startSession(context, personId, browserOf(request));
+  const token = await startSession(context, personId, browserOf(request), confirmedAt);
   if (request.consoleSession !== undefined) await endSession(context.db, request.consoleSession.id);
   return showSession(context, exchange, token);
 }

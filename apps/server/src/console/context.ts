@@ -6,10 +6,11 @@ import { createTokenCipher } from "../encryption.ts";
 import type { CursorCipher } from "../http/cursor.ts";
 import { logoUrl } from "../http/dashboard.ts";
 import type { ReadyBody } from "../http/response-body.ts";
+import { createIdentityProvider, type ProviderSettings } from "../identity-provider/provider.ts";
 import { createRunningUndos, type RunningUndos } from "../imports/running-undos.ts";
 import { createLiveFeed, type LiveFeed } from "../live/live-feed.ts";
 import type { SignInContext } from "../people/context.ts";
-import { DEFAULT_SERVICE_NAME } from "../people/invitation-mail.ts";
+import { DEFAULT_SERVICE_NAME } from "../people/mails.ts";
 import { createPasswordHashing } from "../people/passwords.ts";
 import { createSignInLimits, type SignInLimits } from "../people/sign-in-limits.ts";
 import type { AllSecrets } from "../secrets.ts";
@@ -56,6 +57,9 @@ interface ConsoleOptions extends Pick<
   readonly mode?: ConsoleContext["mode"];
   readonly mail?: { readonly smtpUrl: string; readonly from: string } | undefined;
   readonly branding?: Branding;
+  /** How people may sign in; with passkeys and passwords, when left out. */
+  readonly signInMethods?: ConsoleContext["signInMethods"];
+  readonly identityProvider?: ProviderSettings | undefined;
   /** Where webhooks may be sent; to public addresses on port 443, when left out. */
   readonly webhooks?: AddressRules;
   /** The service's version, which receivers see. */
@@ -64,6 +68,7 @@ interface ConsoleOptions extends Pick<
 
 export function createConsoleContext(given: ConsoleOptions): ConsoleContext {
   const { mode = "live", mail, branding, webhooks: webhookRules = PUBLIC_ADDRESSES, version, ...options } = given;
+  const { signInMethods = ["passkey", "password"], identityProvider } = options;
   const { clock } = options;
   return {
     ...options,
@@ -76,6 +81,8 @@ export function createConsoleContext(given: ConsoleOptions): ConsoleContext {
     // The keys that keep webhook secrets: what they encrypt must outlast every restart too.
     cipher: createTokenCipher(options.secrets.webhookKeys, "sign-in"),
     passwords: createPasswordHashing(),
+    signInMethods,
+    identityProvider: identityProvider && createIdentityProvider(identityProvider, clock),
     signInLimits: createSignInLimits(options.clock),
     live: createLiveFeed(options.db, options.ids.next("live")),
     webhookCipher: createSecretCipher(options.secrets.webhookKeys),

@@ -15,6 +15,7 @@ import { liveRoutes } from "./live-routes.ts";
 import { partnerOverviewRoutes, systemOverviewRoutes } from "./overview-routes.ts";
 import { partnerRoutes } from "./partners-routes.ts";
 import { operatorPeopleRoutes, partnerPeopleRoutes } from "./people-routes.ts";
+import { providerRoutes } from "./provider-routes.ts";
 import { partnerRequestRoutes, systemRequestRoutes } from "./requests-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { invitationRoutes, signInRoutes } from "./sign-in-routes.ts";
@@ -32,11 +33,12 @@ export function serveConsole(http: FastifyInstance, context: ConsoleContext, rea
 /** Every endpoint of the console, each area's from its own file. */
 function consoleRoutes(context: ConsoleContext, reads: RideContext): RouterImplementation<typeof consoleContract> {
   const mapOf = stationMapOf(context);
+  const provider = providerRoutes(context);
   return {
-    session: sessionRoutes(context),
-    signIn: signInRoutes(context),
+    session: { ...sessionRoutes(context), ...provider.session },
+    signIn: { ...signInRoutes(context), ...provider.signIn },
     invitations: invitationRoutes(context),
-    account: accountRoutes(context),
+    account: { ...accountRoutes(context), ...provider.account },
     partnerPeople: partnerPeopleRoutes(context),
     operatorPeople: operatorPeopleRoutes(context),
     partnerOverview: partnerOverviewRoutes(context),

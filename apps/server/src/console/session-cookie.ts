@@ -10,30 +10,51 @@ type CookieRequest = Pick<FastifyRequest, "raw">;
 
 /** The token in a request's session cookie; undefined without one. */
 export function sessionToken(request: CookieRequest): string | undefined {
-  const name = cookieName(request);
-  const cookies = request.raw.headers.cookie?.split(";") ?? [];
-  const cookie = cookies.map((text) => text.trim()).find((text) => text.startsWith(`${name}=`));
-  return cookie?.slice(name.length + 1);
+  return readCookie(request, "session");
 }
 
 /** Gives the browser the cookie of a session. It goes when the browser closes, and the server ends it earlier than that. */
 export function setSessionCookie(request: CookieRequest, reply: HeaderWriter, token: string): void {
-  reply.header("set-cookie", cookieHeader(request, token, ""));
+  reply.header("set-cookie", cookieHeader(request, "session", token, ""));
 }
 
 /** Takes the cookie back. */
 export function clearSessionCookie(request: CookieRequest, reply: HeaderWriter): void {
-  reply.header("set-cookie", cookieHeader(request, "", "; Max-Age=0"));
+  reply.header("set-cookie", cookieHeader(request, "session", "", "; Max-Age=0"));
 }
 
-function cookieHeader(request: CookieRequest, value: string, more: string): string {
+/** What the browser keeps on its way to the identity provider and back; undefined when it is not on one. */
+export function attemptToken(request: CookieRequest): string | undefined {
+  return readCookie(request, "oidc");
+}
+
+/** Gives the browser what it keeps on its way to the identity provider. */
+export function setAttemptCookie(request: CookieRequest, reply: HeaderWriter, token: string, maxSeconds: number): void {
+  reply.header("set-cookie", cookieHeader(request, "oidc", token, `; Max-Age=${maxSeconds}`));
+}
+
+export function clearAttemptCookie(request: CookieRequest, reply: HeaderWriter): void {
+  reply.header("set-cookie", cookieHeader(request, "oidc", "", "; Max-Age=0"));
+}
+
+type Cookie = "session" | "oidc";
+
+function readCookie(request: CookieRequest, cookie: Cookie): string | undefined {
+  const name = cookieName(request, cookie);
+  const cookies = request.raw.headers.cookie?.split(";") ?? [];
+  const found = cookies.map((text) => text.trim()).find((text) => text.startsWith(`${name}=`));
+  return found?.slice(name.length + 1);
+}
+
+/** `Lax`: a cookie must come with the request by which the identity provider sends the browser back. */
+function cookieHeader(request: CookieRequest, cookie: Cookie, value: string, more: string): string {
   const secure = isHttps(request) ? "; Secure" : "";
-  return `${cookieName(request)}=${value}; Path=/; HttpOnly; SameSite=Lax${secure}${more}`;
+  return `${cookieName(request, cookie)}=${value}; Path=/; HttpOnly; SameSite=Lax${secure}${more}`;
 }
 
 /** `__Host-` makes browsers refuse the cookie from anybody but this very host, by https. On this machine there is none. */
-function cookieName(request: CookieRequest): string {
-  return isHttps(request) ? "__Host-bikeshare_session" : "bikeshare_session";
+function cookieName(request: CookieRequest, cookie: Cookie): string {
+  return isHttps(request) ? `__Host-bikeshare_${cookie}` : `bikeshare_${cookie}`;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { consoleContract } from "@bikeshare/contract/console";
 import { serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import { confirmPerson } from "../people/sign-in.ts";
+import { confirmPerson, requireMethod } from "../people/sign-in.ts";
 import { confirmSession, endSession } from "../sessions/service.ts";
 import { consoleSession } from "./authorize.ts";
 import { addressOf, describeSession, passkeyProof, showSession } from "./browser-session.ts";
@@ -11,7 +11,7 @@ import { clearSessionCookie } from "./session-cookie.ts";
 type Routes = RouterImplementation<typeof consoleContract>;
 
 /** One's own session. */
-export function sessionRoutes(context: ConsoleContext): Routes["session"] {
+export function sessionRoutes(context: ConsoleContext): Omit<Routes["session"], "confirmAtProvider"> {
   const { db, clock, signInLimits } = context;
   return {
     get: async ({ request }) => {
@@ -25,6 +25,7 @@ export function sessionRoutes(context: ConsoleContext): Routes["session"] {
     },
     confirm: async ({ request, reply, body }) => {
       const { person_id: personId, id, email } = consoleSession(request);
+      requireMethod(context, "password" in body ? "password" : "passkey");
       if ("password" in body) signInLimits.count(email, addressOf(request));
       await confirmPerson(context, personId, "password" in body ? body : passkeyProof(body));
       const token = await confirmSession(context, id);

@@ -127,6 +127,14 @@ export interface Tables {
     readonly body: string | null;
     readonly created_at: Date;
   };
+  readonly identities: {
+    readonly issuer: string;
+    readonly subject: string;
+    readonly person_id: string;
+    readonly email: string | null;
+    readonly created_at: Date;
+    readonly last_used_at: Date;
+  };
   readonly import_overlaps: {
     readonly system_id: string;
     readonly earlier_id: string;
@@ -568,6 +576,7 @@ export const columnTypes = {
   gbfs_source_health: { system_id: "text", source: "text", location: "text", interval_ms: "integer", polled_at: "timestamptz", failing_since: "timestamptz", message: "text" },
   gbfs_sources: { system_id: "text", source: "text", information_at: "timestamptz", status_at: "timestamptz", previous_status_at: "timestamptz", vehicles_at: "timestamptz", published_id: "text" },
   idempotency_keys: { system_id: "text", caller: "text", path: "text", key: "text", body_hash: "bytea", status: "smallint", body: "text", created_at: "timestamptz" },
+  identities: { issuer: "text", subject: "text", person_id: "text", email: "text", created_at: "timestamptz", last_used_at: "timestamptz" },
   import_overlaps: { system_id: "text", earlier_id: "text", import_id: "text" },
   import_reports: { system_id: "text", import_id: "text", reasons: "jsonb", first_entries: "jsonb" },
   imports: { system_id: "text", id: "text", kind: "text", source: "text", at: "timestamptz", status: "text", created: "bigint", updated: "bigint", unchanged: "bigint", rejected: "bigint", stations_created: "bigint", first_at: "timestamptz", last_at: "timestamptz", report: "text", removed: "bigint", detail: "jsonb", undone_at: "timestamptz" },

@@ -11,7 +11,9 @@ import {
   type PasskeyRow,
   updatePassword,
 } from "./credential-queries.ts";
+import { deleteIdentity, type IdentityRow, listIdentities } from "./identity-queries.ts";
 import { finishRegistration } from "./passkeys.ts";
+import { requireProvider } from "./provider-attempts.ts";
 import { findPerson, lockPerson } from "./queries.ts";
 import { recordActOf } from "./sign-in.ts";
 
@@ -28,11 +30,21 @@ export interface Credentials {
   readonly hasPassword: boolean;
   readonly hasAuthenticatorApp: boolean;
   readonly recoveryCodesLeft: number;
+  /** At the configured identity provider. */
+  readonly identity: IdentityRow | undefined;
 }
 
-export async function credentialsOf(db: Queryable, personId: string): Promise<Credentials> {
+type CredentialContext = Pick<SignInContext, "identityProvider">;
+
+export async function credentialsOf(
+  { identityProvider }: CredentialContext,
+  db: Queryable,
+  personId: string,
+): Promise<Credentials> {
   const person = await findPerson(db, personId);
+  const identities = await listIdentities(db, personId);
   return {
+    identity: identities.find(({ issuer }) => issuer === identityProvider?.issuer),
     passkeys: await listPasskeys(db, personId),
     hasPassword: (person?.password_hash ?? null) !== null,
     hasAuthenticatorApp: (person?.totp_secret ?? null) !== null,
@@ -54,7 +66,7 @@ export function addPasskey(
 export function removePasskey(context: SignInContext, owner: AccountOwner, id: string): Promise<void> {
   return change(context, owner, "person.passkey_removed", async (tx) => {
     if (!(await deletePasskey(tx, owner.personId, id))) throw serviceError("not_found", "passkey");
-    await requireCredential(tx, owner.personId);
+    await requireCredential(context, tx, owner.personId);
   });
 }
 
@@ -73,7 +85,7 @@ export function removePassword(context: SignInContext, owner: AccountOwner): Pro
   return change(context, owner, "person.password_removed", async (tx) => {
     await updatePassword(tx, owner.personId, null);
     await removeAuthenticatorApp(tx, owner.personId);
-    await requireCredential(tx, owner.personId);
+    await requireCredential(context, tx, owner.personId);
   });
 }
 
@@ -94,6 +106,15 @@ export function unsetAuthenticatorApp(context: SignInContext, owner: AccountOwne
   return change(context, owner, "person.authenticator_app_removed", (tx) => removeAuthenticatorApp(tx, owner.personId));
 }
 
+/** @throws ServiceError when none is connected, or there is nothing else to sign in with */
+export function disconnectIdentity(context: SignInContext, owner: AccountOwner): Promise<void> {
+  const { issuer } = requireProvider(context);
+  return change(context, owner, "person.identity_disconnected", async (tx) => {
+    if (!(await deleteIdentity(tx, owner.personId, issuer))) throw serviceError("not_found", "identity");
+    await requireCredential(context, tx, owner.personId);
+  });
+}
+
 /** Changes how a person signs in: one change at a time, with its entry in the audit log. */
 function change(
   context: SignInContext,
@@ -109,9 +130,10 @@ function change(
 }
 
 /** Nobody shuts themselves out by mistake. */
-async function requireCredential(tx: Transaction, personId: string): Promise<void> {
-  const { passkeys, hasPassword } = await credentialsOf(tx, personId);
-  if (passkeys.length === 0 && !hasPassword) throw serviceError("last_one", "credential");
+async function requireCredential(context: SignInContext, tx: Transaction, personId: string): Promise<void> {
+  const { passkeys, hasPassword, identity } = await credentialsOf(context, tx, personId);
+  const has = { passkey: passkeys.length > 0, password: hasPassword, oidc: identity !== undefined };
+  if (!context.signInMethods.some((method) => has[method])) throw serviceError("last_one", "credential");
 }
 
 /** Beyond the length, which the contract asks for: what guessers try first. */

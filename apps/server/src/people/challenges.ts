@@ -7,7 +7,7 @@ import { deleteExpiredChallenges, insertUsedChallenge } from "./credential-queri
 /** Milliseconds in which a browser must answer: for a phone to be fetched from another part of the building. */
 export const CHALLENGE_TIMEOUT_MS = 5 * 60_000;
 
-interface Challenge {
+export interface Challenge {
   readonly value: string;
   readonly expires: number;
 }
@@ -16,8 +16,13 @@ interface Challenge {
  * Gives a challenge to a browser, encrypted, so that the service keeps nothing of those that nobody answers.
  * @param purpose it is taken back for this alone
  */
-export function giveChallenge({ cipher, clock }: SignInContext, purpose: string, value: string): string {
-  const challenge: Challenge = { value, expires: clock() + CHALLENGE_TIMEOUT_MS };
+export function giveChallenge(
+  { cipher, clock }: SignInContext,
+  purpose: string,
+  value: string,
+  timeoutMs = CHALLENGE_TIMEOUT_MS,
+): string {
+  const challenge: Challenge = { value, expires: clock() + timeoutMs };
   return cipher.encrypt(purpose, JSON.stringify(challenge));
 }
 

@@ -1,5 +1,7 @@
 import type { CommandContext } from "../command-context.ts";
+import type { SignInMethod } from "../config.ts";
 import type { TokenCipher } from "../encryption.ts";
+import type { IdentityProvider } from "../identity-provider/provider.ts";
 import type { PasswordHashing } from "./passwords.ts";
 
 /** What signing in works with. */
@@ -11,4 +13,7 @@ export interface SignInContext extends CommandContext {
   /** Encrypts challenges and the secrets of authenticator apps. */
   readonly cipher: TokenCipher;
   readonly passwords: PasswordHashing;
+  /** How people may sign in. */
+  readonly signInMethods: readonly SignInMethod[];
+  readonly identityProvider: IdentityProvider | undefined;
 }

@@ -45,13 +45,14 @@ export function linkSignsIn(
 /** This machine by its address, as the host of a URL. */
 const LOOPBACK_HOST = /^(https?:\/\/)(?:127(?:\.\d+){3}|\[::1\])(?=[:/]|$)/;
 
-/**
- * The link of an invitation. The token stands behind the `#`, which browsers send to no server. This machine goes by its
- * name: passkeys work on no IP address.
- */
+/** The base address by which people reach the service. This machine goes by its name: passkeys work on no IP address. */
+export function namedBaseUrl(baseUrl: string): string {
+  return baseUrl.replace(LOOPBACK_HOST, "$1localhost").replace(/\/+$/, "");
+}
+
+/** The link of an invitation. The token stands behind the `#`, which browsers send to no server. */
 export function invitationUrl(baseUrl: string, token: string): string {
-  const named = baseUrl.replace(LOOPBACK_HOST, "$1localhost").replace(/\/+$/, "");
-  return `${named}/dashboard/invitation#${token}`;
+  return `${namedBaseUrl(baseUrl)}/dashboard/invitation#${token}`;
 }
 
 /** An address as it is stored: two that differ in capitals alone are one person's. */

@@ -5,7 +5,9 @@ import type { ActorContext, CommandContext } from "../command-context.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { partnerWithId } from "../partners/service.ts";
 import { hashToken, isToken, makeToken } from "../sessions/session.rules.ts";
+import type { SignInContext } from "./context.ts";
 import { listPasskeys } from "./credential-queries.ts";
+import { listIdentities } from "./identity-queries.ts";
 import {
   findInvitation,
   insertInvitation,
@@ -84,36 +86,58 @@ export async function openInvitation(context: CommandContext, token: string): Pr
  * @throws ServiceError `not_found` when it cannot be accepted any more; `unauthorized` when the person must sign in first
  */
 export function acceptInvitation(
-  context: CommandContext,
+  context: CommandContext & Pick<SignInContext, "signInMethods">,
   token: string,
-  { signedIn, name }: { readonly signedIn: string | undefined; readonly name: string | undefined },
+  { signedIn, name }: Acceptance,
+): Promise<PersonRow> {
+  return context.db.transaction(async (tx) => {
+    const invitation = await lockOpenInvitation(context, tx, token);
+    const person = await findPersonByEmail(tx, invitation.email);
+    // Otherwise the link would be a way in beside the identity provider.
+    if (signedIn === undefined || person?.id !== signedIn) requireOtherMethod(context);
+    return acceptLocked(context, tx, invitation, { signedIn, name });
+  });
+}
+
+/** @throws ServiceError where people sign in at the identity provider alone */
+function requireOtherMethod({ signInMethods }: Pick<SignInContext, "signInMethods">): void {
+  if (signInMethods.every((method) => method === "oidc")) throw serviceError("forbidden", "signInMethod");
+}
+
+interface Acceptance {
+  readonly signedIn: string | undefined;
+  readonly name: string | undefined;
+}
+
+/** The invitation of a link's token, held until the transaction ends. @throws ServiceError `not_found`, as above */
+export async function lockOpenInvitation(
+  { clock }: CommandContext,
+  tx: Transaction,
+  token: string,
+): Promise<InvitationRow> {
+  const invitation = isToken(token) ? await lockInvitation(tx, hashToken(token)) : undefined;
+  if (invitation === undefined || !isOpen(invitation, clock())) throw serviceError("not_found", "invitation");
+  return invitation;
+}
+
+/** Accepts an invitation that is open and locked. */
+export async function acceptLocked(
+  context: CommandContext,
+  tx: Transaction,
+  invitation: InvitationRow,
+  { signedIn, name }: Acceptance,
 ): Promise<PersonRow> {
   const { clock, ids } = context;
-  return context.db.transaction(async (tx) => {
-    const invitation = isToken(token) ? await lockInvitation(tx, hashToken(token)) : undefined;
-    const now = new Date(clock());
-    if (invitation === undefined || !isOpen(invitation, now.getTime())) throw serviceError("not_found", "invitation");
-    const { system_id: systemId, id, partner_id: partnerId, role, email } = invitation;
-    const made = await insertPerson(tx, {
-      id: ids.next("person"),
-      email,
-      name: name ?? nameIn(email),
-      created_at: now,
-    });
-    const person = made ?? (await knownPerson(tx, invitation, signedIn));
-    await insertMembership(tx, {
-      systemId,
-      id: ids.next("membership"),
-      personId: person.id,
-      partnerId,
-      role,
-      createdAt: now,
-    });
-    await updateAccepted(tx, systemId, id, now);
-    const act = { systemId, action: "person.joined", subject: partnerId ?? systemId, detail: { email, role } };
-    await insertActOf({ ...context, actor: `person:${person.id}` }, tx, act);
-    return person;
-  });
+  const now = new Date(clock());
+  const { system_id: systemId, id, partner_id: partnerId, role, email } = invitation;
+  const made = await insertPerson(tx, { id: ids.next("person"), email, name: name ?? nameIn(email), created_at: now });
+  const person = made ?? (await knownPerson(tx, invitation, signedIn));
+  const membership = { systemId, id: ids.next("membership"), personId: person.id, partnerId, role, createdAt: now };
+  await insertMembership(tx, membership);
+  await updateAccepted(tx, systemId, id, now);
+  const act = { systemId, action: "person.joined", subject: partnerId ?? systemId, detail: { email, role } };
+  await insertActOf({ ...context, actor: `person:${person.id}` }, tx, act);
+  return person;
 }
 
 /** The person who has an account already, if this browser may accept for them. */
@@ -132,7 +156,10 @@ async function knownPerson(
 /** Whether the link alone signs the person in. */
 async function signsIn(db: Queryable, invitation: InvitationRow, person: PersonRow): Promise<boolean> {
   const memberships = await listMembershipsOf(db, person.id);
-  const hasCredentials = person.password_hash !== null || (await listPasskeys(db, person.id)).length > 0;
+  const hasCredentials =
+    person.password_hash !== null ||
+    (await listPasskeys(db, person.id)).length > 0 ||
+    (await listIdentities(db, person.id)).length > 0;
   return linkSignsIn(invitation, { hasCredentials, memberships });
 }
 

@@ -5,6 +5,8 @@ import { createMemoryRateLimiter, serviceError } from "@bikeshare/rules";
 export interface SignInLimits {
   /** Counts one attempt. @throws ServiceError `rate_limited` for an account or an address that has used up its attempts */
   count(email: string, address: string): void;
+  /** Counts one attempt whose account is not known yet. @throws ServiceError `rate_limited` for an address, as above */
+  countAddress(address: string): void;
   /** Forgets what is counted no more. */
   sweep(): void;
 }
@@ -25,9 +27,11 @@ export function createSignInLimits(clock: () => number): SignInLimits {
     const { allowed, resetSeconds } = limiter.take(key, limit);
     if (!allowed) throw serviceError("rate_limited", "signIn", { retryAfterSeconds: resetSeconds * SLOWER });
   };
+  const countAddress = (address: string) => take(`address ${address}`, ATTEMPTS_PER_ADDRESS);
   return {
+    countAddress,
     count(email, address) {
-      take(`address ${address}`, ATTEMPTS_PER_ADDRESS);
+      countAddress(address);
       // Two bytes of its hash: however many accounts are made up, 65,536 windows are kept at most.
       take(`account ${hash("sha256", email).slice(0, 4)}`, ATTEMPTS_PER_ACCOUNT);
     },

@@ -2,6 +2,7 @@ import { ServiceError, serviceError } from "@bikeshare/rules";
 import type { AuthenticationResponseJSON } from "@simplewebauthn/server";
 import { insertActOf } from "../audit/queries.ts";
 import type { CommandContext } from "../command-context.ts";
+import type { SignInMethod } from "../config.ts";
 import type { Queryable } from "../db/database.ts";
 import { useCode } from "./authenticator-app.ts";
 import type { SignInContext } from "./context.ts";
@@ -84,6 +85,11 @@ async function provePassword(
   if (person.totp_secret === null) return "right";
   if (code === undefined || code === "") return "needs_code";
   return (await useCode(context, person, code)) ? "right" : "wrong";
+}
+
+/** @throws ServiceError `forbidden` for a way of signing in that the operator has switched off */
+export function requireMethod({ signInMethods }: SignInContext, method: SignInMethod): void {
+  if (!signInMethods.includes(method)) throw serviceError("forbidden", "signInMethod");
 }
 
 /** Writes what a person did with their own account into the audit log of each partner and operator they work for. */

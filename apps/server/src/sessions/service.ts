@@ -26,8 +26,17 @@ export interface Browser {
 /** Most characters of a `User-Agent` that are kept. */
 const MAX_USER_AGENT_LENGTH = 300;
 
-/** Begins a session of a person who has just proved who they are. @returns the cookie's token, which is stored nowhere */
-export async function startSession(context: CommandContext, personId: string, browser: Browser): Promise<string> {
+/**
+ * Begins a session of a person.
+ * @param confirmedAt when they proved who they are, in milliseconds since 1970; now, when left out
+ * @returns the cookie's token, which is stored nowhere
+ */
+export async function startSession(
+  context: CommandContext,
+  personId: string,
+  browser: Browser,
+  confirmedAt?: number,
+): Promise<string> {
   const { db, clock, ids } = context;
   const now = new Date(clock());
   const token = makeToken((bytes) => ids.randomBytes(bytes));
@@ -39,7 +48,7 @@ export async function startSession(context: CommandContext, personId: string, br
     created_at: now,
     last_used_at: now,
     expires_at: expiryOf(now.getTime()),
-    confirmed_at: now,
+    confirmed_at: new Date(Math.min(confirmedAt ?? now.getTime(), now.getTime())),
     address: browser.address,
     user_agent: browser.userAgent.slice(0, MAX_USER_AGENT_LENGTH),
   });

@@ -21,6 +21,12 @@ export function oneOf<const Value extends string>(values: readonly Value[]) {
   };
 }
 
+/** One or more of some values, separated by commas. */
+export function severalOf<const Value extends string>(values: readonly Value[]) {
+  const readOne = oneOf(values);
+  return (text: string): readonly Value[] => [...new Set(text.split(",").map((value) => readOne(value.trim())))];
+}
+
 /** A text that has a form. */
 function matching(form: RegExp, expected: string) {
   return (text: string): string => {
@@ -66,6 +72,31 @@ export function senderAt(publicUrl: string | undefined): string | undefined {
   const host = publicUrl === undefined ? undefined : URL.parse(publicUrl)?.hostname;
   const isPublicName = host !== undefined && host.includes(".") && /[a-z]$/i.test(host);
   return isPublicName ? `no-reply@${host}` : undefined;
+}
+
+/** An issuer as OpenID Connect has it: https, except on this machine. It is compared as it is written here. */
+export function issuerUrl(text: string): string {
+  const url = URL.parse(text);
+  const isSecure = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
+  if (url === null || !isSecure || url.search !== "" || url.hash !== "" || url.username !== "") {
+    throw new Error(
+      "must be an https URL without query, such as https://login.example.com/realms/bikes; http only on this machine",
+    );
+  }
+  return url.href;
+}
+
+/** Whether the host of a URL is this machine. */
+export function isLoopback(hostname: string): boolean {
+  return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+}
+
+/** Domains of mail addresses, separated by commas. */
+export function domains(text: string): readonly string[] {
+  const all = text.split(",").map((domain) => domain.trim().toLowerCase());
+  if (!all.every((domain) => /^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/.test(domain)))
+    throw new Error("must be domains of mail addresses, such as example.com,example.org");
+  return all;
 }
 
 /** Feeds may need a key in the query; `fetch` rejects user and password in a URL. */

@@ -4,6 +4,7 @@ import { errorBody } from "../errors.ts";
 import { identifier, timestamp } from "../values.ts";
 import { newPassword, oneTimeCode, passkeyAttestation, passkeyOptions } from "./credentials.ts";
 import { consoleBodyErrors, consoleErrors, consoleNeeds } from "./endpoint.ts";
+import { providerAddress } from "./identity-provider.ts";
 
 /** How a person signs in, and where they are signed in. */
 export const account = z
@@ -20,6 +21,15 @@ export const account = z
         .strict(),
     ),
     has_password: z.boolean(),
+    identity: z
+      .object({
+        email: z.string().nullable().describe("The address that the identity provider had verified"),
+        created_at: timestamp,
+        last_used_at: timestamp,
+      })
+      .strict()
+      .nullable()
+      .describe("The person's account at the identity provider; null: not connected"),
     authenticator_app: z.object({ is_set_up: z.boolean(), recovery_codes_left: z.number().int().min(0) }).strict(),
     sessions: z.array(
       z
@@ -136,6 +146,23 @@ export const accountEndpoints = {
     metadata: needs,
     query: noQuery,
     responses,
+  },
+  connectIdentity: {
+    method: "POST",
+    path: "/console/v1/account/identity/connect",
+    summary: "Begin to connect one's account at the identity provider",
+    metadata: needs,
+    query: noQuery,
+    body: z.object({}).strict(),
+    responses: { ...responses, 200: providerAddress },
+  },
+  disconnectIdentity: {
+    method: "DELETE",
+    path: "/console/v1/account/identity",
+    summary: "Sign in at the identity provider no more",
+    metadata: removal,
+    query: noQuery,
+    responses: removalResponses,
   },
   endSession: {
     method: "DELETE",

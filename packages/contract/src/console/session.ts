@@ -5,6 +5,7 @@ import { isOneLine } from "../text-rules.ts";
 import { identifier, timestamp } from "../values.ts";
 import { oneTimeCode, passkeyAssertion, password } from "./credentials.ts";
 import { consoleBodyErrors, consoleErrors, consoleNeeds, done } from "./endpoint.ts";
+import { nextPage, providerAddress } from "./identity-provider.ts";
 
 /** What a membership lets one do: an admin changes things, a viewer reads. */
 export const membershipRole = z.enum(["admin", "viewer"]);
@@ -77,5 +78,14 @@ export const sessionEndpoints = {
     query: noQuery,
     body: z.union([passkeyAssertion, z.object({ password, code: oneTimeCode.optional() }).strict()]),
     responses: { 200: consoleSession, ...consoleErrors, ...consoleBodyErrors },
+  },
+  confirmAtProvider: {
+    method: "POST",
+    path: "/console/v1/session/confirm/oidc",
+    summary: "Begin to prove once more at the identity provider who one is",
+    metadata: consoleNeeds("person"),
+    query: noQuery,
+    body: z.object({ next: nextPage }).strict(),
+    responses: { 200: providerAddress, ...consoleErrors, ...consoleBodyErrors },
   },
 } as const;

@@ -3,7 +3,8 @@ import { noQuery } from "../endpoint.ts";
 import { issueText } from "../messages.ts";
 import { timestamp } from "../values.ts";
 import { oneTimeCode, passkeyAssertion, passkeyOptions, password } from "./credentials.ts";
-import { consoleBodyErrors, consoleErrors, consoleNeeds } from "./endpoint.ts";
+import { consoleBodyErrors, consoleErrors, consoleNeeds, done } from "./endpoint.ts";
+import { nextPage, providerAddress } from "./identity-provider.ts";
 import { consoleSession, membershipRole, personName } from "./session.ts";
 
 /** How the pages are dressed, and which ways of signing in they offer. */
@@ -18,8 +19,9 @@ export const signInOptions = z
       .strict(),
     methods: z
       .object({
-        passkey: z.boolean().describe("False where browsers allow none, such as on an IP address"),
+        passkey: z.boolean().describe("False also where browsers allow none, such as on an IP address"),
         password: z.boolean(),
+        provider: z.string().nullable().describe("What the identity provider is called; null: there is none"),
       })
       .strict(),
   })
@@ -81,6 +83,23 @@ export const signInEndpoints = {
     query: noQuery,
     body: z.object({ email: z.string().max(254), password, code: oneTimeCode.optional() }).strict(),
     responses: { 200: z.union([consoleSession, codeNeeded]), ...consoleErrors, ...consoleBodyErrors },
+  },
+  beginAtProvider: {
+    method: "POST",
+    path: "/console/v1/sign-in/oidc",
+    summary: "Begin to sign in, or to accept an invitation, at the identity provider",
+    metadata: consoleNeeds("public"),
+    query: noQuery,
+    body: z.object({ next: nextPage.optional(), invitation_token: invitationToken.optional() }).strict(),
+    responses: { 200: providerAddress, ...consoleErrors, ...consoleBodyErrors },
+  },
+  finishAtProvider: {
+    method: "GET",
+    path: "/console/v1/sign-in/oidc/callback",
+    summary: "Where the identity provider sends the browser back to",
+    description: "Leads to a page of the dashboard, which says what went wrong by `notice`.",
+    metadata: consoleNeeds("public"),
+    responses: { 303: done, ...consoleErrors },
   },
 } as const;
 

@@ -1,0 +1,182 @@
+import type { consoleContract, SignInNotice } from "@bikeshare/contract/console";
+import { ServiceError } from "@bikeshare/rules";
+import type { RouterImplementation } from "@ts-rest/fastify";
+import type { FastifyRequest } from "fastify";
+import {
+  acceptAtProvider,
+  confirmAtProvider,
+  connectIdentity,
+  type ProviderProof,
+  type ProviderSignIn,
+  signInAtProvider,
+} from "../people/identities.ts";
+import { namedBaseUrl } from "../people/invitation.rules.ts";
+import { credentialsRemovedMail } from "../people/mails.ts";
+import {
+  ATTEMPT_TIMEOUT_SECONDS,
+  beginAttempt,
+  identify,
+  type ProviderAttempt,
+  type ProviderPurpose,
+  ProviderSignInError,
+  readAttempt,
+  requireProvider,
+} from "../people/provider-attempts.ts";
+import { confirmSession } from "../sessions/service.ts";
+import { consoleSession } from "./authorize.ts";
+import { addressOf, type Exchange, showSession, signIn } from "./browser-session.ts";
+import type { ConsoleContext } from "./context.ts";
+import { attemptToken, clearAttemptCookie, setAttemptCookie } from "./session-cookie.ts";
+
+type Routes = RouterImplementation<typeof consoleContract>;
+
+/** The ways to the identity provider, and the one way back. */
+interface ProviderRoutes {
+  readonly signIn: Pick<Routes["signIn"], "beginAtProvider" | "finishAtProvider">;
+  readonly account: Pick<Routes["account"], "connectIdentity">;
+  readonly session: Pick<Routes["session"], "confirmAtProvider">;
+}
+
+export function providerRoutes(context: ConsoleContext): ProviderRoutes {
+  const begin = async (exchange: Exchange, purpose: ProviderPurpose, next: string) => ({
+    status: 200 as const,
+    body: { url: await beginInBrowser(context, exchange, purpose, next) },
+  });
+  return {
+    signIn: {
+      beginAtProvider: ({ request, reply, body: { next = "/", invitation_token: token } }) =>
+        begin({ request, reply }, token === undefined ? { kind: "sign_in" } : { kind: "invitation", token }, next),
+      finishAtProvider: async ({ request, reply }) => {
+        requireProvider(context);
+        reply.header("location", dashboardAddress(context, await finishInBrowser(context, { request, reply })));
+        return { status: 303, body: {} };
+      },
+    },
+    account: {
+      connectIdentity: ({ request, reply }) =>
+        begin({ request, reply }, { kind: "connect", ...ownerOf(request) }, "/account"),
+    },
+    session: {
+      confirmAtProvider: ({ request, reply, body }) =>
+        begin({ request, reply }, { kind: "confirm", ...ownerOf(request) }, body.next),
+    },
+  };
+}
+
+function ownerOf(request: Parameters<typeof consoleSession>[0]) {
+  const { person_id: personId, id: sessionId } = consoleSession(request);
+  return { personId, sessionId };
+}
+
+function dashboardAddress({ baseUrl }: ConsoleContext, page: string): string {
+  return `${namedBaseUrl(baseUrl())}/dashboard${page}`;
+}
+
+/** @returns where the browser goes: to the provider, or to the page that says that it cannot be reached */
+async function beginInBrowser(
+  context: ConsoleContext,
+  { request, reply }: Exchange,
+  purpose: ProviderPurpose,
+  next: string,
+): Promise<string> {
+  requireProvider(context);
+  try {
+    const { url, token } = await beginAttempt(context, purpose, next);
+    setAttemptCookie(request, reply, token, ATTEMPT_TIMEOUT_SECONDS);
+    return url;
+  } catch (error) {
+    return dashboardAddress(context, withNotice(pageOf(purpose), noticeOf(context, error)));
+  }
+}
+
+/** @returns the page that the browser goes on to */
+async function finishInBrowser(context: ConsoleContext, exchange: Exchange): Promise<string> {
+  const { request, reply } = exchange;
+  const { searchParams: query } = new URL(request.url, "http://localhost");
+  let page = pageOf({ kind: "sign_in" });
+  try {
+    const { attempt, challenge } = readAttempt(context, attemptToken(request), query);
+    clearAttemptCookie(request, reply);
+    page = pageOf(attempt.purpose);
+    requireSameSession(request, attempt.purpose);
+    context.signInLimits.countAddress(addressOf(request));
+    const identity = await identify(context, attempt, query);
+    return await finishAttempt(context, exchange, attempt, { identity, challenge });
+  } catch (error) {
+    return withNotice(page, noticeOf(context, error));
+  }
+}
+
+/** What was begun while somebody was signed in is ended by them alone. */
+function requireSameSession({ consoleSession: session }: FastifyRequest, purpose: ProviderPurpose): void {
+  if ("sessionId" in purpose && session?.id !== purpose.sessionId) throw new ProviderSignInError("expired");
+}
+
+async function finishAttempt(
+  context: ConsoleContext,
+  exchange: Exchange,
+  { purpose, next, begunAt }: ProviderAttempt,
+  proof: ProviderProof,
+): Promise<string> {
+  if (purpose.kind === "connect") {
+    await connectIdentity(context, proof, purpose.personId);
+    return next;
+  }
+  if (purpose.kind === "confirm") {
+    await confirmAtProvider(context, proof, { personId: purpose.personId, since: begunAt });
+    const token = await confirmSession(context, purpose.sessionId);
+    if (token === undefined) throw new ProviderSignInError("expired");
+    await showSession(context, exchange, token);
+    return next;
+  }
+  if (purpose.kind === "invitation") {
+    const signedIn = await acceptAtProvider(context, proof, purpose.token);
+    await signIn(context, exchange, signedIn.person.id);
+    return afterSignIn(context, signedIn, next);
+  }
+  const signedIn = await signInAtProvider(context, proof);
+  // The provider may know them for long. Where it does not say, what asks for a confirmation asks at once.
+  await signIn(context, exchange, signedIn.person.id, proof.identity.authenticatedAt ?? 0);
+  return afterSignIn(context, signedIn, next);
+}
+
+/** @returns the page that comes first: the one that says what the account has lost, if it has */
+function afterSignIn(context: ConsoleContext, { person, removed }: ProviderSignIn, next: string): string {
+  if (removed === undefined) return next;
+  const { mailer, logger, serviceName, ids } = context;
+  const { name: providerName } = requireProvider(context);
+  const mail = credentialsRemovedMail({ id: ids.next("mail"), email: person.email, serviceName, providerName });
+  // Nobody waits for a mail server to sign in.
+  mailer?.send(mail).catch((error: unknown) => {
+    logger.warn({ err: error, person: person.id }, "a mail on removed credentials could not be sent");
+  });
+  return withNotice("/account", "credentials_removed");
+}
+
+/** The page on which a way began, where it is said what went wrong. */
+function pageOf({ kind }: ProviderPurpose): string {
+  if (kind === "sign_in") return "/sign-in";
+  return kind === "invitation" ? "/invitation" : "/account";
+}
+
+function withNotice(page: string, notice: SignInNotice): string {
+  return `${page}?notice=${notice}`;
+}
+
+/** What the page says of a failure. @throws what no page can explain */
+function noticeOf({ logger }: ConsoleContext, error: unknown): SignInNotice {
+  if (error instanceof ProviderSignInError) {
+    const { notice, message: reason } = error;
+    if (notice === "provider_refused" || notice === "provider_unavailable")
+      logger.warn({ reason }, "nobody could be signed in at the identity provider");
+    return notice;
+  }
+  const known: Readonly<Record<string, SignInNotice>> = {
+    invalid_parameter: "expired",
+    not_found: "invitation_over",
+    rate_limited: "rate_limited",
+  };
+  const notice = error instanceof ServiceError ? known[error.code] : undefined;
+  if (notice === undefined) throw error;
+  return notice;
+}

@@ -1,0 +1,46 @@
+import type { Mail } from "../webhooks/warnings/mailer.ts";
+
+/** What mails, pages and authenticator apps call the service where nobody has named it. */
+export const DEFAULT_SERVICE_NAME = "Bike-Sharing Data Service";
+
+/** The mail that brings an invitation's link. */
+export function invitationMail(invitation: {
+  readonly id: string;
+  readonly email: string;
+  readonly serviceName: string;
+  readonly url: string;
+  readonly expiresAt: Date;
+}): Mail {
+  const { id, email, serviceName, url, expiresAt } = invitation;
+  const text = [
+    `You are invited to the dashboard of ${serviceName}.`,
+    "",
+    `  ${url}`,
+    "",
+    `The link works once, until ${expiresAt.toISOString()}. Give it to nobody else.`,
+    "If you did not expect it, do nothing: without the link nobody gets in.",
+    "",
+  ];
+  return { id, to: email, subject: `Your invitation to ${serviceName}`, text: text.join("\n") };
+}
+
+/** The mail that says what an account has lost, because its address was proved for the first time. */
+export function credentialsRemovedMail(account: {
+  readonly id: string;
+  readonly email: string;
+  readonly serviceName: string;
+  readonly providerName: string;
+}): Mail {
+  const { id, email, serviceName, providerName } = account;
+  const text = [
+    `You have signed in to the dashboard of ${serviceName} with ${providerName} for the first time.`,
+    "",
+    "Before that nobody had proved that this address is theirs. So every passkey, password and session that the account",
+    "had was removed: whoever opened its first invitation may have made them. If they were yours, add them again on the",
+    "page Account.",
+    "",
+    "If it was not you who signed in, tell whoever runs the service.",
+    "",
+  ];
+  return { id, to: email, subject: `Your account at ${serviceName}`, text: text.join("\n") };
+}

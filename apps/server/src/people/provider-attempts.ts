@@ -1,0 +1,115 @@
+import type { SignInNotice } from "@bikeshare/contract/console";
+import { ServiceError, serviceError } from "@bikeshare/rules";
+import { ProviderUnavailable } from "../identity-provider/bounded-fetch.ts";
+import type { Identity } from "../identity-provider/claims.rules.ts";
+import type { IdentityProvider, ProviderSecrets } from "../identity-provider/provider.ts";
+import { makeToken } from "../sessions/session.rules.ts";
+import { type Challenge, giveChallenge, readChallenge } from "./challenges.ts";
+import type { SignInContext } from "./context.ts";
+import { namedBaseUrl } from "./invitation.rules.ts";
+
+/** Why somebody is sent to the identity provider. */
+export type ProviderPurpose =
+  | { readonly kind: "sign_in" }
+  | { readonly kind: "invitation"; readonly token: string }
+  | { readonly kind: "connect" | "confirm"; readonly personId: string; readonly sessionId: string };
+
+/** One way to the provider and back. The browser keeps it, encrypted, so that the service stores nothing of those that nobody ends. */
+export interface ProviderAttempt {
+  readonly secrets: ProviderSecrets;
+  readonly purpose: ProviderPurpose;
+  /** The page of the dashboard to which the browser comes back. */
+  readonly next: string;
+  readonly begunAt: number;
+}
+
+/** Seconds until the browser must be back: to look up a password, or to set up a second factor at the provider. */
+export const ATTEMPT_TIMEOUT_SECONDS = 15 * 60;
+
+const PURPOSE = "identity provider";
+const CALLBACK_PATH = "/console/v1/sign-in/oidc/callback";
+
+/** The way ended with something that the page has to say. Nothing was done. */
+export class ProviderSignInError extends Error {
+  override readonly name = "ProviderSignInError";
+  readonly notice: SignInNotice;
+
+  /** @param reason for the operator's log, where there is more to say than the notice does */
+  constructor(notice: SignInNotice, reason: string = notice, options?: ErrorOptions) {
+    super(reason, options);
+    this.notice = notice;
+  }
+}
+
+/** @throws ServiceError `not_found` where none is configured, or nobody may sign in there */
+export function requireProvider({ identityProvider, signInMethods }: SignInContext): IdentityProvider {
+  if (identityProvider === undefined || !signInMethods.includes("oidc"))
+    throw serviceError("not_found", "identityProvider");
+  return identityProvider;
+}
+
+/**
+ * Begins a way to the provider.
+ * @returns where the browser goes, and what it keeps until it is back
+ * @throws ProviderSignInError when the provider cannot be reached
+ */
+export async function beginAttempt(
+  context: SignInContext,
+  purpose: ProviderPurpose,
+  next: string,
+): Promise<{ readonly url: string; readonly token: string }> {
+  const random = () => makeToken((bytes) => context.ids.randomBytes(bytes));
+  const secrets = { state: random(), nonce: random(), verifier: random() };
+  const attempt: ProviderAttempt = { secrets, purpose, next, begunAt: context.clock() };
+  const token = giveChallenge(context, PURPOSE, JSON.stringify(attempt), ATTEMPT_TIMEOUT_SECONDS * 1000);
+  const url = await requireProvider(context)
+    .addressFor(secrets, redirectUri(context), purpose.kind === "confirm")
+    .catch(explain);
+  return { url, token };
+}
+
+/**
+ * The way that a browser comes back from, if it is the one that it went.
+ * @param query of the address that it came back to
+ * @throws ProviderSignInError `expired`
+ */
+export function readAttempt(
+  context: SignInContext,
+  token: string | undefined,
+  query: URLSearchParams,
+): { readonly attempt: ProviderAttempt; readonly challenge: Challenge } {
+  try {
+    const challenge = readChallenge(context, PURPOSE, token ?? "");
+    // What decrypts was made above.
+    const attempt = JSON.parse(challenge.value) as ProviderAttempt;
+    if (query.get("state") === attempt.secrets.state) return { attempt, challenge };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+  }
+  throw new ProviderSignInError("expired");
+}
+
+/** Who has come back. @throws ProviderSignInError when the provider does not say so, or cannot be asked */
+export function identify(context: SignInContext, attempt: ProviderAttempt, query: URLSearchParams): Promise<Identity> {
+  const returned = new URL(redirectUri(context));
+  returned.search = query.toString();
+  return requireProvider(context).identify(returned, attempt.secrets).catch(explain);
+}
+
+function redirectUri({ baseUrl }: SignInContext): string {
+  return namedBaseUrl(baseUrl()) + CALLBACK_PATH;
+}
+
+/** What the library's errors mean to the person. Their texts hold no tokens; their causes may. */
+function explain(error: unknown): never {
+  const unavailable = [error, (error as Error).cause].find((one) => one instanceof ProviderUnavailable);
+  if (unavailable !== undefined) throw new ProviderSignInError("provider_unavailable", unavailable.message);
+  const { code, error: answer, error_description: more } = error as Readonly<Record<string, unknown>>;
+  if (answer === "access_denied") throw new ProviderSignInError("cancelled");
+  const parts = [(error as Error).message, code, answer, more, causeOf(error as Error)];
+  throw new ProviderSignInError("provider_refused", parts.filter((part) => typeof part === "string").join(": "));
+}
+
+function causeOf({ cause }: { readonly cause?: unknown }): string | undefined {
+  return cause instanceof Error ? cause.message : undefined;
+}
