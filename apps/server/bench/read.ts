@@ -9,6 +9,7 @@ import {
 } from "./reading/benches.ts";
 import { curvesBench } from "./reading/curves.ts";
 import { openDataSets } from "./reading/data-sets.ts";
+import { requestLogBench } from "./reading/request-log.ts";
 
 /*
  * Reading, measured as ratios within one run: what is compared takes turns, so that a slow minute of the machine meets all
@@ -22,6 +23,7 @@ const parts: Readonly<Record<string, (context: BenchContext) => Promise<string>>
   filters: filtersBench,
   stations: stationsBench,
   curves: curvesBench,
+  "request-log": requestLogBench,
 };
 
 const wanted = process.argv.slice(2);

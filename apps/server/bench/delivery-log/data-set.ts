@@ -1,21 +1,28 @@
 import { mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { scopeNames } from "@bikeshare/contract";
 import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import { type Database, openDatabase } from "../../src/db/database.ts";
 import { statement } from "../../src/db/statement.ts";
+import { issueKey } from "../../src/keys/service.ts";
 import { addDays, dailyTables, dayOf } from "../../src/partitions/partition.rules.ts";
 import { createPartitions } from "../../src/partitions/service.ts";
 import { createSecretCipher } from "../../src/webhooks/endpoints/secret.ts";
+import { digestOfMigrations } from "../reading/data-sets.ts";
 import { makeWorld } from "../webhooks/world.ts";
 
 /*
- * Thirty days of one system's deliveries, made inside PostgreSQL and kept in BENCH_DATA_DIR. Half of them are one
- * endpoint's, the one that is searched. 3 in 100 failed, and of these some in ways that are rare.
+ * Thirty days of one system's deliveries, made inside PostgreSQL and kept in BENCH_DATA_DIR until a migration changes.
+ * There are 500 partners, each with an endpoint and a key. Half of the deliveries are of the first, the one that is
+ * searched: 3 in 100 failed, and of these some in ways that are rare. A tenth are of the second, which has been paused for
+ * a week. The others have not been sent to for a day, so that much waits.
  */
 
 const DAYS = 30;
-const ENDPOINTS = 10;
+const ENDPOINTS = 500;
+/** What the deliveries of the last days of the second endpoint are held for. */
+const PAUSED_DAYS = 7;
 /** After so long the making stops, to be gone on with by the next call: others may wait for the machine. */
 const MAX_SECONDS = 140;
 
@@ -25,6 +32,9 @@ export interface DeliveryLog {
   readonly systemId: string;
   /** The partner whose endpoint has half of all deliveries. */
   readonly partnerId: string;
+  readonly endpointId: string;
+  /** Where PostgreSQL and services keep what is theirs. */
+  readonly directory: string;
   close(): Promise<void>;
 }
 
@@ -34,16 +44,19 @@ export async function openDeliveryLog(deliveries: number): Promise<DeliveryLog> 
   await mkdir(directory, { recursive: true, mode: 0o711 });
   const postgres = await openEmbeddedPostgres({ dataDir: directory, log: () => undefined });
   const maintenance = openDatabase({ connectionString: postgres.connectionString, statementTimeoutMs: 0 });
-  const name = `deliveries_${deliveries}`;
-  const [made] = await maintenance.query(statement("", "select from pg_database where datname = $1"), [name]);
+  const name = `deliveries_${deliveries}_${await digestOfMigrations()}`;
   const url = new URL(postgres.connectionString);
-  if (made === undefined) {
-    url.pathname = `/${name}_making`;
-    const [begun] = await maintenance.query(statement("", "select from pg_database where datname = $1"), [
-      `${name}_making`,
-    ]);
-    if (begun === undefined) {
-      await execute(maintenance, `create database ${name}_making`);
+  const kept = await maintenance.query<{ name: string }>(
+    statement("", "select datname::text as name from pg_database where datname ~ $1"),
+    [`^deliveries_${deliveries}(_|$)`],
+  );
+  const found = new Set(kept.map((database) => database.name));
+  if (!found.has(name)) {
+    const making = `${name}_making`;
+    url.pathname = `/${making}`;
+    if (!found.delete(making)) {
+      for (const outdated of found) await execute(maintenance, `drop database ${outdated} with (force)`);
+      await execute(maintenance, `create database ${making}`);
       await prepare(url.href);
     }
     if (!(await fill(url.href, deliveries))) {
@@ -51,19 +64,21 @@ export async function openDeliveryLog(deliveries: number): Promise<DeliveryLog> 
       await postgres.close();
       throw new Error("not done yet: call it again");
     }
-    await execute(maintenance, `alter database ${name}_making rename to ${name}`);
+    await execute(maintenance, `alter database ${making} rename to ${name}`);
   }
   url.pathname = `/${name}`;
   await maintenance.close();
   const db = openDatabase({ connectionString: url.href });
-  const [busiest] = await db.query<{ partner_id: string }>(
-    statement("", "select partner_id from webhook_endpoints where system_id = 'main' order by id limit 1"),
+  const [busiest] = await db.query<{ partner_id: string; id: string }>(
+    statement("", "select partner_id, id from webhook_endpoints where system_id = 'main' order by id limit 1"),
   );
   return {
     db,
     connectionString: url.href,
     systemId: "main",
     partnerId: busiest?.partner_id ?? "",
+    endpointId: busiest?.id ?? "",
+    directory,
     close: async () => {
       await db.close();
       await postgres.close();
@@ -74,6 +89,10 @@ export async function openDeliveryLog(deliveries: number): Promise<DeliveryLog> 
 async function prepare(connectionString: string): Promise<void> {
   const urls = Array.from({ length: ENDPOINTS }, (_, i) => `http://127.0.0.1:9/${i}`);
   const world = await makeWorld(connectionString, createSecretCipher([{ id: 1, key: Buffer.alloc(32, 7) }]), urls);
+  const context = { ...world, clock: () => Date.now(), actor: "bench" };
+  for (const { id: partnerId } of await world.db.query<{ id: string }>(statement("", "select id from partners"))) {
+    await issueKey(context, { systemId: "main", kind: "live", partnerId, scopes: scopeNames });
+  }
   for (const table of dailyTables) {
     for (let day = DAYS; day > 0; day -= 2)
       await createPartitions(world.db, table, addDays(dayOf(Date.now()), 1 - day));
@@ -98,6 +117,7 @@ async function fill(connectionString: string, deliveries: number): Promise<boole
   }
   const isDone = seconds() < MAX_SECONDS;
   if (isDone) {
+    await execute(db, pauseSecond);
     await execute(db, queuePending);
     await execute(db, "vacuum (analyze)");
     const [size] = await db.query<{ bytes: number }>(
@@ -109,20 +129,28 @@ async function fill(connectionString: string, deliveries: number): Promise<boole
   return isDone;
 }
 
+const pauseSecond = `
+  update webhook_endpoints set status = 'paused', pause_reason = 'failing', paused_at = now() - interval '${PAUSED_DAYS} days'
+  where id = (select id from webhook_endpoints where system_id = 'main' order by id offset 1 limit 1)`;
+
+// What has failed once waits for its next attempt; what was never sent is due.
 const queuePending = `
   insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at, attempts, tries)
-  select system_id, id, endpoint_id, created_on, event_id, created_at + interval '4 days', 1, 1
+  select system_id, id, endpoint_id, created_on, event_id, created_at + attempts * interval '4 days', attempts, attempts
   from webhook_deliveries where status = 'pending'
   on conflict (system_id, delivery_id) do nothing`;
 
-/** Of 100,000 rows 97,000 have succeeded. `r` looks random and is the same in every run. */
+/** Of 100,000 rows that were sent 97,000 have succeeded. `r` looks random and is the same in every run. */
 function insertDay(day: string, number: number, rows: number): string {
+  const isUnsent = number === DAYS - 1 ? "endpoint > 1" : "false";
+  const isHeld = number >= DAYS - PAUSED_DAYS ? "endpoint = 1" : "false";
   return `
     with made as materialized (
-      select i, md5('${day}' || i) as digest, (i * 7919 % 100000) as r,
-        timestamptz '${day}Z' + i * (interval '24 h' / ${rows + 1}) as created_at,
-        case when i % 2 = 0 then 0 else i % ${ENDPOINTS} end as endpoint
-      from generate_series(1::bigint, ${rows}) as i),
+      select i, md5('${day}' || i) as digest, endpoint, timestamptz '${day}Z' + i * (interval '24 h' / ${rows + 1}) as created_at,
+        case when ${isUnsent} then 100000 when ${isHeld} then 97500 else i * 7919 % 100000 end as r
+      from generate_series(1::bigint, ${rows}) as i
+      cross join lateral (
+        select case when i % 2 = 0 then 0 when i % 10 = 1 then 1 else 2 + i / 10 % ${ENDPOINTS - 2} end as endpoint) as whose),
     endpoint as (
       select id, row_number() over (order by id) - 1 as n from webhook_endpoints where system_id = 'main'),
     delivery as (
@@ -134,15 +162,15 @@ function insertDay(day: string, number: number, rows: number): string {
           when i % 1000 < 998 then 'station.offline' when r % 100 > 0 then 'reservation.created' else 'reservation.expired' end,
         case when i % 1000 between 960 and 997 then 'station-' || (i / 1000 % 400) else 'ride_' || substr(digest, 1, 22) end,
         created_at,
-        case when r < 97000 then 'succeeded' when r < 97100 and ${number} >= ${DAYS - 3} then 'pending'
+        case when r < 97000 then 'succeeded' when r = 100000 or r < 97100 and ${number} >= ${DAYS - 3} then 'pending'
           when r < 98000 then 'held' else 'failed' end,
-        case when r between 97500 and 97999 then 0 else 1 end,
+        case when r between 97500 and 97999 or r = 100000 then 0 else 1 end,
         case when r < 97000 then 204 when r between 97100 and 97999 then null
           when r < 99000 then 500 when r < 99400 then 503 when r = 99400 then 507 when r < 99700 then 404 end,
         case when r < 97000 or r between 97500 and 97999 then null when r < 97100 then 'http_5xx' when r < 97500 then 'timeout'
           when r <= 99400 then 'http_5xx' when r < 99700 then 'http_4xx' when r < 99900 then 'timeout'
-          when r < 99999 then 'dns' else 'tls' end,
-        case when r < 97000 or r >= 97100 then created_at + interval '1 s' end
+          when r < 99998 then 'dns' when r < 100000 then 'tls' end,
+        case when r < 97000 or r >= 97100 and r < 100000 then created_at + interval '1 s' end
       from made join endpoint on endpoint.n = made.endpoint
       returning system_id, created_on, id, endpoint_id, created_at, attempts, latest_code, latest_failure)
     insert into webhook_attempts (system_id, started_on, delivery_id, number, endpoint_id, started_at, outcome, failure, url,

@@ -14,6 +14,8 @@ export interface BenchContext {
   readonly repetitions: number;
   readonly seconds: number;
   readonly connections: number;
+  /** Milliseconds after each load whose processor time counts as well, for what is written later. */
+  readonly settleMs?: number;
 }
 
 const PEER_RIDES = 2_000_000;
@@ -209,10 +211,10 @@ export async function startOn({ sets, directory }: BenchContext, rides: number):
 }
 
 export async function measureOn(
-  { sets, repetitions, seconds, connections }: BenchContext,
+  { sets, repetitions, seconds, connections, settleMs }: BenchContext,
   rides: number,
   subjects: readonly Subject[],
 ): Promise<Map<string, Figures>> {
   const options = { postmasterPid: await sets.postmasterPid(), connectionString: await sets.of(rides) };
-  return measure(subjects, { ...options, repetitions, seconds, connections });
+  return measure(subjects, { ...options, repetitions, seconds, connections, settleMs });
 }

@@ -53,7 +53,7 @@ export async function openDataSets(): Promise<DataSets> {
 }
 
 /** Of what they do: a comment that changes is no reason to make ten million rides again. */
-async function digestOfMigrations(): Promise<string> {
+export async function digestOfMigrations(): Promise<string> {
   const digest = createHash("sha256");
   for (const file of (await readdir(MIGRATIONS)).sort()) {
     const text = await readFile(join(MIGRATIONS, file), "utf8");

@@ -10,6 +10,8 @@ export interface LoadOptions {
   /** Asked for in turn, so that no cache of a single answer is measured. */
   readonly paths: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
+  /** Used in turn. */
+  readonly keys?: readonly string[];
   readonly connections: number;
   readonly seconds: number;
   /** Any other status ends the load with an error. */
@@ -24,10 +26,15 @@ export interface LoadResult {
 
 /** Sends requests for some seconds. What is under way at the end is dropped and not counted. */
 export async function load(options: LoadOptions): Promise<LoadResult> {
-  const { base, paths, headers, connections, seconds, status = 200 } = options;
+  const { base, paths, headers, keys = [undefined], connections, seconds, status = 200 } = options;
   const { hostname, port, host } = new URL(base);
-  const lines = Object.entries({ host, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
-  const requests = paths.map((path) => Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.join("")}\r\n`));
+  const request = (path: string, key: string | undefined) => {
+    const lines = Object.entries({ host, ...headers, ...authorization(key) }).map(
+      ([name, value]) => `${name}: ${value}\r\n`,
+    );
+    return Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.join("")}\r\n`);
+  };
+  const requests = paths.flatMap((path) => keys.map((key) => request(path, key)));
   const totals = { requests: 0, bytes: 0 };
   let next = 0;
   const begun = performance.now();
@@ -43,6 +50,11 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
   } finally {
     for (const { socket } of clients) socket.destroy();
   }
+}
+
+/** The header that carries a key, if there is one. */
+export function authorization(key: string | undefined): Record<string, string> {
+  return key === undefined ? {} : { authorization: `Bearer ${key}` };
 }
 
 interface ClientOptions {

@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { openDatabase } from "../../src/db/database.ts";
 import { cpuMicroseconds } from "../processes.ts";
-import { load } from "./load.ts";
+import { authorization, load } from "./load.ts";
 
 /** Something that answers requests and is measured. */
 export interface Subject {
@@ -9,6 +10,8 @@ export interface Subject {
   readonly base: string;
   readonly paths: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
+  /** Used in turn. */
+  readonly keys?: readonly string[];
   readonly status?: number;
   /** The process that answers. */
   readonly pid: number;
@@ -32,6 +35,8 @@ export interface MeasureOptions {
   readonly repetitions: number;
   readonly seconds: number;
   readonly connections: number;
+  /** Milliseconds after each load whose processor time counts as well, for what is written later. */
+  readonly settleMs?: number | undefined;
 }
 
 const WARM_UP_SECONDS = 1.5;
@@ -64,10 +69,10 @@ export async function measure(subjects: readonly Subject[], options: MeasureOpti
 const MAX_TRIES = 30;
 
 /** Asks for each page once, so that what is read of the disk for the first time is not measured. */
-async function touch({ base, paths, headers = {}, status = 200 }: Subject): Promise<void> {
+async function touch({ base, paths, headers = {}, keys: [key] = [], status = 200 }: Subject): Promise<void> {
   for (const path of paths) {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const response = await fetch(base + path, { headers });
+      const response = await fetch(base + path, { headers: { ...headers, ...authorization(key) } });
       await response.arrayBuffer();
       if (response.status === status) break;
     }
@@ -81,6 +86,7 @@ async function measureOnce(subject: Subject, seconds: number, options: MeasureOp
       throw new Error(`${subject.name} failed`, { cause: error });
     },
   );
+  if (options.settleMs !== undefined) await sleep(options.settleMs);
   const used = (await cpuMicroseconds(subject.pid)) - server;
   const usedByPostgres = (await postgresMicroseconds(options.postmasterPid)) - postgres;
   const requests = Math.max(1, result.requests);

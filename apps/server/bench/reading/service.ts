@@ -8,11 +8,13 @@ import { timePosition } from "../../src/lists/page.ts";
 import { createPartner } from "../../src/partners/service.ts";
 import { loadSecrets } from "../../src/secrets.ts";
 import { startServer } from "../processes.ts";
+import { authorization } from "./load.ts";
 import type { Subject } from "./measure.ts";
 import type { Position } from "./peers.ts";
 
 /** Our own service on a data set, with every check on. */
 export interface MeasuredService {
+  readonly url: string;
   readonly subject: (name: string, paths: readonly string[], more?: Partial<Subject>) => Subject;
   /** The page of 50 rides that follows a position; the cursor is encrypted as the service does. */
   readonly after: (position: Position) => string;
@@ -20,10 +22,23 @@ export interface MeasuredService {
   stop(): Promise<void>;
 }
 
+interface ServiceOptions {
+  /** How many keys are used, in turn. */
+  readonly keys?: number;
+  /** What is run, in `apps/server`. */
+  readonly script?: string;
+  /** Options of `serve`. */
+  readonly args?: readonly string[];
+}
+
 /** @param dataDir keeps the secrets, which a database recognises from run to run */
-export async function startService(connectionString: string, dataDir: string): Promise<MeasuredService> {
-  const headers = { authorization: `Bearer ${await makeKey(connectionString)}` };
-  const server = await startServer(join(import.meta.dirname, "../../src/main.ts"), ["serve", "--json"], {
+export async function startService(
+  connectionString: string,
+  dataDir: string,
+  { keys: count = 1, script = "src/main.ts", args = [] }: ServiceOptions = {},
+): Promise<MeasuredService> {
+  const keys = await makeKeys(connectionString, count);
+  const server = await startServer(join(import.meta.dirname, "../..", script), ["serve", "--json", ...args], {
     DATABASE_URL: connectionString,
     DATA_DIR: dataDir,
     PORT: "0",
@@ -33,28 +48,25 @@ export async function startService(connectionString: string, dataDir: string): P
   const secrets = await loadSecrets(join(dataDir, "secrets.json"), () => new Uint8Array());
   const cursors = createCursorCipher(secrets.cursorKeys);
   return {
-    subject: (name, paths, more) => ({ name, base: url, pid: server.pid, paths, headers, ...more }),
+    url,
+    subject: (name, paths, more) => ({ name, base: url, pid: server.pid, paths, keys, ...more }),
     after: ({ started_at: at, id }) =>
       `/v1/rides?limit=50&cursor=${cursors.encrypt("main\nrides", timePosition.encode({ at, id }))}`,
-    fetch: (path) => fetch(`${url}${path}`, { headers }),
+    fetch: (path) => fetch(`${url}${path}`, { headers: authorization(keys[0]) }),
     stop: () => server.stop(),
   };
 }
 
-async function makeKey(connectionString: string): Promise<string> {
+async function makeKeys(connectionString: string, count: number): Promise<string[]> {
   const db = openDatabase({ connectionString });
   try {
     const clock = () => Date.now();
     const context = { db, clock, ids: createIds(clock), actor: "bench" };
     const partner = await createPartner(context, "main", `Bench ${clock()}`);
-    const issued = await issueKey(context, {
-      systemId: "main",
-      kind: "live",
-      partnerId: partner.id,
-      scopes: scopeNames,
-      rateLimit: 1_000_000_000,
-    });
-    return issued.key;
+    const input = { systemId: "main", kind: "live", partnerId: partner.id, scopes: scopeNames } as const;
+    const keys: string[] = [];
+    for (let n = 0; n < count; n++) keys.push((await issueKey(context, { ...input, rateLimit: 1_000_000_000 })).key);
+    return keys;
   } finally {
     await db.close();
   }

@@ -1,0 +1,32 @@
+import type { Database } from "../../src/db/database.ts";
+import { statement } from "../../src/db/statement.ts";
+import {
+  findPageStatement,
+  findSearchIndex,
+  updateSearchSettings,
+} from "../../src/webhooks/log/delivery-search-queries.ts";
+import { type DeliverySearch, searchValues } from "../../src/webhooks/log/search-sql-fragments.ts";
+import { median } from "../reading/measure.ts";
+
+const REPETITIONS = 5;
+/** A page, and one row more to see whether another follows. */
+const LIMIT = 51;
+
+interface Explained {
+  readonly "QUERY PLAN": readonly { readonly "Execution Time": number }[];
+}
+
+/** Milliseconds that PostgreSQL takes to find a page, without planning, which happens once on a connection. */
+export async function searchMilliseconds(db: Database, search: DeliverySearch): Promise<number> {
+  const times: number[] = [];
+  for (let repetition = 0; repetition < REPETITIONS; repetition++) {
+    await db.transaction(async (tx) => {
+      await updateSearchSettings(tx);
+      const { text } = findPageStatement(await findSearchIndex(tx, search));
+      const explain = statement("", `explain (analyze, timing off, format json) ${text}`);
+      const [row] = await tx.query<Explained>(explain, [...searchValues(search), LIMIT]);
+      times.push(row?.["QUERY PLAN"][0]?.["Execution Time"] ?? Number.NaN);
+    });
+  }
+  return median(times);
+}
