@@ -15,6 +15,7 @@ import type { Position } from "./peers.ts";
 /** Our own service on a data set, with every check on. */
 export interface MeasuredService {
   readonly url: string;
+  readonly pid: number;
   readonly subject: (name: string, paths: readonly string[], more?: Partial<Subject>) => Subject;
   /** The page of 50 rides that follows a position; the cursor is encrypted as the service does. */
   readonly after: (position: Position) => string;
@@ -49,6 +50,7 @@ export async function startService(
   const cursors = createCursorCipher(secrets.cursorKeys);
   return {
     url,
+    pid: server.pid,
     subject: (name, paths, more) => ({ name, base: url, pid: server.pid, paths, keys, ...more }),
     after: ({ started_at: at, id }) =>
       `/v1/rides?limit=50&cursor=${cursors.encrypt("main\nrides", timePosition.encode({ at, id }))}`,
