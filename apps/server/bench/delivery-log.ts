@@ -38,7 +38,7 @@ async function filters(): Promise<Readonly<Record<string, DeliveryFilter>>> {
     "status held": { status: "held" },
     "status unsuccessful, a night": { status: "unsuccessful", ...night },
     "event ride.started (48 %)": { event: "ride.started" },
-    "event reservation.expired (1 in 50,000)": { event: "reservation.expired" },
+    "event reservation.expired (1 in 25,000)": { event: "reservation.expired" },
     "code 204": { code: { exact: 204 } },
     "code 503": { code: { exact: 503 } },
     "code 507 (1 in 50,000)": { code: { exact: 507 } },

@@ -207,6 +207,8 @@ async function answerRequests(
   warnOfPlainListener({ ...config, hasTls: config.tls !== undefined }, logger);
   const address = await listen(app, config);
   url = config.publicUrl ?? address;
+  // Beside the first requests; whoever asks for a page meanwhile waits.
+  dashboard?.ready().catch(() => undefined);
   return url;
 }
 

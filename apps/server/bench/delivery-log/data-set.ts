@@ -159,7 +159,7 @@ function insertDay(day: string, number: number, rows: number): string {
       select 'main', '${day}', 'delivery_' || lpad(to_hex((extract(epoch from created_at) * 1000)::bigint), 12, '0') || substr(digest, 1, 16),
         endpoint.id, 'event_' || substr(digest, 1, 22),
         case when i % 1000 < 480 then 'ride.started' when i % 1000 < 960 then 'ride.completed'
-          when i % 1000 < 998 then 'station.offline' when r % 100 > 0 then 'reservation.created' else 'reservation.expired' end,
+          when i % 1000 < 998 then 'station.offline' when i % 50000 <> 998 then 'reservation.created' else 'reservation.expired' end,
         case when i % 1000 between 960 and 997 then 'station-' || (i / 1000 % 400) else 'ride_' || substr(digest, 1, 22) end,
         created_at,
         case when r < 97000 then 'succeeded' when r = 100000 or r < 97100 and ${number} >= ${DAYS - 3} then 'pending'

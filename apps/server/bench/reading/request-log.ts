@@ -4,6 +4,7 @@ import type { Subject } from "./measure.ts";
 import { type Ratio, report } from "./report.ts";
 import { startService } from "./service.ts";
 
+const WITHOUT_LOG = join(import.meta.dirname, "without-request-log.ts");
 const RIDES = 100_000;
 /** Enough for the log to be written as much as its bound allows: each key has a share of it. */
 const KEYS = 32;
@@ -21,7 +22,7 @@ export async function requestLogBench(context: BenchContext): Promise<string> {
   const dataDir = join(context.directory, `service-${RIDES}`);
   const [logging, plain] = [
     await startService(connectionString, dataDir, { keys: KEYS }),
-    await startService(connectionString, dataDir, { keys: KEYS, script: "bench/reading/without-request-log.ts" }),
+    await startService(connectionString, dataDir, { keys: KEYS, env: { NODE_OPTIONS: `--import=${WITHOUT_LOG}` } }),
   ];
   try {
     const subjects: Subject[] = [];

@@ -26,8 +26,7 @@ export interface MeasuredService {
 interface ServiceOptions {
   /** How many keys are used, in turn. */
   readonly keys?: number;
-  /** What is run, in `apps/server`. */
-  readonly script?: string;
+  readonly env?: Readonly<Record<string, string>>;
   /** Options of `serve`. */
   readonly args?: readonly string[];
 }
@@ -36,14 +35,17 @@ interface ServiceOptions {
 export async function startService(
   connectionString: string,
   dataDir: string,
-  { keys: count = 1, script = "src/main.ts", args = [] }: ServiceOptions = {},
+  { keys: count = 1, env = {}, args = [] }: ServiceOptions = {},
 ): Promise<MeasuredService> {
   const keys = await makeKeys(connectionString, count);
-  const server = await startServer(join(import.meta.dirname, "../..", script), ["serve", "--json", ...args], {
+  const server = await startServer(join(import.meta.dirname, "../../src/main.ts"), ["serve", "--json", ...args], {
     DATABASE_URL: connectionString,
     DATA_DIR: dataDir,
     PORT: "0",
     LOG_LEVEL: "fatal",
+    // No load balancer is waited for.
+    DRAIN_DELAY: "0s",
+    ...env,
   });
   const { url } = JSON.parse(server.firstLine) as { url: string };
   const secrets = await loadSecrets(join(dataDir, "secrets.json"), () => new Uint8Array());

@@ -1,6 +1,9 @@
 import { registerHooks } from "node:module";
 
-/* The service without its log of requests and the counts by key, which no setting turns off: what they cost is measured beside it. */
+/*
+ * Loaded before the service (`node --import`): leaves out the log of requests and the counts by key, which no setting turns
+ * off, to measure what they cost.
+ */
 
 registerHooks({
   load: (url, context, next) =>
@@ -8,4 +11,3 @@ registerHooks({
       ? { format: "module", source: "export function logRequests() {}", shortCircuit: true }
       : next(url, context),
 });
-await import("../../src/main.ts");

@@ -19,7 +19,7 @@ afterAll(() => rm(root, { recursive: true, force: true }));
 
 function open(folder = "built", frameAncestors: readonly string[] = []) {
   const app = Fastify();
-  serveDashboard(app, { directory: join(root, folder), ready: Promise.resolve(), frameAncestors });
+  serveDashboard(app, { directory: join(root, folder), ready: () => Promise.resolve(), frameAncestors });
   return app;
 }
 
@@ -100,7 +100,7 @@ it("where the pages are not built, says how to build them", async () => {
 it("the operator's logo is a picture that runs nothing, whoever opens it", async () => {
   const app = Fastify();
   const logo = { bytes: Buffer.from("<svg><script>alert(1)</script></svg>"), type: "image/svg+xml" } as const;
-  serveDashboard(app, { directory: join(root, "built"), ready: Promise.resolve(), logo });
+  serveDashboard(app, { directory: join(root, "built"), ready: () => Promise.resolve(), logo });
   const { statusCode, headers, body } = await app.inject(logoUrl(logo));
   expect(statusCode).toBe(200);
   expect(body).toBe(logo.bytes.toString());

@@ -12,7 +12,7 @@ export interface DashboardOptions {
   /** Where the built pages are. */
   readonly directory: string;
   /** Ends when they have been built, or could not be. */
-  readonly ready: Promise<void>;
+  readonly ready: () => Promise<void>;
   /** Origins whose pages may show the dashboard in a frame. */
   readonly frameAncestors?: readonly string[];
   /** The operator's logo. */
@@ -99,7 +99,7 @@ type Files = ReadonlyMap<string, CodedBody>;
 function keepFiles({ directory, ready }: DashboardOptions): () => Promise<Files | undefined> {
   let kept: { readonly writtenAt: number; readonly files: Promise<Files> } | undefined;
   return async () => {
-    await ready;
+    await ready();
     const page = await stat(join(directory, "index.html")).catch(() => undefined);
     if (page === undefined) return undefined;
     if (kept?.writtenAt !== page.mtimeMs) kept = { writtenAt: page.mtimeMs, files: readFiles(directory) };

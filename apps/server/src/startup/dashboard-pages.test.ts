@@ -31,7 +31,7 @@ const built = () => readFile(join(root, "apps/dashboard/dist/index.html"), "utf8
 async function open(): Promise<void> {
   const sourceDirectory = join(root, "apps/dashboard");
   const pages = openDashboardPages({ note: (text) => notes.push(text), sourceDirectory });
-  await pages.ready;
+  await pages.ready();
   await pages.close();
 }
 

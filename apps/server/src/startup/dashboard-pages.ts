@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { glob, mkdtemp, rename, rm, stat, utimes } from "node:fs/promises";
+import { mkdtemp, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { setPriority } from "node:os";
 import { dirname, join } from "node:path";
 
@@ -8,8 +8,11 @@ import { dirname, join } from "node:path";
 export interface DashboardPages {
   /** Where they are, once `ready` has ended. */
   readonly directory: string;
-  /** Ends when they are as new as their sources, or could not be made. */
-  readonly ready: Promise<void>;
+  /**
+   * Looks whether they are as new as their sources, and builds them if not: once, at the first call. Not before the service
+   * answers, because it takes processor time. Ends when they are, or could not be made.
+   */
+  readonly ready: () => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -26,11 +29,11 @@ export interface DashboardPagesOptions {
 const PACKED_DIRECTORY = join(import.meta.dirname, "../dashboard");
 const SOURCE_DIRECTORY = join(import.meta.dirname, "../../../dashboard");
 /** What the pages are made of; `dist/` is beside it. */
-const SOURCES = [
-  "{src,public}/**",
-  "index.html",
-  "{package.json,vite.config.ts}",
-  "../../packages/{contract,rules,webhooks}/src/**",
+const SOURCE_FILES = ["index.html", "package.json", "vite.config.ts"];
+const SOURCE_FOLDERS = [
+  "src",
+  "public",
+  ...["contract", "rules", "webhooks"].map((name) => `../../packages/${name}/src`),
 ];
 /** Below the start of the service, which somebody waits for. */
 const LOW_PRIORITY = 10;
@@ -43,19 +46,24 @@ export function openDashboardPages(options: DashboardPagesOptions): DashboardPag
   const { note, isEdited = false, sourceDirectory = SOURCE_DIRECTORY } = options;
   const builder = join(sourceDirectory, "node_modules/vite/bin/vite.js");
   if (existsSync(PACKED_DIRECTORY) || !existsSync(builder)) {
-    return { directory: PACKED_DIRECTORY, ready: Promise.resolve(), close: () => Promise.resolve() };
+    return { directory: PACKED_DIRECTORY, ready: () => Promise.resolve(), close: () => Promise.resolve() };
   }
   if (isEdited) return rebuildOnEdit(sourceDirectory, builder);
   const directory = join(sourceDirectory, "dist");
   const builds = new Set<ChildProcess>();
   let isClosed = false;
-  const ready = buildWhenOld(sourceDirectory, (args) => runBuilder(builder, args, builds)).then(
-    (took) => took !== undefined && note(`The dashboard's pages were missing or old: built in ${took}.`),
-    (error: unknown) => !isClosed && note(`The dashboard's pages could not be built: ${String(error)}`),
-  );
+  let ready: Promise<void> | undefined;
+  const makeReady = async () => {
+    try {
+      const took = await buildWhenOld(sourceDirectory, (args) => runBuilder(builder, args, builds));
+      if (took !== undefined) note(`The dashboard's pages were missing or old: built in ${took}.`);
+    } catch (error) {
+      if (!isClosed) note(`The dashboard's pages could not be built: ${String(error)}`);
+    }
+  };
   return {
     directory,
-    ready: ready.then(() => undefined),
+    ready: () => (ready ??= makeReady()),
     async close() {
       isClosed = true;
       for (const build of builds) build.kill();
@@ -91,11 +99,14 @@ async function buildWhenOld(
 
 /** When the newest source was edited, in milliseconds since 1970. */
 async function newestSource(sourceDirectory: string): Promise<number> {
-  const times: number[] = [];
-  for await (const file of glob(SOURCES, { cwd: sourceDirectory })) {
-    times.push(await modifiedAt(join(sourceDirectory, file)));
-  }
-  return Math.max(...times);
+  const folders = await Promise.all(
+    SOURCE_FOLDERS.map(async (folder) => {
+      const files = await readdir(join(sourceDirectory, folder), { recursive: true }).catch(() => []);
+      return files.map((file) => join(folder, file));
+    }),
+  );
+  const files = [...SOURCE_FILES, ...folders.flat()];
+  return Math.max(...(await Promise.all(files.map((file) => modifiedAt(join(sourceDirectory, file))))));
 }
 
 async function modifiedAt(file: string): Promise<number> {
@@ -146,7 +157,7 @@ function rebuildOnEdit(sourceDirectory: string, builder: string): DashboardPages
   });
   return {
     directory,
-    ready: Promise.resolve(),
+    ready: () => Promise.resolve(),
     async close() {
       child.kill();
       await ended;
