@@ -1,8 +1,11 @@
 // node tools/count-results.mjs <exit status of the run> <directory of vitest's JSON reports> <directory of turbo's run summaries>
-// Prints each failed test and check, then "N passed, N failed" as the last line; exits 1 when anything failed.
+// Prints each failed test with what it said and each failed check, then "N passed, N failed" as the last line; exits 1 when anything failed.
 // Plain JavaScript of any Node: it must count even where the installation of the pinned one failed.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+
+/** Of a failure's message. More would bury the other failures. */
+const MAX_REASON_LINES = 12;
 
 const [status, reportsDirectory, summariesDirectory] = process.argv.slice(2);
 let passed = 0;
@@ -30,13 +33,21 @@ function countTests(reports) {
     for (const file of content.testResults) {
       const broken = file.assertionResults.filter((test) => test.status === "failed");
       passed += file.assertionResults.filter((test) => test.status === "passed").length;
-      for (const test of broken) failures.push(`${name}: ${test.fullName}`);
+      for (const test of broken) failures.push(`${name}: ${test.fullName}${reasonOf(test)}`);
       // A file that could not be loaded, or whose hooks failed, has no failed test of its own.
       if (file.status === "failed" && broken.length === 0) failures.push(`${name}: ${file.name}`);
       if (file.status === "failed") failed.add(name);
     }
   }
   return failed;
+}
+
+/** What the assertion said, without its stack: the end of a long output is often all that is kept of it. */
+function reasonOf({ failureMessages }) {
+  const lines = (failureMessages?.[0] ?? "").split("\n");
+  const stack = lines.findIndex((line) => /^ +at /.test(line));
+  const said = lines.slice(0, stack === -1 ? undefined : stack).slice(0, MAX_REASON_LINES);
+  return said.map((line) => `\n    ${line}`).join("");
 }
 
 /** Counts each task once; a package's tests are counted one by one from their report instead, and without one they failed. */

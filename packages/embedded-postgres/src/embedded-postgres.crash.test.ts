@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { randomRuns } from "@bikeshare/test-kit";
 import pg from "pg";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import {
@@ -11,7 +12,7 @@ import {
   type User,
 } from "../test/embedded-postgres.harness.ts";
 
-const KILLS = 20;
+const KILLS = randomRuns(10);
 const WRITERS = 4;
 
 let harness: Harness;

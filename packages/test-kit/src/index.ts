@@ -2,3 +2,4 @@ export { makeDatabaseDirectory } from "./directories.ts";
 export { createTestClock, createTestIds, type TestClock } from "./fakes.ts";
 export { nodeBinaries, type NodeBinary } from "./node-binaries.ts";
 export { installPacked, type Packed } from "./packed.ts";
+export { randomRuns } from "./random-runs.ts";

@@ -23,7 +23,7 @@ beforeAll(async () => {
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
-}, 60_000);
+});
 
 it("the operator adds a partner, suspends it, resumes it, and removes it by typing its name", async () => {
   const { open } = await visitAsNewPerson(["--operator"]);
