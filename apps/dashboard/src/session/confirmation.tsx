@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/preact-query";
 import { useEffect, useState } from "preact/hooks";
+import { useLocation, useSearch } from "wouter-preact";
 import { api } from "../api/api.ts";
 import { ApiError } from "../api/errors.ts";
 import { Button } from "../components/button.tsx";
@@ -7,7 +8,9 @@ import { Dialog } from "../components/dialog.tsx";
 import { TextField } from "../components/field.tsx";
 import { Form } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
+import { useSignInOptions } from "./branding.ts";
 import { provePasskey } from "./passkeys.ts";
+import { ProviderButton, returnAddress } from "./provider.tsx";
 import { adoptSession, useSession } from "./session.ts";
 
 /** The reader has closed the dialog instead of confirming: what they wanted is not done. */
@@ -80,7 +83,8 @@ function ConfirmationForm({ onConfirmed }: { readonly onConfirmed: () => void })
       setIsPending(false);
     }
   };
-  const hasPasskey = account !== undefined && account.passkeys.length > 0;
+  const methods = useSignInOptions().data?.methods;
+  const hasPasskey = account !== undefined && methods?.passkey === true && account.passkeys.length > 0;
   return (
     <>
       <p>What comes next shows a secret or changes who has access. Prove once more that it is you.</p>
@@ -90,19 +94,33 @@ function ConfirmationForm({ onConfirmed }: { readonly onConfirmed: () => void })
           Use a passkey
         </Button>
       )}
-      {account?.has_password === true && (
+      {methods?.password === true && account?.has_password === true && (
         <PasswordForm
           asksForCode={account.authenticator_app.is_set_up}
           isPending={isPending}
           onSubmit={(body) => void confirm(() => Promise.resolve(body))}
         />
       )}
-      {account !== undefined && !hasPasskey && !account.has_password && (
+      {account !== undefined && account.identity !== null && <ProviderConfirmation />}
+      {account !== undefined && !hasPasskey && !account.has_password && account.identity === null && (
         <Notice tone="warning">
           You have neither a passkey nor a password. Sign out, and open a new invitation: within ten minutes of it you
           can add one.
         </Notice>
       )}
+    </>
+  );
+}
+
+/** The proof at the identity provider, for which the page is left. */
+function ProviderConfirmation() {
+  const [path] = useLocation();
+  const search = useSearch();
+  const next = returnAddress(search === "" ? path : `${path}?${search}`);
+  return (
+    <>
+      <p class="muted">For this you leave the page. Afterwards, do once more what you wanted to do.</p>
+      <ProviderButton begin={() => api.session.confirmAtProvider({ body: { next } })} />
     </>
   );
 }

@@ -10,9 +10,12 @@ import { Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
+import { useSignInOptions } from "../../session/branding.ts";
+import { ProviderNotice } from "../../session/provider-notice.tsx";
 import { useSignedIn } from "../../session/session.ts";
 import { useAction } from "../use-action.ts";
 import { AuthenticatorApp } from "./authenticator-app.tsx";
+import { Identity } from "./identity.tsx";
 import { Passkeys } from "./passkeys.tsx";
 import { Password } from "./password.tsx";
 import "./account.css";
@@ -21,9 +24,11 @@ import "./account.css";
 export function AccountPage() {
   const { person } = useSignedIn();
   const { data: account, error, refetch } = useQuery({ queryKey: ["account"], queryFn: () => api.account.get() });
-  if (account === undefined)
+  const { data: offered } = useSignInOptions();
+  if (account === undefined || offered === undefined)
     return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />;
-  const hasNothing = account.passkeys.length === 0 && !account.has_password;
+  const { methods } = offered;
+  const hasNothing = account.passkeys.length === 0 && !account.has_password && account.identity === null;
   return (
     <div class="stack">
       <PageHeader title="Account">
@@ -35,8 +40,10 @@ export function AccountPage() {
           in you need no further proof.
         </Notice>
       )}
+      <ProviderNotice />
+      {methods.provider !== null && <Identity account={account} provider={methods.provider} />}
       <Passkeys account={account} />
-      <Password account={account} />
+      {(methods.password || account.has_password) && <Password account={account} />}
       {account.has_password && <AuthenticatorApp account={account} />}
       <Sessions account={account} />
     </div>

@@ -9,6 +9,9 @@ import { Form } from "../../components/form.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Time } from "../../components/time.tsx";
+import { useSignInOptions } from "../../session/branding.ts";
+import { ProviderNotice } from "../../session/provider-notice.tsx";
+import { ProviderButton } from "../../session/provider.tsx";
 import { adoptSession } from "../../session/session.ts";
 import "./account.css";
 
@@ -48,6 +51,7 @@ export function InvitationPage() {
       <p class="muted">
         For {email}, until <Time at={expires_at} />
       </p>
+      <ProviderNotice />
       <AcceptForm token={token} needsSignIn={needs_sign_in} email={email} />
     </div>
   );
@@ -63,6 +67,7 @@ function AcceptForm({ token, email, needsSignIn }: AcceptFormProps) {
   const [, navigate] = useLocation();
   const [name, setName] = useState("");
   const session = useQuery({ queryKey: ["invitation-session"], queryFn: () => api.session.get(), retry: false });
+  const methods = useSignInOptions().data?.methods;
   const isOwn = session.data?.person.email === email;
   const accept = useMutation({
     mutationFn: () => api.invitations.accept({ body: { token, ...(name.trim() !== "" && { name: name.trim() }) } }),
@@ -73,30 +78,44 @@ function AcceptForm({ token, email, needsSignIn }: AcceptFormProps) {
       navigate(isOwn ? "/" : "/account", { replace: true });
     },
   });
-  if (session.isPending) return <Loading />;
+  if (session.isPending || methods === undefined) return <Loading />;
+  const begin = () => api.signIn.beginAtProvider({ body: { invitation_token: token } });
+  const atProvider = !isOwn && methods.provider !== null && <ProviderButton variant="primary" begin={begin} />;
+  if (!isOwn && !methods.passkey && !methods.password) return atProvider;
   if (needsSignIn && !isOwn) {
     return (
-      <Notice tone="info" actions={<ButtonLink href="/sign-in?next=/invitation">Sign in</ButtonLink>}>
-        You have an account already. Sign in first, then accept.
-      </Notice>
+      <>
+        <Notice tone="info" actions={<ButtonLink href="/sign-in?next=/invitation">Sign in</ButtonLink>}>
+          You have an account already. Sign in first, then accept.
+        </Notice>
+        {atProvider}
+      </>
     );
   }
   return (
-    <Form onSubmit={() => accept.mutate()}>
-      {accept.error !== null && <Notice tone="danger">{accept.error.message}</Notice>}
-      {!isOwn && (
-        <TextField
-          label="Your name"
-          hint="The others see it beside what you do"
-          autocomplete="name"
-          maxLength={100}
-          value={name}
-          onInput={setName}
-        />
-      )}
-      <Button type="submit" variant="primary" pending={accept.isPending}>
-        Accept
-      </Button>
-    </Form>
+    <>
+      {atProvider}
+      {atProvider !== false && <p class="or">or</p>}
+      <Form onSubmit={() => accept.mutate()}>
+        {accept.error !== null && <Notice tone="danger">{accept.error.message}</Notice>}
+        {!isOwn && <NameField name={name} onInput={setName} />}
+        <Button type="submit" variant={atProvider === false ? "primary" : "secondary"} pending={accept.isPending}>
+          Accept
+        </Button>
+      </Form>
+    </>
+  );
+}
+
+function NameField({ name, onInput }: { readonly name: string; readonly onInput: (name: string) => void }) {
+  return (
+    <TextField
+      label="Your name"
+      hint="The others see it beside what you do"
+      autocomplete="name"
+      maxLength={100}
+      value={name}
+      onInput={onInput}
+    />
   );
 }

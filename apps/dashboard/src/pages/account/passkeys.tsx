@@ -73,7 +73,7 @@ function PasskeyTable({ passkeys, isPossible }: PasskeyTableProps) {
   ];
   const why = isPossible
     ? "Your phone, computer or password manager keeps it. It is faster than a password, and nobody can steal it."
-    : "Browsers allow none on an IP address: open the dashboard by the service's name.";
+    : "None can be used: the service does without, or you have opened it by an IP address, where browsers allow none.";
   return (
     <Table
       caption="Passkeys"

@@ -7,13 +7,15 @@ import { Form } from "../../components/form.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { useSignInOptions } from "../../session/branding.ts";
 import { provePasskey } from "../../session/passkeys.ts";
+import { ProviderNotice } from "../../session/provider-notice.tsx";
+import { ProviderButton, returnAddress } from "../../session/provider.tsx";
 import { adoptSession, useSession } from "../../session/session.ts";
 import "./account.css";
 
-/** Signing in: with a passkey, or with a password. */
+/** Signing in: with a passkey, at the identity provider, or with a password. */
 export function SignInPage() {
   const { data: session } = useSession();
-  const { data: offered } = useSignInOptions();
+  const methods = useSignInOptions().data?.methods;
   const [, navigate] = useLocation();
   const next = nextPage(useSearch());
   const [error, setError] = useState<string>();
@@ -37,16 +39,19 @@ export function SignInPage() {
   return (
     <div class="narrow">
       <h1>Sign in</h1>
+      <ProviderNotice />
       {error !== undefined && <Notice tone="danger">{error}</Notice>}
-      {offered?.methods.passkey === true && (
-        <>
-          <Button variant="primary" pending={isPending} onClick={() => void attempt(withPasskey)}>
-            Sign in with a passkey
-          </Button>
-          <p class="or">or</p>
-        </>
+      {methods?.passkey === true && (
+        <Button variant="primary" pending={isPending} onClick={() => void attempt(withPasskey)}>
+          Sign in with a passkey
+        </Button>
       )}
-      <PasswordForm isPending={isPending} onAttempt={(work) => void attempt(work)} />
+      <ProviderButton
+        variant={methods?.passkey === true ? "secondary" : "primary"}
+        begin={() => api.signIn.beginAtProvider({ body: { next: returnAddress(next) } })}
+      />
+      {methods?.password === true && (methods.passkey || methods.provider !== null) && <p class="or">or</p>}
+      {methods?.password === true && <PasswordForm isPending={isPending} onAttempt={(work) => void attempt(work)} />}
       <p class="muted">
         New here, or nothing of this works? Ask whoever runs the service, or an admin among your people, for an
         invitation.
