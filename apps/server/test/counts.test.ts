@@ -7,8 +7,6 @@ import { buildAnother, type BuiltApp } from "./built-app.ts";
 import { bikeRow, rideRow, type RowWriter, rowWriter, stationRow } from "./rows.ts";
 import { slice } from "./walk.ts";
 
-fc.configureGlobal({ seed: 1 });
-
 let app: TestApp;
 let write: RowWriter;
 let key: string;

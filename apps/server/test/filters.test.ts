@@ -5,8 +5,6 @@ import { startTestApp, type TestApp } from "./app.ts";
 import { bikeRow, rideRow, rowWriter, stationRow } from "./rows.ts";
 import { compareBytes, refused, slice, walkByCursor, walkByPage, withQuery } from "./walk.ts";
 
-fc.configureGlobal({ seed: 1 });
-
 const day = (index: number) =>
   new Date(Date.parse("2026-02-27T00:00:00.000Z") + index * 6 * 3_600_000 + (index % 3)).toISOString();
 

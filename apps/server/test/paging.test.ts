@@ -5,8 +5,6 @@ import { startTestApp, type TestApp } from "./app.ts";
 import { bikeRow, rideRow, type RowWriter, rowWriter, stationRow } from "./rows.ts";
 import { compareBytes, type Item, refused, slice, walkByCursor, walkByPage, withQuery } from "./walk.ts";
 
-fc.configureGlobal({ seed: 1 });
-
 let app: TestApp;
 let write: RowWriter;
 let turn = 0;

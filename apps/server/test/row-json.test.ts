@@ -7,8 +7,6 @@ import { startTestApp, type TestApp } from "./app.ts";
 import { type RowWriter, rowWriter } from "./rows.ts";
 import { slice } from "./walk.ts";
 
-fc.configureGlobal({ seed: 1 });
-
 let app: TestApp;
 let write: RowWriter;
 

@@ -5,8 +5,6 @@ import { formatIp as format, type IpNumber, ipRange } from "../../test/ip-range.
 import { judgeAddress, refusedIpv4, refusedIpv6 } from "./address-guard.ts";
 import { NetworkList } from "./network-list.ts";
 
-fc.configureGlobal({ seed: 1 });
-
 const strict = new NetworkList([]);
 const allowing = (...networks: string[]) => new NetworkList(networks);
 

@@ -14,8 +14,6 @@ import { systemsOf, createSystem } from "../systems/service.ts";
 import { recordEvents } from "./outbox.ts";
 import { createSequencer } from "./sequencer.ts";
 
-fc.configureGlobal({ seed: 1 });
-
 let harness: EventsHarness;
 beforeAll(async () => {
   harness = await openEventsHarness();
@@ -180,7 +178,7 @@ describe("a sequencer that runs", () => {
     await until(() => listener.listening());
     let after = lastPosition(await placedEvents(harness));
     const waits: number[] = [];
-    for (let i = 0; i < 200; i++) {
+    for (let i = 0; i < 40; i++) {
       await harness.write([{}]);
       const from = after;
       waits.push(
@@ -192,7 +190,7 @@ describe("a sequencer that runs", () => {
     await sequencer.close();
     waits.sort((a, b) => a - b);
     // Half of them: a machine that is busy for a while makes some late. Alone it is some milliseconds.
-    expect(waits[100]).toBeLessThan(1_000);
+    expect(waits[20]).toBeLessThan(1_000);
   });
 
   it("numbers events of which no message came, in every system", async () => {

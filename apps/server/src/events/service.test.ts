@@ -14,8 +14,6 @@ import { BEFORE_ALL, type EventPosition, type EventViewer, viewerWith } from "./
 import type { NewEvent } from "./outbox.ts";
 import { getEvent } from "./service.ts";
 
-fc.configureGlobal({ seed: 1 });
-
 let harness: EventsHarness;
 /** What was written, in the order of the list. */
 const written: NewEvent[] = [];

@@ -1,5 +1,6 @@
 import type { Reservation } from "@bikeshare/contract";
 import { createRandom, type Random } from "@bikeshare/simulator";
+import { randomRuns } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { addPartners } from "../../test/partners.ts";
 import {
@@ -66,7 +67,7 @@ async function contradictionsIn({ db, systemId }: ReservationsHarness): Promise<
 }
 
 /** Rounds of the race that matters most; half of them end with a cancellation, half with an expiry. */
-const RUNS = 250;
+const RUNS = randomRuns(80);
 
 test(`of eight who want the last bike at once one gets it, each of ${RUNS} times`, { timeout: 600_000 }, async () => {
   await harness.fill("s", [{ id: "last" }]);

@@ -3,8 +3,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { countedAddress, parseAddress } from "./transport.ts";
 
-fc.configureGlobal({ seed: 1 });
-
 describe("an address that a proxy writes", () => {
   it.each([
     ["192.0.2.1", "192.0.2.1"],

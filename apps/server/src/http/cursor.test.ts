@@ -2,8 +2,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createCursorCipher } from "./cursor.ts";
 
-fc.configureGlobal({ seed: 1 });
-
 const key = (id: number) => ({ id, key: new Uint8Array(32).fill(id) });
 const text = fc.string({ unit: "grapheme", maxLength: 100 });
 

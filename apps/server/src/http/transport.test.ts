@@ -6,8 +6,6 @@ import { describe, expect, it } from "vitest";
 import { NetworkList } from "../addresses/network-list.ts";
 import { createTransport } from "./transport.ts";
 
-fc.configureGlobal({ seed: 1 });
-
 /** A request that came from a peer, over our own TLS or plainly. */
 function requestFrom(peer: string | undefined, headers: Record<string, string> = {}, tls = false): IncomingMessage {
   const socket = tls ? new TLSSocket(new Socket()) : new Socket();

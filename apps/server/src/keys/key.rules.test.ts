@@ -4,8 +4,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { makeKey } from "./key.rules.ts";
 
-fc.configureGlobal({ seed: 1 });
-
 const kind = fc.constantFrom("live" as const, "test" as const, "operator" as const);
 /** Random bytes that are the same in each run, those included that must be left out. */
 const bytes = fc.array(fc.nat(255), { minLength: 64, maxLength: 64 }).map((values) => {

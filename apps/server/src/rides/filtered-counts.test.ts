@@ -10,8 +10,6 @@ import { createIds } from "../ids.ts";
 import { listFilteredRideRows, listQuickRideRows, type RideFilters } from "./filtered-queries.ts";
 import { createPastCounts, type PastCounts } from "./past-counts.ts";
 
-fc.configureGlobal({ seed: 1 });
-
 const HOUR_MS = 3_600_000;
 let database: TestDatabase;
 let clock = 0;

@@ -1,4 +1,5 @@
 import { ServiceError } from "@bikeshare/rules";
+import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { beginWith, stepsOn, type StepSubject } from "../../../test/gbfs-out/every-state-steps.ts";
@@ -131,7 +132,7 @@ test.skipIf(!schemasAreHere)(
           }
         }
       }),
-      { numRuns: 40, seed: 20_261_121 },
+      { numRuns: randomRuns(16), seed: 20_261_121 },
     );
   },
 );

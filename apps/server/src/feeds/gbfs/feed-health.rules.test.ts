@@ -2,8 +2,6 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { afterFailure, afterSuccess, UNKNOWN_HEALTH, type FeedHealth } from "./feed-health.rules.ts";
 
-fc.configureGlobal({ seed: 1 });
-
 const fail = (health: FeedHealth, now: number, retryAfterMs: number | null = null, intervalMs = 30_000) =>
   afterFailure(health, { now, message: "HTTP 500", retryAfterMs, intervalMs });
 

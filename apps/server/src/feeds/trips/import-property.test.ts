@@ -1,11 +1,10 @@
+import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TripImportHarness, NOW, openTripImportHarness } from "../../../test/trips/trip-import.harness.ts";
 import { statement } from "../../db/statement.ts";
 import { tripFormats } from "./formats.ts";
 import { openTimeZone } from "./time-zone.rules.ts";
-
-fc.configureGlobal({ seed: 1 });
 
 let harness: TripImportHarness;
 beforeAll(async () => {
@@ -120,7 +119,7 @@ describe("importTrips", () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: randomRuns(25) },
     );
   });
 });

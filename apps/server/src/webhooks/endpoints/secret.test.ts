@@ -3,8 +3,6 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createSecretCipher, createSecret, SecretsFileMismatch } from "./secret.ts";
 
-fc.configureGlobal({ seed: 1 });
-
 const owner = { systemId: "main", endpointId: "endpoint_1", secretId: "secret_1" };
 const key = (byte: number, id = byte) => ({ id, key: new Uint8Array(32).fill(byte) });
 

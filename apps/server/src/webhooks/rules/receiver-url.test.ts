@@ -5,8 +5,6 @@ import { refusedIpv4 } from "../../addresses/address-guard.ts";
 import { NetworkList } from "../../addresses/network-list.ts";
 import { type AddressRules, judgeUrl, parsePorts } from "./receiver-url.ts";
 
-fc.configureGlobal({ seed: 1 });
-
 const strict: AddressRules = { allowNetworks: new NetworkList([]), allowPorts: [{ from: 443, to: 443 }] };
 const allowing = (...allowNetworks: string[]): AddressRules => ({
   ...strict,

@@ -2,8 +2,6 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { BoundedBody } from "./bounded-body.ts";
 
-fc.configureGlobal({ seed: 1 });
-
 it("keeps the first bytes exactly, however they arrive, and says whether there were more", () => {
   fc.assert(
     fc.property(

@@ -5,7 +5,6 @@ import { describe, expect, it } from "vitest";
 import { InvalidResponseError } from "./response-head.ts";
 import { ResponseParser } from "./response-parser.ts";
 
-fc.configureGlobal({ seed: 1 });
 const RUNS = 1_000;
 
 interface Reading {

@@ -3,8 +3,6 @@ import { describe, expect, it } from "vitest";
 import { InvalidResponseError } from "./response-head.ts";
 import { ResponseParser } from "./response-parser.ts";
 
-fc.configureGlobal({ seed: 1 });
-
 const limits = {
   maxHeaderBytes: 2_000,
   maxHeaderLines: 20,
