@@ -227,6 +227,18 @@ const serverLayers = [
     to: { path: postgres },
   },
   {
+    name: "redis-in-one-place-only",
+    comment: "Its client is loaded where REDIS_URL is set, by one dynamic import; anyone else's would load it for all.",
+    from: { path: "^(packages|apps)/", pathNot: [`${server}/rate-limits/redis-store[.]ts$`, testFiles] },
+    to: { path: npm("ioredis") },
+  },
+  {
+    name: "redis-store-is-loaded-on-demand",
+    comment: "A service without Redis neither waits for its client nor keeps it in memory.",
+    from: { path: `${server}/`, pathNot: testFiles },
+    to: { path: `${server}/rate-limits/redis-store[.]ts$`, dependencyTypesNot: ["dynamic-import", "type-only"] },
+  },
+  {
     name: "fastify-at-the-border-only",
     comment:
       "Only http/, console/, app.ts and its options, main.ts and */routes.ts know which server carries the requests.",

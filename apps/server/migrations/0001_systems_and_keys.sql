@@ -113,3 +113,10 @@ create index audit_log_partner on audit_log (system_id, partner_id, at, id) wher
 -- Whoever runs the service can add to the audit log and read it, and nothing else. The owner of a table can grant itself
 -- these rights again: docs/operations.md says how to withhold the table from the service's role as well.
 revoke update, delete, truncate on audit_log from current_user;
+
+-- reference. The running processes that answer requests, which divide the rate limits while no store counts for all of them.
+create table api_processes (
+  process     text collate "C" not null,
+  alive_until timestamptz(3) not null,
+  primary key (process)
+) with (fillfactor = 50);

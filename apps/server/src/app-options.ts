@@ -7,6 +7,7 @@ import type { DashboardOptions } from "./http/dashboard.ts";
 import type { ProviderSettings } from "./identity-provider/provider.ts";
 import type { Ids } from "./ids.ts";
 import type { HttpMetrics } from "./metrics/http-metrics.ts";
+import type { RateLimits } from "./rate-limits/rate-limits.ts";
 import type { AllSecrets } from "./secrets.ts";
 import type { Branding } from "./startup/branding.ts";
 import type { AddressRules } from "./webhooks/rules/receiver-url.ts";
@@ -22,6 +23,8 @@ export interface AppOptions {
   /** What documents show as the base address. */
   readonly baseUrl: () => string;
   readonly rateLimit: number;
+  /** Counts what holds over all processes; in the memory of this one, when left out. */
+  readonly rateLimits?: RateLimits;
   /** Which keys partners get from the dashboard; live ones, when left out. */
   readonly mode?: "live" | "test";
   readonly trustedProxies: NetworkList;

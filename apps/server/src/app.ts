@@ -39,7 +39,9 @@ import { createLastUses } from "./keys/last-use.ts";
 import { meRoutes } from "./keys/routes.ts";
 import { markKeyAsCompromised, keysFor, recordUses } from "./keys/service.ts";
 import { createFilteredReads, FILTERED_STATEMENT_TIMEOUT_MS } from "./lists/read-context.ts";
+import type { HttpMetrics } from "./metrics/http-metrics.ts";
 import { uncounted } from "./metrics/metrics.ts";
+import { createMemoryRateLimits, type RateLimits } from "./rate-limits/rate-limits.ts";
 import { reservationRoutes } from "./reservations/routes.ts";
 import { createDepthIndex } from "./rides/depth-index.ts";
 import { createPastCounts } from "./rides/past-counts.ts";
@@ -62,8 +64,9 @@ export interface App {
 const MAINTENANCE_INTERVAL_MS = 15_000;
 
 /** The whole composition. What opens a thing registers its close beside it. */
-export async function buildApp(options: AppOptions): Promise<App> {
-  const { db, clock, ids, metrics = uncounted.http, concerns = () => [] } = options;
+export async function buildApp(given: AppOptions): Promise<App> {
+  const options = { rateLimits: createMemoryRateLimits(given.clock), ...given };
+  const { db, clock, ids, rateLimits, metrics = uncounted.http, concerns = () => [] } = options;
   const nextRequestId = () => ids.next("req");
   const http = createHttpServer({ maxConnections: DEFAULT_MAX_CONNECTIONS, ...options, nextRequestId });
   answerUnknownRoutes(http);
@@ -86,16 +89,12 @@ export async function buildApp(options: AppOptions): Promise<App> {
   await compressAnswers(http);
   sendExactJsonType(http);
 
-  const filtered = createFilteredReads({
-    db: connections.filtered,
-    maxRunning: FILTERED_CONNECTIONS,
-    monotonic: () => performance.now(),
-    onRefused: (reason) => metrics.filteredReadRejected(reason),
-  });
+  const filtered = openFilteredReads(connections.filtered, metrics);
   metrics.watch({
     pools: { general: db.usage, vital: connections.vital.usage, filtered: connections.filtered.usage },
     filteredReads: filtered.usage,
     listening: caches.listening,
+    rateLimits,
   });
   const read = { readPool: connections.readPool, filtered, ...rideDepths(db, clock) };
   bindContract(http, partnerContract, {
@@ -113,6 +112,15 @@ export async function buildApp(options: AppOptions): Promise<App> {
   publishFeeds(http, options, caches.gbfsPages);
   servePages(http, options);
   return { http, drain: draining.begin };
+}
+
+function openFilteredReads(db: Database, metrics: HttpMetrics) {
+  return createFilteredReads({
+    db,
+    maxRunning: FILTERED_CONNECTIONS,
+    monotonic: () => performance.now(),
+    onRefused: (reason) => metrics.filteredReadRejected(reason),
+  });
 }
 
 /** Finds pages of the rides at any depth without counting the rides before them. */
@@ -196,13 +204,14 @@ function showCallersTheirWrites(http: FastifyInstance, stationPages: PageCache<R
 /** Registers the checks of every request: transport, key, scope, rate limit. */
 function registerAuthorization(
   http: FastifyInstance,
-  options: AppOptions,
+  options: AppOptions & { readonly rateLimits: RateLimits },
   keys: KeyCache,
   { signInLimits, addressProber }: ConsoleContext,
 ): void {
   const { db, clock, logger } = options;
   const lastUses = createLastUses((uses) => recordUses(db, uses));
-  const limiter = createMemoryRateLimiter(clock);
+  const limiter = options.rateLimits.limiter("key");
+  // Callers without a key are counted here alone: a flood of them must not reach what all processes share.
   const wrongCredentials = createMemoryRateLimiter(clock);
   const compromises = createMemoryRateLimiter(clock);
   const publicRequests = createMemoryRateLimiter(clock);

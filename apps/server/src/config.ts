@@ -18,6 +18,7 @@ import {
   mailServerUrl,
   oneOf,
   optional,
+  redisUrl,
   senderAt,
   severalOf,
   shownName,
@@ -77,6 +78,8 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     ...readPorts(read, issues),
     /** Undefined: an embedded PostgreSQL runs in `dataDir`. */
     databaseUrl: read("DATABASE_URL", undefined, optional(databaseUrl)),
+    /** Undefined: each process counts the rate limits by itself. */
+    redisUrl: read("REDIS_URL", undefined, optional(redisUrl)),
     /** Absolute. */
     dataDir: read("DATA_DIR", path(".bikeshare"), path),
     tls: readTlsFiles(read, path, issues),
@@ -215,7 +218,7 @@ export function processEnvironment(): Readonly<Record<string, string | undefined
   return process.env;
 }
 
-const SECRETS: readonly string[] = ["DATABASE_URL", "GBFS_SYNC_URL", "OIDC_CLIENT_SECRET", "SMTP_URL"];
+const SECRETS: readonly string[] = ["DATABASE_URL", "GBFS_SYNC_URL", "OIDC_CLIENT_SECRET", "REDIS_URL", "SMTP_URL"];
 
 /** A URL may hold a password, which must not reach a log. */
 function shown(name: string, text: string): string {

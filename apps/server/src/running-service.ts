@@ -12,6 +12,7 @@ import { warnOfPlainListener } from "./http/transport.ts";
 import type { Ids } from "./ids.ts";
 import type { Logger } from "./logger.ts";
 import { type Metrics, uncounted } from "./metrics/metrics.ts";
+import { openRateLimits } from "./rate-limits/service.ts";
 import { largestHolders } from "./reservations/service.ts";
 import type { AllSecrets } from "./secrets.ts";
 import { readBranding } from "./startup/branding.ts";
@@ -174,6 +175,8 @@ async function answerRequests(
   let url = config.publicUrl ?? "";
   const branding = await readBranding(config.branding);
   if (dashboard !== undefined) closers.push(() => dashboard.close());
+  const rateLimits = await openRateLimits(db, { ...config, ...parts, clock, ids, onRedisLost: metrics.http.redisLost });
+  closers.push(() => rateLimits.close());
   const drainDelayMs = config.drainDelayMs ?? (isForTrying ? 0 : DRAIN_DELAY_MS);
   const app = await buildApp({
     ...config,
@@ -182,6 +185,7 @@ async function answerRequests(
     ids,
     logger,
     secrets,
+    rateLimits,
     version: readVersion(),
     baseUrl: () => url,
     branding,

@@ -24,7 +24,8 @@ export interface RateLimiter {
   peek(key: string, limit: number): RateDecision | Promise<RateDecision>;
 }
 
-const WINDOW_MS = RATE_WINDOW_SECONDS * 1000;
+/** How long a request counts, unless a limiter is told otherwise. */
+export const RATE_WINDOW_MS = RATE_WINDOW_SECONDS * 1000;
 
 /** A limiter of one process, which answers at once. */
 export interface MemoryRateLimiter {
@@ -35,15 +36,15 @@ export interface MemoryRateLimiter {
 }
 
 /**
- * A sliding window that is exact: in any 60 s at most `limit` requests, and each is given back 60 s after it came.
- * Holds 8 bytes a counted request, for keys seen in the last window.
+ * A sliding window that is exact: in any `windowMs` at most `limit` requests, and each is given back `windowMs` after it
+ * came. Holds 8 bytes a counted request, for keys seen in the last window.
  */
-export function createMemoryRateLimiter(clock: () => number): MemoryRateLimiter {
+export function createMemoryRateLimiter(clock: () => number, windowMs = RATE_WINDOW_MS): MemoryRateLimiter {
   const windows = new Map<string, SlidingWindow>();
   const windowOf = (key: string): SlidingWindow => {
     let window = windows.get(key);
     if (window === undefined) {
-      window = createSlidingWindow();
+      window = createSlidingWindow(windowMs);
       windows.set(key, window);
     }
     return window;
@@ -68,7 +69,7 @@ interface SlidingWindow {
  * The instants of the requests counted, oldest first, in a ring that grows as needed. It knows no limit: when a
  * key's limit changes, what it has used of the old one still counts.
  */
-function createSlidingWindow(): SlidingWindow {
+function createSlidingWindow(windowMs: number): SlidingWindow {
   let ring = new Float64Array(4);
   let first = 0;
   let count = 0;
@@ -86,18 +87,14 @@ function createSlidingWindow(): SlidingWindow {
   };
   const drop = (now: number) => {
     // A clock that was set back must not lock anyone out for longer than one window.
-    while (count > 0 && (at(0) <= now - WINDOW_MS || at(0) > now)) {
+    while (count > 0 && (at(0) <= now - windowMs || at(0) > now)) {
       first = (first + 1) % ring.length;
       count--;
     }
   };
-  const decision = (now: number, limit: number, allowed: boolean): RateDecision => ({
-    allowed,
-    limit,
-    remaining: Math.max(0, limit - count),
+  const decision = (now: number, limit: number, allowed: boolean): RateDecision =>
     // Where a lowered limit leaves more counted than it allows, the wait is for as many to leave as are too many.
-    resetSeconds: count === 0 ? 0 : Math.ceil((at(Math.max(0, count - limit)) + WINDOW_MS - now) / 1000),
-  });
+    rateDecision(limit, { allowed, count, resetMs: count === 0 ? 0 : at(Math.max(0, count - limit)) + windowMs - now });
 
   return {
     take(now, limit) {
@@ -115,6 +112,20 @@ function createSlidingWindow(): SlidingWindow {
       return count === 0;
     },
   };
+}
+
+/** The state of a window after a request. */
+export interface WindowState {
+  readonly allowed: boolean;
+  /** Requests counted, this one included where it is allowed. */
+  readonly count: number;
+  /** Milliseconds until there is room for one more than now; 0 when none is counted. */
+  readonly resetMs: number;
+}
+
+/** What a window says of a request, wherever it is counted. */
+export function rateDecision(limit: number, { allowed, count, resetMs }: WindowState): RateDecision {
+  return { allowed, limit, remaining: Math.max(0, limit - count), resetSeconds: Math.ceil(resetMs / 1000) };
 }
 
 /** The headers that every answer to a known key carries: what is left of its budget. */

@@ -1,12 +1,13 @@
 import type { ConsoleNeeds } from "@bikeshare/contract";
 import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
 import type { MembershipRole } from "@bikeshare/contract/console";
-import { createMemoryRateLimiter, type MemoryRateLimiter, serviceError } from "@bikeshare/rules";
+import { type RateLimiter, serviceError } from "@bikeshare/rules";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { insertFirstActOf } from "../audit/queries.ts";
 import type { ActorContext, CommandContext } from "../command-context.ts";
 import { consoleNeedsOf } from "../http/authenticate.ts";
 import { partnerWithId } from "../partners/service.ts";
+import type { RateLimits } from "../rate-limits/rate-limits.ts";
 import { type MembershipRow, noteUse, type SessionRow, sessionOf } from "../sessions/service.ts";
 import { CONFIRMATION_MINUTES, confirmedUntil, isCsrfToken, isLastUseDue } from "../sessions/session.rules.ts";
 import { sessionToken } from "./session-cookie.ts";
@@ -55,6 +56,7 @@ export function consoleSession(request: ConsoleRequest): SessionRow & { readonly
 
 export interface ConsoleAuthorizeOptions extends CommandContext {
   readonly baseUrl: () => string;
+  readonly rateLimits: RateLimits;
   /** Counts a request without a session by its address. */
   readonly countPublic: (address: string) => Promise<void> | undefined;
 }
@@ -74,7 +76,7 @@ const SESSION_RATE_LIMIT = 600;
 
 export function createConsoleAuthorizer(options: ConsoleAuthorizeOptions): ConsoleAuthorizer {
   const { db, clock } = options;
-  const limiter = createMemoryRateLimiter(clock);
+  const limiter = options.rateLimits.limiter("session");
   return {
     sweep: () => limiter.sweep(),
     async authorize(request, reply) {
@@ -91,7 +93,7 @@ export function createConsoleAuthorizer(options: ConsoleAuthorizeOptions): Conso
         throw serviceError("unauthorized", token === undefined ? "noSession" : "endedSession");
       }
       request.consoleSession = { ...session, token };
-      countRequest(limiter, session.id);
+      await countRequest(limiter, session.id);
       if (needs.audience === "public") return;
       if (changesSomething(request) && !isCsrfToken(String(request.headers["x-csrf-token"] ?? ""), token))
         throw serviceError("forbidden", "csrfToken");
@@ -103,8 +105,8 @@ export function createConsoleAuthorizer(options: ConsoleAuthorizeOptions): Conso
   };
 }
 
-function countRequest(limiter: MemoryRateLimiter, sessionId: string): void {
-  const { allowed, limit, resetSeconds } = limiter.take(sessionId, SESSION_RATE_LIMIT);
+async function countRequest(limiter: RateLimiter, sessionId: string): Promise<void> {
+  const { allowed, limit, resetSeconds } = await limiter.take(sessionId, SESSION_RATE_LIMIT);
   if (allowed) return;
   const values = { limit, windowSeconds: RATE_WINDOW_SECONDS, retryAfterSeconds: resetSeconds };
   throw serviceError("rate_limited", "session", values);

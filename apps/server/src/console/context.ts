@@ -13,6 +13,7 @@ import type { SignInContext } from "../people/context.ts";
 import { DEFAULT_SERVICE_NAME } from "../people/mails.ts";
 import { createPasswordHashing } from "../people/passwords.ts";
 import { createSignInLimits, type SignInLimits } from "../people/sign-in-limits.ts";
+import type { RateLimits } from "../rate-limits/rate-limits.ts";
 import type { AllSecrets } from "../secrets.ts";
 import type { Branding } from "../startup/branding.ts";
 import { type AddressProber, createAddressProber } from "../webhooks/address-probe.ts";
@@ -54,6 +55,7 @@ interface ConsoleOptions extends Pick<
   "db" | "clock" | "ids" | "baseUrl" | "rateLimit" | "cursorCipher" | "stationMaps" | "logger"
 > {
   readonly secrets: AllSecrets;
+  readonly rateLimits: RateLimits;
   readonly mode?: ConsoleContext["mode"];
   readonly mail?: { readonly smtpUrl: string; readonly from: string } | undefined;
   readonly branding?: Branding;
@@ -83,7 +85,7 @@ export function createConsoleContext(given: ConsoleOptions): ConsoleContext {
     passwords: createPasswordHashing(),
     signInMethods,
     identityProvider: identityProvider && createIdentityProvider(identityProvider, clock),
-    signInLimits: createSignInLimits(options.clock),
+    signInLimits: createSignInLimits(options.rateLimits),
     live: createLiveFeed(options.db, options.ids.next("live")),
     webhookCipher: createSecretCipher(options.secrets.webhookKeys),
     mailer: mail && createMailer(mail.smtpUrl, { from: mail.from }),

@@ -99,7 +99,7 @@ async function finishInBrowser(context: ConsoleContext, exchange: Exchange): Pro
     clearAttemptCookie(request, reply);
     page = pageOf(attempt.purpose);
     requireSameSession(request, attempt.purpose);
-    context.signInLimits.countAddress(addressOf(request));
+    await context.signInLimits.countAddress(addressOf(request));
     const identity = await identify(context, attempt, query);
     return await finishAttempt(context, exchange, attempt, { identity, challenge });
   } catch (error) {

@@ -26,7 +26,7 @@ export function sessionRoutes(context: ConsoleContext): Omit<Routes["session"], 
     confirm: async ({ request, reply, body }) => {
       const { person_id: personId, id, email } = consoleSession(request);
       requireMethod(context, "password" in body ? "password" : "passkey");
-      if ("password" in body) signInLimits.count(email, addressOf(request));
+      if ("password" in body) await signInLimits.count(email, addressOf(request));
       await confirmPerson(context, personId, "password" in body ? body : passkeyProof(body));
       const token = await confirmSession(context, id);
       if (token === undefined) throw serviceError("unauthorized", "endedSession");

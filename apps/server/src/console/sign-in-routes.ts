@@ -36,7 +36,7 @@ export function signInRoutes(context: ConsoleContext): Omit<Routes["signIn"], "b
     },
     password: async ({ request, reply, body }) => {
       requireMethod(context, "password");
-      signInLimits.count(body.email, addressOf(request));
+      await signInLimits.count(body.email, addressOf(request));
       const outcome = await signInWithPassword(context, body);
       if (outcome === "needs_code") return { status: 200, body: { needs_code: true } };
       return { status: 200, body: await signIn(context, { request, reply }, outcome) };

@@ -2,6 +2,10 @@
 
 /** The tables and the values of their columns as they are read. */
 export interface Tables {
+  readonly api_processes: {
+    readonly process: string;
+    readonly alive_until: Date;
+  };
   readonly audit_log: {
     readonly system_id: string;
     readonly id: string;
@@ -563,6 +567,7 @@ export interface Tables {
 
 /** The columns that statements write, with PostgreSQL's types. */
 export const columnTypes = {
+  api_processes: { process: "text", alive_until: "timestamptz" },
   audit_log: { system_id: "text", id: "text", at: "timestamptz", actor: "text", action: "text", subject: "text", partner_id: "text", detail: "jsonb" },
   bikes: { system_id: "text", id: "text", number: "text", vehicle_type_id: "text", vehicle_state: "text", station_id: "text", lat: "double precision", lon: "double precision", current_range_meters: "integer", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", ride_id: "text", reservation_id: "text", reported_state: "text", reported_state_at: "timestamptz", reported_station_id: "text", reported_lat: "double precision", reported_lon: "double precision", reported_position_at: "timestamptz", reported_range_at: "timestamptz", public_id: "text" },
   event_counts: { system_id: "text", recorded_on: "date", name: "text", partner_id: "text", n: "bigint" },

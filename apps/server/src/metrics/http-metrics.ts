@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { PoolUsage } from "../db/database.ts";
+import type { RateLimits } from "../rate-limits/rate-limits.ts";
 import { countBy } from "./counters.ts";
 
 /** Why a request was refused before an endpoint saw it. */
@@ -30,6 +31,8 @@ export interface HttpMetrics {
   readonly filteredReadRejected: (reason: (typeof READ_REJECTIONS)[number]) => void;
   /** Requests that the log left out. */
   readonly unlogged: (requests: number) => void;
+  /** Redis could be used until now. */
+  readonly redisLost: () => void;
   /** Says where the figures come from that are read at each look. */
   readonly watch: (sources: HttpSources) => void;
 }
@@ -41,6 +44,7 @@ interface HttpSources {
   readonly filteredReads: () => { readonly running: number; readonly waiting: number };
   /** Whether changes made by other processes are heard of. */
   readonly listening: () => boolean;
+  readonly rateLimits: Pick<RateLimits, "isExact" | "processes">;
 }
 
 /** Adds the metrics of requests to a registry. Reading them costs no statement. */
@@ -50,8 +54,14 @@ export function createHttpMetrics(registry: Registry): HttpMetrics {
     help: "Requests that the request log left out, because there were too many or it could not be written.",
     registers: [registry],
   });
+  const redisLosses = new Counter({
+    name: "bikeshare_redis_losses_total",
+    help: "Times that Redis could not be used any more.",
+    registers: [registry],
+  });
   return {
     unlogged: (requests) => unlogged.inc(requests),
+    redisLost: () => redisLosses.inc(),
     refused: countBy(
       registry,
       "http_refused_requests_total",
@@ -73,7 +83,10 @@ export function createHttpMetrics(registry: Registry): HttpMetrics {
       "reason",
       READ_REJECTIONS,
     ),
-    watch: (sources) => registerSources([registry], sources),
+    watch: (sources) => {
+      registerSources([registry], sources);
+      registerRateLimits([registry], sources.rateLimits);
+    },
   };
 }
 
@@ -117,6 +130,25 @@ function registerSources(registers: Registry[], { pools, filteredReads, listenin
     registers,
     collect() {
       this.set(listening() ? 1 : 0);
+    },
+  });
+}
+
+function registerRateLimits(registers: Registry[], rateLimits: HttpSources["rateLimits"]): void {
+  new Gauge({
+    name: "bikeshare_rate_limit_exact",
+    help: "Whether the rate limits hold over all processes: 1, or 0 while each process counts by itself.",
+    registers,
+    collect() {
+      this.set(rateLimits.isExact() ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: "bikeshare_api_processes",
+    help: "Processes that answer requests on the same database.",
+    registers,
+    collect() {
+      this.set(rateLimits.processes());
     },
   });
 }

@@ -20,6 +20,13 @@ const ignore = () => undefined;
 export const uncounted: Metrics = {
   webhooks: { claimed: ignore, attemptStarted: ignore, resultsWritten: ignore, orphansWritten: ignore },
   mails: { mailed: ignore },
-  http: { refused: ignore, compromised: ignore, filteredReadRejected: ignore, unlogged: ignore, watch: ignore },
+  http: {
+    refused: ignore,
+    compromised: ignore,
+    filteredReadRejected: ignore,
+    unlogged: ignore,
+    redisLost: ignore,
+    watch: ignore,
+  },
   watch: ignore,
 };

@@ -45,6 +45,7 @@ async function readMetrics(): Promise<string> {
     pools: { general: noConnections, vital: noConnections, filtered: noConnections },
     filteredReads: () => ({ running: 0, waiting: 0 }),
     listening: () => true,
+    rateLimits: { isExact: () => true, processes: () => 1 },
   });
   watchFeedAges(metrics.registry, () =>
     Promise.resolve([{ systemId: "main", source: "gbfs", feed: "station_status", ageMs: 1, failingMs: 0 }]),

@@ -143,6 +143,28 @@ export function databaseUrl(text: string): string {
   return text;
 }
 
+/** Nothing behind the address: a client would take options from it, and a typo there would pass unnoticed. */
+export function redisUrl(text: string): string {
+  const url = URL.parse(text);
+  const isWhole =
+    url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== "" && url.search === "" && url.hash === "";
+  if (!isWhole || !/^(\/(\d{1,3})?)?$/.test(url.pathname) || !isDecodable(url.username, url.password)) {
+    throw new Error(
+      "must be a URL such as redis://user:password@redis.example.com:6379/0, or rediss:// for TLS; 0 is the database's number",
+    );
+  }
+  return text;
+}
+
+function isDecodable(...texts: readonly string[]): boolean {
+  try {
+    texts.forEach(decodeURIComponent);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const SSL_MODES: readonly string[] = ["disable", "require", "verify-ca", "verify-full"];
 
 /**

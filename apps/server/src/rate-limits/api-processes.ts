@@ -1,0 +1,45 @@
+import { startPeriodic } from "../background/periodic.ts";
+import type { Database } from "../db/database.ts";
+import { deleteApiProcess, updateApiHeartbeat } from "./queries.ts";
+
+/** The processes that answer requests on one database. */
+export interface ApiProcesses {
+  /** How many there are, this one included; while the database is away, how many there were. */
+  readonly count: () => number;
+  /** Leaves them. */
+  close(): Promise<void>;
+}
+
+export interface ApiProcessesOptions {
+  /** This process, by a name that no other one has. */
+  readonly process: string;
+  readonly onError: (error: unknown) => void;
+  /** @param count another one than before */
+  readonly onChange: (count: number) => void;
+}
+
+/** Longer, and limits are divided too late among processes that have come. */
+const HEARTBEAT_INTERVAL_MS = 5_000;
+/** A process that was killed counts for so long: three heartbeats, so that a slow one is not forgotten. */
+const ALIVE_MS = 15_000;
+
+/** Joins them. Resolves when the others are known, or cannot be. */
+export async function joinApiProcesses(db: Database, options: ApiProcessesOptions): Promise<ApiProcesses> {
+  const { process, onError, onChange } = options;
+  let count = 1;
+  const work = async () => {
+    const others = await updateApiHeartbeat(db, process, ALIVE_MS);
+    if (others + 1 === count) return;
+    count = others + 1;
+    onChange(count);
+  };
+  const heartbeat = startPeriodic({ intervalMs: HEARTBEAT_INTERVAL_MS, work, onError });
+  await heartbeat.runOnce().catch(onError);
+  return {
+    count: () => count,
+    close: async () => {
+      await heartbeat.close();
+      await deleteApiProcess(db, process).catch(onError);
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import { hash } from "node:crypto";
+import type { WindowState } from "@bikeshare/rules";
+import { Redis } from "ioredis";
+import type { RateStore } from "./shared-windows.ts";
+import { type CountRequest, readReply, scriptArguments, windowScript } from "./window-script.ts";
+
+/** Longer holds up a start while Redis is away; shorter gives up on one behind a slow TLS handshake. */
+const CONNECT_TIMEOUT_MS = 1_000;
+/** A connection over which nothing arrives for so long is closed and opened anew: the other side may be gone without a word. */
+const SILENCE_TIMEOUT_MS = 1_000;
+/** Between two tries to connect. */
+const MAX_RECONNECT_DELAY_MS = 500;
+
+export interface RedisStoreOptions {
+  /** Checked: see `redisUrl` of startup/values.ts. */
+  readonly url: string;
+  /** The connection can be used, for the first time or again. */
+  readonly onConnected: () => void;
+  /** It cannot be used any more. */
+  readonly onLost: (error: Error) => void;
+}
+
+/** Counts in Redis or Valkey, over one connection on which requests do not wait for one another. */
+export function openRedisStore({ url, onConnected, onLost }: RedisStoreOptions): RateStore {
+  const redis = new Redis({
+    ...addressOf(url),
+    connectionName: "bikeshare",
+    disableClientInfo: true,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: SILENCE_TIMEOUT_MS,
+    retryStrategy: (attempt) => Math.min(attempt * 50, MAX_RECONNECT_DELAY_MS),
+    // Nothing waits for a connection, and nothing is sent twice: who asks decides without Redis.
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    // `whichRun` asks the same, and an account that may not ask is no reason to refuse.
+    enableReadyCheck: false,
+    // The replies are the same, and proxies for Redis know it.
+    protocol: 2,
+  });
+  let reason = new Error("it has not answered yet");
+  redis.on("error", (error: Error) => (reason = error));
+  redis.on("ready", () => {
+    reason = new Error("the connection was closed");
+    onConnected();
+  });
+  redis.on("close", () => onLost(reason));
+
+  const script = windowScript();
+  const digest = hash("sha1", script);
+  return {
+    async count(request: CountRequest): Promise<WindowState> {
+      // Why there is no connection says more than that there is none.
+      if (redis.status !== "ready") throw reason;
+      const call = [1, request.key, ...scriptArguments(request)] as const;
+      try {
+        return readReply(await redis.evalsha(digest, ...call));
+      } catch (error) {
+        if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
+        return readReply(await redis.eval(script, ...call));
+      }
+    },
+    async whichRun() {
+      // Some hosts let nobody ask; then every connection counts as one to another run.
+      const info = await redis.info("server").catch(() => "");
+      return /^run_id:(\w+)/m.exec(info)?.[1];
+    },
+    close: () => redis.disconnect(),
+  };
+}
+
+function addressOf(text: string) {
+  const url = new URL(text);
+  const isEncrypted = url.protocol === "rediss:";
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port: url.port === "" ? 6379 : Number(url.port),
+    ...(url.username !== "" && { username: decodeURIComponent(url.username) }),
+    ...(url.password !== "" && { password: decodeURIComponent(url.password) }),
+    db: Number(url.pathname.slice(1)),
+    ...(isEncrypted && { tls: {} }),
+  };
+}

@@ -1,0 +1,102 @@
+import type { Concerns } from "../conditions/concerns.ts";
+import type { Conditions } from "../conditions/conditions.ts";
+import type { Database } from "../db/database.ts";
+import { type ApiProcesses, joinApiProcesses } from "./api-processes.ts";
+import { createMemoryRateLimits, type RateLimits } from "./rate-limits.ts";
+import { createSharedRateLimits } from "./shared-limits.ts";
+import { SharedWindows } from "./shared-windows.ts";
+
+export interface RateLimitsOptions {
+  readonly redisUrl: string | undefined;
+  readonly clock: () => number;
+  readonly ids: { next(prefix: string): string };
+  readonly logger: { warn(detail: object, message: string): void };
+  readonly conditions: Conditions;
+  readonly concerns: Concerns;
+  /** Hears each time that Redis cannot be used any more. */
+  readonly onRedisLost: () => void;
+}
+
+/** The limits of a process that answers requests. */
+export interface OpenRateLimits extends RateLimits {
+  close(): Promise<void>;
+}
+
+/** Joins the processes that answer requests, and counts with them in Redis where it is configured. */
+export async function openRateLimits(db: Database, options: RateLimitsOptions): Promise<OpenRateLimits> {
+  const { redisUrl, clock, ids, logger, conditions } = options;
+  const joining = conditions.of("counting the processes that answer requests");
+  const processes = await joinApiProcesses(db, {
+    process: ids.next("process"),
+    onError: joining.failed,
+    onChange: (count) => {
+      if (redisUrl === undefined && count > 1) logger.warn({ processes: count }, NOT_SHARED);
+    },
+  });
+  if (redisUrl !== undefined) return openShared(redisUrl, processes, options);
+  return { ...createMemoryRateLimits(clock, processes.count), close: () => processes.close() };
+}
+
+const NOT_SHARED =
+  "several processes answer requests, and each counts the rate limits by itself, so that a key may make as many times its " +
+  "requests. Set REDIS_URL for all of them to count together";
+
+/** For the log: a line at once, one a minute, and one when Redis can be used again. */
+class RedisUnavailable extends Error {
+  override readonly name = "RedisUnavailable";
+  readonly condition = "redis_unavailable";
+  readonly sentences = {
+    begins: REDIS_UNAVAILABLE,
+    lasts: "Redis still cannot be used",
+    ends: "Redis can be used again: the rate limits hold over all processes",
+  };
+}
+
+const REDIS_UNAVAILABLE =
+  "Redis cannot be used: until it can, this process allows its share of each rate limit, by the number of processes";
+
+async function openShared(
+  redisUrl: string,
+  processes: ApiProcesses,
+  { clock, conditions, concerns, onRedisLost }: RateLimitsOptions,
+): Promise<OpenRateLimits> {
+  // Only now: most services have no Redis, and need no client for one.
+  const { openRedisStore } = await import("./redis-store.ts");
+  const counting = conditions.of("counting requests in Redis", { level: "warn", quietMs: Number.POSITIVE_INFINITY });
+  const monotonic = () => performance.now();
+  let isLost = false;
+  const windows = new SharedWindows({
+    store: () => store,
+    monotonic,
+    onFailed: (error) => {
+      if (!isLost) onRedisLost();
+      isLost = true;
+      counting.failed(new RedisUnavailable(error instanceof Error ? error.message : String(error)));
+      concerns.set("redis", REDIS_UNAVAILABLE);
+    },
+    onUsable: () => {
+      isLost = false;
+      counting.succeeded();
+      concerns.set("redis", undefined);
+    },
+  });
+  const firstTry = Promise.withResolvers<void>();
+  const store = openRedisStore({
+    url: redisUrl,
+    onConnected: () => void windows.check().then(firstTry.resolve),
+    onLost: (error) => {
+      windows.lost(error);
+      firstTry.resolve();
+    },
+  });
+  // Requests are accepted once it is known how they are counted.
+  await firstTry.promise;
+  return {
+    ...createSharedRateLimits({ windows, processes: processes.count, clock, monotonic }),
+    close: async () => {
+      windows.close();
+      store.close();
+      await processes.close();
+    },
+  };
+}

@@ -1,0 +1,143 @@
+import type { WindowState } from "@bikeshare/rules";
+import type { CountRequest } from "./window-script.ts";
+
+/** Where windows are counted for all processes. Every call may fail. */
+export interface RateStore {
+  count(request: CountRequest): Promise<WindowState>;
+  /** Names the run of the store, which another one knows nothing of; undefined where it does not say. */
+  whichRun(): Promise<string | undefined>;
+  close(): void;
+}
+
+export interface SharedWindowsOptions {
+  readonly store: () => RateStore;
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonic: () => number;
+  /** The store cannot be used; also called for each check that fails from then on. */
+  readonly onFailed: (error: unknown) => void;
+  readonly onUsable: () => void;
+  /** Milliseconds that a request waits for the store. */
+  readonly timeoutMs?: number;
+  /** Milliseconds between two checks of a store that cannot be used. */
+  readonly checkIntervalMs?: number;
+}
+
+/** More, and a store that hangs slows every request by it; less, and a store that forks a process to save counts as gone. */
+const TIMEOUT_MS = 50;
+const CHECK_INTERVAL_MS = 1_000;
+/** Requests that wait at once. At 50 ms each that is a rate which no process serves. */
+const MAX_WAITING = 5_000;
+/** Counted at each check: only a write shows that the store is not full, not a replica, and open to this account. */
+const CHECK_REQUEST: CountRequest = {
+  key: "bikeshare:rate:{check}",
+  limit: 1_000_000,
+  windowMs: 1_000,
+  isTaken: true,
+};
+
+class TooSlow extends Error {
+  override readonly name = "TooSlow";
+}
+
+/**
+ * The windows in the store, for as long as it counts in time. The first failure stops that for all requests at once, so
+ * that none waits for what does not come; a check each second finds out when the store can be used again.
+ */
+export class SharedWindows {
+  readonly #options: SharedWindowsOptions;
+  readonly #timeoutMs: number;
+  #isUsable = false;
+  #isClosed = false;
+  #waiting = 0;
+  /** The run of the store that has counted last. */
+  #run: { readonly id: string | undefined } | undefined;
+  #forgotAt = Number.NEGATIVE_INFINITY;
+  #checking: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: SharedWindowsOptions) {
+    this.#options = options;
+    this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+  }
+
+  isUsable(): boolean {
+    return this.#isUsable && this.#waiting < MAX_WAITING;
+  }
+
+  /** Whether the store has lost, within the last `windowMs`, what it had counted. */
+  hasForgotten(windowMs: number): boolean {
+    return this.#options.monotonic() - this.#forgotAt < windowMs;
+  }
+
+  /** Counts a request; undefined where the store did not, or not in time. Never fails. */
+  async count(request: CountRequest): Promise<WindowState | undefined> {
+    this.#waiting++;
+    try {
+      return await inTime(this.#options.store().count(request), this.#timeoutMs);
+    } catch (error) {
+      // Others that wait may have found out before.
+      if (this.#isUsable) this.lost(error);
+      return undefined;
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  /** Goes on with the store if it counts. To be called when it can be reached, for the first time or again. Never fails. */
+  check(): Promise<void> {
+    this.#checking ??= this.#tryStore().finally(() => (this.#checking = undefined));
+    return this.#checking;
+  }
+
+  /** To be called when it is known that the store cannot be reached. */
+  lost(error: unknown): void {
+    if (this.#isClosed) return;
+    this.#isUsable = false;
+    this.#options.onFailed(error);
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.check().catch(() => undefined);
+    }, this.#options.checkIntervalMs ?? CHECK_INTERVAL_MS).unref();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#isUsable = false;
+    clearTimeout(this.#timer);
+  }
+
+  async #tryStore(): Promise<void> {
+    if (this.#isUsable || this.#isClosed) return;
+    const { store, monotonic, onUsable } = this.#options;
+    try {
+      const id = await inTime(store().whichRun(), this.#timeoutMs);
+      await inTime(store().count(CHECK_REQUEST), this.#timeoutMs);
+      if (this.#isClosed) return;
+      if (this.#run !== undefined && (id === undefined || id !== this.#run.id)) this.#forgotAt = monotonic();
+      this.#run = { id };
+      this.#isUsable = true;
+      onUsable();
+    } catch (error) {
+      this.lost(error);
+    }
+  }
+}
+
+/** @throws TooSlow when it takes longer */
+function inTime<Result>(work: Promise<Result>, timeoutMs: number): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const fail = () => reject(new TooSlow(`no answer within ${timeoutMs} ms`));
+    // After a process was busy itself, answers that have arrived meanwhile are read first.
+    const timer = setTimeout(() => setImmediate(fail), timeoutMs);
+    work.then(
+      (result) => {
+        clearTimeout(timer);
+        resolve(result);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error instanceof Error ? error : new Error(String(error)));
+      },
+    );
+  });
+}

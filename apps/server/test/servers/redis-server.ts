@@ -1,0 +1,120 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { findFreePort } from "@bikeshare/embedded-postgres";
+import { Redis } from "ioredis";
+import { until } from "../until.ts";
+import { makeCertificate } from "./certificates.ts";
+
+/** A Redis or Valkey of a test's own: on loopback, without persistence, so that it starts empty. */
+export interface RedisServer {
+  readonly port: number;
+  readonly url: string;
+  /** The file with the authority of its certificate; only with TLS. */
+  readonly authorityFile: string;
+  command(name: string, ...args: readonly (string | number)[]): Promise<unknown>;
+  /** As a crash does: at once. */
+  kill(): Promise<void>;
+  /** Starts it again, empty, at the same port. */
+  restart(): Promise<void>;
+  /** Has it answer nothing and close nothing. */
+  freeze(): void;
+  thaw(): void;
+  close(): Promise<void>;
+}
+
+const redisProgram = ["redis-server", "valkey-server"]
+  .flatMap((name) => (process.env["PATH"] ?? "").split(delimiter).map((directory) => join(directory, name)))
+  .find((path) => existsSync(path));
+
+/** For titles and `skipIf`: tests of what happens to a Redis start and stop their own. */
+export const hasRedis = redisProgram !== undefined;
+export const WITH_REDIS = hasRedis ? "" : " (skipped: no redis-server or valkey-server on this machine)";
+
+/** @param options.isEncrypted over TLS, with a certificate for 127.0.0.1 */
+export async function startRedis(options: { readonly isEncrypted?: boolean } = {}): Promise<RedisServer> {
+  const { isEncrypted = false } = options;
+  const directory = await mkdtemp(join(tmpdir(), "bikeshare-redis-"));
+  const files = { cert: join(directory, "cert.pem"), key: join(directory, "key.pem") };
+  const port = await findFreePort();
+  const tls = ["--port", "0", "--tls-port", `${port}`, "--tls-auth-clients", "no"];
+  if (isEncrypted) {
+    const { cert, key } = await makeCertificate("127.0.0.1");
+    await Promise.all([writeFile(files.cert, cert), writeFile(files.key, key)]);
+    tls.push("--tls-cert-file", files.cert, "--tls-key-file", files.key, "--tls-ca-cert-file", files.cert);
+  }
+  const listening = isEncrypted ? tls : ["--port", `${port}`];
+  const control = new Redis({
+    port,
+    host: "127.0.0.1",
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+    ...(isEncrypted && { tls: { rejectUnauthorized: false } }),
+  });
+  control.on("error", () => undefined);
+  let child: ChildProcess | undefined;
+  const start = async () => {
+    const args = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", directory, ...listening];
+    child = spawn(redisProgram ?? "", args, { stdio: "ignore" });
+    await until(async () => {
+      if (control.status !== "ready") await control.connect().catch(() => undefined);
+      return control.status === "ready" && (await control.ping().catch(() => "")) === "PONG";
+    });
+  };
+  const kill = async () => {
+    if (child === undefined) return;
+    const ended = once(child, "exit");
+    child.kill("SIGKILL");
+    await ended;
+    child = undefined;
+    control.disconnect();
+  };
+  await start();
+  return {
+    port,
+    url: `redis${isEncrypted ? "s" : ""}://127.0.0.1:${port}`,
+    authorityFile: files.cert,
+    command: (name, ...args) => control.call(name, ...args),
+    kill,
+    restart: start,
+    freeze: () => void child?.kill("SIGSTOP"),
+    thaw: () => void child?.kill("SIGCONT"),
+    close: async () => {
+      control.disconnect();
+      await kill();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Stands before a server and passes on what it says after a delay, which may be changed at any time. */
+export async function startDelay(port: number): Promise<{ url: string; delayMs: number; close(): void }> {
+  const server = createServer((inner) => {
+    const outer = connect(port, "127.0.0.1");
+    inner.pipe(outer);
+    outer.on("data", (part: Buffer) => void sleep(delay.delayMs).then(() => inner.write(part)));
+    for (const [one, other] of [
+      [inner, outer],
+      [outer, inner],
+    ] as const) {
+      one.on("error", () => other.destroy());
+      one.on("close", () => other.destroy());
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const delay = {
+    url: `redis://127.0.0.1:${typeof address === "object" ? address?.port : ""}`,
+    delayMs: 0,
+    close: () => void server.close(),
+  };
+  return delay;
+}
