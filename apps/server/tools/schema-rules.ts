@@ -16,8 +16,16 @@ const tables = `(select oid, relname, relkind from pg_class
   where relnamespace = ${schema} and relkind in ('r', 'p') and relname <> 'migrations')`;
 const column = (table: string, number: string) =>
   `(select attname from pg_attribute where attrelid = ${table} and attnum = ${number})`;
-/** Tables of the whole deployment, which have no `system_id`: a person may work in several systems. */
-const deploymentTables = ["people", "passkeys", "recovery_codes", "identities", "used_challenges", "sessions"];
+/** Tables of the whole deployment, which have no `system_id`: a person may work in several systems, a process serves all. */
+const deploymentTables = [
+  "people",
+  "passkeys",
+  "recovery_codes",
+  "identities",
+  "used_challenges",
+  "sessions",
+  "api_processes",
+];
 const ofDeployment = deploymentTables.map((name) => `'${name}'`).join(", ");
 /** Those of tables that belong to systems. */
 const indexes = `(select c.relname, i.indrelid, i.indisunique, ${column("i.indrelid", "i.indkey[0]")} as first_column
