@@ -30,7 +30,7 @@ export function createSharedRateLimits(options: SharedLimitsOptions): RateLimits
 }
 
 /** Until when a key is refused without asking again. */
-interface Refusal {
+interface Rejection {
   readonly limit: number;
   readonly until: number;
 }
@@ -41,7 +41,7 @@ class SharedRateLimiter implements SweptRateLimiter {
   readonly #options: SharedLimitsOptions;
   /** All that this process has allowed, whoever counted it: what it goes on from when the store is lost. */
   readonly #own: MemoryRateLimiter;
-  readonly #refusals = new Map<string, Refusal>();
+  readonly #rejections = new Map<string, Rejection>();
 
   constructor(name: string, windowMs: number, options: SharedLimitsOptions) {
     this.#name = name;
@@ -51,17 +51,17 @@ class SharedRateLimiter implements SweptRateLimiter {
   }
 
   take(key: string, limit: number): RateDecision | Promise<RateDecision> {
-    return this.#refusalOf(key, limit) ?? this.#decide(key, limit, true);
+    return this.#rejectionOf(key, limit) ?? this.#decide(key, limit, true);
   }
 
   peek(key: string, limit: number): RateDecision | Promise<RateDecision> {
-    return this.#refusalOf(key, limit) ?? this.#decide(key, limit, false);
+    return this.#rejectionOf(key, limit) ?? this.#decide(key, limit, false);
   }
 
   sweep(): void {
     this.#own.sweep();
     const now = this.#options.monotonic();
-    for (const [key, { until }] of this.#refusals) if (until <= now) this.#refusals.delete(key);
+    for (const [key, { until }] of this.#rejections) if (until <= now) this.#rejections.delete(key);
   }
 
   #decide(key: string, limit: number, isTaken: boolean): RateDecision | Promise<RateDecision> {
@@ -87,13 +87,13 @@ class SharedRateLimiter implements SweptRateLimiter {
 
   /** Refused requests are not counted: none can be allowed before the oldest counted one leaves, and asking is idle. */
   #refuse(key: string, limit: number, { resetMs }: WindowState): void {
-    this.#refusals.set(key, { limit, until: this.#options.monotonic() + resetMs });
+    this.#rejections.set(key, { limit, until: this.#options.monotonic() + resetMs });
   }
 
-  #refusalOf(key: string, limit: number): RateDecision | undefined {
-    const refusal = this.#refusals.get(key);
-    if (refusal?.limit !== limit) return undefined;
-    const resetMs = refusal.until - this.#options.monotonic();
+  #rejectionOf(key: string, limit: number): RateDecision | undefined {
+    const rejection = this.#rejections.get(key);
+    if (rejection?.limit !== limit) return undefined;
+    const resetMs = rejection.until - this.#options.monotonic();
     return resetMs > 0 ? rateDecision(limit, { allowed: false, count: limit, resetMs }) : undefined;
   }
 }
