@@ -1,0 +1,36 @@
+import { insertActOf } from "../audit/queries.ts";
+import type { ActorContext } from "../command-context.ts";
+import { countLeft, jsonTables, updateAnswers, updateJson, updateReservations } from "./queries.ts";
+
+/** Of rows that were written while others were changed, none is left after the second run, unless there is no end to them. */
+const MAX_RUNS = 3;
+
+/** How many rows a reference was taken from, by table. */
+export type ForgottenRows = Readonly<Record<string, number>>;
+
+/**
+ * Takes a rider's reference from all that is kept in a system: reservations, events, webhooks and their log, and answers
+ * kept for repeated requests. Then searches all of it for the reference.
+ * @throws Error when some is left, because more is being written: it may be run again
+ */
+export async function forgetRider(context: ActorContext, systemId: string, riderRef: string): Promise<ForgottenRows> {
+  const { db, clock } = context;
+  const quoted = JSON.stringify(riderRef);
+  const json = `"rider_ref":${quoted}`;
+  const rows: Record<string, number> = {};
+  const add = (table: string, n: number) => (rows[table] = (rows[table] ?? 0) + n);
+  let left = 0;
+  for (let run = 0; run < MAX_RUNS; run++) {
+    add("reservations", await updateReservations(db, systemId, riderRef, new Date(clock())));
+    for (const table of jsonTables) add(table.table, await updateJson(db, systemId, table, [json, '"rider_ref":null']));
+    add("webhook_attempts", await updateAnswers(db, systemId, quoted));
+    left = await countLeft(db, systemId, riderRef, { json, quoted });
+    if (left === 0) break;
+  }
+  // The reference itself is not recorded: that would keep it.
+  await db.transaction((tx) =>
+    insertActOf(context, tx, { systemId, action: "rider.forgotten", subject: systemId, detail: rows }),
+  );
+  if (left > 0) throw new Error(`${left} rows with the reference were written meanwhile: run the command again.`);
+  return rows;
+}
