@@ -7,6 +7,7 @@ import { accountEndpoints } from "./console/account.ts";
 import { partnerAuditEndpoints, systemAuditEndpoints } from "./console/audit.ts";
 import { deliveryEndpoints } from "./console/deliveries.ts";
 import { systemEndpoints } from "./console/endpoints.ts";
+import { feedEndpoints } from "./console/feeds.ts";
 import { fleetEndpoints } from "./console/fleet.ts";
 import { importEndpoints } from "./console/imports.ts";
 import { partnerKeyEndpoints, systemKeyEndpoints } from "./console/keys.ts";
@@ -39,6 +40,7 @@ export type { EventDescription, Probe, ProbeStep, Webhook, WebhookSettings } fro
 export type { DeliveriesChanged, LiveTopic } from "./console/live.ts";
 export type { BulkResend, ResendSelection } from "./console/resends.ts";
 export type { BikeQuery, RideQuery, StationChange } from "./console/fleet.ts";
+export type { FeedSource, FollowedFeed } from "./console/feeds.ts";
 export type { ImportDetail, ImportReportEntry, ShownImport } from "./console/imports.ts";
 export type { ShownKey } from "./console/keys.ts";
 export type { ShownPartner } from "./console/partners.ts";
@@ -81,6 +83,7 @@ type ConsoleContract = {
   readonly systemAudit: typeof systemAuditEndpoints;
   readonly fleet: typeof fleetEndpoints;
   readonly imports: typeof importEndpoints;
+  readonly feeds: typeof feedEndpoints;
   readonly partnerStations: typeof partnerStationEndpoints;
   readonly systemStations: typeof systemStationEndpoints;
   readonly webhook: typeof webhookEndpoints;
@@ -110,6 +113,7 @@ export const consoleContract: ConsoleContract = c.router(
     systemAudit: systemAuditEndpoints,
     fleet: fleetEndpoints,
     imports: importEndpoints,
+    feeds: feedEndpoints,
     partnerStations: partnerStationEndpoints,
     systemStations: systemStationEndpoints,
     webhook: webhookEndpoints,

@@ -125,6 +125,9 @@ export const routes = {
     report: "GET /console/v1/systems/:system_id/imports/:id/report",
     undo: "POST /console/v1/systems/:system_id/imports/:id/undo",
   },
+  feeds: {
+    list: "GET /console/v1/systems/:system_id/feeds",
+  },
   partnerStations: {
     list: "GET /console/v1/systems/:system_id/partners/:partner_id/stations",
   },

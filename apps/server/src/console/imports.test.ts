@@ -100,7 +100,7 @@ it("what stands on an import keeps it; without that it is undone, with progress,
   expect((await undo(first))[0]).toBe(409);
 });
 
-it("a refusal that nobody waits for is written to the audit log", async () => {
+it("an undo that is refused when nobody waits any more is written to the audit log", async () => {
   const file = await trips.write("late.csv", examples.citiBike);
   const { id } = await trips.import([file], { ids: app.ids, clock: app.clock });
   const logger = { warn: (_: object, message: string) => expect.unreachable(message) };

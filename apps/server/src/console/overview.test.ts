@@ -2,6 +2,8 @@ import { consoleContract, type PartnerOverview, type Problem, type SystemOvervie
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
+import { afterFailure, UNKNOWN_HEALTH } from "../feeds/gbfs/feed-health.rules.ts";
+import { updateFeedHealth, updateSourceHealth } from "../feeds/gbfs/health-queries.ts";
 import { revokeKey } from "../keys/service.ts";
 import { createPartner } from "../partners/service.ts";
 import { openRequestLog } from "../request-log/recorder.ts";
@@ -13,7 +15,7 @@ let otherPartner: string;
 let busy: string;
 let revoked: string;
 
-const { partnerOverview, systemOverview } = consoleContract;
+const { feeds, partnerOverview, systemOverview } = consoleContract;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
@@ -160,6 +162,40 @@ it("each problem says what is wrong, what to do and where, the worst first", asy
 function lastFourOf(problems: readonly Problem[]): string {
   return /\(…(.{4})\)/.exec(problemOf(problems, "key_rate_limited")?.text ?? "")?.[1] ?? "";
 }
+
+it("the operator sees where stations come from, and that a process that followed them has stopped", async () => {
+  const run = (text: string, values: readonly unknown[]) => app.db.query({ name: "", text }, [app.systemId, ...values]);
+  const polledAt = new Date(app.clock() - HOUR_MS);
+  await updateSourceHealth(app.db, {
+    ...{ systemId: app.systemId, source: "gbfs", now: polledAt.getTime() },
+    ...{ location: "https://feeds.example/gbfs.json", intervalMs: 30_000, message: null },
+  });
+  const failed = afterFailure(UNKNOWN_HEALTH, {
+    ...{ now: polledAt.getTime(), message: "HTTP 404 from https://feeds.example/s.json" },
+    ...{ retryAfterMs: null, intervalMs: 30_000 },
+  });
+  const scope = { systemId: app.systemId, source: "gbfs", now: polledAt.getTime() };
+  await updateFeedHealth(app.db, scope, new Map([["station_status", failed]]));
+  await run(
+    `insert into stations (system_id, id, name, lat, lon, is_installed, is_renting, is_returning, status, updated_at,
+       source, counters, absent_snapshots, status_as_of)
+     select $1, 'station-' || i, 'Station ' || i, 1, 1, true, true, true, 'online', $2, source, 'mirrored', absent, $2
+     from (values (1, 'gbfs', 0), (2, 'gbfs', 1), (3, 'trips', 0)) as made (i, source, absent)`,
+    [polledAt],
+  );
+  const { data } = feeds.list.responses[200].parse(await (await operator.call("GET", `${system()}/feeds`)).json());
+  expect(data).toMatchObject([
+    {
+      ...{ source: "gbfs", state: "silent", interval_seconds: 30, location: "https://feeds.example/gbfs.json" },
+      ...{ stations: { online: 2 }, bikes: 0, polled_at: polledAt.toISOString() },
+      missing: [{ id: "station-2", absent_snapshots: 1, last_listed_at: polledAt.toISOString() }],
+      feeds: [{ feed: "station_status", failures: 1, advice: expect.stringMatching(/not there any more/) as string }],
+    },
+    { source: "trips", state: "no_feed", stations: { online: 1 }, missing: [] },
+  ]);
+  const { problems } = await operatorSees();
+  expect(problemOf(problems, "feed_silent")).toMatchObject({ severity: "danger", link: { page: "feeds" } });
+});
 
 it("a partner without an address is told so, and sees nothing of others", async () => {
   const other = await signIn(app, { partnerId: otherPartner });

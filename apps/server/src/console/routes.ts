@@ -8,6 +8,7 @@ import { partnerAuditRoutes, systemAuditRoutes } from "./audit-routes.ts";
 import type { ConsoleContext } from "./context.ts";
 import { deliveryRoutes, resendRoutes } from "./deliveries-routes.ts";
 import { endpointRoutes } from "./endpoints-routes.ts";
+import { feedRoutes } from "./feeds-routes.ts";
 import { fleetRoutes } from "./fleet-routes.ts";
 import { importRoutes } from "./imports-routes.ts";
 import { partnerKeyRoutes, systemKeyRoutes } from "./keys-routes.ts";
@@ -55,6 +56,7 @@ function consoleRoutes(context: ConsoleContext, reads: RideContext): RouterImple
     systemAudit: systemAuditRoutes(context),
     fleet: fleetRoutes(context, reads),
     imports: importRoutes(context),
+    feeds: feedRoutes(context),
     partnerStations: partnerStationRoutes(mapOf),
     systemStations: systemStationRoutes(mapOf),
     webhook: webhookRoutes(context),

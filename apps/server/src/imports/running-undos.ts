@@ -11,8 +11,7 @@ export interface RunningUndos {
   /**
    * Begins to undo an import, or goes on where an undo was interrupted.
    * @param actor who wants it, for the audit log
-   * @returns false when it takes longer to decide whether the import can be undone; a refusal is then written to the
-   *   audit log
+   * @returns false when it takes longer to decide whether the import can be undone; if it cannot, the audit log says so
    * @throws ServiceError when it cannot
    */
   start(actor: string, systemId: string, id: string): Promise<boolean>;
@@ -84,7 +83,7 @@ function beginRun({ db, clock, ids, logger }: RunningUndosOptions, signal: Abort
   const ended = withoutTimeout(db, work).catch(async (error: unknown) => {
     decision.reject(error);
     if (error instanceof ServiceError) {
-      if (!isAwaited) await recordRefusal({ db, clock, ids, actor }, wish, error);
+      if (!isAwaited) await recordRejection({ db, clock, ids, actor }, wish, error);
     } else if (!signal.aborted) logger.warn({ err: error, import: id }, "undoing an import was interrupted");
   });
   return {
@@ -95,7 +94,7 @@ function beginRun({ db, clock, ids, logger }: RunningUndosOptions, signal: Abort
 }
 
 /** Who asked has been answered already, and learns of it here. */
-function recordRefusal(context: ActorContext, { systemId, id }: Wish, { httpMessage }: ServiceError): Promise<void> {
+function recordRejection(context: ActorContext, { systemId, id }: Wish, { httpMessage }: ServiceError): Promise<void> {
   const act = { systemId, action: "import.undo_refused", subject: id, detail: { reason: httpMessage } };
   return insertActOf(context, context.db, act);
 }

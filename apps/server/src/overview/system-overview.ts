@@ -1,8 +1,10 @@
 import type { Problem, SystemOverview } from "@bikeshare/contract/console";
-import { type FeedAge, feedAges, TOO_OLD_MS } from "../feeds/gbfs/feed-watch.ts";
+import { feedAges } from "../feeds/gbfs/feed-watch.ts";
+import { sourceStates } from "../feeds/gbfs/source-state.ts";
 import { keysOf } from "../keys/service.ts";
 import { keyTotals, type KeyTotal, usageByMinute } from "../request-log/service.ts";
 import { type EndpointOverview, listEndpointsWithStatus } from "../webhooks/endpoints/endpoint-view.ts";
+import { sourceProblems } from "./feed-problems.rules.ts";
 import { factsOf } from "./key-facts.ts";
 import { counted, type KeyFacts, keyLabel, keyProblems } from "./key-problems.rules.ts";
 import { bySeverity, type OverviewContext } from "./partner-overview.ts";
@@ -17,19 +19,20 @@ export async function systemOverview(context: OverviewContext, systemId: string)
   const now = context.clock();
   const { starts, since } = lastHour(now);
   const range = { partnerId: null, keyId: null, since, until: new Date(now + DAY_MS) };
-  const [keys, totals, minutes, webhooks, feeds] = await Promise.all([
+  const [keys, totals, minutes, webhooks, feeds, sources] = await Promise.all([
     keysOf(context, systemId),
     keyTotals(context, systemId, since),
     usageByMinute(context, systemId, range),
     listEndpointsWithStatus(context, systemId),
     feedAges(context.db, systemId, now),
+    sourceStates(context.db, systemId),
   ]);
   const facts = keys.map((key) => factsOf(key, context.rateLimit, now));
   const refused = refusedKeys(facts, totals);
   return {
     problems: [
       ...unsent(webhooks),
-      ...feeds.flatMap(feedProblem),
+      ...sources.flatMap((source) => sourceProblems(source, now)),
       ...present(webhooks).flatMap((endpoint) =>
         endpointProblems(endpoint, {
           subject: "The webhook address",
@@ -101,23 +104,6 @@ function unsent(webhooks: EndpointOverview): Problem[] {
       at: backlogOf(webhooks).oldest_due_at,
       ...ours,
       link: { page: "overview", query: {} },
-    },
-  ];
-}
-
-function feedProblem({ source, feed, ageMs }: FeedAge): Problem[] {
-  if (ageMs !== undefined && ageMs <= TOO_OLD_MS) return [];
-  const age =
-    ageMs === undefined ? "has never been read whole" : `was last read ${Math.round(ageMs / 60_000)} minutes ago`;
-  return [
-    {
-      code: "feed_old",
-      severity: "warning",
-      text: `The feed ${feed} of ${source} ${age}.`,
-      action: "Look at the feed's address and at the log of the process that follows it.",
-      at: null,
-      ...ours,
-      link: { page: "feeds", query: {} },
     },
   ];
 }

@@ -4,7 +4,7 @@ import { createConcerns } from "../../conditions/concerns.ts";
 import { createConditions } from "../../conditions/conditions.ts";
 import { afterFailure, afterSuccess, UNKNOWN_HEALTH } from "./feed-health.rules.ts";
 import { allFeedAges, watchFeeds } from "./feed-watch.ts";
-import { updateFeedHealth } from "./queries.ts";
+import { updateFeedHealth } from "./health-queries.ts";
 
 const START = Date.UTC(2026, 0, 1);
 const MINUTE = 60_000;

@@ -4,7 +4,7 @@ import type { Conditions } from "../../conditions/conditions.ts";
 import { checkPeriodically } from "../../conditions/periodic-check.ts";
 import type { Database, Queryable } from "../../db/database.ts";
 import { systemsOf } from "../../systems/service.ts";
-import { listFeedHealth } from "./queries.ts";
+import { listFeedHealth } from "./health-queries.ts";
 
 /** Twice the longest `ttl` that is honoured: an older feed has failed. */
 export const TOO_OLD_MS = 20 * 60_000;

@@ -9,6 +9,7 @@ import { type FeedServer, startFeedServer } from "../../../test/gbfs/feed-server
 import { until } from "../../../test/until.ts";
 import { OtherSystemError } from "./apply.ts";
 import { type Following, type FollowOptions, type PollResult, startFollowing } from "./follow.ts";
+import { sourceStates } from "./source-state.ts";
 
 let database: TestDatabase;
 let directory: string;
@@ -114,6 +115,10 @@ test("a source that becomes another system is refused with its stations untouche
   expect(round.failures[0]?.message).toMatch(/"gbfs" was the system "oslo" .+ say "divvy" .+--source.+--force/);
   await roundUntil(({ outcome }) => outcome === "failed");
   expect([errors.at(-1), await stations()]).toEqual([expect.any(OtherSystemError), before]);
+  // Every process can say so, from the database.
+  const state = async () => (await sourceStates(database.db, systemId))[0];
+  const expected = { location: server.url, failing_since: expect.any(Date) as Date, published_id: "oslo" };
+  expect(await state()).toMatchObject({ ...expected, message: expect.stringMatching(/say "divvy"/) as string });
   // Neither is it believed while nobody says which system it is.
   server.pages["system_information"] = undefined;
   clock.advance(300_000);
@@ -123,6 +128,7 @@ test("a source that becomes another system is refused with its stations untouche
   clock.advance(600_000);
   await roundUntil(({ outcome }) => outcome === "applied");
   expect(await stations()).toEqual(before);
+  expect(await state()).toMatchObject({ failing_since: null, message: null });
 });
 
 test("with force a source may become another system once", async () => {

@@ -1,14 +1,14 @@
 import { setTimeout } from "node:timers/promises";
 import type { Queryable } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
-import { isHttp } from "../address.ts";
+import { isHttp, shownAddress } from "../address.ts";
 import { AddressSource } from "./address-source.ts";
 import { eventsOf, OtherSystemError, publishedIdOf, type EventCounts } from "./apply.ts";
 import type { FetchOptions } from "./feed-client.ts";
 import { isFailing, type FeedHealth } from "./feed-health.rules.ts";
+import { updateFeedHealth, updateSourceHealth } from "./health-queries.ts";
 import { applyReading, type ImportCounts, type ImportOutcome } from "./import.ts";
 import { FeedFailure } from "./problems.ts";
-import { updateFeedHealth } from "./queries.ts";
 import { ProblemJournal } from "./report.ts";
 import { readSnapshot, type GbfsSnapshot } from "./snapshot.ts";
 
@@ -137,6 +137,8 @@ class Follower {
         this.#rejection = { error, retryAt: now + OTHER_SYSTEM_PAUSE_MS };
       }
       const message = error instanceof Error ? error.message : String(error);
+      // Where the database itself fails, this does too.
+      if (!this.#signal.aborted) await this.#writeHealth(now, message).catch(() => undefined);
       const failure = { feed: "", message, since: null, retry_at: null };
       const result = this.#resultOf(now, "failed");
       return { result: { ...result, failures: [failure, ...result.failures] }, error };
@@ -165,11 +167,18 @@ class Follower {
     const report = imported === undefined ? null : await this.#journal.add(imported.problems, now);
     const { health } = this.#source;
     await updateFeedHealth(db, { systemId, source, now }, health);
+    await this.#writeHealth(now, null);
     if (![...health.values()].some(isFailing))
       return this.#resultOf(now, imported ? "applied" : "unchanged", imported, report);
     // The list alone is no data.
     const isAnyWell = [...health].some(([feed, each]) => feed !== "gbfs" && !isFailing(each));
     return this.#resultOf(now, isAnyWell ? "partial" : "failed", imported, report);
+  }
+
+  /** Writes how the source is doing, for every process. @param message why nothing can be applied */
+  #writeHealth(now: number, message: string | null): Promise<void> {
+    const { db, systemId, source, url, intervalMs } = this.#options;
+    return updateSourceHealth(db, { systemId, source, now, location: shownAddress(url), intervalMs, message });
   }
 
   #resultOf(

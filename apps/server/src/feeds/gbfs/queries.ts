@@ -2,10 +2,8 @@ import type { Transaction, Queryable } from "../../db/database.ts";
 import { oneRow } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
-import { rowsJson } from "../../fleet/snapshot-rows.ts";
 import type { SnapshotTimes } from "../../fleet/station-parts.rules.ts";
 import type { Description } from "./descriptions.ts";
-import type { FeedHealth } from "./feed-health.rules.ts";
 
 /** How far each feed of a source has been applied, by `last_updated` in milliseconds since 1970. */
 export interface SourceTimes {
@@ -106,48 +104,4 @@ export async function updateDescriptions(
 /** The descriptions of a system, ordered by source. */
 export function listDescriptions(db: Queryable, systemId: string): Promise<SourceDescription[]> {
   return db.query<SourceDescription>(listOfSystem, [systemId]);
-}
-
-// `greatest`, because a process that has just started knows no earlier success, and a slow one must not set times back.
-const upsertFeedHealth = statement(
-  "gbfsFeedHealth.upsert",
-  `with given as (
-     select feed, succeeded_at, failing_since, failures, message
-     from json_to_recordset($4::json) as each(feed text, succeeded_at timestamptz, failing_since timestamptz,
-                                              failures integer, message text)),
-   gone as (
-     delete from gbfs_feed_health where system_id = $1 and source = $2 and feed not in (select feed from given))
-   insert into gbfs_feed_health (system_id, source, feed, checked_at, succeeded_at, failing_since, failures, message)
-   select $1, $2, feed, $3::timestamptz, succeeded_at, failing_since, failures, message from given order by feed
-   on conflict (system_id, source, feed) do update set
-     checked_at = greatest(gbfs_feed_health.checked_at, excluded.checked_at),
-     succeeded_at = greatest(gbfs_feed_health.succeeded_at, excluded.succeeded_at),
-     failing_since = excluded.failing_since, failures = excluded.failures, message = excluded.message`,
-);
-
-const listPolledSince = statement(
-  "gbfsFeedHealth.list",
-  `select source, feed, succeeded_at, failing_since from gbfs_feed_health
-   where system_id = $1 and checked_at > $2::timestamptz order by source, feed limit 100`,
-);
-
-/** @param now milliseconds since 1970 */
-export async function updateFeedHealth(
-  db: Queryable,
-  { systemId, source, now }: { readonly systemId: string; readonly source: string; readonly now: number },
-  health: ReadonlyMap<string, FeedHealth>,
-): Promise<void> {
-  const rows = [...health].map(([feed, { goodAt = null, failingSince = null, failures, message = null }]) => {
-    return { feed, succeeded_at: goodAt, failing_since: failingSince, failures, message };
-  });
-  const json = rowsJson(rows, ["succeeded_at", "failing_since"]);
-  await db.query(upsertFeedHealth, [systemId, source, new Date(now), json]);
-}
-
-/** The health of a followed feed as the database has it, the same for every process. */
-type StoredFeedHealth = Pick<Tables["gbfs_feed_health"], "source" | "feed" | "succeeded_at" | "failing_since">;
-
-/** The followed feeds of a system that any process has polled since an instant, 100 at most. */
-export function listFeedHealth(db: Queryable, systemId: string, since: number): Promise<StoredFeedHealth[]> {
-  return db.query<StoredFeedHealth>(listPolledSince, [systemId, new Date(since)]);
 }

@@ -1,0 +1,103 @@
+import type { Queryable } from "../../db/database.ts";
+import { statement } from "../../db/statement.ts";
+import type { Tables } from "../../db/tables.generated.ts";
+import { rowsJson } from "../../fleet/snapshot-rows.ts";
+import type { FeedHealth } from "./feed-health.rules.ts";
+
+// `greatest`, because a process that has just started knows no earlier success, and a slow one must not set times back.
+const upsertFeedHealth = statement(
+  "gbfsFeedHealth.upsert",
+  `with given as (
+     select feed, succeeded_at, failing_since, failures, message
+     from json_to_recordset($4::json) as each(feed text, succeeded_at timestamptz, failing_since timestamptz,
+                                              failures integer, message text)),
+   gone as (
+     delete from gbfs_feed_health where system_id = $1 and source = $2 and feed not in (select feed from given))
+   insert into gbfs_feed_health (system_id, source, feed, checked_at, succeeded_at, failing_since, failures, message)
+   select $1, $2, feed, $3::timestamptz, succeeded_at, failing_since, failures, message from given order by feed
+   on conflict (system_id, source, feed) do update set
+     checked_at = greatest(gbfs_feed_health.checked_at, excluded.checked_at),
+     succeeded_at = greatest(gbfs_feed_health.succeeded_at, excluded.succeeded_at),
+     failing_since = excluded.failing_since, failures = excluded.failures, message = excluded.message`,
+);
+
+const listPolledSince = statement(
+  "gbfsFeedHealth.list",
+  `select source, feed, checked_at, succeeded_at, failing_since, failures, message from gbfs_feed_health
+   where system_id = $1 and checked_at > $2::timestamptz order by source, feed limit 100`,
+);
+
+/** @param now milliseconds since 1970 */
+export async function updateFeedHealth(
+  db: Queryable,
+  { systemId, source, now }: { readonly systemId: string; readonly source: string; readonly now: number },
+  health: ReadonlyMap<string, FeedHealth>,
+): Promise<void> {
+  const rows = [...health].map(([feed, { goodAt = null, failingSince = null, failures, message = null }]) => {
+    return { feed, succeeded_at: goodAt, failing_since: failingSince, failures, message };
+  });
+  const json = rowsJson(rows, ["succeeded_at", "failing_since"]);
+  await db.query(upsertFeedHealth, [systemId, source, new Date(now), json]);
+}
+
+/** The health of a followed feed as the database has it, the same for every process. */
+export type StoredFeedHealth = Omit<Tables["gbfs_feed_health"], "system_id">;
+
+/** The followed feeds of a system that any process has polled since an instant, 100 at most. */
+export function listFeedHealth(db: Queryable, systemId: string, since: number): Promise<StoredFeedHealth[]> {
+  return db.query<StoredFeedHealth>(listPolledSince, [systemId, new Date(since)]);
+}
+
+// A process that has just started does not know since when it fails.
+const upsertSourceHealth = statement(
+  "gbfsSourceHealth.upsert",
+  `insert into gbfs_source_health (system_id, source, location, interval_ms, polled_at, failing_since, message)
+   values ($1, $2, $3, $4, $5::timestamptz, case when $6::text is null then null else $5::timestamptz end, $6)
+   on conflict (system_id, source) do update set
+     location = excluded.location, interval_ms = excluded.interval_ms,
+     polled_at = greatest(gbfs_source_health.polled_at, excluded.polled_at), message = excluded.message,
+     failing_since = case when excluded.message is not null
+       then coalesce(gbfs_source_health.failing_since, excluded.failing_since) end`,
+);
+
+const listSourceHealths = statement(
+  "gbfsSourceHealth.list",
+  `select source, health.location, health.interval_ms, health.polled_at, health.failing_since, health.message,
+     applied.published_id, applied.information_at, applied.status_at, applied.vehicles_at
+   from (select * from gbfs_sources where system_id = $1) as applied
+   full join (select * from gbfs_source_health where system_id = $1) as health using (source)
+   order by source limit 100`,
+);
+
+/** A poll of a source. */
+export interface SourcePoll {
+  readonly systemId: string;
+  readonly source: string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** Without what may be secret. */
+  readonly location: string;
+  readonly intervalMs: number;
+  /** Why nothing of what was fetched can be applied; null: it can. */
+  readonly message: string | null;
+}
+
+export async function updateSourceHealth(
+  db: Queryable,
+  { systemId, source, now, location, intervalMs, message }: SourcePoll,
+): Promise<void> {
+  await db.query(upsertSourceHealth, [systemId, source, location, intervalMs, new Date(now), message]);
+}
+
+type SourceTimes = Pick<Tables["gbfs_sources"], "published_id" | "information_at" | "status_at" | "vehicles_at">;
+type Health = Omit<Tables["gbfs_source_health"], "system_id" | "source">;
+
+/** A source as the database knows it: what it has applied, and how it is doing where a process follows it. */
+export type SourceRow = { readonly source: string } & SourceTimes & {
+    readonly [Name in keyof Health]: Health[Name] | null;
+  };
+
+/** The sources of a system that a snapshot came from, or that were followed, 100 at most. */
+export function listSourceHealth(db: Queryable, systemId: string): Promise<SourceRow[]> {
+  return db.query<SourceRow>(listSourceHealths, [systemId]);
+}

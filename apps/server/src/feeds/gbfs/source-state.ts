@@ -1,0 +1,48 @@
+import type { Queryable } from "../../db/database.ts";
+import { listFeedHealth, listSourceHealth, type SourceRow, type StoredFeedHealth } from "./health-queries.ts";
+import {
+  countBikesBySource,
+  countStationsBySource,
+  listMissingStations,
+  type MissingStation,
+  type StationCount,
+} from "./source-queries.ts";
+
+/** A source and its feeds, as any process knows them. */
+export interface SourceState extends SourceRow {
+  readonly feeds: readonly StoredFeedHealth[];
+}
+
+/** What there is of a source. */
+export interface SourceContents {
+  readonly source: string;
+  readonly stations: readonly StationCount[];
+  readonly bikes: number;
+  /** Stations that its newest snapshots did not list, so many at most in all sources together. */
+  readonly missing: readonly MissingStation[];
+}
+
+/** Stations that are named as missing. More are a source that has become another one. */
+const SHOWN_MISSING = 200;
+
+/** The sources of a system and how they are doing. */
+export async function sourceStates(db: Queryable, systemId: string): Promise<SourceState[]> {
+  const [sources, feeds] = await Promise.all([listSourceHealth(db, systemId), listFeedHealth(db, systemId, 0)]);
+  return sources.map((source) => ({ ...source, feeds: feeds.filter((feed) => feed.source === source.source) }));
+}
+
+/** What there is of each source of a system, those of trip files and of the operator too. */
+export async function sourceContents(db: Queryable, systemId: string): Promise<SourceContents[]> {
+  const [stations, bikes, missing] = await Promise.all([
+    countStationsBySource(db, systemId),
+    countBikesBySource(db, systemId),
+    listMissingStations(db, systemId, SHOWN_MISSING),
+  ]);
+  const sources = [...new Set([...stations, ...bikes].map(({ source }) => source))].toSorted();
+  return sources.map((source) => ({
+    source,
+    stations: stations.filter((each) => each.source === source),
+    bikes: bikes.find((each) => each.source === source)?.n ?? 0,
+    missing: missing.filter((each) => each.source === source),
+  }));
+}

@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import { feedAdvice, type SourceFacts, sourceCondition, sourceProblems } from "./feed-problems.rules.ts";
+
+const NOW = Date.UTC(2026, 0, 10);
+const ago = (minutes: number) => new Date(NOW - minutes * 60_000);
+const feed = { feed: "station_status", succeeded_at: ago(0), failing_since: null, message: null };
+const well: SourceFacts = {
+  source: "gbfs",
+  location: "https://feeds.example/gbfs.json",
+  interval_ms: 30_000,
+  polled_at: ago(0),
+  failing_since: null,
+  message: null,
+  information_at: ago(600),
+  status_at: ago(1),
+  vehicles_at: null,
+  feeds: [feed],
+};
+const broken = (minutes: number, message = "HTTP 503 from https://feeds.example/s.json") => ({
+  ...feed,
+  succeeded_at: ago(minutes),
+  failing_since: ago(minutes),
+  message,
+});
+
+test.each<[SourceFacts, string, string | null]>([
+  [well, "well", null],
+  [{ ...well, polled_at: null, interval_ms: null, location: null }, "not_followed", null],
+  [{ ...well, polled_at: ago(8 * 1440) }, "not_followed", null],
+  [{ ...well, polled_at: ago(21) }, "silent", "danger"],
+  // Asked every two hours, it may be quiet for six.
+  [{ ...well, polled_at: ago(300), interval_ms: 7_200_000 }, "well", null],
+  [{ ...well, failing_since: ago(1), message: "another system" }, "rejected", "danger"],
+  // Blips are over before anybody looks.
+  [{ ...well, feeds: [broken(1)] }, "failing", null],
+  [{ ...well, feeds: [broken(10)] }, "failing", "warning"],
+  [{ ...well, feeds: [feed, broken(25)] }, "failing", "danger"],
+  [{ ...well, status_at: ago(59) }, "well", null],
+  [{ ...well, status_at: ago(61) }, "standing_still", "warning"],
+])("a source is %#: %s", (facts, state, severity) => {
+  expect(sourceCondition(facts, NOW).state).toBe(state);
+  expect(sourceProblems(facts, NOW).map((problem) => problem.severity)).toEqual(severity === null ? [] : [severity]);
+});
+
+test("what fails is said with its reason, since when, and what to do", () => {
+  const [problem] = sourceProblems({ ...well, feeds: [broken(25), broken(30)] }, NOW);
+  expect(problem).toMatchObject({
+    code: "feed_failing",
+    text: "The source gbfs: station_status, and 1 more cannot be read for 30 minutes: HTTP 503 from https://feeds.example/s.json",
+    action: "The publisher's server fails. It is asked again by itself; tell the publisher if it lasts.",
+    at: ago(30).toISOString(),
+    link: { page: "feeds", query: {} },
+  });
+});
+
+test.each([
+  ["HTTP 401 from https://feeds.example/s.json", /key/],
+  ["HTTP 404 from https://feeds.example/s.json", /address/],
+  ["HTTP 429 from https://feeds.example/s.json", /GBFS_SYNC_EVERY/],
+  ["feeds.example does not exist in DNS (https://feeds.example/s.json)", /resolve/],
+  ["certificate has expired (https://feeds.example/s.json)", /certificate/],
+  ["it is not JSON", /Tell the publisher/],
+])("%s has an advice of its own", (message, advice) => {
+  expect(feedAdvice(message)).toMatch(advice);
+});
