@@ -6,6 +6,7 @@ import { initContract } from "@ts-rest/core";
 import { accountEndpoints } from "./console/account.ts";
 import { partnerAuditEndpoints, systemAuditEndpoints } from "./console/audit.ts";
 import { deliveryEndpoints } from "./console/deliveries.ts";
+import { descriptionEndpoints } from "./console/descriptions.ts";
 import { systemEndpoints } from "./console/endpoints.ts";
 import { feedEndpoints } from "./console/feeds.ts";
 import { fleetEndpoints } from "./console/fleet.ts";
@@ -40,6 +41,7 @@ export type { EventDescription, Probe, ProbeStep, Webhook, WebhookSettings } fro
 export type { DeliveriesChanged, LiveTopic } from "./console/live.ts";
 export type { BulkResend, ResendSelection } from "./console/resends.ts";
 export type { BikeQuery, RideQuery, StationChange } from "./console/fleet.ts";
+export type { DescribedRegion, DescribedVehicleType, SystemFact, SystemFacts } from "./console/descriptions.ts";
 export type { FeedSource, FollowedFeed } from "./console/feeds.ts";
 export type { ImportDetail, ImportReportEntry, ShownImport } from "./console/imports.ts";
 export type { ShownKey } from "./console/keys.ts";
@@ -84,6 +86,7 @@ type ConsoleContract = {
   readonly fleet: typeof fleetEndpoints;
   readonly imports: typeof importEndpoints;
   readonly feeds: typeof feedEndpoints;
+  readonly descriptions: typeof descriptionEndpoints;
   readonly partnerStations: typeof partnerStationEndpoints;
   readonly systemStations: typeof systemStationEndpoints;
   readonly webhook: typeof webhookEndpoints;
@@ -114,6 +117,7 @@ export const consoleContract: ConsoleContract = c.router(
     fleet: fleetEndpoints,
     imports: importEndpoints,
     feeds: feedEndpoints,
+    descriptions: descriptionEndpoints,
     partnerStations: partnerStationEndpoints,
     systemStations: systemStationEndpoints,
     webhook: webhookEndpoints,

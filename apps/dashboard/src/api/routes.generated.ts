@@ -128,6 +128,16 @@ export const routes = {
   feeds: {
     list: "GET /console/v1/systems/:system_id/feeds",
   },
+  descriptions: {
+    facts: "GET /console/v1/systems/:system_id/facts",
+    setFacts: "PATCH /console/v1/systems/:system_id/facts",
+    vehicleTypes: "GET /console/v1/systems/:system_id/vehicle-types",
+    setVehicleType: "PATCH /console/v1/systems/:system_id/vehicle-types/:id",
+    removeVehicleType: "POST /console/v1/systems/:system_id/vehicle-types/:id/remove",
+    regions: "GET /console/v1/systems/:system_id/regions",
+    setRegion: "PATCH /console/v1/systems/:system_id/regions/:id",
+    removeRegion: "POST /console/v1/systems/:system_id/regions/:id/remove",
+  },
   partnerStations: {
     list: "GET /console/v1/systems/:system_id/partners/:partner_id/stations",
   },

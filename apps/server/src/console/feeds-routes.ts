@@ -1,7 +1,12 @@
 import type { consoleContract, FeedSource, FollowedFeed } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import type { StoredFeedHealth } from "../feeds/gbfs/health-queries.ts";
-import { type SourceContents, sourceContents, type SourceState, sourceStates } from "../feeds/gbfs/source-state.ts";
+import {
+  type SourceContents,
+  sourceContents,
+  type SourceState,
+  sourceStates,
+  type StoredFeedHealth,
+} from "../feeds/gbfs/source-state.ts";
 import { feedAdvice, sourceCondition } from "../overview/feed-problems.rules.ts";
 import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";

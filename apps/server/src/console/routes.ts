@@ -7,6 +7,7 @@ import { accountRoutes } from "./account-routes.ts";
 import { partnerAuditRoutes, systemAuditRoutes } from "./audit-routes.ts";
 import type { ConsoleContext } from "./context.ts";
 import { deliveryRoutes, resendRoutes } from "./deliveries-routes.ts";
+import { descriptionRoutes } from "./descriptions-routes.ts";
 import { endpointRoutes } from "./endpoints-routes.ts";
 import { feedRoutes } from "./feeds-routes.ts";
 import { fleetRoutes } from "./fleet-routes.ts";
@@ -57,6 +58,7 @@ function consoleRoutes(context: ConsoleContext, reads: RideContext): RouterImple
     fleet: fleetRoutes(context, reads),
     imports: importRoutes(context),
     feeds: feedRoutes(context),
+    descriptions: descriptionRoutes(context),
     partnerStations: partnerStationRoutes(mapOf),
     systemStations: systemStationRoutes(mapOf),
     webhook: webhookRoutes(context),

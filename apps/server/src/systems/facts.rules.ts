@@ -105,36 +105,70 @@ export interface SystemDetails extends Pick<SystemFacts, "name" | "language" | "
 /** Facts that are worth asking the operator for: without them readers are told a default. */
 const WANTED = ["name", "timezone", "language", "feed_contact_email"] as const satisfies readonly FactName[];
 
+/** A word that is said of a system, and who says it. */
+interface SaidFact {
+  readonly value: string;
+  readonly from: "operator" | "source";
+}
+
+/** The operator's word on a fact, else that of the first source which has one; undefined where nobody says it. */
+function findFact(fact: FactName, own: OperatorFacts, sources: readonly SourceDescription[]): SaidFact | undefined {
+  const systems = sources.flatMap((said) => (said.feed === "system_information" ? [said.content] : []));
+  const wordOf = (system: (typeof systems)[number]) => (fact in system ? system[fact as keyof typeof system] : null);
+  const words = [
+    { word: own[fact], from: "operator" as const },
+    ...systems.map((system) => ({ word: wordOf(system), from: "source" as const })),
+  ];
+  // Each word is read again: a wrong one in the database must cost that word, not the validity of the feed.
+  for (const { word, from } of words) {
+    const value = word === null ? undefined : meaningOf(fact, word);
+    if (value !== undefined) return { value, from };
+  }
+  return undefined;
+}
+
+/** What stands in for facts that nobody says. */
+const defaults: Partial<Record<FactName, string>> = { language: "en", timezone: "UTC", opening_hours: "24/7" };
+
+/** A fact as it is published, what the operator says, and where the one comes from. */
+export interface FactOrigin {
+  readonly value: string | null;
+  readonly own: string | null;
+  readonly from: "operator" | "source" | "default" | "nobody";
+}
+
+/** Every fact of a system with its origin. */
+export function factOrigins(
+  own: OperatorFacts,
+  sources: readonly SourceDescription[],
+): Readonly<Record<FactName, FactOrigin>> {
+  const originOf = (name: FactName): FactOrigin => {
+    const standIn = name === "name" ? own.system_id : defaults[name];
+    const unsaid = { value: standIn ?? null, from: standIn === undefined ? "nobody" : "default" } as const;
+    return { own: own[name], ...(findFact(name, own, sources) ?? unsaid) };
+  };
+  return Object.fromEntries(factNames.map((name) => [name, originOf(name)])) as Record<FactName, FactOrigin>;
+}
+
 /**
  * What holds of a system: the operator's word, else that of the first source which has one, else a default: English,
  * UTC, always open.
  */
 export function systemDetails(own: OperatorFacts, sources: readonly SourceDescription[]): SystemDetails {
-  const systems = sources.flatMap((said) => (said.feed === "system_information" ? [said.content] : []));
-  const said = (fact: FactName): string | null => {
-    const words = [
-      own[fact],
-      ...systems.map((system) => (fact in system ? system[fact as keyof typeof system] : null)),
-    ];
-    // Each word is read again: a wrong one in the database must cost that word, not the validity of the feed.
-    for (const word of words) {
-      const read = word === null ? undefined : meaningOf(fact, word);
-      if (read !== undefined) return read;
-    }
-    return null;
-  };
-  const id = own.system_id;
+  const origins = factOrigins(own, sources);
+  const { feed_contact_email, operator, url, licence } = origins;
+  const published = (fact: FactName): string => origins[fact].value ?? "";
   return {
-    id,
-    name: said("name") ?? id,
-    language: said("language") ?? "en",
-    timezone: said("timezone") ?? "UTC",
-    opening_hours: said("opening_hours") ?? "24/7",
-    feed_contact_email: said("feed_contact_email"),
-    operator: said("operator"),
-    url: said("url"),
-    licence: said("licence"),
-    missing: WANTED.filter((fact) => said(fact) === null),
+    id: own.system_id,
+    name: published("name"),
+    language: published("language"),
+    timezone: published("timezone"),
+    opening_hours: published("opening_hours"),
+    feed_contact_email: feed_contact_email.value,
+    operator: operator.value,
+    url: url.value,
+    licence: licence.value,
+    missing: WANTED.filter((fact) => origins[fact].from === "default" || origins[fact].from === "nobody"),
   };
 }
 

@@ -20,6 +20,16 @@ export async function regionsOf(db: Queryable, systemId: string): Promise<Region
   return sortById(mergeRegions(await findOwnRegions(db, systemId), said, await findUsedRegions(db, systemId)));
 }
 
+/** Every region as readers see it, with what the operator calls it; null: nothing. */
+export async function describedRegions(
+  db: Queryable,
+  systemId: string,
+): Promise<{ readonly region: Region; readonly ownName: string | null }[]> {
+  const own = await findOwnRegions(db, systemId);
+  const regions = await regionsOf(db, systemId);
+  return regions.map((region) => ({ region, ownName: own.find(({ id }) => id === region.id)?.name ?? null }));
+}
+
 async function saidBySources(db: Queryable, systemId: string): Promise<Region[]> {
   const sources = await listDescriptions(db, systemId);
   return sources.flatMap((source) => (source.feed === "system_regions" ? source.content : []));

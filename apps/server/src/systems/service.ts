@@ -3,7 +3,15 @@ import type { ActorContext } from "../command-context.ts";
 import type { Queryable } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
 import { listDescriptions } from "../feeds/gbfs/source-descriptions.ts";
-import { type SystemDetails, systemDetails, factNames, type FactName, factRules } from "./facts.rules.ts";
+import {
+  type SystemDetails,
+  systemDetails,
+  factNames,
+  type FactName,
+  type FactOrigin,
+  factOrigins,
+  factRules,
+} from "./facts.rules.ts";
 import { insertSystem, listSystems, type SystemRow, findFacts, listFacts, lockFacts, updateFacts } from "./queries.ts";
 
 export type { SystemRow } from "./queries.ts";
@@ -90,6 +98,15 @@ export async function hasSystem(db: Queryable, systemId: string): Promise<boolea
 export async function detailsOf(db: Queryable, systemId: string): Promise<SystemDetails | undefined> {
   const own = await findFacts(db, systemId);
   return own && systemDetails(own, await listDescriptions(db, systemId));
+}
+
+/** Every fact of a system with who says it; undefined without such a system. */
+export async function originsOf(
+  db: Queryable,
+  systemId: string,
+): Promise<Readonly<Record<FactName, FactOrigin>> | undefined> {
+  const own = await findFacts(db, systemId);
+  return own && factOrigins(own, await listDescriptions(db, systemId));
 }
 
 /** What holds of every system, oldest first. */

@@ -27,6 +27,16 @@ export async function allVehicleTypesOf(db: Queryable, systemId: string): Promis
   return typesNamed(db, systemId, [...named, ...(await findRiddenTypes(db, systemId))]);
 }
 
+/** Every vehicle type as readers see it, with what the operator says of it; null: nothing. */
+export async function describedVehicleTypes(
+  db: Queryable,
+  systemId: string,
+): Promise<{ type: VehicleType; own: VehicleType | null }[]> {
+  const own = await findOwnTypes(db, systemId);
+  const types = await allVehicleTypesOf(db, systemId);
+  return types.map((type) => ({ type, own: own.find(({ id }) => id === type.id) ?? null }));
+}
+
 async function typesNamed(db: Queryable, systemId: string, named: readonly string[]): Promise<VehicleType[]> {
   const said = await saidBySources(db, systemId);
   return sortById(mergeVehicleTypes(await findOwnTypes(db, systemId), said, named));
@@ -47,7 +57,9 @@ export async function listVehicleTypes(
 }
 
 /** What is to be said of a vehicle type; null takes a word back. What is left out stays as it is. */
-export type VehicleTypeChanges = { readonly [Field in Exclude<keyof VehicleType, "id">]?: VehicleType[Field] };
+export type VehicleTypeChanges = {
+  readonly [Field in Exclude<keyof VehicleType, "id">]?: VehicleType[Field] | undefined;
+};
 
 /** Notes what the operator says of a vehicle type. It goes before what sources say. */
 export function describeVehicleType(
@@ -56,11 +68,12 @@ export function describeVehicleType(
   id: string,
   changes: VehicleTypeChanges,
 ): Promise<VehicleType> {
+  const given = Object.fromEntries(Object.entries(changes).filter(([, word]) => word !== undefined));
   return context.db.transaction(async (tx) => {
     const nothing = { name: null, form_factor: null, propulsion_type: null, max_range_meters: null };
-    const type = { ...nothing, ...(await lockOwnType(tx, systemId, id)), ...changes, id };
+    const type = { ...nothing, ...(await lockOwnType(tx, systemId, id)), ...given, id };
     await updateType(tx, systemId, type);
-    await insertActOf(context, tx, { systemId, action: "vehicle_type.described", subject: id, detail: { ...changes } });
+    await insertActOf(context, tx, { systemId, action: "vehicle_type.described", subject: id, detail: given });
     return type;
   });
 }

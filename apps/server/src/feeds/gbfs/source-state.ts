@@ -8,6 +8,8 @@ import {
   type StationCount,
 } from "./source-queries.ts";
 
+export type { StoredFeedHealth } from "./health-queries.ts";
+
 /** A source and its feeds, as any process knows them. */
 export interface SourceState extends SourceRow {
   readonly feeds: readonly StoredFeedHealth[];
