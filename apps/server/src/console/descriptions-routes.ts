@@ -3,7 +3,7 @@ import type { RouterImplementation } from "@ts-rest/fastify";
 import { commandError } from "../errors/command-errors.ts";
 import { factNames, factRules } from "../systems/facts.rules.ts";
 import { describedRegions, nameRegion, removeRegion } from "../systems/regions.ts";
-import { describeSystem, type FactChanges, originsOf, systemsOf } from "../systems/service.ts";
+import { describeSystem, originsOf, systemsOf } from "../systems/service.ts";
 import { describedVehicleTypes, describeVehicleType, removeVehicleType } from "../systems/vehicle-types.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
@@ -18,7 +18,7 @@ export function descriptionRoutes(context: ConsoleContext): Routes {
   return {
     facts: async ({ request }) => ({ status: 200, body: await readFacts(context, systemOf(request)) }),
     setFacts: async ({ body, request }) => {
-      await describeSystem(acting(request), systemOf(request), body as FactChanges); // the schema names the facts
+      await describeSystem(acting(request), systemOf(request), body);
       return { status: 200, body: await readFacts(context, systemOf(request)) };
     },
     vehicleTypes: async ({ request }) => ({

@@ -59,7 +59,7 @@ test.each([
   ["HTTP 429 from https://feeds.example/s.json", /GBFS_SYNC_EVERY/],
   ["feeds.example does not exist in DNS (https://feeds.example/s.json)", /resolve/],
   ["certificate has expired (https://feeds.example/s.json)", /certificate/],
-  ["it is not JSON", /Tell the publisher/],
+  ["it is not JSON", /the publisher what cannot be read/],
 ])("%s has an advice of its own", (message, advice) => {
   expect(feedAdvice(message)).toMatch(advice);
 });
