@@ -17,8 +17,8 @@ const reservationEvents = eventNames.filter((name) => name.startsWith("reservati
 const aboutReservations = (column: string) =>
   `${column} in (${reservationEvents.map((name) => `'${name}'`).join(", ")})`;
 
-/** In the order in which an event gets from one to the next: what moves on meanwhile is found there. */
-export const jsonTables: readonly JsonTable[] = [
+// In the order in which an event gets from one to the next: what moves on meanwhile is found there.
+const jsonTables: readonly JsonTable[] = [
   { table: "event_outbox", column: "data", only: aboutReservations("name") },
   { table: "events", column: "data", day: "recorded_on", only: aboutReservations("name") },
   { table: "webhook_bodies", column: "data", day: "created_on", only: aboutReservations("event") },
@@ -71,6 +71,11 @@ const ofTable = (table: JsonTable): Statement =>
   );
 
 type Count = { readonly n: number };
+
+/** The tables whose rows may contain one, in the order in which they are to be changed. */
+export function listJsonTables(): readonly JsonTable[] {
+  return jsonTables;
+}
 
 /** Takes a rider's reference from reservations. @returns how many */
 export async function updateReservations(db: Queryable, systemId: string, riderRef: string, at: Date): Promise<number> {

@@ -1,6 +1,6 @@
 import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext } from "../command-context.ts";
-import { countLeft, jsonTables, updateAnswers, updateJson, updateReservations } from "./queries.ts";
+import { countLeft, listJsonTables, updateAnswers, updateJson, updateReservations } from "./queries.ts";
 
 /** Of rows that were written while others were changed, none is left after the second run, unless there is no end to them. */
 const MAX_RUNS = 3;
@@ -22,7 +22,8 @@ export async function forgetRider(context: ActorContext, systemId: string, rider
   let left = 0;
   for (let run = 0; run < MAX_RUNS; run++) {
     add("reservations", await updateReservations(db, systemId, riderRef, new Date(clock())));
-    for (const table of jsonTables) add(table.table, await updateJson(db, systemId, table, [json, '"rider_ref":null']));
+    for (const table of listJsonTables())
+      add(table.table, await updateJson(db, systemId, table, [json, '"rider_ref":null']));
     add("webhook_attempts", await updateAnswers(db, systemId, quoted));
     left = await countLeft(db, systemId, riderRef, { json, quoted });
     if (left === 0) break;
