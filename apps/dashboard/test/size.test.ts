@@ -81,5 +81,7 @@ it("nothing that is shipped names another origin", async () => {
 it("what is for development only is not shipped", async () => {
   const texts = await Promise.all(files.map((file) => readFile(file, "utf8")));
   expect(texts.filter((text) => text.includes("_components"))).toEqual([]);
+  // Where each element stands in its source, which names folders of whoever has built it.
+  expect(texts.filter((text) => text.includes(join(import.meta.dirname, "..")))).toEqual([]);
   expect(files.filter((file) => file.endsWith(".map"))).toEqual([]);
 });

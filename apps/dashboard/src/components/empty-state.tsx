@@ -14,7 +14,7 @@ interface EmptyStateProps {
 export function EmptyState({ title, isPage = false, children, action }: EmptyStateProps) {
   return (
     <div class="state">
-      {isPage ? <h1>{title}</h1> : <h3>{title}</h3>}
+      {isPage ? <h1>{title}</h1> : <h2>{title}</h2>}
       {children !== undefined && <div class="muted">{children}</div>}
       {action}
     </div>

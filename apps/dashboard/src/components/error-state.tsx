@@ -13,7 +13,7 @@ export function ErrorState({ error, onRetry }: ErrorStateProps) {
   const { title, message, requestId } = describeError(error);
   return (
     <div class="state" role="alert">
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       <p class="muted">{message}</p>
       {requestId !== undefined && (
         <p class="row muted">

@@ -34,7 +34,8 @@ export function openBrowser() {
   beforeAll(async () => {
     browser = await chromium.connect(inject("browserEndpoint"));
   });
-  afterEach(async () => {
+  afterEach(async ({ task }) => {
+    if (task.result?.state === "fail") await takePictures(contexts, task.name);
     for (const context of contexts) await context.close();
     const found = complaints;
     contexts = [];
@@ -86,9 +87,24 @@ export function openBrowser() {
       await addCookie(visitor.context, await acceptInvitation(world.url, link, "Ada Lovelace"));
       return visitor;
     },
+    /** Somebody whose session cookie a test has: `name=value`. */
+    async visitWith(cookie: string, options: BrowserContextOptions = {}) {
+      const visitor = await visit(options);
+      await addCookie(visitor.context, cookie);
+      return visitor;
+    },
     /** The link of a new invitation: `["--partner", id, "--role", "viewer"]`. */
     invite: (membership: readonly string[]) => invite(world.dataDir, membership),
   };
+}
+
+/** What a test that has failed saw last. */
+async function takePictures(contexts: readonly BrowserContext[], test: string): Promise<void> {
+  const name = test.replaceAll(/\W+/g, "-").slice(0, 60);
+  const pages = contexts.flatMap((context) => context.pages());
+  for (const [index, page] of pages.entries()) {
+    await page.screenshot({ path: join(OUTPUT_DIRECTORY, `failed-${name}-${index + 1}.png`), fullPage: true });
+  }
 }
 
 async function addCookie(context: BrowserContext, cookie: string): Promise<void> {

@@ -16,14 +16,14 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** Starts `serve` on an empty data directory and a free port. */
-export async function startService(): Promise<Service> {
-  const dataDir = await mkdtemp(join(tmpdir(), "bikeshare-browser-"));
-  // As root PostgreSQL runs under another account, which must be able to enter.
-  await chmod(dataDir, 0o711);
+/** Starts `serve` on an empty data directory and a free port, or as another process of a service that runs. */
+export async function startService(
+  options: { readonly dataDir?: string; readonly port?: string } = {},
+): Promise<Service> {
+  const dataDir = options.dataDir ?? (await makeDataDir());
   const child = spawn(process.execPath, [...PROGRAM, "serve", "--json"], {
     cwd: ROOT,
-    env: environment(dataDir),
+    env: { ...environment(dataDir), PORT: options.port ?? "0" },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const lines: string[] = [];
@@ -40,9 +40,16 @@ export async function startService(): Promise<Service> {
     async stop() {
       child.kill();
       await ended;
-      await rm(dataDir, { recursive: true, force: true });
+      if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+async function makeDataDir(): Promise<string> {
+  const dataDir = await mkdtemp(join(tmpdir(), "bikeshare-browser-"));
+  // As root PostgreSQL runs under another account, which must be able to enter.
+  await chmod(dataDir, 0o711);
+  return dataDir;
 }
 
 /** Runs a command beside the service. @returns its JSON */
@@ -53,6 +60,26 @@ export async function command(dataDir: string, ...args: readonly string[]): Prom
     maxBuffer: 16 * 1024 * 1024,
   });
   return JSON.parse(stdout) as Readonly<Record<string, unknown>>;
+}
+
+const RUN_STATEMENT = `
+  import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
+  import pg from "pg";
+  const { connectionString, close } = await openEmbeddedPostgres({ dataDir: process.env.DATA_DIR, log() {} });
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  await client.query(process.argv[1]);
+  await client.end();
+  await close();
+`;
+
+/** Runs a statement in the service's database: for what no interface does, such as letting time pass. */
+export async function runStatement(dataDir: string, statement: string): Promise<void> {
+  const options = ["--conditions=@bikeshare/source", "--input-type=module", "--eval", RUN_STATEMENT];
+  await promisify(execFile)(process.execPath, [...options, statement], {
+    cwd: join(ROOT, "apps/server"),
+    env: environment(dataDir),
+  });
 }
 
 function environment(dataDir: string): NodeJS.ProcessEnv {

@@ -10,6 +10,8 @@ export interface World {
   readonly systemId: string;
   /** The partner whose pages are looked at. */
   readonly partnerId: string;
+  /** What the operator's backend calls the service with. */
+  readonly operatorKey: string;
   /** The session cookie of somebody of each kind. */
   readonly cookies: Readonly<Record<Visited, string>>;
 }
@@ -42,7 +44,8 @@ export async function fillService({ url, dataDir }: Service): Promise<World> {
     return [visitor, await acceptInvitation(url, await invite(dataDir, [...into, "--role", role]), name)];
   });
   const cookies = Object.fromEntries(await Promise.all(people)) as World["cookies"];
-  return { url, dataDir, systemId: "main", partnerId, cookies };
+  const { key } = await command(dataDir, "keys", "issue", "--operator");
+  return { url, dataDir, systemId: "main", partnerId, operatorKey: String(key), cookies };
 }
 
 let invited = 0;

@@ -25,7 +25,7 @@ export function Attempt({ attempt, isOpen }: AttemptProps) {
     <li class="attempt">
       <details open={isOpen}>
         <summary class="attempt-summary">
-          <strong>Attempt {number}</strong>
+          <h2>Attempt {number}</h2>
           <Status tone={tones[outcome]}>{visibleControls(summary)}</Status>
           <Time at={attempt.started_at} show="both" />
           <span class="muted mono">{timings.total === null ? "" : milliseconds(timings.total)}</span>
@@ -92,13 +92,16 @@ interface HeadersProps {
 
 function Headers({ label, headers }: HeadersProps) {
   return (
-    <dl class="headers mono" aria-label={label}>
-      {headers.map(([name, value], index) => (
-        <div key={index}>
-          <dt>{visibleControls(name)}</dt>
-          <dd dir="ltr">{visibleControls(value)}</dd>
-        </div>
-      ))}
-    </dl>
+    // Focusable, so that the keyboard can scroll it.
+    <div class="headers" role="group" aria-label={label} tabIndex={0}>
+      <dl class="mono">
+        {headers.map(([name, value], index) => (
+          <div key={index}>
+            <dt>{visibleControls(name)}</dt>
+            <dd dir="ltr">{visibleControls(value)}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
   );
 }

@@ -47,7 +47,7 @@ export function ResendDialog(props: ResendDialogProps) {
     );
   return (
     <Dialog title="Resend deliveries" isOpen={selection !== undefined} onClose={close} actions={actions}>
-      {resend !== undefined && <Progress resend={resend} />}
+      {resend !== undefined && <Progress resend={resend} counted={total} />}
       {resend === undefined && count.error !== null && (
         <ErrorState error={count.error} onRetry={() => void count.refetch()} />
       )}
@@ -111,17 +111,26 @@ function Counted({ total }: { readonly total: number }) {
   );
 }
 
-function Progress({ resend }: { readonly resend: BulkResend }) {
-  const { status, total, queued, skipped } = resend;
+interface ProgressProps {
+  readonly resend: BulkResend;
+  /** How many they were when the reader was told. */
+  readonly counted: number;
+}
+
+function Progress({ resend, counted }: ProgressProps) {
+  const { status, queued } = resend;
+  const total = Math.max(counted, resend.total);
+  // Those that succeeded between the count and the beginning are no part of the resend.
+  const leftOut = resend.skipped + total - resend.total;
   return (
     <>
       <label class="stack">
         <span>{progressWords[status]}</span>
-        <progress class="resend-progress" max={Math.max(1, total)} value={queued + skipped} />
+        <progress class="resend-progress" max={Math.max(1, total)} value={queued + leftOut} />
       </label>
       <p role="status">
         {queued.toLocaleString("en")} of {countDeliveries(total)} queued
-        {skipped > 0 && `, ${skipped.toLocaleString("en")} left out because they had succeeded since`}.
+        {leftOut > 0 && `, ${leftOut.toLocaleString("en")} left out: succeeded since`}.
       </p>
       {status === "waiting" && (
         <Notice tone="warning">It begins when the endpoint is active and earlier resends are done.</Notice>

@@ -1,0 +1,31 @@
+import { type ConsoleClient, createClient } from "../../src/api/client.ts";
+import { acceptInvitation, invite, type World } from "./world.ts";
+
+/** The console's endpoints, called as the one whose session a cookie is. */
+export async function callAs(cookie: string, url: string): Promise<ConsoleClient> {
+  let csrfToken: string | undefined;
+  const client = createClient({
+    csrfToken: () => csrfToken,
+    onSignedOut() {},
+    onReached() {},
+    fetch: (path, init) =>
+      fetch(new URL(String(path), url), {
+        ...init,
+        headers: { ...(init?.headers as Record<string, string>), cookie, origin: new URL(url).origin },
+      }),
+  });
+  csrfToken = (await client.session.get()).csrf_token;
+  return client;
+}
+
+/** Left of a confirmation that a few requests still need. */
+const CONFIRMED_MS = 60_000;
+
+/** The console as an admin of the operator who has just confirmed who they are. */
+export async function callAsOperator(world: World): Promise<ConsoleClient> {
+  const client = await callAs(world.cookies["operator admin"], world.url);
+  const { confirmed_until: until } = await client.session.get();
+  if (until !== null && Date.parse(until) > Date.now() + CONFIRMED_MS) return client;
+  const link = await invite(world.dataDir, ["--operator"]);
+  return callAs(await acceptInvitation(world.url, link, "Operator"), world.url);
+}

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { inspect, openBrowser } from "./browser.harness.ts";
+import { callAs } from "./console-client.ts";
+import { createPartner } from "./partners.ts";
+import { type Answer, type Receiver, startReceiver } from "./receiver.ts";
+
+const { world, visitWith } = openBrowser();
+
+const MARKUP = `</pre><script>alert(1)</script><img src=x onerror="fetch('/stolen')"><iframe src="javascript:alert(2)"></iframe>
+<svg onload=alert(3)><base href="https://elsewhere.example/"><meta http-equiv=refresh content="0;url=/stolen">`;
+const ANSI = "\u001b[2J\u001b[31mred\u001b]8;;https://elsewhere.example\u0007link\u001b]8;;\u0007\u0000\u0007\b\b\b";
+/** As many bytes as are kept, without a space to break a line at: overrides, isolates and marks that pile up. */
+const BIDI = "\u202egnp.exe\u2066\u2067\u061c\u0300\u0301\u0489א".repeat(3_000).slice(0, 30_000);
+
+const answers: Readonly<Record<string, Answer>> = {
+  markup: { status: 500, headers: hostileHeaders(), body: `${MARKUP}\n${ANSI}` },
+  bidi: { status: 500, headers: { "retry-after": "3600" }, body: BIDI },
+  // A script by its type, and no text at all.
+  bytes: { status: 200, headers: { "content-type": "text/html" }, body: new Uint8Array(65_536).fill(0xff) },
+};
+
+/** Headers are bytes: what is UTF-8 in them is sent as such. */
+function hostileHeaders(): Readonly<Record<string, string>> {
+  const bytes = (text: string) => Buffer.from(text).toString("latin1");
+  return {
+    "retry-after": "3600",
+    "content-type": "text/html",
+    "x-markup": `"><script>alert(4)</script>`,
+    "x-bidi": bytes("\u202egnp.exe\u2066"),
+    "x-long": "A".repeat(6_000),
+    refresh: "0;url=/stolen",
+  };
+}
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+it("what a hostile server answers is shown as text: nothing of it runs, and the page keeps its shape", async () => {
+  const partner = await createPartner(world, "Mallory & Daughters <script>alert(5)</script>");
+  const cookie = await partner.signIn("admin");
+  const { params } = partner;
+  const console = await callAs(cookie, world.url);
+  await console.webhook.set({ params, body: { url: receiver.url, events: ["station.offline"] } });
+  const { page, open } = await visitWith(cookie);
+  const asked = new Set<string>();
+  const dialogs: string[] = [];
+  page.on("request", (request) => asked.add(request.url()));
+  page.on("dialog", (dialog) => {
+    dialogs.push(dialog.message());
+    void dialog.dismiss();
+  });
+
+  for (const [name, answer] of Object.entries(answers)) {
+    receiver.answer = answer;
+    const { delivery_id } = await console.webhook.test({ params, body: { event: "station.offline" } });
+    const one = { params: { ...params, delivery_id } };
+    await expect.poll(async () => (await console.deliveries.get(one)).exchanges.length).toBe(1);
+    await open(`/partners/${partner.id}/deliveries/${delivery_id}`);
+    await page.getByRole("tablist", { name: "Response body" }).waitFor();
+    await inspect(page, `hostile-${name}`);
+    await page.getByRole("tablist", { name: "Response body" }).getByRole("tab", { name: "Hex" }).click();
+    await page.getByRole("group", { name: "Response body, in hexadecimal" }).waitFor();
+    expect(await page.locator("main :is(script, img, iframe, base, meta, object, embed)").count()).toBe(0);
+  }
+  receiver.answer = answers["markup"] as Answer;
+  await open(`/partners/${partner.id}/webhook`);
+  await page.getByRole("button", { name: "Try this address" }).click();
+  await page.getByText(MARKUP.split("\n")[0] as string).waitFor();
+  await inspect(page, "hostile-probe");
+
+  expect(dialogs).toEqual([]);
+  const foreign = [...asked].filter((url) => !url.startsWith(`${world.url}/dashboard`) && !url.startsWith(`${world.url}/console/v1/`));
+  expect(foreign).toEqual([]);
+});

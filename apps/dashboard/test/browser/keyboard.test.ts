@@ -1,0 +1,80 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { openBrowser } from "./browser.harness.ts";
+import { closeStations, createPartner } from "./partners.ts";
+import { type Receiver, startReceiver } from "./receiver.ts";
+
+const { world, visitWith } = openBrowser();
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver({ status: 503, headers: { "retry-after": "3600" } });
+});
+afterAll(() => receiver.close());
+
+it("the keyboard alone sets an address, sends a test, opens a delivery and resends it, and shows where it is", async () => {
+  const partner = await createPartner(world, "Keyboard Club");
+  const { page, open } = await visitWith(await partner.signIn("admin"));
+  await open(`/partners/${partner.id}/overview`);
+  await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+  await press(page, "Webhook", "Enter");
+  await page.getByRole("heading", { name: "Webhook", level: 1 }).waitFor();
+  await press(page, "Address", receiver.url);
+  await press(page, "station.offline", " ");
+  await press(page, "Save", "Enter");
+  await page.getByText("The webhook is saved.").waitFor();
+  await press(page, "Send a test", "Enter");
+  await press(page, "Its page", "Enter");
+  await page.waitForURL(/deliveries\/delivery_/);
+  await page.getByRole("tablist", { name: "Request body" }).waitFor();
+
+  await closeStations(world, "station-54");
+  await expect.poll(() => receiver.received.length).toBe(2);
+  await press(page, "Deliveries", "Enter");
+  await page.getByText("server error (5xx)").nth(1).waitFor();
+  await press(page, /^station.offline/, "Enter");
+  receiver.answer = { status: 204 };
+  await press(page, "Resend", "Enter");
+  await page.getByRole("heading", { level: 1 }).getByText("arrived").waitFor();
+});
+
+interface Stop {
+  readonly name: string;
+  /** Has an outline, by which its reader finds it. */
+  readonly isMarked: boolean;
+  readonly isInSight: boolean;
+}
+
+/** What has the focus; undefined between the page's last stop and its first. Runs in the page. */
+function describeFocus(): Stop | undefined {
+  const element = document.activeElement;
+  if (element === null || element === document.body) return undefined;
+  const [label] = (element instanceof HTMLInputElement && element.labels) || [];
+  const { outlineStyle, outlineWidth } = getComputedStyle(element);
+  const { top, bottom, width } = element.getBoundingClientRect();
+  return {
+    name: element.getAttribute("aria-label") ?? label?.textContent ?? element.textContent,
+    isMarked: outlineStyle !== "none" && Number.parseFloat(outlineWidth) >= 2,
+    isInSight: width > 0 && bottom > 0 && top < innerHeight,
+  };
+}
+
+/** More stops than any page has. */
+const MAX_STOPS = 120;
+
+/** Goes on with Tab to what has a name, seeing at each stop that the focus is shown, and presses a key or types a text. */
+async function press(page: Page, name: string | RegExp, keys: string): Promise<void> {
+  const passed: string[] = [];
+  for (let stops = 0; stops < MAX_STOPS; stops++) {
+    await page.keyboard.press("Tab");
+    const stop = await page.evaluate(describeFocus);
+    if (stop === undefined) continue;
+    expect(stop, `the focus on “${stop.name}”`).toMatchObject({ isMarked: true, isInSight: true });
+    passed.push(stop.name);
+    if (typeof name === "string" ? stop.name !== name : !name.test(stop.name)) continue;
+    if (keys.length > 1 && keys !== "Enter") await page.keyboard.type(keys);
+    else await page.keyboard.press(keys);
+    return;
+  }
+  throw new Error(`Tab leads to no “${String(name)}”, but to: ${passed.join(", ")}`);
+}

@@ -1,0 +1,164 @@
+import { verify } from "@bikeshare/webhooks";
+import type { BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { openBrowser } from "./browser.harness.ts";
+import { callAs } from "./console-client.ts";
+import { closeStations, createPartner, type TestPartner } from "./partners.ts";
+import { addAuthenticator } from "./passkeys.ts";
+import { type Received, type Receiver, startReceiver } from "./receiver.ts";
+import { runStatement } from "./service.ts";
+
+const { world, visit, allow } = openBrowser();
+/** Passkeys belong to a name; browsers make none for an address. */
+const baseURL = world.url.replace("127.0.0.1", "localhost");
+/** It asks for an hour, so that nothing is tried again until somebody wants it. */
+const DOWN = { status: 503, headers: { "retry-after": "3600" }, body: "The database is being moved" };
+const NAME = "Katherine Johnson";
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+it("a partner is invited, sets up a webhook, learns why a delivery failed, and resends it and those of last night", async () => {
+  const partner = await createPartner(world, "Night Rider");
+  const { context, page } = await visit({ baseURL, timezoneId: zoneOfNight() });
+  await addAuthenticator(page);
+  await signUp(page, await partner.invite("admin"));
+  await setWebhook(page);
+  await sendTest(page);
+  const secret = await rotateSecret(page);
+  const { headers, body } = await sendTest(page);
+  expect(await verify(body, headers["service-signature"], secret)).toMatchObject({ event: "station.offline" });
+
+  receiver.answer = DOWN;
+  await closeStations(world, "station-50", "station-51", "station-52");
+  const console = await callAs(await sessionOf(context), world.url);
+  const failing = { params: partner.params, query: { status: "failing" } } as const;
+  await expect.poll(async () => (await console.deliveries.list(failing)).data.length).toBe(6);
+  await resendOne(page);
+  await resendNight(page, partner, console);
+  // Who is not signed in, and who has to confirm who they are.
+  allow(/status of (401|403)/);
+});
+
+/** A zone in which it is night now: what happens now has happened last night, once the browser's clock is put on. */
+function zoneOfNight(): string {
+  const hoursAhead = 2 - new Date().getUTCHours();
+  const offset = hoursAhead < -12 ? hoursAhead + 24 : hoursAhead;
+  // Of these names, those with a plus are behind.
+  return `Etc/GMT${offset <= 0 ? "+" : "-"}${Math.abs(offset)}`;
+}
+
+async function sessionOf(context: BrowserContext): Promise<string> {
+  return (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join("; ");
+}
+
+/** Accepts the invitation, adds a passkey, signs out, and signs in with it. */
+async function signUp(page: Page, link: string): Promise<void> {
+  await page.goto(`/dashboard/invitation${new URL(link).hash}`);
+  await page.getByLabel("Your name").fill(NAME);
+  await page.getByRole("button", { name: "Accept" }).click();
+  await page.getByRole("button", { name: "Add a passkey" }).click();
+  await page.getByRole("button", { name: "Continue in the browser" }).click();
+  await page.getByText("The passkey is added").waitFor();
+  await page.getByRole("button", { name: `Account of ${NAME}` }).click();
+  await page.getByRole("button", { name: "Sign out", exact: true }).click();
+  await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+  await page.getByRole("link", { name: "Overview", exact: true }).click();
+}
+
+async function setWebhook(page: Page): Promise<void> {
+  await page.getByRole("link", { name: "Set an address" }).click();
+  await page.getByRole("textbox", { name: "Address" }).fill(receiver.url);
+  await page.getByRole("button", { name: "Try this address" }).click();
+  await page.getByText("Deliveries would arrive there").waitFor();
+  await page.getByLabel("station.offline", { exact: true }).check();
+  await page.getByLabel("station.online", { exact: true }).check();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("The webhook is saved.").waitFor();
+}
+
+/** Sends a test, and compares what the page shows of it with what has arrived. @returns it */
+async function sendTest(page: Page): Promise<Received> {
+  const section = page.getByRole("region", { name: "Test" });
+  const before = receiver.received.length;
+  await section.getByLabel("Event").selectOption("station.offline");
+  await section.getByRole("button", { name: "Send a test" }).click();
+  await expect.poll(() => receiver.received.length).toBe(before + 1);
+  const arrived = receiver.received[before] as Received;
+  const { delivery_id: id } = JSON.parse(arrived.body) as { readonly delivery_id: string };
+  await section.getByRole("tablist", { name: "Request body" }).getByRole("tab", { name: "Raw" }).click();
+  const shown = section.getByRole("group", { name: "Request body" }).filter({ hasText: id });
+  expect(await shown.textContent()).toBe(arrived.body);
+  await section.getByText(String(arrived.headers["service-signature"])).waitFor();
+  return arrived;
+}
+
+/** Rotates the secret an hour after signing in, when it takes the passkey once more. @returns the new one */
+async function rotateSecret(page: Page): Promise<string> {
+  const person = `select id from people where name = '${NAME}'`;
+  await runStatement(
+    world.dataDir,
+    `update sessions set confirmed_at = confirmed_at - interval '1 hour' where person_id = (${person})`,
+  );
+  await page.getByRole("button", { name: "Rotate the secret" }).click();
+  await page.getByRole("dialog", { name: "Confirm who you are" }).getByRole("button", { name: "Use a passkey" }).click();
+  const secret = page.getByRole("group", { name: "The newest secret" });
+  await secret.waitFor();
+  return (await secret.textContent()) ?? "";
+}
+
+/** From the overview to a failed delivery, its reason, and its success: in three clicks. */
+async function resendOne(page: Page): Promise<void> {
+  await page.getByRole("link", { name: "Overview", exact: true }).click();
+  await page.getByText("has answered no delivery with success lately").waitFor();
+  await page.evaluate(() => {
+    document.documentElement.dataset["clicks"] = "0";
+    addEventListener(
+      "click",
+      () => {
+        const { dataset } = document.documentElement;
+        dataset["clicks"] = String(Number(dataset["clicks"]) + 1);
+      },
+      { capture: true },
+    );
+  });
+  await page.getByRole("link", { name: "Show these deliveries" }).click();
+  await page.getByRole("link", { name: /station.online/ }).first().click();
+  await page.getByText("Your server answered with an error of its own").or(page.getByText("503")).first().waitFor();
+  await page.getByRole("group", { name: "Response body" }).getByText(DOWN.body).waitFor();
+  receiver.answer = { status: 200 };
+  await page.getByRole("button", { name: "Resend" }).click();
+  await page.getByRole("heading", { level: 1 }).getByText("arrived").waitFor();
+  expect(await page.evaluate(() => document.documentElement.dataset["clicks"])).toBe("3");
+}
+
+/** The morning after: all that failed in the night, without the one that has succeeded since. */
+async function resendNight(
+  page: Page,
+  { params }: TestPartner,
+  console: Awaited<ReturnType<typeof callAs>>,
+): Promise<void> {
+  const HOURS_LATER = 7;
+  await page.clock.setSystemTime(Date.now() + HOURS_LATER * 3_600_000);
+  await page.getByRole("link", { name: "Deliveries", exact: true }).click();
+  await page.getByRole("button", { name: "Failed last night" }).click();
+  await page.getByText("5 deliveries on this page").waitFor();
+  await page.getByRole("button", { name: "Resend all that match …" }).click();
+  const dialog = page.getByRole("dialog", { name: "Resend deliveries" });
+  await dialog.getByRole("button", { name: "Resend 5 deliveries" }).waitFor();
+
+  const [other] = (await console.deliveries.list({ params, query: { status: "failing" } })).data;
+  const one = { params: { ...params, delivery_id: other?.id ?? "" } };
+  await console.deliveries.resend({ ...one, body: {} });
+  await expect.poll(async () => (await console.deliveries.get(one)).status).toBe("succeeded");
+
+  const before = receiver.received.length;
+  await dialog.getByRole("button", { name: "Resend 5 deliveries" }).click();
+  await dialog.getByText(/^4 of 5 deliveries queued, 1 left out: succeeded since/).waitFor();
+  await expect.poll(() => receiver.received.length).toBe(before + 4);
+  await dialog.getByRole("button", { name: "Close" }).last().click();
+  await page.getByRole("heading", { name: "No delivery matches" }).waitFor();
+}
