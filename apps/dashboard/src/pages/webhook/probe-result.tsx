@@ -2,6 +2,7 @@ import type { Probe, ProbeStep } from "@bikeshare/contract/console";
 import { Code } from "../../components/code.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Status, type Tone } from "../../components/status.tsx";
+import { Body } from "../deliveries/body.tsx";
 
 const names: Readonly<Record<ProbeStep["step"], string>> = {
   address: "Address",
@@ -45,12 +46,16 @@ export function ProbeResult({ probe }: { readonly probe: Probe }) {
         ))}
       </ol>
       {request !== null && <Code label="The body that was sent" text={request.body.text} />}
-      {response !== null && <Code label={`The answer, status ${response.status}`} text={responseText(response)} />}
+      {response !== null && (
+        <>
+          <Code label={`The answer, status ${response.status}`} text={headText(response)} />
+          <Body label="The body of the answer" body={response.body} />
+        </>
+      )}
     </div>
   );
 }
 
-function responseText({ status, headers, body }: NonNullable<Probe["response"]>): string {
-  const head = headers.map(([name, value]) => `${name}: ${value}`);
-  return [`HTTP ${status}`, ...head, "", body.text].join("\n");
+function headText({ status, headers }: NonNullable<Probe["response"]>): string {
+  return [`HTTP ${status}`, ...headers.map(([name, value]) => `${name}: ${value}`)].join("\n");
 }
