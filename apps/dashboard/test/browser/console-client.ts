@@ -3,18 +3,18 @@ import { acceptInvitation, invite, type World } from "./world.ts";
 
 /** The console's endpoints, called as the one whose session a cookie is. */
 export async function callAs(cookie: string, url: string): Promise<ConsoleClient> {
-  let csrfToken: string | undefined;
+  const known: { csrfToken?: string } = {};
   const client = createClient({
-    csrfToken: () => csrfToken,
+    csrfToken: () => known.csrfToken,
     onSignedOut() {},
     onReached() {},
     fetch: (path, init) =>
-      fetch(new URL(String(path), url), {
+      fetch(new URL(path as string, url), {
         ...init,
         headers: { ...(init?.headers as Record<string, string>), cookie, origin: new URL(url).origin },
       }),
   });
-  csrfToken = (await client.session.get()).csrf_token;
+  known.csrfToken = (await client.session.get()).csrf_token;
   return client;
 }
 

@@ -30,9 +30,10 @@ it("the keyboard alone skips to the page, and opens and closes the account menu"
   await account.focus();
   await page.keyboard.press("Enter");
   await page.getByRole("link", { name: "Account" }).waitFor();
-  expect(await account.getAttribute("aria-expanded")).toBe("true");
+  const isOpen = () => account.getAttribute("aria-expanded");
+  await expect.poll(isOpen).toBe("true");
   await page.keyboard.press("Escape");
-  expect(await account.getAttribute("aria-expanded")).toBe("false");
+  await expect.poll(isOpen).toBe("false");
 });
 
 it("the theme that is chosen stays after a reload", async () => {

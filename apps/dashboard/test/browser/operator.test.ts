@@ -1,35 +1,12 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { inspect, openBrowser } from "./browser.harness.ts";
-import { command } from "./service.ts";
 
 const { world, visitAs, visitAsNewPerson, allow } = openBrowser();
-
-/** Rides of two days in January. */
-beforeAll(async () => {
-  const directory = await mkdtemp(join(tmpdir(), "bikeshare-trips-"));
-  const rides = Array.from({ length: 12 }, (_, n) => {
-    const [hour, minute] = [8 + n, 10 + n].map((part) => String(part).padStart(2, "0"));
-    const [from, to] = [(n % 5) + 1, 3];
-    return `TRIP${n},classic_bike,2026-01-15 ${hour}:00:00,2026-01-15 ${hour}:${minute}:00,,station-${from},,station-${to},,,,,member`;
-  });
-  const columns =
-    "ride_id,rideable_type,started_at,ended_at,start_station_name,start_station_id,end_station_name,end_station_id,start_lat,start_lng,end_lat,end_lng,member_casual";
-  try {
-    await writeFile(join(directory, "trips.csv"), [columns, ...rides].join("\n"));
-    await command(world.dataDir, "import", "trips", join(directory, "trips.csv"), "--time-zone", "Europe/Vienna");
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
-});
 
 it("the operator adds a partner, suspends it, resumes it, and removes it by typing its name", async () => {
   const { open } = await visitAsNewPerson(["--operator"]);
   const page = await open("/operator/partners");
   await page.getByRole("link", { name: "Transit App" }).waitFor();
-  await inspect(page, "operator-partners");
   await page.getByRole("button", { name: "Add a partner" }).click();
   await page.getByLabel("Name").fill("Map Maker");
   await page.getByLabel("Reservations at once").fill("25");
@@ -73,7 +50,6 @@ it("the audit log is filtered, and its address keeps the filters", async () => {
   const { open } = await visitAs("operator viewer");
   const page = await open("/operator/audit");
   await page.getByRole("cell", { name: "partner.created" }).first().waitFor();
-  await inspect(page, "operator-audit");
   await page.getByLabel("Action").fill("import.gbfs");
   await page.waitForURL(/action=import.gbfs/);
   await page.getByText("1 act").waitFor();
@@ -90,7 +66,6 @@ it("a partner sees who of the operator looked at its pages", async () => {
   const { open } = await visitAs("partner viewer");
   const page = await open(`/partners/${world.partnerId}/audit?action=console.partner_viewed`);
   await page.getByRole("cell", { name: "Operator viewer" }).first().waitFor();
-  await inspect(page, "partner-audit");
 });
 
 it("a ride is found in the list, and leads to its stations and what happened there", async () => {
@@ -98,19 +73,16 @@ it("a ride is found in the list, and leads to its stations and what happened the
   const page = await open("/operator/rides?status=completed");
   await page.getByText("12 of 12").waitFor();
   expect(await page.getByLabel("Status").inputValue()).toBe("completed");
-  await inspect(page, "operator-rides");
   await page.getByRole("row").nth(1).getByRole("link").first().click();
   await page.getByRole("heading", { name: "Ride", level: 1 }).waitFor();
   await page
     .getByText("no, too short")
     .or(page.getByText("yes", { exact: true }))
     .waitFor();
-  await inspect(page, "operator-ride");
   await page.getByRole("link", { name: "station-3" }).click();
   await page.getByRole("heading", { name: "Old Mill 1" }).waitFor();
   await page.getByRole("heading", { name: "It did not change" }).waitFor();
   await page.getByRole("link", { name: "station-1", exact: true }).first().waitFor();
-  await inspect(page, "operator-station");
 });
 
 it("a list in which nothing matches says so", async () => {

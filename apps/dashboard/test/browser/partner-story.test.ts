@@ -104,7 +104,10 @@ async function rotateSecret(page: Page): Promise<string> {
     `update sessions set confirmed_at = confirmed_at - interval '1 hour' where person_id = (${person})`,
   );
   await page.getByRole("button", { name: "Rotate the secret" }).click();
-  await page.getByRole("dialog", { name: "Confirm who you are" }).getByRole("button", { name: "Use a passkey" }).click();
+  await page
+    .getByRole("dialog", { name: "Confirm who you are" })
+    .getByRole("button", { name: "Use a passkey" })
+    .click();
   const secret = page.getByRole("group", { name: "The newest secret" });
   await secret.waitFor();
   return (await secret.textContent()) ?? "";
@@ -126,7 +129,10 @@ async function resendOne(page: Page): Promise<void> {
     );
   });
   await page.getByRole("link", { name: "Show these deliveries" }).click();
-  await page.getByRole("link", { name: /station.online/ }).first().click();
+  await page
+    .getByRole("link", { name: /station.online/ })
+    .first()
+    .click();
   await page.getByText("Your server answered with an error of its own").or(page.getByText("503")).first().waitFor();
   await page.getByRole("group", { name: "Response body" }).getByText(DOWN.body).waitFor();
   receiver.answer = { status: 200 };

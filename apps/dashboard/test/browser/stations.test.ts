@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { inspect, openBrowser } from "./browser.harness.ts";
+import { openBrowser } from "./browser.harness.ts";
 
 const { world, visitAs } = openBrowser();
 
@@ -9,7 +9,6 @@ it("a partner finds a station in the table, and its address keeps what was looke
   await page.waitForURL(`**/dashboard/partners/${world.partnerId}/overview`);
   await page.getByRole("link", { name: "Stations" }).click();
   await page.getByText("60 stations, page 1 of 2").waitFor();
-  await inspect(page, "stations");
   await page.getByRole("searchbox", { name: "Name or id" }).fill("mill 2");
   await page.getByText("1 of 60 stations").waitFor();
   await page.reload();

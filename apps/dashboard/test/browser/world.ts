@@ -26,13 +26,16 @@ const VISITORS = {
 export type Visited = keyof typeof VISITORS;
 
 const STATION_COUNT = 60;
+const BIKE_COUNT = 20;
 
 /** Puts a small city and a partner into an empty service. */
 export async function fillService({ url, dataDir }: Service): Promise<World> {
   const feeds = await mkdtemp(join(tmpdir(), "bikeshare-feeds-"));
   try {
     await writeFeeds(feeds);
+    await writeTrips(join(feeds, "trips.csv"));
     await command(dataDir, "import", "gbfs", feeds);
+    await command(dataDir, "import", "trips", join(feeds, "trips.csv"), "--time-zone", "Europe/Vienna");
   } finally {
     await rm(feeds, { recursive: true, force: true });
   }
@@ -60,17 +63,26 @@ export async function invite(dataDir: string, options: readonly string[]): Promi
 
 /** Accepts an invitation without its page, which has tests of its own. @returns the session cookie: `name=value` */
 export async function acceptInvitation(url: string, link: string, name: string): Promise<string> {
-  const response = await fetch(`${url}/console/v1/invitations/accept`, {
+  return beginSession(`${url}/console/v1/invitations/accept`, { token: new URL(link).hash.slice(1), name });
+}
+
+/** Signs in without the page, as in another browser. @returns the session cookie: `name=value` */
+export async function signInByPassword(url: string, email: string, password: string): Promise<string> {
+  return beginSession(`${url}/console/v1/sign-in/password`, { email, password });
+}
+
+async function beginSession(address: string, body: object): Promise<string> {
+  const response = await fetch(address, {
     method: "POST",
-    body: JSON.stringify({ token: new URL(link).hash.slice(1), name }),
-    headers: { "content-type": "application/json", origin: new URL(url).origin },
+    body: JSON.stringify(body),
+    headers: { "content-type": "application/json", origin: new URL(address).origin },
   });
   const [cookie = ""] = response.headers.getSetCookie();
-  if (!response.ok) throw new Error(`The invitation was not accepted: ${await response.text()}`);
+  if (!response.ok) throw new Error(`No session was begun: ${await response.text()}`);
   return cookie.split(";", 1)[0] ?? "";
 }
 
-/** A city of stations on a spiral, from full to empty, a few of them closed. */
+/** A city of stations on a spiral, from full to empty, a few of them closed, and bikes beside them. */
 async function writeFeeds(directory: string): Promise<void> {
   const numbers = Array.from({ length: STATION_COUNT }, (_, index) => index);
   const now = Math.floor(Date.now() / 1000);
@@ -91,6 +103,16 @@ async function writeFeeds(directory: string): Promise<void> {
       capacity: 12 + (index % 9),
     })),
   });
+  await write("free_bike_status", {
+    bikes: numbers.slice(0, BIKE_COUNT).map((index) => ({
+      bike_id: `bike-${index + 1}`,
+      lat: 48.21 + 0.001 * index,
+      lon: 16.37 + 0.001 * index,
+      is_reserved: index % 6 === 4,
+      is_disabled: index % 8 === 7,
+      last_reported: now,
+    })),
+  });
   await write("station_status", {
     stations: numbers.map((index) => {
       const capacity = 12 + (index % 9);
@@ -107,6 +129,18 @@ async function writeFeeds(directory: string): Promise<void> {
       };
     }),
   });
+}
+
+/** Twelve rides of a day in January. */
+async function writeTrips(file: string): Promise<void> {
+  const rides = Array.from({ length: 12 }, (_, n) => {
+    const [hour, minute] = [8 + n, 10 + n].map((part) => String(part).padStart(2, "0"));
+    const [from, to] = [(n % 5) + 1, 3];
+    return `TRIP${n},classic_bike,2026-01-15 ${hour}:00:00,2026-01-15 ${hour}:${minute}:00,,station-${from},,station-${to},,,,,member`;
+  });
+  const columns =
+    "ride_id,rideable_type,started_at,ended_at,start_station_name,start_station_id,end_station_name,end_station_id,start_lat,start_lng,end_lat,end_lng,member_casual";
+  await writeFile(file, [columns, ...rides].join("\n"));
 }
 
 const STREETS = ["Harbour Street", "Market Square", "Old Mill", "Station Road", "University", "Riverside", "City Hall"];

@@ -1,11 +1,13 @@
 import type { ResendSelection } from "@bikeshare/contract/console";
 import { keepPreviousData, useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
-import { useSearchParams } from "wouter-preact";
+import { useSearch, useSearchParams } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { addressOf } from "../../api/client.ts";
+import { ApiError } from "../../api/errors.ts";
 import { routes } from "../../api/routes.generated.ts";
-import { Button } from "../../components/button.tsx";
+import { Button, ButtonLink } from "../../components/button.tsx";
+import { EmptyState } from "../../components/empty-state.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Pager } from "../../components/pager.tsx";
 import { Time } from "../../components/time.tsx";
@@ -37,6 +39,7 @@ function DeliveryList({ access }: { readonly access: PartnerAccess }) {
     chosen.size > 0,
   );
   const { data, error, refetch } = list;
+  if (error instanceof ApiError && error.code === "not_found") return <NoWebhook access={access} />;
   return (
     <div class="stack">
       <PageHeader
@@ -73,6 +76,23 @@ function DeliveryList({ access }: { readonly access: PartnerAccess }) {
           clear();
         }}
       />
+    </div>
+  );
+}
+
+/** Where nothing was ever sent there is nothing to filter. */
+function NoWebhook({ access: { partnerId, canChange } }: { readonly access: PartnerAccess }) {
+  const system = new URLSearchParams(useSearch()).get("system");
+  const webhook = `/partners/${encodeURIComponent(partnerId)}/webhook${system === null ? "" : `?system=${encodeURIComponent(system)}`}`;
+  return (
+    <div class="stack">
+      <PageHeader title="Deliveries" />
+      <EmptyState
+        title="There is no webhook yet"
+        action={<ButtonLink href={webhook}>{canChange ? "Set an address" : "To the webhook"}</ButtonLink>}
+      >
+        Every event that is sent to your address stands here then, with what your server answered.
+      </EmptyState>
     </div>
   );
 }

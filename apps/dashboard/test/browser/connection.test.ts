@@ -1,0 +1,55 @@
+import { it } from "vitest";
+import { openBrowser } from "./browser.harness.ts";
+import { callAs, callAsOperator } from "./console-client.ts";
+import { createPartner } from "./partners.ts";
+import { startService } from "./service.ts";
+import { signInByPassword } from "./world.ts";
+
+const { world, visitAs, visitWith, allow } = openBrowser();
+
+it("a page says that the server is gone, and shows what has happened meanwhile once it is back", async () => {
+  // Another process of the same service: the one of all tests stays.
+  const first = await startService({ dataDir: world.dataDir });
+  const { page } = await visitAs("operator viewer");
+  await page.goto(`${first.url}/dashboard/operator/partners`);
+  await page.getByRole("link", { name: "Transit App" }).waitFor();
+  await first.stop();
+  await page.getByRole("link", { name: "Rides", exact: true }).click();
+  await page.getByText("Connection lost").waitFor();
+  const operator = await callAsOperator(world);
+  const body = { name: "Meanwhile Maps", max_reservations: null };
+  await operator.partners.create({ params: { system_id: world.systemId }, body });
+  await page.getByRole("link", { name: "Partners", exact: true }).click();
+  await page.getByRole("link", { name: "Transit App" }).waitFor();
+
+  const second = await startService({ dataDir: world.dataDir, port: new URL(first.url).port });
+  await page.getByText("Connection lost").waitFor({ state: "detached" });
+  await page.getByRole("link", { name: "Meanwhile Maps" }).waitFor();
+  await second.stop();
+  allow(/ERR_CONNECTION|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE/);
+});
+
+it("whoever is signed out from elsewhere signs in again, and is back at the page with its filters", async () => {
+  const partner = await createPartner(world, "Second Home");
+  const cookie = await partner.signIn("admin");
+  const here = await callAs(cookie, world.url);
+  const password = "correct horse battery staple";
+  await here.account.setPassword({ body: { password } });
+  const { email } = (await here.session.get()).person;
+  const { page, open } = await visitWith(cookie);
+  // Where nothing is sent, the page of what was sent says what to do.
+  await open(`/partners/${partner.id}/deliveries`);
+  await page.getByRole("heading", { name: "There is no webhook yet" }).waitFor();
+  await open(`/partners/${partner.id}/requests?error=rate_limited`);
+  await page.getByRole("heading", { name: "Requests", level: 1 }).waitFor();
+
+  const there = await callAs(await signInByPassword(world.url, email, password), world.url);
+  await there.account.endOtherSessions();
+  // The page finds out by itself: it asks for new requests every two seconds.
+  await page.getByLabel("Email").fill(email);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in with a password" }).click();
+  await page.waitForURL(`**/dashboard/partners/${partner.id}/requests?error=rate_limited`);
+  await page.getByRole("heading", { name: "Requests", level: 1 }).waitFor();
+  allow(/status of (401|404)/);
+});

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { pages } from "../../src/pages.ts";
+import { inspect, openBrowser } from "./browser.harness.ts";
+import { callAs, callAsOperator } from "./console-client.ts";
+import { closeStations } from "./partners.ts";
+import { type Receiver, startReceiver } from "./receiver.ts";
+import type { Visited } from "./world.ts";
+
+const { world, visit, visitAs, allow } = openBrowser();
+const params = { system_id: world.systemId, partner_id: world.partnerId };
+
+/** By path: of what the page shows one, or the fragment of its address. */
+const ids: Record<string, string | undefined> = {};
+
+let receiver: Receiver;
+/** The pages are looked at with something on them: failing deliveries, a key that is used, an open invitation. */
+beforeAll(async () => {
+  receiver = await startReceiver({ status: 503, headers: { "retry-after": "3600" }, body: '{"error":"overloaded"}' });
+  const operator = await callAsOperator(world);
+  const scopes = ["stations:read", "rides:read"] as const;
+  const { key } = await operator.systemKeys.issue({
+    params,
+    body: {
+      partner_id: world.partnerId,
+      scopes: [...scopes],
+      name: "Journey planner",
+      expires_at: null,
+      rate_limit: null,
+    },
+  });
+  for (const path of ["stations?limit=1", "rides?limit=x", "stations/unknown"]) {
+    const response = await fetch(`${world.url}/v1/${path}`, { headers: { authorization: `Bearer ${key}` } });
+    await response.arrayBuffer();
+  }
+  const invitation = { email: "new.colleague@example.com", role: "viewer", partner_id: world.partnerId } as const;
+  const { url } = await operator.operatorPeople.invite({ params, body: invitation });
+  const admin = await callAs(world.cookies["partner admin"], world.url);
+  await admin.webhook.set({ params, body: { url: receiver.url, events: ["station.offline", "station.online"] } });
+  await closeStations(world, "station-41", "station-42", "station-43");
+  const failing = { params, query: { status: "failing" } } as const;
+  await expect.poll(async () => (await admin.deliveries.list(failing)).data.length).toBeGreaterThan(3);
+  const [delivery] = (await admin.deliveries.list(failing)).data;
+  const [bike] = (await operator.fleet.bikes({ params, query: {} })).data;
+  const [ride] = (await operator.fleet.rides({ params, query: {} })).data;
+  Object.assign(ids, {
+    "/invitation": new URL(url ?? "").hash,
+    "/partners/:partner_id/deliveries/:id": delivery?.id,
+    "/operator/bikes/:id": bike?.id,
+    "/operator/rides/:id": ride?.id,
+    "/operator/stations/:id": "station-41",
+  });
+});
+afterAll(() => receiver.close());
+
+/** As whom a page is looked at: with every button there is. */
+const visitors: Readonly<Record<string, Visited>> = {
+  person: "partner admin",
+  partner: "partner admin",
+  operator: "operator admin",
+};
+
+// The page of examples is not shipped; it has a test of its own.
+const shipped = pages.filter(({ path }) => path !== "/_components");
+
+it.each(["public", "person", "partner", "operator"])(
+  "every page of audience %s can be read and used by everybody",
+  async (audience) => {
+    const visitor = visitors[audience];
+    const { page, open } = visitor === undefined ? await visit() : await visitAs(visitor);
+    for (const { path } of shipped.filter((one) => one.audience === audience)) {
+      await open(addressOf(path));
+      await page.locator("main h1").first().waitFor();
+      await expect.poll(() => page.locator("main :is(.loading, .spinner):visible").count(), { message: path }).toBe(0);
+      expect(await page.locator("main [role=alert]").allTextContents(), path).toEqual([]);
+      await inspect(page, `page${path.replaceAll(/[/:]+/g, "-")}`);
+    }
+    allow(/401/);
+  },
+);
+
+/** An address of a page that there is something on. */
+function addressOf(path: string): string {
+  const own = ids[path];
+  if (path.includes(":id") && own === undefined) {
+    throw new Error(`Nothing is known to look at on ${path}: give it an id in the setup of this test.`);
+  }
+  const address = path.replace(":partner_id", world.partnerId);
+  return own?.startsWith("#") === true ? address + own : address.replace(":id", own ?? "");
+}
