@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { pages } from "../../src/pages.ts";
 import { inspect, openBrowser } from "./browser.harness.ts";
 import { callAs, callAsOperator } from "./console-client.ts";
@@ -38,13 +38,18 @@ beforeAll(async () => {
   await admin.webhook.set({ params, body: { url: receiver.url, events: ["station.offline", "station.online"] } });
   await closeStations(world, "station-41", "station-42", "station-43");
   const failing = { params, query: { status: "failing" } } as const;
-  await expect.poll(async () => (await admin.deliveries.list(failing)).data.length).toBeGreaterThan(3);
-  const [delivery] = (await admin.deliveries.list(failing)).data;
+  const delivery = await vi.waitUntil(
+    async () => {
+      const { data } = await admin.deliveries.list(failing);
+      return data.length > 3 && data[0];
+    },
+    { timeout: 60_000 },
+  );
   const [bike] = (await operator.fleet.bikes({ params, query: {} })).data;
   const [ride] = (await operator.fleet.rides({ params, query: {} })).data;
   Object.assign(ids, {
     "/invitation": new URL(url ?? "").hash,
-    "/partners/:partner_id/deliveries/:id": delivery?.id,
+    "/partners/:partner_id/deliveries/:id": delivery.id,
     "/operator/bikes/:id": bike?.id,
     "/operator/rides/:id": ride?.id,
     "/operator/stations/:id": "station-41",

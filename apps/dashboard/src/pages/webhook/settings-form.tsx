@@ -43,33 +43,34 @@ export function SettingsForm({ params, webhook, events, canChange }: SettingsFor
   return (
     <section class="card stack" aria-labelledby="settings">
       <h2 id="settings">Address and events</h2>
-      <Form onSubmit={() => void save()}>
-        <TextField
-          label="Address"
-          hint="Where events are POSTed; https"
-          value={url}
-          onInput={setUrl}
-
-          monospace
-          required
-        />
-        {canChange && (
-          <div class="row">
-            <Button pending={isPending} disabled={url === ""} onClick={() => void tryAddress()}>
-              Try this address
-            </Button>
-          </div>
-        )}
-        {probe !== undefined && <ProbeResult probe={probe} />}
-        <EventChoices events={events} chosen={chosen} webhook={webhook} canChange={canChange} onChange={choose} />
-        <FurtherSettings email={email} onEmail={setEmail} signature={signature} onSignature={setSignature} />
-        {canChange && (
-          <div class="row">
-            <Button type="submit" variant="primary" pending={isPending}>
-              Save
-            </Button>
-          </div>
-        )}
+      <Form onSubmit={() => void (canChange && save())}>
+        <fieldset class="stack webhook-settings" disabled={!canChange}>
+          <TextField
+            label="Address"
+            hint="Where events are POSTed; https"
+            value={url}
+            onInput={setUrl}
+            monospace
+            required
+          />
+          {canChange && (
+            <div class="row">
+              <Button pending={isPending} disabled={url === ""} onClick={() => void tryAddress()}>
+                Try this address
+              </Button>
+            </div>
+          )}
+          {probe !== undefined && <ProbeResult probe={probe} />}
+          <EventChoices events={events} chosen={chosen} webhook={webhook} canChange={canChange} onChange={choose} />
+          <FurtherSettings email={email} onEmail={setEmail} signature={signature} onSignature={setSignature} />
+          {canChange && (
+            <div class="row">
+              <Button type="submit" variant="primary" pending={isPending}>
+                Save
+              </Button>
+            </div>
+          )}
+        </fieldset>
       </Form>
     </section>
   );
