@@ -29,7 +29,8 @@ export function Chart({ title, times, series, unit, limit }: ChartProps) {
   const maximum = niceMaximum(Math.max(...totals, limit?.value ?? 0, 1));
   const y = (value: number) => (HEIGHT - BOTTOM) * (1 - value / maximum) + 4;
   const timeText = timeTexts(times);
-  const step = (width - LEFT) / Math.max(times.length, 1);
+  // A chart that is hidden, or leaves the page, has no width.
+  const step = Math.max(width - LEFT, 0) / Math.max(times.length, 1);
   return (
     <figure ref={figure} class="chart">
       <figcaption class="chart-head">
