@@ -28,9 +28,7 @@ export function SettingsForm({ params, webhook, events, canChange }: SettingsFor
   const [chosen, setChosen] = useState<readonly string[]>(webhook?.events ?? []);
   const [email, setEmail] = useState(webhook?.email ?? "");
   const [signature, setSignature] = useState(webhook?.signature ?? "service");
-  const [probe, setProbe] = useState<Probe>();
   const { run, isPending } = useAction();
-  const tryAddress = () => run(async () => setProbe(await api.webhook.probe({ params, body: { url } })));
   const save = () =>
     run(async () => {
       const body = { url, events: [...chosen], email: email === "" ? null : email, signature };
@@ -45,22 +43,7 @@ export function SettingsForm({ params, webhook, events, canChange }: SettingsFor
       <h2 id="settings">Address and events</h2>
       <Form onSubmit={() => void (canChange && save())}>
         <fieldset class="stack webhook-settings" disabled={!canChange}>
-          <TextField
-            label="Address"
-            hint="Where events are POSTed; https"
-            value={url}
-            onInput={setUrl}
-            monospace
-            required
-          />
-          {canChange && (
-            <div class="row">
-              <Button pending={isPending} disabled={url === ""} onClick={() => void tryAddress()}>
-                Try this address
-              </Button>
-            </div>
-          )}
-          {probe !== undefined && <ProbeResult probe={probe} />}
+          <AddressField params={params} url={url} onUrl={setUrl} canChange={canChange} />
           <EventChoices events={events} chosen={chosen} webhook={webhook} canChange={canChange} onChange={choose} />
           <FurtherSettings email={email} onEmail={setEmail} signature={signature} onSignature={setSignature} />
           {canChange && (
@@ -73,6 +56,31 @@ export function SettingsForm({ params, webhook, events, canChange }: SettingsFor
         </fieldset>
       </Form>
     </section>
+  );
+}
+
+interface AddressFieldProps extends Pick<SettingsFormProps, "params" | "canChange"> {
+  readonly url: string;
+  readonly onUrl: (url: string) => void;
+}
+
+/** The address, and a request that tries it. */
+function AddressField({ params, url, onUrl, canChange }: AddressFieldProps) {
+  const [probe, setProbe] = useState<Probe>();
+  const { run, isPending } = useAction();
+  const tryAddress = () => run(async () => setProbe(await api.webhook.probe({ params, body: { url } })));
+  return (
+    <>
+      <TextField label="Address" hint="Where events are POSTed; https" value={url} onInput={onUrl} monospace required />
+      {canChange && (
+        <div class="row">
+          <Button pending={isPending} disabled={url === ""} onClick={() => void tryAddress()}>
+            Try this address
+          </Button>
+        </div>
+      )}
+      {probe !== undefined && <ProbeResult probe={probe} />}
+    </>
   );
 }
 
