@@ -2,30 +2,34 @@
 import type { SignInNotice } from "@bikeshare/contract/console";
 import { useSearch } from "wouter-preact";
 import { Notice } from "../components/notice.tsx";
+import { useSignInOptions } from "./branding.ts";
 
 const texts: Readonly<Record<SignInNotice, string>> = {
-  cancelled: "You have cancelled it there.",
+  cancelled: "You have cancelled it.",
   credentials_removed:
     "Passkeys, password and sessions that this account had are removed, because nobody had proved that the address is theirs. Were they yours? Add them again.",
   email_domain: "Addresses of that domain may not sign in here.",
-  email_unverified: "It has not verified your mail address. Sign in another way, then connect it on the page Account.",
+  email_unverified:
+    "The provider has not verified your mail address. Sign in another way, then connect it on the page Account.",
   expired: "This took too long, was done already, or began in another browser. Begin again.",
   invitation_over: "This invitation has been used, was revoked or has expired. Ask for a new one.",
-  not_recent: "It does not say that you have just proved who you are. Confirm in another way.",
+  not_recent: "The provider does not say that you have just proved who you are. Confirm in another way.",
   other_account: "Your account there, or here, is connected to another one already.",
   other_email: "The invitation is for another address than your account there has.",
   other_person: "You have signed in there as somebody else.",
-  provider_refused: "Its answer could not be used. Try again; whoever runs the service finds the reason in the log.",
-  provider_unavailable: "It cannot be reached at present. Try again in a minute, or sign in another way.",
+  provider_refused:
+    "The provider's answer could not be used. Try again; whoever runs the service finds the reason in the log.",
+  provider_unavailable: "The provider cannot be reached at present. Try again in a minute, or sign in another way.",
   rate_limited: "Too many attempts. Try again in a quarter of an hour.",
   unknown_person: "Nobody here has your address. If you are invited, open the link of the invitation.",
 };
 
 export function ProviderNotice() {
   const notice = new URLSearchParams(useSearch()).get("notice");
+  const provider = useSignInOptions().data?.methods.provider ?? "the identity provider";
   if (notice === null || !Object.hasOwn(texts, notice)) return null;
   return (
-    <Notice tone={notice === "credentials_removed" ? "warning" : "danger"} title="From the identity provider">
+    <Notice tone={notice === "credentials_removed" ? "warning" : "danger"} title={`Sign-in with ${provider}`}>
       {texts[notice as SignInNotice]}
     </Notice>
   );

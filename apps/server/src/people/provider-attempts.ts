@@ -100,6 +100,9 @@ function redirectUri({ baseUrl }: SignInContext): string {
   return namedBaseUrl(baseUrl()) + CALLBACK_PATH;
 }
 
+/** Characters of a reason in the log. */
+const MAX_REASON_LENGTH = 500;
+
 /** What the library's errors mean to the person. Their texts hold no tokens; their causes may. */
 function explain(error: unknown): never {
   const unavailable = [error, (error as Error).cause].find((one) => one instanceof ProviderUnavailable);
@@ -107,7 +110,9 @@ function explain(error: unknown): never {
   const { code, error: answer, error_description: more } = error as Readonly<Record<string, unknown>>;
   if (answer === "access_denied") throw new ProviderSignInError("cancelled");
   const parts = [(error as Error).message, code, answer, more, causeOf(error as Error)];
-  throw new ProviderSignInError("provider_refused", parts.filter((part) => typeof part === "string").join(": "));
+  const reason = parts.filter((part) => typeof part === "string").join(": ");
+  // What the browser brings back may hold anything.
+  throw new ProviderSignInError("provider_refused", reason.replaceAll(/\p{C}/gu, " ").slice(0, MAX_REASON_LENGTH));
 }
 
 function causeOf({ cause }: { readonly cause?: unknown }): string | undefined {

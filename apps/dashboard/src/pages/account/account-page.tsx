@@ -43,7 +43,7 @@ export function AccountPage() {
       <ProviderNotice />
       {methods.provider !== null && <Identity account={account} provider={methods.provider} />}
       <Passkeys account={account} />
-      {(methods.password || account.has_password) && <Password account={account} />}
+      {(methods.password || account.has_password) && <Password account={account} isPossible={methods.password} />}
       {account.has_password && <AuthenticatorApp account={account} />}
       <Sessions account={account} />
     </div>

@@ -30,13 +30,14 @@ export function Identity({ account: { identity }, provider }: IdentityProps) {
       </div>
       <p class="muted">
         {identity === null ? (
-          "Not connected. Signing out here does not sign you out there."
+          "Not connected."
         ) : (
           <>
             Connected{identity.email !== null && ` as ${identity.email}`}, last used{" "}
-            <Time at={identity.last_used_at} show="relative" />
+            <Time at={identity.last_used_at} show="relative" />.
           </>
-        )}
+        )}{" "}
+        Signing out here does not sign you out there.
       </p>
     </section>
   );

@@ -9,8 +9,14 @@ import { showToast } from "../../components/toast.tsx";
 import { useSignedIn } from "../../session/session.ts";
 import { useAction } from "../use-action.ts";
 
+interface PasswordProps {
+  readonly account: Account;
+  /** Whether people may sign in with one. */
+  readonly isPossible: boolean;
+}
+
 /** The password of an account. */
-export function Password({ account }: { readonly account: Account }) {
+export function Password({ account, isPossible }: PasswordProps) {
   const [isSetting, setIsSetting] = useState(false);
   const { run, isPending } = useAction();
   const remove = () =>
@@ -23,7 +29,7 @@ export function Password({ account }: { readonly account: Account }) {
     <section class="stack" aria-labelledby="password">
       <div class="row">
         <h2 id="password">Password</h2>
-        <Button onClick={() => setIsSetting(true)}>{isSet ? "Change" : "Set a password"}</Button>
+        {isPossible && <Button onClick={() => setIsSetting(true)}>{isSet ? "Change" : "Set a password"}</Button>}
         {isSet && (
           <Button variant="quiet" pending={isPending} onClick={() => void remove()}>
             Remove
