@@ -272,6 +272,8 @@ create index reservations_expiry on reservations (system_id, expires_at, id) whe
 -- Counts a partner's active reservations before it makes another.
 create index reservations_active on reservations (system_id, partner_id, expires_at) where status = 'active';
 create index reservations_updated on reservations (system_id, partner_id, updated_at);
+-- A bike's past, and a partner's list of one bike.
+create index reservations_bike on reservations (system_id, bike_id, created_at, id);
 create index reservations_ride on reservations (system_id, ride_id) where ride_id is not null;
 
 -- system. How many items each list has: the sum of its slots. Several slots, so that writers do not queue.

@@ -62,6 +62,11 @@ function createRandomPool() {
   };
 }
 
+/** What sorts before every identifier that is made from an instant (milliseconds since 1970) on, and behind all others. */
+export function firstIdAt(prefix: string, at: number): string {
+  return `${prefix}_${toBase62(at, TIME_LENGTH)}`;
+}
+
 /** When an identifier was made, in milliseconds since 1970; undefined where it has no plausible time. */
 export function timeOfId(id: string): number | undefined {
   const start = id.indexOf("_") + 1;

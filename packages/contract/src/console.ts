@@ -40,7 +40,14 @@ export type { EndpointSummary } from "./console/endpoints.ts";
 export type { EventDescription, Probe, ProbeStep, Webhook, WebhookSettings } from "./console/webhook.ts";
 export type { DeliveriesChanged, LiveTopic } from "./console/live.ts";
 export type { BulkResend, ResendSelection } from "./console/resends.ts";
-export type { BikeQuery, RideQuery, StationChange } from "./console/fleet.ts";
+export type {
+  BikeQuery,
+  FleetReservation,
+  HistoryQuery,
+  ResourceEvent,
+  RideQuery,
+  StationChange,
+} from "./console/fleet.ts";
 export type { DescribedRegion, DescribedVehicleType, SystemFact, SystemFacts } from "./console/descriptions.ts";
 export type { FeedSource, FollowedFeed } from "./console/feeds.ts";
 export type { ImportDetail, ImportReportEntry, ShownImport } from "./console/imports.ts";

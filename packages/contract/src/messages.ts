@@ -73,6 +73,7 @@ export const issueTexts = {
   notBefore: "must not be before {field}",
   httpCode: "must be an HTTP code such as 503, or a class of codes such as 5xx",
   idsOrFilters: "or filters must be given, and not both",
+  bikeOrRide: "or ride_id must be given, and not both",
   stationOrBike: "or bike_id must be given",
   stationAndBike: "and bike_id exclude each other: give one of them",
 } as const;

@@ -118,6 +118,9 @@ export const routes = {
     bike: "GET /console/v1/systems/:system_id/bikes/:id",
     rides: "GET /console/v1/systems/:system_id/rides",
     ride: "GET /console/v1/systems/:system_id/rides/:id",
+    reservations: "GET /console/v1/systems/:system_id/reservations",
+    reservation: "GET /console/v1/systems/:system_id/reservations/:id",
+    history: "GET /console/v1/systems/:system_id/history",
   },
   imports: {
     list: "GET /console/v1/systems/:system_id/imports",

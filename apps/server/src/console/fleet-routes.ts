@@ -1,13 +1,15 @@
-import type { Station } from "@bikeshare/contract";
-import type { BikeQuery, consoleContract, RideQuery, StationChange } from "@bikeshare/contract/console";
+import type { Ride, Station } from "@bikeshare/contract";
+import type { BikeQuery, consoleContract, HistoryQuery, RideQuery, StationChange } from "@bikeshare/contract/console";
 import { cursorScope, type PageRequest, readPageRequest, serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { getBike, listBikes } from "../bikes/service.ts";
 import { stationHistory } from "../events/history.ts";
+import { resourceHistory } from "../events/resource-history.ts";
 import { jsonBody } from "../http/bind.ts";
 import { cursorPosition } from "../http/cursor.ts";
 import { idPosition, type Page, type PositionCodec, timePosition } from "../lists/page.ts";
 import type { ListReader } from "../lists/read-context.ts";
+import { reservationOfAnyPartner, reservationsOf } from "../reservations/service.ts";
 import { getRide, listRides, type RideContext } from "../rides/service.ts";
 import { getStation } from "../stations/service.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
@@ -50,7 +52,53 @@ export function fleetRoutes(context: ConsoleContext, reads: RideContext): Routes
       if (ride === undefined) throw serviceError("not_found", "ride");
       return { status: 200, body: jsonBody(ride) };
     },
+    ...historyRoutes(context, reads),
   };
+}
+
+/** What happened, and the reservations that it happened to. */
+function historyRoutes(
+  context: ConsoleContext,
+  reads: RideContext,
+): Pick<Routes, "reservations" | "reservation" | "history"> {
+  return {
+    reservations: async ({ query: { bike_id: bikeId, ride_id: rideId }, request }) => {
+      const { systemId } = consoleCaller(request);
+      const [of, id] = bikeId === undefined ? (["ride_id", rideId ?? ""] as const) : (["bike_id", bikeId] as const);
+      return { status: 200, body: { data: await reservationsOf(context, systemId, of, id) } };
+    },
+    reservation: async ({ params: { id }, request }) => {
+      const reservation = await reservationOfAnyPartner(context, consoleCaller(request).systemId, id);
+      if (reservation === undefined) throw serviceError("not_found", "reservation");
+      return { status: 200, body: reservation };
+    },
+    history: async ({ query: { of, id }, request }) => {
+      const { systemId } = consoleCaller(request);
+      const times = await timesOf(context, reads, { systemId, of, id });
+      const around = times.flatMap((at) => (at === null ? [] : [Date.parse(at)]));
+      const { events, isComplete } = await resourceHistory(context, systemId, id, around);
+      const data = events.map((event) => ({ ...event, deliveries: [...event.deliveries] }));
+      return { status: 200, body: { data, is_complete: isComplete } };
+    },
+  };
+}
+
+/** When something is known to have changed. Bikes have no events; those of stations are listed by their names. */
+async function timesOf(
+  context: ConsoleContext,
+  reads: RideContext,
+  { systemId, of, id }: HistoryQuery & { readonly systemId: string },
+): Promise<(string | null)[]> {
+  if (of === "reservation") {
+    const reservation = await reservationOfAnyPartner(context, systemId, id);
+    if (reservation === undefined) throw serviceError("not_found", "reservation");
+    return [reservation.created_at, reservation.cancelled_at, reservation.updated_at];
+  }
+  if (of !== "ride") return [];
+  const json = await getRide(reads, systemId, id);
+  if (json === undefined) throw serviceError("not_found", "ride");
+  const ride = JSON.parse(json) as Ride; // the database keeps the JSON of the contract
+  return [ride.started_at, ride.ended_at, ride.updated_at];
 }
 
 interface FleetList<Position, Filters> {

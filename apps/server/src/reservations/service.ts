@@ -1,3 +1,4 @@
+import type { FleetReservation } from "@bikeshare/contract/console";
 import { type PageRequest, reservationLimit } from "@bikeshare/rules";
 import type { Database, Queryable } from "../db/database.ts";
 import type { ReservationOwner } from "../fleet/reservation-commands.ts";
@@ -5,6 +6,7 @@ import { toPage, type Page, type TimePosition, timePositionOf } from "../lists/p
 import type { ReadContext } from "../lists/read-context.ts";
 import type { PartnerHolds } from "../metrics/sampled-metrics.ts";
 import { systemsOf } from "../systems/service.ts";
+import { listReservationsBy } from "./operator-queries.ts";
 import {
   countActiveReservations,
   findPartnerLimit,
@@ -65,4 +67,23 @@ export async function largestHolders(db: Database, now: number): Promise<Partner
     }
   }
   return holders;
+}
+
+/** A reservation of any partner as it is now, for the operator; undefined: there is none. */
+export async function reservationOfAnyPartner(
+  { db, clock }: { readonly db: Queryable; readonly clock: () => number },
+  systemId: string,
+  id: string,
+): Promise<FleetReservation | undefined> {
+  return (await listReservationsBy(db, "id", { systemId, id, now: new Date(clock()) }))[0];
+}
+
+/** The newest reservations of a bike, or the one that a ride fulfilled, as they are now, for the operator. */
+export function reservationsOf(
+  { db, clock }: { readonly db: Queryable; readonly clock: () => number },
+  systemId: string,
+  of: "bike_id" | "ride_id",
+  id: string,
+): Promise<FleetReservation[]> {
+  return listReservationsBy(db, of, { systemId, id, now: new Date(clock()) });
 }

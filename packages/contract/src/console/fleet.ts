@@ -1,9 +1,11 @@
 import { z } from "zod";
 import { bike, bikeFilters } from "../bikes.ts";
 import { noQuery } from "../endpoint.ts";
+import { issueText } from "../messages.ts";
+import { reservation } from "../reservations.ts";
 import { ride, rideFilters } from "../rides.ts";
 import { offlineReason, station } from "../stations.ts";
-import { identifierParam, timestamp } from "../values.ts";
+import { identifier, identifierParam, timestamp } from "../values.ts";
 import { consoleErrors, consoleNeeds, consolePageQuery, systemPath } from "./endpoint.ts";
 
 /** A page of bikes or rides, in the order of the partners' lists. */
@@ -52,6 +54,54 @@ const stationHistory = z
     searched_to: timestamp.optional().describe("So many stations change that older changes were not looked for"),
   })
   .strict();
+
+/** An event of something of the fleet, and where it was delivered. */
+const resourceEvent = z
+  .object({
+    id: z.string(),
+    at: timestamp.describe("When it happened; of what is delivered and not listed: when that was noticed"),
+    event: z.string(),
+    deliveries: z.array(
+      z
+        .object({
+          id: identifier,
+          partner_id: identifier,
+          partner_name: z.string(),
+          status: z.enum(["pending", "succeeded", "failed", "held"]),
+        })
+        .strict(),
+    ),
+  })
+  .strict();
+export type ResourceEvent = z.infer<typeof resourceEvent>;
+
+const resourceHistory = z
+  .object({
+    data: z.array(resourceEvent).describe("The newest first, of the days for which events are kept"),
+    is_complete: z.boolean().describe("False: so much happened at the same time that not all of it was looked at"),
+  })
+  .strict();
+
+/** A reservation as the operator sees it: without the partner's own mark for the rider. */
+const fleetReservation = z
+  .object({
+    ...reservation.omit({ rider_ref: true }).shape,
+    partner_id: identifier,
+    partner_name: z.string(),
+  })
+  .strict();
+export type FleetReservation = z.infer<typeof fleetReservation>;
+
+const reservationQuery = z
+  .object({ bike_id: identifierParam.optional(), ride_id: identifierParam.optional() })
+  .strict()
+  .refine(({ bike_id, ride_id }) => (bike_id === undefined) !== (ride_id === undefined), {
+    path: ["bike_id"],
+    message: issueText("bikeOrRide"),
+  });
+
+const historyQuery = z.object({ of: z.enum(["station", "bike", "ride", "reservation"]), id: identifierParam }).strict();
+export type HistoryQuery = z.infer<typeof historyQuery>;
 
 const of = "/console/v1/systems/:system_id";
 const onePath = systemPath.extend({ id: identifierParam });
@@ -102,5 +152,32 @@ export const fleetEndpoints = {
     pathParams: onePath,
     query: noQuery,
     responses: { 200: ride, ...consoleErrors },
+  },
+  reservations: {
+    method: "GET",
+    path: `${of}/reservations`,
+    summary: "The newest reservations of a bike, or the one that a ride fulfilled",
+    metadata: consoleNeeds("operator"),
+    pathParams: systemPath,
+    query: reservationQuery,
+    responses: { 200: z.object({ data: z.array(fleetReservation) }).strict(), ...consoleErrors },
+  },
+  reservation: {
+    method: "GET",
+    path: `${of}/reservations/:id`,
+    summary: "A reservation, whichever partner's",
+    metadata: consoleNeeds("operator"),
+    pathParams: onePath,
+    query: noQuery,
+    responses: { 200: fleetReservation, ...consoleErrors },
+  },
+  history: {
+    method: "GET",
+    path: `${of}/history`,
+    summary: "What happened to something of the fleet, and where that was delivered",
+    metadata: consoleNeeds("operator"),
+    pathParams: systemPath,
+    query: historyQuery,
+    responses: { 200: resourceHistory, ...consoleErrors },
   },
 } as const;

@@ -1,0 +1,80 @@
+import type { Queryable } from "../db/database.ts";
+import { firstIdAt } from "../ids.ts";
+import { dayOf } from "../partitions/partition.rules.ts";
+import type { ResourceDelivery } from "../webhooks/log/resource-deliveries.ts";
+import { resourceDeliveries } from "../webhooks/log/resource-deliveries.ts";
+import { listEventsBetween, listEventsByIds, type ResourceEventRow } from "./resource-history-queries.ts";
+
+/** An event of a resource, and where it was delivered. */
+export interface HistoryEvent {
+  readonly id: string;
+  readonly at: string;
+  readonly event: string;
+  readonly deliveries: readonly Pick<ResourceDelivery, "id" | "partner_id" | "partner_name" | "status">[];
+}
+
+export interface ResourceHistory {
+  /** The newest first. */
+  readonly events: readonly HistoryEvent[];
+  /** False: so much happened at the same time that not all of it was looked at. */
+  readonly isComplete: boolean;
+}
+
+/** Events that are looked at around one instant: some 30 ms, and more than happen in ten seconds of a big city. */
+const SCAN_LIMIT = 10_000;
+/** An event is recorded when the service learns of it, which is never much earlier than it happens, */
+const EARLY_MS = 2_000;
+/** and seldom later than this. */
+const LATE_MS = 10 * 60_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * What happened to a station, a bike, a ride or a reservation. The events list has no index by resource, which every ride
+ * would pay for. So its events are looked for in two ways, each with a bound: by the deliveries about it, which have one,
+ * and among the events that were recorded around the times at which it is known to have changed.
+ * @param around those times, milliseconds since 1970
+ * @param scanLimit events that are looked at around each
+ */
+export async function resourceHistory(
+  { db }: { readonly db: Queryable },
+  systemId: string,
+  resourceId: string,
+  around: readonly number[],
+  scanLimit = SCAN_LIMIT,
+): Promise<ResourceHistory> {
+  const windows = await Promise.all(
+    [...new Set(around)].map((at) => listEventsBetween(db, systemId, resourceId, windowAround(at), scanLimit)),
+  );
+  const deliveries = await resourceDeliveries(db, systemId, resourceId);
+  const found = new Map(windows.flatMap(({ events }) => events).map((event) => [event.id, event]));
+  const unknown = [...new Set(deliveries.map((delivery) => delivery.event_id))].filter((id) => !found.has(id));
+  for (const event of await listEventsByIds(db, systemId, unknown)) found.set(event.id, event);
+  // What is delivered and not listed, such as `bike.state_changed`.
+  for (const { event_id: id, event: name, created_at: at } of deliveries.toReversed())
+    if (!found.has(id)) found.set(id, { id, name, at: at.toISOString() });
+  const events = [...found.values()].toSorted(newestFirst).map((event) => withDeliveries(event, deliveries));
+  return { events, isComplete: windows.every(({ scanned }) => scanned < scanLimit) };
+}
+
+function windowAround(at: number) {
+  const [from, to] = [at - EARLY_MS, at + LATE_MS];
+  return {
+    first: firstIdAt("event", from),
+    end: firstIdAt("event", to),
+    firstDay: dayOf(from),
+    lastDay: dayOf(to + DAY_MS),
+  };
+}
+
+function newestFirst(one: ResourceEventRow, other: ResourceEventRow): number {
+  if (one.at !== other.at) return one.at < other.at ? 1 : -1;
+  return one.id < other.id ? 1 : -1;
+}
+
+function withDeliveries({ id, name, at }: ResourceEventRow, all: readonly ResourceDelivery[]): HistoryEvent {
+  const own = all.filter((delivery) => delivery.event_id === id);
+  const deliveries = own.map(({ id: deliveryId, partner_id, partner_name, status }) => {
+    return { id: deliveryId, partner_id, partner_name, status };
+  });
+  return { id, at, event: name, deliveries };
+}

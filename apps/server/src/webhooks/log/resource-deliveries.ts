@@ -1,0 +1,13 @@
+import type { Queryable } from "../../db/database.ts";
+import { listResourceDeliveries, type ResourceDelivery } from "./resource-delivery-queries.ts";
+
+export type { ResourceDelivery } from "./resource-delivery-queries.ts";
+
+/** Deliveries about one resource that are shown: of each endpoint, and of all together. */
+const PER_ENDPOINT = 20;
+const SHOWN = 200;
+
+/** The newest deliveries about a station, a bike, a ride or a reservation, to whichever partner. */
+export function resourceDeliveries(db: Queryable, systemId: string, resourceId: string): Promise<ResourceDelivery[]> {
+  return listResourceDeliveries(db, systemId, resourceId, { perEndpoint: PER_ENDPOINT, limit: SHOWN });
+}
