@@ -8,5 +8,5 @@ applyTheme(readTheme());
 const root = document.getElementById("app");
 if (root !== null) render(<App />, root);
 
-// Left out of what is shipped.
-if (import.meta.env.DEV) await import("./reload-on-edit.ts");
+// Left out of what is shipped. Not awaited: the module is in a file that imports this one, and would wait for it.
+if (import.meta.env.DEV) import("./reload-on-edit.ts").catch(reportError);
