@@ -11,7 +11,7 @@ const texts: Readonly<Record<SignInNotice, string>> = {
   email_domain: "Addresses of that domain may not sign in here.",
   email_unverified:
     "The provider has not verified your mail address. Sign in another way, then connect it on the page Account.",
-  expired: "This took too long, was done already, or began in another browser. Begin again.",
+  expired: "This took too long, was done already, or began in another browser or at another address. Begin again.",
   invitation_over: "This invitation has been used, was revoked or has expired. Ask for a new one.",
   not_recent: "The provider does not say that you have just proved who you are. Confirm in another way.",
   other_account: "Your account there, or here, is connected to another one already.",

@@ -1,8 +1,9 @@
-import { account, consoleSession, signInOptions } from "@bikeshare/contract/console";
+import { signInOptions } from "@bikeshare/contract/console";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { createSoftwarePasskey } from "../../test/authenticator.ts";
 import { buildAnother, type BuiltApp } from "../../test/built-app.ts";
+import { atProvider, ConsoleBrowser, urlOf } from "../../test/console-browser.ts";
 import { startTestProvider, type TestProvider } from "../../test/identity-provider.ts";
 import { type SmtpServer, startSmtpServer } from "../../test/servers/smtp-server.ts";
 import { signIn } from "../../test/sign-in.ts";
@@ -53,97 +54,8 @@ const CALLBACK = "/console/v1/sign-in/oidc/callback";
 /** The head of a token that nobody has signed: `{"alg":"none"}`. */
 const NO_ALGORITHM = "eyJhbGciOiJub25lIn0";
 
+const newBrowser = ({ url }: BuiltApp = app) => new ConsoleBrowser(url);
 const seconds = () => Math.floor(base.clock() / 1000);
-
-/** A browser, which keeps cookies and follows the way to the provider and back. */
-class Browser {
-  readonly #cookies = new Map<string, string>();
-  readonly #url: string;
-
-  constructor({ url }: { readonly url: string } = app) {
-    this.#url = url;
-  }
-
-  /** What it keeps, each as `name=value`. */
-  get cookies(): string[] {
-    return [...this.#cookies].map(([name, value]) => `${name}=${value}`);
-  }
-
-  adopt(cookies: readonly string[]): this {
-    for (const cookie of cookies) {
-      const [name = "", value = ""] = cookie.split("=", 2);
-      this.#cookies.set(name, value);
-    }
-    return this;
-  }
-
-  async call(method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<Response> {
-    const response = await fetch(this.#url + path, {
-      method,
-      redirect: "manual",
-      headers: {
-        cookie: this.cookies.join("; "),
-        ...(method !== "GET" && { origin: this.#url }),
-        ...(body !== undefined && { "content-type": "application/json" }),
-        ...more,
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    for (const header of response.headers.getSetCookie()) {
-      const [cookie = ""] = header.split(";");
-      if (header.includes("Max-Age=0")) this.#cookies.delete(cookie.split("=", 1)[0] ?? "");
-      else this.adopt([cookie]);
-    }
-    return response;
-  }
-
-  /** Changes something, as a page does. */
-  async change(method: string, path: string, body: unknown = {}): Promise<Response> {
-    const { csrf_token } = await this.session();
-    return this.call(method, path, method === "DELETE" ? undefined : body, { "x-csrf-token": csrf_token });
-  }
-
-  async session() {
-    return consoleSession.parse(await (await this.call("GET", "/console/v1/session")).json());
-  }
-
-  async isSignedIn(): Promise<boolean> {
-    return (await this.call("GET", "/console/v1/session")).status === 200;
-  }
-
-  async account() {
-    return account.parse(await (await this.call("GET", "/console/v1/account")).json());
-  }
-
-  /** Where a request that begins sends the browser. */
-  async begin(body: object = {}): Promise<string> {
-    return urlOf(await this.call("POST", "/console/v1/sign-in/oidc", body));
-  }
-
-  /** The page to which the provider's answer leads. */
-  async comeBack(callback: string): Promise<string> {
-    const { pathname, search } = new URL(callback);
-    const response = await this.call("GET", pathname + search, undefined, { "sec-fetch-site": "cross-site" });
-    expect(response.status).toBe(303);
-    return (response.headers.get("location") ?? "").replace("http://localhost/dashboard", "");
-  }
-
-  /** Begins, signs in at the provider, and comes back. @returns the page on which the browser ends */
-  async goThrough(body: object = {}): Promise<string> {
-    return this.comeBack(await atProvider(await this.begin(body)));
-  }
-}
-
-async function urlOf(response: Response): Promise<string> {
-  expect(response.status).toBe(200);
-  return ((await response.json()) as { url: string }).url;
-}
-
-/** What the provider answers to a browser. */
-async function atProvider(url: string): Promise<string> {
-  const response = await fetch(url, { redirect: "manual" });
-  return response.headers.get("location") ?? "";
-}
 
 let people = 0;
 
@@ -159,22 +71,22 @@ async function inviteByLink(email: string, partnerId: string | null = base.partn
 }
 
 /** Makes somebody who signs in at the provider, through an invitation. */
-async function joinAtProvider(email = newEmail()): Promise<Browser> {
+async function joinAtProvider(email = newEmail()): Promise<ConsoleBrowser> {
   provider.user = { sub: `sub-${email}`, email, email_verified: true, auth_time: seconds() };
-  const browser = new Browser();
+  const browser = newBrowser();
   expect(await browser.goThrough({ invitation_token: await inviteByLink(email) })).toBe("/");
   return browser;
 }
 
 /** Accepts an invitation by its link alone, as whoever has the link can. */
-async function joinByLink(email: string): Promise<Browser> {
-  const browser = new Browser();
+async function joinByLink(email: string): Promise<ConsoleBrowser> {
+  const browser = newBrowser();
   const token = await inviteByLink(email);
   expect((await browser.call("POST", "/console/v1/invitations/accept", { token, name: "Link" })).status).toBe(200);
   return browser;
 }
 
-async function actionsOn(browser: Browser): Promise<string[]> {
+async function actionsOn(browser: ConsoleBrowser): Promise<string[]> {
   const { person } = await browser.session();
   const text = "select action from audit_log where subject = $1 order by at, id";
   const acts = await base.db.query<{ action: string }>({ name: "test.acts", text }, [person.id]);
@@ -186,7 +98,7 @@ describe("an invitation", () => {
     const email = newEmail();
     provider.user = { sub: "s-1", email: email.toUpperCase(), email_verified: true, name: "Ada Lovelace" };
     const token = await inviteByLink(email);
-    const browser = new Browser();
+    const browser = newBrowser();
     expect(await browser.goThrough({ invitation_token: token })).toBe("/");
     const session = await browser.session();
     expect(session.person).toMatchObject({ email, name: "Ada Lovelace" });
@@ -194,22 +106,22 @@ describe("an invitation", () => {
     // The link works once, which is proof enough for what asks for a confirmation.
     expect(session.confirmed_until).not.toBeNull();
     expect((await browser.account()).identity).toMatchObject({ email });
-    expect(await new Browser().goThrough({ invitation_token: token })).toBe("/invitation?notice=invitation_over");
-    expect(await new Browser().goThrough({ next: "/account" })).toBe("/account");
+    expect(await newBrowser().goThrough({ invitation_token: token })).toBe("/invitation?notice=invitation_over");
+    expect(await newBrowser().goThrough({ next: "/account" })).toBe("/account");
   });
 
   it("is not accepted by another address, nor by one that the provider has not verified", async () => {
     const email = newEmail();
     const token = await inviteByLink(email);
     provider.user = { sub: "s-2", email: newEmail(), email_verified: true };
-    expect(await new Browser().goThrough({ invitation_token: token })).toBe("/invitation?notice=other_email");
+    expect(await newBrowser().goThrough({ invitation_token: token })).toBe("/invitation?notice=other_email");
     provider.user = { sub: "s-2", email };
-    expect(await new Browser().goThrough({ invitation_token: token })).toBe("/invitation?notice=email_unverified");
+    expect(await newBrowser().goThrough({ invitation_token: token })).toBe("/invitation?notice=email_unverified");
     // What Microsoft Entra ID says instead; a provider's own denial stands.
     provider.user = { sub: "s-2", email, xms_edov: true, email_verified: false };
-    expect(await new Browser().goThrough({ invitation_token: token })).toBe("/invitation?notice=email_unverified");
+    expect(await newBrowser().goThrough({ invitation_token: token })).toBe("/invitation?notice=email_unverified");
     provider.user = { sub: "s-2", email, xms_edov: true };
-    expect(await new Browser().goThrough({ invitation_token: token })).toBe("/");
+    expect(await newBrowser().goThrough({ invitation_token: token })).toBe("/");
   });
 });
 
@@ -234,7 +146,7 @@ describe("signing in", () => {
   it("finds the account by the provider's own id, whatever its address has become", async () => {
     const browser = await joinAtProvider();
     provider.user = { sub: provider.user.sub, email: newEmail(), email_verified: false };
-    const later = new Browser();
+    const later = newBrowser();
     expect(await later.goThrough()).toBe("/");
     expect((await later.session()).person).toEqual((await browser.session()).person);
   });
@@ -246,12 +158,12 @@ describe("signing in", () => {
 
   it("makes nobody an account, and tells no unverified address whether there is one", async () => {
     provider.user = { sub: "stranger", email: newEmail(), email_verified: true };
-    expect(await new Browser().goThrough()).toBe("/sign-in?notice=unknown_person");
+    expect(await newBrowser().goThrough()).toBe("/sign-in?notice=unknown_person");
     const email = newEmail();
     await joinByLink(email);
     const answers = [email, newEmail()].map((address) => {
       provider.user = { sub: "stranger", email: address };
-      return new Browser().goThrough();
+      return newBrowser().goThrough();
     });
     expect(new Set(await Promise.all(answers))).toEqual(new Set(["/sign-in?notice=email_unverified"]));
   });
@@ -260,7 +172,7 @@ describe("signing in", () => {
     const email = newEmail();
     await joinAtProvider(email);
     provider.user = { sub: "another", email, email_verified: true };
-    expect(await new Browser().goThrough()).toBe("/sign-in?notice=other_account");
+    expect(await newBrowser().goThrough()).toBe("/sign-in?notice=other_account");
   });
 
   it("is confirmed as of when the provider says that the person proved who they are", async () => {
@@ -277,17 +189,17 @@ describe("signing in", () => {
 
   it("leads to no other site afterwards", async () => {
     for (const next of ["//evil.example", "/\\evil.example", "https://evil.example", "/a\nb"]) {
-      const refused = await new Browser().call("POST", "/console/v1/sign-in/oidc", { next });
+      const refused = await newBrowser().call("POST", "/console/v1/sign-in/oidc", { next });
       expect(refused.status, next).toBe(400);
     }
   });
 
   it("is tried a hundred times from one address in 15 minutes", async () => {
-    const browser = new Browser();
+    const browser = newBrowser();
     const state = new URL(await browser.begin()).searchParams.get("state") ?? "";
     const begun = browser.cookies;
     const attempts = Array.from({ length: 101 }, () =>
-      new Browser()
+      newBrowser()
         .adopt(begun)
         .comeBack(`http://localhost${CALLBACK}?code=guessed&state=${state}&iss=${provider.issuer}`),
     );
@@ -300,10 +212,10 @@ describe("signing in", () => {
 describe("the way back", () => {
   it("is open to the browser that began, once, for a quarter of an hour", async () => {
     await joinAtProvider();
-    const browser = new Browser();
+    const browser = newBrowser();
     const callback = await atProvider(await browser.begin());
     // Another browser, also one that is on a way of its own.
-    const other = new Browser();
+    const other = newBrowser();
     expect(await other.comeBack(callback)).toBe("/sign-in?notice=expired");
     await other.begin();
     expect(await other.comeBack(callback)).toBe("/sign-in?notice=expired");
@@ -316,12 +228,12 @@ describe("the way back", () => {
     expect(await browser.comeBack(callback)).toBe("/sign-in?notice=expired");
     // Somebody who has read the cookie, at a provider that takes a code twice.
     provider.acceptsCodesAgain = true;
-    const copy = new Browser().adopt(kept);
+    const copy = newBrowser().adopt(kept);
     expect(await copy.comeBack(callback)).toBe("/sign-in?notice=expired");
     provider.acceptsCodesAgain = false;
-    expect(await new Browser().adopt(kept).comeBack(callback)).toBe("/sign-in?notice=provider_refused");
+    expect(await newBrowser().adopt(kept).comeBack(callback)).toBe("/sign-in?notice=provider_refused");
     expect(await copy.isSignedIn()).toBe(false);
-    const late = new Browser();
+    const late = newBrowser();
     const lateCallback = await atProvider(await late.begin());
     base.clock.advance(15 * 60_000);
     expect(await late.comeBack(lateCallback)).toBe("/sign-in?notice=expired");
@@ -330,16 +242,16 @@ describe("the way back", () => {
   it("counts once, also when it is taken twice at the same time", async () => {
     await joinAtProvider();
     provider.acceptsCodesAgain = true;
-    const browser = new Browser();
+    const browser = newBrowser();
     const callback = await atProvider(await browser.begin());
     const kept = browser.cookies;
-    const pages = await Promise.all([1, 2].map(() => new Browser().adopt(kept).comeBack(callback)));
+    const pages = await Promise.all([1, 2].map(() => newBrowser().adopt(kept).comeBack(callback)));
     expect(pages.toSorted()).toEqual(["/", "/sign-in?notice=expired"]);
   });
 
   it("says that the person has cancelled, or what the provider refuses", async () => {
     const answer = async (error: string) => {
-      const browser = new Browser();
+      const browser = newBrowser();
       const state = new URL(await browser.begin()).searchParams.get("state") ?? "";
       return browser.comeBack(`http://localhost${CALLBACK}?error=${error}&state=${state}&iss=${provider.issuer}`);
     };
@@ -358,7 +270,7 @@ describe("the way back", () => {
   ])("leads nobody in with a token %s", async (_, spoil) => {
     await joinAtProvider();
     provider.spoilClaims = spoil;
-    const browser = new Browser();
+    const browser = newBrowser();
     expect(await browser.goThrough()).toBe("/sign-in?notice=provider_refused");
     expect(await browser.isSignedIn()).toBe(false);
   });
@@ -370,12 +282,12 @@ describe("the way back", () => {
   ])("leads nobody in with a token %s", async (_, spoil) => {
     await joinAtProvider();
     provider.spoilToken = spoil;
-    expect(await new Browser().goThrough()).toBe("/sign-in?notice=provider_refused");
+    expect(await newBrowser().goThrough()).toBe("/sign-in?notice=provider_refused");
   });
 
   it("is closed to answers of another issuer", async () => {
     await joinAtProvider();
-    const browser = new Browser();
+    const browser = newBrowser();
     const callback = new URL(await atProvider(await browser.begin()));
     callback.searchParams.set("iss", "https://evil.example");
     expect(await browser.comeBack(callback.href)).toBe("/sign-in?notice=provider_refused");
@@ -409,21 +321,21 @@ describe("an account whose address nobody has proved", () => {
     const impostorsUser = provider.user;
 
     provider.user = { sub: `owner-${email}`, email, email_verified: true };
-    const owner = new Browser();
+    const owner = newBrowser();
     expect(await owner.goThrough({ next: "/operator/overview" })).toBe("/account?notice=credentials_removed");
     expect((await owner.session()).person.email).toBe(email);
     expect(await owner.account()).toMatchObject({ passkeys: [], has_password: false, identity: { email } });
     expect(await impostor.isSignedIn()).toBe(false);
-    const refused = await new Browser().call("POST", "/console/v1/sign-in/password", { email, password });
+    const refused = await newBrowser().call("POST", "/console/v1/sign-in/password", { email, password });
     expect(refused.status).toBe(401);
     expect(await actionsOn(owner)).toContain("person.credentials_removed");
     await until(() => smtp.mails.length === 1);
     expect(smtp.mails[0]?.to).toEqual([`<${email}>`]);
     provider.user = impostorsUser;
-    expect(await new Browser().goThrough()).toBe("/sign-in?notice=unknown_person");
+    expect(await newBrowser().goThrough()).toBe("/sign-in?notice=unknown_person");
     // From now on the address is proved, and nothing is removed any more.
     provider.user = { sub: `owner-${email}`, email, email_verified: true };
-    expect(await new Browser().goThrough()).toBe("/");
+    expect(await newBrowser().goThrough()).toBe("/");
     expect(await owner.isSignedIn()).toBe(true);
   });
 
@@ -437,12 +349,14 @@ describe("an account whose address nobody has proved", () => {
     const callback = await atProvider(url);
     // Not in another session, even of the same browser.
     const kept = browser.cookies;
-    expect(await new Browser().adopt(kept.filter((cookie) => !cookie.includes("session"))).comeBack(callback)).toBe(
-      "/account?notice=expired",
-    );
+    expect(
+      await newBrowser()
+        .adopt(kept.filter((cookie) => !cookie.includes("session")))
+        .comeBack(callback),
+    ).toBe("/account?notice=expired");
     expect(await browser.comeBack(await atProvider(url))).toBe("/account");
     expect(await browser.account()).toMatchObject({ has_password: true, identity: { email: null } });
-    expect(await new Browser().goThrough()).toBe("/");
+    expect(await newBrowser().goThrough()).toBe("/");
     const other = await joinByLink(newEmail());
     const again = await urlOf(await other.change("POST", "/console/v1/account/identity/connect"));
     expect(await other.comeBack(await atProvider(again))).toBe("/account?notice=other_account");
@@ -500,7 +414,7 @@ describe("a provider that is in trouble", () => {
     spoil(provider);
     const another = await buildWith();
     try {
-      const browser = new Browser(another);
+      const browser = newBrowser(another);
       expect(await browser.begin()).toBe("http://localhost/dashboard/sign-in?notice=provider_unavailable");
       const { methods } = signInOptions.parse(await (await browser.call("GET", "/console/v1/sign-in")).json());
       expect(methods).toMatchObject({ password: true, provider: "Bike Town" });
@@ -520,7 +434,7 @@ describe("a provider that is in trouble", () => {
     await joinAtProvider();
     const impatient = await buildWith({ identityProvider: settings({ timeoutSeconds: 0.2 }) });
     try {
-      const browser = new Browser(impatient);
+      const browser = newBrowser(impatient);
       const callback = await atProvider(await browser.begin());
       provider.intercept = ({ url }) => url === "/token";
       expect(await browser.comeBack(callback)).toBe("/sign-in?notice=provider_unavailable");
@@ -535,12 +449,12 @@ describe("a provider that is in trouble", () => {
     const discoveries = () => provider.requests.filter((path) => path.startsWith("/.well-known")).length;
     const before = discoveries();
     base.clock.advance(3_600_000);
-    await Promise.all([1, 2, 3].map(() => new Browser().begin()));
+    await Promise.all([1, 2, 3].map(() => newBrowser().begin()));
     expect(discoveries()).toBe(before + 1);
     // What it said before is used while it cannot be asked.
     base.clock.advance(3_600_000);
     trouble["is broken"]?.(provider);
-    expect(await new Browser().begin()).toContain(provider.issuer);
+    expect(await newBrowser().begin()).toContain(provider.issuer);
   });
 });
 
@@ -550,11 +464,11 @@ describe("the operator", () => {
     await joinAtProvider(email);
     const strict = await buildWith({ identityProvider: settings({ emailDomains: ["bikes.example"] }) });
     try {
-      expect(await new Browser(strict).goThrough()).toBe("/sign-in?notice=email_domain");
+      expect(await newBrowser(strict).goThrough()).toBe("/sign-in?notice=email_domain");
       provider.user.email = email.replace("example.com", "bikes.example");
-      expect(await new Browser(strict).goThrough()).toBe("/");
+      expect(await newBrowser(strict).goThrough()).toBe("/");
       delete provider.user.email_verified;
-      expect(await new Browser(strict).goThrough()).toBe("/sign-in?notice=email_unverified");
+      expect(await newBrowser(strict).goThrough()).toBe("/sign-in?notice=email_unverified");
     } finally {
       await strict.close();
     }
@@ -563,7 +477,7 @@ describe("the operator", () => {
   it("has people sign in at the provider alone", async () => {
     const strict = await buildWith({ signInMethods: ["oidc"] });
     try {
-      const browser = new Browser(strict);
+      const browser = newBrowser(strict);
       const options = signInOptions.parse(await (await browser.call("GET", "/console/v1/sign-in")).json());
       expect(options.methods).toEqual({ passkey: false, password: false, provider: "Bike Town" });
       const body = { email: "a@example.com", password: "correct horse battery" };
