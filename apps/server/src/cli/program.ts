@@ -52,6 +52,7 @@ const groups: readonly { readonly words: readonly string[]; readonly load: () =>
     words: ["migrate", "check", "audit", "openapi"],
     load: async () => (await import("./maintenance.ts")).registerMaintenance,
   },
+  { words: ["doctor"], load: async () => (await import("./doctor.ts")).registerDoctor },
   { words: ["forget"], load: async () => (await import("./forget.ts")).registerForget },
   { words: ["backup", "restore"], load: async () => (await import("./backup.ts")).registerBackup },
   { words: ["run"], load: async () => (await import("./run.ts")).registerRun },

@@ -23,6 +23,11 @@ export async function updateApiHeartbeat(db: Queryable, process: string, aliveMs
   return oneRow(await db.query<{ n: number }>(countAlive, [process])).n;
 }
 
+/** How many processes answer requests now. */
+export async function countApiProcesses(db: Queryable): Promise<number> {
+  return oneRow(await db.query<{ n: number }>(countAlive, [""])).n;
+}
+
 /** Deletes a process that ends, and those that ended long ago without deleting themselves. */
 export async function deleteApiProcess(db: Queryable, process: string): Promise<void> {
   await db.query(deleteOne, [process]);

@@ -6,6 +6,8 @@ import { createMemoryRateLimits, type RateLimits } from "./rate-limits.ts";
 import { createSharedRateLimits } from "./shared-limits.ts";
 import { SharedWindows } from "./shared-windows.ts";
 
+export { countApiProcesses } from "./queries.ts";
+
 export interface RateLimitsOptions {
   readonly redisUrl: string | undefined;
   readonly clock: () => number;

@@ -38,7 +38,7 @@ export async function readCertificate({ certFile, keyFile }: Files): Promise<Cer
 }
 
 /** When the server's own certificate expires. */
-function expiryOf({ cert }: Certificate): Date {
+export function expiryOf({ cert }: Certificate): Date {
   return new Date(new X509Certificate(cert).validTo);
 }
 

@@ -1,0 +1,69 @@
+import type { Queryable } from "../db/database.ts";
+import { oneRow } from "../db/rows.ts";
+import { statement } from "../db/statement.ts";
+
+/** Settings of the PostgreSQL server on which what we promise rests. */
+export interface ServerSettings {
+  /** As PostgreSQL counts: 150018. */
+  readonly version: number;
+  readonly now: Date;
+  readonly fsync: boolean;
+  readonly full_page_writes: boolean;
+  readonly autovacuum: boolean;
+  readonly synchronous_commit: string;
+  readonly max_connections: number;
+  readonly superuser_reserved_connections: number;
+  readonly is_replica: boolean;
+}
+
+const settings = statement(
+  "doctor.settings",
+  `select current_setting('server_version_num')::int as version, clock_timestamp() as now,
+     current_setting('fsync')::bool as fsync, current_setting('full_page_writes')::bool as full_page_writes,
+     current_setting('autovacuum')::bool as autovacuum, current_setting('synchronous_commit') as synchronous_commit,
+     current_setting('max_connections')::int as max_connections,
+     current_setting('superuser_reserved_connections')::int as superuser_reserved_connections,
+     pg_is_in_recovery() as is_replica`,
+);
+const unusedIndexes = statement(
+  "doctor.unusedIndexes",
+  `select i.relname::text as index, pg_relation_size(i.oid) as bytes
+   from pg_stat_user_indexes s join pg_class i on i.oid = s.indexrelid join pg_index x on x.indexrelid = i.oid
+     join pg_stat_database d on d.datname = current_database()
+   where s.idx_scan = 0 and not x.indisunique and pg_relation_size(i.oid) > $1
+     and d.stats_reset < now() - interval '7 days' and s.schemaname = current_schema()
+   order by bytes desc limit 5`,
+);
+const longTransactions = statement(
+  "doctor.longTransactions",
+  `select pid, extract(epoch from now() - xact_start)::int as seconds, left(application_name, 60) as program
+   from pg_stat_activity
+   where datname = current_database() and xact_start < now() - $1::int * interval '1 s' and backend_type = 'client backend'
+   order by xact_start limit 5`,
+);
+const waitingEvents = statement(
+  "doctor.waitingEvents",
+  `select extract(epoch from now() - min(occurred_at))::int as seconds from event_outbox where system_id = $1`,
+);
+
+export async function findSettings(db: Queryable): Promise<ServerSettings> {
+  return oneRow(await db.query<ServerSettings>(settings));
+}
+
+/** Large indexes that no statement has used for a week. */
+export function listUnusedIndexes(db: Queryable, minBytes: number): Promise<{ index: string; bytes: number }[]> {
+  return db.query(unusedIndexes, [minBytes]);
+}
+
+/** Transactions that have been open for long. */
+export function listLongTransactions(
+  db: Queryable,
+  seconds: number,
+): Promise<{ pid: number; seconds: number; program: string }[]> {
+  return db.query(longTransactions, [seconds]);
+}
+
+/** For how many seconds the oldest event of a system has waited for its number; null: none waits. */
+export async function findEventWait(db: Queryable, systemId: string): Promise<number | null> {
+  return oneRow(await db.query<{ seconds: number | null }>(waitingEvents, [systemId])).seconds;
+}
