@@ -66,7 +66,7 @@ function checkSettings(settings: ServerSettings, now: number): Finding[] {
     version < MIN_VERSION ? failure("database", `${name} is too old`, "Upgrade to 15 or newer.") : ok("database", name),
     settings.is_replica
       ? failure("database writes", "this is a replica, which takes no writes", "Name the primary in DATABASE_URL.")
-      : ok("database writes", "it is no replica"),
+      : ok("database writes", "it is not a replica"),
     checkDurability(settings),
     settings.autovacuum
       ? ok("autovacuum", "on")

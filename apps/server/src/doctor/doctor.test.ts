@@ -60,7 +60,7 @@ describe("doctor", () => {
     });
   }
 
-  it("finds nothing where all is well, and each fault by its name", async () => {
+  it("finds nothing where all is well, and each problem by its name", async () => {
     expect(await complaints()).toEqual([]);
 
     for (const name of ["one", "other"]) await updateApiHeartbeat(harness.db, name, 60_000);
