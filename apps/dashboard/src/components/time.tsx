@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { visibleControls } from "./code.tsx";
 import "./time.css";
 
 interface TimeProps {
@@ -33,6 +34,17 @@ export function Time({ at, show = "exact", none = "never" }: TimeProps) {
       {show === "relative" ? relativeText(instant.getTime() - now) : local.format(instant)}
       {show === "both" && <span class="time-utc">{utc}</span>}
     </time>
+  );
+}
+
+const INSTANT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/;
+
+/** A sentence of the server's, in which instants are shown as other times are. */
+export function TimedText({ text }: { readonly text: string }) {
+  return (
+    <span class="timed-text">
+      {text.split(INSTANT).map((part, index) => (index % 2 === 1 ? <Time at={part} /> : visibleControls(part)))}
+    </span>
   );
 }
 

@@ -11,7 +11,7 @@ import { ErrorState } from "../../components/error-state.tsx";
 import { Facts } from "../../components/facts.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Status } from "../../components/status.tsx";
-import { Time } from "../../components/time.tsx";
+import { Time, TimedText } from "../../components/time.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { type Access, usePartnerAccess } from "../../session/session.ts";
@@ -67,7 +67,7 @@ function DeliveryView({ access, id }: DeliveryViewProps) {
           </>
         }
       >
-        {visibleControls(data.explanation)}
+        <TimedText text={data.explanation} />
       </PageHeader>
       <Facts facts={factsOf(data)} isWide />
       {data.exchanges.length === 0 ? (

@@ -10,7 +10,7 @@ import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
-import { endpointTone } from "../endpoint-tone.ts";
+import { endpointState } from "../endpoint-state.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { addressIn, type Scope, useOperatorScope } from "../scope.ts";
 import { useAction } from "../use-action.ts";
@@ -57,11 +57,23 @@ function columnsFor(scope: Scope): readonly Column<EndpointSummary>[] {
     {
       id: "status",
       title: "Status",
-      cell: (endpoint) => <Status tone={endpointTone(endpoint)}>{endpoint.status_text}</Status>,
+      cell: (endpoint) => {
+        const [tone, text] = endpointState(endpoint);
+        return <Status tone={tone}>{text}</Status>;
+      },
     },
-    { id: "failing", title: "Failing since", cell: ({ failing_since: since }) => <Time at={since} none="no" /> },
+    {
+      id: "failing",
+      title: "Failing since",
+      cell: ({ failing_since: at }) => <Time at={at} show="relative" none="no" />,
+    },
     { id: "pending", title: "Waiting", align: "end", cell: ({ pending }) => pending },
-    { id: "oldest", title: "Oldest due", isSecondary: true, cell: ({ oldest_due: at }) => <Time at={at} none="–" /> },
+    {
+      id: "oldest",
+      title: "Oldest due",
+      isSecondary: true,
+      cell: ({ oldest_due: at }) => <Time at={at} show="relative" none="–" />,
+    },
     { id: "held", title: "Held", align: "end", isSecondary: true, cell: ({ held }) => held },
     {
       id: "log",

@@ -11,7 +11,7 @@ import { Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
-import { endpointTone } from "../endpoint-tone.ts";
+import { endpointState } from "../endpoint-state.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { addressIn, type Scope, usePartnerScope } from "../scope.ts";
 import { SignatureSection } from "../signature/signature-section.tsx";
@@ -93,12 +93,12 @@ interface StatusSectionProps {
 
 function StatusSection({ params, webhook, canChange }: StatusSectionProps) {
   const { status, failing_since, pending, held, held_since, workers } = webhook;
-  const tone = endpointTone(webhook);
+  const [tone, text] = endpointState(webhook);
   return (
     <section class="card stack" aria-labelledby="status">
       <h2 id="status">Status</h2>
       <p>
-        <Status tone={tone}>{webhook.status_text}</Status>
+        <Status tone={tone}>{text}</Status>
       </p>
       {failing_since !== null && (
         <p>

@@ -1,0 +1,12 @@
+import type { Webhook } from "@bikeshare/contract/console";
+import type { Tone } from "../components/status.tsx";
+
+/** How an endpoint does, as a mark and in words. */
+export function endpointState(
+  endpoint: Pick<Webhook, "status" | "status_text" | "failing_since">,
+): readonly [tone: Tone, text: string] {
+  const { status, status_text: text, failing_since: since } = endpoint;
+  if (status === "paused") return ["warning", text];
+  if (since === null) return ["success", text];
+  return ["danger", status === "active" ? "failing" : text];
+}
