@@ -19,9 +19,9 @@ export interface ApiProcessesOptions {
 }
 
 /** Longer, and limits are divided too late among processes that have come. */
-const HEARTBEAT_INTERVAL_MS = 5_000;
-/** A process that was killed counts for so long: three heartbeats, so that a slow one is not forgotten. */
-const ALIVE_MS = 15_000;
+const HEARTBEAT_INTERVAL_MS = 2_000;
+/** A process that was killed counts for so long: five heartbeats, so that a slow one is not forgotten. */
+const ALIVE_MS = 10_000;
 
 /** Joins them. Resolves when the others are known, or cannot be. */
 export async function joinApiProcesses(db: Database, options: ApiProcessesOptions): Promise<ApiProcesses> {

@@ -1,0 +1,74 @@
+import { once } from "node:events";
+import { Agent, createServer, request } from "node:http";
+
+/** A load balancer on loopback: sends requests in turn to the processes that are ready, and repeats none. */
+export interface Balancer {
+  readonly url: string;
+  /** Requests that each process has answered, by its address. */
+  readonly answered: ReadonlyMap<string, number>;
+  /** Addresses that are ready. */
+  ready(): readonly string[];
+  add(address: string): void;
+  remove(address: string): void;
+  close(): Promise<void>;
+}
+
+const CHECK_INTERVAL_MS = 50;
+
+export async function startBalancer(): Promise<Balancer> {
+  const agent = new Agent({ keepAlive: true });
+  const addresses = new Set<string>();
+  const answered = new Map<string, number>();
+  let ready: readonly string[] = [];
+  let next = 0;
+  let checking: Promise<void> | undefined;
+  const check = async () => {
+    const all = [...addresses];
+    const statuses = await Promise.all(
+      all.map((address) =>
+        fetch(`${address}/readyz`).then(
+          ({ ok }) => ok,
+          () => false,
+        ),
+      ),
+    );
+    ready = all.filter((_, index) => statuses[index]);
+  };
+  const timer = setInterval(() => {
+    checking ??= check().finally(() => (checking = undefined));
+  }, CHECK_INTERVAL_MS);
+  const server = createServer((incoming, outgoing) => {
+    const address = ready[next++ % ready.length];
+    if (address === undefined) {
+      outgoing.writeHead(502).end();
+      return;
+    }
+    const { method, url, headers } = incoming;
+    const passed = request(address + url, { method, headers, agent }, (response) => {
+      answered.set(address, (answered.get(address) ?? 0) + 1);
+      // What the process says of its connection is said to the balancer.
+      delete response.headers.connection;
+      outgoing.writeHead(response.statusCode ?? 502, response.headers);
+      response.pipe(outgoing);
+    });
+    passed.on("error", () => (outgoing.headersSent ? outgoing.destroy() : outgoing.writeHead(502).end()));
+    incoming.pipe(passed);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const own = server.address();
+  return {
+    url: `http://127.0.0.1:${typeof own === "object" ? own?.port : ""}`,
+    answered,
+    ready: () => ready,
+    add: (address) => void addresses.add(address),
+    remove: (address) => void addresses.delete(address),
+    close: async () => {
+      clearInterval(timer);
+      await checking;
+      server.closeAllConnections();
+      server.close();
+      agent.destroy();
+    },
+  };
+}
