@@ -1,5 +1,5 @@
 /** The way to the identity provider and back. */
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { Notice } from "../components/notice.tsx";
 import { useSignInOptions } from "./branding.ts";
@@ -15,6 +15,12 @@ export function ProviderButton({ begin, variant = "secondary" }: ProviderButtonP
   const { data: offered } = useSignInOptions();
   const [isPending, setIsPending] = useState(false);
   const [error, setError] = useState<string>();
+  // Whoever goes back from the provider may find this page as they left it.
+  useEffect(() => {
+    const rest = () => setIsPending(false);
+    addEventListener("pageshow", rest);
+    return () => removeEventListener("pageshow", rest);
+  }, []);
   const provider = offered?.methods.provider ?? null;
   if (provider === null) return null;
   const go = async () => {
