@@ -101,7 +101,7 @@ async function simulateForAWhile(server: Running): Promise<{ readonly waiting: n
   const before = await total(server, completed);
   const child = spawn(
     process.execPath,
-    ["--conditions=@bikeshare/source", main, "--json", "simulate", "--speed", "300"],
+    ["--conditions=@bikeshare/source", main, "--json", "simulate", "--speed", "1000"],
     { env, stdio: ["ignore", "pipe", "ignore"] },
   );
   children.add(child);
@@ -115,7 +115,7 @@ async function simulateForAWhile(server: Running): Promise<{ readonly waiting: n
 
 it("makes a city that lives; a second start goes on with the same city and key; both stop with nothing broken", async () => {
   const completed = "/v1/events?event=ride.completed&limit=1";
-  const first = await start("--speed", "300");
+  const first = await start("--speed", "1000");
   expect((await readFile(join(directory, "demo-key"), "utf8")).trim()).toBe(first.key);
   for (const link of [first.sign_in?.operator, first.sign_in?.partner])
     expect(link).toMatch(/^http:\/\/localhost:\d+\/dashboard\/invitation#[\w-]{43}$/);
@@ -136,7 +136,7 @@ it("makes a city that lives; a second start goes on with the same city and key; 
   });
   expect(await first.stop()).toBe(0);
 
-  const second = await start("--speed", "300");
+  const second = await start("--speed", "1000");
   expect(second.key).toBe(first.key);
   await untilMore(second, completed, (await total(second, completed)) + 20);
   // As a terminal that is closed does.

@@ -89,7 +89,7 @@ test(`of eight who want the last bike at once one gets it, each of ${RUNS} times
 
 test("of eight who want one bike at once one gets it", async () => {
   await harness.fill("s", [{ id: "a" }]);
-  for (let round = 0; round < 50; round++) {
+  for (let round = 0; round < randomRuns(20); round++) {
     const made: { readonly id: string; readonly by: string }[] = [];
     const answers = partners.map(async (by) => made.push({ ...(await harness.create({ bike_id: "a" }, by)), by }));
     expect(await tally(answers)).toEqual({ made: 1, bike_not_available: 7 });
@@ -115,7 +115,7 @@ test("a rider who asks eight times at once holds one bike", async () => {
     "s",
     Array.from({ length: 8 }, (_, n) => ({ id: `bike-${n}` })),
   );
-  for (let round = 0; round < 50; round++) {
+  for (let round = 0; round < randomRuns(20); round++) {
     const answers = Array.from({ length: 8 }, () => harness.create({ station_id: "s", rider_ref: "rider" }));
     expect(await tally(answers)).toEqual({ made: 1, rider_has_active_reservation: 7 });
     // Half of the runs begin with an overdue hold.
@@ -205,7 +205,7 @@ test("after any storm of creating, cancelling and expiring, bikes, reservations,
   }
   await insertBikes(harness, [bikeRow({ id: "loose", station_id: null })]);
   const tried: Record<string, number> = {};
-  for (let storm = 0; storm < 5; storm++) {
+  for (let storm = 0; storm < randomRuns(3); storm++) {
     const pools = [openDatabase(harness.db), openDatabase(harness.db)] as const;
     const workers = Array.from({ length: 12 }, async (_, n) => {
       const random = createRandom(100 * storm + n);
