@@ -5,15 +5,17 @@ import "./state.css";
 
 interface ErrorStateProps {
   readonly error: unknown;
+  /** Whether there is nothing else on the page, so that its title is the page's. */
+  readonly isPage?: boolean;
   readonly onRetry?: (() => void) | undefined;
 }
 
 /** What stands where something could not be loaded: what went wrong, what to do, and the id to quote. */
-export function ErrorState({ error, onRetry }: ErrorStateProps) {
+export function ErrorState({ error, isPage = false, onRetry }: ErrorStateProps) {
   const { title, message, requestId } = describeError(error);
   return (
     <div class="state" role="alert">
-      <h2>{title}</h2>
+      {isPage ? <h1>{title}</h1> : <h2>{title}</h2>}
       <p class="muted">{message}</p>
       {requestId !== undefined && (
         <p class="row muted">

@@ -32,8 +32,8 @@ export function PageContent({ page }: { readonly page: Page }) {
     scrollTo(0, 0);
     resetCrash();
   }, [path]);
-  if (crash !== undefined && crash !== null) return <ErrorState error={crash} onRetry={resetCrash} />;
+  if (crash !== undefined && crash !== null) return <ErrorState isPage error={crash} onRetry={resetCrash} />;
   // The files of an older version are gone once a new one is served.
-  if (failure !== undefined) return <ErrorState error={failure} onRetry={() => location.reload()} />;
+  if (failure !== undefined) return <ErrorState isPage error={failure} onRetry={() => location.reload()} />;
   return Content === undefined ? <Loading /> : <Content />;
 }

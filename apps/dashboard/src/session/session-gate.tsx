@@ -14,5 +14,5 @@ export function SessionGate({ children }: { readonly children: ComponentChildren
     return <Redirect to={next === "/" ? "/sign-in" : `/sign-in?next=${encodeURIComponent(next)}`} replace />;
   }
   if (session !== undefined) return <>{children}</>;
-  return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />;
+  return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
 }

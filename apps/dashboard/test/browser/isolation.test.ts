@@ -46,7 +46,7 @@ it("two partners do not see each other's rows, whatever address they open", asyn
     await page.getByText(own.deliveryId).first().waitFor();
     // The other's delivery among one's own, and on the other's page.
     await open(`/partners/${own.partner.id}/deliveries/${other.deliveryId}`);
-    await page.getByRole("heading", { name: "There is nothing here" }).waitFor();
+    await page.getByRole("heading", { name: "There is nothing here", level: 1 }).waitFor();
     await open(`/partners/${other.partner.id}/deliveries/${other.deliveryId}`);
     await page.getByRole("heading", { name: "There is no such page" }).waitFor();
     await open(`/partners/${own.partner.id}/deliveries`);

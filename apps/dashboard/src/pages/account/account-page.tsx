@@ -26,7 +26,7 @@ export function AccountPage() {
   const { data: account, error, refetch } = useQuery({ queryKey: ["account"], queryFn: () => api.account.get() });
   const { data: offered } = useSignInOptions();
   if (account === undefined || offered === undefined)
-    return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />;
+    return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
   const { methods } = offered;
   const hasNothing = account.passkeys.length === 0 && !account.has_password && account.identity === null;
   return (

@@ -37,7 +37,7 @@ export function InvitationPage() {
     retry: false,
   });
   if (invitation.data === undefined) {
-    return invitation.error === null ? <Loading /> : <ErrorState error={invitation.error} />;
+    return invitation.error === null ? <Loading /> : <ErrorState isPage error={invitation.error} />;
   }
   const { email, system_name, partner_name, role, expires_at, needs_sign_in } = invitation.data;
   return (

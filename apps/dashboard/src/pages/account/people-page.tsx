@@ -52,7 +52,7 @@ function People({ people, whose, canChange }: PeopleProps) {
   const { data, error, refetch } = useQuery({ queryKey, queryFn: () => people.list() });
   const reload = () => queries.invalidateQueries({ queryKey });
   if (data === undefined)
-    return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />;
+    return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
   return (
     <div class="stack">
       <PageHeader

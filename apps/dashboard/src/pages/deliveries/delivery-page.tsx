@@ -47,7 +47,7 @@ function DeliveryView({ access, id }: DeliveryViewProps) {
   const addresses = useAddresses(access.partnerId, data);
   useFailingKeys(addresses);
   if (data === undefined) {
-    return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />;
+    return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
   }
   const { tone, word } = stateOf(data);
   return (

@@ -43,7 +43,7 @@ function ItemPage<Item>({ noun, read, show }: ItemPageProps<Item>) {
   });
   if (access === undefined) return <NotFoundPage />;
   if (data === undefined)
-    return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />;
+    return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
   return <div class="stack">{show(data, url, access)}</div>;
 }
 

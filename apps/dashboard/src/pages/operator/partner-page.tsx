@@ -41,7 +41,7 @@ export function PartnerPage() {
   });
   if (access === undefined) return <NotFoundPage />;
   if (data === undefined)
-    return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />;
+    return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
   const canChange = access.canChange && data.status !== "removed";
   return (
     <div class="stack">

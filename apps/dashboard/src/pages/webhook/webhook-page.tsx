@@ -28,7 +28,7 @@ export function WebhookPage() {
   if (scope === undefined) return <NotFoundPage />;
   if (shown.data === undefined || events.data === undefined) {
     const error = shown.error ?? events.error;
-    return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void shown.refetch()} />;
+    return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void shown.refetch()} />;
   }
   const { webhook } = shown.data;
   const { canChange } = scope;
