@@ -59,6 +59,11 @@ const violations: Readonly<Record<string, { readonly file: string; readonly impo
     imports: ["../dispatcher/lane.ts"],
   },
   "postgres-in-db-only": { file: "apps/server/src/stations/driver.ts", imports: ["pg"] },
+  "redis-in-one-place-only": { file: "apps/server/src/stations/redis.ts", imports: ["ioredis"] },
+  "redis-store-is-loaded-on-demand": {
+    file: "apps/server/src/rate-limits/service.ts",
+    imports: ["./redis-store.ts"],
+  },
   "fastify-at-the-border-only": { file: "apps/server/src/stations/server.ts", imports: ["fastify"] },
   "load-test-scenarios-know-no-service": {
     file: "apps/load-test/src/scenarios/up.ts",
@@ -103,6 +108,7 @@ const innocent: Readonly<Record<string, readonly string[]>> = {
   "apps/server/src/stations/service.ts": ["./queries.ts", "../keys/service.ts", "./rules/state.ts"],
   "apps/server/src/stations/rules/state.ts": ["../../../../../packages/contract/src/index.ts"],
   "apps/server/src/fleet/command-queries.ts": ["../db/statement.ts"],
+  "apps/server/src/rate-limits/redis-store.ts": ["ioredis"],
   "apps/server/src/stations/utils.ts": [],
   "apps/server/src/stations/rest-of-circle.ts": ["./circle.ts"],
   "apps/server/src/webhooks/dispatcher/lane.ts": ["../rules/due.ts"],
@@ -143,11 +149,11 @@ beforeAll(async () => {
     const lines = imports.map((path, index) => `import { x as x${index} } from "${path}";\nvoid x${index};\n`);
     await write(file, `${lines.join("")}export const x = 1;\n`);
   }
-  for (const name of ["pg", "fastify", "zod", "only-for-tests"]) {
+  for (const name of ["pg", "fastify", "ioredis", "zod", "only-for-tests"]) {
     await write(`node_modules/${name}/package.json`, JSON.stringify({ name, main: "index.js" }));
     await write(`node_modules/${name}/index.js`, "exports.x = 1;\n");
   }
-  const dependencies = { pg: "1.0.0", fastify: "1.0.0", zod: "1.0.0" };
+  const dependencies = { pg: "1.0.0", fastify: "1.0.0", ioredis: "1.0.0", zod: "1.0.0" };
   await write("package.json", JSON.stringify({ dependencies, devDependencies: { "only-for-tests": "1.0.0" } }));
   await write("tsconfig.json", "{}");
   const depcruise = join(root, "node_modules/.bin/depcruise");

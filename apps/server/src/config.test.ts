@@ -47,6 +47,7 @@ it("takes what the variables say, paths from the directory it is started in", ()
     PORT: "0",
     PUBLIC_URL: "https://bikes.example.com/api/",
     DATABASE_URL: "postgresql://user:pass@db.example.com:5432/bikes?sslmode=require",
+    REDIS_URL: "rediss://user:pass@redis.example.com:6380/2",
     DATA_DIR: "data",
     TLS_CERT_FILE: "cert.pem",
     TLS_KEY_FILE: "/etc/key.pem",
@@ -72,6 +73,7 @@ it("takes what the variables say, paths from the directory it is started in", ()
     port: 0,
     publicUrl: "https://bikes.example.com/api",
     databaseUrl: env.DATABASE_URL,
+    redisUrl: env.REDIS_URL,
     dataDir: "/srv/bikes/data",
     tls: { certFile: "/srv/bikes/cert.pem", keyFile: "/etc/key.pem" },
     trustedProxies: new NetworkList(["10.0.0.0/8", "::1"]),
@@ -103,6 +105,7 @@ it("takes an empty variable for one that is not set", () => {
     "PORT",
     "PUBLIC_URL",
     "DATABASE_URL",
+    "REDIS_URL",
     "DATA_DIR",
     "TLS_CERT_FILE",
     "TLS_KEY_FILE",
@@ -200,6 +203,19 @@ it.each(["feeds.example.com/gbfs.json", "file:///etc/passwd", "https://user:hunt
     expect(issue).not.toContain(value);
   },
 );
+
+it.each([
+  "redis.example.com:6379",
+  "http://user:hunter2@redis.example.com",
+  "redis://",
+  "redis://user:hunter2@redis.example.com/first",
+  "redis://user:hunter2@redis.example.com/0?family=6",
+  "redis://user:hunter2%@redis.example.com",
+])("refuses REDIS_URL=%s without repeating it, since it may hold a password", (value) => {
+  const issue = issueOf({ REDIS_URL: value });
+  expect(issue).toMatch(/^REDIS_URL=\(not shown\): must be a URL such as redis:/);
+  expect(issue).not.toContain("hunter2");
+});
 
 it.each(["mail.example.com", "https://mail.example.com", "user:hunter2@mail.example.com"])(
   "refuses SMTP_URL=%s without repeating it, since it may hold a password",

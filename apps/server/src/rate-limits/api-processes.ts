@@ -16,6 +16,7 @@ export interface ApiProcessesOptions {
   readonly onError: (error: unknown) => void;
   /** @param count another one than before */
   readonly onChange: (count: number) => void;
+  readonly heartbeatIntervalMs?: number;
 }
 
 /** Longer, and limits are divided too late among processes that have come. */
@@ -25,7 +26,7 @@ const ALIVE_MS = 10_000;
 
 /** Joins them. Resolves when the others are known, or cannot be. */
 export async function joinApiProcesses(db: Database, options: ApiProcessesOptions): Promise<ApiProcesses> {
-  const { process, onError, onChange } = options;
+  const { process, onError, onChange, heartbeatIntervalMs: intervalMs = HEARTBEAT_INTERVAL_MS } = options;
   let count = 1;
   const work = async () => {
     const others = await updateApiHeartbeat(db, process, ALIVE_MS);
@@ -33,7 +34,7 @@ export async function joinApiProcesses(db: Database, options: ApiProcessesOption
     count = others + 1;
     onChange(count);
   };
-  const heartbeat = startPeriodic({ intervalMs: HEARTBEAT_INTERVAL_MS, work, onError });
+  const heartbeat = startPeriodic({ intervalMs, work, onError });
   await heartbeat.runOnce().catch(onError);
   return {
     count: () => count,

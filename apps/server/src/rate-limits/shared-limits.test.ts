@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { hasRedis, type RedisServer, startDelay, startRedis, WITH_REDIS } from "../../test/servers/redis-server.ts";
 import { until } from "../../test/until.ts";
+import { createSignInLimits } from "../people/sign-in-limits.ts";
 import type { RateLimits, SweptRateLimiter } from "./rate-limits.ts";
 import { openRedisStore } from "./redis-store.ts";
 import { createSharedRateLimits } from "./shared-limits.ts";
@@ -184,6 +185,17 @@ describe.skipIf(!hasRedis)(`counting in Redis${WITH_REDIS}`, () => {
     expect([allowedOf(refused), process.asked.count - before]).toEqual([0, 0]);
     // A raised limit holds at once.
     expect((await process.limiter.take(key, LIMIT + 1)).allowed).toBe(true);
+  });
+
+  it("counts attempts to sign in over all processes, for a quarter of an hour", async () => {
+    const processes = await openProcesses();
+    const limits = processes.map((process) => createSignInLimits(process.limits));
+    const email = `${randomUUID()}@example.com`;
+    const attempts = Array.from({ length: 12 }, async (_, n) => limits[n % PROCESSES]?.count(email, randomUUID()));
+    const refused = (await Promise.allSettled(attempts)).filter(({ status }) => status === "rejected");
+    expect(refused).toHaveLength(2);
+    const details: unknown = expect.objectContaining({ code: "rate_limited" });
+    expect(refused).toEqual([1, 2].map(() => ({ status: "rejected", reason: details })));
   });
 
   it("loads its script again when Redis has forgotten it", async () => {
