@@ -1,10 +1,38 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { once } from "node:events";
+import { type IncomingMessage, request as plainRequest } from "node:http";
+import { request as tlsRequest, type RequestOptions } from "node:https";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { isBuilt, type PackedServer, startPackedServer } from "./packed-server.ts";
+import { isInstalled, type Proxy, PROXY_ADDRESS, startHaproxy, startNginx } from "./proxies.ts";
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: unknown;
+}
+
+/** Sends a request over the given way. */
+async function send(
+  request: typeof plainRequest | typeof tlsRequest,
+  options: RequestOptions,
+  body?: Buffer,
+): Promise<Answer> {
+  const call = request({ host: "127.0.0.1", rejectUnauthorized: false, agent: false, ...options });
+  call.end(body);
+  const [answer] = (await once(call, "response")) as [IncomingMessage];
+  return { status: answer.statusCode, headers: answer.headers, body: JSON.parse(await text(answer)) };
+}
+
+const PROXIES = [
+  ["nginx", startNginx],
+  ["haproxy", startHaproxy],
+] as const;
 
 describe.skipIf(!isBuilt)(`the published server${isBuilt ? "" : " (skipped: not built)"}`, () => {
   let server: PackedServer;
   beforeAll(async () => {
-    server = await startPackedServer({});
+    server = await startPackedServer({ TRUSTED_PROXIES: PROXY_ADDRESS });
   });
   afterAll(() => server.close());
 
@@ -21,5 +49,49 @@ describe.skipIf(!isBuilt)(`the published server${isBuilt ? "" : " (skipped: not 
     expect(await get("/openapi.json")).toMatchObject({ openapi: "3.1.0" });
     expect(server.welcome).toContain("npx @bikeshare/server keys issue --operator");
     expect(server.welcome).not.toContain("pnpm");
+  });
+
+  it("refuses what a proxy forwards without saying that it came over https", async () => {
+    const { hostname, port } = new URL(server.url);
+    const options = { host: hostname, port, path: "/v1/me", localAddress: PROXY_ADDRESS };
+    expect(await send(plainRequest, options)).toMatchObject({ status: 403, body: { error: "https_required" } });
+  });
+
+  describe.each(PROXIES)("behind %s", (name, start) => {
+    const isHere = isInstalled(name);
+    const note = isHere ? "" : ` (skipped: ${name} is not installed)`;
+    let proxy: Proxy;
+    beforeAll(async () => {
+      if (!isHere) return;
+      proxy = await start(server.url);
+      const isReady = () =>
+        over("/readyz").then(
+          ({ status }) => status === 200,
+          () => false,
+        );
+      await vi.waitUntil(isReady, { timeout: 20_000, interval: 50 });
+    });
+    afterAll(() => proxy?.close());
+    const over = (path: string, options: RequestOptions = {}, body?: Buffer) =>
+      send(tlsRequest, { port: proxy.httpsPort, path, ...options }, body);
+
+    it.skipIf(!isHere)(`is reached over TLS alone, by callers who cannot say they are others${note}`, async () => {
+      const headers = { authorization: `Bearer ${server.key}`, "x-forwarded-for": "203.0.113.9" };
+      expect(await over("/v1/me", { headers })).toMatchObject({ status: 200, body: { partner: {} } });
+      const plain = { port: proxy.httpPort, path: "/v1/me", headers };
+      expect(await send(plainRequest, plain)).toMatchObject({ status: 403, body: { error: "https_required" } });
+      expect((await over("/operator/v1/bikes", { method: "POST" })).status).toBe(401);
+    });
+
+    it.skipIf(!isHere)(`gets no body of more than 1 MiB, and no flood from one address${note}`, async () => {
+      const large = { method: "POST", headers: { "content-length": 1_100_000 } };
+      const refused = await over("/v1/reservations", large, Buffer.alloc(1_100_000));
+      expect(refused).toMatchObject({ status: 413, body: { error: "payload_too_large" } });
+      const answers = await Promise.all(Array.from({ length: 130 }, () => over("/healthz").catch(() => undefined)));
+      expect(answers.some((answer) => answer?.status === 200)).toBe(true);
+      for (const answer of answers) {
+        if (answer?.status !== 200) expect(answer).toMatchObject({ status: 429, body: { error: "rate_limited" } });
+      }
+    });
   });
 });

@@ -1,0 +1,102 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { generate } from "selfsigned";
+import { end, freePort } from "./packed-server.ts";
+
+/** The address from which the proxies call the service. The demo's own simulator calls it from 127.0.0.1. */
+export const PROXY_ADDRESS = "127.0.0.2";
+
+/** A proxy with the configuration of the example, but for its paths and ports. */
+export interface Proxy {
+  readonly httpsPort: number;
+  readonly httpPort: number;
+  close(): Promise<void>;
+}
+
+const example = (path: string) => readFileSync(join(import.meta.dirname, "..", path), "utf8");
+
+/** Whether a program of Debian's packages is here. They are not in every account's PATH. */
+export function isInstalled(program: string): boolean {
+  try {
+    execFileSync("which", [program], { env: searchPath, stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export const searchPath = { PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` };
+
+/** Checks the example with `nginx -t`, and runs it in front of a service. */
+export async function startNginx(serviceUrl: string): Promise<Proxy> {
+  return startProxy(serviceUrl, async ({ directory, httpsPort, httpPort, service }) => {
+    const site = example("nginx/bikeshare.conf")
+      .replaceAll(/ +listen \[::\].*\n/g, "")
+      .replace("listen 443", `listen 127.0.0.1:${httpsPort}`)
+      .replace("listen 80", `listen 127.0.0.1:${httpPort}`)
+      .replaceAll(/127[.]0[.]0[.]1:300\d/g, service)
+      .replaceAll("/etc/nginx/tls/bikes.example.com", join(directory, "tls"))
+      .replaceAll("/var/log/nginx", directory)
+      .replace("proxy_http_version", `proxy_bind ${PROXY_ADDRESS};\n    proxy_http_version`);
+    const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+    const paths = temporary.map((name) => `${name}_temp_path ${join(directory, name)};`).join(" ");
+    const file = join(directory, "nginx.conf");
+    const main = `pid ${directory}/pid; daemon off; error_log stderr; events {} http { ${paths}\n${site}\n}`;
+    await writeFile(file, main);
+    const args = ["-c", file, "-p", directory, "-e", "stderr"];
+    execFileSync("nginx", ["-t", ...args], { env: searchPath, stdio: "pipe" });
+    return spawn("nginx", args, { env: searchPath, stdio: "ignore" });
+  });
+}
+
+/** Checks the example with `haproxy -c`, and runs it in front of a service. */
+export async function startHaproxy(serviceUrl: string): Promise<Proxy> {
+  return startProxy(serviceUrl, async ({ directory, httpsPort, httpPort, service }) => {
+    const text = example("haproxy/haproxy.cfg")
+      .replace("bind :443", `bind 127.0.0.1:${httpsPort}`)
+      .replace("bind :80", `bind 127.0.0.1:${httpPort}`)
+      .replaceAll(/127[.]0[.]0[.]1:300\d/g, service)
+      .replace("/etc/haproxy/tls/bikes.example.com.pem", join(directory, "both.pem"))
+      .replace("default-server check", `default-server source ${PROXY_ADDRESS} check`);
+    const file = join(directory, "haproxy.cfg");
+    await writeFile(file, text);
+    execFileSync("haproxy", ["-c", "-f", file], { env: searchPath, stdio: "pipe" });
+    return spawn("haproxy", ["-db", "-f", file], { env: searchPath, stdio: "ignore" });
+  });
+}
+
+interface Place {
+  readonly directory: string;
+  readonly httpsPort: number;
+  readonly httpPort: number;
+  /** Host and port of the service. */
+  readonly service: string;
+}
+
+async function startProxy(serviceUrl: string, start: (place: Place) => Promise<ChildProcess>): Promise<Proxy> {
+  const directory = await mkdtemp(join(tmpdir(), "bikeshare-proxy-"));
+  const { private: key, cert } = await generate([{ name: "commonName", value: "bikes.example.com" }], {
+    keySize: 2048,
+  });
+  for (const [name, text] of [
+    ["tls.pem", cert],
+    ["tls.key", key],
+    ["both.pem", `${cert}\n${key}`],
+  ] as const) {
+    await writeFile(join(directory, name), text);
+  }
+  const place = { directory, httpsPort: await freePort(), httpPort: await freePort() };
+  const child = await start({ ...place, service: new URL(serviceUrl).host });
+  await once(child, "spawn");
+  return {
+    ...place,
+    async close() {
+      await end(child);
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
