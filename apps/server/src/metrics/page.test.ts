@@ -103,15 +103,32 @@ test("the page has every value that a label can take, but for the names of syste
   expect(values.flatMap(([, taken]) => [...taken]).filter((value) => !onPage.has(value))).toEqual([]);
 });
 
-test("the page's alerts ask for metrics and values of labels that there are", () => {
-  const rules = page.slice(page.indexOf("groups:"));
-  const alerts = rules.match(/- alert: \w+/g) ?? [];
-  expect(alerts).toHaveLength(9);
-  const names = new Set([...rules.matchAll(/\bbikeshare_\w+/g)].map(([name]) => name));
-  expect([...names].filter((name) => !shown.some((metric) => metric.name === name))).toEqual([]);
-  for (const [, name = "", label = "", values = ""] of rules.matchAll(/(bikeshare_\w+){(\w+)=~"([^"]*)"}/g)) {
+test("alert rules and the dashboard ask for metrics, labels and values of labels that there are", async () => {
+  const deploy = join(import.meta.dirname, "../../../../deploy");
+  const files = ["prometheus/alerts.yml", "grafana/dashboard.json"];
+  const [rules = "", dashboard = ""] = await Promise.all(files.map((file) => readFile(join(deploy, file), "utf8")));
+  const runbook = await readFile(join(deploy, "../docs/runbook.md"), "utf8");
+  const asked = `${rules}${dashboard.replaceAll('\\"', '"')}`;
+  const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name = ""]) => name);
+  const pages = [...runbook.matchAll(/^## (\w+)$/gm)].map(([, name]) => name);
+  expect(alerts.length).toBeGreaterThan(15);
+  expect(pages).toEqual(expect.arrayContaining(alerts));
+  expect(pages).toHaveLength(alerts.length);
+  for (const name of alerts) expect(rules).toContain(`runbook_url: docs/runbook.md#${name.toLowerCase()}\n`);
+
+  const [ours, ofNode] = [/\bbikeshare_\w+/g, /\b(?:process|nodejs)_\w+/g].map(
+    (pattern) => new Set([...asked.matchAll(pattern)].map(([name]) => name.replace(/_bucket$/, ""))),
+  );
+  expect([...(ours ?? [])].filter((name) => !shown.some((metric) => metric.name === name))).toEqual([]);
+  expect([...(ofNode ?? [])].filter((name) => !text.includes(`# TYPE ${name} `))).toEqual([]);
+  for (const [, name = "", label = "", values = ""] of asked.matchAll(/(bikeshare_\w+){(\w+)=~?"([^"]*)"}/g)) {
     const taken = labelsOf(name).get(label);
     expect(values.split("|").filter((value) => !taken?.has(value))).toEqual([]);
+  }
+  // `by (system, partner) (…(bikeshare_…`: what is grouped by, and what names show.
+  for (const [, labels = "", name = ""] of asked.matchAll(/by \(([\w, ]+)\) \((?:\w+\()*(bikeshare_\w+)/g)) {
+    const known = [...labelsOf(name.replace(/_bucket$/, "")).keys(), "le", "instance"];
+    expect(known, name).toEqual(expect.arrayContaining(labels.split(", ")));
   }
 });
 
