@@ -57,6 +57,7 @@ export async function startNginx(serviceUrl: string): Promise<Proxy> {
 export async function startHaproxy(serviceUrl: string): Promise<Proxy> {
   return startProxy(serviceUrl, async ({ directory, httpsPort, httpPort, service }) => {
     const text = example("haproxy/haproxy.cfg")
+      .replace("maxconn 20000", "maxconn 1000")
       .replace("bind :443", `bind 127.0.0.1:${httpsPort}`)
       .replace("bind :80", `bind 127.0.0.1:${httpPort}`)
       .replaceAll(/127[.]0[.]0[.]1:300\d/g, service)
@@ -69,7 +70,7 @@ export async function startHaproxy(serviceUrl: string): Promise<Proxy> {
   });
 }
 
-interface Place {
+interface ProxySetup {
   readonly directory: string;
   readonly httpsPort: number;
   readonly httpPort: number;
@@ -77,7 +78,7 @@ interface Place {
   readonly service: string;
 }
 
-async function startProxy(serviceUrl: string, start: (place: Place) => Promise<ChildProcess>): Promise<Proxy> {
+async function startProxy(serviceUrl: string, start: (setup: ProxySetup) => Promise<ChildProcess>): Promise<Proxy> {
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-proxy-"));
   const { private: key, cert } = await generate([{ name: "commonName", value: "bikes.example.com" }], {
     keySize: 2048,
@@ -89,11 +90,11 @@ async function startProxy(serviceUrl: string, start: (place: Place) => Promise<C
   ] as const) {
     await writeFile(join(directory, name), text);
   }
-  const place = { directory, httpsPort: await freePort(), httpPort: await freePort() };
-  const child = await start({ ...place, service: new URL(serviceUrl).host });
+  const setup = { directory, httpsPort: await freePort(), httpPort: await freePort() };
+  const child = await start({ ...setup, service: new URL(serviceUrl).host });
   await once(child, "spawn");
   return {
-    ...place,
+    ...setup,
     async close() {
       await end(child);
       await rm(directory, { recursive: true, force: true });

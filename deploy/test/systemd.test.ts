@@ -10,8 +10,8 @@ const units = readdirSync(directory).filter((name) => name.endsWith(".service"))
 const read = (name: string) => readFileSync(join(directory, name), "utf8");
 const isHere = isInstalled("systemd-analyze");
 
-/** The exposure that `systemd-analyze security` may find, in tenths: lower is safer. */
-const MAX_EXPOSURE = 15;
+/** What `systemd-analyze security` may find, in tenths: 0 is the safest, 100 no protection. */
+const MAX_SCORE = 15;
 
 describe("the systemd units", () => {
   it("have the same restrictions each, and stop in the order that the service needs", () => {
@@ -27,7 +27,7 @@ describe("the systemd units", () => {
   });
 
   it.skipIf(!isHere)(
-    `are valid, and expose little${isHere ? "" : " (skipped: systemd-analyze is not installed)"}`,
+    `are valid, and protected as systemd itself scores it${isHere ? "" : " (skipped: systemd-analyze is not installed)"}`,
     () => {
       const copies = mkdtempSync(join(tmpdir(), "bikeshare-units-"));
       const env = { PATH: process.env["PATH"], SYSTEMD_LOG_LEVEL: "warning" };
@@ -36,7 +36,7 @@ describe("the systemd units", () => {
         // The program is not installed where this runs.
         writeFileSync(file, read(name).replaceAll("/opt/bikeshare/node_modules/.bin/node", process.execPath));
         execFileSync("systemd-analyze", ["verify", "--man=no", file], { env, stdio: "pipe" });
-        const options = ["security", "--offline=true", `--threshold=${MAX_EXPOSURE}`, "--no-pager", file];
+        const options = ["security", "--offline=true", `--threshold=${MAX_SCORE}`, "--no-pager", file];
         execFileSync("systemd-analyze", options, { env, stdio: "pipe" });
       }
       rmSync(copies, { recursive: true });

@@ -104,10 +104,10 @@ test("the page has every value that a label can take, but for the names of syste
 });
 
 test("alert rules and the dashboard ask for metrics, labels and values of labels that there are", async () => {
-  const deploy = join(import.meta.dirname, "../../../../deploy");
-  const files = ["prometheus/alerts.yml", "grafana/dashboard.json"];
-  const [rules = "", dashboard = ""] = await Promise.all(files.map((file) => readFile(join(deploy, file), "utf8")));
-  const runbook = await readFile(join(deploy, "../docs/runbook.md"), "utf8");
+  const read = (path: string) => readFile(join(import.meta.dirname, path), "utf8");
+  const rules = await read("../../../../deploy/prometheus/alerts.yml");
+  const dashboard = await read("../../../../deploy/grafana/dashboard.json");
+  const runbook = await read("../../../../docs/runbook.md");
   const asked = `${rules}${dashboard.replaceAll('\\"', '"')}`;
   const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name = ""]) => name);
   const pages = [...runbook.matchAll(/^## (\w+)$/gm)].map(([, name]) => name);
