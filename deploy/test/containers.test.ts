@@ -1,0 +1,150 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+
+const deploy = join(import.meta.dirname, "..");
+const read = (path: string) => readFileSync(join(deploy, path), "utf8");
+const operations = readFileSync(join(deploy, "../docs/operations.md"), "utf8");
+/** The variables that the page of operations describes: a test of the server compares them with its configuration. */
+const isVariable = (name: string) => operations.includes(`\`${name}\``);
+
+interface Container {
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly env: readonly { readonly name: string }[];
+  readonly ports?: readonly { readonly name: string }[];
+  readonly securityContext: object;
+  readonly resources: object;
+  readonly readinessProbe?: Probe;
+  readonly livenessProbe?: Probe;
+}
+
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string };
+}
+
+interface PodTemplate {
+  readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+  readonly spec: {
+    readonly terminationGracePeriodSeconds?: number;
+    readonly securityContext: object;
+    readonly containers: readonly [Container];
+  };
+}
+
+interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly data?: Readonly<Record<string, string>>;
+  readonly spec?: {
+    readonly template?: PodTemplate;
+    readonly selector?: { readonly matchLabels?: Readonly<Record<string, string>> };
+    readonly replicas?: number;
+  };
+}
+
+const manifests = readdirSync(join(deploy, "kubernetes"))
+  .flatMap((name) => parseAllDocuments(read(`kubernetes/${name}`)))
+  .map((document) => document.toJS() as Manifest);
+
+describe("the Kubernetes manifests", () => {
+  it("are what the schemas of Kubernetes ask for", async () => {
+    for (const manifest of manifests) {
+      const path = `kubernetes-models/${manifest.apiVersion}/${manifest.kind}`;
+      const models = (await import(path)) as Record<string, new (data: object) => { validate(): void }>;
+      const Model = models[manifest.kind];
+      expect(Model, path).toBeDefined();
+      if (Model !== undefined) expect(() => new Model(manifest).validate(), manifest.metadata.name).not.toThrow();
+    }
+    const kinds = manifests.map(({ kind }) => kind);
+    expect(new Set(kinds).size).toBe(7);
+  });
+
+  it("run without rights, within limits, and stop in their time", () => {
+    const templates = manifests.flatMap(({ spec }) => (spec?.template === undefined ? [] : [spec.template]));
+    expect(templates).toHaveLength(3);
+    for (const { spec } of templates) {
+      const [container] = spec.containers;
+      // What the restricted pod security standard asks for, and a root file system that nobody writes.
+      expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
+      expect(container.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ["ALL"] },
+      });
+      expect(container.resources).toMatchObject({ limits: { memory: "512Mi" } });
+      for (const { name } of container.env) expect(isVariable(name), name).toBe(true);
+    }
+    for (const name of Object.keys(manifests.find(({ kind }) => kind === "ConfigMap")?.data ?? {}))
+      expect(isVariable(name), name).toBe(true);
+  });
+
+  it("ask the API where it answers and workers at their metrics, and find their pods", () => {
+    const deployments = manifests.filter(({ kind }) => kind === "Deployment");
+    for (const { spec } of deployments) {
+      const template = spec?.template;
+      const [container] = template?.spec.containers ?? [];
+      expect(spec?.replicas).toBe(2);
+      expect(template?.spec.terminationGracePeriodSeconds).toBe(40);
+      expect(template?.metadata.labels).toMatchObject(spec?.selector?.matchLabels ?? { none: "" });
+      const ports = container?.ports?.map(({ name }) => name);
+      expect(container?.readinessProbe?.httpGet).toEqual({ path: "/readyz", port: ports?.[0] });
+      expect(container?.livenessProbe?.httpGet).toEqual({ path: "/healthz", port: ports?.[0] });
+      expect(container?.args).toContain(ports?.[0] === "http" ? "api" : "worker");
+    }
+  });
+});
+
+interface Composition {
+  readonly services: Readonly<
+    Record<
+      string,
+      {
+        readonly command: readonly string[];
+        readonly environment?: Readonly<Record<string, string>>;
+        readonly read_only?: boolean;
+        readonly secrets?: readonly string[];
+        readonly depends_on?: Readonly<Record<string, unknown>>;
+      }
+    >
+  >;
+  readonly secrets: object;
+}
+
+describe("the containers", () => {
+  it("are composed of services that exist, with variables that there are and secrets as files", () => {
+    const { services, secrets } = parse(read("docker/compose.yaml"), { merge: true }) as Composition;
+    expect(Object.keys(services)).toEqual(["api-1", "api-2", "worker", "postgres", "valkey"]);
+    for (const name of ["api-1", "api-2", "worker"]) {
+      const service = services[name];
+      expect(service).toMatchObject({ read_only: true, cap_drop: ["ALL"], stop_grace_period: "40s" });
+      expect(service?.command.slice(0, 2)).toEqual(["serve", "--role"]);
+      for (const variable of Object.keys(service?.environment ?? {})) expect(isVariable(variable), variable).toBe(true);
+      for (const other of Object.keys(service?.depends_on ?? {})) expect(services).toHaveProperty(other);
+    }
+    for (const { secrets: taken = [] } of Object.values(services))
+      for (const name of taken) expect(secrets).toHaveProperty(name);
+    // No URL with a password: those are in files.
+    const values = Object.values(services).flatMap(({ environment = {} }) => Object.values(environment));
+    expect(values.filter((value) => /:\/\/[^/]*@/.test(value))).toEqual([]);
+  });
+
+  it("have an image that is not root, on the pinned Node, with a health check that Node can parse", () => {
+    const dockerfile = read("docker/Dockerfile");
+    const [node] = /(?<=^FROM node:)[\d.]+/m.exec(dockerfile) ?? [];
+    expect(node).toBe(readFileSync(join(deploy, "../.node-version"), "utf8").trim());
+    expect(dockerfile.lastIndexOf("\nUSER 10001:10001")).toBeGreaterThan(dockerfile.lastIndexOf("\nRUN "));
+    for (const [, name = ""] of dockerfile.matchAll(/\b([A-Z][A-Z_]+)=/g)) {
+      expect(isVariable(name) || name.startsWith("NODE_"), name).toBe(true);
+    }
+    const [, command = ""] = /CMD (\[.*fetch.*\])/.exec(dockerfile) ?? [];
+    const [, , script = ""] = JSON.parse(command) as string[];
+    execFileSync(process.execPath, ["--check", "-"], { input: script, stdio: ["pipe", "pipe", "pipe"] });
+    const ignored = read("docker/Dockerfile.dockerignore").split("\n");
+    const needed = ignored.filter((line) => line.startsWith("!") && !line.includes("*")).map((line) => line.slice(1));
+    for (const path of needed) expect(existsSync(join(deploy, "..", path)), path).toBe(true);
+  });
+});
