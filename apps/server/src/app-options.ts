@@ -41,6 +41,8 @@ export interface AppOptions {
   readonly corsOrigins?: readonly string[];
   /** Whether the reference is served at /docs. */
   readonly docs?: boolean;
+  /** Whom to tell of a weakness, as a URI, in /.well-known/security.txt. */
+  readonly securityContact?: string | undefined;
   /** The built pages, served at /dashboard. */
   readonly dashboard?: DashboardOptions;
   /** The mail server, and the sender of invitations. */

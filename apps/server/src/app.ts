@@ -23,7 +23,7 @@ import { DEFAULT_MAX_CONNECTIONS } from "./http/connections.ts";
 import { allowOrigins } from "./http/cors.ts";
 import { createCursorCipher } from "./http/cursor.ts";
 import { serveDashboard } from "./http/dashboard.ts";
-import { serveDocuments } from "./http/documents.ts";
+import { serveDocuments, serveSecurityContact } from "./http/documents.ts";
 import { answerUnknownRoutes } from "./http/errors.ts";
 import { healthRoutes } from "./http/health.ts";
 import { logRequests } from "./http/logged-requests.ts";
@@ -129,9 +129,12 @@ function rideDepths(db: Database, clock: () => number) {
   return { depths, pastCounts: createPastCounts(clock) };
 }
 
-/** Serves what people read in a browser: the reference, and the dashboard where it has pages. */
+/** Serves what people read in a browser: the reference, whom to tell of a weakness, and the dashboard where it has pages. */
 function servePages(http: FastifyInstance, options: AppOptions): void {
   serveDocuments(http, { ...options, hasReference: options.docs ?? true });
+  if (options.securityContact !== undefined) {
+    serveSecurityContact(http, { ...options, contact: options.securityContact });
+  }
   if (options.dashboard !== undefined) serveDashboard(http, options.dashboard);
 }
 

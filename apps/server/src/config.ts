@@ -21,6 +21,7 @@ import {
   redisUrl,
   senderAt,
   severalOf,
+  securityContact,
   shownName,
   systemId,
   warningsOfTypos,
@@ -100,6 +101,8 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     corsOrigins: read("CORS_ORIGINS", [], parseOrigins),
     /** Whether the API reference is served at /docs. */
     docs: read("DOCS", "on", oneOf(["on", "off"])) === "on",
+    /** Whom to tell of a weakness of this deployment. Undefined: nobody is named. */
+    securityContact: read("SECURITY_CONTACT", undefined, optional(securityContact)),
     branding: readBrandingVariables(read, path),
     /** Origins whose pages may show the dashboard in a frame. */
     frameAncestors: read("DASHBOARD_FRAME_ANCESTORS", [], parseOrigins),

@@ -272,3 +272,26 @@ describe("pages of other origins", () => {
     expect((await preflight("/gbfs/3.0/gbfs.json", origin, app.url)).status).toBe(204);
   });
 });
+
+describe("/.well-known/security.txt", () => {
+  it("says whom to tell of a weakness and until when that holds, where the operator has said so", async () => {
+    expect((await call("/.well-known/security.txt")).status).toBe(404);
+    const contact = "mailto:security@bikes.example";
+    const other = await buildAnother(app, { securityContact: contact });
+    const { status, headers, body } = await call("/.well-known/security.txt", {}, { url: other.url });
+    expect([status, headers["content-type"]]).toEqual([200, "text/plain; charset=utf-8"]);
+    const fields = Object.fromEntries(
+      body
+        .toString()
+        .trim()
+        .split("\n")
+        .map((line) => line.split(": ")),
+    ) as Readonly<Record<string, string>>;
+    expect(fields["Contact"]).toBe(contact);
+    expect(fields["Canonical"]).toMatch(/\/[.]well-known\/security[.]txt$/);
+    const remainingMs = Date.parse(fields["Expires"] ?? "") - app.clock();
+    expect(remainingMs).toBeGreaterThan(170 * 24 * 60 * 60 * 1_000);
+    expect(remainingMs).toBeLessThan(365 * 24 * 60 * 60 * 1_000);
+    await other.close();
+  });
+});

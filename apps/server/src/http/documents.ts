@@ -54,6 +54,25 @@ export function serveDocuments(app: FastifyInstance, { baseUrl, version, hasRefe
   app.get("/docs/", (_request, reply) => reply.code(308).header("location", "/docs").send());
 }
 
+/** How long whom to tell may be believed: RFC 9116 asks for less than a year. */
+const CONTACT_LIFETIME_MS = 180 * 24 * 60 * 60 * 1_000;
+
+/** Says whom to tell of a weakness of this deployment (RFC 9116). */
+export function serveSecurityContact(
+  app: FastifyInstance,
+  { contact, baseUrl, clock }: { contact: string; baseUrl: () => string; clock: () => number },
+): void {
+  const path = "/.well-known/security.txt";
+  app.get(path, (_request, reply) => {
+    const expires = `${new Date(clock() + CONTACT_LIFETIME_MS).toISOString().slice(0, 10)}T00:00:00Z`;
+    return reply
+      .header("content-type", "text/plain; charset=utf-8")
+      .header("x-content-type-options", "nosniff")
+      .header("cache-control", `public, max-age=${MAX_AGE_SECONDS}`)
+      .send(`Contact: ${contact}\nExpires: ${expires}\nCanonical: ${baseUrl()}${path}\n`);
+  });
+}
+
 type Generator = typeof openApi;
 
 /** Loaded with the first document that is asked for: a start need not wait for it, nor a process without readers keep it. */

@@ -41,6 +41,10 @@ export const shownName = matching(
   /^[^\p{C}\p{Z}](?:[^\p{C}]{0,58}[^\p{C}\p{Z}])?$/u,
   "must be one line of 1 to 60 characters",
 );
+export const securityContact = matching(
+  /^(?:mailto:[^@\s]+@[^@\s]+|https:\/\/[^\s/]\S*|tel:\+[\d-]+)$/,
+  "must be an address to report weaknesses to, such as mailto:security@example.com or https://example.com/security",
+);
 export const systemId = matching(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters");
 
 export function baseUrl(text: string): string {
