@@ -131,3 +131,27 @@ create table sessions (
 create unique index sessions_hash on sessions (hash);
 create index sessions_person on sessions (person_id);
 alter table sessions add foreign key (person_id) references people (id);
+
+-- reference. A link that opens a partner's pages in a frame of the operator's portal, and the session that it has begun.
+create table dashboard_links (
+  system_id    text collate "C" not null,
+  id           text collate "C" not null,
+  -- SHA-256 of the link's token
+  hash         bytea not null check (octet_length(hash) = 32),
+  partner_id   text collate "C" not null,
+  role         text not null check (role in ('admin', 'viewer')),
+  -- who looks, as the portal names them
+  viewer       text not null,
+  created_at   timestamptz(3) not null,
+  -- of the link; once it is opened, of the session
+  expires_at   timestamptz(3) not null,
+  -- SHA-256 of the cookie's token; null until the link is opened
+  session_hash bytea check (octet_length(session_hash) = 32),
+  primary key (system_id, id)
+);
+-- A link and a cookie carry only their token, so these look-ups cannot name a system.
+create index dashboard_links_hash on dashboard_links (hash);
+create index dashboard_links_session on dashboard_links (session_hash);
+create index dashboard_links_expiry on dashboard_links (system_id, expires_at);
+alter table dashboard_links add foreign key (system_id) references systems (system_id);
+alter table dashboard_links add foreign key (system_id, partner_id) references partners (system_id, id);

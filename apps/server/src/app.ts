@@ -8,6 +8,7 @@ import { createConsoleAuthorizer } from "./console/authorize.ts";
 import { type ConsoleContext, createConsoleContext } from "./console/context.ts";
 import { serveConsole } from "./console/routes.ts";
 import { STATION_MAP_MIN_AGE_MS } from "./console/stations-routes.ts";
+import { dashboardLinkRoutes } from "./dashboard-links/routes.ts";
 import { FILTERED_CONNECTIONS, openRequestConnections } from "./db/connections.ts";
 import { type Database, ping } from "./db/database.ts";
 import { isUnavailable } from "./db/errors.ts";
@@ -107,7 +108,10 @@ export async function buildApp(given: AppOptions): Promise<App> {
     me: meRoutes({ db, clock }),
     health: healthRoutes({ pingDatabase: () => ping(connections.vital), isDraining: draining.is, concerns }),
   });
-  bindContract(http, operatorContract, operatorRoutes({ db, clock, ids }));
+  bindContract(http, operatorContract, {
+    ...operatorRoutes({ db, clock, ids }),
+    dashboardLinks: dashboardLinkRoutes({ ...options, frameAncestors: options.dashboard?.frameAncestors ?? [] }),
+  });
   serveConsole(http, consoleContext, read);
   publishFeeds(http, options, caches.gbfsPages);
   servePages(http, options);

@@ -7,6 +7,7 @@ import { accountEndpoints } from "./console/account.ts";
 import { partnerAuditEndpoints, systemAuditEndpoints } from "./console/audit.ts";
 import { deliveryEndpoints } from "./console/deliveries.ts";
 import { descriptionEndpoints } from "./console/descriptions.ts";
+import { embeddedSessionEndpoints } from "./console/embedded.ts";
 import { systemEndpoints } from "./console/endpoints.ts";
 import { feedEndpoints } from "./console/feeds.ts";
 import { fleetEndpoints } from "./console/fleet.ts";
@@ -75,6 +76,7 @@ type ConsoleContract = {
   readonly session: typeof sessionEndpoints;
   readonly signIn: typeof signInEndpoints;
   readonly invitations: typeof invitationEndpoints;
+  readonly embeddedSessions: typeof embeddedSessionEndpoints;
   readonly account: typeof accountEndpoints;
   readonly partnerPeople: typeof partnerPeopleEndpoints;
   readonly operatorPeople: typeof operatorPeopleEndpoints;
@@ -106,6 +108,7 @@ export const consoleContract: ConsoleContract = c.router(
     session: sessionEndpoints,
     signIn: signInEndpoints,
     invitations: invitationEndpoints,
+    embeddedSessions: embeddedSessionEndpoints,
     account: accountEndpoints,
     partnerPeople: partnerPeopleEndpoints,
     operatorPeople: operatorPeopleEndpoints,

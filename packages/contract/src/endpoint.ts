@@ -37,6 +37,8 @@ export interface ConsoleNeeds {
   readonly role: "viewer" | "admin";
   /** The caller must have signed in, or confirmed who they are, within the last minutes. */
   readonly confirmed?: true;
+  /** Whether it may be called in a frame of the operator's portal, where nobody has proved who they are. */
+  readonly embedded: boolean;
 }
 
 /** Whom an endpoint lets in, and what else is known of it. */

@@ -30,6 +30,7 @@ export const errorMessages = {
     foreignOrigin: "The request does not come from a page of this service. Open the dashboard at {origin}.",
     csrfToken: "The header X-CSRF-Token is missing or wrong. Load the page again.",
     signInMethod: "People do not sign in in this way here. Load the page again: it offers the ways that there are.",
+    embedded: "Pages in a frame of another site do not offer this. Open the dashboard itself, and sign in.",
     otherInvitation: "This invitation is for {email}. Sign out first, then open its link again.",
   },
   confirmation_required: {
@@ -103,6 +104,7 @@ export const errorMessages = {
     identity: "Your account is not connected to the identity provider.",
     identityProvider: "This service uses no identity provider.",
     session: "You have no such session.",
+    dashboardLink: "This link has been opened, or has expired. Ask your portal for a new one.",
     invitation: "This invitation has been used, was revoked or has expired. Ask for a new one.",
     noSystem: "There is no system yet.",
     feed: "There is no such feed. There are: {feeds}.",

@@ -165,7 +165,7 @@ test.each(operators.endpoints)("$route.path says what a single item may fail wit
   for (const code of metadata.itemErrors ?? []) expect(description).toContain(`\`${code}\``);
 });
 
-test.each(operators.endpoints)(
+test.each(operators.endpoints.filter(({ metadata }) => metadata.itemErrors !== undefined))(
   "the items of $route.path have their own schema, with what they need",
   ({ id, route }) => {
     const { document, ajv } = operators;

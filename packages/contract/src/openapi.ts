@@ -58,6 +58,7 @@ const operatorTags: Readonly<Record<keyof typeof operatorContract, string>> = {
   stations: "Places where bikes are rented and returned.",
   bikes: "Bikes, and other vehicles that are shared the same way.",
   rides: "One bike's way from start to end. Never send who rode.",
+  dashboardLinks: "Partners' pages of the dashboard, within your own portal.",
 };
 
 /** The OpenAPI 3.1 document of the partners' interface, derived from the contract. */

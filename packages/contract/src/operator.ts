@@ -1,6 +1,7 @@
 import { initContract } from "@ts-rest/core";
 import type { z } from "zod";
 import { batchOf, batchResults } from "./batch.ts";
+import { dashboardLinkEndpoints } from "./dashboard-links.ts";
 import { bodyErrors, type EndpointMetadata, errors, noQuery } from "./endpoint.ts";
 import type { ErrorCode } from "./error-catalogue.ts";
 import { idempotencyHeaders } from "./idempotency.ts";
@@ -126,7 +127,10 @@ const rides = {
 };
 
 /** The interface of the operator's own backend, which feeds the service. Operator keys only. */
-export const operatorContract = c.router({ stations, bikes, rides }, { strictStatusCodes: true });
+export const operatorContract = c.router(
+  { stations, bikes, rides, dashboardLinks: dashboardLinkEndpoints },
+  { strictStatusCodes: true },
+);
 
 /** The codes that an item of a batch may fail with: of an endpoint, such as `ItemError<"rides", "start">`. */
 export type ItemError<

@@ -21,6 +21,9 @@ export const routes = {
     read: "POST /console/v1/invitations/read",
     accept: "POST /console/v1/invitations/accept",
   },
+  embeddedSessions: {
+    begin: "POST /console/v1/embedded-sessions",
+  },
   account: {
     get: "GET /console/v1/account",
     passkeyOptions: "POST /console/v1/account/passkeys/options",

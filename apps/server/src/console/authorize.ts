@@ -8,9 +8,10 @@ import type { ActorContext, CommandContext } from "../command-context.ts";
 import { consoleNeedsOf } from "../http/authenticate.ts";
 import { partnerWithId } from "../partners/service.ts";
 import type { RateLimits } from "../rate-limits/rate-limits.ts";
-import { type MembershipRow, noteUse, type SessionRow, sessionOf } from "../sessions/service.ts";
+import { type MembershipRow, noteUse } from "../sessions/service.ts";
 import { CONFIRMATION_MINUTES, confirmedUntil, isCsrfToken, isLastUseDue } from "../sessions/session.rules.ts";
-import { sessionToken } from "./session-cookie.ts";
+import { findSession, type FoundSession } from "./find-session.ts";
+import { bringsSession } from "./session-cookie.ts";
 
 /** Whoever calls an endpoint of a system's pages. */
 export interface ConsoleCaller {
@@ -19,14 +20,14 @@ export interface ConsoleCaller {
   /** The partner whose page it is; null: the operator's. */
   readonly partnerId: string | null;
   readonly role: MembershipRole;
-  /** What the audit log names: `person:` and the person's id. */
+  /** What the audit log names: `person:` and the person's id; in a frame `embedded:` and the link's id. */
   readonly actor: string;
 }
 
 declare module "fastify" {
   interface FastifyRequest {
     /** Set on endpoints of the console that ask for a session. */
-    consoleSession: (SessionRow & { readonly token: string }) | undefined;
+    consoleSession: FoundSession | undefined;
     /** Set on endpoints of a system's pages. */
     consoleCaller: ConsoleCaller | undefined;
   }
@@ -49,7 +50,7 @@ export function partnerCaller(request: ConsoleRequest): ConsoleCaller & { readon
 }
 
 /** The session of an endpoint that asks for one. */
-export function consoleSession(request: ConsoleRequest): SessionRow & { readonly token: string } {
+export function consoleSession(request: ConsoleRequest): FoundSession {
   if (request.consoleSession === undefined) throw new Error(`${request.url} was reached without a session`);
   return request.consoleSession;
 }
@@ -85,20 +86,20 @@ export function createConsoleAuthorizer(options: ConsoleAuthorizeOptions): Conso
       const needs = consoleNeedsOf(request);
       const address = request.transport?.address ?? "";
       requireOwnOrigin(request, options.baseUrl());
-      const token = sessionToken(request);
-      const session = token === undefined ? undefined : await sessionOf(db, token, clock());
-      if (session === undefined || token === undefined) {
+      const session = await findSession(request, needs, db, clock());
+      if (session === undefined) {
         await options.countPublic(address);
         if (needs.audience === "public") return;
-        throw serviceError("unauthorized", token === undefined ? "noSession" : "endedSession");
+        throw serviceError("unauthorized", bringsSession(request) ? "endedSession" : "noSession");
       }
-      request.consoleSession = { ...session, token };
+      request.consoleSession = session;
       await countRequest(limiter, session.id);
       if (needs.audience === "public") return;
-      if (changesSomething(request) && !isCsrfToken(String(request.headers["x-csrf-token"] ?? ""), token))
+      if (changesSomething(request) && !isCsrfToken(String(request.headers["x-csrf-token"] ?? ""), session.token))
         throw serviceError("forbidden", "csrfToken");
       if (isLastUseDue(session, clock())) await noteUse(db, session.id, new Date(clock()), address);
       if (needs.audience !== "person") request.consoleCaller = await enter(request, needs, session, options);
+      if (session.isEmbedded && !needs.embedded) throw serviceError("forbidden", "embedded");
       if (needs.confirmed === true && confirmedUntil(session).getTime() <= clock())
         throw serviceError("confirmation_required", "missing", { minutes: CONFIRMATION_MINUTES });
     },
@@ -134,7 +135,7 @@ function requireOwnOrigin(request: FastifyRequest, baseUrl: string): void {
 async function enter(
   request: FastifyRequest,
   { audience, role }: ConsoleNeeds,
-  session: SessionRow,
+  session: FoundSession,
   context: CommandContext,
 ): Promise<ConsoleCaller> {
   const { system_id: systemId, partner_id } = request.params as Readonly<Record<string, string | undefined>>;
@@ -148,7 +149,8 @@ async function enter(
   if (own !== undefined) requireRole(own, role);
   else if (role === "admin") throw serviceError("forbidden", "operatorReads");
   const person = { id: session.person_id, email: session.email, name: session.name };
-  const caller = { person, systemId, partnerId, role: own?.role ?? "viewer", actor: `person:${person.id}` } as const;
+  const actor = `${session.isEmbedded ? "embedded" : "person"}:${person.id}`;
+  const caller = { person, systemId, partnerId, role: own?.role ?? "viewer", actor } as const;
   if (own === undefined && partnerId !== null)
     await noteOperatorsVisit({ ...context, actor: caller.actor }, systemId, partnerId);
   return caller;

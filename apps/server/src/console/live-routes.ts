@@ -3,10 +3,10 @@ import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyReply } from "fastify";
 import { openEventStream } from "../live/event-stream.ts";
 import { deliveriesKey } from "../live/live-feed.ts";
-import { sessionOf } from "../sessions/service.ts";
 import { requireEndpointOrRemoved } from "../webhooks/endpoints/endpoint-context.ts";
 import { consoleSession, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
+import { sessionStillOf } from "./find-session.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
 
@@ -18,7 +18,7 @@ export function liveRoutes({ db, clock, live }: ConsoleContext): Routes["live"] 
   return {
     partner: async ({ request, reply }) => {
       const { systemId, partnerId, person } = partnerCaller(request);
-      const { token } = consoleSession(request);
+      const found = consoleSession(request);
       const endpoint = await requireEndpointOrRemoved(db, { systemId, partnerId });
       const stream = openEventStream(reply as unknown as FastifyReply);
       const lastId = request.headers["last-event-id"];
@@ -37,7 +37,7 @@ export function liveRoutes({ db, clock, live }: ConsoleContext): Routes["live"] 
         );
       }, HEARTBEAT_INTERVAL_MS);
       const isStillMember = async () => {
-        const session = await sessionOf(db, token, clock());
+        const session = await sessionStillOf(found, db, clock());
         return session?.memberships.some(
           (one) => one.system_id === systemId && (one.partner_id === partnerId || one.partner_id === null),
         );

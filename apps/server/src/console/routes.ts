@@ -8,6 +8,7 @@ import { partnerAuditRoutes, systemAuditRoutes } from "./audit-routes.ts";
 import type { ConsoleContext } from "./context.ts";
 import { deliveryRoutes, resendRoutes } from "./deliveries-routes.ts";
 import { descriptionRoutes } from "./descriptions-routes.ts";
+import { embeddedSessionRoutes } from "./embedded-routes.ts";
 import { endpointRoutes } from "./endpoints-routes.ts";
 import { feedRoutes } from "./feeds-routes.ts";
 import { fleetRoutes } from "./fleet-routes.ts";
@@ -40,6 +41,7 @@ function consoleRoutes(context: ConsoleContext, reads: RideContext): RouterImple
     session: { ...sessionRoutes(context), ...provider.session },
     signIn: { ...signInRoutes(context), ...provider.signIn },
     invitations: invitationRoutes(context),
+    embeddedSessions: embeddedSessionRoutes(context),
     account: { ...accountRoutes(context), ...provider.account },
     partnerPeople: partnerPeopleRoutes(context),
     operatorPeople: operatorPeopleRoutes(context),

@@ -13,6 +13,16 @@ export function sessionToken(request: CookieRequest): string | undefined {
   return readCookie(request, "session");
 }
 
+/** The token in the cookie of a frame; undefined without one. */
+export function frameToken(request: CookieRequest): string | undefined {
+  return readCookie(request, "frame");
+}
+
+/** Whether a request brings a session of either kind, good or not. */
+export function bringsSession(request: CookieRequest): boolean {
+  return (sessionToken(request) ?? frameToken(request)) !== undefined;
+}
+
 /** Gives the browser the cookie of a session. It goes when the browser closes, and the server ends it earlier than that. */
 export function setSessionCookie(request: CookieRequest, reply: HeaderWriter, token: string): void {
   reply.header("set-cookie", cookieHeader(request, "session", token, ""));
@@ -21,6 +31,24 @@ export function setSessionCookie(request: CookieRequest, reply: HeaderWriter, to
 /** Takes the cookie back. */
 export function clearSessionCookie(request: CookieRequest, reply: HeaderWriter): void {
   reply.header("set-cookie", cookieHeader(request, "session", "", "; Max-Age=0"));
+}
+
+/**
+ * Gives a frame its cookie, which counts in frames of this portal only (`Partitioned`), so that browsers which block
+ * cookies of other sites accept it. Browsers take `Secure` from this machine without https too.
+ */
+export function setFrameCookie(request: CookieRequest, reply: HeaderWriter, token: string): void {
+  reply.header("set-cookie", frameCookieHeader(request, token, ""));
+}
+
+/** Takes a frame's cookie back. */
+export function clearFrameCookie(request: CookieRequest, reply: HeaderWriter): void {
+  reply.header("set-cookie", frameCookieHeader(request, "", "; Max-Age=0"));
+}
+
+function frameCookieHeader(request: CookieRequest, value: string, more: string): string {
+  const name = cookieName(request, "frame");
+  return `${name}=${value}; Path=/; HttpOnly; SameSite=None; Secure; Partitioned${more}`;
 }
 
 /** What the browser keeps on its way to the identity provider and back; undefined when it is not on one. */
@@ -37,7 +65,7 @@ export function clearAttemptCookie(request: CookieRequest, reply: HeaderWriter):
   reply.header("set-cookie", cookieHeader(request, "oidc", "", "; Max-Age=0"));
 }
 
-type Cookie = "session" | "oidc";
+type Cookie = "session" | "oidc" | "frame";
 
 function readCookie(request: CookieRequest, cookie: Cookie): string | undefined {
   const name = cookieName(request, cookie);

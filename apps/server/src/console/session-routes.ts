@@ -1,12 +1,13 @@
 import type { consoleContract } from "@bikeshare/contract/console";
 import { serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
+import { endEmbeddedSession } from "../dashboard-links/service.ts";
 import { confirmPerson, requireMethod } from "../people/sign-in.ts";
 import { confirmSession, endSession } from "../sessions/service.ts";
 import { consoleSession } from "./authorize.ts";
 import { addressOf, describeSession, passkeyProof, showSession } from "./browser-session.ts";
 import type { ConsoleContext } from "./context.ts";
-import { clearSessionCookie } from "./session-cookie.ts";
+import { clearFrameCookie, clearSessionCookie } from "./session-cookie.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
 
@@ -19,8 +20,9 @@ export function sessionRoutes(context: ConsoleContext): Omit<Routes["session"], 
       return { status: 200, body: describeSession(session, session.token, clock()) };
     },
     end: async ({ request, reply }) => {
-      await endSession(db, consoleSession(request).id);
-      clearSessionCookie(request, reply);
+      const { id, isEmbedded } = consoleSession(request);
+      await (isEmbedded ? endEmbeddedSession : endSession)(db, id);
+      (isEmbedded ? clearFrameCookie : clearSessionCookie)(request, reply);
       return { status: 200, body: {} };
     },
     confirm: async ({ request, reply, body }) => {

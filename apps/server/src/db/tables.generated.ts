@@ -41,6 +41,17 @@ export interface Tables {
     readonly public_id: string | null;
     readonly json: string;
   };
+  readonly dashboard_links: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly hash: Uint8Array;
+    readonly partner_id: string;
+    readonly role: "admin" | "viewer";
+    readonly viewer: string;
+    readonly created_at: Date;
+    readonly expires_at: Date;
+    readonly session_hash: Uint8Array | null;
+  };
   readonly event_counts: {
     readonly system_id: string;
     readonly recorded_on: string;
@@ -570,6 +581,7 @@ export const columnTypes = {
   api_processes: { process: "text", alive_until: "timestamptz" },
   audit_log: { system_id: "text", id: "text", at: "timestamptz", actor: "text", action: "text", subject: "text", partner_id: "text", detail: "jsonb" },
   bikes: { system_id: "text", id: "text", number: "text", vehicle_type_id: "text", vehicle_state: "text", station_id: "text", lat: "double precision", lon: "double precision", current_range_meters: "integer", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", ride_id: "text", reservation_id: "text", reported_state: "text", reported_state_at: "timestamptz", reported_station_id: "text", reported_lat: "double precision", reported_lon: "double precision", reported_position_at: "timestamptz", reported_range_at: "timestamptz", public_id: "text" },
+  dashboard_links: { system_id: "text", id: "text", hash: "bytea", partner_id: "text", role: "text", viewer: "text", created_at: "timestamptz", expires_at: "timestamptz", session_hash: "bytea" },
   event_counts: { system_id: "text", recorded_on: "date", name: "text", partner_id: "text", n: "bigint" },
   event_outbox: { system_id: "text", id: "text", name: "text", occurred_at: "timestamptz", partner_id: "text", data: "text" },
   event_sequences: { system_id: "text", last_position: "bigint" },

@@ -41,6 +41,8 @@ const commandErrors = {
   },
   conflict: {
     deliveryNotKept: "Delivery {id} is older than {days} days: what it said is no longer kept.",
+    noFrameAncestors:
+      "No other site may show the dashboard in a frame. Set DASHBOARD_FRAME_ANCESTORS to the origin of your portal.",
     endpointPaused: "The endpoint of partner {partnerId} is paused: `webhooks resume` it first. Nothing was changed.",
     endpointPausedByOperator: "The operator has paused the endpoint: only the operator can resume or remove it.",
     endpointPausedProbe:

@@ -36,7 +36,7 @@ const MAX_COMBINED_ITEMS = 20;
 /** The endpoints of the operator's own backend: each hands its batch to the verb it is named after. */
 export function operatorRoutes(
   context: CommandContext & { readonly db: Database },
-): RouterImplementation<typeof operatorContract> {
+): Omit<RouterImplementation<typeof operatorContract>, "dashboardLinks"> {
   const batch =
     <Item>(verb: Verb<Item>) =>
     async ({ request, reply, body }: BatchCall<Item>) => {

@@ -15,14 +15,16 @@ export function consoleNeeds(
   more: {
     /** The caller must have signed in, or confirmed who they are, within the last minutes. */
     readonly confirmed?: true;
+    /** Whether frames of the operator's portal may call it. By default what shows a partner's data, and no secret. */
+    readonly embedded?: boolean;
     /** The codes of status 409 that it may answer with. */
     readonly conflicts?: readonly ErrorCode[];
   } = {},
 ): EndpointMetadata {
-  const { confirmed, conflicts } = more;
+  const { confirmed, conflicts, embedded = audience === "partner" && confirmed === undefined } = more;
   return {
     scope: "console",
-    console: { audience, role, ...(confirmed && { confirmed }) },
+    console: { audience, role, embedded, ...(confirmed && { confirmed }) },
     ...(conflicts && { conflicts }),
   };
 }

@@ -67,7 +67,7 @@ function peopleEndpoints<
       method: "GET",
       path,
       summary: "Who is a member, and who is invited",
-      metadata: consoleNeeds(audience),
+      metadata: consoleNeeds(audience, "viewer", { embedded: false }),
       pathParams: params,
       query,
       responses: { 200: memberList, ...consoleErrors },
@@ -76,7 +76,7 @@ function peopleEndpoints<
       method: "POST",
       path: `${path}/invitations`,
       summary: "Invite somebody by mail, or by a link that is shown once",
-      metadata: consoleNeeds(audience, "admin", { confirmed: true }),
+      metadata: consoleNeeds(audience, "admin", { confirmed: true, embedded: false }),
       pathParams: params,
       query: noQuery,
       body,
@@ -86,7 +86,7 @@ function peopleEndpoints<
       method: "DELETE",
       path: `${path}/invitations/:id`,
       summary: "Take an invitation back",
-      metadata: consoleNeeds(audience, "admin"),
+      metadata: consoleNeeds(audience, "admin", { embedded: false }),
       pathParams: ofOne,
       query: noQuery,
       responses: { ...responses, 200: done },
@@ -101,7 +101,7 @@ function memberEndpoints<Path extends string, Params extends z.AnyZodObject>(
   path: Path,
   pathParams: Params,
 ) {
-  const metadata = consoleNeeds(audience, "admin", { conflicts: ["last_one"] });
+  const metadata = consoleNeeds(audience, "admin", { conflicts: ["last_one"], embedded: false });
   const responses = { 200: done, 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
   return {
     changeRole: {

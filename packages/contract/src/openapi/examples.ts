@@ -1,4 +1,5 @@
 import type { BatchResults } from "../batch.ts";
+import type { DashboardLink, DashboardLinkRequest } from "../dashboard-links.ts";
 import type { GbfsDocument } from "../gbfs.ts";
 import type {
   BikeReport,
@@ -156,6 +157,16 @@ export const answerExamples: Examples = {
   Me: { me: { summary: "A key for a journey planner", value: exampleMe } },
   GbfsDocument: { versions: { summary: "The versions there are", value: gbfsVersions } },
   Health: { health: { summary: "All is well", value: exampleHealth } },
+  DashboardLink: {
+    link: {
+      summary: "A link to a partner's overview",
+      value: {
+        id: "dashboard_link_0VbeTqWcA3kLx9mPz2RsYd",
+        url: "https://bikes.example/dashboard/embedded/partners/partner_0VbeTqWcA3kLx9mPz2RsYd/overview#7Jr0Vb9mYwQh2KpXc4TzNf8LsDgAe1RuIo5Wj3MkHqE",
+        expires_at: "2026-03-14T08:26:43.512Z",
+      } satisfies DashboardLink,
+    },
+  },
   BatchResults: {
     mixed: { summary: "Two items done, one failed", value: batchResults },
   },
@@ -169,6 +180,12 @@ export const requestExamples: Examples = {
   },
   ReservationExtension: {
     longer: { summary: "15 minutes more", value: { hold_minutes: 15 } satisfies ReservationExtension },
+  },
+  DashboardLinkRequest: {
+    overview: {
+      summary: "For somebody who looks only",
+      value: { viewer: "ada@transit.example" } satisfies DashboardLinkRequest,
+    },
   },
   StationUpserts: batchExample("A new station", stationUpsert),
   StationsOffline: batchExample("One station", stationCommand),

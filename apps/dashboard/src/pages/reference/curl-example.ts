@@ -7,9 +7,9 @@ export function curlExample(endpoint: Endpoint, baseUrl: string): string {
   const lines = [`curl ${method === "GET" ? "" : `-X ${method} `}${quoted(baseUrl + withExampleId(endpoint, path))}`];
   if (responses.some(({ status }) => status === "401")) lines.push('-H "Authorization: Bearer $API_KEY"');
   if (request !== undefined) lines.push(`-H ${quoted("Content-Type: application/json")}`);
-  for (const { name, in: place, schema } of endpoint.parameters) {
+  for (const { name, in: location, schema } of endpoint.parameters) {
     // Only what makes the request safe to repeat: the other headers are for later requests.
-    if (place === "header" && name === "Idempotency-Key" && schema["type"] === "string") {
+    if (location === "header" && name === "Idempotency-Key" && schema["type"] === "string") {
       lines.push('-H "Idempotency-Key: $(uuidgen)"');
     }
   }

@@ -16,9 +16,9 @@ interface EndpointDetailsProps {
 export function EndpointDetails({ endpoint, document }: EndpointDetailsProps) {
   const { components, servers } = document;
   const success = successOf(endpoint);
-  const parameters = endpoint.parameters.map(({ name, in: place, required = false, description = "", schema }) => ({
+  const parameters = endpoint.parameters.map(({ name, in: from, required = false, description = "", schema }) => ({
     name,
-    type: `${typeText(components, schema)}, ${place}`,
+    type: `${typeText(components, schema)}, ${from}`,
     isRequired: required,
     description,
   }));

@@ -94,7 +94,7 @@ function Endpoints({ scope, document, isFirst }: EndpointsProps) {
   const selected = endpoints.find(({ id }) => id === get("endpoint")) ?? (found.length === 1 ? found[0] : undefined);
   const kept = given(isFirst ? ["q"] : ["q", "interface"]);
   if (found.length === 0) {
-    return <EmptyState title="No endpoint matches">Look for a word of its route or of what it does.</EmptyState>;
+    return <EmptyState title="No endpoint matches">Try a word of its route, or of what it does.</EmptyState>;
   }
   return (
     <div class={selected === undefined ? "reference" : "reference reference-open"}>

@@ -1,0 +1,47 @@
+import type { ConsoleNeeds } from "@bikeshare/contract";
+import type { FastifyRequest } from "fastify";
+import { embeddedSessionOf } from "../dashboard-links/service.ts";
+import type { Queryable } from "../db/database.ts";
+import { type SessionRow, sessionOf } from "../sessions/service.ts";
+import { frameToken, sessionToken } from "./session-cookie.ts";
+
+/** The session that a request brings. */
+export interface FoundSession extends SessionRow {
+  readonly token: string;
+  /** It was begun by a link of the operator's portal: nobody has proved who they are. */
+  readonly isEmbedded: boolean;
+}
+
+/** Whether a request comes from a page in a frame of the operator's portal, which says so itself. */
+function isFromFrame({ headers }: Pick<FastifyRequest, "headers">): boolean {
+  return headers["x-dashboard-frame"] !== undefined;
+}
+
+/**
+ * The session of a person's cookie or, for a page in a frame, that of the frame's. Where the portal is of the same site
+ * as the service a browser sends both, and each page means its own.
+ */
+export async function findSession(
+  request: FastifyRequest,
+  { audience }: ConsoleNeeds,
+  db: Queryable,
+  now: number,
+): Promise<FoundSession | undefined> {
+  const own = isFromFrame(request) ? undefined : sessionToken(request);
+  const session = own === undefined ? undefined : await sessionOf(db, own, now);
+  if (session !== undefined && own !== undefined) return { ...session, token: own, isEmbedded: false };
+  // Streams and downloads of frames bring the cookie alone, and only read what is a partner's.
+  const mayBeFrame = isFromFrame(request) || (audience === "partner" && request.method === "GET");
+  const framed = mayBeFrame && audience !== "public" ? frameToken(request) : undefined;
+  const embedded = framed === undefined ? undefined : await embeddedSessionOf(db, framed, now);
+  return embedded && framed !== undefined ? { ...embedded, token: framed, isEmbedded: true } : undefined;
+}
+
+/** Whether a session goes on, for streams that outlast a request. */
+export async function sessionStillOf(
+  { token, isEmbedded }: Pick<FoundSession, "token" | "isEmbedded">,
+  db: Queryable,
+  now: number,
+): Promise<SessionRow | undefined> {
+  return isEmbedded ? embeddedSessionOf(db, token, now) : sessionOf(db, token, now);
+}

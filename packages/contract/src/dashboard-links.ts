@@ -1,0 +1,74 @@
+import { extendApi } from "@anatine/zod-openapi";
+import { z } from "zod";
+import { bodyErrors, errors, idParam, noQuery } from "./endpoint.ts";
+import { errorBody } from "./errors.ts";
+import { idempotencyHeaders } from "./idempotency.ts";
+import { issueText } from "./messages.ts";
+import { namedObject } from "./named-object.ts";
+import { isOneLine } from "./text-rules.ts";
+import { identifier, timestamp } from "./values.ts";
+
+/** Minutes for which a link may be opened: long enough for a page to load, too short to be of use in a log. */
+export const DASHBOARD_LINK_MINUTES = 5;
+/** Minutes for which the pages work that a link has opened. Longer, and whoever left the portal still sees them. */
+export const EMBEDDED_SESSION_MINUTES = 60;
+
+const MAX_VIEWER_LENGTH = 200;
+const MAX_PAGE_LENGTH = 300;
+
+/** Who is to see which of a partner's pages. */
+export const dashboardLinkRequest = extendApi(
+  z
+    .object({
+      viewer: z
+        .string()
+        .min(1, issueText("empty"))
+        .max(MAX_VIEWER_LENGTH, issueText("tooLong", { limit: MAX_VIEWER_LENGTH }))
+        .refine(isOneLine, issueText("oneLine"))
+        .describe("Who looks, as your portal knows them, such as a mail address. The audit log names them by it"),
+      role: z.enum(["viewer", "admin"]).optional().describe("Default `viewer`, who changes nothing"),
+      page: z
+        .string()
+        .max(MAX_PAGE_LENGTH, issueText("tooLong", { limit: MAX_PAGE_LENGTH }))
+        .regex(/^[a-z]+(?:\/[\w-]+)?(?:\?[\w=&%.:+-]*)?$/, issueText("dashboardPage"))
+        .optional()
+        .describe("The partner's page to open, as its address ends: `deliveries?status=failed`. Default `overview`"),
+    })
+    .strict(),
+  { title: "DashboardLinkRequest" },
+);
+export type DashboardLinkRequest = z.infer<typeof dashboardLinkRequest>;
+
+/** A link that opens a partner's pages in a frame. */
+export const dashboardLink = namedObject(
+  "DashboardLink",
+  "A link that opens a partner's pages in a frame of your portal, once.",
+  {
+    id: identifier,
+    url: z
+      .string()
+      .describe("The frame's address. Whoever has it sees the pages: give it to the viewer's browser only"),
+    expires_at: timestamp.describe("When it can be opened no more"),
+  },
+);
+export type DashboardLink = z.infer<typeof dashboardLink>;
+
+/** Showing the dashboard within the operator's own portal. */
+export const dashboardLinkEndpoints = {
+  create: {
+    method: "POST",
+    path: "/operator/v1/partners/:id/dashboard_links",
+    summary: "Show a partner's pages in a frame",
+    description:
+      `Makes a link that opens the partner's pages in a frame of your portal, once, within ${DASHBOARD_LINK_MINUTES} ` +
+      `minutes; the pages then work for ${EMBEDDED_SESSION_MINUTES} minutes. Nothing of accounts, secrets and new keys ` +
+      "is shown there, whatever the role. Your portal's origin must be allowed to show the dashboard: " +
+      "`DASHBOARD_FRAME_ANCESTORS`. Who may look is for your portal to know.",
+    metadata: { scope: "operator", idempotent: true, conflicts: ["conflict", "idempotency_in_progress"] },
+    headers: idempotencyHeaders,
+    pathParams: idParam,
+    query: noQuery,
+    body: dashboardLinkRequest,
+    responses: { 200: dashboardLink, 404: errorBody, ...bodyErrors, ...errors },
+  },
+} as const;
