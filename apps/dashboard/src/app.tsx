@@ -12,17 +12,15 @@ import { pages } from "./pages.ts";
 import { HomePage } from "./pages/home-page.tsx";
 import { NotFoundPage } from "./pages/not-found-page.tsx";
 import { ConfirmationDialog } from "./session/confirmation.tsx";
+import { pagesBase } from "./session/embedding.ts";
 import { SessionGate } from "./session/session-gate.tsx";
-
-/** Where the server serves the pages, without the slash at the end. */
-const BASE = import.meta.env.BASE_URL.replace(/\/$/, "");
 
 /** All pages: each in the frame that fits who may see it. */
 export function App() {
   return (
     <QueryClientProvider client={queries}>
       <ConnectionNotice connection={connection} />
-      <Router base={BASE}>
+      <Router base={pagesBase}>
         <Switch>
           {pages.map((page) => (
             <Route key={page.path} path={page.path}>

@@ -9,6 +9,8 @@ export interface Page {
   readonly audience: "public" | "person" | "partner" | "operator";
   /** Whether the navigation lists it, in the order of this table. */
   readonly isListed?: boolean;
+  /** Whether it is about accounts, and left out in frames of the operator's portal. */
+  readonly isAboutAccounts?: boolean;
   /** Ids that are opened on this page: the palette leads to it. */
   readonly finds?: readonly IdKind[];
   readonly load: () => Promise<ComponentType>;

@@ -1,6 +1,6 @@
 /** Every page: where it is, what it is called, who sees it, and the module that is loaded for it. */
-import type { Membership } from "@bikeshare/contract/console";
 import { deliveryId, keyId, type Page, requestId, route, stationId } from "./page.ts";
+import { isEmbedded } from "./session/embedding.ts";
 
 /** Shows each component with its states. It is not shipped. */
 const examples: Page = {
@@ -121,6 +121,7 @@ const people: readonly Page[] = [
     title: "People",
     audience: "partner",
     isListed: true,
+    isAboutAccounts: true,
     load: async () => (await import("./pages/account/people-page.tsx")).PartnerPeoplePage,
   },
   {
@@ -238,7 +239,7 @@ const references: readonly Page[] = [
 ];
 
 /** In the order of the navigation. */
-export const pages: readonly Page[] = [
+const allPages: readonly Page[] = [
   ...overviews,
   ...webhooks,
   ...deliveries,
@@ -252,22 +253,7 @@ export const pages: readonly Page[] = [
   ...(import.meta.env.DEV ? [examples] : []),
 ];
 
-/** The address of a page for one membership. In other systems than the first, pages name theirs. */
-export function pageAddress({ path }: Page, membership: Membership, memberships: readonly Membership[]): string {
-  const address = path.replace(":partner_id", encodeURIComponent(membership.partner_id ?? ""));
-  const first = memberships.find(({ partner_id }) => partner_id === membership.partner_id);
-  return first?.system_id === membership.system_id
-    ? address
-    : `${address}?system=${encodeURIComponent(membership.system_id)}`;
-}
-
-/** The pages that the navigation lists for a membership. */
-export function listedPages({ partner_id }: Pick<Membership, "partner_id">): readonly Page[] {
-  const audience = partner_id === null ? "operator" : "partner";
-  return pages.filter((page) => page.isListed === true && page.audience === audience);
-}
-
-/** Whose pages a membership shows, in a word or two. */
-export function membershipName({ partner_name, system_name }: Membership): string {
-  return partner_name ?? `${system_name}: operator`;
-}
+/** The pages there are: in a frame of the operator's portal the partner's, without those about accounts. */
+export const pages: readonly Page[] = isEmbedded
+  ? allPages.filter(({ audience, isAboutAccounts }) => audience === "partner" && isAboutAccounts !== true)
+  : allPages;

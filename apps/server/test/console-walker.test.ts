@@ -3,7 +3,7 @@ import { createSystem } from "../src/systems/service.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { type ConsoleEndpoint, consoleEndpoints } from "./console-endpoints.ts";
 import { addPartners } from "./partners.ts";
-import { type SignedIn, signIn } from "./sign-in.ts";
+import { openFrame, type SignedIn, signIn } from "./sign-in.ts";
 
 let app: TestApp;
 
@@ -159,6 +159,29 @@ describe.each(toAdmins.filter(({ needs }) => needs.audience === "partner"))("$me
     const { headers } = await signIn(app, { partnerId: null });
     const { status, error } = await call(endpoint, headers);
     expect([status, error]).toEqual([403, "forbidden"]);
+  });
+});
+
+describe.each(withSession)("$method $path", (endpoint) => {
+  const { needs } = endpoint;
+
+  it("lets a frame of the operator's portal do what the contract says, and nothing else", async () => {
+    const { headers } = await openFrame(app, { partnerId: app.partnerId });
+    const { status, error } = await call(endpoint, headers);
+    if (needs.audience === "operator") expect([status, error]).toEqual([404, "not_found"]);
+    else if (needs.embedded) expect([401, 403]).not.toContain(status);
+    else expect([status, error]).toEqual([403, "forbidden"]);
+  });
+
+  it("lets a frame of another partner, of a viewer, or that is over, do no more", async () => {
+    if (needs.audience === "person") return;
+    const other = await openFrame(app, { partnerId: "other-partner" });
+    expect((await call(endpoint, other.headers)).status).toBe(404);
+    const viewer = await openFrame(app, { partnerId: app.partnerId, role: "viewer" });
+    if (needs.role === "admin" && needs.audience === "partner")
+      expect((await call(endpoint, viewer.headers)).status).toBe(403);
+    app.clock.advance(60 * 60_000);
+    expect((await call(endpoint, viewer.headers)).status).toBe(401);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { MembershipRole } from "@bikeshare/contract/console";
+import { makeDashboardLink, openDashboardLink } from "../src/dashboard-links/service.ts";
 import { insertMembership, insertPerson } from "../src/people/queries.ts";
 import { startSession } from "../src/sessions/service.ts";
 import { csrfTokenOf } from "../src/sessions/session.rules.ts";
@@ -47,10 +48,31 @@ export async function signInAgain(
   const token = await startSession({ db, clock, ids }, personId, { address: "192.0.2.1", userAgent: "test" });
   const cookie = `bikeshare_session=${token}`;
   const csrfToken = csrfTokenOf(token);
-  const headers = { cookie, origin: url, "x-csrf-token": csrfToken };
+  return signedIn(url, { personId, actor: `person:${personId}`, cookie, csrfToken }, {});
+}
+
+/** Opens a partner's pages in a frame of the operator's portal, by a link. */
+export async function openFrame(
+  { db, clock, ids, url, systemId }: Pick<TestApp, "db" | "clock" | "ids" | "url" | "systemId">,
+  { partnerId, role = "admin", ...of }: { partnerId: string; role?: MembershipRole; systemId?: string },
+): Promise<SignedIn> {
+  const context = { db, clock, ids, actor: "test" };
+  const link = { systemId, ...of, partnerId, role, viewer: "ada@transit.example" };
+  const { id, token: linkToken } = await makeDashboardLink(context, link);
+  const token = await openDashboardLink(context, linkToken);
+  const caller = { personId: id, actor: `embedded:${id}`, cookie: `bikeshare_frame=${token}` };
+  return signedIn(url, { ...caller, csrfToken: csrfTokenOf(token) }, { "x-dashboard-frame": "1" });
+}
+
+function signedIn(
+  url: string,
+  { personId, actor, cookie, csrfToken }: Pick<SignedIn, "personId" | "actor" | "cookie" | "csrfToken">,
+  more: Readonly<Record<string, string>>,
+): SignedIn {
+  const headers = { cookie, origin: url, "x-csrf-token": csrfToken, ...more };
   return {
     personId,
-    actor: `person:${personId}`,
+    actor,
     cookie,
     csrfToken,
     headers,

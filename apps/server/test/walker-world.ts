@@ -4,6 +4,7 @@ import { createSequencer } from "../src/events/sequencer.ts";
 import { createSystem } from "../src/systems/service.ts";
 import type { TestApp } from "./app.ts";
 import { endpoints, sampleId } from "./endpoints.ts";
+import { addPartners } from "./partners.ts";
 import { bikeRow, rideRow, rowWriter, stationRow } from "./rows.ts";
 
 /** The system that the operator's commands are walked on, so that they do not disturb what partners are shown. */
@@ -47,6 +48,7 @@ const freeBikes = statement(
 /** Fills the app's system, and makes the one that the operator's commands are walked on. */
 export async function fillWorld(app: TestApp): Promise<void> {
   await createSystem(app.db, operatedSystem, "Another city", app.clock());
+  await addPartners(app.db, operatedSystem, [sampleId]);
   await fillSystem(app);
 }
 

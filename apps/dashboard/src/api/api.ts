@@ -1,5 +1,6 @@
 /** The one client of the pages, and the cache of what it has read. */
 import { QueryClient } from "@tanstack/preact-query";
+import { isEmbedded } from "../session/embedding.ts";
 import { type ConsoleClient, createClient } from "./client.ts";
 import { createConnection } from "./connection.ts";
 import { isWorthRetrying } from "./errors.ts";
@@ -37,5 +38,6 @@ export const api: ConsoleClient = createClient({
   csrfToken: () => csrfToken,
   // The layout sees that there is no session, and leads to the sign-in page.
   onSignedOut: () => queries.setQueryData(SESSION_KEY, null),
+  isEmbedded,
   onReached: (isReached) => connection.report(isReached),
 });

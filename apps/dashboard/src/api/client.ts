@@ -38,6 +38,8 @@ export interface ClientOptions {
   readonly onSignedOut: () => void;
   /** The server has been asked: whether it could be. */
   readonly onReached: (isReached: boolean) => void;
+  /** Whether the page is in a frame of the operator's portal, and means that frame's session. */
+  readonly isEmbedded?: boolean;
   readonly fetch?: typeof fetch;
 }
 
@@ -82,6 +84,7 @@ async function send(
     ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
     headers: {
       accept: "application/json",
+      ...(options.isEmbedded === true && { "x-dashboard-frame": "1" }),
       ...(request.body !== undefined && { "content-type": "application/json" }),
       ...(csrfToken !== undefined && { "x-csrf-token": csrfToken }),
       ...(known && { "if-none-match": known.etag }),

@@ -5,6 +5,7 @@ import { describeError } from "../api/errors.ts";
 import { Icon } from "../components/icon.tsx";
 import { Menu, MenuItem } from "../components/menu.tsx";
 import { showToast } from "../components/toast.tsx";
+import { isEmbedded } from "../session/embedding.ts";
 import { useSignedIn } from "../session/session.ts";
 import { chooseTheme, readTheme, type Theme } from "./theme.ts";
 
@@ -28,10 +29,14 @@ export function AccountMenu() {
         }
       >
         <p class="menu-heading">{person.email}</p>
-        <Link href="/account">
-          <Icon name="user" /> Account
-        </Link>
-        <hr />
+        {!isEmbedded && (
+          <>
+            <Link href="/account">
+              <Icon name="user" /> Account
+            </Link>
+            <hr />
+          </>
+        )}
         <MenuItem isChosen={theme === "system"} onSelect={() => choose("system")}>
           <Icon name="screen" /> As the system
         </MenuItem>
@@ -42,7 +47,7 @@ export function AccountMenu() {
           <Icon name="moon" /> Dark
         </MenuItem>
         <hr />
-        <MenuItem onSelect={() => void signOut()}>Sign out</MenuItem>
+        <MenuItem onSelect={() => void signOut()}>{isEmbedded ? "Close these pages" : "Sign out"}</MenuItem>
       </Menu>
     </div>
   );

@@ -2,7 +2,7 @@ import type { Membership } from "@bikeshare/contract/console";
 import { Link, useLocation } from "wouter-preact";
 import { Icon } from "../components/icon.tsx";
 import { Menu } from "../components/menu.tsx";
-import { listedPages, membershipName, pageAddress } from "../pages.ts";
+import { listedPages, membershipName, pageAddress } from "../membership-pages.ts";
 import { PaletteButton } from "../palette/palette-button.tsx";
 import { useCurrentMembership, useSignedIn } from "../session/session.ts";
 

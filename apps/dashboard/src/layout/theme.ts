@@ -1,16 +1,17 @@
 /** Light or dark: what the reader chose on this device, or what the system says. */
+import { readStored, store } from "./device-storage.ts";
+
 export type Theme = "system" | "light" | "dark";
 
 const STORAGE_KEY = "bikeshare.theme";
 
 export function readTheme(): Theme {
-  const stored = localStorage.getItem(STORAGE_KEY);
+  const stored = readStored(STORAGE_KEY);
   return stored === "light" || stored === "dark" ? stored : "system";
 }
 
 export function chooseTheme(theme: Theme): void {
-  if (theme === "system") localStorage.removeItem(STORAGE_KEY);
-  else localStorage.setItem(STORAGE_KEY, theme);
+  store(STORAGE_KEY, theme === "system" ? undefined : theme);
   applyTheme(theme);
 }
 

@@ -1,6 +1,6 @@
 import { Redirect } from "wouter-preact";
 import { EmptyState } from "../components/empty-state.tsx";
-import { listedPages, pageAddress } from "../pages.ts";
+import { listedPages, pageAddress } from "../membership-pages.ts";
 import { useSignedIn } from "../session/session.ts";
 
 /** `/dashboard` itself: leads to the first page of the reader's first membership. */

@@ -1,7 +1,8 @@
 /** What the palette offers for what is typed: ids that are recognised, pages, and what was opened before. */
 import type { Membership } from "@bikeshare/contract/console";
+import { listedPages, membershipName, pageAddress } from "../membership-pages.ts";
 import type { Page } from "../page.ts";
-import { listedPages, membershipName, pageAddress, pages } from "../pages.ts";
+import { pages } from "../pages.ts";
 import type { RecentPage } from "./recent-pages.ts";
 
 export interface PaletteItem {

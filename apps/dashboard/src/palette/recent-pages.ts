@@ -1,4 +1,6 @@
 /** The pages that were opened last on this device, newest first. */
+import { readStored, store } from "../layout/device-storage.ts";
+import { isEmbedded } from "../session/embedding.ts";
 
 export interface RecentPage {
   readonly address: string;
@@ -11,7 +13,7 @@ const MAX_RECENT = 6;
 /** Kept for each person: two may use one browser. */
 export function readRecentPages(personId: string): readonly RecentPage[] {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(`${STORAGE_KEY}.${personId}`) ?? "[]");
+    const kept: unknown = JSON.parse(readStored(`${STORAGE_KEY}.${personId}`) ?? "[]");
     return Array.isArray(kept) ? kept.filter(isRecentPage) : [];
   } catch {
     // Written by another version.
@@ -21,7 +23,9 @@ export function readRecentPages(personId: string): readonly RecentPage[] {
 
 export function noteRecentPage(personId: string, page: RecentPage): void {
   const others = readRecentPages(personId).filter(({ address }) => address !== page.address);
-  localStorage.setItem(`${STORAGE_KEY}.${personId}`, JSON.stringify([page, ...others].slice(0, MAX_RECENT)));
+  // Each frame is somebody new.
+  if (isEmbedded) return;
+  store(`${STORAGE_KEY}.${personId}`, JSON.stringify([page, ...others].slice(0, MAX_RECENT)));
 }
 
 function isRecentPage(value: unknown): value is RecentPage {

@@ -1,7 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { Redirect, useLocation, useSearch } from "wouter-preact";
+import { EmptyState } from "../components/empty-state.tsx";
 import { ErrorState } from "../components/error-state.tsx";
 import { Loading } from "../components/loading.tsx";
+import { isEmbedded } from "./embedding.ts";
 import { useSession } from "./session.ts";
 
 /** Shows its children to whoever is signed in, and leads everybody else to the sign-in page, and back afterwards. */
@@ -9,6 +11,13 @@ export function SessionGate({ children }: { readonly children: ComponentChildren
   const { data: session, error, refetch } = useSession();
   const [path] = useLocation();
   const search = useSearch();
+  if (session === null && isEmbedded) {
+    return (
+      <EmptyState isPage title="These pages have been closed">
+        They work for an hour at a time. Open them again in the portal that shows them.
+      </EmptyState>
+    );
+  }
   if (session === null) {
     const next = search === "" ? path : `${path}?${search}`;
     return <Redirect to={next === "/" ? "/sign-in" : `/sign-in?next=${encodeURIComponent(next)}`} replace />;

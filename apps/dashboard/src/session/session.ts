@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/preact-query";
 import { useLocation, useParams, useSearch } from "wouter-preact";
 import { api, keepCsrfToken, queries, SESSION_KEY } from "../api/api.ts";
 import { ApiError } from "../api/errors.ts";
+import { takeLinkToken } from "./embedding.ts";
 
 /** The session; null where nobody is signed in; undefined until that is known. */
 export function useSession() {
@@ -18,7 +19,11 @@ export function adoptSession(session: ConsoleSession): void {
 
 async function readSession(): Promise<ConsoleSession | null> {
   try {
-    const session = await api.session.get();
+    const linkToken = takeLinkToken();
+    const session =
+      linkToken === undefined
+        ? await api.session.get()
+        : await api.embeddedSessions.begin({ body: { token: linkToken } });
     keepCsrfToken(session.csrf_token);
     return session;
   } catch (error) {

@@ -6,6 +6,7 @@ import { EmptyState } from "../../components/empty-state.tsx";
 import { Status } from "../../components/status.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
+import { pagesBase } from "../../session/embedding.ts";
 import { failureWords, stateOf } from "./words.ts";
 
 /** Which rows are ticked. */
@@ -70,9 +71,7 @@ const columns: readonly Column<Delivery>[] = [
     title: "Delivery",
     cell: ({ id, event }) => (
       // Below the list's own address: the page knows whose it is.
-      <Link
-        href={`${location.pathname.replace(import.meta.env.BASE_URL.replace(/\/$/, ""), "")}/${id}${location.search}`}
-      >
+      <Link href={`${location.pathname.replace(pagesBase, "")}/${id}${location.search}`}>
         <strong>{event}</strong>
         <span class="mono muted delivery-id">{id}</span>
       </Link>

@@ -8,6 +8,7 @@ import { SelectField, TextField } from "../../components/field.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
+import { isEmbedded } from "../../session/embedding.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { addressIn, type Scope, useOperatorScope, usePartnerScope } from "../scope.ts";
 import { EndpointDetails } from "./endpoint-details.tsx";
@@ -23,6 +24,9 @@ const INTERFACES = {
   operator: { label: "For the operator’s backend", document: "/openapi/operator.json", reference: "/docs/operator" },
 } as const;
 type Interface = keyof typeof INTERFACES;
+
+/** No frame may show other documents of the service. */
+const TARGET = isEmbedded ? "_blank" : undefined;
 
 /** The interface that partners' programs call. */
 export function PartnerReferencePage() {
@@ -133,8 +137,14 @@ function ReferenceHeader({ shown }: { readonly shown: Interface }) {
       title="API reference"
       actions={
         <>
-          {hasReference === true && <a href={reference}>The whole reference</a>}
-          <a href={address}>OpenAPI document</a>
+          {hasReference === true && (
+            <a href={reference} target={TARGET}>
+              The whole reference
+            </a>
+          )}
+          <a href={address} target={TARGET}>
+            OpenAPI document
+          </a>
         </>
       }
     >

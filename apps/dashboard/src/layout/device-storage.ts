@@ -1,0 +1,19 @@
+/** What this device keeps for the pages. In frames of other sites browsers may keep nothing: then all is as at first. */
+
+export function readStored(key: string): string | undefined {
+  try {
+    return localStorage.getItem(key) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param value undefined: nothing is kept any more */
+export function store(key: string, value: string | undefined): void {
+  try {
+    if (value === undefined) localStorage.removeItem(key);
+    else localStorage.setItem(key, value);
+  } catch {
+    // It holds until the page is closed.
+  }
+}

@@ -1,0 +1,19 @@
+/** Pages in a frame of the operator's portal: their addresses say so, because such frames may be allowed no storage. */
+
+/** Where the server serves the pages, without the slash at the end. */
+const BASE = import.meta.env.BASE_URL.replace(/\/$/, "");
+const FRAME_BASE = `${BASE}/embedded`;
+
+/** Whether this is a page in a frame. */
+export const isEmbedded: boolean = location.pathname.startsWith(`${FRAME_BASE}/`);
+
+/** What the addresses of all pages begin with. */
+export const pagesBase: string = isEmbedded ? FRAME_BASE : BASE;
+
+/** Takes the secret of the portal's link out of the address, where histories would keep it. */
+export function takeLinkToken(): string | undefined {
+  const { hash, pathname, search } = location;
+  if (!isEmbedded || !/^#[\w-]{43}$/.test(hash)) return undefined;
+  history.replaceState(history.state, "", pathname + search);
+  return hash.slice(1);
+}
