@@ -60,7 +60,7 @@ export async function openFrame(
   const link = { systemId, ...of, partnerId, role, viewer: "ada@transit.example" };
   const { id, token: linkToken } = await makeDashboardLink(context, link);
   const token = await openDashboardLink(context, linkToken);
-  const caller = { personId: id, actor: `embedded:${id}`, cookie: `bikeshare_frame=${token}` };
+  const caller = { personId: id, actor: "embedded:ada@transit.example", cookie: `bikeshare_frame=${token}` };
   return signedIn(url, { ...caller, csrfToken: csrfTokenOf(token) }, { "x-dashboard-frame": "1" });
 }
 

@@ -10,10 +10,13 @@ export const isEmbedded: boolean = location.pathname.startsWith(`${FRAME_BASE}/`
 /** What the addresses of all pages begin with. */
 export const pagesBase: string = isEmbedded ? FRAME_BASE : BASE;
 
-/** Takes the secret of the portal's link out of the address, where histories would keep it. */
+/**
+ * Takes the secret of the portal's link out of the address, where histories would keep it. Outside of a frame nobody
+ * opens one: there the policy says nothing of who shows the page.
+ */
 export function takeLinkToken(): string | undefined {
   const { hash, pathname, search } = location;
   if (!isEmbedded || !/^#[\w-]{43}$/.test(hash)) return undefined;
   history.replaceState(history.state, "", pathname + search);
-  return hash.slice(1);
+  return window.parent === window ? undefined : hash.slice(1);
 }

@@ -19,15 +19,24 @@ export function adoptSession(session: ConsoleSession): void {
 
 async function readSession(): Promise<ConsoleSession | null> {
   try {
-    const linkToken = takeLinkToken();
-    const session =
-      linkToken === undefined
-        ? await api.session.get()
-        : await api.embeddedSessions.begin({ body: { token: linkToken } });
+    const session = (await beginEmbedded()) ?? (await api.session.get());
     keepCsrfToken(session.csrf_token);
     return session;
   } catch (error) {
     if (error instanceof ApiError && error.code === "unauthorized") return null;
+    throw error;
+  }
+}
+
+/** The session of the portal's link, where the address has one. */
+async function beginEmbedded(): Promise<ConsoleSession | undefined> {
+  const token = takeLinkToken();
+  if (token === undefined) return undefined;
+  try {
+    return await api.embeddedSessions.begin({ body: { token } });
+  } catch (error) {
+    // The portal's page has been loaded again: the session that the link began may still go on.
+    if (error instanceof ApiError && error.code === "not_found") return undefined;
     throw error;
   }
 }

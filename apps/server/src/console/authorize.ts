@@ -20,7 +20,7 @@ export interface ConsoleCaller {
   /** The partner whose page it is; null: the operator's. */
   readonly partnerId: string | null;
   readonly role: MembershipRole;
-  /** What the audit log names: `person:` and the person's id; in a frame `embedded:` and the link's id. */
+  /** What the audit log names: `person:` and the person's id; in a frame `embedded:` and how the portal names the viewer. */
   readonly actor: string;
 }
 
@@ -149,7 +149,7 @@ async function enter(
   if (own !== undefined) requireRole(own, role);
   else if (role === "admin") throw serviceError("forbidden", "operatorReads");
   const person = { id: session.person_id, email: session.email, name: session.name };
-  const actor = `${session.isEmbedded ? "embedded" : "person"}:${person.id}`;
+  const actor = session.isEmbedded ? `embedded:${person.name}` : `person:${person.id}`;
   const caller = { person, systemId, partnerId, role: own?.role ?? "viewer", actor } as const;
   if (own === undefined && partnerId !== null)
     await noteOperatorsVisit({ ...context, actor: caller.actor }, systemId, partnerId);

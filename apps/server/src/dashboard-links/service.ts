@@ -65,8 +65,8 @@ export async function openDashboardLink(context: CommandContext, linkToken: stri
   const opened = isToken(linkToken) ? await updateOpened(db, hashToken(linkToken), session) : undefined;
   if (opened === undefined) throw serviceError("not_found", "dashboardLink");
   const { system_id: systemId, partner_id: partnerId, id, viewer } = opened;
-  const act = { systemId, action: "dashboard_link.opened", subject: partnerId, detail: { id, viewer } };
-  await insertActOf({ ...context, actor: `embedded:${id}` }, db, act);
+  const act = { systemId, action: "dashboard_link.opened", subject: partnerId, detail: { id } };
+  await insertActOf({ ...context, actor: `embedded:${viewer}` }, db, act);
   return token;
 }
 
