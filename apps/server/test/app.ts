@@ -52,7 +52,7 @@ export async function startTestApp(): Promise<TestApp> {
     rateLimit: 60,
     trustedProxies: new NetworkList([]),
     // Without pages: what matters is which sites may show them.
-    dashboard: { directory: "/nowhere", ready: Promise.resolve(), frameAncestors: ["https://portal.example"] },
+    dashboard: { directory: "/nowhere", ready: () => Promise.resolve(), frameAncestors: ["https://portal.example"] },
     // No test reaches it, unless it is about that.
     publicRateLimit: 1_000_000,
   });

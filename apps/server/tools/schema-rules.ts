@@ -38,6 +38,9 @@ const indexesAcrossSystems: Readonly<Record<string, string>> = {
   keys_hash: "A request brings only its key: whose system it is, is what this look-up finds out.",
   memberships_person: "A session brings only its person: in which systems they work is what this look-up finds out.",
   invitations_hash: "A link brings only its token: whose system it is, is what this look-up finds out.",
+  dashboard_links_hash: "A link brings only its token: whose system it is, is what this look-up finds out.",
+  dashboard_links_session:
+    "A frame's cookie brings only its token: whose system it is, is what this look-up finds out.",
 };
 const exempt = Object.keys(indexesAcrossSystems)
   .map((name) => `'${name}'`)

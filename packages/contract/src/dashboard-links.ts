@@ -30,7 +30,7 @@ export const dashboardLinkRequest = extendApi(
       page: z
         .string()
         .max(MAX_PAGE_LENGTH, issueText("tooLong", { limit: MAX_PAGE_LENGTH }))
-        .regex(/^[a-z]+(?:\/[\w-]+)?(?:\?[\w=&%.:+-]*)?$/, issueText("dashboardPage"))
+        .regex(/^[a-z]+(?:\/[\w-]+)?(?:\?[\w=&%.:+-]*)?$/, issueText("partnerPage"))
         .optional()
         .describe("The partner's page to open, as its address ends: `deliveries?status=failed`. Default `overview`"),
     })

@@ -55,7 +55,7 @@ export const issueTexts = {
   visible: "must be visible characters, without control characters or spaces at the ends",
   visibleAscii: "must be visible ASCII characters, without spaces",
   visibleAsciiUpTo: "must be 1 to {limit} visible ASCII characters, without spaces",
-  dashboardPage: "must be the end of a partner's page's address, such as overview or deliveries?status=failed",
+  partnerPage: "must be the end of a partner's page's address, such as overview or deliveries?status=failed",
   oneLine: "must be one line without control characters or spaces at the ends",
   pathStep: "must not be . or .., which no path can name",
   eventId: "must be the id of an event, such as event_0VbeWjMMvbE2baG4Sgk6By",
