@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { Route, Router, Switch } from "wouter-preact";
 import { connection, queries } from "./api/api.ts";
 import { Toasts } from "./components/toast.tsx";
+import { pagesBase } from "./embedding.ts";
 import { BareLayout } from "./layout/bare-layout.tsx";
 import { ConnectionNotice } from "./layout/connection-notice.tsx";
 import { Layout } from "./layout/layout.tsx";
@@ -12,7 +13,6 @@ import { pages } from "./pages.ts";
 import { HomePage } from "./pages/home-page.tsx";
 import { NotFoundPage } from "./pages/not-found-page.tsx";
 import { ConfirmationDialog } from "./session/confirmation.tsx";
-import { pagesBase } from "./session/embedding.ts";
 import { SessionGate } from "./session/session-gate.tsx";
 
 /** All pages: each in the frame that fits who may see it. */

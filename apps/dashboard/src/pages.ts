@@ -1,6 +1,6 @@
+import { isEmbedded } from "./embedding.ts";
 /** Every page: where it is, what it is called, who sees it, and the module that is loaded for it. */
 import { deliveryId, keyId, type Page, requestId, route, stationId } from "./page.ts";
-import { isEmbedded } from "./session/embedding.ts";
 
 /** Shows each component with its states. It is not shipped. */
 const examples: Page = {

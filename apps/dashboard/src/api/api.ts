@@ -1,6 +1,6 @@
 /** The one client of the pages, and the cache of what it has read. */
 import { QueryClient } from "@tanstack/preact-query";
-import { isEmbedded } from "../session/embedding.ts";
+import { isEmbedded } from "../embedding.ts";
 import { type ConsoleClient, createClient } from "./client.ts";
 import { createConnection } from "./connection.ts";
 import { isWorthRetrying } from "./errors.ts";

@@ -5,7 +5,7 @@ import { describeError } from "../api/errors.ts";
 import { Icon } from "../components/icon.tsx";
 import { Menu, MenuItem } from "../components/menu.tsx";
 import { showToast } from "../components/toast.tsx";
-import { isEmbedded } from "../session/embedding.ts";
+import { isEmbedded } from "../embedding.ts";
 import { useSignedIn } from "../session/session.ts";
 import { chooseTheme, readTheme, type Theme } from "./theme.ts";
 

@@ -1,6 +1,6 @@
+import { isEmbedded } from "../embedding.ts";
 /** The pages that were opened last on this device, newest first. */
 import { readStored, store } from "../layout/device-storage.ts";
-import { isEmbedded } from "../session/embedding.ts";
 
 export interface RecentPage {
   readonly address: string;

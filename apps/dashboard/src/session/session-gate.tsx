@@ -3,7 +3,7 @@ import { Redirect, useLocation, useSearch } from "wouter-preact";
 import { EmptyState } from "../components/empty-state.tsx";
 import { ErrorState } from "../components/error-state.tsx";
 import { Loading } from "../components/loading.tsx";
-import { isEmbedded } from "./embedding.ts";
+import { isEmbedded } from "../embedding.ts";
 import { useSession } from "./session.ts";
 
 /** Shows its children to whoever is signed in, and leads everybody else to the sign-in page, and back afterwards. */

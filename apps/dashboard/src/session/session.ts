@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/preact-query";
 import { useLocation, useParams, useSearch } from "wouter-preact";
 import { api, keepCsrfToken, queries, SESSION_KEY } from "../api/api.ts";
 import { ApiError } from "../api/errors.ts";
-import { takeLinkToken } from "./embedding.ts";
+import { takeLinkToken } from "../embedding.ts";
 
 /** The session; null where nobody is signed in; undefined until that is known. */
 export function useSession() {

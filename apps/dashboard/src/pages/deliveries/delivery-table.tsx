@@ -6,7 +6,7 @@ import { EmptyState } from "../../components/empty-state.tsx";
 import { Status } from "../../components/status.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
-import { pagesBase } from "../../session/embedding.ts";
+import { pagesBase } from "../../embedding.ts";
 import { failureWords, stateOf } from "./words.ts";
 
 /** Which rows are ticked. */
