@@ -22,7 +22,7 @@ const PARTNERS = 100;
 const STREAMS_EACH = 5;
 const SECONDS = Number(process.env["BENCH_SECONDS"] ?? 10);
 /** Milliseconds after a change of what goes on, before it is measured: the first poll has no plan yet. */
-const SETTLE_MS = 2_000;
+const WARM_UP_MS = 2_000;
 
 const directory = await mkdtemp(join(tmpdir(), "bikeshare-streams-"));
 // As root PostgreSQL runs under another account, which must be able to enter.
@@ -68,7 +68,7 @@ try {
 
 /** Measures the service and PostgreSQL while so many deliveries are made and sent each second. */
 async function measure(streams: number, deliveriesPerSecond: number): Promise<void> {
-  const until = performance.now() + SETTLE_MS + SECONDS * 1_000;
+  const until = performance.now() + WARM_UP_MS + SECONDS * 1_000;
   const happening = (async () => {
     while (performance.now() < until) {
       // One event for every endpoint.
@@ -76,7 +76,7 @@ async function measure(streams: number, deliveriesPerSecond: number): Promise<vo
       await sleep(1_000);
     }
   })();
-  await sleep(SETTLE_MS);
+  await sleep(WARM_UP_MS);
   const [cpu, database, events] = [await cpuMicroseconds(service.pid), await postgresTime(world.db), received];
   const from = performance.now();
   await sleep(until - from);

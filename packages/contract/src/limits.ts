@@ -30,6 +30,9 @@ export const COUNTABLE_FROM_SECONDS = 60;
 /** Days for which events are kept. */
 export const EVENT_RETENTION_DAYS = 30;
 
+/** Deliveries that wait, or are held, at an endpoint are counted up to so many for a page: more takes too long. */
+export const MAX_COUNTED_DELIVERIES = 10_000;
+
 /** Days for which requests are logged, and counted by the minute. */
 export const REQUEST_LOG_DAYS = 7;
 

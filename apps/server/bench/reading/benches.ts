@@ -15,7 +15,7 @@ export interface BenchContext {
   readonly seconds: number;
   readonly connections: number;
   /** Milliseconds after each load whose processor time counts as well, for what is written later. */
-  readonly settleMs?: number;
+  readonly trailingMs?: number;
 }
 
 const PEER_RIDES = 2_000_000;
@@ -211,10 +211,10 @@ export async function startOn({ sets, directory }: BenchContext, rides: number):
 }
 
 export async function measureOn(
-  { sets, repetitions, seconds, connections, settleMs }: BenchContext,
+  { sets, repetitions, seconds, connections, trailingMs }: BenchContext,
   rides: number,
   subjects: readonly Subject[],
 ): Promise<Map<string, Figures>> {
   const options = { postmasterPid: await sets.postmasterPid(), connectionString: await sets.of(rides) };
-  return measure(subjects, { ...options, repetitions, seconds, connections, settleMs });
+  return measure(subjects, { ...options, repetitions, seconds, connections, trailingMs });
 }

@@ -36,7 +36,7 @@ export interface MeasureOptions {
   readonly seconds: number;
   readonly connections: number;
   /** Milliseconds after each load whose processor time counts as well, for what is written later. */
-  readonly settleMs?: number | undefined;
+  readonly trailingMs?: number | undefined;
 }
 
 const WARM_UP_SECONDS = 1.5;
@@ -86,7 +86,7 @@ async function measureOnce(subject: Subject, seconds: number, options: MeasureOp
       throw new Error(`${subject.name} failed`, { cause: error });
     },
   );
-  if (options.settleMs !== undefined) await sleep(options.settleMs);
+  if (options.trailingMs !== undefined) await sleep(options.trailingMs);
   const used = (await cpuMicroseconds(subject.pid)) - server;
   const usedByPostgres = (await postgresMicroseconds(options.postmasterPid)) - postgres;
   const requests = Math.max(1, result.requests);

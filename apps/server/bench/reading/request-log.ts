@@ -9,7 +9,7 @@ const RIDES = 100_000;
 /** Enough for the log to be written as much as its bound allows: each key has a share of it. */
 const KEYS = 32;
 /** Time after a load in which what it caused is written: the log is written once a second. */
-const SETTLE_MS = 1_100;
+const TRAILING_MS = 1_100;
 
 const pages = {
   stations: ["/v1/stations?limit=200"],
@@ -32,7 +32,7 @@ export async function requestLogBench(context: BenchContext): Promise<string> {
       subjects.push(logging.subject(of, paths), plain.subject(by, paths));
       ratios.push({ text: `${of} / ${by}`, of, by, better: "more", must: 0.95, aim: 0.98 });
     }
-    return report(await measureOn({ ...context, settleMs: SETTLE_MS }, RIDES, subjects), ratios);
+    return report(await measureOn({ ...context, trailingMs: TRAILING_MS }, RIDES, subjects), ratios);
   } finally {
     await logging.stop();
     await plain.stop();

@@ -1,7 +1,7 @@
 import type { consoleContract } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { pauseEndpoint, resumeEndpoint } from "../webhooks/endpoints/endpoint-status.ts";
-import { listEndpointsWithStatus, logBytesByPartner } from "../webhooks/endpoints/endpoint-view.ts";
+import { listShownEndpoints, logBytesByPartner } from "../webhooks/endpoints/endpoint-view.ts";
 import { retryEndpointNow } from "../webhooks/log/resend.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
@@ -21,7 +21,7 @@ export function endpointRoutes(context: ConsoleContext): RouterImplementation<ty
   return {
     list: async ({ request }) => {
       const { systemId } = consoleCaller(request);
-      const { endpoints, workers } = await listEndpointsWithStatus(context, systemId);
+      const { endpoints, workers } = await listShownEndpoints(context, systemId);
       const logBytes = await logBytesByPartner(context, systemId);
       const data = endpoints.map(({ paused_at: _pausedAt, ...endpoint }) => ({
         ...endpoint,

@@ -212,7 +212,7 @@ it("the operator sees whose keys and endpoints have problems, what waits, and wh
   expect(hour).toEqual({ requests: 15, client_errors: 3, server_errors: 0, rate_limited: 2 });
   expect(requests.reduce((sum, each) => sum + each, 0)).toBe(15);
   expect({ backlog: { ...backlog, oldest_due_at: undefined }, endpoints, workers }).toEqual({
-    backlog: { pending: 1, held: 1, oldest_due_at: undefined },
+    backlog: { pending: 1, held: 1, is_complete: true, oldest_due_at: undefined },
     endpoints: { active: 0, failing: 1, paused: 0 },
     workers: 0,
   });

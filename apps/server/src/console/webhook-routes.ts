@@ -4,7 +4,7 @@ import type { ProbedAddress } from "../webhooks/address-probe.ts";
 import { rotateSecret, showSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
 import { setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
 import { pauseEndpoint, removeEndpoint, resumeEndpoint } from "../webhooks/endpoints/endpoint-status.ts";
-import { type EndpointView, findEndpointView } from "../webhooks/endpoints/endpoint-view.ts";
+import { type EndpointView, findShownEndpoint } from "../webhooks/endpoints/endpoint-view.ts";
 import { showBody } from "../webhooks/log/delivery-view.ts";
 import { adviceOn } from "../webhooks/log/failure-advice.rules.ts";
 import { retryEndpointNow, sendTestDelivery } from "../webhooks/log/resend.ts";
@@ -25,7 +25,7 @@ export function webhookRoutes(context: ConsoleContext): Routes {
     ...statusRoutes(context),
     ...secretRoutes(context),
     show: async ({ request }) => {
-      const view = await findEndpointView(context, scopeOf(request));
+      const view = await findShownEndpoint(context, scopeOf(request));
       return { status: 200, body: { webhook: view === undefined ? null : shown(view) } };
     },
     events: async () => ({ status: 200, body: { data: [...(await describeEvents())] } }),

@@ -3,7 +3,7 @@ import type { Queryable } from "../db/database.ts";
 import type { KeyRow } from "../keys/service.ts";
 import { keysOf } from "../keys/service.ts";
 import { keyMinutesOf, usageToday } from "../request-log/service.ts";
-import { type EndpointView, findEndpointView } from "../webhooks/endpoints/endpoint-view.ts";
+import { type EndpointView, findShownEndpoint } from "../webhooks/endpoints/endpoint-view.ts";
 import { type DeliverySummary, summarizeDeliveries } from "../webhooks/log/delivery-summary.ts";
 import { factsOf } from "./key-facts.ts";
 import { type KeyFacts, keyProblems, requestProblems } from "./key-problems.rules.ts";
@@ -29,7 +29,7 @@ export async function partnerOverview(
   const [keys, used, endpoint] = await Promise.all([
     keysOf(context, systemId, partnerId),
     keyMinutesOf(context, systemId, partnerId, since),
-    findEndpointView(context, { systemId, partnerId }),
+    findShownEndpoint(context, { systemId, partnerId }),
   ]);
   const [today, deliveries] = await Promise.all([
     usageToday(context, systemId, idsOf(keys)),

@@ -1,9 +1,10 @@
+import { MAX_COUNTED_DELIVERIES } from "@bikeshare/contract";
 import type { Problem, SystemOverview } from "@bikeshare/contract/console";
 import { feedAges } from "../feeds/gbfs/feed-watch.ts";
 import { sourceStates } from "../feeds/gbfs/source-state.ts";
 import { keysOf } from "../keys/service.ts";
 import { keyTotals, type KeyTotal, usageByMinute } from "../request-log/service.ts";
-import { type EndpointOverview, listEndpointsWithStatus } from "../webhooks/endpoints/endpoint-view.ts";
+import { type EndpointOverview, listShownEndpoints } from "../webhooks/endpoints/endpoint-view.ts";
 import { sourceProblems } from "./feed-problems.rules.ts";
 import { factsOf } from "./key-facts.ts";
 import { counted, type KeyFacts, keyLabel, keyProblems } from "./key-problems.rules.ts";
@@ -23,7 +24,7 @@ export async function systemOverview(context: OverviewContext, systemId: string)
     keysOf(context, systemId),
     keyTotals(context, systemId, since),
     usageByMinute(context, systemId, range),
-    listEndpointsWithStatus(context, systemId),
+    listShownEndpoints(context, systemId),
     feedAges(context.db, systemId, now),
     sourceStates(context.db, systemId),
   ]);
@@ -125,6 +126,7 @@ function backlogOf({ endpoints }: EndpointOverview): SystemOverview["backlog"] {
   return {
     pending: endpoints.reduce((sum, each) => sum + each.pending, 0),
     held: endpoints.reduce((sum, each) => sum + each.held, 0),
+    is_complete: endpoints.every((each) => Math.max(each.pending, each.held) < MAX_COUNTED_DELIVERIES),
     oldest_due_at: due.length === 0 ? null : new Date(Math.min(...due)).toISOString(),
   };
 }

@@ -1,4 +1,5 @@
 /** What is wrong with a partner's webhooks. */
+import { MAX_COUNTED_DELIVERIES } from "@bikeshare/contract";
 import type { Problem } from "@bikeshare/contract/console";
 import { pauseDescriptions } from "../webhooks/endpoints/endpoint.rules.ts";
 import { counted } from "./key-problems.rules.ts";
@@ -38,7 +39,7 @@ export function endpointProblems(endpoint: EndpointFacts, { subject, ...whose }:
   const { status, pause_reason: reason, held } = endpoint;
   const link = { page: "webhook", query: {} } as const;
   if (status === "paused" && reason !== null) {
-    const waiting = held === 0 ? "" : ` ${counted(held, "delivery is", "deliveries are")} held.`;
+    const waiting = held === 0 ? "" : ` ${heldText(held)} held.`;
     return [
       {
         code: "endpoint_paused",
@@ -63,6 +64,11 @@ export function endpointProblems(endpoint: EndpointFacts, { subject, ...whose }:
       link: { page: "deliveries", query: { status: "failing" } },
     },
   ];
+}
+
+function heldText(held: number): string {
+  const orMore = held < MAX_COUNTED_DELIVERIES ? "" : "At least ";
+  return `${orMore}${counted(held, "delivery is", "deliveries are")}`;
 }
 
 /** What the rules need to know of the deliveries. */

@@ -3,7 +3,7 @@ import { noQuery } from "../endpoint.ts";
 import { errorBody } from "../errors.ts";
 import { identifier, identifierParam, timestamp } from "../values.ts";
 import { consoleBodyErrors, consoleErrors, consoleNeeds, systemPath } from "./endpoint.ts";
-import { endpointStatus, pauseReason } from "./webhook.ts";
+import { endpointStatus, pauseReason, waiting } from "./webhook.ts";
 
 /** A partner's endpoint in the operator's list of all. */
 const endpointSummary = z
@@ -16,9 +16,9 @@ const endpointSummary = z
     status_text: z.string(),
     pause_reason: pauseReason.nullable(),
     failing_since: timestamp.nullable(),
-    pending: z.number().int(),
+    pending: waiting,
     oldest_due: timestamp.nullable(),
-    held: z.number().int(),
+    held: waiting,
     log_bytes: z.number().int().describe("What its attempts take in the log"),
   })
   .strict();

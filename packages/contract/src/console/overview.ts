@@ -2,6 +2,7 @@ import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
 import { identifier, timestamp } from "../values.ts";
 import { consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
+import { waiting } from "./webhook.ts";
 
 /** Something that fails, or is about to. */
 const problem = z
@@ -74,10 +75,10 @@ const deliveryCounts = z
   .object({
     succeeded: count.describe("Created in the last 24 hours"),
     given_up: count.describe("In the last 24 hours"),
-    pending: count.describe("Now, those that fail included"),
+    pending: waiting.describe("Now, those that fail included"),
     failing: count.describe("Now: to be tried again after a failed attempt"),
-    held: count.describe("Now"),
-    is_complete: z.boolean().describe("False: there are more than are counted"),
+    held: waiting.describe("Now"),
+    is_complete: z.boolean().describe("False: more succeeded, were given up or fail than are counted"),
   })
   .strict();
 
@@ -123,7 +124,14 @@ const systemOverview = z
     hour: requestCounts,
     workers: count.describe("Processes that send webhooks now"),
     endpoints: z.object({ active: count, failing: count, paused: count }).strict(),
-    backlog: z.object({ pending: count, held: count, oldest_due_at: timestamp.nullable() }).strict(),
+    backlog: z
+      .object({
+        pending: count,
+        held: count,
+        is_complete: z.boolean().describe("False: there are more than are counted"),
+        oldest_due_at: timestamp.nullable(),
+      })
+      .strict(),
     refused: z
       .array(
         z

@@ -1,12 +1,21 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
 import { deliveryNames } from "../event-names.ts";
+import { MAX_COUNTED_DELIVERIES } from "../limits.ts";
 import { identifier, timestamp } from "../values.ts";
 import { changeErrors, changes, deliveryAttempt, partner } from "./deliveries.ts";
 import { consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 
 export const endpointStatus = z.enum(["active", "probing", "paused"]);
 export const pauseReason = z.enum(["partner", "operator", "failing", "gone", "probe_failed", "suspended", "removed"]);
+
+/** Deliveries of an endpoint. */
+export const waiting = z
+  .number()
+  .int()
+  .min(0)
+  .max(MAX_COUNTED_DELIVERIES)
+  .describe(`Counted up to ${MAX_COUNTED_DELIVERIES}, which means so many or more`);
 
 const signatureScheme = z.enum(["service", "both"]);
 
@@ -39,9 +48,9 @@ const webhook = z
     updated_at: timestamp,
     failing_since: timestamp.nullable(),
     failures: z.number().int(),
-    pending: z.number().int(),
+    pending: waiting,
     oldest_due: timestamp.nullable(),
-    held: z.number().int(),
+    held: waiting,
     held_since: timestamp.nullable(),
     workers: z.number().int().describe("Processes that send webhooks at present"),
     secrets: z

@@ -14,6 +14,7 @@ import { endpointState } from "../endpoint-state.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { addressIn, type Scope, useOperatorScope } from "../scope.ts";
 import { useAction } from "../use-action.ts";
+import { waitingText } from "../waiting-text.ts";
 
 /** Every partner's endpoint: how it does, and the switch that stops it. */
 export function EndpointsPage() {
@@ -67,14 +68,14 @@ function columnsFor(scope: Scope): readonly Column<EndpointSummary>[] {
       title: "Failing since",
       cell: ({ failing_since: at }) => <Time at={at} show="relative" none="no" />,
     },
-    { id: "pending", title: "Waiting", align: "end", cell: ({ pending }) => pending },
+    { id: "pending", title: "Waiting", align: "end", cell: ({ pending }) => waitingText(pending) },
     {
       id: "oldest",
       title: "Oldest due",
       isSecondary: true,
       cell: ({ oldest_due: at }) => <Time at={at} show="relative" none="–" />,
     },
-    { id: "held", title: "Held", align: "end", isSecondary: true, cell: ({ held }) => held },
+    { id: "held", title: "Held", align: "end", isSecondary: true, cell: ({ held }) => waitingText(held) },
     {
       id: "log",
       title: "Log",

@@ -12,6 +12,7 @@ import { relativeText } from "../../components/time.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { addressIn, type Scope, useOperatorScope } from "../scope.ts";
+import { waitingText } from "../waiting-text.ts";
 import { Figures } from "./figures.tsx";
 import { REFRESH_INTERVAL_MS, RequestFigures } from "./overview-page.tsx";
 import { ProblemList } from "./problem-list.tsx";
@@ -84,10 +85,10 @@ function WebhookFigures({ overview, scope }: { readonly overview: SystemOverview
         },
         {
           label: "Pending",
-          value: backlog.pending.toLocaleString("en"),
+          value: waitingText(backlog.pending, backlog.is_complete),
           note: backlog.oldest_due_at === null ? "none is due" : `first due ${fromNow(backlog.oldest_due_at)}`,
         },
-        { label: "Held", value: backlog.held.toLocaleString("en"), note: "while paused" },
+        { label: "Held", value: waitingText(backlog.held, backlog.is_complete), note: "while paused" },
       ]}
     />
   );

@@ -3,6 +3,7 @@ import { Link } from "wouter-preact";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Status, type Tone } from "../../components/status.tsx";
 import { addressIn, type Scope } from "../scope.ts";
+import { waitingText } from "../waiting-text.ts";
 import { type Figure, Figures } from "./figures.tsx";
 
 type Endpoint = NonNullable<PartnerOverview["endpoint"]>;
@@ -55,7 +56,7 @@ function deliveryFigures(deliveries: Deliveries, scope: Scope): readonly Figure[
     { label: "Succeeded", value: count(succeeded), note: "in 24 hours", href: to("succeeded") },
     { label: "Given up", value: count(givenUp), note: "in 24 hours", isBad: givenUp > 0, href: to("failed") },
     { label: "Failing", value: count(failing), note: "tried again", isBad: failing > 0, href: to("failing") },
-    { label: "Pending", value: pending.toLocaleString("en"), note: "now", href: to("pending") },
-    { label: "Held", value: held.toLocaleString("en"), note: "while paused", href: to("held") },
+    { label: "Pending", value: waitingText(pending), note: "now", href: to("pending") },
+    { label: "Held", value: waitingText(held), note: "while paused", href: to("held") },
   ];
 }

@@ -16,6 +16,7 @@ import { NotFoundPage } from "../not-found-page.tsx";
 import { addressIn, type Scope, usePartnerScope } from "../scope.ts";
 import { SignatureSection } from "../signature/signature-section.tsx";
 import { useAction } from "../use-action.ts";
+import { waitingText } from "../waiting-text.ts";
 import { SecretSection } from "./secret-section.tsx";
 import { type PartnerParams, SettingsForm } from "./settings-form.tsx";
 import { TestSection } from "./test-section.tsx";
@@ -106,7 +107,7 @@ function StatusSection({ params, webhook, canChange }: StatusSectionProps) {
         </p>
       )}
       <p class="muted">
-        {pending} waiting, {held} held
+        {waitingText(pending)} waiting, {waitingText(held)} held
         {held_since !== null && (
           <>
             {" "}

@@ -31,6 +31,13 @@ it("lists every partner's endpoint by name, with what waits and what is held", a
       { partner_id: b, partner_name: "B", status_text: expect.stringMatching(/^paused by/) as unknown, held: 2 },
     ],
   });
+  const oldestDue = (await overview()).endpoints[0]?.oldest_due;
+  expect(await listEndpointsWithStatus(harness, harness.systemId, 1), "counted up to one").toMatchObject({
+    endpoints: [
+      { pending: 1, held: 0, oldest_due: oldestDue },
+      { pending: 0, held: 1 },
+    ],
+  });
 });
 
 it("lists a removed endpoint as long as its log is kept", async () => {

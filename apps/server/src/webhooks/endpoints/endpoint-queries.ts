@@ -173,25 +173,42 @@ export interface EndpointCounts {
   readonly held_since: Date | null;
 }
 
-/** Joins an endpoint's counts, taken now. @param endpointId the column with its id */
-const joinCounts = (endpointId: string) => `
+/**
+ * Joins an endpoint's counts, taken now.
+ * @param endpointId the column with its id
+ * @param most the parameter with how many are counted of each at most; null: all
+ */
+const joinCounts = (endpointId: string, most: string) => `
    cross join lateral (
-     select count(*) as pending, min(due_at) as oldest_due from webhook_queue
-     where system_id = $1 and endpoint_id = ${endpointId}) queued
+     select count(*) as pending from (
+       select from webhook_queue where system_id = $1 and endpoint_id = ${endpointId} limit ${most}::bigint) as first) queued
    cross join lateral (
-     select count(*) as held, min(created_at) as held_since from webhook_deliveries
-     where system_id = $1 and endpoint_id = ${endpointId} and problem = 'held') unsent`;
+     select min(due.due_at) as oldest_due from (values (false), (true)) as kind (replay)
+     cross join lateral (
+       select due_at from webhook_queue
+       where system_id = $1 and endpoint_id = ${endpointId} and replay = kind.replay order by due_at limit 1) as due) oldest
+   cross join lateral (
+     select count(*) as held from (
+       select from webhook_deliveries
+       where system_id = $1 and endpoint_id = ${endpointId} and problem = 'held' limit ${most}::bigint) as first) unsent`;
 
 const counts = statement(
   "endpoints.counts",
-  `select lane.failing_since, lane.failures, queued.pending, queued.oldest_due, unsent.held, unsent.held_since
-   from webhook_lanes lane ${joinCounts("lane.endpoint_id")}
+  `select lane.failing_since, lane.failures, queued.pending, oldest.oldest_due, unsent.held,
+     (select created_at from webhook_deliveries
+      where system_id = $1 and endpoint_id = $2 and problem = 'held' order by created_at limit 1) as held_since
+   from webhook_lanes lane ${joinCounts("lane.endpoint_id", "$3")}
    where lane.system_id = $1 and lane.endpoint_id = $2`,
 );
 
-/** How an endpoint does: counted now. */
-export async function countEndpoint(db: Queryable, systemId: string, id: string): Promise<EndpointCounts> {
-  return oneRow(await db.query<EndpointCounts>(counts, [systemId, id]));
+/** How an endpoint does: counted now. @param most deliveries that are counted of each kind; left out: all */
+export async function countEndpoint(
+  db: Queryable,
+  systemId: string,
+  id: string,
+  most?: number,
+): Promise<EndpointCounts> {
+  return oneRow(await db.query<EndpointCounts>(counts, [systemId, id, most ?? null]));
 }
 
 /** An endpoint in the list of all, with its counts. */
@@ -205,15 +222,23 @@ export interface SummaryRow
 const summaries = statement(
   "endpoints.summaries",
   `select endpoint.id, endpoint.partner_id, partner.name as partner_name, endpoint.url, endpoint.status,
-     endpoint.pause_reason, endpoint.paused_at, lane.failing_since, queued.pending, queued.oldest_due, unsent.held
+     endpoint.pause_reason, endpoint.paused_at, lane.failing_since, queued.pending, oldest.oldest_due, unsent.held
    from webhook_endpoints endpoint
    join partners partner on partner.system_id = $1 and partner.id = endpoint.partner_id
-   join webhook_lanes lane on lane.system_id = $1 and lane.endpoint_id = endpoint.id ${joinCounts("endpoint.id")}
+   join webhook_lanes lane on lane.system_id = $1 and lane.endpoint_id = endpoint.id ${joinCounts("endpoint.id", "$3")}
    where endpoint.system_id = $1 and (endpoint.pause_reason is distinct from 'removed' or endpoint.paused_at > $2)
    order by partner.name, partner.id`,
 );
 
-/** Every endpoint of a system with its counts; those removed at `removedSince` or earlier are left out. */
-export function listEndpointSummaries(db: Queryable, systemId: string, removedSince: Date): Promise<SummaryRow[]> {
-  return db.query<SummaryRow>(summaries, [systemId, removedSince]);
+/**
+ * Every endpoint of a system with its counts; those removed at `removedSince` or earlier are left out.
+ * @param most deliveries that are counted of each kind; left out: all
+ */
+export function listEndpointSummaries(
+  db: Queryable,
+  systemId: string,
+  removedSince: Date,
+  most?: number,
+): Promise<SummaryRow[]> {
+  return db.query<SummaryRow>(summaries, [systemId, removedSince, most ?? null]);
 }

@@ -1,4 +1,4 @@
-import { deliveryNames, EVENT_RETENTION_DAYS, scopeOfEvent } from "@bikeshare/contract";
+import { deliveryNames, EVENT_RETENTION_DAYS, MAX_COUNTED_DELIVERIES, scopeOfEvent } from "@bikeshare/contract";
 import { keyStatus } from "@bikeshare/rules";
 import type { Queryable } from "../../db/database.ts";
 import { keysOf } from "../../keys/service.ts";
@@ -48,26 +48,30 @@ export async function showEndpoint(
   return viewOf(context, scope, await requireEndpointOrRemoved(context.db, scope));
 }
 
-/** The same; undefined where the partner has no endpoint, or has removed it. */
-export async function findEndpointView(
+/**
+ * The same for a page, which counts up to MAX_COUNTED_DELIVERIES of each kind; undefined where the partner has no endpoint,
+ * or has removed it.
+ */
+export async function findShownEndpoint(
   context: { readonly db: Queryable; readonly clock: () => number },
   scope: PartnerScope,
 ): Promise<EndpointView | undefined> {
   const row = await findEndpoint(context.db, scope.systemId, scope.partnerId);
-  return row === undefined || isRemoved(row) ? undefined : viewOf(context, scope, row);
+  return row === undefined || isRemoved(row) ? undefined : viewOf(context, scope, row, MAX_COUNTED_DELIVERIES);
 }
 
 async function viewOf(
   context: { readonly db: Queryable; readonly clock: () => number },
   scope: PartnerScope,
   row: EndpointRow,
+  most?: number,
 ): Promise<EndpointView> {
   const { db, clock } = context;
   const { systemId } = scope;
   const secrets = await listActiveSecrets(db, systemId, row.id, new Date(clock()));
   return {
     ...shownColumns(row),
-    ...(await countEndpoint(db, systemId, row.id)),
+    ...(await countEndpoint(db, systemId, row.id, most)),
     status_text: describeStatus(row),
     secrets: secrets.map(({ id, expires_at: expiresAt }) => ({ id, expires_at: expiresAt })),
     unreadable_events: await unreadableEvents(context, scope, row.events),
@@ -102,18 +106,27 @@ export interface EndpointOverview {
 
 const LOG_RETENTION_MS = EVENT_RETENTION_DAYS * 86_400_000;
 
-/** Every partner's endpoint, with what waits there. */
+/** Every partner's endpoint, with what waits there. @param most deliveries that are counted of each kind; left out: all */
 export async function listEndpointsWithStatus(
   { db, clock }: { readonly db: Queryable; readonly clock: () => number },
   systemId: string,
+  most?: number,
 ): Promise<EndpointOverview> {
-  const rows = await listEndpointSummaries(db, systemId, new Date(clock() - LOG_RETENTION_MS));
+  const rows = await listEndpointSummaries(db, systemId, new Date(clock() - LOG_RETENTION_MS), most);
   const endpoints = rows.map((row) => ({
     ...row,
     url: isRemoved(row) ? null : row.url,
     status_text: describeStatus(row),
   }));
   return { endpoints, workers: await countWorkers(db, systemId) };
+}
+
+/** The same for a page, which counts up to MAX_COUNTED_DELIVERIES of each kind. */
+export function listShownEndpoints(
+  context: { readonly db: Queryable; readonly clock: () => number },
+  systemId: string,
+): Promise<EndpointOverview> {
+  return listEndpointsWithStatus(context, systemId, MAX_COUNTED_DELIVERIES);
 }
 
 /** Partners whose log is measured: more than a deployment has. */
