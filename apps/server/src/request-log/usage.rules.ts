@@ -20,7 +20,7 @@ export interface LoggedRequest {
   readonly address: string;
 }
 
-/** Most requests in a write, of a second. Each costs PostgreSQL up to 20 µs: with more it would be over 1 % of a core. */
+/** Most requests in a write, of a second. Each costs PostgreSQL up to 26 µs: with more it would be over 1.3 % of a core. */
 const MAX_REQUESTS = 500;
 /** A key's requests in a write that may use the whole of it; its others share half, so that one busy key leaves room. */
 const RESERVED_PER_KEY = 10;

@@ -142,6 +142,19 @@ async function take(endpointId: string): Promise<{ step: string; rows: number; p
   return taken;
 }
 
+/** Leaves deliveries that were sent: a plan must not read the whole day of an endpoint either. */
+function fillWithSent(endpointId: string, n: number): Promise<void> {
+  return write(
+    `insert into webhook_deliveries (system_id, id, endpoint_id, created_on, event_id, event, resource_id, created_at, status)
+     select $1, 'delivery_' || md5('sent' || n), $2, '${DAY}', 'event_' || n, 'ride.started', 'ride_' || n,
+       $4::timestamptz + n * interval '1 ms', 'succeeded'
+     from generate_series(1, $3) as n`,
+    endpointId,
+    n,
+    new Date(harness.clock()),
+  );
+}
+
 async function fill(endpointId: string, n: number): Promise<void> {
   await write(
     `with due as (
@@ -173,6 +186,7 @@ test.each([
   );
   await fill(otherId, OTHERS);
   await fill(endpointId, OWN);
+  await fillWithSent(endpointId, OTHERS);
   const taken = await take(endpointId);
   expect(taken.map(({ step, rows }) => `${step}: ${rows}`)).toEqual([
     "claim: 10",

@@ -14,14 +14,13 @@ export function indexedMatch(table: string, rows: string, columns: Readonly<Reco
   return pairs.map(([column, of]) => `${table}.${column} = any(array[${rows}.${of}])`).join(" and ");
 }
 
-/** SQL that is true for the `delivery` that `rows` names by `system_id`, `created_on`, `endpoint_id` and `delivery_id`. */
+/**
+ * SQL that is true for the `delivery` that `rows` names by `system_id`, `created_on` and `delivery_id`. Not by the endpoint as
+ * well: with it the indexes that the log is searched by come into question, beside the primary key, and they are read
+ * through all deliveries of the endpoint's day.
+ */
 export function matchesDelivery(rows: string): string {
-  return indexedMatch("delivery", rows, {
-    system_id: "system_id",
-    created_on: "created_on",
-    endpoint_id: "endpoint_id",
-    id: "delivery_id",
-  });
+  return indexedMatch("delivery", rows, { system_id: "system_id", created_on: "created_on", id: "delivery_id" });
 }
 
 /** The order of the index that gives an endpoint's queue without the others'. */
