@@ -1,7 +1,7 @@
 /*
  * Puts our other packages, as they are built, into dist/packages/, and lets the modules that import them point there. So
  * the published server is whole in itself: the private packages are not published, and no version of a published one can
- * differ from what the server was tested with. Run after the compiler (`pnpm run build`).
+ * differ from what the server was tested with. The examples of deploy/ go with it. Run after the compiler (`pnpm run build`).
  */
 import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
@@ -12,6 +12,8 @@ interface Manifest {
 }
 
 const PACKAGES = ["contract", "csv", "embedded-postgres", "rules", "simulator", "webhooks"];
+/** Examples for production, which docs/operations.md installs from the package. */
+const EXAMPLES = ["systemd", "nginx", "haproxy", "prometheus", "grafana", "kubernetes"];
 const server = join(import.meta.dirname, "..");
 const dist = join(server, "dist");
 const copies = join(dist, "packages");
@@ -25,6 +27,9 @@ checkDependencies();
 rmSync(copies, { recursive: true, force: true });
 for (const name of PACKAGES) {
   cpSync(join(sources, name, "dist"), join(copies, name), { recursive: true, filter: isWanted });
+}
+for (const name of EXAMPLES) {
+  cpSync(join(server, "../../deploy", name), join(dist, "deploy", name), { recursive: true });
 }
 for (const file of globSync("**/*.js", { cwd: dist, exclude: ["dashboard/**"] })) pointToCopies(join(dist, file));
 
