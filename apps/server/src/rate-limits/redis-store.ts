@@ -8,6 +8,8 @@ import { type CountRequest, readReply, scriptArguments, windowScript } from "./w
 const CONNECT_TIMEOUT_MS = 1_000;
 /** A connection over which nothing arrives for so long is closed and opened anew: the other side may be gone without a word. */
 const SILENCE_TIMEOUT_MS = 1_000;
+/** How long a process that ends waits for Redis to close its side: nothing is lost when it does not. */
+const CLOSE_TIMEOUT_MS = 100;
 /** Between two tries to connect. */
 const MAX_RECONNECT_DELAY_MS = 500;
 
@@ -28,6 +30,7 @@ export function openRedisStore({ url, onConnected, onLost }: RedisStoreOptions):
     disableClientInfo: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
     socketTimeout: SILENCE_TIMEOUT_MS,
+    disconnectTimeout: CLOSE_TIMEOUT_MS,
     retryStrategy: (attempt) => Math.min(attempt * 50, MAX_RECONNECT_DELAY_MS),
     // Nothing waits for a connection, and nothing is sent twice: who asks decides without Redis.
     enableOfflineQueue: false,
