@@ -6,7 +6,7 @@ import { resourceDeliveries } from "../webhooks/log/resource-deliveries.ts";
 import { listEventsBetween, listEventsByIds, type ResourceEventRow } from "./resource-history-queries.ts";
 
 /** An event of a resource, and where it was delivered. */
-export interface HistoryEvent {
+interface HistoryEvent {
   readonly id: string;
   readonly at: string;
   readonly event: string;

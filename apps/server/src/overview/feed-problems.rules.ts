@@ -3,7 +3,7 @@ import type { Problem } from "@bikeshare/contract/console";
 import { TOO_OLD_MS } from "../feeds/gbfs/feed-watch.ts";
 
 /** What the rules need to know of a feed. */
-export interface FeedFacts {
+interface FeedFacts {
   readonly feed: string;
   /** When it was last fetched and read whole; null: never. */
   readonly succeeded_at: Date | null;
