@@ -1,10 +1,17 @@
 /** Starts the dashboard in the browser. */
 import { render } from "preact";
 import { App } from "./app.tsx";
+import { pagesBase } from "./embedding.ts";
 import { applyTheme, readTheme } from "./layout/theme.ts";
+import { pageAt } from "./pages.ts";
+import { askForSession } from "./session/session.ts";
 import "./styles.css";
 
 applyTheme(readTheme());
+// What the first page needs is on its way before anything is drawn. What fails here is asked for again, and shown, by it.
+const page = pageAt(location.pathname.slice(pagesBase.length));
+page?.load().catch(() => undefined);
+if (page?.audience !== "public") askForSession();
 const root = document.getElementById("app");
 if (root !== null) render(<App />, root);
 

@@ -253,6 +253,11 @@ const allPages: readonly Page[] = [
   ...(import.meta.env.DEV ? [examples] : []),
 ];
 
+/** The page of an address: `/partners/partner_1/overview`. */
+export function pageAt(path: string): Page | undefined {
+  return pages.find((page) => new RegExp(`^${page.path.replaceAll(/:\w+/g, "[^/]+")}$`).test(path));
+}
+
 /** The pages there are: in a frame of the operator's portal the partner's, without those about accounts. */
 export const pages: readonly Page[] = isEmbedded
   ? allPages.filter(({ audience, isAboutAccounts }) => audience === "partner" && isAboutAccounts !== true)

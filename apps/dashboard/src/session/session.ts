@@ -6,9 +6,16 @@ import { api, keepCsrfToken, queries, SESSION_KEY } from "../api/api.ts";
 import { ApiError } from "../api/errors.ts";
 import { takeLinkToken } from "../embedding.ts";
 
+const SESSION_QUERY = { queryKey: SESSION_KEY, queryFn: readSession, staleTime: Infinity };
+
 /** The session; null where nobody is signed in; undefined until that is known. */
 export function useSession() {
-  return useQuery({ queryKey: SESSION_KEY, queryFn: readSession, staleTime: Infinity });
+  return useQuery(SESSION_QUERY);
+}
+
+/** Asks who is signed in before the first component does: everything that they show waits for it. */
+export function askForSession(): void {
+  queries.query(SESSION_QUERY).catch(() => undefined);
 }
 
 /** Takes over the session that an answer has begun or confirmed. */
