@@ -44,11 +44,18 @@ export const requestId: IdKind = {
   address: (page, id) => withParameter(page, "request", id),
 };
 
-export const deliveryId: IdKind = {
-  label: "Delivery",
-  pattern: /^delivery_\w+$/,
-  address: (page, id) => page.replace(/(?=\?|$)/, `/${encodeURIComponent(id)}`),
-};
+export const deliveryId = ownPage("Delivery", /^delivery_\w+$/);
+export const partnerId = ownPage("Partner", /^partner_\w+$/);
+export const importId = ownPage("Import", /^(import|gbfs)_\w+$/);
+
+/** Bikes and rides, too, have ids of the operator's own. */
+export const bikeId = ownPage("Bike", stationId.pattern);
+export const rideId = ownPage("Ride", stationId.pattern);
+
+/** A kind whose pages lie below the page of their list. */
+function ownPage(label: string, pattern: RegExp): IdKind {
+  return { label, pattern, address: (page, id) => page.replace(/(?=\?|$)/, `/${encodeURIComponent(id)}`) };
+}
 
 /** An endpoint of the service's interfaces: `/v1/rides`, `GET /v1/rides`. */
 export const route: IdKind = {

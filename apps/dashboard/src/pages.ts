@@ -1,6 +1,17 @@
 import { isEmbedded } from "./embedding.ts";
 /** Every page: where it is, what it is called, who sees it, and the module that is loaded for it. */
-import { deliveryId, keyId, type Page, requestId, route, stationId } from "./page.ts";
+import {
+  bikeId,
+  deliveryId,
+  importId,
+  keyId,
+  type Page,
+  partnerId,
+  requestId,
+  rideId,
+  route,
+  stationId,
+} from "./page.ts";
 
 /** Shows each component with its states. It is not shipped. */
 const examples: Page = {
@@ -57,6 +68,7 @@ const operator: readonly Page[] = [
     title: "Partners",
     audience: "operator",
     isListed: true,
+    finds: [partnerId],
     load: async () => (await import("./pages/operator/partners-page.tsx")).PartnersPage,
   },
   {
@@ -76,6 +88,7 @@ const operator: readonly Page[] = [
     title: "Bikes",
     audience: "operator",
     isListed: true,
+    finds: [bikeId],
     load: async () => (await import("./pages/operator/fleet-pages.tsx")).BikesPage,
   },
   {
@@ -89,6 +102,7 @@ const operator: readonly Page[] = [
     title: "Rides",
     audience: "operator",
     isListed: true,
+    finds: [rideId],
     load: async () => (await import("./pages/operator/fleet-pages.tsx")).RidesPage,
   },
   {
@@ -96,6 +110,40 @@ const operator: readonly Page[] = [
     title: "Ride",
     audience: "operator",
     load: async () => (await import("./pages/operator/fleet-item-pages.tsx")).RidePage,
+  },
+  {
+    path: "/operator/reservations/:id",
+    title: "Reservation",
+    audience: "operator",
+    load: async () => (await import("./pages/operator/reservation-page.tsx")).ReservationPage,
+  },
+  {
+    path: "/operator/imports",
+    title: "Imports",
+    audience: "operator",
+    isListed: true,
+    finds: [importId],
+    load: async () => (await import("./pages/operator/imports-page.tsx")).ImportsPage,
+  },
+  {
+    path: "/operator/imports/:id",
+    title: "Import",
+    audience: "operator",
+    load: async () => (await import("./pages/operator/import-page.tsx")).ImportPage,
+  },
+  {
+    path: "/operator/feeds",
+    title: "Feeds",
+    audience: "operator",
+    isListed: true,
+    load: async () => (await import("./pages/operator/feeds-page.tsx")).FeedsPage,
+  },
+  {
+    path: "/operator/systems",
+    title: "System",
+    audience: "operator",
+    isListed: true,
+    load: async () => (await import("./pages/operator/system-page.tsx")).SystemPage,
   },
   {
     path: "/operator/audit",

@@ -5,6 +5,7 @@ import { Icon } from "../components/icon.tsx";
 import { AccountMenu } from "./account-menu.tsx";
 import { Brand } from "./brand.tsx";
 import { Navigation } from "./navigation.tsx";
+import { VisitNotice } from "./visit-notice.tsx";
 import "./layout.css";
 
 /** The frame of all pages behind the sign-in: navigation at the side, or behind a button on a phone. */
@@ -37,6 +38,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
         </div>
       </header>
       <main id="main" class="page" tabIndex={-1}>
+        <VisitNotice />
         {children}
       </main>
     </div>

@@ -1,51 +1,19 @@
 import type { Bike, Ride, Station } from "@bikeshare/contract";
 import type { StationChange } from "@bikeshare/contract/console";
 import { useQuery } from "@tanstack/preact-query";
-import type { ComponentChildren } from "preact";
-import { Link, useParams } from "wouter-preact";
+import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { EmptyState } from "../../components/empty-state.tsx";
-import { ErrorState } from "../../components/error-state.tsx";
 import { Facts } from "../../components/facts.tsx";
-import { Loading } from "../../components/loading.tsx";
 import { Status } from "../../components/status.tsx";
 import { Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
-import { type UrlState, useUrlState } from "../../layout/url-state.ts";
-import { type Access, useOperatorAccess } from "../../session/session.ts";
-import { NotFoundPage } from "../not-found-page.tsx";
+import type { UrlState } from "../../layout/url-state.ts";
 import { BikeState } from "./bike-state.tsx";
+import { EventHistory, Reservations } from "./fleet-history.tsx";
+import { ItemPage } from "./item-page.tsx";
 import { durationText, FleetLink, rideColumns, RideStatus } from "./ride-columns.tsx";
-
-/** What such a page needs to read its item. */
-interface ItemCall {
-  readonly params: { readonly system_id: string; readonly id: string };
-  readonly signal: AbortSignal;
-}
-
-interface ItemPageProps<Item> {
-  readonly noun: string;
-  readonly read: (call: ItemCall) => Promise<Item>;
-  readonly show: (item: Item, url: UrlState, access: Access) => ComponentChildren;
-}
-
-/** The page of one item of the fleet, whose id is in the address. */
-function ItemPage<Item>({ noun, read, show }: ItemPageProps<Item>) {
-  const access = useOperatorAccess();
-  const url = useUrlState();
-  const { id } = useParams<{ id: string }>();
-  const systemId = access?.systemId ?? "";
-  const { data, error, refetch } = useQuery({
-    queryKey: ["fleet", noun, systemId, id],
-    queryFn: ({ signal }) => read({ params: { system_id: systemId, id }, signal }),
-    enabled: access !== undefined,
-  });
-  if (access === undefined) return <NotFoundPage />;
-  if (data === undefined)
-    return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
-  return <div class="stack">{show(data, url, access)}</div>;
-}
 
 /** The operator's page of one bike, with its latest rides. */
 export function BikePage() {
@@ -70,6 +38,8 @@ export function BikePage() {
             ]}
           />
           <LatestRides title="Its latest rides" systemId={access.systemId} filter={{ bike_id: bike.id }} url={url} />
+          <Reservations systemId={access.systemId} filter={{ bike_id: bike.id }} url={url} />
+          <EventHistory systemId={access.systemId} of="bike" id={bike.id} url={url} />
         </>
       )}
     />
@@ -82,7 +52,7 @@ export function RidePage() {
     <ItemPage<Ride>
       noun="ride"
       read={(call) => api.fleet.ride(call)}
-      show={(ride, url) => (
+      show={(ride, url, { systemId }) => (
         <>
           <PageHeader title="Ride">
             <span class="mono">{ride.id}</span>
@@ -103,6 +73,8 @@ export function RidePage() {
               ["Counts in statistics", countableText(ride.is_countable)],
             ]}
           />
+          <EventHistory systemId={systemId} of="ride" id={ride.id} url={url} />
+          <Reservations systemId={systemId} filter={{ ride_id: ride.id }} url={url} />
         </>
       )}
     />
@@ -136,6 +108,7 @@ export function StationPage() {
             filter={{ station_id: station.id }}
             url={url}
           />
+          <EventHistory systemId={access.systemId} of="station" id={station.id} url={url} />
         </>
       )}
     />

@@ -15,7 +15,9 @@ interface FleetPage<Row> {
 interface FleetListProps<Row> {
   readonly title: string;
   readonly about: string;
-  readonly filters: ComponentChildren;
+  readonly filters?: ComponentChildren;
+  /** What stands there when there is nothing. */
+  readonly empty?: string;
   /** What the answer depends on. */
   readonly scope: readonly unknown[];
   readonly read: (signal: AbortSignal) => Promise<FleetPage<Row>>;
@@ -23,9 +25,9 @@ interface FleetListProps<Row> {
   readonly isByTime: boolean;
 }
 
-/** A page with a filtered list of the fleet. */
+/** A page with a list of the fleet, or of what was imported into it. */
 export function FleetList<Row extends { readonly id: string }>(props: FleetListProps<Row>) {
-  const { title, about, filters, scope, read, columns, isByTime } = props;
+  const { title, about, filters, empty, scope, read, columns, isByTime } = props;
   const url = useUrlState();
   const { data, error, refetch, isFetching } = useQuery({
     queryKey: ["fleet", title, ...scope],
@@ -35,9 +37,11 @@ export function FleetList<Row extends { readonly id: string }>(props: FleetListP
   return (
     <div class="stack">
       <PageHeader title={title}>{about}</PageHeader>
-      <search class="filters" aria-label="Filters">
-        {filters}
-      </search>
+      {filters !== undefined && (
+        <search class="filters" aria-label="Filters">
+          {filters}
+        </search>
+      )}
       <h2 class="visually-hidden">The list</h2>
       <Table
         caption={title}
@@ -46,7 +50,13 @@ export function FleetList<Row extends { readonly id: string }>(props: FleetListP
         rowKey={({ id }) => id}
         error={error}
         onRetry={() => void refetch()}
-        empty={<EmptyState title="Nothing matches">Take a filter away to see more.</EmptyState>}
+        empty={
+          empty === undefined ? (
+            <EmptyState title="Nothing matches">Take a filter away to see more.</EmptyState>
+          ) : (
+            <EmptyState title={empty} />
+          )
+        }
       />
       <Pager summary={summary(data)} isPending={isFetching} isByTime={isByTime} {...url.paging(data?.next_cursor)} />
     </div>

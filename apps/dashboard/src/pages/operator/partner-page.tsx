@@ -26,7 +26,9 @@ const partnerPages = [
   ["deliveries", "Deliveries"],
   ["keys", "Keys"],
   ["requests", "Requests"],
+  ["stations", "Stations"],
   ["audit", "Audit log"],
+  ["people", "People"],
 ] as const;
 
 /** The operator's page of one partner. */

@@ -16,14 +16,14 @@ export function RideStatus({ status }: Pick<Ride, "status">) {
   return <Status tone={tones[status]}>{status}</Status>;
 }
 
-/** A link to the page of a station, a bike or a ride; words where there is none. */
+/** A link to the page of something of the fleet; words where there is none. */
 export function FleetLink({ of, id, url, none }: FleetLinkProps): ComponentChildren {
   if (id === null) return <span class="muted">{none ?? "none"}</span>;
   return <Link href={url.link(`/operator/${of}/${encodeURIComponent(id)}`)}>{id}</Link>;
 }
 
 interface FleetLinkProps {
-  readonly of: "stations" | "bikes" | "rides";
+  readonly of: "stations" | "bikes" | "rides" | "reservations";
   readonly id: string | null;
   readonly url: UrlState;
   readonly none?: string;

@@ -1,0 +1,30 @@
+import { Link, useLocation } from "wouter-preact";
+import { Notice } from "../components/notice.tsx";
+import { listedPages } from "../pages.ts";
+import { useCurrentMembership, useSignedIn } from "../session/session.ts";
+import { useUrlState } from "./url-state.ts";
+
+/** Says above a partner's pages that somebody of the operator reads them, and leads to the others of them. */
+export function VisitNotice() {
+  const { memberships } = useSignedIn();
+  const [path] = useLocation();
+  const { link } = useUrlState();
+  const current = useCurrentMembership();
+  const [, area, encoded = ""] = path.split("/");
+  if (area !== "partners" || current?.partner_id !== null) return null;
+  const id = decodeURIComponent(encoded);
+  if (memberships.some(({ partner_id }) => partner_id === id)) return null;
+  return (
+    <Notice tone="info" title="You are reading a partner’s pages">
+      <p>You cannot change them. The partner is shown that you looked.</p>
+      <nav class="row" aria-label="The partner’s pages">
+        {listedPages({ partner_id: id }).map((page) => (
+          <Link key={page.path} href={link(page.path.replace(":partner_id", encoded))}>
+            {page.title}
+          </Link>
+        ))}
+        <Link href={link(`/operator/partners/${encoded}`)}>Back to the operator’s page</Link>
+      </nav>
+    </Notice>
+  );
+}

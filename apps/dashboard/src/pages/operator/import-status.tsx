@@ -1,0 +1,19 @@
+import type { ShownImport } from "@bikeshare/contract/console";
+import { Status, type Tone } from "../../components/status.tsx";
+
+const shown: Readonly<Record<ShownImport["status"], readonly [Tone, string]>> = {
+  running: ["progress", "running, or interrupted"],
+  done: ["success", "done"],
+  undoing: ["progress", "being undone"],
+  undone: ["neutral", "undone"],
+};
+
+export function ImportStatus({ status }: Pick<ShownImport, "status">) {
+  const [tone, text] = shown[status];
+  return <Status tone={tone}>{text}</Status>;
+}
+
+/** `3 rides`, `12 stations and bikes`. */
+export function createdText({ kind, created }: Pick<ShownImport, "kind" | "created">): string {
+  return `${created.toLocaleString("en")} ${kind === "trips" ? "rides" : "stations and bikes"}`;
+}

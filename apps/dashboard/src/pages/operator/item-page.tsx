@@ -1,0 +1,37 @@
+import { useQuery } from "@tanstack/preact-query";
+import type { ComponentChildren } from "preact";
+import { useParams } from "wouter-preact";
+import { ErrorState } from "../../components/error-state.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { type UrlState, useUrlState } from "../../layout/url-state.ts";
+import { type Access, useOperatorAccess } from "../../session/session.ts";
+import { NotFoundPage } from "../not-found-page.tsx";
+
+/** What such a page needs to read its item. */
+interface ItemCall {
+  readonly params: { readonly system_id: string; readonly id: string };
+  readonly signal: AbortSignal;
+}
+
+interface ItemPageProps<Item> {
+  readonly noun: string;
+  readonly read: (call: ItemCall) => Promise<Item>;
+  readonly show: (item: Item, url: UrlState, access: Access) => ComponentChildren;
+}
+
+/** The page of one item of the fleet, whose id is in the address. */
+export function ItemPage<Item>({ noun, read, show }: ItemPageProps<Item>) {
+  const access = useOperatorAccess();
+  const url = useUrlState();
+  const { id } = useParams<{ id: string }>();
+  const systemId = access?.systemId ?? "";
+  const { data, error, refetch } = useQuery({
+    queryKey: ["fleet", noun, systemId, id],
+    queryFn: ({ signal }) => read({ params: { system_id: systemId, id }, signal }),
+    enabled: access !== undefined,
+  });
+  if (access === undefined) return <NotFoundPage />;
+  if (data === undefined)
+    return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
+  return <div class="stack">{show(data, url, access)}</div>;
+}
