@@ -1,17 +1,7 @@
 import { isEmbedded } from "./embedding.ts";
 /** Every page: where it is, what it is called, who sees it, and the module that is loaded for it. */
-import {
-  bikeId,
-  deliveryId,
-  importId,
-  keyId,
-  type Page,
-  partnerId,
-  requestId,
-  rideId,
-  route,
-  stationId,
-} from "./page.ts";
+import { operatorPages } from "./operator-pages.ts";
+import { deliveryId, keyId, type Page, requestId, route, stationId } from "./page.ts";
 
 /** Shows each component with its states. It is not shipped. */
 const examples: Page = {
@@ -58,99 +48,6 @@ const stations: readonly Page[] = [
     isListed: true,
     finds: [stationId],
     load: async () => (await import("./pages/stations/stations-page.tsx")).OperatorStationsPage,
-  },
-];
-
-/** What the operator manages. */
-const operator: readonly Page[] = [
-  {
-    path: "/operator/partners",
-    title: "Partners",
-    audience: "operator",
-    isListed: true,
-    finds: [partnerId],
-    load: async () => (await import("./pages/operator/partners-page.tsx")).PartnersPage,
-  },
-  {
-    path: "/operator/partners/:partner_id",
-    title: "Partner",
-    audience: "operator",
-    load: async () => (await import("./pages/operator/partner-page.tsx")).PartnerPage,
-  },
-  {
-    path: "/operator/stations/:id",
-    title: "Station",
-    audience: "operator",
-    load: async () => (await import("./pages/operator/fleet-item-pages.tsx")).StationPage,
-  },
-  {
-    path: "/operator/bikes",
-    title: "Bikes",
-    audience: "operator",
-    isListed: true,
-    finds: [bikeId],
-    load: async () => (await import("./pages/operator/fleet-pages.tsx")).BikesPage,
-  },
-  {
-    path: "/operator/bikes/:id",
-    title: "Bike",
-    audience: "operator",
-    load: async () => (await import("./pages/operator/fleet-item-pages.tsx")).BikePage,
-  },
-  {
-    path: "/operator/rides",
-    title: "Rides",
-    audience: "operator",
-    isListed: true,
-    finds: [rideId],
-    load: async () => (await import("./pages/operator/fleet-pages.tsx")).RidesPage,
-  },
-  {
-    path: "/operator/rides/:id",
-    title: "Ride",
-    audience: "operator",
-    load: async () => (await import("./pages/operator/fleet-item-pages.tsx")).RidePage,
-  },
-  {
-    path: "/operator/reservations/:id",
-    title: "Reservation",
-    audience: "operator",
-    load: async () => (await import("./pages/operator/reservation-page.tsx")).ReservationPage,
-  },
-  {
-    path: "/operator/imports",
-    title: "Imports",
-    audience: "operator",
-    isListed: true,
-    finds: [importId],
-    load: async () => (await import("./pages/operator/imports-page.tsx")).ImportsPage,
-  },
-  {
-    path: "/operator/imports/:id",
-    title: "Import",
-    audience: "operator",
-    load: async () => (await import("./pages/operator/import-page.tsx")).ImportPage,
-  },
-  {
-    path: "/operator/feeds",
-    title: "Feeds",
-    audience: "operator",
-    isListed: true,
-    load: async () => (await import("./pages/operator/feeds-page.tsx")).FeedsPage,
-  },
-  {
-    path: "/operator/systems",
-    title: "System",
-    audience: "operator",
-    isListed: true,
-    load: async () => (await import("./pages/operator/system-page.tsx")).SystemPage,
-  },
-  {
-    path: "/operator/audit",
-    title: "Audit log",
-    audience: "operator",
-    isListed: true,
-    load: async () => (await import("./pages/audit/audit-page.tsx")).OperatorAuditPage,
   },
 ];
 
@@ -293,7 +190,7 @@ const allPages: readonly Page[] = [
   ...deliveries,
   ...keysAndRequests,
   ...stations,
-  ...operator,
+  ...operatorPages,
   ...references,
   audit,
   ...people,

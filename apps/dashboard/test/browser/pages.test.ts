@@ -17,7 +17,7 @@ let receiver: Receiver;
 beforeAll(async () => {
   receiver = await startReceiver({ status: 503, headers: { "retry-after": "3600" }, body: '{"error":"overloaded"}' });
   const operator = await callAsOperator(world);
-  const scopes = ["stations:read", "rides:read"] as const;
+  const scopes = ["stations:read", "rides:read", "reservations:write"] as const;
   const { key } = await operator.systemKeys.issue({
     params,
     body: {
@@ -45,7 +45,9 @@ beforeAll(async () => {
     },
     { timeout: 60_000 },
   );
+  const [imported] = (await operator.imports.list({ params, query: {} })).data;
   const [bike] = (await operator.fleet.bikes({ params, query: {} })).data;
+  const reservation = await reserveBike(key, bike?.id);
   const [ride] = (await operator.fleet.rides({ params, query: {} })).data;
   Object.assign(ids, {
     "/invitation": new URL(url ?? "").hash,
@@ -53,9 +55,21 @@ beforeAll(async () => {
     "/operator/bikes/:id": bike?.id,
     "/operator/rides/:id": ride?.id,
     "/operator/stations/:id": "station-41",
+    "/operator/imports/:id": imported?.id,
+    "/operator/reservations/:id": reservation.id,
   });
 });
 afterAll(() => receiver.close());
+
+async function reserveBike(key: string, bikeId: string | undefined): Promise<{ readonly id: string }> {
+  const response = await fetch(`${world.url}/v1/reservations`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "idempotency-key": "pages" },
+    body: JSON.stringify({ bike_id: bikeId }),
+  });
+  if (!response.ok) throw new Error(`The bike is not reserved: ${await response.text()}`);
+  return (await response.json()) as { readonly id: string };
+}
 
 /** As whom a page is looked at: with every button there is. */
 const visitors: Readonly<Record<string, Visited>> = {

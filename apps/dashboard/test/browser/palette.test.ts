@@ -40,6 +40,21 @@ it("what was opened by the palette is offered again, and Escape closes it", asyn
   await page.getByRole("dialog").waitFor({ state: "detached" });
 });
 
+it("the palette leads the operator to a partner, and says above its pages whose they are", async () => {
+  const { open } = await visitAs("operator viewer");
+  const page = await open("/account");
+  await page.getByRole("button", { name: /Go to/ }).click();
+  await page.getByRole("combobox", { name: BOX }).fill(world.partnerId);
+  await page.getByRole("option", { name: `Partner ${world.partnerId}` }).click();
+  await page.getByRole("heading", { name: "Transit App", level: 1 }).waitFor();
+  await page.getByRole("link", { name: "Overview" }).last().click();
+  await page.getByText("You are reading a partner’s pages").waitFor();
+  await page.getByRole("navigation", { name: "The partner’s pages" }).getByRole("link", { name: "Keys" }).click();
+  await page.getByRole("heading", { name: "Keys", level: 1 }).waitFor();
+  await page.getByRole("link", { name: "Back to the operator’s page" }).click();
+  await page.getByRole("heading", { name: "Transit App", level: 1 }).waitFor();
+});
+
 it("what no page knows is said to be nowhere", async () => {
   const { open } = await visitAs("partner viewer");
   const page = await open("/account");

@@ -3,6 +3,8 @@ import { useState } from "preact/hooks";
 import { Button } from "../../components/button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { Form } from "../../components/form.tsx";
+import type { Column } from "../../components/table.tsx";
+import type { Access } from "../../session/session.ts";
 import { useAction } from "../use-action.ts";
 
 /** What is being changed in a dialog, and the text that stands in it. */
@@ -25,9 +27,26 @@ export function useEditing<Item>(textOf: (item: Item) => string): Editing<Item> 
   return { item, text, setText, open, close: () => setItem(undefined) };
 }
 
+/** A button at the end of each row, for those who may change it. */
+export function editColumn<Row>(
+  { canChange }: Pick<Access, "canChange">,
+  labelOf: (row: Row) => string,
+  open: (row: Row) => void,
+): Column<Row>[] {
+  if (!canChange) return [];
+  const cell = (row: Row) => (
+    <Button onClick={() => open(row)} label={`Change ${labelOf(row)}`}>
+      Change
+    </Button>
+  );
+  return [{ id: "edit", title: "", align: "end", cell }];
+}
+
 interface EditDialogProps {
   readonly title: string;
   readonly editing: Pick<Editing<unknown>, "item" | "text" | "close">;
+  /** Whether there is something to save; left out: a text. */
+  readonly canSave?: boolean;
   readonly save: () => Promise<void>;
   /** Takes the operator's word back; undefined where there is none. */
   readonly remove?: (() => Promise<void>) | undefined;
@@ -35,7 +54,8 @@ interface EditDialogProps {
 }
 
 /** Changes one word of the operator's, or takes it back. */
-export function EditDialog({ title, editing, save, remove, children }: EditDialogProps) {
+export function EditDialog({ title, editing, canSave, save, remove, children }: EditDialogProps) {
+  const isSavable = canSave ?? editing.text.trim() !== "";
   const { run, isPending } = useAction();
   const act = (work: () => Promise<void>) =>
     void run(async () => {
@@ -54,13 +74,13 @@ export function EditDialog({ title, editing, save, remove, children }: EditDialo
               Take back
             </Button>
           )}
-          <Button variant="primary" pending={isPending} disabled={editing.text.trim() === ""} onClick={() => act(save)}>
+          <Button variant="primary" pending={isPending} disabled={!isSavable} onClick={() => act(save)}>
             Save
           </Button>
         </>
       }
     >
-      <Form onSubmit={() => act(save)}>{children}</Form>
+      <Form onSubmit={() => isSavable && act(save)}>{children}</Form>
     </Dialog>
   );
 }

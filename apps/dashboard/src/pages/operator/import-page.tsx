@@ -170,6 +170,21 @@ const entryColumns: readonly Column<ImportReportEntry>[] = [
   { id: "outcome", title: "Then", isSecondary: true, cell: ({ outcome }) => outcome },
 ];
 
+function ReportKept({ report }: { readonly report: NonNullable<ImportDetail["report"]> }) {
+  const { kept, entries, path } = report;
+  const [first, all] = [kept, entries].map((n) => n.toLocaleString("en"));
+  return (
+    <p class="muted">
+      {kept < entries ? `The first ${first} of ${all}.` : "All of the report."}{" "}
+      {path !== null && (
+        <>
+          Its file, where the import ran: <code class="mono">{path}</code>
+        </>
+      )}
+    </p>
+  );
+}
+
 function Report({ access, detail }: { readonly access: Access; readonly detail: ImportDetail }) {
   const url = useUrlState();
   const { report } = detail;
@@ -190,16 +205,7 @@ function Report({ access, detail }: { readonly access: Access; readonly detail: 
     <section class="stack">
       <div>
         <h2>What was wrong</h2>
-        <p class="muted">
-          {report.kept < report.entries
-            ? `The first ${report.kept.toLocaleString("en")} of ${report.entries.toLocaleString("en")}.`
-            : "All of the report."}{" "}
-          {report.path !== null && (
-            <>
-              Its file, where the import ran: <code class="mono">{report.path}</code>
-            </>
-          )}
-        </p>
+        <ReportKept report={report} />
       </div>
       <search class="filters" aria-label="Filters">
         <SelectField

@@ -1,14 +1,14 @@
 import type { SystemFact } from "@bikeshare/contract/console";
 import { useQuery } from "@tanstack/preact-query";
 import { api, queries } from "../../api/api.ts";
-import { Button } from "../../components/button.tsx";
 import { TextField } from "../../components/field.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { type Access, useOperatorAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
-import { EditDialog, useEditing } from "./edit-dialog.tsx";
-import { Regions, VehicleTypes } from "./system-words.tsx";
+import { editColumn, EditDialog, useEditing } from "./edit-dialog.tsx";
+import { Regions } from "./regions.tsx";
+import { VehicleTypes } from "./vehicle-types.tsx";
 
 /** What the system is, as GBFS publishes it, and what its ids mean. */
 export function SystemPage() {
@@ -69,22 +69,10 @@ function Facts({ access, facts, error, onRetry }: FactsProps) {
     { id: "name", title: "Fact", cell: ({ name }) => labels[name] },
     { id: "value", title: "Published", cell: ({ value }) => value ?? <span class="muted">left out</span> },
     { id: "from", title: "Said by", cell: ({ from }) => origins[from] },
-    ...(access.canChange
-      ? [
-          {
-            id: "edit",
-            title: "",
-            align: "end" as const,
-            cell: (fact: SystemFact) => (
-              <Button onClick={() => editing.open(fact)} label={`Change ${labels[fact.name]}`}>
-                Change
-              </Button>
-            ),
-          },
-        ]
-      : []),
+    ...editColumn<SystemFact>(access, ({ name }) => labels[name], editing.open),
   ];
   const { item, text } = editing;
+  const title = item === undefined ? "" : labels[item.name];
   const save = async (word: string | null) => {
     if (item === undefined) return;
     const params = { system_id: access.systemId };
@@ -104,17 +92,12 @@ function Facts({ access, facts, error, onRetry }: FactsProps) {
         empty={null}
       />
       <EditDialog
-        title={item === undefined ? "" : labels[item.name]}
+        title={title}
         editing={editing}
         save={() => save(text.trim())}
         remove={item?.own === null ? undefined : () => save(null)}
       >
-        <TextField
-          label={item === undefined ? "" : labels[item.name]}
-          hint={item?.expected}
-          value={text}
-          onInput={editing.setText}
-        />
+        <TextField label={title} hint={item?.expected} value={text} onInput={editing.setText} />
       </EditDialog>
     </section>
   );
