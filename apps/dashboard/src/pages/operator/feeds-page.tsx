@@ -30,7 +30,7 @@ export function FeedsPage() {
   });
   if (access === undefined) return <NotFoundPage />;
   if (data === undefined)
-    return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />;
+    return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
   return (
     <div class="stack">
       <PageHeader title="Feeds">Where stations and bikes come from, and how each source is doing.</PageHeader>

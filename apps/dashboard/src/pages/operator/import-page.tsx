@@ -40,7 +40,7 @@ export function ImportPage() {
   });
   if (access === undefined) return <NotFoundPage />;
   if (data === undefined)
-    return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />;
+    return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
   return (
     <div class="stack">
       <PageHeader
@@ -106,7 +106,10 @@ function ImportFacts({ detail: { import: imported, from, time_zone: zone } }: { 
         ["Source", imported.source],
         ["From", from.map((file) => <div key={file}>{visibleControls(file)}</div>)],
         ["Created", createdText(imported)],
-        ["Of them stations", number(imported.stations_created)],
+        [
+          imported.kind === "trips" ? "Stations that only it names" : "Of them stations",
+          number(imported.stations_created),
+        ],
         ["Changed or removed", number(imported.updated)],
         ["Found as they were", number(imported.unchanged)],
         ["Rejected", number(imported.rejected)],
