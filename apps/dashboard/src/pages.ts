@@ -1,5 +1,5 @@
-import { isEmbedded } from "./embedding.ts";
 /** Every page: where it is, what it is called, who sees it, and the module that is loaded for it. */
+import { isEmbedded } from "./embedding.ts";
 import { operatorPages } from "./operator-pages.ts";
 import { deliveryId, keyId, type Page, requestId, route, stationId } from "./page.ts";
 

@@ -1,6 +1,6 @@
 import { Link, useLocation } from "wouter-preact";
 import { Notice } from "../components/notice.tsx";
-import { listedPages } from "../pages.ts";
+import { listedPages } from "../membership-pages.ts";
 import { useCurrentMembership, useSignedIn } from "../session/session.ts";
 import { useUrlState } from "./url-state.ts";
 
