@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import { Icon } from "../components/icon.tsx";
+import { PalettePlace } from "../palette/palette-button.tsx";
 import { AccountMenu } from "./account-menu.tsx";
 import { Brand } from "./brand.tsx";
 import { Navigation } from "./navigation.tsx";
@@ -11,6 +12,7 @@ import "./layout.css";
 /** The frame of all pages behind the sign-in: navigation at the side, or behind a button on a phone. */
 export function Layout({ children }: { readonly children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
+  const [isPaletteOpen, setPaletteOpen] = useState(false);
   const [path] = useLocation();
   useEffect(() => setOpen(false), [path]);
   return (
@@ -33,7 +35,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
           </button>
         </div>
         <div id="side-body" class={isOpen ? "side-body side-open" : "side-body"}>
-          <Navigation />
+          <Navigation onPalette={() => setPaletteOpen(true)} />
           <AccountMenu />
         </div>
       </header>
@@ -41,6 +43,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
         <VisitNotice />
         {children}
       </main>
+      <PalettePlace isOpen={isPaletteOpen} onChange={setPaletteOpen} />
     </div>
   );
 }

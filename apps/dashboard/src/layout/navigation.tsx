@@ -7,7 +7,7 @@ import { PaletteButton } from "../palette/palette-button.tsx";
 import { useCurrentMembership, useSignedIn } from "../session/session.ts";
 
 /** The pages of the membership that is shown, and a way to the others. */
-export function Navigation() {
+export function Navigation({ onPalette }: { readonly onPalette: () => void }) {
   const { memberships } = useSignedIn();
   const [path] = useLocation();
   const current = useCurrentMembership();
@@ -19,7 +19,7 @@ export function Navigation() {
       ) : (
         <p class="nav-heading">{membershipName(current)}</p>
       )}
-      <PaletteButton />
+      <PaletteButton onOpen={onPalette} />
       <ul>
         {listedPages(current).map((page) => {
           const address = pageAddress(page, current, memberships);

@@ -7,37 +7,46 @@ type PaletteComponent = ComponentType<{ readonly onClose: () => void }>;
 /** The keys that open the palette, as this system's keyboards name them. */
 const SHORTCUT = navigator.platform.startsWith("Mac") ? "⌘K" : "Ctrl K";
 
-/** Opens the palette, as does its shortcut. Its module is loaded with its first use. */
-export function PaletteButton() {
-  const [isOpen, setOpen] = useState(false);
+/** Opens the palette. */
+export function PaletteButton({ onOpen }: { readonly onOpen: () => void }) {
+  return (
+    <button type="button" class="palette-button" aria-keyshortcuts="Control+K Meta+K" onClick={onOpen}>
+      <Icon name="search" />
+      <span>Go to …</span>
+      <kbd>{SHORTCUT}</kbd>
+    </button>
+  );
+}
+
+interface PalettePlaceProps {
+  readonly isOpen: boolean;
+  readonly onChange: (isOpen: boolean) => void;
+}
+
+/**
+ * Where the palette is, and the shortcut that opens it. Its module is loaded with its first use. It stands beside the
+ * navigation and not in it: on a phone, and where the page is zoomed, the navigation is hidden with all that is in it.
+ */
+export function PalettePlace({ isOpen, onChange }: PalettePlaceProps) {
   const [Palette, setPalette] = useState<PaletteComponent>();
   useEffect(() => {
     const listener = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey)
         return;
       event.preventDefault();
-      setOpen(true);
+      onChange(true);
     };
     document.addEventListener("keydown", listener);
     return () => document.removeEventListener("keydown", listener);
-  }, []);
+  }, [onChange]);
   useEffect(() => {
     if (!isOpen || Palette !== undefined) return;
     import("./palette.tsx").then(
       // As a function of the state: a component is one itself.
       (loaded) => setPalette(() => loaded.Palette),
       // Another press tries again.
-      () => setOpen(false),
+      () => onChange(false),
     );
-  }, [isOpen, Palette]);
-  return (
-    <>
-      <button type="button" class="palette-button" aria-keyshortcuts="Control+K Meta+K" onClick={() => setOpen(true)}>
-        <Icon name="search" />
-        <span>Go to …</span>
-        <kbd>{SHORTCUT}</kbd>
-      </button>
-      {isOpen && Palette !== undefined && <Palette onClose={() => setOpen(false)} />}
-    </>
-  );
+  }, [isOpen, Palette, onChange]);
+  return isOpen && Palette !== undefined ? <Palette onClose={() => onChange(false)} /> : null;
 }

@@ -12,6 +12,9 @@ it("the palette leads to a page and to an id, by the keyboard alone", async () =
   const box = page.getByRole("combobox", { name: BOX });
   await box.waitFor();
   await inspect(page, "palette");
+  // Also where the window is narrow, and the navigation out of sight.
+  await page.setViewportSize({ width: 360, height: 740 });
+  expect(await box.isVisible()).toBe(true);
   await page.keyboard.type("stations");
   await page
     .getByRole("option", { name: /Stations/ })
