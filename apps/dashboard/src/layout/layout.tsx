@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import { Icon } from "../components/icon.tsx";
-import { PalettePlace } from "../palette/palette-button.tsx";
+import { PaletteSlot } from "../palette/palette-button.tsx";
 import { AccountMenu } from "./account-menu.tsx";
 import { Brand } from "./brand.tsx";
 import { Navigation } from "./navigation.tsx";
@@ -43,7 +43,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
         <VisitNotice />
         {children}
       </main>
-      <PalettePlace isOpen={isPaletteOpen} onChange={setPaletteOpen} />
+      <PaletteSlot isOpen={isPaletteOpen} onChange={setPaletteOpen} />
     </div>
   );
 }

@@ -18,7 +18,7 @@ export function PaletteButton({ onOpen }: { readonly onOpen: () => void }) {
   );
 }
 
-interface PalettePlaceProps {
+interface PaletteSlotProps {
   readonly isOpen: boolean;
   readonly onChange: (isOpen: boolean) => void;
 }
@@ -27,7 +27,7 @@ interface PalettePlaceProps {
  * Where the palette is, and the shortcut that opens it. Its module is loaded with its first use. It stands beside the
  * navigation and not in it: on a phone, and where the page is zoomed, the navigation is hidden with all that is in it.
  */
-export function PalettePlace({ isOpen, onChange }: PalettePlaceProps) {
+export function PaletteSlot({ isOpen, onChange }: PaletteSlotProps) {
   const [Palette, setPalette] = useState<PaletteComponent>();
   useEffect(() => {
     const listener = (event: KeyboardEvent) => {
