@@ -15,6 +15,7 @@ import { Notice } from "../../components/notice.tsx";
 import { Pager } from "../../components/pager.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
+import { showToast } from "../../components/toast.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
 import { type Access, useOperatorAccess } from "../../session/session.ts";
@@ -131,7 +132,9 @@ function Undo({ access, detail }: { readonly access: Access; readonly detail: Im
   const undo = () =>
     run(async () => {
       const params = { system_id: access.systemId, id: imported.id };
-      await api.imports.undo({ params, body: {} });
+      const { is_decided: isDecided } = await api.imports.undo({ params, body: {} });
+      if (!isDecided)
+        showToast("info", "Counting what it created takes a while. “What was done” will say how it ended.");
       await queries.invalidateQueries({ queryKey: key });
       setOpen(false);
     });
