@@ -4,8 +4,8 @@
 const BASE = import.meta.env.BASE_URL.replace(/\/$/, "");
 const FRAME_BASE = `${BASE}/embedded`;
 
-/** Whether this is a page in a frame. */
-export const isEmbedded: boolean = location.pathname.startsWith(`${FRAME_BASE}/`);
+/** Whether this is a page in a frame. The tests read the table of pages where there is no page at all. */
+export const isEmbedded: boolean = "location" in globalThis && location.pathname.startsWith(`${FRAME_BASE}/`);
 
 /** What the addresses of all pages begin with. */
 export const pagesBase: string = isEmbedded ? FRAME_BASE : BASE;
