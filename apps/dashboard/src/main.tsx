@@ -2,6 +2,7 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { pagesBase } from "./embedding.ts";
+import { loadPage } from "./layout/page-content.tsx";
 import { applyTheme, readTheme } from "./layout/theme.ts";
 import { pageAt } from "./pages.ts";
 import { askForSession } from "./session/session.ts";
@@ -10,7 +11,7 @@ import "./styles.css";
 applyTheme(readTheme());
 // What the first page needs is on its way before anything is drawn. What fails here is asked for again, and shown, by it.
 const page = pageAt(location.pathname.slice(pagesBase.length));
-page?.load().catch(() => undefined);
+if (page !== undefined) loadPage(page).catch(() => undefined);
 if (page?.audience !== "public") askForSession();
 const root = document.getElementById("app");
 if (root !== null) render(<App />, root);

@@ -6,16 +6,26 @@ import { Loading } from "../components/loading.tsx";
 import type { Page } from "../page.ts";
 import { useBranding } from "../session/branding.ts";
 
+/** Pages whose modules are here already: they are shown at once. */
+const loadedPages = new Map<Page, ComponentType>();
+
+/** Loads the module of a page. */
+export async function loadPage(page: Page): Promise<ComponentType> {
+  const loaded = await page.load();
+  loadedPages.set(page, loaded);
+  return loaded;
+}
+
 /** Loads the module of a page, and shows it. */
 export function PageContent({ page }: { readonly page: Page }) {
-  const [Content, setContent] = useState<ComponentType>();
+  const [Content, setContent] = useState(() => loadedPages.get(page));
   const [failure, setFailure] = useState<unknown>();
   const [crash, resetCrash] = useErrorBoundary() as [unknown, () => void];
   const [path] = useLocation();
   const { name } = useBranding();
   useEffect(() => {
     let isCurrent = true;
-    page.load().then(
+    loadPage(page).then(
       // As a function of the state: a component is one itself.
       (loaded) => isCurrent && setContent(() => loaded),
       (error: unknown) => isCurrent && setFailure(error),
