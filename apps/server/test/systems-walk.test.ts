@@ -7,6 +7,7 @@ import { startTestApp, type TestApp } from "./app.ts";
 import { keyContext } from "./built-app.ts";
 import { type Calls, callsOn } from "./calls.ts";
 import { type Endpoint, endpoints, guarded, sampleId } from "./endpoints.ts";
+import { addPartners } from "./partners.ts";
 import { fillSystem, pictureOf, restoreWorld } from "./walker-world.ts";
 
 let app: TestApp;
@@ -38,6 +39,8 @@ beforeAll(async () => {
     partnerId: partner.id,
     get: (path, options = {}) => app.get(path, { key, ...options }),
   });
+  // Whom the operator's requests name.
+  for (const { systemId: each } of systems) await addPartners(app.db, each, [sampleId]);
   for (const mark of marks) await app.db.query(mark);
 });
 
