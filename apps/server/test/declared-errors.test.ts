@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from "vitest"
 import type { BatchResultWriter } from "../src/fleet/batch.ts";
 import { createPartner } from "../src/partners/service.ts";
 import { startTestApp, type TestApp } from "./app.ts";
-import { keyContext } from "./built-app.ts";
+import { buildAnother, keyContext } from "./built-app.ts";
 import { endpoints, type Endpoint, sampleId } from "./endpoints.ts";
 
 let app: TestApp;
@@ -157,6 +157,20 @@ const conflicts: Readonly<Record<string, { readonly [Code in ErrorCode]?: () => 
       const response = await call("PATCH", path, { hold_minutes: 1 });
       await call("DELETE", path);
       return response;
+    },
+  },
+  [`POST /operator/v1/partners/${sampleId}/dashboard_links`]: {
+    conflict: async () => {
+      const frameless = await buildAnother(app);
+      try {
+        return await fetch(`${frameless.url}/operator/v1/partners/${sampleId}/dashboard_links`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${operatorKey}`, "content-type": "application/json" },
+          body: JSON.stringify({ viewer: "ada" }),
+        });
+      } finally {
+        await frameless.close();
+      }
     },
   },
   [`DELETE /v1/reservations/${sampleId}`]: {
