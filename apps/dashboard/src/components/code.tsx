@@ -23,6 +23,11 @@ export function Code({ text, label, wrap = true }: CodeProps) {
   );
 }
 
+/** A sentence of ours in which commands stand between backticks. */
+export function Sentence({ children }: { readonly children: string }) {
+  return <>{children.split("`").map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>;
+}
+
 /** Characters that would reorder, hide or move text. Line breaks and tabs stay. */
 const INVISIBLE = /(?![\n\r\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 

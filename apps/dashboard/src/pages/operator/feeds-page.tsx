@@ -1,6 +1,7 @@
 import type { FeedSource, FollowedFeed } from "@bikeshare/contract/console";
 import { useQuery } from "@tanstack/preact-query";
 import { api } from "../../api/api.ts";
+import { Sentence } from "../../components/code.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { Facts } from "../../components/facts.tsx";
@@ -36,7 +37,7 @@ export function FeedsPage() {
       <PageHeader title="Feeds">Where stations and bikes come from, and how each source is doing.</PageHeader>
       {data.data.length === 0 && (
         <EmptyState title="There is no source yet">
-          Set GBFS_SYNC_URL for `serve`, or run `bikeshare import gbfs`.
+          <Sentence>Set GBFS_SYNC_URL for `serve`, or run `bikeshare import gbfs`.</Sentence>
         </EmptyState>
       )}
       {data.data.map((source) => (
@@ -63,7 +64,8 @@ function Source({ source, url }: { readonly source: FeedSource; readonly url: Ur
     <section class="stack" aria-label={source.source}>
       <h2>{source.source}</h2>
       <Notice tone={tones[source.state]} title={source.text}>
-        {source.action} {since !== null && source.action !== null && <>Since {<Time at={since} />}.</>}
+        {source.action !== null && <Sentence>{source.action}</Sentence>}{" "}
+        {since !== null && source.action !== null && <>Since {<Time at={since} />}.</>}
       </Notice>
       <Facts
         facts={[

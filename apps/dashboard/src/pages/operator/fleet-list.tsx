@@ -1,5 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/preact-query";
 import type { ComponentChildren } from "preact";
+import { Sentence } from "../../components/code.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Pager } from "../../components/pager.tsx";
 import { type Column, Table } from "../../components/table.tsx";
@@ -36,7 +37,9 @@ export function FleetList<Row extends { readonly id: string }>(props: FleetListP
   });
   return (
     <div class="stack">
-      <PageHeader title={title}>{about}</PageHeader>
+      <PageHeader title={title}>
+        <Sentence>{about}</Sentence>
+      </PageHeader>
       {filters !== undefined && (
         <search class="filters" aria-label="Filters">
           {filters}

@@ -1,5 +1,6 @@
 import type { Problem } from "@bikeshare/contract/console";
 import { ButtonLink } from "../../components/button.tsx";
+import { Sentence } from "../../components/code.tsx";
 import { StatusMark, type Tone } from "../../components/status.tsx";
 import { Time } from "../../components/time.tsx";
 import type { Scope } from "../scope.ts";
@@ -51,7 +52,7 @@ function ProblemItem({ problem, scope }: { readonly problem: Problem; readonly s
           {text}
         </p>
         <p class="muted">
-          {action}
+          <Sentence>{action}</Sentence>
           {at !== null && (
             <>
               {" "}
