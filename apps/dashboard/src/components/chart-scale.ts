@@ -1,3 +1,4 @@
+import { lazily } from "./lazily.ts";
 /** The scale and the texts of a chart. */
 
 export interface Series {
@@ -13,16 +14,16 @@ export function niceMaximum(value: number): number {
   return Math.max(step * magnitude, 2);
 }
 
-const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const clock = lazily(() => new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" }));
 // Days are counted in UTC: in the reader's zone they would begin at odd hours.
-const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
+const day = lazily(() => new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" }));
 const DAY_MS = 86_400_000;
 
 /** How the times of a chart are written: with the clock's time, or by day where they lie days apart. */
 export function timeTexts(times: readonly string[]): (time: string) => string {
   const [first, second] = times;
   const isByDay = first !== undefined && second !== undefined && Date.parse(second) - Date.parse(first) >= DAY_MS;
-  return (time) => (isByDay ? day : clock).format(new Date(time));
+  return (time) => (isByDay ? day() : clock()).format(new Date(time));
 }
 
 /** What a bar shows, in words: `14:03: 12 requests`. */

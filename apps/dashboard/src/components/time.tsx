@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { visibleControls } from "./code.tsx";
+import { lazily } from "./lazily.ts";
 import "./time.css";
 
 interface TimeProps {
@@ -11,27 +12,30 @@ interface TimeProps {
   readonly none?: string;
 }
 
-const local = new Intl.DateTimeFormat("en-GB", {
-  day: "2-digit",
-  month: "short",
-  year: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
-});
-const zone = new Intl.DateTimeFormat("en-GB", { timeZoneName: "short" });
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const local = lazily(
+  () =>
+    new Intl.DateTimeFormat("en-GB", {
+      day: "2-digit",
+      month: "short",
+      year: "numeric",
+      hour: "2-digit",
+      minute: "2-digit",
+      second: "2-digit",
+    }),
+);
+const zone = lazily(() => new Intl.DateTimeFormat("en-GB", { timeZoneName: "short" }));
+const relative = lazily(() => new Intl.RelativeTimeFormat("en", { numeric: "auto" }));
 
 /** A time in the reader's zone, with UTC beside it. */
 export function Time({ at, show = "exact", none = "never" }: TimeProps) {
   const now = useNow(show === "relative");
   if (at === null || at === undefined) return <span class="muted">{none}</span>;
   const instant = new Date(at);
-  const here = `${local.format(instant)} ${zoneName(instant)}`;
+  const here = `${local().format(instant)} ${zoneName(instant)}`;
   const utc = utcText(instant);
   return (
     <time class="time" dateTime={at} title={`${here}\n${utc}`}>
-      {show === "relative" ? relativeText(instant.getTime() - now) : local.format(instant)}
+      {show === "relative" ? relativeText(instant.getTime() - now) : local().format(instant)}
       {show === "both" && <span class="time-utc">{utc}</span>}
     </time>
   );
@@ -54,7 +58,11 @@ export function utcText(instant: Date): string {
 }
 
 function zoneName(instant: Date): string {
-  return zone.formatToParts(instant).find(({ type }) => type === "timeZoneName")?.value ?? "";
+  return (
+    zone()
+      .formatToParts(instant)
+      .find(({ type }) => type === "timeZoneName")?.value ?? ""
+  );
 }
 
 const units = [
@@ -68,7 +76,7 @@ const units = [
 export function relativeText(differenceMs: number): string {
   for (const [unit, lengthMs] of units) {
     const count = Math.trunc(differenceMs / lengthMs);
-    if (count !== 0) return relative.format(count, unit);
+    if (count !== 0) return relative().format(count, unit);
   }
   return "now";
 }
