@@ -1,5 +1,5 @@
-import { lazily } from "./lazily.ts";
 /** The scale and the texts of a chart. */
+import { lazily } from "./lazily.ts";
 
 export interface Series {
   readonly label: string;
