@@ -93,6 +93,12 @@ const webhooks: readonly Page[] = [
     isListed: true,
     load: async () => (await import("./pages/operator/endpoints-page.tsx")).EndpointsPage,
   },
+  {
+    path: "/operator/endpoints/:partner_id",
+    title: "Endpoint",
+    audience: "operator",
+    load: async () => (await import("./pages/operator/endpoint-page.tsx")).EndpointPage,
+  },
 ];
 
 const deliveries: readonly Page[] = [

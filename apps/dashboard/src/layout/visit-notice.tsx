@@ -16,7 +16,12 @@ export function VisitNotice() {
   if (memberships.some(({ partner_id }) => partner_id === id)) return null;
   return (
     <Notice tone="info" title="You are reading a partner’s pages">
-      <p>You cannot change them. The partner is shown that you looked.</p>
+      <p>
+        {current.role === "admin"
+          ? "You can send a delivery again, and change nothing else. "
+          : "You cannot change them. "}
+        The partner is shown that you looked.
+      </p>
       <nav class="row" aria-label="The partner’s pages">
         {listedPages({ partner_id: id }).map((page) => (
           <Link key={page.path} href={link(page.path.replace(":partner_id", encoded))}>

@@ -1,11 +1,14 @@
 import type { consoleContract } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import { pauseEndpoint, resumeEndpoint } from "../webhooks/endpoints/endpoint-status.ts";
 import { listShownEndpoints, logBytesByPartner } from "../webhooks/endpoints/endpoint-view.ts";
-import { retryEndpointNow } from "../webhooks/log/resend.ts";
+import { createReplay, stopReplay } from "../webhooks/log/replays.ts";
+import { redeliver } from "../webhooks/log/resend.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
-import { instantOf } from "./dates.ts";
+import { dateOf, instantOf } from "./dates.ts";
+import { settingsJson, setWebhook, webhookChanges, type WebhookCaller } from "./webhook-changes.ts";
+
+type Routes = RouterImplementation<typeof consoleContract>["endpoints"];
 
 interface EndpointCall {
   readonly params: { readonly partner_id: string };
@@ -13,12 +16,10 @@ interface EndpointCall {
 }
 
 /** Every partner's endpoint, for the operator. */
-export function endpointRoutes(context: ConsoleContext): RouterImplementation<typeof consoleContract>["endpoints"] {
-  const acting = ({ request, params }: EndpointCall) => {
-    const { systemId, actor } = consoleCaller(request);
-    return { actor: { ...context, actor }, scope: { systemId, partnerId: params.partner_id } };
-  };
+export function endpointRoutes(context: ConsoleContext): Routes {
   return {
+    ...webhookChanges(context, callerOf),
+    ...sendingAgain(context),
     list: async ({ request }) => {
       const { systemId } = consoleCaller(request);
       const { endpoints, workers } = await listShownEndpoints(context, systemId);
@@ -31,19 +32,37 @@ export function endpointRoutes(context: ConsoleContext): RouterImplementation<ty
       }));
       return { status: 200, body: { data, workers } };
     },
-    pause: async (call) => {
-      const { actor, scope } = acting(call);
-      const { changed } = await pauseEndpoint(actor, { ...scope, reason: "operator", takesOver: true });
-      return { status: 200, body: { changed } };
-    },
-    resume: async (call) => {
-      const { actor, scope } = acting(call);
-      const { changed } = await resumeEndpoint(actor, scope);
-      return { status: 200, body: { changed } };
-    },
-    retryNow: async (call) => {
-      const { actor, scope } = acting(call);
-      return { status: 200, body: { deliveries: await retryEndpointNow(actor, scope) } };
+    set: async (call) => {
+      const made = await setWebhook(context, callerOf(call), call.body);
+      return { status: 200, body: { ...settingsJson(made), secret: made.secret } };
     },
   };
+}
+
+/** One delivery, or a range of them, sent once more. */
+function sendingAgain(context: ConsoleContext): Pick<Routes, "resend" | "replay" | "stopReplay"> {
+  return {
+    resend: async (call) => {
+      const { actor, scope } = callerOf(call);
+      return { status: 200, body: await redeliver({ ...context, actor }, scope, call.params.delivery_id) };
+    },
+    replay: async (call) => {
+      const { actor, scope } = callerOf(call);
+      const { since, until, statuses, dry_run: dryRun } = call.body;
+      const range = { since: new Date(since), until: dateOf(until), statuses };
+      const made = await createReplay({ ...context, actor }, { ...scope, ...range, dryRun });
+      return { status: 200, body: { ...made, since: made.since.toISOString(), until: made.until.toISOString() } };
+    },
+    stopReplay: async ({ params: { replay_id: id }, request }) => {
+      const { systemId, actor } = consoleCaller(request);
+      const { changed } = await stopReplay({ ...context, actor }, systemId, id);
+      return { status: 200, body: { changed } };
+    },
+  };
+}
+
+/** Whose endpoint, and who of the operator asks. */
+function callerOf({ request, params }: EndpointCall): WebhookCaller {
+  const { person, systemId, actor } = consoleCaller(request);
+  return { personId: person.id, actor, scope: { systemId, partnerId: params.partner_id }, by: "operator" };
 }

@@ -7,6 +7,7 @@ import { startReceiver } from "../../test/servers/raw-receiver.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import { type EndpointsHarness, openEndpointsHarness } from "../../test/webhooks/endpoints.harness.ts";
 import { loopback } from "../../test/webhooks/sender.harness.ts";
+import { queueReplays } from "../webhooks/log/replays.ts";
 import { updateHeartbeat } from "../webhooks/queue/lane-queries.ts";
 
 let harness: EndpointsHarness;
@@ -281,6 +282,60 @@ describe("a probe", () => {
     harness.clock.advance(60_000);
     expect(await probe("https://10.0.0.1/")).toMatchObject({ is_allowed: false });
   });
+});
+
+it("is set, tested, rotated, replayed, sent again and removed by the operator, and the partner reads of each", async () => {
+  const chief = await signInTo(null);
+  const operate = (rest: string, body: object, who = chief) => answer(who, "POST", endpointPath(rest), body);
+  const path = endpointPath("").slice(0, -1);
+  const made = endpoints.set.responses[200].parse((await answer(chief, "PATCH", path, settings))[1]);
+  expect(made).toMatchObject({ outcome: "created", has_new_secret: true });
+  expect((await showSecret()).secret).toBe(made.secret);
+  const endpointId = (await show())?.id ?? "";
+
+  await updateHeartbeat(harness.db, harness.systemId, "worker", 3_600_000);
+  expect((await operate("test", {}))[0]).toBe(200);
+  const [sentTest] = await harness.send(endpointId);
+  expect(sentTest?.event).toBe("ride.started");
+  const rotated = endpoints.rotateSecret.responses[200].parse(
+    (await operate("secret/rotate", { overlap_hours: 2 }))[1],
+  );
+  expect((await showSecret()).secret).toBe(rotated.secret);
+
+  const since = new Date(harness.clock()).toISOString();
+  await harness.happen(3);
+  const [first] = await harness.send(endpointId);
+  const replay = async (more: object) =>
+    endpoints.replay.responses[200].parse((await operate("replays", { since, dry_run: false, ...more }))[1]);
+  expect(await replay({ dry_run: true })).toMatchObject({ id: null, total: 3, endpoint_status: "active" });
+  expect(await replay({ dry_run: true, statuses: ["failed", "held"] })).toMatchObject({ total: 0 });
+  expect((await show())?.replays).toEqual([]);
+  expect(await replay({ statuses: ["succeeded"] })).toMatchObject({ total: 3 });
+  expect(await queueReplays(harness, harness.systemId)).toBe(3);
+  expect(await harness.send(endpointId)).toHaveLength(3);
+  const { id: stopped } = await replay({});
+  const stop = `/console/v1/systems/${harness.systemId}/replays/${stopped}/stop`;
+  expect(await answer(chief, "POST", stop, {})).toEqual([200, { changed: true }]);
+  expect(await answer(chief, "POST", stop, {})).toEqual([200, { changed: false }]);
+  expect(await queueReplays(harness, harness.systemId)).toBe(0);
+
+  const resend = `deliveries/${first?.delivery_id}/resend`;
+  const other = await harness.partner(`Other ${++partners}`);
+  expect((await answer(chief, "POST", endpointPath(resend, other), {}))[0]).toBe(404);
+  expect(await operate(resend, {})).toMatchObject([200, { outcome: "redelivered" }]);
+  const reader = await signInTo(null, "viewer");
+  for (const rest of ["test", "secret/rotate", "replays", resend, "remove"])
+    expect((await operate(rest, {}, reader))[0], rest).toBe(403);
+  expect(await operate("remove", {})).toEqual([200, { changed: true }]);
+  expect(await show()).toBeNull();
+
+  const [, log] = await answer(admin, "GET", pathOf().replace(/webhook$/, "audit"));
+  const seen = consoleContract.partnerAudit.list.responses[200].parse(log).data;
+  expect(seen.filter(({ actor }) => actor === chief.actor).map(({ action }) => action)).toEqual([
+    ...["webhook.removed", "webhook.redelivered", "webhook.replay_stopped", "webhook.replayed", "webhook.replayed"],
+    ...["webhook.secret_rotated", "webhook.tested", "webhook.created"],
+  ]);
+  for (const secret of [made.secret ?? "", rotated.secret]) expect(JSON.stringify(seen)).not.toContain(secret.slice(6));
 });
 
 it.each([

@@ -1,9 +1,11 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
 import { errorBody } from "../errors.ts";
-import { identifier, identifierParam, timestamp } from "../values.ts";
-import { consoleBodyErrors, consoleErrors, consoleNeeds, systemPath } from "./endpoint.ts";
-import { endpointStatus, pauseReason, waiting } from "./webhook.ts";
+import { issueText } from "../messages.ts";
+import { givenInstant, identifier, identifierParam, timestamp } from "../values.ts";
+import { deliveryEndpoints } from "./deliveries.ts";
+import { consoleBodyErrors, consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
+import { endpointStatus, pauseReason, waiting, webhookEndpoints } from "./webhook.ts";
 
 /** A partner's endpoint in the operator's list of all. */
 const endpointSummary = z
@@ -25,14 +27,85 @@ const endpointSummary = z
 export type EndpointSummary = z.infer<typeof endpointSummary>;
 
 const needs = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
-const pathParams = systemPath.extend({ partner_id: identifierParam });
+const showsSecret = consoleNeeds("operator", "admin", { confirmed: true, conflicts: ["conflict"] });
 const errors = { 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
 const done = z.object({ changed: z.boolean() }).strict();
 const nothing = z.object({}).strict();
 const base = "/console/v1/systems/:system_id/endpoints";
+const one = `${base}/:partner_id` as const;
+
+const replayRequest = z
+  .object({
+    since: givenInstant.describe("Deliveries created from then on"),
+    until: givenInstant.optional().describe("And before then; now, when left out"),
+    statuses: z
+      .array(z.enum(["succeeded", "failed", "held"]))
+      .min(1, issueText("itemsEmpty"))
+      .max(3, issueText("itemsTooMany", { limit: 3 }))
+      .optional()
+      .describe("All of them, when left out"),
+    dry_run: z.boolean().describe("Only count"),
+  })
+  .strict();
+
+const replay = z
+  .object({
+    id: identifier.nullable().describe("Null: only counted"),
+    total: z.number().int().describe("Deliveries that it sends"),
+    since: timestamp,
+    until: timestamp,
+    endpoint_status: endpointStatus.describe("A replay waits until it is `active`"),
+  })
+  .strict();
+
+const { set, probe, test, rotateSecret, remove } = webhookEndpoints;
+
+/** What a partner's admins do with their webhook, done by the operator's. Secrets that are made are shown this once. */
+const webhookChanges = {
+  set: {
+    ...set,
+    path: one,
+    metadata: showsSecret,
+    responses: {
+      ...set.responses,
+      200: set.responses[200].extend({ secret: z.string().nullable().describe("Null: there is no new one") }),
+    },
+  },
+  probe: { ...probe, path: `${one}/probe`, metadata: needs },
+  test: { ...test, path: `${one}/test`, metadata: needs },
+  rotateSecret: { ...rotateSecret, path: `${one}/secret/rotate`, metadata: showsSecret },
+  remove: { ...remove, path: `${one}/remove`, metadata: needs },
+  resend: { ...deliveryEndpoints.resend, path: `${one}/deliveries/:delivery_id/resend`, metadata: needs },
+} as const;
+
+/** A range of deliveries sent again. */
+const replays = {
+  replay: {
+    method: "POST",
+    path: `${one}/replays`,
+    summary: "Send a range of deliveries again, after current events",
+    metadata: needs,
+    pathParams: partnerPath,
+    query: noQuery,
+    body: replayRequest,
+    responses: { 200: replay, ...errors },
+  },
+  stopReplay: {
+    method: "POST",
+    path: "/console/v1/systems/:system_id/replays/:replay_id/stop",
+    summary: "Stop a replay: what it has queued is sent, the rest is not",
+    metadata: needs,
+    pathParams: systemPath.extend({ replay_id: identifierParam }),
+    query: noQuery,
+    body: nothing,
+    responses: { 200: done, ...errors },
+  },
+} as const;
 
 /** All endpoints of a system, for the operator. */
 export const systemEndpoints = {
+  ...webhookChanges,
+  ...replays,
   list: {
     method: "GET",
     path: base,
@@ -52,30 +125,30 @@ export const systemEndpoints = {
   },
   pause: {
     method: "POST",
-    path: `${base}/:partner_id/pause`,
+    path: `${one}/pause`,
     summary: "Stop sending to an endpoint until the operator resumes it",
     metadata: needs,
-    pathParams,
+    pathParams: partnerPath,
     query: noQuery,
     body: nothing,
     responses: { 200: done, ...errors },
   },
   resume: {
     method: "POST",
-    path: `${base}/:partner_id/resume`,
+    path: `${one}/resume`,
     summary: "Send again, beginning with one delivery as a probe",
     metadata: needs,
-    pathParams,
+    pathParams: partnerPath,
     query: noQuery,
     body: nothing,
     responses: { 200: done, ...errors },
   },
   retryNow: {
     method: "POST",
-    path: `${base}/:partner_id/retry-now`,
+    path: `${one}/retry-now`,
     summary: "Make all its deliveries that wait for their next attempt due now",
     metadata: needs,
-    pathParams,
+    pathParams: partnerPath,
     query: noQuery,
     body: nothing,
     responses: { 200: z.object({ deliveries: z.number().int() }).strict(), ...errors },

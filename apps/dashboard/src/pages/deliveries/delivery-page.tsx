@@ -63,7 +63,9 @@ function DeliveryView({ access, id }: DeliveryViewProps) {
             <Neighbour href={addresses.newer} label="Newer failing" shortcut="k" />
             <Neighbour href={addresses.older} label="Older failing" shortcut="j" />
             {data.exchanges.length > 0 && <Curl params={params} canSign={access.canChange} />}
-            {access.canChange && <ResendButton params={params} onResent={() => refetch()} />}
+            {access.membership.role === "admin" && (
+              <ResendButton params={params} access={access} onResent={() => refetch()} />
+            )}
           </>
         }
       >
@@ -85,14 +87,17 @@ function DeliveryView({ access, id }: DeliveryViewProps) {
 
 interface ResendButtonProps {
   readonly params: { readonly system_id: string; readonly partner_id: string; readonly delivery_id: string };
+  readonly access: Access;
   readonly onResent: () => Promise<unknown>;
 }
 
-function ResendButton({ params, onResent }: ResendButtonProps) {
+/** Offered to the partner's admins and to the operator's, who otherwise only read this page. */
+function ResendButton({ params, access, onResent }: ResendButtonProps) {
   const { run, isPending } = useAction();
+  const { resend: send } = access.membership.partner_id === null ? api.endpoints : api.deliveries;
   const resend = () =>
     run(async () => {
-      const { outcome } = await api.deliveries.resend({ params, body: {} });
+      const { outcome } = await send({ params, body: {} });
       showToast("success", resendWords[outcome]);
       await onResent();
     });

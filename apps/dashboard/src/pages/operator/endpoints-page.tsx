@@ -2,7 +2,7 @@ import type { EndpointSummary } from "@bikeshare/contract/console";
 import { useQuery } from "@tanstack/preact-query";
 import { Link } from "wouter-preact";
 import { api, queries } from "../../api/api.ts";
-import { Button } from "../../components/button.tsx";
+import { Button, ButtonLink } from "../../components/button.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Status } from "../../components/status.tsx";
@@ -89,7 +89,14 @@ function columnsFor(scope: Scope): readonly Column<EndpointSummary>[] {
             id: "actions",
             title: "",
             align: "end" as const,
-            cell: (row: EndpointSummary) => row.url !== null && <Actions systemId={scope.systemId} endpoint={row} />,
+            cell: (row: EndpointSummary) => (
+              <div class="row">
+                {row.url !== null && <Actions systemId={scope.systemId} endpoint={row} />}
+                <ButtonLink href={addressIn(scope, `endpoints/${encodeURIComponent(row.partner_id)}`)}>
+                  Change<span class="visually-hidden"> the endpoint of {row.partner_name}</span>
+                </ButtonLink>
+              </div>
+            ),
           },
         ]
       : []),
@@ -112,7 +119,7 @@ function Actions({ systemId, endpoint }: ActionsProps) {
     });
   const name = endpoint.partner_name;
   return (
-    <div class="row">
+    <>
       {endpoint.status === "paused" ? (
         <Button
           pending={isPending}
@@ -138,6 +145,6 @@ function Actions({ systemId, endpoint }: ActionsProps) {
           Stop
         </Button>
       )}
-    </div>
+    </>
   );
 }

@@ -75,12 +75,15 @@ function StatusNotice({ partner }: { readonly partner: ShownPartner }) {
 
 function PartnerFacts({ partner }: { readonly partner: ShownPartner }) {
   const { active_reservations: active, max_reservations: most } = partner;
+  const { link } = useUrlState();
+  const webhook = <EndpointStatus status={partner.endpoint_status} />;
+  const endpoint = link(`/operator/endpoints/${encodeURIComponent(partner.id)}`);
   const limit = `${active.toLocaleString("en")} of ${most.toLocaleString("en")}`;
   return (
     <Facts
       facts={[
         ["Status", <PartnerStatus partner={partner} />],
-        ["Webhook", <EndpointStatus status={partner.endpoint_status} />],
+        ["Webhook", partner.status === "removed" ? webhook : <Link href={endpoint}>{webhook}</Link>],
         ["Active reservations", partner.has_own_max_reservations ? limit : `${limit} (the default)`],
         ["Keys that work", partner.active_keys],
         ["Requests today", partner.requests_today.toLocaleString("en")],

@@ -1,32 +1,34 @@
 import type { Webhook } from "@bikeshare/contract/console";
 import { useState } from "preact/hooks";
-import { api, queries } from "../../api/api.ts";
 import { Button } from "../../components/button.tsx";
 import { Code } from "../../components/code.tsx";
 import { SelectField } from "../../components/field.tsx";
 import { Time } from "../../components/time.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { useAction } from "../use-action.ts";
-import type { PartnerParams } from "./settings-form.tsx";
+import { type PartnerParams, refreshWebhooks, type WebhookClient } from "./webhook-client.ts";
 
 interface SecretSectionProps {
   readonly params: PartnerParams;
+  readonly client: Pick<WebhookClient, "showSecret" | "rotateSecret">;
   readonly secrets: Webhook["secrets"];
   readonly canChange: boolean;
+  /** The newest secret, once it is shown. */
+  readonly secret: string | undefined;
+  readonly onSecret: (secret: string) => void;
 }
 
 /** The secret that deliveries are signed with: shown to whoever confirms who they are, and rotated. */
-export function SecretSection({ params, secrets, canChange }: SecretSectionProps) {
-  const [secret, setSecret] = useState<string>();
+export function SecretSection({ params, client, secrets, canChange, secret, onSecret }: SecretSectionProps) {
   const [overlap, setOverlap] = useState("24");
   const { run, isPending } = useAction();
-  const show = () => run(async () => setSecret((await api.webhook.showSecret({ params, body: {} })).secret));
+  const { showSecret } = client;
   const rotate = () =>
     run(async () => {
-      const rotated = await api.webhook.rotateSecret({ params, body: { overlap_hours: Number(overlap) } });
-      setSecret(rotated.secret);
-      await queries.invalidateQueries({ queryKey: ["webhook"] });
-      showToast("success", "There is a new secret. Give it to your receiver before the old one ends.");
+      const rotated = await client.rotateSecret({ params, body: { overlap_hours: Number(overlap) } });
+      onSecret(rotated.secret);
+      await refreshWebhooks();
+      showToast("success", "There is a new secret. The receiver needs it before the old one ends.");
     });
   return (
     <section class="card stack" aria-labelledby="secret">
@@ -35,9 +37,14 @@ export function SecretSection({ params, secrets, canChange }: SecretSectionProps
       {secret !== undefined && <Code label="The newest secret" text={secret} />}
       {canChange && (
         <div class="webhook-actions">
-          <Button pending={isPending} onClick={() => void show()}>
-            Show the secret
-          </Button>
+          {showSecret !== undefined && (
+            <Button
+              pending={isPending}
+              onClick={() => void run(async () => onSecret((await showSecret({ params, body: {} })).secret))}
+            >
+              Show the secret
+            </Button>
+          )}
           <SelectField
             label="Old secrets sign for another"
             value={overlap}

@@ -1,6 +1,5 @@
 import type { EventDescription, Probe, Webhook } from "@bikeshare/contract/console";
 import { useState } from "preact/hooks";
-import { api, queries } from "../../api/api.ts";
 import { Button } from "../../components/button.tsx";
 import { Code } from "../../components/code.tsx";
 import { Checkbox, SelectField, TextField } from "../../components/field.tsx";
@@ -8,22 +7,20 @@ import { Form } from "../../components/form.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { useAction } from "../use-action.ts";
 import { ProbeResult } from "./probe-result.tsx";
-
-/** Whose webhook, as addresses of endpoints name it. */
-export interface PartnerParams {
-  readonly system_id: string;
-  readonly partner_id: string;
-}
+import { type PartnerParams, refreshWebhooks, type WebhookClient } from "./webhook-client.ts";
 
 interface SettingsFormProps {
   readonly params: PartnerParams;
+  readonly client: WebhookClient;
   readonly webhook: Webhook | null;
   readonly events: readonly EventDescription[];
   readonly canChange: boolean;
+  /** Hears a new secret, where it is shown to whoever has set the webhook. */
+  readonly onSecret: (secret: string) => void;
 }
 
 /** The address, the events and what else is set. The address can be tried before it is saved. */
-export function SettingsForm({ params, webhook, events, canChange }: SettingsFormProps) {
+export function SettingsForm({ params, client, webhook, events, canChange, onSecret }: SettingsFormProps) {
   const [url, setUrl] = useState(webhook?.url ?? "");
   const [chosen, setChosen] = useState<readonly string[]>(webhook?.events ?? []);
   const [email, setEmail] = useState(webhook?.email ?? "");
@@ -32,8 +29,9 @@ export function SettingsForm({ params, webhook, events, canChange }: SettingsFor
   const save = () =>
     run(async () => {
       const body = { url, events: [...chosen], email: email === "" ? null : email, signature };
-      const { outcome, has_new_secret } = await api.webhook.set({ params, body });
-      await queries.invalidateQueries({ queryKey: ["webhook"] });
+      const { outcome, has_new_secret, secret } = await client.set({ params, body });
+      if (typeof secret === "string") onSecret(secret);
+      await refreshWebhooks();
       showToast("success", describeOutcome(outcome, has_new_secret));
     });
   const choose = (name: string, isChosen: boolean) =>
@@ -43,7 +41,7 @@ export function SettingsForm({ params, webhook, events, canChange }: SettingsFor
       <h2 id="settings">Address and events</h2>
       <Form onSubmit={() => void (canChange && save())}>
         <fieldset class="stack webhook-settings" disabled={!canChange}>
-          <AddressField params={params} url={url} onUrl={setUrl} canChange={canChange} />
+          <AddressField params={params} client={client} url={url} onUrl={setUrl} canChange={canChange} />
           <EventChoices events={events} chosen={chosen} webhook={webhook} canChange={canChange} onChange={choose} />
           <FurtherSettings email={email} onEmail={setEmail} signature={signature} onSignature={setSignature} />
           {canChange && (
@@ -59,16 +57,16 @@ export function SettingsForm({ params, webhook, events, canChange }: SettingsFor
   );
 }
 
-interface AddressFieldProps extends Pick<SettingsFormProps, "params" | "canChange"> {
+interface AddressFieldProps extends Pick<SettingsFormProps, "params" | "client" | "canChange"> {
   readonly url: string;
   readonly onUrl: (url: string) => void;
 }
 
 /** The address, and a request that tries it. */
-function AddressField({ params, url, onUrl, canChange }: AddressFieldProps) {
+function AddressField({ params, client, url, onUrl, canChange }: AddressFieldProps) {
   const [probe, setProbe] = useState<Probe>();
   const { run, isPending } = useAction();
-  const tryAddress = () => run(async () => setProbe(await api.webhook.probe({ params, body: { url } })));
+  const tryAddress = () => run(async () => setProbe(await client.probe({ params, body: { url } })));
   return (
     <>
       <TextField label="Address" hint="Where events are POSTed; https" value={url} onInput={onUrl} monospace required />
@@ -86,7 +84,7 @@ function AddressField({ params, url, onUrl, canChange }: AddressFieldProps) {
 
 function describeOutcome(outcome: "created" | "changed" | "unchanged", hasNewSecret: boolean): string {
   const said = outcome === "unchanged" ? "Nothing was changed." : "The webhook is saved.";
-  return hasNewSecret ? `${said} Its secret is shown below, on request.` : said;
+  return hasNewSecret ? `${said} Its secret is shown below.` : said;
 }
 
 interface FurtherSettingsProps {

@@ -8,29 +8,30 @@ import { SelectField } from "../../components/field.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Attempt } from "../deliveries/attempt.tsx";
 import { useAction } from "../use-action.ts";
-import type { PartnerParams } from "./settings-form.tsx";
+import type { PartnerParams, WebhookClient } from "./webhook-client.ts";
 
 interface TestSectionProps {
   readonly params: PartnerParams;
+  readonly client: Pick<WebhookClient, "test">;
   readonly events: readonly EventDescription[];
   /** The address of a delivery's own page. */
   readonly addressOf: (deliveryId: string) => string;
 }
 
-type KnownEvent = NonNullable<Parameters<typeof api.webhook.test>[0]["body"]>["event"];
+type KnownEvent = NonNullable<Parameters<WebhookClient["test"]>[0]["body"]>["event"];
 
 /** Between two looks at whether the test has arrived. */
 const POLL_INTERVAL_MS = 500;
 
 /** Sends a test delivery, and shows the whole exchange. */
-export function TestSection({ params, events, addressOf }: TestSectionProps) {
+export function TestSection({ params, client, events, addressOf }: TestSectionProps) {
   const [event, setEvent] = useState(events[0]?.name ?? "");
   const [id, setId] = useState<string>();
   const { run, isPending } = useAction();
   const send = () =>
     run(async () => {
       const known = event as KnownEvent;
-      setId((await api.webhook.test({ params, body: { event: known } })).delivery_id);
+      setId((await client.test({ params, body: { event: known } })).delivery_id);
     });
   return (
     <section class="card stack" aria-labelledby="test">

@@ -1,0 +1,27 @@
+import { useQuery } from "@tanstack/preact-query";
+import { useParams } from "wouter-preact";
+import { api } from "../../api/api.ts";
+import { NotFoundPage } from "../not-found-page.tsx";
+import { useOperatorScope } from "../scope.ts";
+import { WebhookView } from "../webhook/webhook-page.tsx";
+
+/** A partner's webhook, as the operator's admins change it. */
+export function EndpointPage() {
+  const scope = useOperatorScope();
+  const { partner_id: partnerId } = useParams<{ partner_id: string }>();
+  const systemId = scope?.systemId ?? "";
+  const { data: partner } = useQuery({
+    queryKey: ["partner", systemId, partnerId],
+    queryFn: ({ signal }) => api.partners.get({ params: { system_id: systemId, partner_id: partnerId }, signal }),
+    enabled: scope !== undefined,
+  });
+  if (scope === undefined) return <NotFoundPage />;
+  return (
+    <WebhookView
+      scope={{ ...scope, partnerId }}
+      client={api.endpoints}
+      title={partner === undefined ? "Webhook" : `Webhook of ${partner.name}`}
+      about="The partner is shown that you looked, and what you change."
+    />
+  );
+}

@@ -1,0 +1,28 @@
+import { type api, queries } from "../../api/api.ts";
+
+/** Whose webhook, as addresses of endpoints name it. */
+export interface PartnerParams {
+  readonly system_id: string;
+  readonly partner_id: string;
+}
+
+type Own = typeof api.webhook;
+type Operators = typeof api.endpoints;
+
+/** What changes a webhook: the endpoints of its partner's admins, or those of the operator's. */
+export interface WebhookClient
+  extends
+    Pick<Own, "pause" | "resume" | "retryNow" | "remove" | "probe" | "test" | "rotateSecret">,
+    // A partner's admins see their secret again; the operator sees one when it is made.
+    Partial<Pick<Own, "showSecret">>,
+    // A partner's admins choose what is sent again in the list of deliveries.
+    Partial<Pick<Operators, "replay" | "stopReplay">> {
+  readonly set: (
+    ...request: Parameters<Own["set"]>
+  ) => Promise<Awaited<ReturnType<Own["set"]>> & { readonly secret?: string | null }>;
+}
+
+/** Has what is shown of webhooks read again. */
+export async function refreshWebhooks(): Promise<void> {
+  await Promise.all(["webhook", "endpoints"].map((name) => queries.invalidateQueries({ queryKey: [name] })));
+}

@@ -1,0 +1,121 @@
+/** What changes a webhook, for its partner's admins and for the operator's: both go through the same services. */
+import type { Probe, WebhookSettings } from "@bikeshare/contract/console";
+import type { ProbedAddress } from "../webhooks/address-probe.ts";
+import type { PartnerScope } from "../webhooks/endpoints/endpoint-context.ts";
+import { rotateSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
+import { setEndpoint, type SetEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
+import { pauseEndpoint, removeEndpoint, resumeEndpoint } from "../webhooks/endpoints/endpoint-status.ts";
+import { showBody } from "../webhooks/log/delivery-view.ts";
+import { adviceOn } from "../webhooks/log/failure-advice.rules.ts";
+import { retryEndpointNow, sendTestDelivery } from "../webhooks/log/resend.ts";
+import type { ConsoleContext } from "./context.ts";
+import { instantOf } from "./dates.ts";
+import { withoutCredentials } from "./delivery-json.ts";
+
+/** Who changes whose webhook. */
+export interface WebhookCaller {
+  readonly personId: string;
+  readonly actor: string;
+  readonly scope: PartnerScope;
+  /** What the operator has paused, the operator alone resumes or removes. */
+  readonly by: "partner" | "operator";
+}
+
+type DeliveryName = Parameters<ConsoleContext["addressProber"]["probe"]>[1]["event"];
+type WithBody<Call, Body> = Call & { readonly body: Body };
+
+const HOUR_MS = 3_600_000;
+
+/** @param callerOf who makes a call */
+export function webhookChanges<Call>(context: ConsoleContext, callerOf: (call: Call) => WebhookCaller) {
+  return {
+    ...statusChanges(context, callerOf),
+    probe: async (call: WithBody<Call, { readonly url: string; readonly event?: DeliveryName | undefined }>) => {
+      const { personId, actor, scope } = callerOf(call);
+      const { url, event = "ride.completed" } = call.body;
+      const probing = { ...context, actor, cipher: context.webhookCipher };
+      const probed = await context.addressProber.probe(probing, { ...scope, personId, url, event });
+      return { status: 200 as const, body: probeJson(probed) };
+    },
+    test: async (call: WithBody<Call, { readonly event?: string | undefined }>) => {
+      const { actor, scope } = callerOf(call);
+      const id = await sendTestDelivery({ ...context, actor }, { ...scope, event: call.body.event });
+      return { status: 200 as const, body: { delivery_id: id } };
+    },
+    rotateSecret: async (call: WithBody<Call, { readonly overlap_hours: number }>) => {
+      const { actor, scope } = callerOf(call);
+      const input = { ...scope, overlap: call.body.overlap_hours * HOUR_MS };
+      const rotated = await rotateSecret({ ...context, actor, cipher: context.webhookCipher }, input);
+      const { secret, old_secrets_end_at: endAt } = rotated;
+      return { status: 200 as const, body: { secret, old_secrets_end_at: endAt.toISOString() } };
+    },
+  };
+}
+
+/** What is done with a whole webhook. */
+function statusChanges<Call>(context: ConsoleContext, callerOf: (call: Call) => WebhookCaller) {
+  return {
+    pause: async (call: Call) => {
+      const { actor, scope, by } = callerOf(call);
+      const input = { ...scope, reason: by, takesOver: by === "operator" };
+      const { changed } = await pauseEndpoint({ ...context, actor }, input);
+      return { status: 200 as const, body: { changed } };
+    },
+    resume: async (call: Call) => {
+      const { actor, scope, by } = callerOf(call);
+      const { changed } = await resumeEndpoint({ ...context, actor }, { ...scope, by });
+      return { status: 200 as const, body: { changed } };
+    },
+    retryNow: async (call: Call) => {
+      const { actor, scope } = callerOf(call);
+      return { status: 200 as const, body: { deliveries: await retryEndpointNow({ ...context, actor }, scope) } };
+    },
+    remove: async (call: Call) => {
+      const { actor, scope, by } = callerOf(call);
+      const { changed } = await removeEndpoint({ ...context, actor }, { ...scope, by });
+      return { status: 200 as const, body: { changed } };
+    },
+  };
+}
+
+/** Sets a webhook's address, events and what else is given. */
+export function setWebhook(
+  context: ConsoleContext,
+  { actor, scope }: WebhookCaller,
+  settings: WebhookSettings,
+): Promise<SetEndpoint> {
+  const setting = { ...context, actor, cipher: context.webhookCipher, rules: context.webhookRules };
+  return setEndpoint(setting, { ...scope, ...settings });
+}
+
+/** What became of the settings; never with a secret. */
+export function settingsJson({ outcome, secret, old_secrets_end_at: endAt }: SetEndpoint) {
+  return { outcome, has_new_secret: secret !== null, old_secrets_end_at: instantOf(endAt) };
+}
+
+function probeJson({ isAllowed, steps, isSignedWithSecret, body, result }: ProbedAddress): Probe {
+  const { outcome, status, failure, sentHeaders, answerHeaders, answerBody, answerCut } = result;
+  const request = {
+    headers: withoutCredentials(sentHeaders),
+    body: { encoding: "utf-8" as const, text: body, truncated: false },
+  };
+  return {
+    is_allowed: isAllowed,
+    is_accepted: outcome === "succeeded",
+    steps: steps.map((step) => ({ ...step })),
+    advice: adviceOn({ outcome, failure, status }),
+    is_signed_with_secret: isSignedWithSecret,
+    remote_address: result.remoteAddress,
+    total_ms: result.timings.total,
+    request: sentHeaders.length === 0 ? null : request,
+    response:
+      status === null
+        ? null
+        : {
+            status,
+            headers: withoutCredentials(answerHeaders),
+            body: showBody(answerBody, answerCut),
+            truncation_reason: null,
+          },
+  };
+}
