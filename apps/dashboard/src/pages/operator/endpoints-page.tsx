@@ -83,24 +83,24 @@ function columnsFor(scope: Scope): readonly Column<EndpointSummary>[] {
       isSecondary: true,
       cell: ({ log_bytes: bytes }) => `${(bytes / 1_048_576).toFixed(1)} MiB`,
     },
-    ...(scope.canChange
-      ? [
-          {
-            id: "actions",
-            title: "",
-            align: "end" as const,
-            cell: (row: EndpointSummary) => (
-              <div class="row">
-                {row.url !== null && <Actions systemId={scope.systemId} endpoint={row} />}
-                <ButtonLink href={addressIn(scope, `endpoints/${encodeURIComponent(row.partner_id)}`)}>
-                  Change<span class="visually-hidden"> the endpoint of {row.partner_name}</span>
-                </ButtonLink>
-              </div>
-            ),
-          },
-        ]
-      : []),
+    ...(scope.canChange ? [actionsColumn(scope)] : []),
   ];
+}
+
+function actionsColumn(scope: Scope): Column<EndpointSummary> {
+  return {
+    id: "actions",
+    title: "",
+    align: "end",
+    cell: (row) => (
+      <div class="row">
+        {row.url !== null && <Actions systemId={scope.systemId} endpoint={row} />}
+        <ButtonLink href={addressIn(scope, `endpoints/${encodeURIComponent(row.partner_id)}`)}>
+          Change<span class="visually-hidden"> the endpoint of {row.partner_name}</span>
+        </ButtonLink>
+      </div>
+    ),
+  };
 }
 
 interface ActionsProps {

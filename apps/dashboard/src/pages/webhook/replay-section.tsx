@@ -1,15 +1,17 @@
+import type { Webhook } from "@bikeshare/contract/console";
 import { useState } from "preact/hooks";
 import { Button } from "../../components/button.tsx";
 import { SelectField } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { InstantField } from "../../components/instant-field.tsx";
+import { Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { useAction } from "../use-action.ts";
 import { type PartnerParams, refreshWebhooks, type WebhookClient } from "./webhook-client.ts";
 
 type Replay = NonNullable<WebhookClient["replay"]>;
-type Counted = Awaited<ReturnType<Replay>>;
+type Range = Omit<Parameters<Replay>[0]["body"], "dry_run">;
 
 interface ReplaySectionProps {
   readonly params: PartnerParams;
@@ -27,27 +29,16 @@ const choices = {
 
 /** Sends a range of deliveries again. They are counted first, and what is sent is the range that was counted. */
 export function ReplaySection({ params, replay }: ReplaySectionProps) {
-  const [since, setSince] = useState("");
-  const [until, setUntil] = useState("");
-  const [choice, setChoice] = useState<keyof typeof choices>("missed");
-  const [counted, setCounted] = useState<Counted>();
+  const [counted, setCounted] = useState<{ readonly range: Range; readonly total: number }>();
   const { run, isPending } = useAction();
-  const statuses = [...choices[choice].statuses];
-  const changing =
-    <Value,>(set: (value: Value) => void) =>
-    (value: Value) => {
-      setCounted(undefined);
-      set(value);
-    };
-  const count = () =>
+  const count = (range: Range) =>
     run(async () => {
-      const range = { since, ...(until !== "" && { until }), statuses };
-      setCounted(await replay({ params, body: { ...range, dry_run: true } }));
+      const { since, until, total } = await replay({ params, body: { ...range, dry_run: true } });
+      setCounted({ range: { ...range, since, until }, total });
     });
-  const start = (range: Counted) =>
+  const start = (range: Range) =>
     run(async () => {
-      const body = { since: range.since, until: range.until, statuses, dry_run: false };
-      const { total, endpoint_status: status } = await replay({ params, body });
+      const { total, endpoint_status: status } = await replay({ params, body: { ...range, dry_run: false } });
       await refreshWebhooks();
       setCounted(undefined);
       const waits = status === "active" ? "" : " They wait until the webhook is active.";
@@ -57,33 +48,101 @@ export function ReplaySection({ params, replay }: ReplaySectionProps) {
     <section class="card stack" aria-labelledby="replay">
       <h2 id="replay">Replay</h2>
       <p class="muted">Sends deliveries again that were created in a range of time.</p>
-      <Form onSubmit={() => void (since !== "" && count())}>
-        <div class="webhook-actions">
-          <InstantField label="Created from" value={since} onInput={changing(setSince)} />
-          <InstantField label="To (empty: now)" value={until} onInput={changing(setUntil)} />
-          <SelectField
-            label="Which"
-            value={choice}
-            choices={Object.entries(choices).map(([value, { label }]) => ({ value, label }))}
-            onChange={changing((value) => setChoice(value as keyof typeof choices))}
-          />
-          <Button type="submit" pending={isPending} disabled={since === ""}>
-            Count them
-          </Button>
-        </div>
-      </Form>
+      <RangeForm isPending={isPending} onInput={() => setCounted(undefined)} onSubmit={(range) => void count(range)} />
       {counted !== undefined && (
         <div class="row" role="status">
           <span>
-            {counted.total} deliveries from <Time at={counted.since} /> to <Time at={counted.until} />
+            {counted.total} deliveries from <Time at={counted.range.since} /> to{" "}
+            <Time at={counted.range.until ?? null} />
           </span>
           {counted.total > 0 && (
-            <Button variant="primary" pending={isPending} onClick={() => void start(counted)}>
+            <Button variant="primary" pending={isPending} onClick={() => void start(counted.range)}>
               Send them again
             </Button>
           )}
         </div>
       )}
+    </section>
+  );
+}
+
+interface RangeFormProps {
+  readonly isPending: boolean;
+  /** Hears that the range is another one. */
+  readonly onInput: () => void;
+  readonly onSubmit: (range: Range) => void;
+}
+
+function RangeForm({ isPending, onInput, onSubmit }: RangeFormProps) {
+  const [since, setSince] = useState("");
+  const [until, setUntil] = useState("");
+  const [choice, setChoice] = useState<keyof typeof choices>("missed");
+  const submit = () => onSubmit({ since, ...(until !== "" && { until }), statuses: [...choices[choice].statuses] });
+  const changing = (set: (value: string) => void) => (value: string) => {
+    onInput();
+    set(value);
+  };
+  return (
+    <Form onSubmit={() => since !== "" && submit()}>
+      <div class="webhook-actions">
+        <InstantField label="Created from" value={since} onInput={changing(setSince)} />
+        <InstantField label="To (empty: now)" value={until} onInput={changing(setUntil)} />
+        <SelectField
+          label="Which"
+          value={choice}
+          choices={Object.entries(choices).map(([value, { label }]) => ({ value, label }))}
+          onChange={changing((value) => setChoice(value as keyof typeof choices))}
+        />
+        <Button type="submit" pending={isPending} disabled={since === ""}>
+          Count them
+        </Button>
+      </div>
+    </Form>
+  );
+}
+
+interface ReplaysProps {
+  readonly replays: Webhook["replays"];
+  readonly params: PartnerParams;
+  readonly stop: WebhookClient["stopReplay"];
+}
+
+/** The latest replays, and how far each is. */
+export function Replays({ replays, params: { system_id }, stop }: ReplaysProps) {
+  const { run, isPending } = useAction();
+  const stopping = (stopReplay: NonNullable<typeof stop>, id: string) =>
+    run(async () => {
+      await stopReplay({ params: { system_id, replay_id: id }, body: {} });
+      await refreshWebhooks();
+    });
+  if (replays.length === 0) return null;
+  return (
+    <section class="stack" aria-labelledby="replays">
+      <h2 id="replays">Recent replays</h2>
+      <Table
+        caption="Recent replays"
+        rows={replays}
+        rowKey={({ id }) => id}
+        empty={null}
+        columns={[
+          { id: "begun", title: "Begun", cell: ({ created_at }) => <Time at={created_at} /> },
+          { id: "since", title: "From", isSecondary: true, cell: ({ since }) => <Time at={since} /> },
+          { id: "until", title: "To", isSecondary: true, cell: ({ until }) => <Time at={until} /> },
+          { id: "queued", title: "Queued", align: "end", cell: ({ queued, total }) => `${queued} of ${total}` },
+          {
+            id: "ended",
+            title: "Ended",
+            cell: ({ id, finished_at }) =>
+              finished_at !== null || stop === undefined ? (
+                <Time at={finished_at} none="not yet" />
+              ) : (
+                <Button pending={isPending} onClick={() => void stopping(stop, id)}>
+                  Stop
+                </Button>
+              ),
+          },
+        ]}
+      />
     </section>
   );
 }

@@ -1,0 +1,123 @@
+import type { Webhook } from "@bikeshare/contract/console";
+import { useState } from "preact/hooks";
+import { Button } from "../../components/button.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { Status } from "../../components/status.tsx";
+import { Time } from "../../components/time.tsx";
+import { showToast } from "../../components/toast.tsx";
+import { endpointState } from "../endpoint-state.ts";
+import { useAction } from "../use-action.ts";
+import { waitingText } from "../waiting-text.ts";
+import { type PartnerParams, refreshWebhooks, type WebhookClient } from "./webhook-client.ts";
+
+interface StatusSectionProps {
+  readonly params: PartnerParams;
+  readonly client: WebhookClient;
+  readonly webhook: Webhook;
+  readonly canChange: boolean;
+}
+
+/** How the webhook does, and what stops it. */
+export function StatusSection({ params, client, webhook, canChange }: StatusSectionProps) {
+  const { status, failing_since, pending, held, held_since, workers } = webhook;
+  const [tone, text] = endpointState(webhook);
+  return (
+    <section class="card stack" aria-labelledby="status">
+      <h2 id="status">Status</h2>
+      <p>
+        <Status tone={tone}>{text}</Status>
+      </p>
+      {failing_since !== null && (
+        <p>
+          Failing since <Time at={failing_since} />, {webhook.failures} attempts.
+        </p>
+      )}
+      <p class="muted">
+        {waitingText(pending)} waiting, {waitingText(held)} held
+        {held_since !== null && (
+          <>
+            {" "}
+            since <Time at={held_since} />
+          </>
+        )}
+      </p>
+      {workers === 0 && <Notice tone="warning">No process of the service sends webhooks at present.</Notice>}
+      {canChange && <StatusActions params={params} client={client} isPaused={status === "paused"} />}
+    </section>
+  );
+}
+
+interface StatusActionsProps {
+  readonly params: PartnerParams;
+  readonly client: WebhookClient;
+  readonly isPaused: boolean;
+}
+
+function StatusActions({ params, client, isPaused }: StatusActionsProps) {
+  const { run, isPending } = useAction();
+  const act = (work: () => Promise<unknown>, said: string) =>
+    void run(async () => {
+      await work();
+      await refreshWebhooks();
+      showToast("success", said);
+    });
+  const request = { params, body: {} };
+  const resume = () => act(() => client.resume(request), "The webhook is resumed.");
+  const pause = () => act(() => client.pause(request), "Events are held from now on.");
+  const retry = () => act(() => client.retryNow(request), "What waited is sent now.");
+  return (
+    <div class="row">
+      {isPaused ? (
+        <Button pending={isPending} onClick={resume}>
+          Resume
+        </Button>
+      ) : (
+        <>
+          <Button pending={isPending} onClick={pause}>
+            Pause
+          </Button>
+          <Button pending={isPending} onClick={retry}>
+            Retry what waits now
+          </Button>
+        </>
+      )}
+      <RemoveButton params={params} client={client} />
+    </div>
+  );
+}
+
+/** Asks before the webhook is removed. */
+function RemoveButton({ params, client }: Pick<StatusActionsProps, "params" | "client">) {
+  const [isAsking, setAsking] = useState(false);
+  const { run, isPending } = useAction();
+  const remove = () =>
+    run(async () => {
+      await client.remove({ params, body: {} });
+      setAsking(false);
+      await refreshWebhooks();
+      showToast("success", "The webhook is removed.");
+    });
+  return (
+    <>
+      <Button variant="danger" onClick={() => setAsking(true)}>
+        Remove
+      </Button>
+      <Dialog
+        title="Remove the webhook?"
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        actions={
+          <>
+            <Button onClick={() => setAsking(false)}>Cancel</Button>
+            <Button variant="danger" pending={isPending} onClick={() => void remove()}>
+              Remove the webhook
+            </Button>
+          </>
+        }
+      >
+        <p>Its secrets are deleted and nothing more is sent. The log stays. Pausing can be undone.</p>
+      </Dialog>
+    </>
+  );
+}
