@@ -97,7 +97,7 @@ const webhooks: readonly Page[] = [
     path: "/operator/endpoints/:partner_id",
     title: "Endpoint",
     audience: "operator",
-    load: async () => (await import("./pages/operator/endpoint-page.tsx")).EndpointPage,
+    load: async () => (await import("./pages/webhook/operator-webhook-page.tsx")).OperatorWebhookPage,
   },
 ];
 

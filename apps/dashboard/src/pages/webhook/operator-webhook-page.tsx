@@ -3,10 +3,10 @@ import { useParams } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { useOperatorScope } from "../scope.ts";
-import { WebhookView } from "../webhook/webhook-page.tsx";
+import { WebhookView } from "./webhook-page.tsx";
 
 /** A partner's webhook, as the operator's admins change it. */
-export function EndpointPage() {
+export function OperatorWebhookPage() {
   const scope = useOperatorScope();
   const { partner_id: partnerId } = useParams<{ partner_id: string }>();
   const systemId = scope?.systemId ?? "";
