@@ -2,7 +2,7 @@ import type { EndpointSummary } from "@bikeshare/contract/console";
 import { useQuery } from "@tanstack/preact-query";
 import { Link } from "wouter-preact";
 import { api, queries } from "../../api/api.ts";
-import { Button, ButtonLink } from "../../components/button.tsx";
+import { Button } from "../../components/button.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Status } from "../../components/status.tsx";
@@ -51,7 +51,7 @@ function columnsFor(scope: Scope): readonly Column<EndpointSummary>[] {
       id: "partner",
       title: "Partner",
       cell: ({ partner_id: partnerId, partner_name: name }) => (
-        <Link href={addressIn({ ...scope, partnerId }, "webhook")}>{name}</Link>
+        <Link href={addressIn(scope, `endpoints/${encodeURIComponent(partnerId)}`)}>{name}</Link>
       ),
     },
     { id: "url", title: "Address", isSecondary: true, cell: ({ url }) => <code class="mono">{url ?? "removed"}</code> },
@@ -83,24 +83,17 @@ function columnsFor(scope: Scope): readonly Column<EndpointSummary>[] {
       isSecondary: true,
       cell: ({ log_bytes: bytes }) => `${(bytes / 1_048_576).toFixed(1)} MiB`,
     },
-    ...(scope.canChange ? [actionsColumn(scope)] : []),
+    ...(scope.canChange
+      ? [
+          {
+            id: "actions",
+            title: "",
+            align: "end" as const,
+            cell: (row: EndpointSummary) => row.url !== null && <Actions systemId={scope.systemId} endpoint={row} />,
+          },
+        ]
+      : []),
   ];
-}
-
-function actionsColumn(scope: Scope): Column<EndpointSummary> {
-  return {
-    id: "actions",
-    title: "",
-    align: "end",
-    cell: (row) => (
-      <div class="row">
-        {row.url !== null && <Actions systemId={scope.systemId} endpoint={row} />}
-        <ButtonLink href={addressIn(scope, `endpoints/${encodeURIComponent(row.partner_id)}`)}>
-          Change<span class="visually-hidden"> the endpoint of {row.partner_name}</span>
-        </ButtonLink>
-      </div>
-    ),
-  };
 }
 
 interface ActionsProps {
@@ -119,7 +112,7 @@ function Actions({ systemId, endpoint }: ActionsProps) {
     });
   const name = endpoint.partner_name;
   return (
-    <>
+    <div class="row">
       {endpoint.status === "paused" ? (
         <Button
           pending={isPending}
@@ -145,6 +138,6 @@ function Actions({ systemId, endpoint }: ActionsProps) {
           Stop
         </Button>
       )}
-    </>
+    </div>
   );
 }
