@@ -32,7 +32,7 @@ export function SettingsForm({ params, client, webhook, events, canChange, onSec
       const { outcome, has_new_secret, secret } = await client.set({ params, body });
       if (typeof secret === "string") onSecret(secret);
       await refreshWebhooks();
-      showToast("success", describeOutcome(outcome, has_new_secret));
+      showToast("success", describeOutcome(outcome, has_new_secret, secret !== undefined));
     });
   const choose = (name: string, isChosen: boolean) =>
     setChosen(isChosen ? [...chosen, name] : chosen.filter((each) => each !== name));
@@ -82,9 +82,13 @@ function AddressField({ params, client, url, onUrl, canChange }: AddressFieldPro
   );
 }
 
-function describeOutcome(outcome: "created" | "changed" | "unchanged", hasNewSecret: boolean): string {
+function describeOutcome(
+  outcome: "created" | "changed" | "unchanged",
+  hasNewSecret: boolean,
+  isShown: boolean,
+): string {
   const said = outcome === "unchanged" ? "Nothing was changed." : "The webhook is saved.";
-  return hasNewSecret ? `${said} Its secret is shown below.` : said;
+  return hasNewSecret ? `${said} Its secret is shown below${isShown ? "" : ", on request"}.` : said;
 }
 
 interface FurtherSettingsProps {
@@ -154,7 +158,7 @@ function EventChoice({ event, isChosen, isUnreadable, canChange, onChange }: Eve
     <div>
       <Checkbox
         label={<code>{name}</code>}
-        {...(isUnreadable && { hint: "None of your keys may read what this event is about" })}
+        {...(isUnreadable && { hint: "No key of the partner may read what this event is about" })}
         checked={isChosen}
         disabled={!canChange}
         onChange={onChange}
