@@ -54,7 +54,12 @@ function columnsFor(scope: Scope): readonly Column<EndpointSummary>[] {
         <Link href={addressIn(scope, `endpoints/${encodeURIComponent(partnerId)}`)}>{name}</Link>
       ),
     },
-    { id: "url", title: "Address", isSecondary: true, cell: ({ url }) => <code class="mono">{url ?? "removed"}</code> },
+    {
+      id: "url",
+      title: "Address",
+      isSecondary: true,
+      cell: ({ url }) => <code class="mono table-address">{url ?? "removed"}</code>,
+    },
     {
       id: "status",
       title: "Status",
