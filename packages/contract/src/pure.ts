@@ -9,3 +9,4 @@ export * from "./messages.ts";
 export * from "./scopes.ts";
 export * from "./text-kinds.ts";
 export * from "./text-rules.ts";
+export * from "./vehicle-words.ts";

@@ -2,29 +2,13 @@ import { z } from "zod";
 import { namedObject } from "./named-object.ts";
 import { listOf, pagingQuery } from "./paging.ts";
 import { identifier } from "./values.ts";
+import { formFactors, propulsionTypes } from "./vehicle-words.ts";
 
 /** What a vehicle looks like, in the words of GBFS. */
-export const formFactor = z.enum([
-  "bicycle",
-  "cargo_bicycle",
-  "car",
-  "moped",
-  "scooter_standing",
-  "scooter_seated",
-  "other",
-]);
+export const formFactor = z.enum(formFactors);
 
 /** What moves a vehicle, in the words of GBFS. */
-export const propulsionType = z.enum([
-  "human",
-  "electric_assist",
-  "electric",
-  "combustion",
-  "combustion_diesel",
-  "hybrid",
-  "plug_in_hybrid",
-  "hydrogen_fuel_cell",
-]);
+export const propulsionType = z.enum(propulsionTypes);
 
 export const vehicleType = namedObject(
   "VehicleType",

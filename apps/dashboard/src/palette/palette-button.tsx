@@ -1,5 +1,5 @@
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Icon } from "../components/icon.tsx";
 
 type PaletteComponent = ComponentType<{ readonly onClose: () => void }>;
@@ -29,7 +29,8 @@ interface PaletteSlotProps {
  */
 export function PaletteSlot({ isOpen, onChange }: PaletteSlotProps) {
   const [Palette, setPalette] = useState<PaletteComponent>();
-  useEffect(() => {
+  // With the page and not after it: a key that is pressed as soon as the page is seen must not be lost.
+  useLayoutEffect(() => {
     const listener = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey)
         return;

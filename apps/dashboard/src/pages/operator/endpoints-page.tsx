@@ -45,6 +45,10 @@ export function EndpointsPage() {
   );
 }
 
+function Address({ url }: Pick<EndpointSummary, "url">) {
+  return <code class="mono table-address">{url ?? "removed"}</code>;
+}
+
 function columnsFor(scope: Scope): readonly Column<EndpointSummary>[] {
   return [
     {
@@ -54,12 +58,7 @@ function columnsFor(scope: Scope): readonly Column<EndpointSummary>[] {
         <Link href={addressIn(scope, `endpoints/${encodeURIComponent(partnerId)}`)}>{name}</Link>
       ),
     },
-    {
-      id: "url",
-      title: "Address",
-      isSecondary: true,
-      cell: ({ url }) => <code class="mono table-address">{url ?? "removed"}</code>,
-    },
+    { id: "url", title: "Address", isSecondary: true, cell: ({ url }) => <Address url={url} /> },
     {
       id: "status",
       title: "Status",

@@ -1,4 +1,5 @@
 import type { DescribedVehicleType } from "@bikeshare/contract/console";
+import { formFactors, propulsionTypes } from "@bikeshare/contract/pure";
 import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { api, queries } from "../../api/api.ts";
@@ -9,18 +10,6 @@ import type { Access } from "../../session/session.ts";
 import { editColumn, EditDialog, type Editing, useEditing } from "./edit-dialog.tsx";
 
 type Words = Partial<Omit<DescribedVehicleType["type"], "id">>;
-
-const forms = ["bicycle", "cargo_bicycle", "car", "moped", "scooter_standing", "scooter_seated", "other"] as const;
-const propulsions = [
-  "human",
-  "electric_assist",
-  "electric",
-  "combustion",
-  "combustion_diesel",
-  "hybrid",
-  "plug_in_hybrid",
-  "hydrogen_fuel_cell",
-] as const;
 
 /** What the ids of vehicle types mean. */
 export function VehicleTypes({ access }: { readonly access: Access }) {
@@ -82,14 +71,16 @@ function TypeDialog({ access, editing, item: { type, own } }: TypeDialogProps) {
       <SelectField
         label="Form"
         value={shown.form_factor ?? ""}
-        choices={choicesOf(forms)}
-        onChange={(word) => setWords({ ...words, form_factor: forms.find((each) => each === word) ?? null })}
+        choices={choicesOf(formFactors)}
+        onChange={(word) => setWords({ ...words, form_factor: formFactors.find((each) => each === word) ?? null })}
       />
       <SelectField
         label="Propulsion"
         value={shown.propulsion_type ?? ""}
-        choices={choicesOf(propulsions)}
-        onChange={(word) => setWords({ ...words, propulsion_type: propulsions.find((each) => each === word) ?? null })}
+        choices={choicesOf(propulsionTypes)}
+        onChange={(word) =>
+          setWords({ ...words, propulsion_type: propulsionTypes.find((each) => each === word) ?? null })
+        }
       />
       <TextField
         label="Range in metres"
