@@ -43,8 +43,8 @@ export function backupName(instant: number): string {
   return `bikeshare-${new Date(instant).toISOString().replaceAll(/[-:]|\.\d+/g, "")}.zip`;
 }
 
-/** The backups in a directory, the oldest first. */
-async function listBackups(directory: string): Promise<{ readonly name: string; readonly madeAt: number }[]> {
+/** The backups that have a name of `backupName` in a directory, the oldest first. @returns when they were begun, as named */
+export async function listBackups(directory: string): Promise<{ readonly name: string; readonly madeAt: number }[]> {
   return (await readdir(directory)).toSorted().flatMap((name) => {
     const [, date, time] = /^bikeshare-(\d{8})T(\d{6})Z\.zip$/.exec(name) ?? [];
     if (date === undefined || time === undefined) return [];

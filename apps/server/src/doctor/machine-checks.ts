@@ -1,7 +1,7 @@
 import { once } from "node:events";
-import { access, constants, readdir, stat, statfs } from "node:fs/promises";
+import { access, constants, stat, statfs } from "node:fs/promises";
 import { connect } from "node:net";
-import { join } from "node:path";
+import { listBackups } from "../backup/schedule.ts";
 import type { Config } from "../config.ts";
 import { secretsPath } from "../secrets.ts";
 import { expiryOf, readCertificate } from "../startup/certificate.ts";
@@ -92,12 +92,11 @@ async function checkRedis({ redisUrl }: Config): Promise<readonly Finding[]> {
 
 async function checkLatestBackup({ backups }: Config, now: number): Promise<readonly Finding[]> {
   if (backups === undefined) return [];
-  const files = (await readdir(backups.directory)).filter((name) => /^bikeshare-.*\.zip$/.test(name)).toSorted();
-  const newest = files.at(-1);
+  const newest = (await listBackups(backups.directory)).at(-1);
   const fix = 'Look for "making a backup" in the log of a worker, or run `bikeshare backup` by hand.';
   if (newest === undefined) return [warning("latest backup", `there is none in ${backups.directory}`, fix)];
-  const age = now - (await stat(join(backups.directory, newest))).mtimeMs;
-  const detail = `${newest}, ${(age / 3_600_000).toFixed(1)} h old`;
+  const age = now - newest.madeAt;
+  const detail = `${newest.name}, ${(age / 3_600_000).toFixed(1)} h old`;
   return [age > 2 * backups.intervalMs ? failure("latest backup", detail, fix) : ok("latest backup", detail)];
 }
 
