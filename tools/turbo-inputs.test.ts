@@ -27,7 +27,7 @@ const plan = JSON.parse(run(join(root, "node_modules/.bin/turbo"), ["run", "test
 
 /** Files that look for others from the root or from the packages' folder, with what they look for. */
 const FROM_A_FOLDER_OF_ALL: Readonly<Record<string, readonly string[]>> = {
-  "apps/server/test/operations-page.test.ts": ["docs", "README.md"],
+  "apps/server/test/commands-pages.test.ts": ["docs", "README.md"],
   "packages/sdk/test/packed-together.test.ts": ["packages/contract", "packages/sdk", "packages/webhooks"],
   "apps/dashboard/test/browser/service.ts": ["apps/server/src", "apps/server/migrations", "apps/server/bikeshare.mjs"],
   "apps/server/test/sdk/readme.test.ts": ["packages/contract", "packages/sdk", "packages/webhooks"],

@@ -6,9 +6,9 @@ import { parse, parseAllDocuments } from "yaml";
 
 const deploy = join(import.meta.dirname, "..");
 const read = (path: string) => readFileSync(join(deploy, path), "utf8");
-const operations = readFileSync(join(deploy, "../docs/operations.md"), "utf8");
-/** The variables that the page of operations describes: a test of the server compares them with its configuration. */
-const isVariable = (name: string) => operations.includes(`\`${name}\``);
+const configuration = readFileSync(join(deploy, "../docs/configuration.md"), "utf8");
+/** The variables that the page describes: a test of the server compares them with its configuration. */
+const isVariable = (name: string) => configuration.includes(`\`${name}\``);
 
 interface Container {
   readonly image: string;

@@ -111,7 +111,7 @@ create index audit_log_action on audit_log (system_id, action, at, id);
 create index audit_log_subject on audit_log (system_id, subject, at, id);
 create index audit_log_partner on audit_log (system_id, partner_id, at, id) where partner_id is not null;
 -- Whoever runs the service can add to the audit log and read it, and nothing else. The owner of a table can grant itself
--- these rights again: docs/operations.md says how to withhold the table from the service's role as well.
+-- these rights again: docs/commands.md says how to withhold the table from the service's role as well.
 revoke update, delete, truncate on audit_log from current_user;
 
 -- reference. The running processes that answer requests, which divide the rate limits while no store counts for all of them.

@@ -162,7 +162,7 @@ function load(key: string): { stop(): Promise<{ readonly answers: number; readon
   };
 }
 
-/** The one account that docs/operations.md gives the service in Redis. */
+/** The one account that docs/configuration.md gives the service in Redis. */
 async function createRedisAccount(server: RedisServer): Promise<string> {
   const allowed =
     "~bikeshare:rate:* +@connection +info +eval +evalsha +time +llen +lindex +lrange +ltrim +rpush +pexpire";

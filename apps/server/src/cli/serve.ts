@@ -17,7 +17,7 @@ export function registerServe(program: ParentCommand, cli: OpenCli): void {
     )
     .option(
       "--new-secrets",
-      "the secrets file is gone for good: go on with a new one (see Secrets in docs/operations.md)",
+      "the secrets file is gone for good: go on with a new one (see docs/configuration.md, Secrets file)",
     )
     .action(async ({ role, newSecrets = false }) => {
       const { clock, config, ids, output, resolveSystem, signals } = cli();

@@ -63,7 +63,7 @@ function withDemo(started: Started, demo: NonNullable<Started["demo"]>): string[
     `  ${bikeshare} webhooks test --partner ${demo.partnerId}`,
     `  ${bikeshare} keys issue --operator`,
     "",
-    "With data of your own (docs/operations.md):",
+    "With data of your own (docs/commands.md):",
     "",
     `  DATA_DIR=.bikeshare-own ${COMMAND} import gbfs <URL of a gbfs.json>`,
     `  DATA_DIR=.bikeshare-own ${COMMAND} serve`,

@@ -7,7 +7,8 @@ import { readConfig } from "../src/config.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
-const page = read("docs/operations.md");
+const commandsPage = read("docs/commands.md");
+const configurationPage = read("docs/configuration.md");
 
 const program = await createProgram("1", () => {
   throw new Error("no command runs here");
@@ -33,8 +34,8 @@ function optionsOf(command: Command): Option[] {
 }
 
 /** The cells of the first column of the table below a heading. */
-function firstColumn(heading: string): string[] {
-  const [, section = ""] = page.split(`\n## ${heading}\n`);
+function firstColumn(page: string, heading: string): string[] {
+  const [, section = ""] = `\n${page}`.split(`\n${heading}\n`);
   const [text = ""] = section.split("\n## ");
   const rows = text.split("\n").filter((line) => line.startsWith("| `"));
   return rows.map((row) => row.split(/(?<!\\)\|/)[1] ?? "");
@@ -46,7 +47,7 @@ const optionsIn = (text: string) => [...text.matchAll(/(?<=^|[\s[|])--[a-z][a-z-
 /** What the page's table says of each command: all that stands behind its words. */
 function tableOfCommands(): Map<string, string> {
   const said = new Map<string, string>();
-  for (const cell of firstColumn("Commands")) {
+  for (const cell of firstColumn(commandsPage, "# Commands")) {
     const spans = coded(cell);
     // "`webhooks show`, `pause`, `resume`, each with `--partner <id>`": what stands alone holds for every command.
     const alone = spans.filter((span) => span.startsWith("--")).join(" ");
@@ -75,7 +76,7 @@ it("the table of commands has every option that --help shows, and no other", () 
     expect(new Set(optionsIn(table.get(name) ?? "")), name).toEqual(options);
   }
   for (const option of shared.filter((each) => !["--version", "--help"].includes(each))) {
-    expect(page.split("\n| command |")[0]).toContain(`\`${option}`);
+    expect(commandsPage.split("\n| command |")[0]).toContain(`\`${option}`);
   }
 });
 
@@ -101,7 +102,7 @@ it("the table of variables has every variable that the configuration reads, and 
   const asked = new Set<string>();
   const env = new Proxy<Record<string, string>>({}, { get: (_, name) => void asked.add(String(name)) });
   readConfig(env, "/");
-  expect(firstColumn("Configuration").flatMap(coded).toSorted()).toEqual([...asked].toSorted());
+  expect(firstColumn(configurationPage, "## Variables").flatMap(coded).toSorted()).toEqual([...asked].toSorted());
 });
 
 it("the table of conditions has every condition that the log names, and no other", () => {
@@ -112,7 +113,7 @@ it("the table of conditions has every condition that the log names, and no other
     .map((name) => readFileSync(join(source, name), "utf8"));
   const named = code.join("\n").matchAll(/readonly condition = "(\w+)"|\bknown\("(\w+)"|\bname: "(unexpected)"/g);
   const conditions = new Set([...named].map(([, ...names]) => names.find((name) => name !== undefined) ?? ""));
-  expect(firstColumn("Log").flatMap(coded).toSorted()).toEqual([...conditions].toSorted());
+  expect(firstColumn(configurationPage, "## Log").flatMap(coded).toSorted()).toEqual([...conditions].toSorted());
 });
 
 const guides = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)].filter((name) =>
