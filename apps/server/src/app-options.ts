@@ -3,6 +3,7 @@ import type { FastifyBaseLogger } from "fastify";
 import type { NetworkList } from "./addresses/network-list.ts";
 import type { SignInMethod } from "./config.ts";
 import type { Database } from "./db/database.ts";
+import type { OutageGate } from "./db/outage-gate.ts";
 import type { DashboardOptions } from "./http/dashboard.ts";
 import type { ProviderSettings } from "./identity-provider/provider.ts";
 import type { Ids } from "./ids.ts";
@@ -31,6 +32,8 @@ export interface AppOptions {
   /** Counts what becomes of requests. */
   readonly metrics?: HttpMetrics;
   readonly https?: ServerOptions | undefined;
+  /** Has reads and key look-ups wait while the database is away. Whether `db` waits is its own matter. Default: they fail. */
+  readonly outages?: OutageGate;
   /** What `/readyz` tells beside its verdict. */
   readonly concerns?: () => readonly string[];
   /** Connections that callers may have open at once. */

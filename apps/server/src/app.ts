@@ -9,8 +9,8 @@ import { type ConsoleContext, createConsoleContext } from "./console/context.ts"
 import { serveConsole } from "./console/routes.ts";
 import { STATION_MAP_MIN_AGE_MS } from "./console/stations-routes.ts";
 import { dashboardLinkRoutes } from "./dashboard-links/routes.ts";
-import { FILTERED_CONNECTIONS, openRequestConnections } from "./db/connections.ts";
-import { type Database, ping } from "./db/database.ts";
+import { FILTERED_CONNECTIONS, openRequestConnections, type RequestConnections } from "./db/connections.ts";
+import type { Database } from "./db/database.ts";
 import { isUnavailable } from "./db/errors.ts";
 import { openListener } from "./db/listener.ts";
 import { eventRoutes } from "./events/routes.ts";
@@ -71,13 +71,9 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const nextRequestId = () => ids.next("req");
   const http = createHttpServer({ maxConnections: DEFAULT_MAX_CONNECTIONS, ...options, nextRequestId });
   answerUnknownRoutes(http);
-  const connections = openRequestConnections(db.connectionString, FILTERED_STATEMENT_TIMEOUT_MS, (error) =>
-    options.logger.debug({ reason: error.message }, "idle database connection lost"),
-  );
-  // The first to be registered is the last to be closed.
-  http.addHook("onClose", () => connections.close());
+  const connections = openConnections(http, options);
   logRequests(http, { ...options, metrics });
-  const caches = openCaches(http, options, connections.vital);
+  const caches = openCaches(http, options, connections);
   if (options.https !== undefined) sendStrictTransport(http);
   allowOrigins(http, options.corsOrigins ?? []);
   const cursorCipher = createCursorCipher(options.secrets.cursorKeys);
@@ -106,7 +102,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
     reservations: reservationRoutes({ ...read, db, clock, ids }, cursorCipher),
     events: eventRoutes(read, cursorCipher),
     me: meRoutes({ db, clock }),
-    health: healthRoutes({ pingDatabase: () => ping(connections.vital), isDraining: draining.is, concerns }),
+    health: healthRoutes({ pingDatabase: connections.check, isDraining: draining.is, concerns }),
   });
   bindContract(http, operatorContract, {
     ...operatorRoutes({ db, clock, ids }),
@@ -116,6 +112,19 @@ export async function buildApp(given: AppOptions): Promise<App> {
   publishFeeds(http, options, caches.gbfsPages);
   servePages(http, options);
   return { http, drain: draining.begin };
+}
+
+function openConnections(http: FastifyInstance, { db, logger, outages }: AppOptions): RequestConnections {
+  const onConnectionLost = ({ message }: Error) => logger.debug({ reason: message }, "idle database connection lost");
+  const connections = openRequestConnections(
+    db.connectionString,
+    FILTERED_STATEMENT_TIMEOUT_MS,
+    onConnectionLost,
+    outages,
+  );
+  // The first to be registered is the last to be closed.
+  http.addHook("onClose", () => connections.close());
+  return connections;
 }
 
 function openFilteredReads(db: Database, metrics: HttpMetrics) {
@@ -164,9 +173,13 @@ interface Caches {
 }
 
 /** The caches that notifications of changes clear. */
-function openCaches(http: FastifyInstance, { db, clock }: AppOptions, vital: Database): Caches {
+function openCaches(
+  http: FastifyInstance,
+  { db, clock }: AppOptions,
+  { vital, keys: keyLookups }: RequestConnections,
+): Caches {
   const listening = () => listener.listening();
-  const find = lookUpTogether((presented: readonly string[]) => keysFor({ db: vital }, presented));
+  const find = lookUpTogether((presented: readonly string[]) => keysFor({ db: keyLookups }, presented));
   const keys = createKeyCache({ find, listening, clock });
   const stationPages = createPageCache<ReadyBody>({ clock, listening });
   const stationMaps = createPageCache<ReadyBody>({ clock, listening, minAgeMs: STATION_MAP_MIN_AGE_MS });

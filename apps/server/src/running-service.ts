@@ -3,9 +3,10 @@ import { type App, buildApp } from "./app.ts";
 import { type Concerns, createConcerns } from "./conditions/concerns.ts";
 import type { Conditions } from "./conditions/conditions.ts";
 import { type Config, ConfigError } from "./config.ts";
-import { type Database, ping } from "./db/database.ts";
+import type { Database } from "./db/database.ts";
 import { requireNotifications } from "./db/listener.ts";
 import type { Store } from "./db/open.ts";
+import { checkServing, createOutageGate, holdDuringOutages, type OutageGate } from "./db/outage-gate.ts";
 import { allFeedAges, watchFeeds } from "./feeds/gbfs/feed-watch.ts";
 import { stopAnswering } from "./http/stopping.ts";
 import { warnOfPlainListener } from "./http/transport.ts";
@@ -58,6 +59,8 @@ export interface Foundation {
 interface ServiceParts extends Foundation {
   readonly secrets: AllSecrets;
   readonly concerns: Concerns;
+  /** Has requests wait while the database is away for a moment. */
+  readonly outages: OutageGate;
   readonly metrics: Metrics;
   /** Whether it does all that its role asks for. */
   readonly isStarted: () => boolean;
@@ -78,7 +81,12 @@ export async function runService(options: ServeOptions, foundation: Foundation):
   const secrets = await prepareDatabase(store, options, logger);
   if (role !== "worker") await warnOfMissingFacts(db, logger);
   let isStarted = false;
-  const watched = { ...foundation, concerns: createConcerns(), isStarted: () => isStarted };
+  const outages = createOutageGate({
+    connectionString: db.connectionString,
+    onOutage: foundation.conditions.of("answering requests").failed,
+  });
+  foundation.closers.push(() => outages.close());
+  const watched = { ...foundation, concerns: createConcerns(), outages, isStarted: () => isStarted };
   const parts = { ...watched, secrets, metrics: await openMetrics(db, options, watched) };
   await startBackgroundWork(db, options, parts);
   const url = role === "worker" ? undefined : await answerRequests(db, options, parts);
@@ -148,7 +156,7 @@ async function openMetrics(
       // Supervisors that wait for this one would go on to the next process before this one listens.
       if (!parts.isStarted()) throw new Error("The process is starting.");
       if (parts.isStopping()) throw new Error("The process is shutting down.");
-      await ping(db);
+      await checkServing(db, parts.outages);
       return concernsOf(parts);
     },
   });
@@ -157,9 +165,11 @@ async function openMetrics(
 }
 
 /** The concerns that `/readyz` lists beside a 200. A full disk is one: everything can still be read, on every process alike. */
-function concernsOf({ concerns, conditions }: Pick<ServiceParts, "concerns" | "conditions">): string[] {
+function concernsOf(parts: Pick<ServiceParts, "concerns" | "conditions" | "outages">): string[] {
+  const { concerns, conditions, outages } = parts;
   const isFull = conditions.isOngoing("disk_full");
   return [
+    ...(outages.isHolding() ? ["the database is away for a moment: requests wait for it"] : []),
     ...(isFull ? ["the disk of the database is full: nothing can be stored until there is room"] : []),
     ...concerns.list(),
   ];
@@ -167,11 +177,12 @@ function concernsOf({ concerns, conditions }: Pick<ServiceParts, "concerns" | "c
 
 /** Builds the app and listens. @returns the base URL for callers */
 async function answerRequests(
-  db: Database,
+  database: Database,
   { config, clock, ids, dashboard, isForTrying = process.stderr.isTTY }: ServeOptions,
   parts: ServiceParts,
 ): Promise<string> {
-  const { logger, secrets, conditions, metrics, certificate, closers } = parts;
+  const { logger, secrets, conditions, outages, metrics, certificate, closers } = parts;
+  const db = holdDuringOutages(database, outages);
   let url = config.publicUrl ?? "";
   const branding = await readBranding(config.branding);
   if (dashboard !== undefined) closers.push(() => dashboard.close());
@@ -185,6 +196,7 @@ async function answerRequests(
     ids,
     logger,
     secrets,
+    outages,
     rateLimits,
     version: readVersion(),
     baseUrl: () => url,

@@ -151,7 +151,7 @@ export const errorCatalogue = {
   },
   unavailable: {
     status: 503,
-    meaning: "The service cannot answer at present. Nothing was changed.",
+    meaning: "The service cannot answer at present. Nothing was changed, unless the message says that this is unknown.",
     action: "Try again after the seconds that `Retry-After` names.",
   },
 } as const satisfies Record<string, ErrorEntry>;

@@ -171,6 +171,8 @@ export const errorMessages = {
   },
   unavailable: {
     database: "The database cannot be reached. Nothing was changed. Try again in {retryAfterSeconds} s.",
+    outcomeUnknown:
+      "The connection to the database broke while the change was stored, and it is unknown whether it was. Send the same request again in {retryAfterSeconds} s, with the same Idempotency-Key if it had one.",
     diskFull: "The database's disk is full. Nothing was changed. Try again in {retryAfterSeconds} s.",
     stopping: "The process is shutting down. Try again in {retryAfterSeconds} s.",
     signIns: "Too many people are signing in at present. Try again in {retryAfterSeconds} s.",

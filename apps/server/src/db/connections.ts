@@ -1,4 +1,5 @@
 import { type Database, openDatabase } from "./database.ts";
+import { checkServing, holdDuringOutages, type OutageGate } from "./outage-gate.ts";
 import { openReadPool, type ReadPool } from "./read-pool.ts";
 
 /**
@@ -8,10 +9,14 @@ import { openReadPool, type ReadPool } from "./read-pool.ts";
 export interface RequestConnections {
   /** Short reads, pipelined. */
   readonly readPool: ReadPool;
-  /** Key look-ups, and whether the database is there. */
+  /** Whether the database is there, and the heartbeat: they never wait for it. */
   readonly vital: Database;
+  /** Key look-ups, on the connections of `vital`. */
+  readonly keys: Database;
   /** Lists whose cost depends on what is asked for. */
   readonly filtered: Database;
+  /** Fails while requests fail because of the database. */
+  readonly check: () => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -29,8 +34,9 @@ export function openRequestConnections(
   connectionString: string,
   filteredStatementTimeoutMs: number,
   onConnectionLost: (error: Error) => void,
+  outages?: OutageGate,
 ): RequestConnections {
-  const readPool = openReadPool({ connectionString });
+  const readPool = openReadPool({ connectionString, ...(outages && { outages }) });
   const vital = openDatabase({
     connectionString,
     maxConnections: VITAL_CONNECTIONS,
@@ -48,7 +54,9 @@ export function openRequestConnections(
   return {
     readPool,
     vital,
-    filtered,
+    keys: outages === undefined ? vital : holdDuringOutages(vital, outages),
+    filtered: outages === undefined ? filtered : holdDuringOutages(filtered, outages),
+    check: () => checkServing(vital, outages),
     close: async () => {
       await Promise.all([readPool.close(), vital.close(), filtered.close()]);
     },

@@ -51,7 +51,12 @@ const RETRYABLE: ReadonlySet<string> = new Set([sqlState.serializationFailure, s
 
 /** The connection to the database broke, or none was available in time. */
 export class DatabaseUnavailable extends Error {
-  override readonly name = "DatabaseUnavailable";
+  override readonly name: string = "DatabaseUnavailable";
+}
+
+/** The connection broke after a commit was sent and before it was answered: the transaction took place as a whole, or not at all. */
+export class CommitOutcomeUnknown extends DatabaseUnavailable {
+  override readonly name = "CommitOutcomeUnknown";
 }
 
 /** What a transaction based its decision on changed while it ran. Thrown inside one, it makes it run again from the start. */
@@ -75,6 +80,38 @@ export function isUnavailable(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isUnavailable);
   const code = codeOf(error);
   return code !== undefined && (UNAVAILABLE.has(code) || code.startsWith("08"));
+}
+
+/** Errors of a connection attempt, and of a server that refuses to write: what was asked for was not begun. */
+const NEVER_RUN: ReadonlySet<string> = new Set([
+  sqlState.cannotConnectNow,
+  sqlState.readOnlySqlTransaction,
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+]);
+
+const SERVER_GONE: ReadonlySet<string> = new Set([
+  ...NEVER_RUN,
+  sqlState.adminShutdown,
+  sqlState.crashShutdown,
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+]);
+
+/** Whether an error means that the database is away or restarting, rather than slow or full: it may be back in a moment. */
+export function isOutage(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.some(isOutage);
+  if (error instanceof DatabaseUnavailable) return !/timeout/i.test(error.message);
+  return SERVER_GONE.has(codeOf(error) ?? "");
+}
+
+/** Whether an outage came before the statement could have any effect. */
+export function wasNeverRun(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.every(wasNeverRun);
+  return NEVER_RUN.has(codeOf(error) ?? "");
 }
 
 /** Whether an error means that the database's disk, or ours, is full. */

@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import pg from "pg";
 import { closeWithin, connectionSettings, SESSION_OPTIONS, STATEMENT_TIMEOUT_MS, timeouts } from "./database.ts";
 import { DatabaseUnavailable, nameConnectionError } from "./errors.ts";
+import type { OutageGate } from "./outage-gate.ts";
 import type { Statement } from "./statement.ts";
 
 /** Runs short reads over a few pipelined connections: each is sent without waiting for the result of the one before. */
@@ -13,6 +14,8 @@ export interface ReadPool {
 
 export interface ReadPoolOptions {
   readonly connectionString: string;
+  /** Has reads wait while the database is away. Default: they fail. */
+  readonly outages?: OutageGate;
   /**
    * Default: one for every two cores. Each keeps a PostgreSQL process busy. With more, those processes
    * take the processor from this one (on 2 cores three answer a fifth fewer requests than one); with fewer, PostgreSQL
@@ -29,20 +32,29 @@ export function openReadPool(options: ReadPoolOptions): ReadPool {
     createConnection(options),
   );
   let next = 0;
+  const read = async <Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]> => {
+    next = (next + 1) % connections.length;
+    const connection = connections[next] ?? connections[0];
+    if (connection === undefined) throw new Error("a read pool needs at least one connection");
+    const client = connection.current() ?? (await connection.connect());
+    connection.batchWrites();
+    try {
+      // The row's shape is what the statement says; each queries.ts writes it beside its SQL.
+      return (await send(client, statement, values)) as Row[];
+    } catch (error) {
+      throw connection.current() === client ? error : new DatabaseUnavailable("connection lost", { cause: error });
+    }
+  };
+  const { outages } = options;
   return {
-    async read<Row>(statement: Statement, values: readonly unknown[]) {
-      next = (next + 1) % connections.length;
-      const connection = connections[next] ?? connections[0];
-      if (connection === undefined) throw new Error("a read pool needs at least one connection");
-      const client = connection.current() ?? (await connection.connect());
-      connection.batchWrites();
-      try {
-        // The row's shape is what the statement says; each queries.ts writes it beside its SQL.
-        return (await send(client, statement, values)) as Row[];
-      } catch (error) {
-        throw connection.current() === client ? error : new DatabaseUnavailable("connection lost", { cause: error });
-      }
-    },
+    read:
+      outages === undefined
+        ? read
+        : (statement, values) =>
+            outages.run(
+              () => read(statement, values),
+              () => true,
+            ),
     close: async () => {
       await Promise.all(connections.map((slot) => slot.close()));
     },

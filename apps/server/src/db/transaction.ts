@@ -1,7 +1,15 @@
 import type { Readable } from "node:stream";
 import type pg from "pg";
 import { from as copyFrom, to as copyTo } from "pg-copy-streams";
-import { codeOf, DatabaseUnavailable, isRetryable, nameConnectionError, sqlState } from "./errors.ts";
+import {
+  codeOf,
+  CommitOutcomeUnknown,
+  DatabaseUnavailable,
+  isOutage,
+  isRetryable,
+  nameConnectionError,
+  sqlState,
+} from "./errors.ts";
 import type { Notifier } from "./notifier.ts";
 import type { Statement } from "./statement.ts";
 
@@ -63,8 +71,10 @@ export async function inTransaction<Result>(
     const onError = (error: Error) => (broken = error);
     client.on("error", onError);
     const { tx, commit, causeOf } = openTransaction(client, notifier, options);
+    let isCommitting = false;
     try {
       const result = await work(tx);
+      isCommitting = true;
       await commit();
       return result;
     } catch (thrown) {
@@ -73,6 +83,8 @@ export async function inTransaction<Result>(
       if (named instanceof DatabaseUnavailable) broken = named;
       // A rollback that fails means the connection is gone; the server has rolled back by itself.
       else await client.query("rollback").catch((failure: unknown) => (broken = new Error(String(failure))));
+      if (isCommitting && isOutage(named))
+        throw new CommitOutcomeUnknown("connection lost at commit", { cause: named });
       if (attempt >= MAX_ATTEMPTS || !isRetryable(error)) throw named;
     } finally {
       Object.assign(client, { pipeline: true });

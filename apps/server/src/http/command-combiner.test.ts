@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { DatabaseUnavailable } from "../db/errors.ts";
+import { CommitOutcomeUnknown, DatabaseUnavailable } from "../db/errors.ts";
 import type { CallOutcome } from "../idempotency/service.ts";
 import {
   type CombinableCall,
@@ -46,6 +46,7 @@ function open(outcomeOf: (call: Call) => CallOutcome<string> = ({ name }) => ({ 
       await ended.promise;
       return batch.map(outcomeOf);
     },
+    isRepeatable: ({ name }) => name.startsWith("keyed"),
     runAlone: ({ name }) => {
       alone.push(name);
       return name.startsWith("poison") ? Promise.reject(new Error(name)) : Promise.resolve(`${name} alone`);
@@ -174,6 +175,19 @@ describe("a call that fails", () => {
     await transactions[0]?.end(lost);
     for (const answer of await answers) expect(answer).toEqual({ status: "rejected", reason: lost });
     expect(alone).toEqual([]);
+  });
+
+  test("without an answer of the commit runs again only where it does everything once", async () => {
+    const { combiner, transactions, alone } = open();
+    const answers = Promise.allSettled(["a", "keyed"].map((name) => combiner.run(call(name))));
+    await turn();
+    const unknown = new CommitOutcomeUnknown("connection lost at commit");
+    await transactions[0]?.end(unknown);
+    expect(await answers).toEqual([
+      { status: "rejected", reason: unknown },
+      { status: "fulfilled", value: "keyed alone" },
+    ]);
+    expect(alone).toEqual(["keyed"]);
   });
 
   test("to be decided together runs alone", async () => {

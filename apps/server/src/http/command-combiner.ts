@@ -1,5 +1,5 @@
 import { serviceError } from "@bikeshare/rules";
-import { isUnavailable } from "../db/errors.ts";
+import { CommitOutcomeUnknown, isUnavailable } from "../db/errors.ts";
 import type { CallOutcome } from "../idempotency/service.ts";
 import { FairQueue } from "./fair-queue.ts";
 
@@ -24,6 +24,8 @@ export interface CommandCombinerOptions<Call, Result> {
     calls: readonly Call[],
     onCommitting: () => void,
   ) => Promise<readonly CallOutcome<Result>[]>;
+  /** Whether a call may run again where nobody knows whether it had its effect. */
+  readonly isRepeatable: (call: Call) => boolean;
   /** Runs one call in a transaction of its own. */
   readonly runAlone: (call: Call) => Promise<Result>;
   /** Milliseconds, of any epoch. */
@@ -148,11 +150,18 @@ export class CommandCombiner<Call extends CombinableCall, Result> {
       const outcomes = await this.#options.runTogether(systemId, calls, onCommitting);
       for (const [index, waiting] of inTime.entries()) this.#finish(waiting, outcomes[index] ?? "run-alone");
     } catch (error) {
-      // A database that cannot serve cannot serve them alone either; and of a commit whose answer was lost nobody knows
-      // whether it had its effect, so that only the caller may ask again.
-      const outcome = isUnavailable(error) ? { error } : "run-alone";
-      for (const waiting of inTime) this.#finish(waiting, outcome);
+      for (const waiting of inTime)
+        this.#finish(waiting, this.#mayRunAlone(error, waiting.call) ? "run-alone" : { error });
     }
+  }
+
+  /**
+   * A database that cannot serve cannot serve calls alone either. Of a commit whose answer was lost nobody knows whether it
+   * had its effect: only calls that do everything once may run again, and the callers of the others may ask again.
+   */
+  #mayRunAlone(error: unknown, call: Call): boolean {
+    if (error instanceof CommitOutcomeUnknown) return this.#options.isRepeatable(call);
+    return !isUnavailable(error);
   }
 
   #finish(waiting: Waiting<Call, Result>, outcome: CallOutcome<Result>): void {

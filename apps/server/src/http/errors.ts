@@ -1,7 +1,7 @@
 import { type ErrorBody, errorCatalogue, type ErrorCode } from "@bikeshare/contract";
 import { bodyTooLarge, methodNotAllowed, serviceError, ServiceError } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { codeOf, isDiskFull, isUnavailable } from "../db/errors.ts";
+import { codeOf, CommitOutcomeUnknown, isDiskFull, isUnavailable } from "../db/errors.ts";
 
 /** Seconds after which a caller should try again when the service is unavailable: about what a restart takes. */
 const RETRY_SECONDS = 5;
@@ -50,6 +50,7 @@ function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError && isErrorCode(error.code)) return error;
   const cause = { cause: error };
   if (isDiskFull(error)) return unavailable("diskFull", cause);
+  if (error instanceof CommitOutcomeUnknown) return unavailable("outcomeUnknown", cause);
   if (isUnavailable(error)) return unavailable("database", cause);
   switch (codeOf(error)) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
@@ -69,7 +70,10 @@ function toServiceError(error: unknown): ServiceError {
 }
 
 /** The service cannot answer at present, and why. */
-export function unavailable(why: "database" | "diskFull" | "stopping", options: ErrorOptions = {}): ServiceError {
+export function unavailable(
+  why: "database" | "outcomeUnknown" | "diskFull" | "stopping",
+  options: ErrorOptions = {},
+): ServiceError {
   return serviceError("unavailable", why, { retryAfterSeconds: RETRY_SECONDS }, options);
 }
 

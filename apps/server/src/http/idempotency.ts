@@ -89,6 +89,7 @@ export function combineRequests<Input>(context: IdempotencyContext, verb: Combin
   const combiner = new CommandCombiner<Call<Input>, RepeatableAnswer>({
     runTogether: (systemId, calls, onCommitting) =>
       doOnceTogether(context, systemId, calls, (...work) => verb.together(systemId, ...work), onCommitting),
+    isRepeatable: ({ name }) => name !== undefined,
     runAlone: ({ systemId, name, bodyHash, input }) => {
       const work = (tx: Parameters<Work>[0]) => verb.alone(systemId, input, tx);
       return name === undefined

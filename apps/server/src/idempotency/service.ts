@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { canonicalJson, forgottenBefore, serviceError } from "@bikeshare/rules";
 import { type PeriodicWork, startSweeper, type SweeperOptions } from "../background/periodic.ts";
 import type { Database, Transaction } from "../db/database.ts";
-import { codeOf, sqlState } from "../db/errors.ts";
+import { codeOf, CommitOutcomeUnknown, sqlState } from "../db/errors.ts";
 import {
   type AnswerRow,
   type CallName,
@@ -47,20 +47,26 @@ export function hashOf(body: unknown): Uint8Array {
  * @throws ServiceError `idempotency_in_progress` while the first call is still running; `idempotency_key_reused` when it
  *   asked for something else; whatever `work` throws, after which the call counts as never made
  */
-export function doOnce(
+export async function doOnce(
   { db, clock }: IdempotencyContext,
   call: CallName,
   bodyHash: Uint8Array,
   work: Work,
 ): Promise<RepeatableAnswer> {
-  return db.transaction(async (tx) => {
-    const now = clock();
-    const times = { now: new Date(now), forgottenBefore: forgottenBefore(now) };
-    const isFirst = await claimCall(tx, call, bodyHash, times, LOCK_TIMEOUT_MS).catch(refuseWhileRunning);
-    if (!isFirst) return { ...(await firstAnswer(tx, call, bodyHash)), replayed: true };
-    const { status, body: text } = await work(tx);
-    await updateAnswer(tx, call, status, text);
-    return { status, body: text, replayed: false };
+  const once = () =>
+    db.transaction(async (tx) => {
+      const now = clock();
+      const times = { now: new Date(now), forgottenBefore: forgottenBefore(now) };
+      const isFirst = await claimCall(tx, call, bodyHash, times, LOCK_TIMEOUT_MS).catch(refuseWhileRunning);
+      if (!isFirst) return { ...(await firstAnswer(tx, call, bodyHash)), replayed: true };
+      const { status, body: text } = await work(tx);
+      await updateAnswer(tx, call, status, text);
+      return { status, body: text, replayed: false };
+    });
+  // Its record says whether it took place.
+  return once().catch((error: unknown) => {
+    if (error instanceof CommitOutcomeUnknown) return once();
+    throw error;
   });
 }
 
