@@ -35,7 +35,7 @@ export interface OutageGateOptions {
  * PostgreSQL is back in this time after a crash or an orderly restart, and a Patroni that was told to switch over needs no
  * longer. More would keep callers waiting for what many of them give up on by then.
  */
-export const OUTAGE_TOLERANCE_MS = 4_000;
+const OUTAGE_TOLERANCE_MS = 4_000;
 /** Statements that wait at once; those beyond fail at once. Each keeps its request in memory, some 10 kB. */
 const MAX_WAITING = 2_000;
 /** Between two looks whether the database is back. More delays all who wait; less burdens a machine that recovers. */
