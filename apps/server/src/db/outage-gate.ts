@@ -6,7 +6,7 @@ import type { Statement } from "./statement.ts";
 
 /**
  * Has statements wait while the database is away for a moment, as it is for a restart or a failover, so that callers get
- * their answer a little later instead of an error. One connection attempt at a time looks whether it is back, however many
+ * their answer a little later instead of an error. One connection attempt at a time checks whether it is back, however many
  * wait.
  */
 export interface OutageGate {
@@ -38,12 +38,12 @@ export interface OutageGateOptions {
 const OUTAGE_TOLERANCE_MS = 4_000;
 /** Statements that wait at once; those beyond fail at once. Each keeps its request in memory, some 10 kB. */
 const MAX_WAITING = 2_000;
-/** Between two looks whether the database is back. More delays all who wait; less burdens a machine that recovers. */
-const LOOK_INTERVAL_MS = 50;
+/** Between two checks whether the database is back. More delays all who wait; less burdens a machine that recovers. */
+const CHECK_INTERVAL_MS = 50;
 /** Of one piece of work: more would have a statement that crashes PostgreSQL do so again and again. */
 const MAX_ATTEMPTS = 3;
-/** For one look. */
-const LOOK_TIMEOUT_MS = 1_000;
+/** For one check. */
+const CHECK_TIMEOUT_MS = 1_000;
 
 /** An outage under way: when it began, and when it is over. */
 interface Outage {
@@ -108,14 +108,14 @@ async function endsWithin(end: Promise<void>, timeoutMs: number): Promise<boolea
 
 /** Resolves when the database takes connections and writes: a standby that is about to be promoted takes none. */
 async function untilServing(connectionString: string, isClosed: () => boolean): Promise<void> {
-  while (!isClosed() && !(await isServing(connectionString))) await sleep(LOOK_INTERVAL_MS, undefined, { ref: false });
+  while (!isClosed() && !(await isServing(connectionString))) await sleep(CHECK_INTERVAL_MS, undefined, { ref: false });
 }
 
 async function isServing(connectionString: string): Promise<boolean> {
   const client = new pg.Client({
     ...connectionSettings(connectionString),
-    connectionTimeoutMillis: LOOK_TIMEOUT_MS,
-    query_timeout: LOOK_TIMEOUT_MS,
+    connectionTimeoutMillis: CHECK_TIMEOUT_MS,
+    query_timeout: CHECK_TIMEOUT_MS,
   });
   client.on("error", () => undefined);
   try {
