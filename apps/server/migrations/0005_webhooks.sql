@@ -146,6 +146,9 @@ create index webhook_deliveries_failure on webhook_deliveries (system_id, endpoi
   where latest_failure is not null;
 create index webhook_deliveries_code on webhook_deliveries (system_id, endpoint_id, failed_code, created_at, id)
   where failed_code is not null;
+-- Nearly always empty: what an operator is told of until it is sent again.
+create index webhook_deliveries_set_aside on webhook_deliveries (system_id, created_at, id)
+  where latest_failure = 'set_aside';
 -- system. For a day without a partition of its own.
 create table webhook_deliveries_default partition of webhook_deliveries default;
 
@@ -166,10 +169,14 @@ create table webhook_queue (
   -- the token of the lane's holder that is sending it
   claim       bigint,
   claimed_at  timestamptz(3),
+  -- processes in a row that ended while they had claimed it
+  crashes     smallint not null default 0,
   primary key (system_id, delivery_id)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.2, autovacuum_analyze_threshold = 5000);
 create index webhook_queue_next on webhook_queue (system_id, endpoint_id, replay, due_at, delivery_id);
+-- Nearly always empty: those that may have ended their processes.
+create index webhook_queue_suspects on webhook_queue (system_id, due_at, delivery_id) where crashes >= 2;
 
 -- system. Every POST: the bytes that went and the bytes that came.
 create table webhook_attempts (

@@ -23,6 +23,7 @@ import type { DashboardPages } from "./startup/dashboard-pages.ts";
 import { serviceSecrets } from "./startup/service-secrets.ts";
 import { systemsOf, warnOfMissingFacts } from "./systems/service.ts";
 import { readVersion } from "./version.ts";
+import { watchSetAside } from "./webhooks/set-aside-watch.ts";
 import { watchForWorkers } from "./webhooks/worker-watch.ts";
 import { startReservationSweeper, startWorkers } from "./workers.ts";
 
@@ -101,6 +102,7 @@ async function startBackgroundWork(db: Database, options: ServeOptions, parts: S
   const closeLater = (opened: { close(): Promise<void> }) => void parts.closers.push(() => opened.close());
   closeLater(watchFeeds(db, { clock, conditions, concerns }));
   closeLater(startReservationSweeper({ db, clock, ids, conditions }));
+  closeLater(watchSetAside(db, { conditions, concerns }));
   if (role === "api") closeLater(watchForWorkers(db, { conditions, concerns }));
   else closeLater(await startWorkers({ ...options, ...parts, db }));
 }

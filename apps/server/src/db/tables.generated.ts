@@ -534,6 +534,7 @@ export interface Tables {
     readonly tries: number;
     readonly claim: number | null;
     readonly claimed_at: Date | null;
+    readonly crashes: number;
   };
   readonly webhook_replay_items: {
     readonly system_id: string;
@@ -626,7 +627,7 @@ export const columnTypes = {
   webhook_lanes: { system_id: "text", endpoint_id: "text", worker: "text", token: "bigint", leased_until: "timestamptz", failing_since: "timestamptz", failures: "integer", failed_deliveries: "text[]", last_failed_at: "timestamptz", gone_answers: "smallint", gone_since: "timestamptz", warned: "smallint" },
   webhook_log_sizes: { system_id: "text", endpoint_id: "text", day: "date", bytes: "bigint", answer_bytes: "bigint" },
   webhook_mails: { system_id: "text", id: "text", endpoint_id: "text", subject: "text", body: "text", created_at: "timestamptz", attempts: "smallint", due_at: "timestamptz" },
-  webhook_queue: { system_id: "text", delivery_id: "text", endpoint_id: "text", created_on: "date", event_id: "text", replay: "boolean", due_at: "timestamptz", attempts: "smallint", tries: "smallint", claim: "bigint", claimed_at: "timestamptz" },
+  webhook_queue: { system_id: "text", delivery_id: "text", endpoint_id: "text", created_on: "date", event_id: "text", replay: "boolean", due_at: "timestamptz", attempts: "smallint", tries: "smallint", claim: "bigint", claimed_at: "timestamptz", crashes: "smallint" },
   webhook_replay_items: { system_id: "text", replay_id: "text", created_on: "date", delivery_id: "text" },
   webhook_replays: { system_id: "text", id: "text", endpoint_id: "text", since: "timestamptz", until: "timestamptz", total: "bigint", queued: "bigint", is_choice: "boolean", skipped: "bigint", is_stopped: "boolean", created_at: "timestamptz", finished_at: "timestamptz" },
   webhook_secrets: { system_id: "text", id: "text", endpoint_id: "text", encrypted: "text", created_at: "timestamptz", expires_at: "timestamptz" },

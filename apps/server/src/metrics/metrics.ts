@@ -18,7 +18,13 @@ const ignore = () => undefined;
 
 /** Stands for metrics where none are served: nothing is counted, and the library that counts is not loaded. */
 export const uncounted: Metrics = {
-  webhooks: { claimed: ignore, attemptStarted: ignore, resultsWritten: ignore, orphansWritten: ignore },
+  webhooks: {
+    claimed: ignore,
+    attemptStarted: ignore,
+    resultsWritten: ignore,
+    orphansWritten: ignore,
+    setAside: ignore,
+  },
   mails: { mailed: ignore },
   http: {
     refused: ignore,

@@ -34,6 +34,8 @@ export interface WebhookMetrics {
   resultsWritten(attempts: readonly CountedAttempt[], stale: number): void;
   /** Deliveries of a holder that had ended got the result `unknown`. */
   orphansWritten(orphans: number): void;
+  /** Deliveries that ended one process after the other were given up. */
+  setAside(systemId: string, deliveryIds: readonly string[]): void;
 }
 
 /**
@@ -94,6 +96,7 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
       counters.takeovers.inc();
       attempts.inc({ outcome: "unknown", failure: "none" }, orphans);
     },
+    setAside: (_systemId, { length }) => counters.setAside.inc(length),
   };
 }
 
@@ -144,6 +147,7 @@ function register(registry: Registry) {
     results: counter("results_total", "Results written, in all batches."),
     staleResults: counter("stale_results_total", "Results of attempts that another process had written as unknown."),
     takeovers: counter("takeovers_total", "Times that the attempts of an ended process were written as unknown."),
+    setAside: counter("set_aside_total", "Deliveries given up because they ended one process after the other."),
     pause: countBy(registry, "webhook_pauses_total", "Endpoints paused because of their responses.", "reason", PAUSES),
     recoveries: counter("recoveries_total", "Endpoints active again after a probe."),
     warn: countBy(

@@ -34,12 +34,23 @@ export interface WebhookWorkerOptions extends WebhookSettings {
   readonly db: Database;
   readonly clock: () => number;
   readonly ids: Ids;
-  readonly logger: { warn(detail: object, message: string): void };
+  readonly logger: Record<"warn" | "error", (detail: object, message: string) => void>;
   readonly conditions: Conditions;
 }
 
 /** How long no secret must be damaged until none is any more: longer than between two readings of the settings. */
 const DECRYPTION = { level: "warn", quietMs: 40_000 } as const;
+
+const SET_ASIDE_WARNING =
+  "these deliveries ended three processes in a row and are not sent again. Report it with what the processes said last; " +
+  "once that is mended, `bikeshare webhooks redeliver` sends them";
+
+function reportSetAside({ logger, metrics }: WebhookWorkerOptions) {
+  return (systemId: string, deliveries: readonly string[]) => {
+    metrics.webhooks.setAside(systemId, deliveries);
+    logger.error({ system: systemId, deliveries }, SET_ASIDE_WARNING);
+  };
+}
 
 /** Starts sending webhooks from this process. */
 export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
@@ -65,6 +76,7 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
         metrics.webhooks.resultsWritten(attempts, stale);
         logFailures(notices, attempts, new Date(clock()));
       },
+      setAside: reportSetAside(options),
     },
     onError,
   });

@@ -201,4 +201,5 @@ export const silent: DispatchObserver = {
   attemptStarted: () => undefined,
   resultsWritten: () => undefined,
   orphansWritten: () => undefined,
+  setAside: () => undefined,
 };

@@ -1,5 +1,6 @@
 import type { Database } from "../../src/db/database.ts";
 import { LEASE_TIMEOUTS } from "../../src/webhooks/dispatcher/lane-keeper.ts";
+import { createSuspectSlot } from "../../src/webhooks/dispatcher/suspect-slot.ts";
 import { SystemDispatcher } from "../../src/webhooks/dispatcher/system-dispatcher.ts";
 import { loadEndpoints } from "../../src/webhooks/endpoints/dispatch-endpoints.ts";
 import { queueReplays } from "../../src/webhooks/log/replays.ts";
@@ -17,6 +18,8 @@ export interface Process {
   readonly reads: { begun: number; finished: number };
   /** Attempts that began, and results that are written. */
   readonly count: { sent: number; written: number; stale: number };
+  /** Ids of deliveries that it has given up because they ended one process after the other. */
+  readonly setAside: readonly string[];
 }
 
 /** The random number of every attempt. */
@@ -27,6 +30,7 @@ export function startProcess(harness: DispatchHarness, shared: Database, systemI
   const db = createFragileDatabase(shared);
   const gate = createGate();
   const reads = { begun: 0, finished: 0 };
+  const setAside: string[] = [];
   const count = { sent: 0, written: 0, stale: 0 };
   const dispatcher = new SystemDispatcher({
     db,
@@ -38,6 +42,7 @@ export function startProcess(harness: DispatchHarness, shared: Database, systemI
     random: () => CHANCE,
     userAgent: "test",
     inFlight: { count: 0 },
+    suspect: createSuspectSlot(),
     timeouts: LEASE_TIMEOUTS,
     recordFailures: () => Promise.resolve(),
     loadEndpoints() {
@@ -50,6 +55,7 @@ export function startProcess(harness: DispatchHarness, shared: Database, systemI
     },
     observe: {
       ...silent,
+      setAside: (_systemId, ids) => void setAside.push(...ids),
       attemptStarted: () => void count.sent++,
       resultsWritten(attempts, stale) {
         count.written += attempts.length;
@@ -59,5 +65,5 @@ export function startProcess(harness: DispatchHarness, shared: Database, systemI
     // What fails is what the test itself breaks; a mistake shows in what follows.
     onError: () => undefined,
   });
-  return { dispatcher, db, gate, reads, count };
+  return { dispatcher, db, gate, reads, count, setAside };
 }

@@ -49,6 +49,7 @@ const failures: Readonly<Record<string, string>> = {
   url_refused: "address refused",
   address_refused: "private address",
   unknown: "result unknown",
+  set_aside: "ended its processes",
 };
 
 export const statusChoices: readonly Choice[] = [

@@ -30,6 +30,8 @@ export interface DispatchObserver {
   resultsWritten(attempts: readonly CompletedAttempt[], stale: number): void;
   /** Deliveries that an earlier holder of a lane had claimed got a result: unknown. */
   orphansWritten(orphans: number): void;
+  /** Deliveries that ended one process after the other were given up. */
+  setAside(systemId: string, deliveryIds: readonly string[]): void;
 }
 
 /** Attempts in flight in this process. */

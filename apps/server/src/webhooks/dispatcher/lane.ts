@@ -145,6 +145,12 @@ function concurrencyOf(lane: Lane): number {
   return lane.endpoint.status === "probing" ? 1 : lane.concurrencyLimit;
 }
 
+/** Whether anything may be claimed for the lane. */
+export function canClaim(lane: Lane, monotonic: number): boolean {
+  if (lane.draining || lane.mustRelease || lane.endpoint.status === "paused") return false;
+  return lane.leasedUntil - monotonic >= MIN_LEASE_LEFT_MS;
+}
+
 /**
  * What to claim for a lane from one of its queues; undefined: nothing now.
  * @param acceptSmall also where the lane can take few deliveries
@@ -156,8 +162,7 @@ export function claimRequestFor(
   acceptSmall: boolean,
 ): ClaimRequest | undefined {
   const cursor = lane[queue];
-  if (!cursor.mayHaveMore || lane.draining || lane.mustRelease || lane.endpoint.status === "paused") return undefined;
-  if (lane.leasedUntil - monotonic < MIN_LEASE_LEFT_MS) return undefined;
+  if (!cursor.mayHaveMore || !canClaim(lane, monotonic)) return undefined;
   const concurrency = concurrencyOf(lane);
   const ahead = lane.endpoint.status === "probing" ? 0 : Math.min(lane.completedSinceClaim, MAX_CLAIMED_AHEAD);
   const taken = queue === "regular" ? countAheadOfRegular(lane) : lane.inFlight + lane.ready.length;

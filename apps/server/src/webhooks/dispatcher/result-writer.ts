@@ -9,7 +9,7 @@ import { insertResults, type ResultRow } from "../queue/result-queries.ts";
 import { failureOf } from "../rules/attempt-failure.ts";
 import type { EndpointHealth, PauseCause, Warning } from "../rules/endpoint-health.ts";
 import type { KeptAnswer } from "../rules/log-budget.ts";
-import { type AfterAttempt, afterAttempt } from "../rules/retry-policy.ts";
+import { type AfterAttempt, afterAttempt, MAX_CRASHES, SET_ASIDE } from "../rules/retry-policy.ts";
 import type { AttemptResult } from "../sender/attempt.ts";
 import { healthRowOf } from "./lane-health.ts";
 import type { Lane } from "./lane.ts";
@@ -167,6 +167,7 @@ export function resultOf(attempt: SentAttempt): ResultRow {
   return {
     ...identityOf(row, startedAt),
     ...changesOf(afterAttempt({ tries, outcome, failure, status, retryAfterMs, endedAt, chance })),
+    crashes: 0,
     latest_failure: failureOf({ outcome, failure, status }),
     latest_code: failure === null ? status : null,
     outcome,
@@ -191,21 +192,27 @@ export function resultOf(attempt: SentAttempt): ResultRow {
 
 /** What is written of an attempt whose process ended before it could write the result. */
 export function unknownResultOf(row: OrphanRow, url: string, now: number): ResultRow {
-  const end = { outcome: "unknown", failure: null, status: null, retryAfterMs: null } as const;
+  const crashes = row.crashes + 1;
+  const isSetAside = crashes >= MAX_CRASHES;
+  const failure = isSetAside ? SET_ASIDE : null;
+  const end = { outcome: "unknown", crashes, failure, status: null, retryAfterMs: null } as const;
   return {
     ...identityOf(row, row.claimed_at.getTime()),
     ...changesOf(afterAttempt({ ...end, tries: row.tries + 1, endedAt: now, chance: 0 })),
     ...NOTHING_KNOWN,
+    crashes,
+    failure,
     latest_failure: failureOf(end),
     latest_code: null,
     outcome: "unknown",
-    detail: "The process that sent it ended before it could write the result down. It may have arrived.",
+    detail: isSetAside
+      ? `The last ${crashes} processes that sent it ended before they could write a result down, so it is not sent again.`
+      : "The process that sent it ended before it could write the result down. It may have arrived.",
     url,
   };
 }
 
 const NOTHING_KNOWN = {
-  failure: null,
   request_headers: null,
   request_body: null,
   remote_address: null,

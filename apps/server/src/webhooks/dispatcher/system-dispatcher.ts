@@ -2,12 +2,30 @@ import { Coalescer } from "../../background/coalescer.ts";
 import { IntervalTask } from "../../background/interval-task.ts";
 import type { Database } from "../../db/database.ts";
 import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
-import { claimDeliveries, type OrphanRow, updateDueToHeld } from "../queue/claim-queries.ts";
+import {
+  claimDeliveries,
+  type ClaimedRow,
+  type ClaimRequest,
+  claimSuspects,
+  listSuspects,
+  type OrphanRow,
+  updateDueToHeld,
+} from "../queue/claim-queries.ts";
 import { insertResults } from "../queue/result-queries.ts";
+import { SET_ASIDE } from "../rules/retry-policy.ts";
 import { AttemptRunner, type AttemptRunnerOptions } from "./attempt-runner.ts";
 import { LaneKeeper, type LeaseTimeouts } from "./lane-keeper.ts";
-import { addClaimed, advanceCursor, claimRequestFor, type Lane, type QueueName } from "./lane.ts";
+import {
+  addClaimed,
+  advanceCursor,
+  canClaim,
+  canStartAttempt,
+  claimRequestFor,
+  type Lane,
+  type QueueName,
+} from "./lane.ts";
 import { type CompletedAttempt, type RecordFailures, ResultWriter, unknownResultOf } from "./result-writer.ts";
+import type { SuspectSlot } from "./suspect-slot.ts";
 
 export interface SystemDispatcherOptions extends Omit<AttemptRunnerOptions, "onCompleted"> {
   readonly db: Database;
@@ -15,6 +33,8 @@ export interface SystemDispatcherOptions extends Omit<AttemptRunnerOptions, "onC
   /** This process among the workers. */
   readonly worker: string;
   readonly timeouts: LeaseTimeouts;
+  /** Shared by all systems of the process. */
+  readonly suspect: SuspectSlot;
   /** Every endpoint of the system, with its active secrets. */
   readonly loadEndpoints: () => Promise<readonly DispatchEndpoint[]>;
   /** Queues the next deliveries of replays. @returns how many */
@@ -33,6 +53,8 @@ const FULL_CLAIM = 32;
 /** Deliveries of a paused endpoint held by one statement, and such statements in one pass. */
 const HOLD_BATCH = 1_000;
 const MAX_HOLD_BATCHES = 20;
+/** Of the suspects that wait; those of other workers' lanes are passed over. */
+const SUSPECTS_LOOKED_AT = 100;
 /** Milliseconds for which closing waits until the last results are written. */
 const FINAL_WRITE_TIMEOUT_MS = 5_000;
 
@@ -48,6 +70,8 @@ export class SystemDispatcher {
   readonly #loading: IntervalTask;
   readonly #polling: IntervalTask;
   readonly #timer: NodeJS.Timeout;
+  /** Suspects were there when they were last looked for. */
+  #suspectsWait = false;
 
   constructor(options: SystemDispatcherOptions) {
     const { monotonic, onError } = options;
@@ -94,6 +118,7 @@ export class SystemDispatcher {
   async #runCycle(): Promise<number> {
     const hasPolled = await this.#polling.runIfDue();
     const claimed = (await this.#claim("regular", hasPolled)) + (await this.#claim("replay", hasPolled));
+    if (hasPolled || this.#suspectsWait) await this.#claimSuspect();
     this.#runner.startReady(this.#keeper.lanes);
     return claimed >= FULL_CLAIM ? 0 : CLAIM_INTERVAL_MS;
   }
@@ -161,10 +186,41 @@ export class SystemDispatcher {
     }
   }
 
+  /**
+   * Claims a suspect, where none of this process is being tried: if the process ends, it is known why. Others go on beside
+   * it, and are at most suspects afterwards.
+   */
+  async #claimSuspect(): Promise<void> {
+    const { db, systemId, monotonic, clock, suspect } = this.#options;
+    if (suspect.isTaken()) return;
+    const now = new Date(clock());
+    const waiting = await listSuspects(db, systemId, now, SUSPECTS_LOOKED_AT);
+    this.#suspectsWait = waiting.length > 0;
+    for (const { endpoint_id: endpointId, replay } of waiting) {
+      const lane = this.#keeper.lanes.get(endpointId);
+      if (lane === undefined || !canClaim(lane, monotonic()) || !canStartAttempt(lane, monotonic())) continue;
+      const request: ClaimRequest = { endpointId, token: lane.token, limit: 1, dueFrom: new Date(0) };
+      let rows: readonly ClaimedRow[] = [];
+      try {
+        rows = await claimSuspects(db, systemId, request, replay, now);
+      } catch (error) {
+        // Whether the claim was committed is not known.
+        lane.mustRelease = true;
+        throw error;
+      }
+      addClaimed(lane, rows);
+      const [row] = rows;
+      if (row === undefined) continue;
+      suspect.take(lane, row.delivery_id);
+      return;
+    }
+  }
+
   #onWritten(attempts: readonly CompletedAttempt[], stale: number): void {
     this.#options.observe.resultsWritten(attempts, stale);
     // Lanes may have waited for it.
     this.#runner.startReady(this.#keeper.lanes);
+    if (this.#suspectsWait) this.#cycle.request();
     if (attempts.some(({ statusChange }) => statusChange !== null)) this.reload();
   }
 
@@ -174,5 +230,11 @@ export class SystemDispatcher {
     const results = orphans.map((orphan) => unknownResultOf(orphan, lane.endpoint.url, now));
     await db.transaction((tx) => insertResults(tx, systemId, new Date(now), results));
     observe.orphansWritten(orphans.length);
+    const setAside = results.filter(({ state, failure }) => state === "failed" && failure === SET_ASIDE);
+    if (setAside.length > 0)
+      observe.setAside(
+        systemId,
+        setAside.map((each) => each.delivery_id),
+      );
   }
 }

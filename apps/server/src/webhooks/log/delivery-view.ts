@@ -3,7 +3,7 @@ import { addDays, dayOf } from "../../partitions/partition.rules.ts";
 import type { EndpointRow } from "../endpoints/endpoint-queries.ts";
 import { describeStatus, isRemoved } from "../endpoints/endpoint.rules.ts";
 import { isTestDelivery } from "../queue/sql-fragments.ts";
-import { describeOutcome, MAX_TRIES } from "../rules/retry-policy.ts";
+import { describeOutcome, MAX_TRIES, SET_ASIDE } from "../rules/retry-policy.ts";
 import type { AttemptRow, DeliveryRow, LatestAttempt } from "./delivery-queries.ts";
 
 type ExplainedDelivery = Pick<
@@ -85,6 +85,7 @@ const STALLED = "; no process that sends webhooks is running";
 /** How an attempt ended, in a few words. */
 function describeEnd(end: AttemptEnd): string {
   const words = describeOutcome(end);
+  if (end.outcome === "unknown" && end.failure === SET_ASIDE) return `${words}: three processes ended while sending it`;
   if (end.outcome === "unknown") return `${words}: its process ended before it could say`;
   return end.outcome === "rejected" && isRedirect(end.status) ? `${words}, a redirect, which is not followed` : words;
 }

@@ -1,3 +1,4 @@
+import { SET_ASIDE } from "../rules/retry-policy.ts";
 import type { AttemptFailure } from "../sender/attempt.ts";
 
 /** What a failure means, and what the receiver's people do about it. */
@@ -110,6 +111,11 @@ const unknown: FailureAdvice = {
   action: "Nothing: it is sent again. Drop repeats by the delivery_id.",
 };
 
+const setAside: FailureAdvice = {
+  meaning: "The last three processes that sent it ended before they could write a result down. It may have arrived.",
+  action: "Tell the operator: it is not sent again by itself. It can be resent once the cause is mended.",
+};
+
 /** What an attempt's end means, and what to do about it; null: it succeeded. */
 export function adviceOn(end: {
   readonly outcome: string;
@@ -120,6 +126,7 @@ export function adviceOn(end: {
   if (outcome === "succeeded") return null;
   if (outcome === "rejected" && status !== null)
     return codeAdvice[status] ?? classAdvice[Math.floor(status / 100)] ?? null;
+  if (failure === SET_ASIDE) return setAside;
   return failure !== null && isAttemptFailure(failure) ? advice[failure] : unknown;
 }
 

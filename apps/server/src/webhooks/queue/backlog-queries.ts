@@ -38,6 +38,18 @@ export async function countBacklog(db: Queryable, systemId: string, now: Date): 
   return oneRow(await db.query<BacklogRow>(backlog, [systemId, now]));
 }
 
+// As the index has it: SET_ASIDE of rules/retry-policy.ts.
+const setAside = statement(
+  "backlog.setAside",
+  `select count(*) as n from webhook_deliveries
+   where system_id = $1 and latest_failure = 'set_aside' and status = 'failed'`,
+);
+
+/** How many deliveries were given up because they ended one process after the other, and have not been sent again since. */
+export async function countSetAside(db: Queryable, systemId: string): Promise<number> {
+  return oneRow(await db.query<{ n: number }>(setAside, [systemId])).n;
+}
+
 /** An endpoint in a stretch of failing. */
 export interface FailingRow {
   readonly partner_id: string;

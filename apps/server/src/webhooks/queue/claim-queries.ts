@@ -1,6 +1,6 @@
 import { columnsOfTable } from "../../db/columns.ts";
 import type { Queryable } from "../../db/database.ts";
-import { statement } from "../../db/statement.ts";
+import { type Statement, statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
 import { bigints, integers, texts, timestamps } from "./binary-format.ts";
 import { matchesDelivery, QUEUE_ORDER } from "./sql-fragments.ts";
@@ -20,12 +20,12 @@ type QueueRow = Tables["webhook_queue"];
 /** A delivery that this worker has to send. `claim`: the holder's token under which it was claimed. */
 export interface ClaimedRow
   extends
-    Omit<QueueRow, "event_id" | "claim" | "claimed_at">,
+    Omit<QueueRow, "event_id" | "claim" | "claimed_at" | "crashes">,
     Pick<Tables["webhook_bodies"], "event" | "occurred_at" | "data"> {
   readonly claim: number;
 }
 
-const claimedColumns = columnsOfTable("webhook_queue").without("event_id", "claimed_at");
+const claimedColumns = columnsOfTable("webhook_queue").without("event_id", "claimed_at", "crashes");
 
 /*
  * The lane's row, share-locked, holds off whoever would take the lane over until the claim is committed: what an
@@ -35,15 +35,14 @@ const claimedColumns = columnsOfTable("webhook_queue").without("event_id", "clai
  * Each step looks rows up for one row of the step before, and the update goes by their addresses: there is no join whose
  * order a plan made for an empty queue could turn round, to compare everything with everything once it is long.
  */
-const claim = statement(
-  "claim.deliveries",
+const claimOf = (which: string) =>
   `with picked as materialized (
      select lane.token, next.row_address
      from unnest($2::text[], $3::bigint[], $4::int[], $5::timestamptz[]) as wanted (endpoint_id, token, n, due_from)
      cross join lateral (
        select queued.endpoint_id from webhook_queue queued
        where queued.system_id = $1 and queued.endpoint_id = wanted.endpoint_id and queued.replay = $6
-         and queued.due_at >= wanted.due_from and queued.due_at <= $7 and queued.claim is null
+         and queued.due_at >= wanted.due_from and queued.due_at <= $7 and queued.claim is null and ${which}
        order by queued.due_at, queued.delivery_id
        limit 1) as busy
      cross join lateral (
@@ -53,7 +52,7 @@ const claim = statement(
      cross join lateral (
        select queued.ctid as row_address from webhook_queue queued
        where queued.system_id = $1 and queued.endpoint_id = lane.endpoint_id and queued.replay = $6
-         and queued.due_at >= wanted.due_from and queued.due_at <= $7 and queued.claim is null
+         and queued.due_at >= wanted.due_from and queued.due_at <= $7 and queued.claim is null and ${which}
        order by queued.due_at, queued.delivery_id
        limit wanted.n
        for update skip locked) as next),
@@ -67,10 +66,14 @@ const claim = statement(
      select event, occurred_at, data from webhook_bodies
      where system_id = $1 and created_on = claimed.created_on and event_id = claimed.event_id
      limit 1) as body
-   order by claimed.due_at, claimed.delivery_id`,
-);
+   order by claimed.due_at, claimed.delivery_id`;
 
-/** Claims due deliveries, for each lane as many as it asks for. */
+/** As the index of suspects has it: SUSPECT_CRASHES of rules/retry-policy.ts. */
+const isSuspect = "queued.crashes >= 2";
+const claim = statement("claim.deliveries", claimOf(`not ${isSuspect}`));
+const claimSuspect = statement("claim.suspect", claimOf(isSuspect));
+
+/** Claims due deliveries, for each lane as many as it asks for; not those that may have ended their processes. */
 export function claimDeliveries(
   db: Queryable,
   systemId: string,
@@ -78,7 +81,47 @@ export function claimDeliveries(
   replay: boolean,
   now: Date,
 ): Promise<ClaimedRow[]> {
-  return db.query<ClaimedRow>(claim, [
+  return claimBy(claim, db, systemId, requests, replay, now);
+}
+
+/** Claims the suspects that a lane asks for. */
+export function claimSuspects(
+  db: Queryable,
+  systemId: string,
+  request: ClaimRequest,
+  replay: boolean,
+  now: Date,
+): Promise<ClaimedRow[]> {
+  return claimBy(claimSuspect, db, systemId, [request], replay, now);
+}
+
+const suspects = statement(
+  "claim.suspects",
+  `select queued.endpoint_id, queued.replay from webhook_queue queued
+   where queued.system_id = $1 and ${isSuspect} and queued.due_at <= $2 and queued.claim is null
+   order by queued.due_at, queued.delivery_id
+   limit $3`,
+);
+
+/** Where suspects wait: the endpoints and queues of those that have been due for longest. */
+export function listSuspects(
+  db: Queryable,
+  systemId: string,
+  now: Date,
+  limit: number,
+): Promise<Pick<QueueRow, "endpoint_id" | "replay">[]> {
+  return db.query(suspects, [systemId, now, limit]);
+}
+
+function claimBy(
+  by: Statement,
+  db: Queryable,
+  systemId: string,
+  requests: readonly ClaimRequest[],
+  replay: boolean,
+  now: Date,
+): Promise<ClaimedRow[]> {
+  return db.query<ClaimedRow>(by, [
     systemId,
     texts.encode(requests.map(({ endpointId }) => endpointId)),
     bigints.encode(requests.map(({ token }) => token)),
@@ -115,9 +158,11 @@ export interface OrphanRow extends Omit<QueueRow, "event_id" | "claim" | "claime
   readonly claimed_at: Date;
 }
 
+const orphanColumns = columnsOfTable("webhook_queue").without("event_id");
+
 const orphans = statement(
   "claim.orphans",
-  `select ${claimedColumns.list("queued")}, queued.claimed_at
+  `select ${orphanColumns.list("queued")}
    from webhook_queue queued
    where queued.system_id = $1 and queued.endpoint_id = $2 and queued.claim is not null
      and queued.claim <> (select token from webhook_lanes where system_id = $1 and endpoint_id = $2)

@@ -8,7 +8,9 @@ import { indexedMatch, matchesDelivery } from "./sql-fragments.ts";
 
 /** The result of an attempt: what the log keeps of it, and what becomes of its delivery. */
 export interface ResultRow
-  extends WrittenRow<"webhook_attempts">, Pick<Tables["webhook_queue"], "created_on" | "replay" | "due_at" | "tries"> {
+  extends
+    WrittenRow<"webhook_attempts">,
+    Pick<Tables["webhook_queue"], "created_on" | "replay" | "due_at" | "tries" | "crashes"> {
   /** The token under which it was claimed. */
   readonly claim: number;
   readonly state: "succeeded" | "failed" | "pending";
@@ -27,6 +29,7 @@ const queueColumns = columnsOf({
   due_at: timestamps,
   number: smallints,
   tries: smallints,
+  crashes: smallints,
   state: texts,
   latest_failure: texts,
   latest_code: smallints,
@@ -54,7 +57,8 @@ const finish = statement(
      returning result.*),
    retried as (
      update webhook_queue queued
-     set claim = null, claimed_at = null, due_at = result.next_attempt_at, attempts = result.number, tries = result.tries
+     set claim = null, claimed_at = null, due_at = result.next_attempt_at, attempts = result.number, tries = result.tries,
+       crashes = result.crashes
      from result where ${isStillOurs} and result.next_attempt_at is not null
      returning result.*),
    mine as materialized (

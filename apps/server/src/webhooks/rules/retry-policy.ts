@@ -44,6 +44,18 @@ export const SCHEDULE_HOURS = Math.round(RETRY_DELAYS_MS.reduce((sum, delay) => 
  */
 const JITTER = 0.1;
 
+/**
+ * So many processes in a row have ended with a delivery claimed when it becomes a suspect: it is then claimed alone, so that
+ * what ends the next process is known. Lower, and a single crash has a hundred innocent deliveries sent one by one.
+ */
+const SUSPECT_CRASHES = 2;
+
+/** So many, and it is set aside. It was claimed alone the last time, so that no other delivery is taken for it. */
+export const MAX_CRASHES = SUSPECT_CRASHES + 1;
+
+/** Why a delivery that was set aside failed, as the log calls it. */
+export const SET_ASIDE = "set_aside";
+
 /** The longest `Retry-After` that counts. Longer, and one wrong header uses up the schedule. */
 const MAX_RETRY_AFTER_MS = 6 * HOUR;
 
@@ -52,6 +64,8 @@ export interface AttemptEnd {
   /** Attempts of this schedule, this one included: 1 to MAX_TRIES. */
   readonly tries: number;
   readonly outcome: AttemptOutcome;
+  /** Processes in a row that ended with the delivery claimed, the latest included. Left out: none, the outcome is known. */
+  readonly crashes?: number;
   /** Of the answer; null where none came. */
   readonly status: number | null;
   /** Why there was no whole answer, as the log calls it. */
@@ -73,11 +87,13 @@ export type AfterAttempt =
 /**
  * What follows from an attempt: done, given up, or the next one's time, which is never earlier than the schedule says.
  * `Retry-After` can lengthen the wait, to 6 h at most (more counts as 6 h), and never shortens it. An attempt whose result
- * nobody knows counts as a try, and the next is due at once: the receiver has done nothing that asks for a wait.
+ * nobody knows counts as a try, and the next is due at once: the receiver has done nothing that asks for a wait. A delivery
+ * that ends one process after the other is given up.
  */
 export function afterAttempt(attempt: AttemptEnd): AfterAttempt {
-  const { tries, outcome, endedAt } = attempt;
+  const { tries, outcome, crashes = 0, endedAt } = attempt;
   if (outcome === "succeeded") return { state: "succeeded" };
+  if (crashes >= MAX_CRASHES) return { state: "failed" };
   const delay = RETRY_DELAYS_MS[tries];
   if (delay === undefined) return { state: "failed" };
   const happened = `${describeOutcome(attempt)}; attempt ${tries} of ${MAX_TRIES}`;
@@ -101,6 +117,7 @@ export function describeOutcome({
   status,
   failure,
 }: Pick<AttemptEnd, "outcome" | "status" | "failure">): string {
+  if (outcome === "unknown" && failure === SET_ASIDE) return "set aside";
   if (outcome === "unknown") return "result unknown";
   if (outcome === "failed") return failure === null ? "no whole answer" : `no whole answer (${failure})`;
   return status === null ? "answered without a status" : `answered ${status}`;

@@ -41,6 +41,7 @@ function worker(changes: Partial<NoticeContext> = {}) {
       claimed: () => undefined,
       attemptStarted: () => undefined,
       orphansWritten: () => undefined,
+      setAside: () => undefined,
       resultsWritten: (attempts) => {
         completed.push(...attempts);
         logFailures(notices, attempts, new Date(harness.clock()));

@@ -32,22 +32,29 @@ const failed = after({ ...underWay, attempts: 13, tries: 13 }, failedAttempt);
 const held = after(pending, { type: "endpoint_paused" });
 
 test("a delivery begins due at once, or held while its endpoint is paused", () => {
-  expect(pending).toEqual({ state: "pending", attempts: 0, tries: 0, dueAt: NOW, underWay: false });
-  expect(newDelivery(true, NOW)).toEqual({ state: "held", attempts: 0, tries: 0, dueAt: null, underWay: false });
+  expect(pending).toEqual({ state: "pending", attempts: 0, tries: 0, crashes: 0, dueAt: NOW, underWay: false });
+  expect(newDelivery(true, NOW)).toEqual({
+    state: "held",
+    attempts: 0,
+    tries: 0,
+    crashes: 0,
+    dueAt: null,
+    underWay: false,
+  });
 });
 
 describe("an attempt", () => {
   test("that succeeds ends the delivery", () => {
-    expect(succeeded).toEqual({ state: "succeeded", attempts: 1, tries: 1, dueAt: null, underWay: false });
+    expect(succeeded).toEqual({ state: "succeeded", attempts: 1, tries: 1, crashes: 0, dueAt: null, underWay: false });
   });
 
   test("that fails leaves it pending until the schedule's next time", () => {
     const again = after(underWay, failedAttempt);
-    expect(again).toEqual({ state: "pending", attempts: 1, tries: 1, dueAt: NOW + 5_001, underWay: false });
+    expect(again).toEqual({ state: "pending", attempts: 1, tries: 1, crashes: 0, dueAt: NOW + 5_001, underWay: false });
   });
 
   test("that is the schedule's last and fails ends it as failed", () => {
-    expect(failed).toEqual({ state: "failed", attempts: 14, tries: 14, dueAt: null, underWay: false });
+    expect(failed).toEqual({ state: "failed", attempts: 14, tries: 14, crashes: 0, dueAt: null, underWay: false });
   });
 
   test("is possible only when it is due, and by one process at a time", () => {
@@ -68,7 +75,7 @@ describe("an attempt", () => {
 
 describe("a pause", () => {
   test("holds what waits and leaves what is at rest", () => {
-    expect(held).toEqual({ state: "held", attempts: 0, tries: 0, dueAt: null, underWay: false });
+    expect(held).toEqual({ state: "held", attempts: 0, tries: 0, crashes: 0, dueAt: null, underWay: false });
     for (const at of [succeeded, failed, held]) expect(deliveryAfter(at, { type: "endpoint_paused" })).toBe(at);
   });
 
@@ -92,9 +99,16 @@ describe.each(["redelivered", "replayed"] as const)("a delivery that is %s", (ty
     ["held", held],
   ])("after it was %s is due at once with a fresh schedule, while its attempts are numbered on", (_, at) => {
     const again = after(at, { type, now: NOW + 7 });
-    expect(again).toEqual({ state: "pending", attempts: at.attempts, tries: 0, dueAt: NOW + 7, underWay: false });
+    expect(again).toEqual({
+      state: "pending",
+      attempts: at.attempts,
+      tries: 0,
+      crashes: 0,
+      dueAt: NOW + 7,
+      underWay: false,
+    });
     const next = after(again, { type: "claimed", now: NOW + 7 }, failedAttempt);
-    expect(next).toMatchObject({ attempts: at.attempts + 1, tries: 1, dueAt: NOW + 5_001 });
+    expect(next).toMatchObject({ attempts: at.attempts + 1, tries: 1, crashes: 0, dueAt: NOW + 5_001 });
   });
 
   test("while it is pending stays as it is", () => {

@@ -58,6 +58,8 @@ export interface Delivery {
   readonly attempts: number;
   /** Attempts of this schedule. */
   readonly tries: number;
+  /** Attempts in a row whose process ended. */
+  readonly crashes: number;
   /** When it may be sent; null unless pending. */
   readonly dueAt: number | null;
   /** Claimed: an attempt is being made. */
@@ -69,13 +71,13 @@ export type DeliveryEvent =
   | { readonly type: "claimed"; readonly now: number }
   /** Given back unsent, by a process that stops. */
   | { readonly type: "released" }
-  | ({ readonly type: "attempt_ended" } & Omit<AttemptEnd, "tries">)
+  | ({ readonly type: "attempt_ended" } & Omit<AttemptEnd, "tries" | "crashes">)
   | { readonly type: "endpoint_paused" }
   | { readonly type: "probe_chosen" | "redelivered" | "replayed"; readonly now: number };
 
 /** A delivery of an event that happens now. @param paused whether its endpoint is */
 export function newDelivery(paused: boolean, now: number): Delivery {
-  const fresh = { attempts: 0, tries: 0, underWay: false };
+  const fresh = { attempts: 0, tries: 0, crashes: 0, underWay: false };
   return paused ? { ...fresh, state: "held", dueAt: null } : { ...fresh, state: "pending", dueAt: now };
 }
 
@@ -108,17 +110,24 @@ export function isDue({ dueAt, underWay }: Delivery, now: number): boolean {
   return !underWay && dueAt !== null && dueAt <= now;
 }
 
-function attempted(delivery: Delivery, end: Omit<AttemptEnd, "tries">): Delivery | "conflict" {
+function attempted(delivery: Delivery, end: Omit<AttemptEnd, "tries" | "crashes">): Delivery | "conflict" {
   const [attempts, tries] = [delivery.attempts + 1, delivery.tries + 1];
-  const next = afterAttempt({ ...end, tries });
+  const crashes = end.outcome === "unknown" ? delivery.crashes + 1 : 0;
+  const next = afterAttempt({ ...end, tries, crashes });
   const ended = { ...delivery, attempts, tries, underWay: false };
-  if (next.state === "pending") return move(ended, "retry", next.nextAt, tries);
+  if (next.state === "pending") return move(ended, "retry", next.nextAt, tries, crashes);
   return move(ended, next.state === "succeeded" ? "succeed" : "give_up", null, tries);
 }
 
-/** @param tries of the schedule that is gone on with; left out, a fresh one begins */
-function move(delivery: Delivery, command: DeliveryCommand, dueAt: number | null, tries = 0): Delivery | "conflict" {
+/** @param tries of the schedule that is gone on with, and `crashes`; left out, a fresh one begins */
+function move(
+  delivery: Delivery,
+  command: DeliveryCommand,
+  dueAt: number | null,
+  tries = 0,
+  crashes = 0,
+): Delivery | "conflict" {
   const to = deliveryTransitions[delivery.state][command];
   if (to === "conflict") return "conflict";
-  return to === "same" ? delivery : { ...delivery, state: to, dueAt, tries };
+  return to === "same" ? delivery : { ...delivery, state: to, dueAt, tries, crashes };
 }

@@ -3,7 +3,7 @@ import { showEndpoint } from "../../../src/webhooks/endpoints/endpoint-view.ts";
 import { until } from "../../until.ts";
 import type { DispatchHarness } from "../dispatcher.harness.ts";
 import type { Process } from "../process.ts";
-import { isDue } from "./delivery.ts";
+import { type Delivery, isDue } from "./delivery.ts";
 import { takeStep, type World } from "./world.ts";
 
 /** With more deliveries the dispatcher would claim ahead of what it sends, which the model does not describe. */
@@ -72,7 +72,7 @@ async function differenceOf(sides: Sides): Promise<string> {
   if (status !== world.status) return `the endpoint is ${status}, not ${world.status}`;
   const all = [...world.deliveries.values()];
   const underWay = all.filter((delivery) => delivery.underWay).length;
-  const due = all.filter((delivery) => isDue(delivery, world.now)).length;
+  const due = countSendable(all, world.now);
   const free = { active: MAX_DELIVERIES, probing: 1, paused: 0 }[world.status] - underWay;
   if (due > 0 && free > 0) return `${due} are due and not sent`;
   const { length: inFlight } = process.gate.waiting;
@@ -83,6 +83,15 @@ async function differenceOf(sides: Sides): Promise<string> {
     if (describeRow(row) !== wanted) return `${row.id} is ${describeRow(row)}, not ${wanted}`;
   }
   return rows.length === world.deliveries.size ? "" : `${rows.length} deliveries, not ${world.deliveries.size}`;
+}
+
+/** Of those that have ended two processes one is sent at a time. */
+function countSendable(all: readonly Delivery[], now: number): number {
+  const isSuspect = ({ crashes }: Delivery) => crashes >= 2;
+  const due = all.filter((delivery) => isDue(delivery, now));
+  const isTried = all.some((delivery) => delivery.underWay && isSuspect(delivery));
+  const suspects = due.filter(isSuspect).length;
+  return due.length - suspects + (isTried ? 0 : Math.min(1, suspects));
 }
 
 function describeRow({ status, attempts, tries, due_at: dueAt, claim }: Stored): string {

@@ -12,6 +12,8 @@ export interface ExpectedDelivery {
   due: readonly [earliest: number, latest: number] | null;
   attempts: number;
   tries: number;
+  /** Attempts in a row whose process ended. */
+  crashes: number;
 }
 
 interface Heard extends Pick<Answer, "outcome" | "status"> {
@@ -57,7 +59,7 @@ function foretellStep(model: Model, step: Step): Effect {
 }
 
 function create(model: Model, id: string): void {
-  const delivery: ExpectedDelivery = { phase: "held", due: null, attempts: 0, tries: 0 };
+  const delivery: ExpectedDelivery = { phase: "held", due: null, attempts: 0, tries: 0, crashes: 0 };
   if (model.mode !== "paused") begin(delivery, model.now);
   model.deliveries.set(id, delivery);
 }
@@ -82,8 +84,9 @@ function foretellDelivery(model: Model, step: Exclude<Step, { do: "pass" | "paus
 function foretellEnd(model: Model, delivery: ExpectedDelivery, step: Answer & { readonly id: string }): Effect {
   delivery.attempts += 1;
   delivery.tries += 1;
+  delivery.crashes = step.outcome === "unknown" ? delivery.crashes + 1 : 0;
   if (step.outcome === "succeeded") rest(delivery, "delivered");
-  else if (delivery.tries === 14) rest(delivery, "given up");
+  else if (delivery.tries === 14 || delivery.crashes === 3) rest(delivery, "given up");
   else {
     delivery.phase = "waiting";
     delivery.due = window(model.now, SCHEDULE[delivery.tries] ?? Number.NaN, step);
@@ -153,7 +156,12 @@ function foretellReplay(model: Model, chosen: readonly ExpectedDelivery[]): Effe
 }
 
 function begin(delivery: ExpectedDelivery, now: number): void {
-  Object.assign(delivery, { phase: "waiting", due: [now, now], tries: 0 } satisfies Partial<ExpectedDelivery>);
+  Object.assign(delivery, {
+    phase: "waiting",
+    due: [now, now],
+    tries: 0,
+    crashes: 0,
+  } satisfies Partial<ExpectedDelivery>);
 }
 
 function rest(delivery: ExpectedDelivery, phase: "delivered" | "given up" | "held"): void {

@@ -1,0 +1,23 @@
+import { createRandom } from "@bikeshare/simulator";
+import { expect, it } from "vitest";
+import { runKills } from "./kills.ts";
+
+// `pnpm bad-days 1000` kills a thousand.
+it.skipIf(process.platform !== "linux")(
+  "processes killed at random under load: nothing acknowledged is lost, no answer is wrong, every event arrives",
+  async () => {
+    const report = await runKills({
+      victims: ["backend", "api", "worker", "postmaster"],
+      requestsPerSecond: 30,
+      maxPauseMs: 300,
+      expiringShare: 0,
+      random: createRandom(5),
+      seed: 5,
+      onProgress: () => undefined,
+    });
+    expect(report.workload.failures).toEqual([]);
+    expect(report.check).toBe("");
+    expect(report.kills).toHaveLength(4);
+    expect(report.workload.events).toBeGreaterThan(30);
+  },
+);

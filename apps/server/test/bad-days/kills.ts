@@ -1,0 +1,129 @@
+import { setTimeout } from "node:timers/promises";
+import type { Random } from "@bikeshare/simulator";
+import type { RequestFigures } from "../../bench/workload/requests.ts";
+import { verifyWorkload, type WorkloadReport } from "../../bench/workload/verify.ts";
+import { startWorkload, type Workload } from "../../bench/workload/workload.ts";
+import { until } from "../until.ts";
+import { type BadDaysWorld, openBadDaysWorld } from "./world.ts";
+
+/** What is killed: `backend` is a process of PostgreSQL, whose end makes all of PostgreSQL start anew. */
+export type Victim = "api" | "worker" | "backend" | "postmaster";
+
+export interface KillsOptions {
+  /** What is killed, one after the other. */
+  readonly victims: readonly Victim[];
+  readonly requestsPerSecond: number;
+  /** Milliseconds between two kills, at most, beside the time for which the service is away. */
+  readonly maxPauseMs: number;
+  readonly expiringShare: number;
+  readonly random: Random;
+  readonly seed: number;
+  readonly onProgress: (line: string) => void;
+}
+
+/** A kill, and the milliseconds until reads and writes sent after it were answered. */
+export interface Kill {
+  readonly victim: Victim;
+  readonly recoveryMs: number;
+}
+
+export interface KillsReport {
+  readonly kills: readonly Kill[];
+  readonly workload: WorkloadReport;
+  readonly figures: RequestFigures;
+  /** What `bikeshare check` finds wrong. */
+  readonly check: string;
+  /** How often services ended by themselves: while PostgreSQL was away. */
+  readonly endedAlone: number;
+}
+
+const RIDERS = 8;
+const HOLDERS = 8;
+const READERS = 6;
+
+/** Kills random processes under load, lets everything recover, and compares what is there with what was acknowledged. */
+export async function runKills(options: KillsOptions): Promise<KillsReport> {
+  const { requestsPerSecond, expiringShare, seed } = options;
+  const clients = { riders: RIDERS, holders: HOLDERS };
+  const world = await openBadDaysWorld({ apis: 2, workers: 2, ...clients, answerMs: 10 });
+  try {
+    const { balancer, system, receiver } = world;
+    const base = () => balancer.url;
+    const workload = startWorkload({
+      base,
+      system,
+      ...clients,
+      readers: READERS,
+      requestsPerSecond,
+      expiringShare,
+      seed,
+    });
+    await workload.ledger.requests.untilServed();
+    const kills = await killAll(world, workload, options);
+    await Promise.all([...world.apis, ...world.workers].map((each) => each.untilUp()));
+    await workload.stop();
+    const report = await verifyWorkload({ base: balancer.url, system, ledger: workload.ledger, receiver });
+    const ended = [...world.apis, ...world.workers].reduce((sum, each) => sum + each.endedCount(), 0);
+    const killed = kills.filter(({ victim }) => victim === "api" || victim === "worker").length;
+    const { figures } = workload.ledger.requests;
+    return { kills, workload: report, figures, check: await world.check(), endedAlone: ended - killed };
+  } finally {
+    await world.close();
+  }
+}
+
+async function killAll(world: BadDaysWorld, { ledger }: Workload, options: KillsOptions): Promise<Kill[]> {
+  const { random, maxPauseMs, onProgress } = options;
+  const kills: Kill[] = [];
+  for (const victim of options.victims) {
+    await setTimeout(random.next() * maxPauseMs);
+    await kill(world, victim, random);
+    const recoveryMs = await ledger.requests.untilServed();
+    kills.push({ victim, recoveryMs });
+    if (kills.length % 10 === 0) onProgress(`${kills.length} kills, ${ledger.requests.figures.attempts} requests`);
+  }
+  return kills;
+}
+
+/** Chooses a victim: mostly what a deployment has many of. */
+export function pickVictim(random: Random): Victim {
+  const chance = random.next();
+  if (chance < 0.35) return "api";
+  if (chance < 0.7) return "worker";
+  return chance < 0.97 ? "backend" : "postmaster";
+}
+
+async function kill(world: BadDaysWorld, victim: Victim, random: Random): Promise<void> {
+  if (victim === "postmaster") {
+    process.kill(await world.postmaster(), "SIGKILL");
+    return;
+  }
+  if (victim === "backend") {
+    await killBackend(world, random);
+    return;
+  }
+  const processes = victim === "api" ? world.apis : world.workers;
+  // Not the last one: a deployment with one process is away for as long as the process starts.
+  await until(() => processes.every((each) => each.pid() !== undefined));
+  if (victim === "api") await until(() => world.balancer.ready().length === processes.length);
+  const chosen = processes[random.between(0, processes.length - 1)];
+  const pid = chosen?.pid();
+  if (pid !== undefined) process.kill(pid, "SIGKILL");
+}
+
+/** One that has just ended by itself is no victim. */
+async function killBackend(world: BadDaysWorld, random: Random): Promise<void> {
+  for (;;) {
+    const [first, ...others] = await world.backends();
+    if (first === undefined) {
+      await setTimeout(10);
+      continue;
+    }
+    try {
+      process.kill(random.pick([first, ...others]), "SIGKILL");
+      return;
+    } catch {
+      await setTimeout(10);
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout } from "node:timers/promises";
+
+/** `serve` in a process of its own that is started again whenever it ends, as systemd and Kubernetes do. */
+export interface ServiceProcess {
+  readonly role: "api" | "worker";
+  /** Of the process that is up; undefined while there is none. */
+  pid(): number | undefined;
+  /** Where it answers; undefined while it is not up, and of a worker. */
+  url(): string | undefined;
+  /** How often it ended without having been stopped. */
+  endedCount(): number;
+  /** Lines of its log, from `warn` up, of all its lives. */
+  readonly logged: readonly string[];
+  /** Resolves when it is up, for the first time or again. */
+  untilUp(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const MAIN = join(import.meta.dirname, "../../src/main.ts");
+/** Before one that ended while it started is tried again. */
+const RESTART_DELAY_MS = 200;
+
+/** @param env of the process; with `PORT`, so that an API process comes back at the same address */
+export function superviseService(role: "api" | "worker", env: Readonly<Record<string, string>>): ServiceProcess {
+  const logged: string[] = [];
+  let child: ChildProcess | undefined;
+  let url: string | undefined;
+  let isUp = false;
+  let isStopping = false;
+  let ended = 0;
+  let up = Promise.withResolvers<void>();
+  const live = async () => {
+    child = spawn(process.execPath, ["--conditions=@bikeshare/source", MAIN, "--json", "serve", "--role", role], {
+      env: { ...process.env, LOG_LEVEL: "warn", LOG_FORMAT: "json", ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const exited = once(child, "exit");
+    if (child.stdout === null || child.stderr === null) throw new Error("pipes were asked for");
+    createInterface({ input: child.stderr }).on("line", (line) => void logged.push(line));
+    createInterface({ input: child.stdout }).once("line", (line) => {
+      url = (JSON.parse(line) as { url: string | null }).url ?? undefined;
+      isUp = true;
+      up.resolve();
+    });
+    await exited;
+    if (isUp) up = Promise.withResolvers<void>();
+    isUp = false;
+    child = undefined;
+  };
+  const supervise = async () => {
+    while (!isStopping) {
+      await live();
+      if (isStopping) return;
+      ended++;
+      await setTimeout(RESTART_DELAY_MS);
+    }
+  };
+  const supervising = supervise();
+  return {
+    role,
+    pid: () => (isUp ? child?.pid : undefined),
+    url: () => (isUp ? url : undefined),
+    endedCount: () => ended,
+    logged,
+    untilUp: () => up.promise,
+    async stop() {
+      isStopping = true;
+      child?.kill("SIGTERM");
+      await supervising;
+    },
+  };
+}
