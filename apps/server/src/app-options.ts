@@ -11,6 +11,8 @@ import type { HttpMetrics } from "./metrics/http-metrics.ts";
 import type { RateLimits } from "./rate-limits/rate-limits.ts";
 import type { AllSecrets } from "./secrets.ts";
 import type { Branding } from "./startup/branding.ts";
+import type { ActivityTracker } from "./tracing/activity.ts";
+import type { Tracer } from "./tracing/tracer.ts";
 import type { AddressRules } from "./webhooks/rules/receiver-url.ts";
 
 /** What the service is composed of that differs between deployments. */
@@ -31,6 +33,11 @@ export interface AppOptions {
   readonly trustedProxies: NetworkList;
   /** Counts what becomes of requests. */
   readonly metrics?: HttpMetrics;
+  /** Attributes statements to requests: the one that the database was opened with. */
+  readonly activities?: ActivityTracker;
+  readonly tracer?: Tracer | undefined;
+  /** Requests that take longer are logged; 0, or left out: none are. */
+  readonly slowRequestMs?: number;
   readonly https?: ServerOptions | undefined;
   /** Has reads and key look-ups wait while the database is away. Whether `db` waits is its own matter. Default: they fail. */
   readonly outages?: OutageGate;

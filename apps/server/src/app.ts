@@ -28,6 +28,7 @@ import { serveDocuments, serveSecurityContact } from "./http/documents.ts";
 import { answerUnknownRoutes } from "./http/errors.ts";
 import { healthRoutes } from "./http/health.ts";
 import { logRequests } from "./http/logged-requests.ts";
+import { measureRequests } from "./http/measured-requests.ts";
 import { createPublicLimit, DEFAULT_PUBLIC_RATE_LIMIT } from "./http/public-limit.ts";
 import { createRefusedRequests } from "./http/refused-requests.ts";
 import { refuseMalformedRequests } from "./http/request-form.ts";
@@ -51,6 +52,7 @@ import { rideHours } from "./rides/service.ts";
 import { stationRoutes } from "./stations/routes.ts";
 import { systemRoutes } from "./systems/routes.ts";
 import { systemsOf } from "./systems/service.ts";
+import { createActivityTracker } from "./tracing/activity.ts";
 
 export type { AppOptions } from "./app-options.ts";
 
@@ -66,11 +68,13 @@ const MAINTENANCE_INTERVAL_MS = 15_000;
 
 /** The whole composition. What opens a thing registers its close beside it. */
 export async function buildApp(given: AppOptions): Promise<App> {
-  const options = { rateLimits: createMemoryRateLimits(given.clock), ...given };
+  const defaults = { rateLimits: createMemoryRateLimits(given.clock), activities: createActivityTracker() };
+  const options = { ...defaults, ...given };
   const { db, clock, ids, rateLimits, metrics = uncounted.http, concerns = () => [] } = options;
   const nextRequestId = () => ids.next("req");
   const http = createHttpServer({ maxConnections: DEFAULT_MAX_CONNECTIONS, ...options, nextRequestId });
   answerUnknownRoutes(http);
+  measureRequests(http, { ...options, metrics: metrics.requests });
   const connections = openConnections(http, options);
   logRequests(http, { ...options, metrics });
   const caches = openCaches(http, options, connections);
@@ -87,12 +91,8 @@ export async function buildApp(given: AppOptions): Promise<App> {
   sendExactJsonType(http);
 
   const filtered = openFilteredReads(connections.filtered, metrics);
-  metrics.watch({
-    pools: { general: db.usage, vital: connections.vital.usage, filtered: connections.filtered.usage },
-    filteredReads: filtered.usage,
-    listening: caches.listening,
-    rateLimits,
-  });
+  const pools = { general: db.usage, vital: connections.vital.usage, filtered: connections.filtered.usage };
+  metrics.watch({ pools, filteredReads: filtered.usage, listening: caches.listening, rateLimits });
   const read = { readPool: connections.readPool, filtered, ...rideDepths(db, clock) };
   bindContract(http, partnerContract, {
     stations: stationRoutes(read, cursorCipher, caches.stationPages),
@@ -114,14 +114,12 @@ export async function buildApp(given: AppOptions): Promise<App> {
   return { http, drain: draining.begin };
 }
 
-function openConnections(http: FastifyInstance, { db, logger, outages }: AppOptions): RequestConnections {
-  const onConnectionLost = ({ message }: Error) => logger.debug({ reason: message }, "idle database connection lost");
-  const connections = openRequestConnections(
-    db.connectionString,
-    FILTERED_STATEMENT_TIMEOUT_MS,
-    onConnectionLost,
-    outages,
-  );
+function openConnections(http: FastifyInstance, { db, logger, outages, activities }: AppOptions): RequestConnections {
+  const connections = openRequestConnections({
+    ...{ connectionString: db.connectionString, outages, observer: activities },
+    filteredStatementTimeoutMs: FILTERED_STATEMENT_TIMEOUT_MS,
+    onConnectionLost: ({ message }) => logger.debug({ reason: message }, "idle database connection lost"),
+  });
   // The first to be registered is the last to be closed.
   http.addHook("onClose", () => connections.close());
   return connections;

@@ -5,6 +5,7 @@ import type { BackupSchedule } from "./backup/schedule.ts";
 import { DEFAULT_MAX_CONNECTIONS } from "./http/connections.ts";
 import { parseOrigins } from "./http/cors.ts";
 import { DEFAULT_PUBLIC_RATE_LIMIT } from "./http/public-limit.ts";
+import { headerPairs, otlpTracesUrl, share } from "./startup/seeing-values.ts";
 import {
   baseUrl,
   color,
@@ -112,6 +113,9 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     backups: readBackups(read, path),
     webhooks: readAddressRules(read),
     mail: readMail(read, publicUrl, issues),
+    /** Requests that take longer are logged, with where their time went. 0: none are. */
+    slowRequestMs: read("SLOW_REQUEST_MS", 1_000, integer(0, 600_000)),
+    tracing: readTracing(read),
     /** How long requests are still accepted after a stop signal. Undefined: the command decides. */
     drainDelayMs: read("DRAIN_DELAY", undefined, optional(duration("0s", "5m"))),
     /** The key with which `simulate` drives a service on another machine. */
@@ -216,12 +220,28 @@ function readMail(read: Read, publicUrl: string | undefined, issues: string[]) {
   return smtpUrl === undefined || from === undefined ? undefined : { smtpUrl, from };
 }
 
+/** Where traces are sent, by OpenTelemetry's own variables. Undefined: none are made. */
+function readTracing(read: Read) {
+  const endpoint = read("OTEL_EXPORTER_OTLP_ENDPOINT", undefined, optional(otlpTracesUrl));
+  const headers = read("OTEL_EXPORTER_OTLP_HEADERS", {}, headerPairs);
+  const serviceName = read("OTEL_SERVICE_NAME", "bikeshare", String);
+  const ratio = read("OTEL_TRACES_SAMPLER_ARG", 0.1, share);
+  return endpoint === undefined ? undefined : { endpoint, headers, serviceName, ratio };
+}
+
 /** The environment of this process. Nothing else reads it. */
 export function processEnvironment(): Readonly<Record<string, string | undefined>> {
   return process.env;
 }
 
-const SECRETS: readonly string[] = ["DATABASE_URL", "GBFS_SYNC_URL", "OIDC_CLIENT_SECRET", "REDIS_URL", "SMTP_URL"];
+const SECRETS: readonly string[] = [
+  "DATABASE_URL",
+  "GBFS_SYNC_URL",
+  "OIDC_CLIENT_SECRET",
+  "OTEL_EXPORTER_OTLP_HEADERS",
+  "REDIS_URL",
+  "SMTP_URL",
+];
 
 /** A URL may hold a password, which must not reach a log. */
 function shown(name: string, text: string): string {

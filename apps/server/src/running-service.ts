@@ -22,6 +22,9 @@ import { explainListenFailure, requestsAt } from "./startup/checks.ts";
 import type { DashboardPages } from "./startup/dashboard-pages.ts";
 import { serviceSecrets } from "./startup/service-secrets.ts";
 import { systemsOf, warnOfMissingFacts } from "./systems/service.ts";
+import type { ActivityTracker } from "./tracing/activity.ts";
+import type { Tracer } from "./tracing/tracer.ts";
+import { linkEvents, openTracing } from "./tracing/tracing.ts";
 import { readVersion } from "./version.ts";
 import { watchSetAside } from "./webhooks/set-aside-watch.ts";
 import { watchForWorkers } from "./webhooks/worker-watch.ts";
@@ -51,6 +54,7 @@ export interface Foundation {
   readonly logger: Logger;
   readonly conditions: Conditions;
   readonly certificate: Certificate | undefined;
+  readonly activities: ActivityTracker;
   readonly isStopping: () => boolean;
   /** Called in reverse order when the service stops. */
   readonly closers: (() => Promise<void>)[];
@@ -63,6 +67,8 @@ interface ServiceParts extends Foundation {
   /** Has requests wait while the database is away for a moment. */
   readonly outages: OutageGate;
   readonly metrics: Metrics;
+  /** Undefined: nothing is traced. */
+  readonly tracer: Tracer | undefined;
   /** Whether it does all that its role asks for. */
   readonly isStarted: () => boolean;
 }
@@ -75,9 +81,12 @@ const IDLE_TIMEOUT_MS = 1_000;
 const DRAIN_DELAY_MS = 5_000;
 
 /** Starts what the role asks for, and listens. @returns the base URL for callers; undefined where none are answered */
-export async function runService(options: ServeOptions, foundation: Foundation): Promise<string | undefined> {
-  const { role } = options;
-  const { store, logger } = foundation;
+export async function runService(given: ServeOptions, foundation: Foundation): Promise<string | undefined> {
+  const { role } = given;
+  const { store, logger, activities } = foundation;
+  const tracer = await openTracing({ ...given, ...foundation, settings: given.config.tracing, version: readVersion() });
+  if (tracer !== undefined) foundation.closers.push(() => tracer.close());
+  const options = { ...given, ids: linkEvents(given.ids, tracer, activities) };
   const { db } = store;
   const secrets = await prepareDatabase(store, options, logger);
   if (role !== "worker") await warnOfMissingFacts(db, logger);
@@ -87,7 +96,7 @@ export async function runService(options: ServeOptions, foundation: Foundation):
     onOutage: foundation.conditions.of("answering requests").failed,
   });
   foundation.closers.push(() => outages.close());
-  const watched = { ...foundation, concerns: createConcerns(), outages, isStarted: () => isStarted };
+  const watched = { ...foundation, concerns: createConcerns(), outages, tracer, isStarted: () => isStarted };
   const parts = { ...watched, secrets, metrics: await openMetrics(db, options, watched) };
   await startBackgroundWork(db, options, parts);
   const url = role === "worker" ? undefined : await answerRequests(db, options, parts);
@@ -147,6 +156,7 @@ async function openMetrics(
   const { watchFeedAges, watchReservations } = await import("./metrics/sampled-metrics.ts");
   const { startMetricsServer } = await import("./metrics/server.ts");
   const metrics = createMetrics({ version: readVersion() });
+  parts.activities.countWaits(metrics.http.connectionWaited);
   watchFeedAges(metrics.registry, () => allFeedAges(db, clock()));
   watchReservations(metrics.registry, () => largestHolders(db, clock()));
   const server = await startMetricsServer({
@@ -193,16 +203,10 @@ async function answerRequests(
   const drainDelayMs = config.drainDelayMs ?? (isForTrying ? 0 : DRAIN_DELAY_MS);
   const app = await buildApp({
     ...config,
-    db,
-    clock,
-    ids,
-    logger,
-    secrets,
-    outages,
-    rateLimits,
+    ...{ db, clock, ids, logger, secrets, outages, rateLimits, branding },
+    ...{ activities: parts.activities, tracer: parts.tracer },
     version: readVersion(),
     baseUrl: () => url,
-    branding,
     ...(dashboard && { dashboard: { ...dashboard, frameAncestors: config.frameAncestors, logo: branding.logo } }),
     metrics: metrics.http,
     concerns: () => concernsOf(parts),

@@ -7,6 +7,7 @@ import { createLogger, type Logger } from "./logger.ts";
 import type { ServeOptions } from "./running-service.ts";
 import { checkBeforeStart } from "./startup/checks.ts";
 import { explainDatabaseFailure } from "./startup/database-failure.ts";
+import { type ActivityTracker, createActivityTracker } from "./tracing/activity.ts";
 
 /** A running service. */
 export interface Service {
@@ -25,7 +26,8 @@ export async function serve(options: ServeOptions): Promise<Service> {
   const logger = await createLogger(config);
   for (const warning of config.warnings) logger.warn(warning);
   const certificate = await checkBeforeStart(config, role);
-  const store = await openDatabaseFor(config, logger);
+  const activities = createActivityTracker();
+  const store = await openDatabaseFor(config, logger, activities);
   // In the order of opening; closed in reverse: first no new requests, last the database.
   const closers: (() => Promise<void>)[] = [() => store.close()];
   let isStopping = false;
@@ -40,7 +42,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
   closers.push(() => checking.close());
   try {
     const { runService } = await loadService();
-    const foundation = { store, logger, conditions, certificate, isStopping: () => isStopping, closers };
+    const foundation = { store, logger, conditions, certificate, activities, isStopping: () => isStopping, closers };
     const url = await runService(options, foundation);
     // Node keeps compiled modules when the process ends, but not when it is killed.
     setTimeout(flushCompileCache, KEEP_COMPILED_AFTER_MS).unref();
@@ -57,12 +59,13 @@ function loadService() {
 }
 
 /** Opens the configured database, or the embedded one. */
-async function openDatabaseFor(config: Config, logger: Logger): Promise<Store> {
+async function openDatabaseFor(config: Config, logger: Logger, observer: ActivityTracker): Promise<Store> {
   try {
     return await openStore({
       databaseUrl: config.databaseUrl,
       dataDir: config.dataDir,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+      observer,
       onEmbeddedEvent: (event) => {
         logger.info(event, "embedded PostgreSQL");
         // Meanwhile, since these are processes of their own. Whether loading works, its second caller hears.

@@ -13,6 +13,7 @@ import { startPartitionKeeper } from "./partitions/service.ts";
 import { startUsageSweeper } from "./request-log/service.ts";
 import { type AllSecrets, secretsPath } from "./secrets.ts";
 import { systemsOf } from "./systems/service.ts";
+import type { Tracer } from "./tracing/tracer.ts";
 import { readVersion } from "./version.ts";
 import { createSecretCipher } from "./webhooks/endpoints/secret.ts";
 import { startStationNotices } from "./webhooks/notices.ts";
@@ -35,6 +36,7 @@ interface WorkersOptions {
   readonly secrets: AllSecrets;
   readonly conditions: Conditions;
   readonly metrics: Metrics;
+  readonly tracer: Tracer | undefined;
 }
 
 /**
@@ -92,10 +94,11 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
 }
 
 /** Numbers events and sends webhooks, which the database notifies of new events. */
-function startEventWork({ db, clock, ids, logger, conditions, config, secrets, metrics }: WorkersOptions): Work {
+function startEventWork(options: WorkersOptions): Work {
+  const { db, clock, ids, logger, conditions, config, secrets, metrics, tracer } = options;
   const sequencer = createSequencer({ db, clock, onError: reportingTo(conditions)("numbering events") });
   const webhooks = webhookSettings(config, secrets, metrics);
-  const dispatcher = startWebhookWorker({ db, clock, ids, logger, ...webhooks, conditions });
+  const dispatcher = startWebhookWorker({ db, clock, ids, logger, ...webhooks, conditions, tracer });
   const listener = openListener({
     connectionString: db.connectionString,
     notifier: db,

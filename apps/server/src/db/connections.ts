@@ -1,6 +1,7 @@
 import { type Database, openDatabase } from "./database.ts";
 import { checkServing, holdDuringOutages, type OutageGate } from "./outage-gate.ts";
 import { openReadPool, type ReadPool } from "./read-pool.ts";
+import type { StatementObserver } from "./statement-observer.ts";
 
 /**
  * The connections of a process that answers requests, separated by purpose, so that none of them waits for another, nor
@@ -27,24 +28,26 @@ const VITAL_STATEMENT_TIMEOUT_MS = 5_000;
 /** More keep more of PostgreSQL's processors busy with what a few callers request. */
 export const FILTERED_CONNECTIONS = 3;
 
-/**
- * @param filteredStatementTimeoutMs after it PostgreSQL cancels a statement of a filtered list
- */
-export function openRequestConnections(
-  connectionString: string,
-  filteredStatementTimeoutMs: number,
-  onConnectionLost: (error: Error) => void,
-  outages?: OutageGate,
-): RequestConnections {
-  const readPool = openReadPool({ connectionString, ...(outages && { outages }) });
+export interface RequestConnectionsOptions {
+  readonly connectionString: string;
+  /** After it PostgreSQL cancels a statement of a filtered list. */
+  readonly filteredStatementTimeoutMs: number;
+  readonly onConnectionLost: (error: Error) => void;
+  readonly outages?: OutageGate | undefined;
+  readonly observer?: StatementObserver | undefined;
+}
+
+export function openRequestConnections(options: RequestConnectionsOptions): RequestConnections {
+  const { connectionString, filteredStatementTimeoutMs, onConnectionLost, outages, observer } = options;
+  const readPool = openReadPool({ connectionString, observer, ...(outages && { outages }) });
   const vital = openDatabase({
-    connectionString,
+    ...{ connectionString, observer, name: "vital" },
     maxConnections: VITAL_CONNECTIONS,
     statementTimeoutMs: VITAL_STATEMENT_TIMEOUT_MS,
     onConnectionLost,
   });
   const filtered = openDatabase({
-    connectionString,
+    ...{ connectionString, observer, name: "filtered" },
     maxConnections: FILTERED_CONNECTIONS,
     statementTimeoutMs: filteredStatementTimeoutMs,
     // One processor each, and no compilation of what runs once.

@@ -1,6 +1,7 @@
 import pg from "pg";
 import { DatabaseUnavailable } from "./errors.ts";
 import { createNotifier } from "./notifier.ts";
+import type { StatementObserver } from "./statement-observer.ts";
 import type { Statement } from "./statement.ts";
 import { inTransaction, type Queryable, runStatement } from "./transaction.ts";
 
@@ -22,6 +23,9 @@ export interface Database extends Queryable {
 
 export interface DatabaseOptions {
   readonly connectionString: string;
+  /** What its connections are for, in figures. */
+  readonly name?: string;
+  readonly observer?: StatementObserver | undefined;
   /**
    * With fewer, requests queue behind one another; with many more, PostgreSQL spends its time switching between them.
    */
@@ -41,7 +45,8 @@ const CONNECT_TIMEOUT_MS = 5_000;
 
 /** Opens a pool. It connects at the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const pool = new pg.Pool({
+  const { observer, name = "other" } = options;
+  const pool = new ObservedPool(observer && (() => observer.connectionAwaited(name)), {
     ...connectionSettings(options.connectionString, options.sessionOptions),
     max: options.maxConnections ?? 10,
     // A transaction has its connection alone, and sends statements without waiting where it needs no rows.
@@ -54,7 +59,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     // An embedded PostgreSQL that stops right after the pool may still break a connection that is being closed.
     if (!pool.ending) options.onConnectionLost?.(new DatabaseUnavailable(message));
   });
-  const query = <Row>(statement: Statement, values?: readonly unknown[]) => runStatement<Row>(pool, statement, values);
+  const query = <Row>(statement: Statement, values?: readonly unknown[]) =>
+    runStatement<Row>(pool, statement, values, observer);
   const notifier = createNotifier(query);
   return {
     connectionString: options.connectionString,
@@ -65,12 +71,39 @@ export function openDatabase(options: DatabaseOptions): Database {
       waiting: Math.max(0, pool.waitingCount - pool.idleCount),
     }),
     query,
-    transaction: (work, transactionOptions) => inTransaction(pool, notifier, work, transactionOptions),
+    transaction: (work, transactionOptions) => inTransaction({ pool, notifier, observer }, work, transactionOptions),
     close: async () => {
       await closeWithin(notifier.close());
       await closeWithin(pool.end());
     },
   };
+}
+
+type ConnectCallback = Parameters<pg.Pool["connect"]>[0];
+
+/** A pool that says how long its connections are waited for, by `query` too, which connects as everybody else does. */
+class ObservedPool extends pg.Pool {
+  readonly #awaited: (() => () => void) | undefined;
+
+  constructor(awaited: (() => () => void) | undefined, config: pg.PoolConfig) {
+    super(config);
+    this.#awaited = awaited;
+  }
+
+  override connect(): Promise<pg.PoolClient>;
+  override connect(callback: ConnectCallback): void;
+  override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | undefined {
+    const ended = this.#awaited?.();
+    if (callback === undefined) {
+      const connecting = super.connect();
+      return ended === undefined ? connecting : connecting.finally(ended);
+    }
+    super.connect((error, client, release) => {
+      ended?.();
+      callback(error, client, release);
+    });
+    return undefined;
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type EmbeddedPostgresEvent, openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import { type Database, openDatabase } from "./database.ts";
 import { isMigrated, migrate } from "./migrate.ts";
+import type { StatementObserver } from "./statement-observer.ts";
 import { statement } from "./statement.ts";
 
 export interface OpenStoreOptions {
@@ -11,6 +12,7 @@ export interface OpenStoreOptions {
   readonly onConnectionLost: (error: Error) => void;
   /** After it a statement is cancelled; 0 for never. */
   readonly statementTimeoutMs: number;
+  readonly observer?: StatementObserver;
 }
 
 /** The database, its schema up to date. `close` also closes our own PostgreSQL, which stops unless others use it. */
@@ -42,7 +44,7 @@ export async function openServer({
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const server = await openServer(options);
   const db = openDatabase({
-    connectionString: server.connectionString,
+    ...{ connectionString: server.connectionString, observer: options.observer, name: "general" },
     statementTimeoutMs: options.statementTimeoutMs,
     onConnectionLost: options.onConnectionLost,
   });

@@ -3,6 +3,7 @@ import pg from "pg";
 import { closeWithin, connectionSettings, SESSION_OPTIONS, STATEMENT_TIMEOUT_MS, timeouts } from "./database.ts";
 import { DatabaseUnavailable, nameConnectionError } from "./errors.ts";
 import type { OutageGate } from "./outage-gate.ts";
+import type { StatementObserver } from "./statement-observer.ts";
 import type { Statement } from "./statement.ts";
 
 /** Runs short reads over a few pipelined connections: each is sent without waiting for the result of the one before. */
@@ -16,6 +17,7 @@ export interface ReadPoolOptions {
   readonly connectionString: string;
   /** Has reads wait while the database is away. Default: they fail. */
   readonly outages?: OutageGate;
+  readonly observer?: StatementObserver | undefined;
   /**
    * Default: one for every two cores. Each keeps a PostgreSQL process busy. With more, those processes
    * take the processor from this one (on 2 cores three answer a fifth fewer requests than one); with fewer, PostgreSQL
@@ -38,10 +40,14 @@ export function openReadPool(options: ReadPoolOptions): ReadPool {
     if (connection === undefined) throw new Error("a read pool needs at least one connection");
     const client = connection.current() ?? (await connection.connect());
     connection.batchWrites();
+    const ended = options.observer?.statementSent(statement.name);
     try {
       // The row's shape is what the statement says; each queries.ts writes it beside its SQL.
-      return (await send(client, statement, values)) as Row[];
+      const rows = (await send(client, statement, values)) as Row[];
+      ended?.();
+      return rows;
     } catch (error) {
+      ended?.(error);
       throw connection.current() === client ? error : new DatabaseUnavailable("connection lost", { cause: error });
     }
   };

@@ -11,6 +11,7 @@ import {
   sqlState,
 } from "./errors.ts";
 import type { Notifier } from "./notifier.ts";
+import type { StatementObserver } from "./statement-observer.ts";
 import type { Statement } from "./statement.ts";
 
 /** Something that runs statements: the database itself, or a transaction that is open in it. */
@@ -56,21 +57,26 @@ export interface Transaction extends Queryable {
 /** Of a transaction. More repeat work that keeps losing; fewer fail requests that another try would serve. */
 const MAX_ATTEMPTS = 4;
 
+interface TransactionContext {
+  readonly pool: pg.Pool;
+  readonly notifier: Notifier;
+  readonly observer: StatementObserver | undefined;
+}
+
 /** Runs `work` in a transaction on a connection of the pool. */
 export async function inTransaction<Result>(
-  pool: pg.Pool,
-  notifier: Notifier,
+  context: TransactionContext,
   work: (tx: Transaction) => Result | Promise<Result>,
   options: TransactionOptions = {},
 ): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
-    const client = await pool.connect().catch((error: unknown) => {
+    const client = await context.pool.connect().catch((error: unknown) => {
       throw nameConnectionError(error);
     });
     let broken: Error | undefined;
     const onError = (error: Error) => (broken = error);
     client.on("error", onError);
-    const { tx, commit, causeOf } = openTransaction(client, notifier, options);
+    const { tx, commit, causeOf } = openTransaction(client, context, options);
     let isCommitting = false;
     try {
       const result = await work(tx);
@@ -95,7 +101,11 @@ export async function inTransaction<Result>(
 }
 
 /** Begins a transaction in the same round trip as its first statement. */
-function openTransaction(client: pg.PoolClient, notifier: Notifier, { lockTimeoutMs }: TransactionOptions) {
+function openTransaction(
+  client: pg.PoolClient,
+  { notifier, observer }: TransactionContext,
+  { lockTimeoutMs }: TransactionOptions,
+) {
   const sent: Promise<unknown>[] = [];
   let failureOfSent: unknown;
   const keep = (result: Promise<unknown>) => {
@@ -105,7 +115,7 @@ function openTransaction(client: pg.PoolClient, notifier: Notifier, { lockTimeou
   const notifications: (readonly [channel: string, payload: string])[] = [];
   const run = <Row>(statement: Statement, values?: readonly unknown[]) => {
     batchWrites(client);
-    return runStatement<Row>(client, statement, values);
+    return runStatement<Row>(client, statement, values, observer);
   };
   const tx: Transaction = {
     query: run,
@@ -132,13 +142,24 @@ function openTransaction(client: pg.PoolClient, notifier: Notifier, { lockTimeou
   keep(client.query(lockTimeoutMs === undefined ? "begin" : `begin; set local lock_timeout = ${lockTimeoutMs}`));
   const commit = async () => {
     // Of a transaction that has failed, `commit` is a rollback that tells nobody: what was sent tells.
-    await Promise.all([...sent, client.query("commit")]);
+    await observed(observer, "commit", Promise.all([...sent, client.query("commit")]));
     for (const [channel, payload] of notifications) notifier.notify(channel, payload);
   };
   // After the failure of something that was sent, whatever is asked next fails because of it, without saying so.
   const causeOf = (error: unknown) =>
     codeOf(error) === sqlState.inFailedSqlTransaction ? (failureOfSent ?? error) : error;
   return { tx, commit, causeOf };
+}
+
+async function observed(observer: StatementObserver | undefined, name: string, sent: Promise<unknown>): Promise<void> {
+  const ended = observer?.statementSent(name);
+  try {
+    await sent;
+    ended?.();
+  } catch (error) {
+    ended?.(error);
+    throw error;
+  }
 }
 
 /**
@@ -157,12 +178,16 @@ export async function runStatement<Row>(
   client: pg.Pool | pg.ClientBase,
   { name, text }: Statement,
   values?: readonly unknown[],
+  observer?: StatementObserver,
 ): Promise<Row[]> {
+  const ended = observer?.statementSent(name);
   try {
     // The row's shape is what the statement says; each queries.ts writes it beside its SQL.
     const result = await client.query({ name, text, values: values ? [...values] : [] });
+    ended?.();
     return result.rows as Row[];
   } catch (error) {
+    ended?.(error);
     throw nameConnectionError(error);
   }
 }

@@ -118,6 +118,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** Set on every route of a contract. */
     tsRestRoute?: AppRoute;
+    /** Its name in the contract: `rides.list`. */
+    endpointName?: string;
   }
 }
 

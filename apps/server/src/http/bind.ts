@@ -27,21 +27,27 @@ export function bindContract<Contract extends AppRouter>(
   bindRoutes(app, contract, routes);
 }
 
-function bindRoutes(app: FastifyInstance, contract: AppRouter, routes: Readonly<Record<string, unknown>>): void {
+/** @param prefix the names of the parts that this part of the contract is in: `rides.` */
+function bindRoutes(
+  app: FastifyInstance,
+  contract: AppRouter,
+  routes: Readonly<Record<string, unknown>>,
+  prefix = "",
+): void {
   for (const [name, endpoint] of Object.entries(contract)) {
-    if (isAppRoute(endpoint)) bindEndpoint(app, endpoint, routes[name] as Implementation);
-    else bindRoutes(app, endpoint, routes[name] as Record<string, unknown>);
+    if (isAppRoute(endpoint)) bindEndpoint(app, `${prefix}${name}`, endpoint, routes[name] as Implementation);
+    else bindRoutes(app, endpoint, routes[name] as Record<string, unknown>, `${prefix}${name}.`);
   }
 }
 
-function bindEndpoint(app: FastifyInstance, endpoint: AppRoute, implementation: Implementation): void {
+function bindEndpoint(app: FastifyInstance, name: string, endpoint: AppRoute, implementation: Implementation): void {
   const { handler, hooks = {} } = typeof implementation === "function" ? { handler: implementation } : implementation;
   const readParts = partsReader(endpoint);
   app.route({
     ...hooks,
     method: endpoint.method,
     url: endpoint.path,
-    config: { tsRestRoute: endpoint },
+    config: { tsRestRoute: endpoint, endpointName: name },
     handler: (request, reply) =>
       handler({ ...readParts(request), request, reply, appRoute: endpoint }).then(({ status, body }) => {
         reply.code(status);

@@ -1,7 +1,8 @@
-import { Counter, Gauge, type Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { PoolUsage } from "../db/database.ts";
 import type { RateLimits } from "../rate-limits/rate-limits.ts";
 import { countBy } from "./counters.ts";
+import { createRequestMetrics, type RequestMetrics } from "./request-metrics.ts";
 
 /** Why a request was refused before an endpoint saw it. */
 export type RejectionReason = (typeof REJECTION_REASONS)[number];
@@ -21,10 +22,17 @@ const REJECTION_REASONS = [
 ] as const;
 
 const COMPROMISED_IN = ["url", "plain_http"] as const;
+const POOLS = ["general", "vital", "filtered"];
+/** Seconds. A free connection takes a tenth of a millisecond, a new one some milliseconds; after 5 s it is given up. */
+const WAIT_BUCKETS = [0.001, 0.01, 0.05, 0.25, 1, 5];
 const READ_REJECTIONS = ["full", "slow"] as const;
 
 /** Counts what a process that answers requests does with them. */
 export interface HttpMetrics {
+  /** Undefined: nothing is counted. */
+  readonly requests: RequestMetrics | undefined;
+  /** A connection of a pool was waited for. */
+  readonly connectionWaited: (pool: string, seconds: number) => void;
   readonly refused: (reason: RejectionReason) => void;
   readonly compromised: (where: (typeof COMPROMISED_IN)[number]) => void;
   /** A filtered list was refused: no place was free in time, or it took too long. */
@@ -60,6 +68,8 @@ export function createHttpMetrics(registry: Registry): HttpMetrics {
     registers: [registry],
   });
   return {
+    requests: createRequestMetrics(),
+    connectionWaited: measureWaits(registry),
     unlogged: (requests) => unlogged.inc(requests),
     redisLost: () => redisLosses.inc(),
     refused: countBy(
@@ -88,6 +98,18 @@ export function createHttpMetrics(registry: Registry): HttpMetrics {
       registerRateLimits([registry], sources.rateLimits);
     },
   };
+}
+
+function measureWaits(registry: Registry): HttpMetrics["connectionWaited"] {
+  const waits = new Histogram({
+    name: "bikeshare_database_wait_seconds",
+    help: "How long connections to the database were waited for.",
+    labelNames: ["pool"],
+    buckets: WAIT_BUCKETS,
+    registers: [registry],
+  });
+  for (const pool of POOLS) waits.zero({ pool });
+  return (pool, seconds) => waits.observe({ pool }, seconds);
 }
 
 function registerSources(registers: Registry[], { pools, filteredReads, listening }: HttpSources): void {

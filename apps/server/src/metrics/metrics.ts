@@ -27,6 +27,8 @@ export const uncounted: Metrics = {
   },
   mails: { mailed: ignore },
   http: {
+    requests: undefined,
+    connectionWaited: ignore,
     refused: ignore,
     compromised: ignore,
     filteredReadRejected: ignore,

@@ -8,9 +8,11 @@ import { createMailMetrics, createWebhookMetrics } from "./webhook-metrics.ts";
 export interface ReadableMetrics extends Metrics {
   /** For further metrics. Their labels take few values: never the id of a bike or a request. */
   readonly registry: Registry;
-  /** All metrics in Prometheus's text format. Scrapes at the same time share one reading. */
-  text(): Promise<string>;
-  readonly contentType: string;
+  /**
+   * All metrics in Prometheus's text format, or in that of OpenMetrics, which has exemplars. Scrapes at the same time share
+   * one reading.
+   */
+  text(format?: MetricsFormat): Promise<string>;
 }
 
 export interface MetricsOptions {
@@ -42,21 +44,41 @@ export function createMetrics({ version, timeoutMs = READ_TIMEOUT_MS }: MetricsO
     await refresh();
     return registry.metrics();
   }
+  async function textIn(format: MetricsFormat): Promise<string> {
+    reading ??= read().finally(() => {
+      reading = undefined;
+    });
+    const others = await reading;
+    if (format === "prometheus") return `${others}\n${http.requests?.text(false) ?? ""}`;
+    return toOpenMetrics(`${others}\n${http.requests?.text(true) ?? ""}`);
+  }
   return {
     webhooks,
     mails,
     http,
     registry,
-    contentType: registry.contentType,
     watch(sources) {
       const backlog = createBacklogMetrics(registry, timeoutMs);
       refresh = () => backlog.refresh(sources);
     },
-    text() {
-      reading ??= read().finally(() => {
-        reading = undefined;
-      });
-      return reading;
-    },
+    text: (format = "prometheus") => textIn(format),
   };
+}
+
+/** `openmetrics`: for those who ask for exemplars. */
+export type MetricsFormat = "prometheus" | "openmetrics";
+
+/**
+ * Rewrites the text format as OpenMetrics. prom-client writes either, but by renaming its counters for good, and a process
+ * is asked for both: by Prometheus and by a person with `curl`.
+ */
+function toOpenMetrics(text: string): string {
+  const lines = text.split("\n").filter((line) => line !== "");
+  const counters = new Set(lines.flatMap((line) => /^# TYPE (\w+)_total counter$/.exec(line)?.[1] ?? []));
+  const renamed = lines.map((line) =>
+    line.replace(/^(# (?:HELP|TYPE) )(\w+)_total /, (whole, head: string, name: string) =>
+      counters.has(name) ? `${head}${name} ` : whole,
+    ),
+  );
+  return `${renamed.join("\n")}\n# EOF\n`;
 }

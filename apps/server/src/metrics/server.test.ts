@@ -67,7 +67,7 @@ test("answers 500 and logs why when the metrics cannot be read; the next reading
   const warnings: unknown[] = [];
   const texts = [Promise.reject(new Error("broken")), Promise.resolve("fine\n")];
   texts[0]?.catch(() => undefined);
-  const metrics = { contentType: "text/plain", text: () => texts.shift() ?? Promise.resolve("") };
+  const metrics = { text: () => texts.shift() ?? Promise.resolve("") };
   const { url } = await start({ metrics, logger: { warn: (detail, message) => warnings.push([detail, message]) } });
   const { status, body } = await ask(`${url}/metrics`);
   expect([status, body]).toEqual([500, "The metrics cannot be read; the log says why.\n"]);
@@ -89,7 +89,7 @@ test("closes at once, though a reading hangs", async () => {
     asked.resolve();
     return Promise.withResolvers<string>().promise;
   };
-  const { url, close } = await start({ metrics: { contentType: "text/plain", text } });
+  const { url, close } = await start({ metrics: { text } });
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   const cut = Promise.withResolvers<void>();
   socket.on("error", () => undefined).on("close", () => cut.resolve());

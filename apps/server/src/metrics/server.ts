@@ -1,13 +1,13 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import { explainListenFailure } from "../startup/checks.ts";
-import type { ReadableMetrics } from "./registry.ts";
+import type { MetricsFormat, ReadableMetrics } from "./registry.ts";
 
 export interface MetricsServerOptions {
   /** Loopback unless said otherwise: what is counted here is nobody else's business. */
   readonly host?: string;
   /** 0: any free one. */
   readonly port: number;
-  readonly metrics: Pick<ReadableMetrics, "text" | "contentType">;
+  readonly metrics: Pick<ReadableMetrics, "text">;
   /** Gives what an operator should look at. @throws Error while the process cannot do its work */
   readonly ready?: () => Promise<readonly string[]>;
   readonly logger: { warn(detail: object, message: string): void };
@@ -35,13 +35,13 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   const { host = "127.0.0.1", port, metrics, logger, ready = () => Promise.resolve([]) } = options;
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: REQUEST_TIMEOUT_MS });
   server.maxConnections = MAX_CONNECTIONS;
-  server.on("request", ({ method, url = "/" }, response) => {
+  server.on("request", ({ method, url = "/", headers }, response) => {
     const path = method === "GET" || method === "HEAD" ? url.replace(/\?.*$/, "") : undefined;
     if (path === "/healthz") answer(response, 200, "text/plain", "ok\n");
     else if (path === "/readyz") showReadiness(response, ready);
     else if (path !== "/metrics")
       answer(response, 404, "text/plain", "Only GET /metrics, /healthz and /readyz are here.\n");
-    else showMetrics(response, metrics, logger);
+    else showMetrics(response, formatFor(headers.accept), { metrics, logger });
   });
   await listen(server, host, port);
   return { url: addressOf(server, host), close: () => close(server) };
@@ -60,13 +60,23 @@ function showReadiness(response: ServerResponse, ready: () => Promise<readonly s
   );
 }
 
+const CONTENT_TYPES: Readonly<Record<MetricsFormat, string>> = {
+  prometheus: "text/plain; version=0.0.4; charset=utf-8",
+  openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+};
+
+/** Prometheus asks for OpenMetrics first; a person who asks for nothing gets what is simpler to read. */
+function formatFor(accept = ""): MetricsFormat {
+  return accept.includes("application/openmetrics-text") ? "openmetrics" : "prometheus";
+}
+
 function showMetrics(
   response: ServerResponse,
-  metrics: MetricsServerOptions["metrics"],
-  logger: MetricsServerOptions["logger"],
+  format: MetricsFormat,
+  { metrics, logger }: Pick<MetricsServerOptions, "metrics" | "logger">,
 ): void {
-  metrics.text().then(
-    (text) => answer(response, 200, metrics.contentType, text),
+  metrics.text(format).then(
+    (text) => answer(response, 200, CONTENT_TYPES[format], text),
     (error: unknown) => {
       logger.warn({ err: error }, "metrics cannot be read");
       answer(response, 500, "text/plain", "The metrics cannot be read; the log says why.\n");

@@ -5,7 +5,9 @@ import type { SystemBacklog } from "../metrics/backlog-metrics.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { dayOf, oldestKept } from "../partitions/partition.rules.ts";
 import { systemsOf } from "../systems/service.ts";
+import type { TracedAttempt, Tracer } from "../tracing/tracer.ts";
 import { type Dispatcher, startDispatcher } from "./dispatcher/dispatcher.ts";
+import type { CompletedAttempt } from "./dispatcher/result-writer.ts";
 import { type DispatchEndpoint, loadEndpoints } from "./endpoints/dispatch-endpoints.ts";
 import { recordServiceKey } from "./endpoints/endpoint-secrets.ts";
 import type { SecretCipher } from "./endpoints/secret.ts";
@@ -36,6 +38,7 @@ export interface WebhookWorkerOptions extends WebhookSettings {
   readonly ids: Ids;
   readonly logger: Record<"warn" | "error", (detail: object, message: string) => void>;
   readonly conditions: Conditions;
+  readonly tracer?: Tracer | undefined;
 }
 
 /** How long no secret must be damaged until none is any more: longer than between two readings of the settings. */
@@ -75,6 +78,7 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
       resultsWritten: (attempts, stale) => {
         metrics.webhooks.resultsWritten(attempts, stale);
         logFailures(notices, attempts, new Date(clock()));
+        options.tracer?.attempted(attempts.map(tracedAttempt));
       },
       setAside: reportSetAside(options),
     },
@@ -100,6 +104,19 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
     async close() {
       await Promise.all([dispatcher.close(), outbox.close()]);
     },
+  };
+}
+
+function tracedAttempt({ result }: CompletedAttempt): TracedAttempt {
+  const startedAt = result.started_at.getTime();
+  return {
+    ...{
+      deliveryId: result.delivery_id,
+      number: result.number,
+      startedAt,
+      endedAt: startedAt + (result.total_ms ?? 0),
+    },
+    ...{ outcome: result.outcome, failure: result.failure, status: result.status },
   };
 }
 

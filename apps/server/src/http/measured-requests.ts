@@ -1,0 +1,133 @@
+import type { Socket } from "node:net";
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
+import type { CountedRoute, CountRequest, RequestMetrics } from "../metrics/request-metrics.ts";
+import type { Activity, ActivityTracker } from "../tracing/activity.ts";
+import type { Tracer } from "../tracing/tracer.ts";
+import { createSlowRequests, type SlowRequests } from "./slow-requests.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** What it has asked of the database; undefined where nobody asks to know. */
+    activity: Activity | undefined;
+  }
+}
+
+export interface MeasuredRequestsOptions {
+  /** Undefined: nothing is counted. */
+  readonly metrics: RequestMetrics | undefined;
+  readonly activities: ActivityTracker;
+  /** Undefined: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
+  readonly clock: () => number;
+  /** Requests that take longer are logged; 0, or left out: none are. */
+  readonly slowRequestMs?: number;
+  readonly logger: { warn(detail: object, message: string): void };
+}
+
+/** Routes of which a response stays open for as long as its reader likes: they say nothing of how fast the service is. */
+const STREAMS: ReadonlySet<string> = new Set(["live.partner"]);
+
+/**
+ * Measures each request: counts it by its endpoint, records its trace, and logs it where it was slow. Each route has a hook
+ * of its own, which knows what it counts for: to look that up at each request costs more than to count.
+ */
+export function measureRequests(app: FastifyInstance, options: MeasuredRequestsOptions): void {
+  const { metrics, activities, tracer, clock, logger: log, slowRequestMs = 0 } = options;
+  const slowRequests = createSlowRequests({
+    slowAfterMs: slowRequestMs || Infinity,
+    log,
+    monotonic: () => performance.now(),
+  });
+  const measuring = (route: CountedRoute, count: CountRequest | undefined) =>
+    measuringHook(route, count, { clock, slowRequests });
+  app.decorateRequest("activity");
+  app.addHook("onRequest", (request, _reply, done) => {
+    request.activity = activities.begin(tracer?.startRequest(request.headers["traceparent"]));
+    done();
+  });
+  app.addHook("onRoute", (route) => {
+    const counted = routeOf(route);
+    const count = STREAMS.has(counted.route) ? undefined : metrics?.countRoute(counted);
+    const hook = measuring(counted, count);
+    route.onResponse = [hook, ...[route.onResponse ?? []].flat()];
+  });
+  const nowhere: CountedRoute = { interface: "none", route: "none", method: "any" };
+  const measureUnknown = measuring(nowhere, metrics?.countRoute(nowhere));
+  app.addHook("onResponse", (request, reply, done) => {
+    if (request.is404) measureUnknown(request, reply, done);
+    else done();
+  });
+  if (metrics !== undefined) countBytes(app, metrics);
+}
+
+const INTERFACES = new Map<string | undefined, CountedRoute["interface"]>([
+  ["v1", "partner"],
+  ["healthz", "partner"],
+  ["readyz", "partner"],
+  ["operator", "operator"],
+  ["gbfs", "gbfs"],
+  ["console", "console"],
+]);
+
+function routeOf({ url, method, config }: RouteOptions): CountedRoute {
+  const name = config?.endpointName;
+  const methods = String(method);
+  if (name === undefined) return { interface: "pages", route: "any", method: methods };
+  return { interface: INTERFACES.get(url.split("/")[1]) ?? "pages", route: name, method: methods };
+}
+
+/** The hook that measures the requests of a route. */
+function measuringHook(
+  route: CountedRoute,
+  count: CountRequest | undefined,
+  { clock, slowRequests }: { readonly clock: () => number; readonly slowRequests: SlowRequests },
+): (request: FastifyRequest, reply: FastifyReply, done: () => void) => void {
+  return (request, reply, done) => {
+    const { statusCode: status, elapsedTime: ms } = reply;
+    const { activity } = request;
+    if (count !== undefined) {
+      const rate = request.caller?.rate;
+      const limitUsed = rate === undefined ? undefined : 1 - rate.remaining / rate.limit;
+      count({ id: request.id, status, seconds: ms / 1_000, limitUsed, at: clock() });
+    }
+    if (slowRequests.isSlow(ms) && !STREAMS.has(route.route)) {
+      slowRequests.log({ requestId: request.id, ...route, status, ms, activity });
+    }
+    activity?.span?.end(
+      {
+        "http.request.method": request.method,
+        "http.route": request.is404 ? "(no such path)" : (request.routeOptions.url ?? ""),
+        "http.response.status_code": status,
+        "bikeshare.request_id": request.id,
+        "bikeshare.interface": route.interface,
+        "bikeshare.endpoint": route.route,
+      },
+      status >= 500 ? String(status) : undefined,
+    );
+    done();
+  };
+}
+
+/** Counts bytes by connection, which says them itself: to add up what each request brings would miss its head. */
+function countBytes(app: FastifyInstance, metrics: RequestMetrics): void {
+  const open = new Set<{ readonly bytesRead: number; readonly bytesWritten: number }>();
+  const closed = { received: 0, sent: 0 };
+  // With TLS only the inner connection's bytes are those of requests.
+  const event = "setSecureContext" in app.server ? "secureConnection" : "connection";
+  app.server.on(event, (socket: Socket) => {
+    open.add(socket);
+    socket.once("close", () => {
+      open.delete(socket);
+      closed.received += socket.bytesRead;
+      closed.sent += socket.bytesWritten;
+    });
+  });
+  metrics.watchBytes(() => {
+    let { received, sent } = closed;
+    for (const socket of open) {
+      received += socket.bytesRead;
+      sent += socket.bytesWritten;
+    }
+    return { received, sent };
+  });
+}

@@ -1,0 +1,196 @@
+import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Context, ROOT_CONTEXT, type Span as OtelSpan, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { resourceFromAttributes } from "@opentelemetry/resources";
+import {
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  type IdGenerator,
+  RandomIdGenerator,
+  type SpanExporter,
+  TracerProvider,
+} from "@opentelemetry/sdk-trace";
+import type { Span, SpanAttributes } from "./activity.ts";
+import { createSampling, parseTraceparent, type Sampling } from "./sampling.rules.ts";
+import type { TracedAttempt, Tracer, TracingSettings } from "./tracer.ts";
+
+export interface OpenTelemetryOptions extends TracingSettings {
+  readonly version: string;
+  readonly random: () => number;
+  readonly monotonic: () => number;
+  readonly onSent: () => void;
+  /** Spans were not taken: they are lost, and nothing else is. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Spans that wait to be sent. What comes while it is full is left out. */
+const MAX_WAITING_SPANS = 4_096;
+const EXPORT_INTERVAL_MS = 2_000;
+const EXPORT_TIMEOUT_MS = 5_000;
+/** For the last spans to be sent when the process stops. */
+const CLOSE_TIMEOUT_MS = 2_000;
+/** Characters of an attribute. Ours are shorter. */
+const MAX_ATTRIBUTE_LENGTH = 200;
+
+/** Records traces with OpenTelemetry's SDK, and sends them by OTLP over HTTP. Loaded where it is configured, and only there. */
+export function openOpenTelemetry(options: OpenTelemetryOptions): Tracer {
+  const traceIds = new ChosenTraceIds();
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({ "service.name": options.serviceName, "service.version": options.version }),
+    // Sampling is decided before anything is made.
+    sampler: new AlwaysOnSampler(),
+    idGenerator: traceIds,
+    spanLimits: { attributeValueLengthLimit: MAX_ATTRIBUTE_LENGTH, linkCountLimit: 32 },
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: reporting(newExporter(options), options),
+        maxQueueSize: MAX_WAITING_SPANS,
+        scheduledDelayMillis: EXPORT_INTERVAL_MS,
+        exportTimeoutMillis: EXPORT_TIMEOUT_MS,
+      }),
+    ],
+  });
+  const tracer = provider.getTracer("bikeshare", options.version);
+  const sampling = createSampling(options);
+  return {
+    startRequest(traceparent) {
+      const parent = traceparent === undefined ? undefined : parseTraceparent(traceparent);
+      if (!sampling.isSampled(parent?.isSampled === true)) return undefined;
+      const remote = parent && { traceId: parent.traceId, spanId: parent.spanId, traceFlags: 1, isRemote: true };
+      const context = remote === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, remote);
+      return wrap(tracer.startSpan("request", { kind: SpanKind.SERVER }, context), tracer, context);
+    },
+    attempted(attempts) {
+      for (const attempt of attempts) recordAttempt(attempt, { tracer, sampling, traceIds, ratio: options.ratio });
+    },
+    eventRecorded(span, eventId) {
+      const { traceId, spanId } = attemptsTrace(eventId);
+      wrapped.get(span)?.addLink({ context: { traceId, spanId, traceFlags: 1 } });
+    },
+    async close() {
+      const late = sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false });
+      await Promise.race([provider.shutdown().catch(() => undefined), late]);
+    },
+  };
+}
+
+type OtelTracer = ReturnType<TracerProvider["getTracer"]>;
+
+function newExporter({ endpoint, headers }: TracingSettings): SpanExporter {
+  return new OTLPTraceExporter({ url: endpoint, headers, timeoutMillis: EXPORT_TIMEOUT_MS });
+}
+
+/** Reports what becomes of the spans, which the SDK keeps to itself. */
+function reporting(exporter: SpanExporter, { onSent, onError }: OpenTelemetryOptions): SpanExporter {
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        if (Number(result.code) === 0) onSent();
+        else onError(result.error ?? new Error("The spans were not taken."));
+        done(result);
+      }),
+    shutdown: () => exporter.shutdown(),
+    forceFlush: () => exporter.forceFlush?.() ?? Promise.resolve(),
+  };
+}
+
+const wrapped = new WeakMap<Span, OtelSpan>();
+
+function wrap(span: OtelSpan, tracer: OtelTracer, context: Context): Span {
+  const within = trace.setSpan(context, span);
+  const made: Span = {
+    traceId: span.spanContext().traceId,
+    child: (name) => wrap(tracer.startSpan(name, { kind: SpanKind.CLIENT }, within), tracer, within),
+    end(attributes = {}, error) {
+      nameRequest(span, attributes);
+      span.setAttributes({ ...attributes, ...(error !== undefined && { "error.type": error }) });
+      if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end();
+    },
+  };
+  wrapped.set(made, span);
+  return made;
+}
+
+/** Only when it ends is it known which endpoint answered a request. */
+function nameRequest(span: OtelSpan, attributes: SpanAttributes): void {
+  const { "http.request.method": method, "http.route": route } = attributes;
+  if (method !== undefined && route !== undefined) span.updateName(`${String(method)} ${String(route)}`);
+}
+
+interface AttemptRecorder {
+  readonly tracer: OtelTracer;
+  readonly sampling: Sampling;
+  readonly traceIds: ChosenTraceIds;
+  readonly ratio: number;
+}
+
+function recordAttempt(attempt: TracedAttempt, { tracer, sampling, traceIds, ratio }: AttemptRecorder): void {
+  const eventId = eventOf(attempt.deliveryId);
+  const { traceId, chance } = attemptsTrace(eventId);
+  // All attempts of an event are recorded or none, by whichever process makes them; within the bound by second.
+  if (chance >= ratio || !sampling.isWithinBound()) return;
+  const { failure, status, outcome } = attempt;
+  const span = traceIds.during(traceId, () =>
+    tracer.startSpan(
+      "webhook attempt",
+      { kind: SpanKind.PRODUCER, startTime: attempt.startedAt, root: true },
+      ROOT_CONTEXT,
+    ),
+  );
+  span.setAttributes({
+    "bikeshare.event_id": eventId,
+    "bikeshare.delivery_id": attempt.deliveryId,
+    "bikeshare.attempt": attempt.number,
+    "bikeshare.outcome": outcome,
+    ...(status !== null && { "http.response.status_code": status }),
+    ...(outcome !== "succeeded" && { "error.type": failure ?? String(status) }),
+  });
+  if (outcome !== "succeeded") span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end(attempt.endedAt);
+}
+
+/** Characters of an identifier behind its prefix. */
+const ID_LENGTH = 22;
+
+function eventOf(deliveryId: string): string {
+  const start = deliveryId.indexOf("_") + 1;
+  return `event_${deliveryId.slice(start, start + ID_LENGTH)}`;
+}
+
+/**
+ * The trace of an event's attempts is made of the event's id: the request that records the event can link to it, and
+ * nothing needs to be stored beside the event.
+ */
+function attemptsTrace(eventId: string) {
+  const hash = createHash("sha256").update(eventId).digest();
+  return {
+    traceId: hash.toString("hex", 0, 16),
+    spanId: hash.toString("hex", 16, 24),
+    chance: hash.readUInt32BE(24) / 2 ** 32,
+  };
+}
+
+/** Random ids, but for a trace whose id is known before. */
+class ChosenTraceIds implements IdGenerator {
+  readonly #random = new RandomIdGenerator();
+  #chosen: string | undefined;
+
+  generateTraceId(): string {
+    return this.#chosen ?? this.#random.generateTraceId();
+  }
+
+  generateSpanId(): string {
+    return this.#random.generateSpanId();
+  }
+
+  during<Result>(traceId: string, work: () => Result): Result {
+    this.#chosen = traceId;
+    try {
+      return work();
+    } finally {
+      this.#chosen = undefined;
+    }
+  }
+}

@@ -1,0 +1,64 @@
+/** Where a caller says that its request belongs to (W3C Trace Context). */
+export interface RemoteParent {
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Whether the caller records it. */
+  readonly isSampled: boolean;
+}
+
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
+
+/** Reads a `traceparent` header; undefined: there is none, or nobody could go on from it. */
+export function parseTraceparent(header: unknown): RemoteParent | undefined {
+  if (typeof header !== "string") return undefined;
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(header) ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
+  return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
+}
+
+/** Decides which requests are recorded. */
+export interface Sampling {
+  /** @param isAskedFor whether the caller records its side */
+  isSampled(isAskedFor: boolean): boolean;
+  /** Whether one more trace that was chosen otherwise stays within the bound. */
+  isWithinBound(): boolean;
+}
+
+export interface SamplingOptions {
+  /** The share of requests that is recorded, from 0 to 1. */
+  readonly ratio: number;
+  /** A number from 0 up to 1. */
+  readonly random: () => number;
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonic: () => number;
+}
+
+/** Traces in any second that are recorded because their callers ask for it: enough to look into one's own request. */
+const MAX_ASKED_FOR_PER_SECOND = 1;
+/** Traces recorded in any second, whatever the ratio: their spans cost processor time, and the queue takes so many. */
+export const MAX_TRACES_PER_SECOND = 50;
+
+/**
+ * Anybody may send a `traceparent` that asks to be recorded, with a trace id of their choice: neither decides. Chance does,
+ * within a bound by second.
+ */
+export function createSampling({ ratio, random, monotonic }: SamplingOptions): Sampling {
+  let second = -1;
+  let traces = 0;
+  let askedFor = 0;
+  const isWithinBound = () => {
+    const now = Math.floor(monotonic() / 1_000);
+    if (now !== second) traces = askedFor = 0;
+    second = now;
+    return traces++ < MAX_TRACES_PER_SECOND;
+  };
+  return {
+    isWithinBound,
+    isSampled(isAskedFor) {
+      const isChosen = random() < ratio;
+      if (!isChosen && !isAskedFor) return false;
+      if (!isWithinBound()) return false;
+      return isChosen || askedFor++ < MAX_ASKED_FOR_PER_SECOND;
+    },
+  };
+}
