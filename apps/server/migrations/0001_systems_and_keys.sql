@@ -88,11 +88,12 @@ create table regions (
 );
 alter table regions add foreign key (system_id) references systems (system_id);
 
--- reference. Every change to systems, partners, keys and webhooks.
+-- system. Every change to systems, partners, keys and webhooks, by month (UTC), for a year.
 create table audit_log (
   system_id text collate "C" not null,
   id        text collate "C" not null,
   at        timestamptz(3) not null,
+  logged_on date not null,
   -- who acted: `cli`, an operator's or partner's sign-in, or `server`
   actor     text collate "C" not null,
   -- what was done: `key.issued`, `key.revoked`, …
@@ -102,8 +103,8 @@ create table audit_log (
   -- the partner whose subject it is, who may read of it; null: the operator's alone
   partner_id text collate "C",
   detail    jsonb not null,
-  primary key (system_id, id)
-);
+  primary key (system_id, logged_on, id)
+) partition by range (logged_on);
 create index audit_log_at on audit_log (system_id, at, id);
 -- Each filter finds its acts in their order, however few they are among many.
 create index audit_log_actor on audit_log (system_id, actor, at, id);
@@ -113,6 +114,9 @@ create index audit_log_partner on audit_log (system_id, partner_id, at, id) wher
 -- Whoever runs the service can add to the audit log and read it, and nothing else. The owner of a table can grant itself
 -- these rights again: docs/commands.md says how to withhold the table from the service's role as well.
 revoke update, delete, truncate on audit_log from current_user;
+-- system. For a month without a partition of its own: a missing partition must fail no act. What is past is deleted from it.
+create table audit_log_default partition of audit_log default;
+revoke update, truncate on audit_log_default from current_user;
 
 -- reference. The running processes that answer requests, which divide the rate limits while no store counts for all of them.
 create table api_processes (

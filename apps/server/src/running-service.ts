@@ -13,6 +13,7 @@ import { warnOfPlainListener } from "./http/transport.ts";
 import type { Ids } from "./ids.ts";
 import type { Logger } from "./logger.ts";
 import { type Metrics, uncounted } from "./metrics/metrics.ts";
+import { createFirstPartitions } from "./partitions/service.ts";
 import { openRateLimits } from "./rate-limits/service.ts";
 import { largestHolders } from "./reservations/service.ts";
 import type { AllSecrets } from "./secrets.ts";
@@ -122,7 +123,10 @@ async function prepareDatabase({ db, applied }: Store, options: ServeOptions, lo
   if (config.databaseUrl !== undefined) {
     await requireNotifications({ connectionString: config.databaseUrl, notifier: db });
   }
-  if (applied.length > 0) logger.info({ applied }, "schema migrated");
+  if (applied.length > 0) {
+    logger.info({ applied }, "schema migrated");
+    await createFirstPartitions(db, clock);
+  }
   if (applied.some((name) => name.startsWith("0001_")))
     logger.info(
       "the database was empty; `bikeshare restore <file>` restores a backup into one that no service has used",

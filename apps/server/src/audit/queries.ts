@@ -11,10 +11,12 @@ const partnerOfSubject = `coalesce($8, $7::jsonb ->> 'partner_id',
   (select partner_id from webhook_endpoints where system_id = $1 and id = (
      select endpoint_id from webhook_replays where system_id = $1 and id = $6)))`;
 
+const dayOfAct = "($3::timestamptz at time zone 'UTC')::date";
+
 const insert = statement(
   "audit.insert",
-  `insert into audit_log (system_id, id, at, actor, action, subject, detail, partner_id)
-   values ($1, $2, $3::timestamptz, $4, $5, $6, $7::jsonb, ${partnerOfSubject})`,
+  `insert into audit_log (system_id, id, at, logged_on, actor, action, subject, detail, partner_id)
+   values ($1, $2, $3::timestamptz, ${dayOfAct}, $4, $5, $6, $7::jsonb, ${partnerOfSubject})`,
 );
 
 /** One act on systems, partners, keys and webhooks. */
@@ -77,8 +79,8 @@ export function listActs(
 
 const insertFirst = statement(
   "audit.insertFirst",
-  `insert into audit_log (system_id, id, at, actor, action, subject, detail, partner_id)
-   select $1, $2, $3::timestamptz, $4, $5, $6, $7::jsonb, ${partnerOfSubject} where not exists (
+  `insert into audit_log (system_id, id, at, logged_on, actor, action, subject, detail, partner_id)
+   select $1, $2, $3::timestamptz, ${dayOfAct}, $4, $5, $6, $7::jsonb, ${partnerOfSubject} where not exists (
      select from audit_log where system_id = $1 and at > $9 and actor = $4 and action = $5 and subject = $6)`,
 );
 

@@ -2,6 +2,7 @@ import { userInfo } from "node:os";
 import { processEnvironment, readConfig } from "../config.ts";
 import { openServer, openStore } from "../db/open.ts";
 import { createIds } from "../ids.ts";
+import { createFirstPartitions } from "../partitions/service.ts";
 import { prepareDataDir } from "../startup/checks.ts";
 import { explainDatabaseFailure, explainFullDisk } from "../startup/database-failure.ts";
 import { watchLauncher } from "../startup/launcher.ts";
@@ -52,6 +53,7 @@ function createContext(clock: () => number, { json, system }: GlobalOptions): Cl
       const timing = { statementTimeoutMs: 0, onConnectionLost: () => undefined };
       const store = await openStore({ ...where, ...timing }).catch(explain);
       try {
+        if (store.applied.length > 0) await createFirstPartitions(store.db, clock);
         return await work(store.db, store.applied);
       } catch (error) {
         throw explainFullDisk(error, config);

@@ -10,6 +10,7 @@ export interface Tables {
     readonly system_id: string;
     readonly id: string;
     readonly at: Date;
+    readonly logged_on: string;
     readonly actor: string;
     readonly action: string;
     readonly subject: string;
@@ -580,7 +581,7 @@ export interface Tables {
 /** The columns that statements write, with PostgreSQL's types. */
 export const columnTypes = {
   api_processes: { process: "text", alive_until: "timestamptz" },
-  audit_log: { system_id: "text", id: "text", at: "timestamptz", actor: "text", action: "text", subject: "text", partner_id: "text", detail: "jsonb" },
+  audit_log: { system_id: "text", id: "text", at: "timestamptz", logged_on: "date", actor: "text", action: "text", subject: "text", partner_id: "text", detail: "jsonb" },
   bikes: { system_id: "text", id: "text", number: "text", vehicle_type_id: "text", vehicle_state: "text", station_id: "text", lat: "double precision", lon: "double precision", current_range_meters: "integer", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", ride_id: "text", reservation_id: "text", reported_state: "text", reported_state_at: "timestamptz", reported_station_id: "text", reported_lat: "double precision", reported_lon: "double precision", reported_position_at: "timestamptz", reported_range_at: "timestamptz", public_id: "text" },
   dashboard_links: { system_id: "text", id: "text", hash: "bytea", partner_id: "text", role: "text", viewer: "text", created_at: "timestamptz", expires_at: "timestamptz", session_hash: "bytea" },
   event_counts: { system_id: "text", recorded_on: "date", name: "text", partner_id: "text", n: "bigint" },

@@ -4,7 +4,7 @@ import { type Database, openDatabase } from "../db/database.ts";
 import { isMigrated } from "../db/migrate.ts";
 import type { OverviewContext } from "../overview/partner-overview.ts";
 import { systemOverview } from "../overview/system-overview.ts";
-import { dailyTables, dayOf } from "../partitions/partition.rules.ts";
+import { dailyTables, dayOf, firstDayOf } from "../partitions/partition.rules.ts";
 import { partitionedDays } from "../partitions/service.ts";
 import { countApiProcesses } from "../rate-limits/service.ts";
 import { secretsPath } from "../secrets.ts";
@@ -185,7 +185,8 @@ async function checkPartitions(db: Database, now: number): Promise<Finding> {
   const today = dayOf(now);
   const missing: string[] = [];
   for (const table of dailyTables)
-    if (table.hasDefault && !(await partitionedDays(db, table)).includes(today)) missing.push(table.name);
+    if (table.hasDefault && !(await partitionedDays(db, table)).includes(firstDayOf(table, today)))
+      missing.push(table.name);
   if (missing.length === 0) return ok("partitions", "today's are there");
   return warning(
     "partitions",

@@ -6,8 +6,7 @@ import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { registerDoctor } from "../cli/doctor.ts";
 import { readConfig } from "../config.ts";
 import { statement } from "../db/statement.ts";
-import { dailyTables, dayOf } from "../partitions/partition.rules.ts";
-import { createPartitionsBesideDefault } from "../partitions/service.ts";
+import { createFirstPartitions } from "../partitions/service.ts";
 import { updateApiHeartbeat } from "../rate-limits/queries.ts";
 import { loadSecrets } from "../secrets.ts";
 import { recordServiceKey } from "../webhooks/endpoints/endpoint-secrets.ts";
@@ -35,12 +34,11 @@ describe("doctor", () => {
   let harness: CliHarness;
   beforeEach(async () => {
     harness = await openCliHarness({ register: registerDoctor, clock });
+    await createFirstPartitions(harness.db, clock);
     const dataDir = join(harness.directory, "data");
     await mkdir(dataDir);
     const { webhookKeys } = await loadSecrets(join(dataDir, "secrets.json"), randomBytes);
     await recordServiceKey({ clock, cipher: createSecretCipher(webhookKeys) }, harness.db, harness.systemId);
-    for (const table of dailyTables)
-      if (table.hasDefault) await createPartitionsBesideDefault(harness.db, table, dayOf(clock()));
   });
   afterEach(() => harness.close());
 

@@ -9,6 +9,16 @@ const insert = statement(
    on conflict (system_id, import_id) do update set reasons = excluded.reasons, first_entries = excluded.first_entries`,
 );
 
+/** Reports that a system keeps: as many as there are files of them. */
+const KEPT_REPORTS = 100;
+
+const deletePast = statement(
+  "importReports.deletePast",
+  `delete from import_reports where system_id = $1 and import_id in (
+     select r.import_id from import_reports r join imports i on i.system_id = $1 and i.id = r.import_id
+     where r.system_id = $1 order by i.at desc, i.id desc offset ${KEPT_REPORTS})`,
+);
+
 const find = statement(
   "importReports.find",
   `select reasons, jsonb_array_length(first_entries) as kept from import_reports where system_id = $1 and import_id = $2`,
@@ -23,7 +33,7 @@ const list = statement(
          order by number limit $5) as page`,
 );
 
-/** Keeps what an import left out or repaired. */
+/** Keeps what an import left out or repaired, in place of the oldest such report. */
 export async function insertImportReport(
   db: Queryable,
   systemId: string,
@@ -31,6 +41,7 @@ export async function insertImportReport(
   { reasons, first }: ReportSummary,
 ): Promise<void> {
   await db.query(insert, [systemId, importId, JSON.stringify(reasons), JSON.stringify(first)]);
+  await db.query(deletePast, [systemId]);
 }
 
 /** What is known of an import's report. */

@@ -1,7 +1,7 @@
 import type { Queryable, Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { type Statement, statement } from "../db/statement.ts";
-import { addDays, type DailyTable, type DayColumn, defaultOf, partitionOf } from "./partition.rules.ts";
+import { type DailyTable, type DayColumn, defaultOf, endOf, partitionOf } from "./partition.rules.ts";
 
 const partitions = statement(
   "partitions.all",
@@ -23,10 +23,11 @@ const deleteBatch = ({ table, day }: DayColumn): Statement =>
        delete from ${table} where system_id = $1 and ctid = any(array(select ctid from old)) returning 1)
      select count(*) as n from gone`,
   );
-const hasDay = ({ table, day }: DayColumn): Statement =>
+const hasDays = ({ table, day }: DayColumn): Statement =>
   statement(
-    `partitions.hasDay.${table}`,
-    `select exists (select from ${table} where system_id = $1 and ${day} = $2::date) as found`,
+    `partitions.hasDays.${table}`,
+    `select exists (
+       select from ${table} where system_id = $1 and ${day} >= $2::date and ${day} < $3::date) as found`,
   );
 const firstBefore = ({ table, day }: DayColumn): Statement =>
   statement(
@@ -63,7 +64,7 @@ export async function updateStatementTimeout(tx: Transaction, milliseconds: numb
 }
 
 /**
- * Creates a day's partition, with all indexes and checks of its table. It is created as a table and then attached, because
+ * Creates the partition that begins on a day, with all indexes and checks of its table. It is created as a table and then attached, because
  * `create table … partition of` would wait for everybody who reads the table, and hold up all who come after. Attaching
  * reads the whole default partition, if there is one, for rows of that day: call `lockDefault` first.
  */
@@ -74,18 +75,26 @@ export async function insertPartition(tx: Transaction, table: DailyTable, day: s
     `create table ${name} (like ${table.name} including defaults including constraints including generated) ${storage}`,
   );
   await tx.run(
-    `alter table ${table.name} attach partition ${name} for values from ('${day}') to ('${addDays(day, 1)}')`,
+    `alter table ${table.name} attach partition ${name} for values from ('${day}') to ('${endOf(table, day)}')`,
   );
+  // Rights on a table do not hold for who names its partition.
+  if (table.isAppendOnly === true) await tx.run(`revoke update, delete, truncate on ${name} from current_user`);
 }
 
-/** Drops a day's partition. It locks the table and its default partition against all others, for an instant. */
+/** Drops the partition that begins on a day. It locks the table and its default partition against all others, for an instant. */
 export async function deletePartition(tx: Transaction, table: DailyTable, day: string): Promise<void> {
   await tx.run(`drop table if exists ${partitionOf(table, day)}`);
 }
 
-/** Whether a system has rows of a day. */
-export async function findDay(db: Queryable, column: DayColumn, systemId: string, day: string): Promise<boolean> {
-  return oneRow(await db.query<{ found: boolean }>(hasDay(column), [systemId, day])).found;
+/** Whether a system has rows of a day, or of one that follows it before `end`. */
+export async function findDays(
+  db: Queryable,
+  column: DayColumn,
+  systemId: string,
+  day: string,
+  end: string,
+): Promise<boolean> {
+  return oneRow(await db.query<{ found: boolean }>(hasDays(column), [systemId, day, end])).found;
 }
 
 /** The first day before `day` of which a system has rows; null: none. */

@@ -7,6 +7,7 @@ import {
   daysAhead,
   daysPast,
   daysWithout,
+  endOf,
   eventsTable,
   partitionOf,
 } from "./partition.rules.ts";
@@ -37,6 +38,24 @@ describe("days and partitions", () => {
   it("are past once even their last row is older than 30 days", () => {
     const partitions = ["events_20260430", "events_20260501", "events_20260502", "events_20260601", "others"];
     expect(daysPast(eventsTable, partitions, "2026-06-01")).toEqual(["2026-04-30", "2026-05-01"]);
+  });
+
+  it("are months where a table has few rows, from the first to the last day, over the turn of the year", () => {
+    const audit = dailyTables.find(({ name }) => name === "audit_log");
+    if (audit === undefined) throw new Error("no audit log");
+    expect(partitionOf(audit, "2026-12-31")).toBe("audit_log_202612");
+    expect(dayOfPartition(audit, "audit_log_202612")).toBe("2026-12-01");
+    expect(dayOfPartition(audit, "audit_log_20261231")).toBeUndefined();
+    expect([endOf(audit, "2026-12-31"), endOf(audit, "2026-02-01"), endOf(audit, "2028-01-31")]).toEqual([
+      "2027-01-01",
+      "2026-03-01",
+      "2028-02-01",
+    ]);
+    expect(daysWithout(audit, [], daysAhead("2026-12-30"))).toEqual(["2026-12-01"]);
+    expect(daysWithout(audit, ["audit_log_202612"], daysAhead("2026-12-31"))).toEqual(["2027-01-01"]);
+    const partitions = ["audit_log_202505", "audit_log_202506", "audit_log_default"];
+    expect(daysPast(audit, partitions, "2026-06-01")).toEqual([]);
+    expect(daysPast(audit, partitions, "2026-06-02")).toEqual(["2025-05-01"]);
   });
 
   it("go with deliveries before the bodies that those need", () => {

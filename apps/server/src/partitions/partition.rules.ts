@@ -2,7 +2,10 @@ import { EVENT_RETENTION_DAYS, REQUEST_LOG_DAYS } from "@bikeshare/contract";
 
 const DAY_MS = 24 * 3_600_000;
 
-/** A table that has one partition a day, each dropped whole when it is past. */
+/** A leap year's days, so that an act can be found on its anniversary. */
+const AUDIT_RETENTION_DAYS = 366;
+
+/** A table that has one partition a day, or a month, each dropped whole when it is past. */
 export interface DailyTable {
   readonly name:
     | "events"
@@ -10,8 +13,11 @@ export interface DailyTable {
     | "webhook_deliveries"
     | "webhook_attempts"
     | "request_log"
-    | "key_usage_minutes";
+    | "key_usage_minutes"
+    | "audit_log";
   readonly day: DayColumn["day"];
+  /** What a partition holds; a day when left out. A month where few rows are kept for long. */
+  readonly period?: "month";
   /** Whether rows of a day without a partition go into a default partition, rather than fail. */
   readonly hasDefault: boolean;
   /**
@@ -23,6 +29,8 @@ export interface DailyTable {
   readonly retentionDays?: number;
   /** Rows elsewhere that mean nothing without the day's rows. */
   readonly dependents: readonly Dependent[];
+  /** Whether the service's own role may only add rows and read them: the right to change them is withheld. */
+  readonly isAppendOnly?: true;
 }
 
 /** A table, and its column that says the day of a row. */
@@ -48,7 +56,7 @@ export const eventsTable: DailyTable = {
   dependents: [{ table: "event_counts", day: "recorded_on" }],
 };
 
-/** Every table by day, in the order in which their days are dropped: deliveries before the bodies that they need. */
+/** Every table by day or month, in the order in which their days are dropped: deliveries before the bodies that they need. */
 export const dailyTables: readonly DailyTable[] = [
   eventsTable,
   {
@@ -72,6 +80,15 @@ export const dailyTables: readonly DailyTable[] = [
     retentionDays: REQUEST_LOG_DAYS,
     dependents: [],
   },
+  {
+    name: "audit_log",
+    day: "logged_on",
+    period: "month",
+    hasDefault: true,
+    retentionDays: AUDIT_RETENTION_DAYS,
+    dependents: [],
+    isAppendOnly: true,
+  },
 ];
 
 /** The day that was asked for last: nearly always today, several times for each delivery. */
@@ -89,10 +106,21 @@ export function addDays(day: string, n: number): string {
   return dayOf(Date.parse(day) + n * DAY_MS);
 }
 
+/** The first day of the partition that holds a table's rows of a day. */
+export function firstDayOf({ period }: DailyTable, day: string): string {
+  return period === "month" ? `${day.slice(0, 7)}-01` : day;
+}
+
+/** The first day after the partition that holds a table's rows of a day. */
+export function endOf(table: DailyTable, day: string): string {
+  // 31 days after the first of a month it is another month.
+  return table.period === "month" ? firstDayOf(table, addDays(firstDayOf(table, day), 31)) : addDays(day, 1);
+}
+
 /** The name of the partition that holds a table's rows of a day. */
-export function partitionOf({ name }: DailyTable, day: string): string {
+export function partitionOf({ name, period }: DailyTable, day: string): string {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) throw new Error(`not a day: ${day}`);
-  return `${name}_${day.replaceAll("-", "")}`;
+  return `${name}_${day.slice(0, period === "month" ? 7 : 10).replaceAll("-", "")}`;
 }
 
 /** The name of the partition for rows of days without one. */
@@ -100,9 +128,10 @@ export function defaultOf({ name }: DailyTable): string {
   return `${name}_default`;
 }
 
-/** The day of a table's partition; undefined when the name is not that of one. */
-export function dayOfPartition({ name: table }: DailyTable, name: string): string | undefined {
-  const [, of, year, month, day] = /^(\w+)_(\d{4})(\d{2})(\d{2})$/.exec(name) ?? [];
+/** The first day of a table's partition; undefined when the name is not that of one. */
+export function dayOfPartition({ name: table, period }: DailyTable, name: string): string | undefined {
+  const pattern = period === "month" ? /^(\w+)_(\d{4})(\d{2})$/ : /^(\w+)_(\d{4})(\d{2})(\d{2})$/;
+  const [, of, year, month, day = "01"] = pattern.exec(name) ?? [];
   return of === table ? `${year}-${month}-${day}` : undefined;
 }
 
@@ -111,9 +140,10 @@ export function daysAhead(today: string): readonly string[] {
   return [today, addDays(today, 1)];
 }
 
-/** Those of `days` that have no partition among the named ones. */
+/** The first days of the partitions that `days` need and that are not among the named ones. */
 export function daysWithout(table: DailyTable, partitions: readonly string[], days: readonly string[]): string[] {
-  return days.filter((day) => !partitions.includes(partitionOf(table, day)));
+  const firstDays = new Set(days.map((day) => firstDayOf(table, day)));
+  return [...firstDays].filter((day) => !partitions.includes(partitionOf(table, day)));
 }
 
 /** The first day of which rows are kept: a delivery may be sent again, and an event read, for as many days. */
@@ -121,10 +151,10 @@ export function oldestKept(today: string, retentionDays = EVENT_RETENTION_DAYS):
   return addDays(today, -retentionDays);
 }
 
-/** The days among a table's partitions of which even the last row is older than rows are kept. */
+/** The first days of a table's partitions of which even the last row is older than rows are kept. */
 export function daysPast(table: DailyTable, partitions: readonly string[], today: string): string[] {
   return partitions.flatMap((name) => {
     const day = dayOfPartition(table, name);
-    return day !== undefined && day < oldestKept(today, table.retentionDays) ? [day] : [];
+    return day !== undefined && endOf(table, day) <= oldestKept(today, table.retentionDays) ? [day] : [];
   });
 }

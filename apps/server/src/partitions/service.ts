@@ -6,7 +6,7 @@ import {
   deletePartition,
   deleteRowsOfDay,
   deleteSomeRowsOfDay,
-  findDay,
+  findDays,
   findFirstDay,
   insertPartition,
   listPartitions,
@@ -25,6 +25,7 @@ import {
   daysAhead,
   daysPast,
   daysWithout,
+  endOf,
   oldestKept,
 } from "./partition.rules.ts";
 
@@ -87,6 +88,13 @@ export function startPartitionKeeper(options: PartitionKeeperOptions): PeriodicW
   };
 }
 
+/** Creates what a new schema needs before its first row: one in a default partition would keep its day there. */
+export async function createFirstPartitions(db: Database, clock: () => number): Promise<void> {
+  const today = dayOf(clock());
+  for (const table of dailyTables)
+    await (table.hasDefault ? createPartitionsBesideDefault(db, table, today) : createPartitions(db, table, today));
+}
+
 /** Creates a table's partitions for a day and the one after it, where they are missing. Any number of processes may. */
 export async function createPartitions(db: Queryable, table: DailyTable, today: string): Promise<void> {
   const days = daysAhead(today);
@@ -143,7 +151,7 @@ async function attachBesideDefault(tx: Transaction, table: DailyTable, day: stri
 
 async function hasRowsInDefault(db: Queryable, table: DailyTable, day: string): Promise<boolean> {
   for (const system of await systemsOf(db))
-    if (await findDay(db, defaultColumnOf(table), system.system_id, day)) return true;
+    if (await findDays(db, defaultColumnOf(table), system.system_id, day, endOf(table, day))) return true;
   return false;
 }
 
@@ -210,13 +218,15 @@ async function inBatches(deleteSome: (limit: number) => Promise<number>): Promis
   return deleted;
 }
 
-/** Does something that others must not wait for long; undefined: given up, because it was in use. */
+/** Does something that others must not wait for long; undefined: given up, because it was in use or is not ours. */
 async function unlessInUse<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await work();
   } catch (error) {
     const code = codeOf(error);
     if (code === sqlState.lockNotAvailable || code === sqlState.queryCanceled) return undefined;
+    // The operator has given the audit log to another role, which then keeps its partitions.
+    if (code === sqlState.insufficientPrivilege) return undefined;
     throw error;
   }
 }

@@ -25,6 +25,11 @@ const insert = statement(
   "invitations.insert",
   `insert into invitations (${stored.list()}) values (${stored.names.map((_, index) => `$${index + 1}`).join(", ")})`,
 );
+// An invitation's link works for 7 days. Afterwards it says for 30 days why it no longer does.
+const deletePast = statement(
+  "invitations.deletePast",
+  "delete from invitations where system_id = $1 and expires_at < $2::timestamptz - interval '30 days'",
+);
 const accept = statement(
   "invitations.accept",
   "update invitations set accepted_at = $3 where system_id = $1 and id = $2",
@@ -39,7 +44,9 @@ export async function lockInvitation(tx: Transaction, hash: Uint8Array): Promise
   return (await tx.query<InvitationRow>(lock, [hash]))[0];
 }
 
+/** Writes an invitation, and deletes those that nobody can use any more. */
 export async function insertInvitation(db: Queryable, invitation: RowOf<typeof stored>): Promise<void> {
+  await db.query(deletePast, [invitation.system_id, invitation.created_at]);
   await db.query(
     insert,
     stored.names.map((name) => invitation[name]),

@@ -55,8 +55,15 @@ const insert = statement(
    select * from made`,
 );
 
-/** Makes a replay of a range. */
+// Its deliveries are gone by then.
+const deletePast = statement(
+  "replays.deletePast",
+  "delete from webhook_replays where system_id = $1 and finished_at < $2::timestamptz - interval '30 days'",
+);
+
+/** Makes a replay of a range, and deletes what is left of those that ended long ago. */
 export async function insertReplay(tx: Transaction, range: ReplayRange, id: string, now: Date): Promise<ReplayRow> {
+  await tx.query(deletePast, [range.systemId, now]);
   return oneRow(await tx.query<ReplayRow>(insert, [...rangeValues(range), id, now]));
 }
 
@@ -200,6 +207,7 @@ const finish = statement(
 
 /** Finishes a replay of which nothing is left. @returns whether it is finished by this */
 export async function updateReplayFinished(tx: Transaction, systemId: string, id: string, now: Date): Promise<boolean> {
+  await tx.query(deletePast, [systemId, now]);
   return (await tx.query(finish, [systemId, id, now])).length > 0;
 }
 

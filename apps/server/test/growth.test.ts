@@ -1,0 +1,180 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { insertAct } from "../src/audit/queries.ts";
+import { statement } from "../src/db/statement.ts";
+import { insertImportReport } from "../src/imports/report-queries.ts";
+import { dailyTables } from "../src/partitions/partition.rules.ts";
+import { createFirstPartitions, dropPastDays } from "../src/partitions/service.ts";
+import { createTestDatabase } from "./database.ts";
+
+/** Why a table does not grow for ever. */
+type Bound =
+  /** Its partitions are dropped: partition.rules.ts says when. */
+  | { readonly dropped: "by partition" }
+  /** The statement that deletes what is past, and when that is. */
+  | { readonly deletedBy: string; readonly when: string }
+  /** It has as many rows as the operator's business has of something, which is what the service is there to keep. */
+  | { readonly growsWith: string };
+
+/** How the statements that are made for each table name it. */
+const TABLE = "${table}";
+
+const byPartition: Bound = { dropped: "by partition" };
+
+/** Every table of the schema. A new one is entered here, with what bounds it. */
+const bounds: Readonly<Record<string, Bound>> = {
+  systems: { growsWith: "systems" },
+  partners: { growsWith: "partners; a removed one keeps its row, so that its id is never given again" },
+  keys: {
+    deletedBy: "keys.remove",
+    when: "a link of the portal ends; others stay, revoked, one for each that is issued",
+  },
+  vehicle_types: { growsWith: "vehicle types" },
+  regions: { growsWith: "regions" },
+  audit_log: byPartition,
+  api_processes: { deletedBy: "apiProcesses.deleteDead", when: "a process has given no sign of life" },
+  stations: { growsWith: "stations" },
+  bikes: { growsWith: "bikes; those of feeds whose ids rotate are deleted when they are gone" },
+  rides: { growsWith: "rides" },
+  reservations: { growsWith: "reservations" },
+  list_counts: { growsWith: "lists: 16 rows for each" },
+  ride_counts: { growsWith: "hours in which a ride started: 8,784 rows a year" },
+  event_outbox: { deletedBy: "sequencer.move", when: "the sequencer has numbered them" },
+  events: byPartition,
+  event_sequences: { growsWith: "systems" },
+  event_counts: { deletedBy: `partitions.deleteDay.${TABLE}`, when: "the day's events are dropped" },
+  idempotency_keys: { deletedBy: "idempotency.forget", when: "24 h have passed" },
+  gbfs_sources: { growsWith: "sources" },
+  gbfs_pending_station_parts: {
+    deletedBy: "stationSnapshot.deletePending",
+    when: "the other part arrives; a source has 50,000 at most",
+  },
+  gbfs_feed_health: { growsWith: "feeds of followed sources" },
+  gbfs_source_health: { growsWith: "followed sources" },
+  gbfs_descriptions: { growsWith: "feeds of sources" },
+  gbfs_publications: { growsWith: "published feeds" },
+  imports: { growsWith: "imports that wrote something" },
+  import_reports: { deletedBy: "importReports.deletePast", when: "there are 100 newer ones" },
+  import_overlaps: { growsWith: "pairs of imports of the same rides" },
+  webhook_endpoints: { growsWith: "partners" },
+  webhook_secrets: { deletedBy: "secrets.deleteEnded", when: "the overlap is over" },
+  webhook_encryption_keys: { growsWith: "keys of the secrets file" },
+  webhook_lanes: { growsWith: "endpoints" },
+  webhook_workers: { deletedBy: "lane.deleteDead", when: "a process has given no sign of life" },
+  webhook_bodies: byPartition,
+  webhook_deliveries: byPartition,
+  webhook_queue: { deletedBy: `partitions.deleteBatch.${TABLE}`, when: "they are sent, or their day is dropped" },
+  webhook_attempts: byPartition,
+  webhook_replays: { deletedBy: "replays.deletePast", when: "30 days have passed since their end" },
+  webhook_replay_items: { deletedBy: "replays.deleteItems", when: "they are queued, or their day is dropped" },
+  webhook_station_notices: { growsWith: "stations" },
+  webhook_mails: { deletedBy: "mails.remove", when: "they are sent or given up" },
+  webhook_log_sizes: { deletedBy: "logSizes.deletePast", when: "the day's attempts are dropped" },
+  people: { growsWith: "people who sign in" },
+  memberships: { growsWith: "people who sign in" },
+  invitations: { deletedBy: "invitations.deletePast", when: "they expired 30 days ago" },
+  passkeys: { growsWith: "people who sign in" },
+  recovery_codes: { growsWith: "people who sign in" },
+  identities: { growsWith: "people who sign in" },
+  used_challenges: { deletedBy: "challenges.deleteExpired", when: "they would have expired" },
+  sessions: { deletedBy: "sessions.deleteExpired", when: "they end, or their person signs in again" },
+  dashboard_links: { deletedBy: "dashboardLinks.deleteExpired", when: "they expire" },
+  request_log: byPartition,
+  key_usage_minutes: byPartition,
+  key_usage_days: { deletedBy: "requests.deleteDays", when: "the retention of usage is over" },
+};
+
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.close());
+
+describe("the database", () => {
+  it("has no table that could grow for ever: each says what bounds it", async () => {
+    const tables = statement(
+      "",
+      `select relname::text as name from pg_class
+       where relkind in ('r', 'p') and not relispartition and relnamespace = current_schema()::regnamespace
+         and relname <> 'migrations' order by 1`,
+    );
+    const names = (await database.db.query<{ name: string }>(tables)).map(({ name }) => name);
+    expect(Object.keys(bounds).toSorted()).toEqual(names.toSorted());
+  });
+
+  it("drops the partitions of exactly the tables that say so", async () => {
+    const partitioned = statement("", "select relname::text as name from pg_class where relkind = 'p' order by 1");
+    const names = (await database.db.query<{ name: string }>(partitioned)).map(({ name }) => name);
+    expect(dailyTables.map(({ name }) => name).toSorted()).toEqual(names);
+    expect(
+      Object.keys(bounds)
+        .filter((name) => bounds[name] === byPartition)
+        .toSorted(),
+    ).toEqual(names);
+  });
+
+  it("has the statements that delete what is past", () => {
+    const source = join(import.meta.dirname, "../src");
+    const files = globSync("**/*queries.ts", { cwd: source }).map((file) => readFileSync(join(source, file), "utf8"));
+    const code = files.join("\n");
+    for (const [table, bound] of Object.entries(bounds)) {
+      if (!("deletedBy" in bound)) continue;
+      const [, text = ""] = code.split(new RegExp(`["\`]${RegExp.escape(bound.deletedBy)}["\`],`));
+      const [itself = ""] = text.split("statement(");
+      // One text makes the statements for all tables by day.
+      const target = bound.deletedBy.endsWith(TABLE) ? TABLE : table;
+      expect(itself, `${table}: ${bound.deletedBy}`).toMatch(new RegExp(`delete from ${RegExp.escape(target)}\\s`));
+    }
+  });
+
+  it("keeps acts for a year, by the month; until then nobody who runs the service can take one back", async () => {
+    const { db, systemId } = database;
+    const [audit] = dailyTables.filter(({ name }) => name === "audit_log");
+    if (audit === undefined) throw new Error("no audit log");
+    let now = Date.parse("2026-06-30T23:59:59.999Z");
+    const clock = () => now;
+    const acts = async () =>
+      (
+        await db.query<{ id: string }>(statement("", "select id from audit_log where id like 'act_of_%' order by at"))
+      ).map(({ id }) => id);
+    const act = (id: string) => ({
+      systemId,
+      id,
+      at: new Date(now),
+      actor: "cli:test",
+      action: "x",
+      subject: "y",
+      detail: {},
+    });
+    await createFirstPartitions(db, clock);
+    await insertAct(db, act("act_of_june"));
+    now += 1;
+    await insertAct(db, act("act_of_july"));
+    for (const text of [
+      "delete from audit_log_202606",
+      "update audit_log_202606 set id = 'x'",
+      "truncate audit_log_202606",
+    ])
+      await expect(db.query(statement("", text))).rejects.toThrow("permission denied");
+    now = Date.parse("2027-07-01T12:00:00Z");
+    await dropPastDays({ db, clock, warn: () => undefined }, audit);
+    expect(await acts()).toEqual(["act_of_june", "act_of_july"]);
+    now = Date.parse("2027-07-02T00:00:00Z");
+    await dropPastDays({ db, clock, warn: () => undefined }, audit);
+    expect(await acts()).toEqual(["act_of_july"]);
+  });
+
+  it("keeps the reports of the newest 100 imports", async () => {
+    const { db, systemId } = database;
+    const insertImports = `insert into imports (system_id, id, kind, source, at, status, detail)
+      select $1, 'import_' || n, 'gbfs', 'gbfs', now() + n * interval '1 second', 'done', '{}' from generate_series(1, 101) n`;
+    await db.query(statement("", insertImports), [systemId]);
+    for (let n = 1; n <= 101; n++) await insertImportReport(db, systemId, `import_${n}`, { reasons: {}, first: [] });
+    const oldest = statement(
+      "",
+      "select count(*)::int as n, bool_or(import_id = 'import_1') as has_oldest from import_reports where system_id = $1",
+    );
+    expect(await db.query(oldest, [systemId])).toEqual([{ n: 100, has_oldest: false }]);
+  });
+});
