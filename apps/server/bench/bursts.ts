@@ -8,7 +8,7 @@ import { zstdCompressSync } from "node:zlib";
 import { MAX_BATCH, scopeNames } from "@bikeshare/contract";
 import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import { openDatabase } from "../src/db/database.ts";
-import { migrate } from "../src/db/migrate.ts";
+import { migrate } from "../src/db/migrate/migrate.ts";
 import { createIds } from "../src/ids.ts";
 import { issueKey } from "../src/keys/service.ts";
 import { createPartner } from "../src/partners/service.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { scopeNames } from "@bikeshare/contract";
 import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import { openDatabase } from "../src/db/database.ts";
-import { migrate } from "../src/db/migrate.ts";
+import { migrate } from "../src/db/migrate/migrate.ts";
 import { createIds } from "../src/ids.ts";
 import { issueKey } from "../src/keys/service.ts";
 import { createPartner } from "../src/partners/service.ts";

@@ -21,7 +21,7 @@ import pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
 import { columnsOfTable } from "../src/db/columns.ts";
 import { type Database, openDatabase } from "../src/db/database.ts";
-import { migrate } from "../src/db/migrate.ts";
+import { migrate } from "../src/db/migrate/migrate.ts";
 import { importTrips } from "../src/feeds/trips/import.ts";
 import { openTimeZone } from "../src/feeds/trips/time-zone.rules.ts";
 import { createIds } from "../src/ids.ts";

@@ -71,6 +71,7 @@ async function openDatabaseFor(config: Config, logger: Logger, observer: Activit
         // Meanwhile, since these are processes of their own. Whether loading works, its second caller hears.
         if (event.event === "creating_cluster" || event.event === "starting") loadService().catch(() => undefined);
       },
+      onMigrating: (message) => logger.info(message),
       // Whoever uses the database reports its failures; this line alone calls for no action.
       onConnectionLost: (error) => logger.debug({ reason: error.message }, "idle database connection lost"),
     });

@@ -4,7 +4,7 @@ import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import { makeDatabaseDirectory } from "@bikeshare/test-kit";
 import type { TestProject } from "vitest/node";
 import { openDatabase } from "../src/db/database.ts";
-import { migrate } from "../src/db/migrate.ts";
+import { migrate } from "../src/db/migrate/migrate.ts";
 import { dropDatabase, runOnServer, withDatabaseName } from "./server-commands.ts";
 
 declare module "vitest" {

@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { splitStatements } from "../src/db/migrate/sql-statements.rules.ts";
 
 const DIRECTORY = join(import.meta.dirname, "../migrations");
 
@@ -31,11 +32,5 @@ export function declaredKinds(sql: string): Map<string, TableKind> {
 
 /** The statements, in lower case, without comments, and without what stands in texts and function bodies. */
 export function statementsOf(sql: string): string[] {
-  const bare = sql.replaceAll(/'(?:[^']|'')*'|\$(\w*)\$[\s\S]*?\$\1\$|\/\*[\s\S]*?\*\/|--.*/g, (match) =>
-    match.startsWith("--") || match.startsWith("/*") ? " " : "''",
-  );
-  return bare
-    .split(";")
-    .map((text) => text.replaceAll(/\s+/g, " ").trim().toLowerCase())
-    .filter((text) => text !== "");
+  return splitStatements(sql).map(({ bare }) => bare);
 }

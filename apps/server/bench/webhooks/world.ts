@@ -2,7 +2,7 @@ import { eventData } from "@bikeshare/contract";
 import { createOpenApiDocument } from "@bikeshare/contract/openapi";
 import { NetworkList } from "../../src/addresses/network-list.ts";
 import { type Database, openDatabase } from "../../src/db/database.ts";
-import { migrate } from "../../src/db/migrate.ts";
+import { migrate } from "../../src/db/migrate/migrate.ts";
 import { statement } from "../../src/db/statement.ts";
 import { recordEvents } from "../../src/events/outbox.ts";
 import { createIds, type Ids } from "../../src/ids.ts";

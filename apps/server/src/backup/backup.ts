@@ -1,6 +1,6 @@
 import { pipeline } from "node:stream/promises";
 import { openDatabase, type Transaction } from "../db/database.ts";
-import { appliedMigrations } from "../db/migrate.ts";
+import { appliedMigrations } from "../db/migrate/migrate.ts";
 import { columnTypes } from "../db/tables.generated.ts";
 import { dailyTables } from "../partitions/partition.rules.ts";
 import { partitionedDays } from "../partitions/service.ts";

@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { makeDirectory } from "@bikeshare/embedded-postgres";
 import { openDatabase, type Transaction } from "../db/database.ts";
 import { codeOf } from "../db/errors.ts";
-import { knownMigrations, migrate } from "../db/migrate.ts";
+import { knownMigrations, migrate } from "../db/migrate/migrate.ts";
 import { dailyTables } from "../partitions/partition.rules.ts";
 import { createPartitionsOf } from "../partitions/service.ts";
 import { type ArchiveReader, BackupFileError, readArchive } from "./archive.ts";
@@ -44,7 +44,7 @@ export function restoreBackup(options: RestoreOptions, path: string): Promise<Re
     await assertSameSecrets(options.secretsPath, secrets);
     const db = openDatabase({ connectionString: options.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
     try {
-      await migrate(db, manifest.migrations.at(-1));
+      await migrate(db, { last: manifest.migrations.at(-1) });
       const rows = await db.transaction(async (tx) => {
         const copied = await copyTables(tx, archive, manifest, options);
         // Before the commit: data without their secrets would be of no use, and could not be restored again.

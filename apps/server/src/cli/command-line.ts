@@ -50,7 +50,7 @@ function createContext(clock: () => number, { json, system }: GlobalOptions): Cl
     async withDatabase(work) {
       await prepare();
       // Imports may run for hours.
-      const timing = { statementTimeoutMs: 0, onConnectionLost: () => undefined };
+      const timing = { statementTimeoutMs: 0, onConnectionLost: () => undefined, onMigrating: output.note };
       const store = await openStore({ ...where, ...timing }).catch(explain);
       try {
         if (store.applied.length > 0) await createFirstPartitions(store.db, clock);

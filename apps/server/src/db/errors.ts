@@ -1,5 +1,6 @@
 /** The PostgreSQL error codes that our code distinguishes, by the names of its manual. */
 export const sqlState = {
+  featureNotSupported: "0A000",
   uniqueViolation: "23505",
   serializationFailure: "40001",
   deadlockDetected: "40P01",
@@ -127,9 +128,18 @@ export function nameConnectionError(error: unknown): unknown {
   return connectionLost ? new DatabaseUnavailable(error.message, { cause: error }) : error;
 }
 
+/**
+ * Whether a prepared statement was refused because the schema has changed since: `cached plan must not change result type`,
+ * in whatever language. Prepared again, it runs.
+ */
+export function isStalePlan(error: unknown): boolean {
+  if (codeOf(error) !== sqlState.featureNotSupported) return false;
+  return error instanceof Error && "routine" in error && error.routine === "RevalidateCachedQuery";
+}
+
 /** Whether a transaction that failed this way changed nothing and may succeed when it is run again. */
 export function isRetryable(error: unknown): boolean {
-  if (error instanceof TransactionConflict) return true;
+  if (error instanceof TransactionConflict || isStalePlan(error)) return true;
   const code = codeOf(error);
   return code !== undefined && RETRYABLE.has(code);
 }

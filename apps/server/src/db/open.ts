@@ -1,6 +1,6 @@
 import { type EmbeddedPostgresEvent, openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import { type Database, openDatabase } from "./database.ts";
-import { isMigrated, migrate } from "./migrate.ts";
+import { isMigrated, migrate } from "./migrate/migrate.ts";
 import type { StatementObserver } from "./statement-observer.ts";
 import { statement } from "./statement.ts";
 
@@ -10,6 +10,8 @@ export interface OpenStoreOptions {
   readonly dataDir: string;
   readonly onEmbeddedEvent: (event: EmbeddedPostgresEvent) => void;
   readonly onConnectionLost: (error: Error) => void;
+  /** What migrating does that takes time: worth a line. */
+  readonly onMigrating?: (message: string) => void;
   /** After it a statement is cancelled; 0 for never. */
   readonly statementTimeoutMs: number;
   readonly observer?: StatementObserver;
@@ -53,7 +55,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
     await server.close();
   };
   try {
-    const applied = (await isMigrated(db)) ? [] : await migrateWithoutTimeout(db, options);
+    const applied = (await isMigrated(db)) ? [] : await bringUpToDate(db, options);
     return { db, applied, close };
   } catch (error) {
     await close();
@@ -61,20 +63,25 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   }
 }
 
-/** A migration of a large table takes longer than any request may. */
-async function migrateWithoutTimeout(db: Database, options: OpenStoreOptions): Promise<string[]> {
+async function bringUpToDate(db: Database, { onMigrating, onConnectionLost }: OpenStoreOptions): Promise<string[]> {
+  const applied = await migrate(db, { ...(onMigrating && { report: onMigrating }) });
+  if (applied.length > 0) await vacuumRides(db, onConnectionLost);
+  return applied;
+}
+
+/**
+ * Rewriting a table clears its visibility map: until the next vacuum, which autovacuum may not start for long, PostgreSQL
+ * reads the rows where an index-only scan would do.
+ */
+async function vacuumRides(db: Database, onConnectionLost: OpenStoreOptions["onConnectionLost"]): Promise<void> {
   const withoutTimeout = openDatabase({
     connectionString: db.connectionString,
     statementTimeoutMs: 0,
     maxConnections: 1,
-    onConnectionLost: options.onConnectionLost,
+    onConnectionLost,
   });
   try {
-    const applied = await migrate(withoutTimeout);
-    // Rewriting a table clears its visibility map: until the next vacuum, which autovacuum may not start for long,
-    // PostgreSQL reads the rows where an index-only scan would do.
-    if (applied.length > 0) await withoutTimeout.query(statement("", "vacuum (analyze) rides"));
-    return applied;
+    await withoutTimeout.query(statement("", "vacuum (analyze) rides"));
   } finally {
     await withoutTimeout.close();
   }

@@ -1,10 +1,10 @@
 import { availableParallelism } from "node:os";
 import pg from "pg";
 import { closeWithin, connectionSettings, SESSION_OPTIONS, STATEMENT_TIMEOUT_MS, timeouts } from "./database.ts";
-import { DatabaseUnavailable, nameConnectionError } from "./errors.ts";
+import { DatabaseUnavailable, isStalePlan, nameConnectionError } from "./errors.ts";
 import type { OutageGate } from "./outage-gate.ts";
 import type { StatementObserver } from "./statement-observer.ts";
-import type { Statement } from "./statement.ts";
+import { prepareAgain, preparedName, type Statement } from "./statement.ts";
 
 /** Runs short reads over a few pipelined connections: each is sent without waiting for the result of the one before. */
 export interface ReadPool {
@@ -41,13 +41,18 @@ export function openReadPool(options: ReadPoolOptions): ReadPool {
     const client = connection.current() ?? (await connection.connect());
     connection.batchWrites();
     const ended = options.observer?.statementSent(statement.name);
+    const name = preparedName(statement);
     try {
       // The row's shape is what the statement says; each queries.ts writes it beside its SQL.
-      const rows = (await send(client, statement, values)) as Row[];
+      const rows = (await send(client, name, statement.text, values)) as Row[];
       ended?.();
       return rows;
     } catch (error) {
       ended?.(error);
+      if (isStalePlan(error)) {
+        prepareAgain(statement, name);
+        return read(statement, values);
+      }
       throw connection.current() === client ? error : new DatabaseUnavailable("connection lost", { cause: error });
     }
   };
@@ -71,7 +76,7 @@ export function openReadPool(options: ReadPoolOptions): ReadPool {
  * Sends a statement as pg's `query` does, without its copy of an options object, property by property, and without a promise
  * of its own: both together cost as much as sending.
  */
-function send(client: pg.Client, { name, text }: Statement, values: readonly unknown[]): Promise<unknown[]> {
+function send(client: pg.Client, name: string, text: string, values: readonly unknown[]): Promise<unknown[]> {
   return new Promise((resolve, reject) => {
     const query: pg.Query & { name?: string } = new pg.Query(text, [...values], (error, result) =>
       error ? reject(error) : resolve(result.rows),

@@ -5,6 +5,25 @@ export interface Statement {
   readonly text: string;
 }
 
+/** Names under which statements are prepared since a change of the schema made the earlier ones unusable. */
+const laterNames = new Map<string, string>();
+
+/** The name under which a statement is prepared at present. */
+export function preparedName({ name }: Statement): string {
+  return laterNames.size === 0 ? name : (laterNames.get(name) ?? name);
+}
+
+/**
+ * Has a statement prepared anew, on every connection, under another name. PostgreSQL refuses to run a prepared statement
+ * for ever once its result would have other columns, as that of `select *` does after a column was added.
+ * @param failedName the name that failed: others may have noticed before
+ */
+export function prepareAgain({ name }: Statement, failedName: string): void {
+  if (preparedName({ name, text: "" }) !== failedName) return;
+  const generation = Number(/#(\d+)$/.exec(failedName)?.[1] ?? 1);
+  laterNames.set(name, `${name}#${generation + 1}`);
+}
+
 /** Names a SQL statement. The values go in as `$1`, `$2`, … and are never put into the text. */
 export function statement(name: string, text: string): Statement {
   return { name, text };

@@ -7,12 +7,13 @@ import {
   DatabaseUnavailable,
   isOutage,
   isRetryable,
+  isStalePlan,
   nameConnectionError,
   sqlState,
 } from "./errors.ts";
 import type { Notifier } from "./notifier.ts";
 import type { StatementObserver } from "./statement-observer.ts";
-import type { Statement } from "./statement.ts";
+import { prepareAgain, preparedName, type Statement } from "./statement.ts";
 
 /** Something that runs statements: the database itself, or a transaction that is open in it. */
 export interface Queryable {
@@ -69,7 +70,8 @@ export async function inTransaction<Result>(
   work: (tx: Transaction) => Result | Promise<Result>,
   options: TransactionOptions = {},
 ): Promise<Result> {
-  for (let attempt = 1; ; attempt++) {
+  let attempt = 1;
+  for (;;) {
     const client = await context.pool.connect().catch((error: unknown) => {
       throw nameConnectionError(error);
     });
@@ -92,6 +94,8 @@ export async function inTransaction<Result>(
       if (isCommitting && isOutage(named))
         throw new CommitOutcomeUnknown("connection lost at commit", { cause: named });
       if (attempt >= MAX_ATTEMPTS || !isRetryable(error)) throw named;
+      // Each time another statement is prepared again, until all are.
+      if (!isStalePlan(error)) attempt++;
     } finally {
       Object.assign(client, { pipeline: true });
       client.off("error", onError);
@@ -173,21 +177,26 @@ function batchWrites({ connection: { stream } }: pg.PoolClient): void {
   process.nextTick(() => stream.uncork());
 }
 
-/** Runs a prepared statement on a connection. */
+/** Runs a prepared statement on a connection, or on one of the pool. */
 export async function runStatement<Row>(
   client: pg.Pool | pg.ClientBase,
-  { name, text }: Statement,
+  statement: Statement,
   values?: readonly unknown[],
   observer?: StatementObserver,
 ): Promise<Row[]> {
-  const ended = observer?.statementSent(name);
+  const ended = observer?.statementSent(statement.name);
+  const name = preparedName(statement);
   try {
     // The row's shape is what the statement says; each queries.ts writes it beside its SQL.
-    const result = await client.query({ name, text, values: values ? [...values] : [] });
+    const result = await client.query({ name, text: statement.text, values: values ? [...values] : [] });
     ended?.();
     return result.rows as Row[];
   } catch (error) {
     ended?.(error);
-    throw nameConnectionError(error);
+    if (!isStalePlan(error)) throw nameConnectionError(error);
+    prepareAgain(statement, name);
+    // The transaction of a single connection has failed with it: that runs again as a whole.
+    if (!("totalCount" in client)) throw error;
+    return runStatement(client, statement, values, observer);
   }
 }

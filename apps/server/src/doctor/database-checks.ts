@@ -1,7 +1,7 @@
 import { readSecretsOf } from "../backup/secrets.ts";
 import type { Config } from "../config.ts";
 import { type Database, openDatabase } from "../db/database.ts";
-import { isMigrated } from "../db/migrate.ts";
+import { isMigrated } from "../db/migrate/migrate.ts";
 import type { OverviewContext } from "../overview/partner-overview.ts";
 import { systemOverview } from "../overview/system-overview.ts";
 import { dailyTables, dayOf, firstDayOf } from "../partitions/partition.rules.ts";

@@ -1,0 +1,54 @@
+import type { Migration, Program } from "./program.ts";
+
+/** A migration as the database records it. */
+export interface RecordedMigration {
+  readonly number: number;
+  readonly oldest_program: string | null;
+  /** How many of its steps are applied. */
+  readonly steps_done: number;
+  /** Null: it is under way. */
+  readonly applied_at: Date | null;
+  /** Of a backfill that is under way: the key of the last row it has reached. */
+  readonly position: readonly string[] | null;
+}
+
+/** The migrations that a program has still to apply, or to finish. */
+export function pendingMigrations(
+  { migrations }: Pick<Program, "migrations">,
+  recorded: readonly RecordedMigration[],
+): Migration[] {
+  const applied = new Set(recorded.filter((record) => record.applied_at !== null).map(({ number }) => number));
+  return migrations.filter(({ number }) => !applied.has(number));
+}
+
+/**
+ * The migration, if any, because of which a program cannot work on the schema: one that a newer version has applied, or
+ * begun, and that does not name this version or an older one as the oldest that works beside it.
+ */
+export function findIncompatible(
+  { version, migrations }: Program,
+  recorded: readonly RecordedMigration[],
+): RecordedMigration | undefined {
+  const known = new Set(migrations.map(({ number }) => number));
+  return recorded.find(
+    ({ number, oldest_program: oldest }) => !known.has(number) && (oldest === null || isOlder(version, oldest)),
+  );
+}
+
+/** @throws Error that names both versions */
+export function assertCompatible(program: Program, recorded: readonly RecordedMigration[]): void {
+  const newer = findIncompatible(program, recorded);
+  if (newer === undefined) return;
+  const oldest = newer.oldest_program === null ? "a newer version" : `version ${newer.oldest_program} or newer`;
+  throw new Error(
+    `The database is at migration ${newer.number}, which needs ${oldest} of the program; this is ${program.version}. Start a newer one, or restore a backup that was made before the upgrade.`,
+  );
+}
+
+/** Whether one version comes before another. What follows a third number, such as `-rc.1`, does not count. */
+export function isOlder(version: string, other: string): boolean {
+  const numbers = (text: string) => text.split(/[.-]/, 3).map(Number);
+  const [a, b] = [numbers(version), numbers(other)];
+  const at = a.findIndex((number, index) => number !== b[index]);
+  return at >= 0 && (a[at] ?? 0) < (b[at] ?? 0);
+}

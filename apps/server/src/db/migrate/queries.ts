@@ -1,0 +1,95 @@
+import type { Queryable } from "../database.ts";
+import { codeOf, sqlState } from "../errors.ts";
+import { statement } from "../statement.ts";
+import type { RecordedMigration } from "./compatibility.rules.ts";
+import type { Migration } from "./program.ts";
+
+/** Whatever runs statements: a pool, a transaction, or the session that migrates. */
+export type Runner = Pick<Queryable, "query">;
+
+/** The book of migrations: one row for each that was begun. */
+export const createMigrations = `
+  create table if not exists migrations (
+    number         integer primary key,
+    name           text not null,
+    -- the oldest version of the program that works on the schema since; null: none but those that know the migration
+    oldest_program text,
+    steps_done     integer not null,
+    -- of a backfill that is under way: the key of the last row it has reached
+    position       text[],
+    -- null: it is under way
+    applied_at     timestamptz(3)
+  )`;
+
+/** "bike" in ASCII. Belongs to the session, so that it is free as soon as nothing of a killed migrator runs any more. */
+const MIGRATOR_LOCK = 0x62696b65;
+
+const recorded = statement(
+  "migrations.recorded",
+  "select number, oldest_program, steps_done, position, applied_at from migrations order by number",
+);
+const record = statement(
+  "",
+  `insert into migrations (number, name, oldest_program, steps_done, position, applied_at)
+   values ($1, $2, $3, $4::integer, $5, case when $4 = $6::integer then now() end)
+   on conflict (number) do update set
+     steps_done = excluded.steps_done, position = excluded.position, applied_at = excluded.applied_at`,
+);
+const tryLock = statement("", "select pg_try_advisory_lock($1) as locked");
+const invalidIndex = statement("", "select indisvalid from pg_index where indexrelid = to_regclass($1)");
+const lockHolders = statement(
+  "",
+  `select distinct pid, coalesce(nullif(application_name, ''), usename) as who, state,
+     extract(epoch from clock_timestamp() - xact_start)::integer as seconds, left(query, 100) as statement
+   from pg_locks join pg_stat_activity using (pid)
+   where locktype = 'relation' and granted and pid <> pg_backend_pid()
+     and relation in (select to_regclass(name) from unnest($1::text[]) as name)
+   order by seconds desc nulls last limit 3`,
+);
+
+/** Who holds a lock on a table. */
+export interface LockHolder {
+  readonly pid: number;
+  readonly who: string;
+  readonly state: string | null;
+  /** Since its transaction began; null: it is over. */
+  readonly seconds: number | null;
+  readonly statement: string;
+}
+
+/** Every migration that was applied or begun; none where no program has migrated the database yet. */
+export async function listRecordedMigrations(db: Runner): Promise<RecordedMigration[]> {
+  try {
+    return await db.query<RecordedMigration>(recorded);
+  } catch (error) {
+    if (codeOf(error) !== sqlState.undefinedTable) throw error;
+    return [];
+  }
+}
+
+/** Records that the first steps of a migration are applied; that it is, with the last one. */
+export async function insertProgress(
+  db: Runner,
+  { number, name, oldestProgram, steps }: Migration,
+  stepsDone: number,
+  position: readonly string[] | null = null,
+): Promise<void> {
+  await db.query(record, [number, name, oldestProgram ?? null, stepsDone, position, steps.length]);
+}
+
+/** Takes the lock of the one process that migrates, for the rest of the session, if it is free. */
+export async function lockAsMigrator(db: Runner): Promise<boolean> {
+  return (await db.query<{ locked: boolean }>(tryLock, [MIGRATOR_LOCK])).some(({ locked }) => locked);
+}
+
+/** Whether an index is there, and whether it serves: one whose building was interrupted does not. */
+export async function findIndexState(db: Runner, name: string): Promise<"none" | "valid" | "invalid"> {
+  const [index] = await db.query<{ indisvalid: boolean }>(invalidIndex, [name]);
+  if (index === undefined) return "none";
+  return index.indisvalid ? "valid" : "invalid";
+}
+
+/** Those who hold locks on some tables, the oldest transaction first. */
+export function listLockHolders(db: Runner, tables: readonly string[]): Promise<LockHolder[]> {
+  return db.query(lockHolders, [tables]);
+}

@@ -1,0 +1,20 @@
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Program, readProgram } from "../src/db/migrate/program.ts";
+
+const MIGRATIONS = join(import.meta.dirname, "../migrations");
+
+/** A program of a later version: this one's migrations, and more that are given as the text of each. */
+export async function laterProgram(version: string, ...added: readonly string[]): Promise<Program> {
+  const directory = await mkdtemp(join(tmpdir(), "bikeshare-migrations-"));
+  try {
+    await cp(MIGRATIONS, directory, { recursive: true });
+    const { length } = (await readProgram()).migrations;
+    const number = (index: number) => String(length + index + 1).padStart(4, "0");
+    for (const [index, sql] of added.entries()) await writeFile(join(directory, `${number(index)}_added.sql`), sql);
+    return await readProgram(directory, version);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}

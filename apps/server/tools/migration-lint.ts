@@ -1,0 +1,129 @@
+import { createHash } from "node:crypto";
+import { changeBy } from "../src/db/migrate/schema-change.rules.ts";
+import { type SqlStatement, splitStatements } from "../src/db/migrate/sql-statements.rules.ts";
+import { oldestProgramOf, parseSteps, type Step } from "../src/db/migrate/steps.rules.ts";
+import { blockedBy, type LockMode, type SchemaChange, strongerOf } from "../src/db/migrate/table-locks.rules.ts";
+import { declaredKinds, type MigrationFile } from "./migration-files.ts";
+
+/** A release, with the migrations that came with it: file names and their SHA-256. Kept in releases.json. */
+export interface Release {
+  readonly version: string;
+  readonly migrations: Readonly<Record<string, string>>;
+}
+
+export function checksumOf(sql: string): string {
+  return createHash("sha256").update(sql).digest("hex");
+}
+
+/** Reference tables are small, but for this one: it only grows. */
+const GROWING = ["audit_log"];
+
+/**
+ * What is wrong with the migrations since the last release, which databases in use will get: each message names the file
+ * and says what to write instead. Before the first release there are none, and every file may be edited.
+ */
+export function lintMigrations(files: readonly MigrationFile[], releases: readonly Release[]): string[] {
+  const last = releases.at(-1);
+  if (last === undefined) return [];
+  const released = new Map(releases.flatMap((release) => Object.entries(release.migrations)));
+  const edited = [...released].flatMap(([name, checksum]) => {
+    const file = files.find((each) => each.name === name);
+    if (file !== undefined && checksumOf(file.sql) === checksum) return [];
+    return [`${name} was released and has been changed since: restore it, and write a new file.`];
+  });
+  const base = files.filter(({ name }) => released.has(name));
+  const kinds = new Map(base.flatMap(({ sql }) => [...declaredKinds(sql)]));
+  const isBig = (table: string) => kinds.get(table) === "system" || GROWING.includes(table);
+  const added = files.filter(({ name }) => !released.has(name));
+  const earlier: SqlStatement[] = base.flatMap(({ sql }) => splitStatements(sql));
+  return [...edited, ...added.flatMap((file) => lintFile(file, { releases, isBig, earlier }))];
+}
+
+interface LintContext {
+  readonly releases: readonly Release[];
+  readonly isBig: (table: string) => boolean;
+  /** The statements before; those of the file are added. */
+  readonly earlier: SqlStatement[];
+}
+
+function lintFile({ name, sql }: MigrationFile, context: LintContext): string[] {
+  const versions = context.releases.map(({ version }) => version);
+  const last = versions.at(-1) ?? "";
+  const oldest = oldestProgramOf(sql);
+  const messages: string[] = [];
+  const refuse = (message: string) => void messages.push(`${name}: ${message}`);
+  if (oldest === undefined || !versions.includes(oldest)) {
+    refuse(
+      `begin it with \`-- oldest program: ${last}\`, or an older release whose program works on the new schema too.`,
+    );
+  }
+  for (const [index, step] of parseSteps(sql).entries()) {
+    const locked = new Map<string, LockMode>();
+    for (const statement of splitStatements(step.sql)) {
+      const where = `step ${index + 1}, \`${statement.text}\``;
+      for (const fault of faultsOf(step, statement, locked, context)) refuse(`${where} ${fault}.`);
+      const removes = changeBy(statement)?.removes;
+      if (removes !== undefined && oldest !== last) {
+        refuse(
+          `${where} removes ${removes}, which programs before ${last} may use. Once ${last} does not use it any more, write \`-- oldest program: ${last}\`; until then leave it.`,
+        );
+      }
+      context.earlier.push(statement);
+    }
+  }
+  return messages;
+}
+
+/** @param locked the locks that the step holds before the statement; gets those of the statement */
+function faultsOf(
+  step: Step,
+  statement: SqlStatement,
+  locked: Map<string, LockMode>,
+  { isBig, earlier }: LintContext,
+): string[] {
+  const change = changeBy(statement);
+  if (change === undefined) {
+    return ["is of a kind that src/db/migrate/schema-change.rules.ts does not know: add it there, with a test"];
+  }
+  for (const { table, mode } of change.locks) locked.set(table, strongerOf(mode, locked.get(table) ?? mode));
+  const faults = change.fault === undefined ? [] : [change.fault];
+  const needsNone = /\bconcurrently\b|^vacuum/.test(statement.bare);
+  if (needsNone && step.kind !== "autocommit")
+    faults.push("cannot run in a transaction: mark it `-- step: autocommit`");
+  if (step.kind === "autocommit" && !needsNone && !/ validate constraint |^analyze /.test(statement.bare)) {
+    faults.push("needs no `autocommit`, and would be half done after a crash: mark it `-- step: transaction`");
+  }
+  const stops = change.locks
+    .map(({ table }) => ({ table, blocked: blockedBy(locked.get(table) ?? "access share") }))
+    .filter(({ table, blocked }) => isBig(table) && blocked !== "nothing");
+  if (change.work === "rows" && step.kind === "transaction" && isBig(change.locks[0]?.table ?? "")) {
+    faults.push(`locks every row until it has written the last: ${change.advice}`);
+  } else if (change.work !== "none" && !isProven(statement, earlier)) {
+    const advice = change.advice ?? "give it a step of its own, after the one whose lock it runs under";
+    for (const { table, blocked } of stops)
+      faults.push(`${works[change.work]} of ${table} and stops ${blocked} meanwhile: ${advice}`);
+  }
+  return faults;
+}
+
+const works: Readonly<Record<SchemaChange["work"], string>> = {
+  none: "does nothing to the rows",
+  scan: "reads every row",
+  "index build": "builds an index",
+  rows: "writes the rows",
+  rewrite: "writes every row anew",
+};
+
+/** Whether it is `set not null` of a column of which a check that was validated says the same: no row is read. */
+function isProven({ bare }: SqlStatement, earlier: readonly SqlStatement[]): boolean {
+  const [, table, column] = /^alter table (\w+) alter (?:column )?(\w+) set not null$/.exec(bare) ?? [];
+  if (table === undefined) return false;
+  return earlier.some((statement) => {
+    const added = new RegExp(
+      `^alter table ${table} add constraint (\\w+) check ?\\(${column} is not null\\) not valid$`,
+    );
+    const [, constraint] = added.exec(statement.bare) ?? [];
+    const validation = `alter table ${table} validate constraint ${constraint}`;
+    return constraint !== undefined && earlier.some((other) => other.bare === validation);
+  });
+}
