@@ -61,7 +61,7 @@ function lintFile({ name, sql }: MigrationFile, context: LintContext): string[] 
     const locked = new Map<string, LockMode>();
     for (const statement of splitStatements(step.sql)) {
       const where = `step ${index + 1}, \`${statement.text}\``;
-      for (const fault of faultsOf(step, statement, locked, context)) refuse(`${where} ${fault}.`);
+      for (const issue of issuesOf(step, statement, locked, context)) refuse(`${where} ${issue}.`);
       const removes = changeBy(statement)?.removes;
       if (removes !== undefined && oldest !== last) {
         refuse(
@@ -75,7 +75,7 @@ function lintFile({ name, sql }: MigrationFile, context: LintContext): string[] 
 }
 
 /** @param locked the locks that the step holds before the statement; gets those of the statement */
-function faultsOf(
+function issuesOf(
   step: Step,
   statement: SqlStatement,
   locked: Map<string, LockMode>,
@@ -86,24 +86,24 @@ function faultsOf(
     return ["is of a kind that src/db/migrate/schema-change.rules.ts does not know: add it there, with a test"];
   }
   for (const { table, mode } of change.locks) locked.set(table, strongerOf(mode, locked.get(table) ?? mode));
-  const faults = change.fault === undefined ? [] : [change.fault];
+  const issues = change.issue === undefined ? [] : [change.issue];
   const needsNone = /\bconcurrently\b|^vacuum/.test(statement.bare);
   if (needsNone && step.kind !== "autocommit")
-    faults.push("cannot run in a transaction: mark it `-- step: autocommit`");
+    issues.push("cannot run in a transaction: mark it `-- step: autocommit`");
   if (step.kind === "autocommit" && !needsNone && !/ validate constraint |^analyze /.test(statement.bare)) {
-    faults.push("needs no `autocommit`, and would be half done after a crash: mark it `-- step: transaction`");
+    issues.push("needs no `autocommit`, and would be half done after a crash: mark it `-- step: transaction`");
   }
   const stops = change.locks
     .map(({ table }) => ({ table, blocked: blockedBy(locked.get(table) ?? "access share") }))
     .filter(({ table, blocked }) => isBig(table) && blocked !== "nothing");
   if (change.work === "rows" && step.kind === "transaction" && isBig(change.locks[0]?.table ?? "")) {
-    faults.push(`locks every row until it has written the last: ${change.advice}`);
+    issues.push(`locks every row until it has written the last: ${change.advice}`);
   } else if (change.work !== "none" && !isProven(statement, earlier)) {
     const advice = change.advice ?? "give it a step of its own, after the one whose lock it runs under";
     for (const { table, blocked } of stops)
-      faults.push(`${works[change.work]} of ${table} and stops ${blocked} meanwhile: ${advice}`);
+      issues.push(`${works[change.work]} of ${table} and stops ${blocked} meanwhile: ${advice}`);
   }
-  return faults;
+  return issues;
 }
 
 const works: Readonly<Record<SchemaChange["work"], string>> = {

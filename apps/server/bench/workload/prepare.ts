@@ -1,7 +1,7 @@
 import { deliveryNames, scopeNames } from "@bikeshare/contract";
 import { NetworkList } from "../../src/addresses/network-list.ts";
 import { openDatabase } from "../../src/db/database.ts";
-import { migrate } from "../../src/db/migrate.ts";
+import { migrate } from "../../src/db/migrate/migrate.ts";
 import { upsertBikes } from "../../src/fleet/bike-commands.ts";
 import { upsertStations } from "../../src/fleet/station-commands.ts";
 import { createIds } from "../../src/ids.ts";

@@ -50,7 +50,11 @@ function createContext(clock: () => number, { json, system }: GlobalOptions): Cl
     async withDatabase(work) {
       await prepare();
       // Imports may run for hours.
-      const timing = { statementTimeoutMs: 0, onConnectionLost: () => undefined, onMigrating: output.note };
+      const timing = {
+        statementTimeoutMs: 0,
+        onConnectionLost: () => undefined,
+        onMigrating: (message: string) => output.note(message),
+      };
       const store = await openStore({ ...where, ...timing }).catch(explain);
       try {
         if (store.applied.length > 0) await createFirstPartitions(store.db, clock);

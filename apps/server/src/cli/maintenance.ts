@@ -2,29 +2,11 @@ import { listActs } from "../audit/queries.ts";
 import { checkInvariants } from "../check/service.ts";
 import { readVersion } from "../version.ts";
 import { type OpenCli, type ParentCommand, type SystemContext, withSystem } from "./context.ts";
-import { planMigration } from "./migration-plan.ts";
 import { limitOption, pastInstant, readValue } from "./options.ts";
 import { table } from "./output.ts";
 
-/** `migrate`, `migrate plan`, `check`, `audit list` and `openapi`: what an administrator runs beside the service. */
+/** `check`, `audit list` and `openapi`: what an administrator runs beside the service. */
 export function registerMaintenance(program: ParentCommand, cli: OpenCli): void {
-  const migrate = program
-    .command("migrate")
-    .description(
-      "bring the database's schema up to date; safe when several start at once, and beside a running service",
-    )
-    .action(() => {
-      const { output, withDatabase } = cli();
-      // Every command migrates when it opens the database; this one does nothing else.
-      return withDatabase(async (_db, applied) => {
-        const lines = applied.length === 0 ? ["The schema is up to date."] : ["Applied:", ...applied];
-        output.result({ applied }, lines.join("\n  "));
-      });
-    });
-  migrate
-    .command("plan")
-    .description("list what `migrate` would do, with the locks it takes and how long it may last; changes nothing")
-    .action(() => planMigration(cli()));
   program
     .command("check")
     .description("check that the stored data is consistent; exit status 1 when it is not")

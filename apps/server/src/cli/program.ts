@@ -48,8 +48,9 @@ const groups: readonly { readonly words: readonly string[]; readonly load: () =>
   { words: ["console"], load: async () => (await import("./console.ts")).registerConsole },
   { words: ["webhooks"], load: async () => (await import("./webhooks.ts")).registerWebhooks },
   { words: ["import"], load: loadImports },
+  { words: ["migrate"], load: async () => (await import("./migrate.ts")).registerMigrate },
   {
-    words: ["migrate", "check", "audit", "openapi"],
+    words: ["check", "audit", "openapi"],
     load: async () => (await import("./maintenance.ts")).registerMaintenance,
   },
   { words: ["doctor"], load: async () => (await import("./doctor.ts")).registerDoctor },

@@ -7,7 +7,7 @@ interface Action {
   /** A second table that it locks. */
   readonly other?: TableLock;
   readonly removes?: string;
-  readonly fault?: string;
+  readonly issue?: string;
   readonly advice?: string;
 }
 
@@ -84,13 +84,13 @@ export function alterTable(table: string, text: string): SchemaChange | undefine
   const order: readonly Work[] = ["none", "scan", "index build", "rows", "rewrite"];
   const work = order[Math.max(...known.map((action) => order.indexOf(action.work ?? "none")))] ?? "none";
   const mode = known.map((action) => action.mode).reduce(strongerOf);
-  const first = <Name extends "removes" | "fault" | "advice">(name: Name) =>
+  const first = <Name extends "removes" | "issue" | "advice">(name: Name) =>
     known.find((action) => action[name] !== undefined)?.[name];
   return {
     locks: [{ table, mode }, ...known.flatMap(({ other }) => (other === undefined ? [] : [other]))],
     work,
     removes: first("removes"),
-    fault: first("fault"),
+    issue: first("issue"),
     advice: first("advice"),
   };
 }
@@ -119,7 +119,7 @@ function addColumn(definition: string): Action {
   if (/\bnot null\b/.test(definition) && given === undefined) {
     return {
       mode: "access exclusive",
-      fault: "a column that is not null needs a default, for the rows that are there",
+      issue: "a column that is not null needs a default, for the rows that are there",
     };
   }
   return { mode: "access exclusive" };

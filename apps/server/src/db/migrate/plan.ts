@@ -5,7 +5,7 @@ import { listRecordedMigrations, type Runner } from "./queries.ts";
 import { changeBy } from "./schema-change.rules.ts";
 import { type SqlStatement, splitStatements } from "./sql-statements.rules.ts";
 import type { Step } from "./steps.rules.ts";
-import { type Blocked, blockedBy, type LockMode, type TableLock, type Work } from "./table-locks.rules.ts";
+import { type Blocked, blockedBy, type LockMode, type SchemaChange, type TableLock, type Work } from "./table-locks.rules.ts";
 
 /** What a statement that is yet to be applied will do. */
 export interface PlannedStatement {
@@ -63,34 +63,30 @@ function statementsFrom({ name, steps }: Migration, stepsDone: number): PendingS
 
 function plan({ statement, ...pending }: PendingStatement, sizes: readonly TableSize[]): PlannedStatement {
   const change = changeBy(statement);
-  const named: readonly TableLock[] =
-    change?.index === undefined
-      ? (change?.locks ?? [])
-      : sizes
-          .filter(({ indexes }) => indexes.includes(change.index?.name ?? ""))
-          .map(({ table }) => ({ table, mode: change.index?.mode ?? "access exclusive" }));
-  const locks = named.flatMap(({ table, mode }) => {
+  const [worked, ...others] = locksOf(change, sizes).map(({ table, mode }) => {
     const size = sizes.find((each) => each.table === table);
-    if (size === undefined) return [];
-    return [{ table, lock: mode, blocks: blockedBy(mode), bytes: size.bytes, rows: size.rows }];
+    return size && { table, lock: mode, blocks: blockedBy(mode), bytes: size.bytes, rows: size.rows };
   });
-  const [worked] = sizes.filter(({ table }) => table === named[0]?.table);
+  const planned = { ...pending, statement: statement.text };
+  const locks = [worked, ...others].filter((lock) => lock !== undefined);
+  if (change === undefined) return { ...planned, locks, work: "unknown", estimated_seconds: null };
   // What is done to a table that the plan itself creates takes no time.
-  const work = change === undefined ? "unknown" : worked === undefined ? "none" : change.work;
-  return {
-    ...pending,
-    statement: statement.text,
-    locks,
-    work,
-    estimated_seconds: work === "unknown" ? null : estimateSeconds(work, pending.kind, worked),
-  };
+  if (worked === undefined) return { ...planned, locks, work: "none", estimated_seconds: 0 };
+  const seconds = estimateSeconds(change.work, pending.kind, worked.rows);
+  return { ...planned, locks, work: change.work, estimated_seconds: seconds };
+}
+
+function locksOf(change: SchemaChange | undefined, sizes: readonly TableSize[]): readonly TableLock[] {
+  const index = change?.index;
+  if (index === undefined) return change?.locks ?? [];
+  return sizes.filter(({ indexes }) => indexes.includes(index.name)).map(({ table }) => ({ table, mode: index.mode }));
 }
 
 /** Rows that the work gets through in a second, measured with rides on 2 cores: other tables and machines differ. */
 const ROWS_PER_SECOND = { scan: 1_000_000, "index build": 400_000, rows: 25_000, rewrite: 40_000 } as const;
 
 /** A backfill pauses as long as it works. */
-function estimateSeconds(work: Work, kind: Step["kind"], size: TableSize | undefined): number {
-  if (work === "none" || size === undefined) return 0;
-  return Math.ceil((size.rows / ROWS_PER_SECOND[work]) * (kind === "backfill" ? 2 : 1));
+function estimateSeconds(work: Work, kind: Step["kind"], rows: number): number {
+  if (work === "none") return 0;
+  return Math.ceil((rows / ROWS_PER_SECOND[work]) * (kind === "backfill" ? 2 : 1));
 }

@@ -51,15 +51,12 @@ async function observe(db: Queryable, sql: string) {
         // A default partition counts as a part of its table.
         after.flatMap(({ name, mode }) => (mode === null || name === "days_rest" ? [] : [[name, words(mode)]])),
       ) as Record<string, string>,
-      work: changed((old, now) => old.file !== now.file)
-        ? "rewrite"
-        : changed((old, now) => old.indexes < now.indexes)
-          ? "index build"
-          : changed((old, now) => old.written < now.written)
-            ? "rows"
-            : changed((old, now) => old.scans < now.scans)
-              ? "scan"
-              : "none",
+      work:
+        (changed((old, now) => old.file !== now.file) && "rewrite") ||
+        (changed((old, now) => old.indexes < now.indexes) && "index build") ||
+        (changed((old, now) => old.written < now.written) && "rows") ||
+        (changed((old, now) => old.scans < now.scans) && "scan") ||
+        "none",
     };
     throw undo;
   });

@@ -38,7 +38,7 @@ const statements: readonly (readonly [RegExp, (...names: string[]) => SchemaChan
     (name = "") => ({
       ...nothing,
       index: { name, mode: "access exclusive" },
-      fault: `${CONCURRENTLY}, and \`if exists\``,
+      issue: `${CONCURRENTLY}, and \`if exists\``,
     }),
   ],
   [/^alter table (?:if exists )?(?:only )?(\w+) (.*)$/, (table = "", actions = "") => alterTable(table, actions)],

@@ -1,5 +1,5 @@
 /** PostgreSQL's locks on tables, the weakest first. */
-export const lockModes = [
+const lockModes = [
   "access share",
   "row share",
   "row exclusive",
@@ -45,7 +45,7 @@ export interface SchemaChange {
   /** What a program that was written before may still use. */
   readonly removes?: string | undefined;
   /** Why it fails, or harms, whatever the size of the table. */
-  readonly fault?: string | undefined;
+  readonly issue?: string | undefined;
   /** What to write instead where it stops requests for long. */
   readonly advice?: string | undefined;
 }

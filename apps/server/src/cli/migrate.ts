@@ -1,9 +1,31 @@
 import { openDatabase } from "../db/database.ts";
 import { type PlannedLock, type PlannedStatement, planMigrations } from "../db/migrate/plan.ts";
-import type { CliContext } from "./context.ts";
+import type { CliContext, OpenCli, ParentCommand } from "./context.ts";
 
-/** `migrate plan`. */
-export async function planMigration({ output, openDatabaseAsIs }: CliContext): Promise<void> {
+/** `migrate` and `migrate plan`. */
+export function registerMigrate(program: ParentCommand, cli: OpenCli): void {
+  const command = program
+    .command("migrate")
+    .description(
+      "bring the database's schema up to date; safe when several start at once, and beside a running service",
+    )
+    .action(() => migrate(cli()));
+  command
+    .command("plan")
+    .description("list what `migrate` would do, with the locks it takes and how long it may last; changes nothing")
+    .action(() => plan(cli()));
+}
+
+/** Every command migrates when it opens the database; this one does nothing else. */
+function migrate({ output, withDatabase }: CliContext): Promise<void> {
+  return withDatabase((_db, applied) => {
+    const lines = applied.length === 0 ? ["The schema is up to date."] : ["Applied:", ...applied];
+    output.result({ applied }, lines.join("\n  "));
+    return Promise.resolve();
+  });
+}
+
+async function plan({ output, openDatabaseAsIs }: CliContext): Promise<void> {
   const server = await openDatabaseAsIs();
   const db = openDatabase({ connectionString: server.connectionString, maxConnections: 1 });
   try {
