@@ -5,7 +5,14 @@ import { listRecordedMigrations, type Runner } from "./queries.ts";
 import { changeBy } from "./schema-change.rules.ts";
 import { type SqlStatement, splitStatements } from "./sql-statements.rules.ts";
 import type { Step } from "./steps.rules.ts";
-import { type Blocked, blockedBy, type LockMode, type SchemaChange, type TableLock, type Work } from "./table-locks.rules.ts";
+import {
+  type Blocked,
+  blockedBy,
+  type LockMode,
+  type SchemaChange,
+  type TableLock,
+  type Work,
+} from "./table-locks.rules.ts";
 
 /** What a statement that is yet to be applied will do. */
 export interface PlannedStatement {
