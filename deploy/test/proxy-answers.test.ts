@@ -1,0 +1,92 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import { request, type RequestOptions } from "node:https";
+import { text } from "node:stream/consumers";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { freePort } from "./packed-server.ts";
+import { isInstalled, type Proxy, startHaproxy, startNginx } from "./proxies.ts";
+
+const PROXIES = [
+  ["nginx", startNginx, { repeatsPosts: false }],
+  ["haproxy", startHaproxy, { repeatsPosts: true }],
+] as const;
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly retryAfter: string | undefined;
+  readonly type: string | undefined;
+  readonly body: unknown;
+}
+
+async function send({ httpsPort: port }: Proxy, options: RequestOptions): Promise<Answer> {
+  const call = request({ host: "127.0.0.1", rejectUnauthorized: false, agent: false, port, ...options });
+  call.end();
+  const [answer] = (await once(call, "response")) as [IncomingMessage];
+  const { "retry-after": retryAfter, "content-type": type } = answer.headers;
+  return { status: answer.statusCode, retryAfter, type, body: JSON.parse(await text(answer)) };
+}
+
+/** Processes that end with the first request they get of each path, and answer the next. @returns their address */
+async function startFailing(received: string[]): Promise<string> {
+  const server = createServer((incoming, outgoing) => {
+    const path = incoming.url ?? "";
+    const isFirst = !received.includes(path);
+    if (path !== "/readyz") received.push(path);
+    if (isFirst && path !== "/readyz") incoming.socket.destroy();
+    else outgoing.setHeader("content-type", "application/json").end("{}");
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+}
+
+for (const [name, start, { repeatsPosts }] of PROXIES) {
+  const isHere = isInstalled(name);
+  const note = isHere ? "" : ` (skipped: ${name} is not installed)`;
+  const open = async (serviceUrl: string) => {
+    const proxy = await start(serviceUrl);
+    onTestFinished(() => proxy.close());
+    const listens = () =>
+      send(proxy, { path: "/readyz" }).then(
+        () => true,
+        () => false,
+      );
+    await vi.waitUntil(listens, { timeout: 20_000, interval: 50 });
+    return proxy;
+  };
+  const unavailable = {
+    status: 503,
+    retryAfter: expect.stringMatching(/^\d+$/) as string,
+    type: "application/json",
+    body: { error: "unavailable", message: expect.stringMatching(/[.]$/) as string },
+  };
+
+  it.skipIf(!isHere)(`${name} answers as the service does where no process is there${note}`, async () => {
+    const proxy = await open(`http://127.0.0.1:${await freePort()}`);
+    for (const method of ["GET", "POST"]) {
+      expect(await send(proxy, { method, path: "/v1/stations" })).toEqual(unavailable);
+    }
+  });
+
+  it.skipIf(!isHere)(
+    `${name} repeats what a process ended with where that is safe, and nothing else${note}`,
+    async () => {
+      const received: string[] = [];
+      const proxy = await open(await startFailing(received));
+      expect(await send(proxy, { path: "/read" })).toMatchObject({ status: 200 });
+      const headers = { "idempotency-key": "one" };
+      const named = await send(proxy, { method: "POST", path: "/named", headers });
+      if (repeatsPosts) expect(named).toMatchObject({ status: 200 });
+      else expect(named).toEqual(unavailable);
+      expect(await send(proxy, { method: "POST", path: "/unnamed" })).toEqual(unavailable);
+      expect(await send(proxy, { method: "DELETE", path: "/deleted" })).toEqual(unavailable);
+      const repeatedPosts = repeatsPosts ? ["/named"] : [];
+      expect(received).toEqual(["/read", "/read", "/named", ...repeatedPosts, "/unnamed", "/deleted"]);
+    },
+  );
+}
