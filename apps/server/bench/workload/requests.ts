@@ -46,6 +46,37 @@ export interface Requests {
   untilServed(): Promise<number>;
 }
 
+/** What came of one attempt. */
+export interface Attempt {
+  readonly kind: RequestKind;
+  /** By `performance.now()`. */
+  readonly sentAt: number;
+  readonly tookMs: number;
+  /** As in `RequestFigures.errors`; undefined: a success. */
+  readonly error: string | undefined;
+}
+
+/** What of `fetch` is needed here. */
+export type Transport = (
+  url: string,
+  init: {
+    readonly method: RequestInput["method"];
+    readonly headers: Record<string, string>;
+    readonly body?: string;
+    readonly signal: AbortSignal;
+  },
+) => Promise<{
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  text(): Promise<string>;
+}>;
+
+export interface RequestOptions {
+  /** Default: `fetch`. */
+  readonly transport?: Transport;
+  readonly onAttempt?: (attempt: Attempt) => void;
+}
+
 /** Clients that wait longer would hide how soon the service is back. */
 const PAUSE_BEFORE_REPEAT_MS = 100;
 /** Longer than the service lets any of its own waits take. */
@@ -54,7 +85,8 @@ const REQUEST_TIMEOUT_MS = 20_000;
 const SHORTEST_GAP_MS = 500;
 
 /** @param base asked before each attempt: the service's address, or a load balancer's */
-export function createRequests(base: () => string): Requests {
+export function createRequests(base: () => string, options: RequestOptions = {}): Requests {
+  const { transport = fetch, onAttempt } = options;
   const errors = new Map<string, number>();
   const gaps: Gap[] = [];
   const figures = { attempts: 0, errors, gaps, slowestMs: 0 };
@@ -76,8 +108,10 @@ export function createRequests(base: () => string): Requests {
   const attempt = async (input: RequestInput): Promise<Answer | undefined> => {
     const sentAt = performance.now();
     figures.attempts++;
-    const { answer, error, wrong } = await post(base(), input);
-    figures.slowestMs = Math.max(figures.slowestMs, performance.now() - sentAt);
+    const { answer, error, wrong } = await post(transport, base(), input);
+    const tookMs = performance.now() - sentAt;
+    onAttempt?.({ kind: input.kind, sentAt, tookMs, error });
+    figures.slowestMs = Math.max(figures.slowestMs, tookMs);
     if (error !== undefined) errors.set(error, (errors.get(error) ?? 0) + 1);
     if (wrong !== undefined) wrongAnswers.push(`${input.method} ${input.path}: ${wrong}`);
     if (answer !== undefined) noteSuccess(input.kind, sentAt);
@@ -103,15 +137,16 @@ export function createRequests(base: () => string): Requests {
   };
 }
 
-interface Attempt {
+interface Outcome {
   readonly answer?: Answer;
   readonly error?: string;
   readonly wrong?: string;
 }
 
-async function post(base: string, { method, path, key, body, idempotencyKey }: RequestInput): Promise<Attempt> {
+async function post(transport: Transport, base: string, input: RequestInput): Promise<Outcome> {
+  const { method, path, key, body, idempotencyKey } = input;
   try {
-    const response = await fetch(base + path, {
+    const response = await transport(base + path, {
       method,
       headers: {
         authorization: `Bearer ${key}`,
@@ -127,7 +162,7 @@ async function post(base: string, { method, path, key, body, idempotencyKey }: R
   }
 }
 
-function judge({ status, headers }: Response, text: string): Attempt {
+function judge({ status, headers }: Awaited<ReturnType<Transport>>, text: string): Outcome {
   // What a load balancer says in the service's place need not be JSON.
   if (status === 502 || status === 504) return { error: `${status}` };
   let body: unknown;

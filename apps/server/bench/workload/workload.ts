@@ -37,6 +37,10 @@ export interface WorkloadOptions {
   /** The share of reservations that are left to expire, from 0 to 1. Above 0 the verification waits for them: a minute. */
   readonly expiringShare?: number;
   readonly seed: number;
+  /** Of a workload before it on the same system, whose promises count as well, or with requests of the caller's own. */
+  readonly ledger?: Ledger;
+  /** Where there is another workload on the same system: what the names of this one's clients begin with. */
+  readonly prefix?: string;
 }
 
 export interface Workload {
@@ -49,7 +53,7 @@ export interface Workload {
 export function startWorkload(options: WorkloadOptions): Workload {
   const { base, system, riders, holders, readers, requestsPerSecond, expiringShare = 0, seed } = options;
   const { operatorKey, partnerKeys, riderBikes, riderStations, holderStations } = system;
-  const ledger = createLedger(createRequests(base));
+  const ledger = options.ledger ?? createLedger(createRequests(base));
   const over = new AbortController();
   const common = {
     operatorKey,
@@ -63,7 +67,7 @@ export function startWorkload(options: WorkloadOptions): Workload {
     const n = started++;
     const partner = n % partnerKeys.length;
     const own = {
-      name: `${kind}-${n}`,
+      name: `${options.prefix ?? ""}${kind}-${n}`,
       random: createRandom(seed + n),
       partner,
       partnerKey: partnerKeys[partner] ?? "",

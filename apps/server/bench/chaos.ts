@@ -1,0 +1,58 @@
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { boundsBroken, describeReport } from "./chaos/report.ts";
+import { runChaos } from "./chaos/run.ts";
+
+/*
+ * The whole service on this machine: HAProxy, three API processes, two workers, Redis, PostgreSQL with a standby. At half of
+ * its capacity one component after the other is killed. Nothing that was acknowledged may be lost, every event must reach
+ * its receivers, and callers may notice little of it.
+ *
+ *   pnpm chaos                       # 10 minutes, one kill every 10 s
+ *   pnpm chaos --seconds 60 --json
+ *
+ * Exit status 1: a bound was broken.
+ */
+const { values } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "600" },
+    "kill-every": { type: "string", default: "10" },
+    // Requests in a second, instead of half the capacity.
+    rate: { type: "string" },
+    seed: { type: "string", default: "1" },
+    json: { type: "boolean", default: false },
+  },
+});
+
+const directory = await mkdtemp(join(tmpdir(), "bikeshare-chaos-"));
+// As root PostgreSQL runs under another account, which must be able to enter.
+await chmod(directory, 0o711);
+const from = performance.now();
+const progress = (line: string) =>
+  void process.stderr.write(`${Math.round((performance.now() - from) / 1_000)} s: ${line}\n`);
+try {
+  progress(`seed ${values.seed}`);
+  const report = await runChaos({
+    directory,
+    seconds: Number(values.seconds),
+    killEverySeconds: Number(values["kill-every"]),
+    ...(values.rate !== undefined && { rate: Number(values.rate) }),
+    seed: Number(values.seed),
+    interrupted,
+    onProgress: progress,
+  });
+  const broken = boundsBroken(report);
+  process.stdout.write(values.json ? `${JSON.stringify({ ...report, broken })}\n` : describeReport(report));
+  for (const line of broken) process.stdout.write(`BROKEN: ${line}\n`);
+  if (broken.length === 0) process.stdout.write("HOLDS\n");
+  process.exitCode = broken.length === 0 ? 0 : 1;
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+} finally {
+  await rm(directory, { recursive: true, force: true });
+}
+// Clients that still wait for an answer would keep the process.
+process.exit();

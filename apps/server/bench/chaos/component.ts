@@ -1,0 +1,86 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** What is killed, for the report. */
+export type ComponentKind = "api" | "worker" | "redis" | "primary" | "standby";
+
+/** A part of the service that is killed and comes back. */
+export interface Component {
+  readonly name: string;
+  readonly kind: ComponentKind;
+  /** Ends it by SIGKILL, and starts it again as its supervisor does. @returns milliseconds until it was ready again */
+  killAndRestart(): Promise<number>;
+  /** Of all its processes at present. */
+  pids(): Promise<readonly number[]>;
+  stop(): Promise<void>;
+}
+
+export interface ProcessOptions {
+  readonly name: string;
+  readonly kind: ComponentKind;
+  /** Milliseconds after an end until it is started again: `RestartSec` of its systemd unit. */
+  readonly restartDelayMs: number;
+  readonly spawn: () => ChildProcess;
+  /** Resolves when it serves. Rejects when the process ends before. */
+  readonly ready: (child: ChildProcess) => Promise<void>;
+}
+
+/** Starts a process, and again whenever it ends, as systemd does. */
+export async function superviseProcess(options: ProcessOptions): Promise<Component> {
+  const { name, kind, restartDelayMs, spawn, ready } = options;
+  let isStopping = false;
+  let child = spawn();
+  let serving = Promise.resolve();
+  const startAgain = async (): Promise<void> => {
+    while (!isStopping) {
+      await sleep(restartDelayMs);
+      child = spawn();
+      const isReady = await ready(child).then(
+        () => true,
+        () => false,
+      );
+      if (isReady) return watch();
+    }
+  };
+  const watch = () => {
+    child.once("exit", () => {
+      if (!isStopping) serving = startAgain();
+    });
+  };
+  await ready(child);
+  watch();
+  return {
+    name,
+    kind,
+    pids: () => Promise.resolve(child.pid === undefined || child.exitCode !== null ? [] : [child.pid]),
+    async killAndRestart() {
+      const from = performance.now();
+      const ended = once(child, "exit");
+      child.kill("SIGKILL");
+      await ended;
+      await serving;
+      return performance.now() - from;
+    },
+    async stop() {
+      isStopping = true;
+      await serving;
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, "exit");
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
+}
+
+/** Whether something listens on a port of this machine. */
+export function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("connect", () => resolve(true));
+    socket.once("error", () => resolve(false));
+    socket.once("close", () => resolve(false));
+    socket.once("connect", () => socket.destroy());
+  });
+}

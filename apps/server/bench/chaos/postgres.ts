@@ -1,0 +1,65 @@
+import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type PostgresServer,
+  type ReplicatedPostgres,
+  startReplicatedPostgres,
+} from "@bikeshare/embedded-postgres/testing";
+import type { Component, ComponentKind } from "./component.ts";
+
+/** A primary and its standby, each restarted by its supervisor. */
+export interface PostgresPair {
+  readonly primaryUrl: string;
+  readonly standbyUrl: string;
+  readonly components: readonly Component[];
+  close(): Promise<void>;
+}
+
+/** systemd's default, which Debian's unit of PostgreSQL keeps. */
+const RESTART_DELAY_MS = 100;
+
+export async function startPostgresPair(): Promise<PostgresPair> {
+  const pair = await startReplicatedPostgres();
+  return {
+    // Past the harness's own forwarder, which would count as a part of what is measured.
+    primaryUrl: directUrl(pair.primaryUrl, pair.primary()),
+    standbyUrl: directUrl(pair.replicaUrl, pair.replica()),
+    components: [component("primary", pair.primary()), component("standby", pair.replica())],
+    close: () => pair.close(),
+  };
+}
+
+function directUrl(url: ReplicatedPostgres["primaryUrl"], server: PostgresServer): string {
+  const direct = new URL(url);
+  direct.port = String(server.port);
+  return direct.href;
+}
+
+function component(kind: ComponentKind, server: PostgresServer): Component {
+  return {
+    name: kind,
+    kind,
+    pids: () => processesOf(server),
+    async killAndRestart() {
+      const from = performance.now();
+      await server.kill();
+      await sleep(RESTART_DELAY_MS);
+      await server.start();
+      return performance.now() - from;
+    },
+    stop: () => Promise.resolve(),
+  };
+}
+
+/** The postmaster and its children: the parent of a backend, and that parent's others. */
+async function processesOf(server: PostgresServer): Promise<readonly number[]> {
+  try {
+    const [row] = await server.run<{ pid: number }>("select pg_backend_pid() as pid");
+    const postmaster = /^PPid:\s+(\d+)$/m.exec(await readFile(`/proc/${row?.pid}/status`, "utf8"))?.[1];
+    const children = await readFile(`/proc/${postmaster}/task/${postmaster}/children`, "utf8");
+    return [Number(postmaster), ...children.split(" ").filter(Boolean).map(Number)];
+  } catch {
+    // It is down, or the backend has ended already.
+    return [];
+  }
+}

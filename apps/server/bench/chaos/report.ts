@@ -1,0 +1,78 @@
+import { growthOf } from "./memory.ts";
+import type { ChaosReport, Kill } from "./run.ts";
+
+/** What callers may notice of the kills. */
+const MAX_ERROR_SHARE = 0.005;
+const MAX_GAP_MS = 5_000;
+/** Of the last quarter of a run over its second: garbage is collected late. */
+const MAX_MEMORY_GROWTH = 1.25;
+/** Shorter runs end before memory has settled. */
+const SAMPLES_FOR_GROWTH = 100;
+const UNAVAILABLE = "503 unavailable";
+
+/** The bounds that a run has broken, in words. */
+export function boundsBroken({ total, memory, workload, brokenInvariants }: ChaosReport): string[] {
+  const broken: string[] = [];
+  const expect = (isWithin: boolean, text: string) => void (isWithin || broken.push(text));
+  for (const failure of workload.failures.slice(0, 20)) expect(false, failure);
+  expect(brokenInvariants === "", `check: ${brokenInvariants}`);
+  expect(total.errorShare < MAX_ERROR_SHARE, `${percent(total.errorShare)} of the requests failed`);
+  for (const [error, count] of Object.entries(total.errors)) {
+    expect(error === UNAVAILABLE, `${count} requests failed with ${error}`);
+  }
+  for (const [kind, gap] of Object.entries(total.longestGapMs)) {
+    expect(gap < MAX_GAP_MS, `for ${gap} ms no ${kind} was answered`);
+  }
+  for (const series of memory.filter(({ samples }) => samples.length >= SAMPLES_FOR_GROWTH)) {
+    const { early, late } = growthOf(series);
+    expect(late <= early * MAX_MEMORY_GROWTH, `${series.name} grew from ${early} to ${late} MiB`);
+  }
+  return broken;
+}
+
+/** A report as text: a line for each kind of component, then the whole. */
+export function describeReport(report: ChaosReport): string {
+  const { capacity, kills, total, memory, workload } = report;
+  const kinds = [...new Set(kills.map(({ kind }) => kind))].toSorted();
+  const delays = workload.delaysMs;
+  return [
+    `capacity ${capacity} requests/s; half of it, ${total.requests} requests, ${kills.length} kills`,
+    "",
+    "| killed | times | back after, ms | errors | longest gap, ms: reads | writes | p50, ms | p99, ms |",
+    "|---|---|---|---|---|---|---|---|",
+    ...kinds.map((kind) => lineOf(kind, kills)),
+    "",
+    `errors: ${percent(total.errorShare)} ${JSON.stringify(total.errors)}`,
+    `longest gaps: reads ${total.longestGapMs.read} ms, writes ${total.longestGapMs.write} ms`,
+    `latency: p50 ${total.p50Ms} ms, p99 ${total.p99Ms} ms, slowest ${total.slowestMs} ms`,
+    `acknowledged: ${workload.rides} rides, ${workload.reservations} reservations`,
+    `events: ${workload.events}; deliveries that came more than once: ${workload.repeated}; ` +
+      `delay p50 ${Math.round(delays[Math.floor(delays.length / 2)] ?? 0)} ms, longest ${Math.round(delays.at(-1) ?? 0)} ms`,
+    ...memory.map((series) => {
+      const { early, late } = growthOf(series);
+      return `memory of ${series.name}: ${early} MiB early, ${late} MiB late, ${Math.max(...series.samples)} at most`;
+    }),
+    "",
+  ].join("\n");
+}
+
+function lineOf(kind: string, kills: readonly Kill[]): string {
+  const ofKind = kills.filter((kill) => kill.kind === kind);
+  const largest = (value: (kill: Kill) => number) => Math.max(...ofKind.map(value));
+  const errors = ofKind.reduce((sum, { figures }) => sum + figures.errorShare * figures.requests, 0);
+  const cells = [
+    kind,
+    ofKind.length,
+    largest(({ backMs }) => backMs),
+    Math.round(errors),
+    largest(({ figures }) => figures.longestGapMs.read),
+    largest(({ figures }) => figures.longestGapMs.write),
+    largest(({ figures }) => figures.p50Ms),
+    largest(({ figures }) => figures.p99Ms),
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(3)} %`;
+}
