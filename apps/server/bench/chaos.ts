@@ -29,6 +29,11 @@ const { values } = parseArgs({
 const directory = await mkdtemp(join(tmpdir(), "bikeshare-chaos-"));
 // As root PostgreSQL runs under another account, which must be able to enter.
 await chmod(directory, 0o711);
+const interrupted = new Promise<never>((_resolve, reject) => {
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => reject(new Error(`ended by ${signal}`)));
+});
+interrupted.catch(() => undefined);
 const from = performance.now();
 const progress = (line: string) =>
   void process.stderr.write(`${Math.round((performance.now() - from) / 1_000)} s: ${line}\n`);

@@ -50,8 +50,8 @@ export interface ChaosReport {
 }
 
 /** While the capacity is measured: requests in a second at first, and how many times as many in the next step. */
-const FIRST_RATE = 150;
-const RATE_STEP = 1.4;
+const FIRST_RATE = 200;
+const RATE_STEP = 1.5;
 const WARM_UP_MS = 1_000;
 const STEP_MS = 3_000;
 /** A rate is beyond the capacity where fewer of the requests are sent, because answers are awaited, or they take longer. */
