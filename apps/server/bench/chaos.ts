@@ -12,6 +12,7 @@ import { runChaos } from "./chaos/run.ts";
  *
  *   pnpm chaos                       # 10 minutes, one kill every 10 s
  *   pnpm chaos --seconds 60 --json
+ *   pnpm chaos --rolling --balancer nginx --seconds 60   # restarts in order: not one request may fail
  *
  * Exit status 1: a bound was broken.
  */
@@ -21,6 +22,9 @@ const { values } = parseArgs({
     "kill-every": { type: "string", default: "10" },
     // Requests in a second, instead of half the capacity.
     rate: { type: "string" },
+    balancer: { type: "string", default: "haproxy" },
+    // Restarts processes of the service in order, one after the other, instead of killing components.
+    rolling: { type: "boolean", default: false },
     seed: { type: "string", default: "1" },
     json: { type: "boolean", default: false },
   },
@@ -45,6 +49,8 @@ try {
     killEverySeconds: Number(values["kill-every"]),
     ...(values.rate !== undefined && { rate: Number(values.rate) }),
     seed: Number(values.seed),
+    balancer: values.balancer === "nginx" ? "nginx" : "haproxy",
+    isRolling: values.rolling,
     interrupted,
     onProgress: progress,
   });

@@ -12,6 +12,8 @@ export interface Component {
   readonly kind: ComponentKind;
   /** Ends it by SIGKILL, and starts it again as its supervisor does. @returns milliseconds until it was ready again */
   killAndRestart(): Promise<number>;
+  /** Ends it in order, and starts it again at once, as `systemctl restart` does. */
+  restart(): Promise<number>;
   /** Of all its processes at present. */
   pids(): Promise<readonly number[]>;
   stop(): Promise<void>;
@@ -57,21 +59,29 @@ export async function superviseProcess(options: ProcessOptions): Promise<Compone
     pids: () => Promise.resolve(child.pid === undefined || child.exitCode !== null ? [] : [child.pid]),
     async killAndRestart() {
       const from = performance.now();
-      const ended = once(child, "exit");
-      child.kill("SIGKILL");
-      await ended;
+      await endOf(child, "SIGKILL");
+      await serving;
+      return performance.now() - from;
+    },
+    async restart() {
+      const from = performance.now();
+      await endOf(child, "SIGTERM");
       await serving;
       return performance.now() - from;
     },
     async stop() {
       isStopping = true;
       await serving;
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const ended = once(child, "exit");
-      child.kill("SIGTERM");
-      await ended;
+      await endOf(child, "SIGTERM");
     },
   };
+}
+
+async function endOf(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill(signal);
+  await ended;
 }
 
 /** Whether something listens on a port of this machine. */

@@ -47,6 +47,12 @@ function component(kind: ComponentKind, server: PostgresServer): Component {
       await server.start();
       return performance.now() - from;
     },
+    async restart() {
+      const from = performance.now();
+      await server.stop();
+      await server.start();
+      return performance.now() - from;
+    },
     stop: () => Promise.resolve(),
   };
 }

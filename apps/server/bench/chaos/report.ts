@@ -11,12 +11,15 @@ const SAMPLES_FOR_GROWTH = 100;
 const UNAVAILABLE = "503 unavailable";
 
 /** The bounds that a run has broken, in words. */
-export function boundsBroken({ total, memory, workload, brokenInvariants }: ChaosReport): string[] {
+export function boundsBroken({ isRolling, total, memory, workload, brokenInvariants }: ChaosReport): string[] {
   const broken: string[] = [];
   const expect = (isWithin: boolean, text: string) => void (isWithin || broken.push(text));
   for (const failure of workload.failures.slice(0, 20)) expect(false, failure);
   expect(brokenInvariants === "", `check: ${brokenInvariants}`);
-  expect(total.errorShare < MAX_ERROR_SHARE, `${percent(total.errorShare)} of the requests failed`);
+  expect(
+    isRolling ? total.errorShare === 0 : total.errorShare < MAX_ERROR_SHARE,
+    `${percent(total.errorShare)} of the requests failed`,
+  );
   for (const [error, count] of Object.entries(total.errors)) {
     expect(error === UNAVAILABLE, `${count} requests failed with ${error}`);
   }

@@ -9,6 +9,7 @@ import { type Receiver, startReceiver } from "../workload/receiver.ts";
 import { createRequests } from "../workload/requests.ts";
 import { verifyWorkload, type WorkloadReport } from "../workload/verify.ts";
 import { startWorkload, type Workload } from "../workload/workload.ts";
+import type { BalancerName } from "./balancers.ts";
 import { createCallers } from "./callers.ts";
 import type { Component, ComponentKind } from "./component.ts";
 import { type MemorySeries, sampleMemory } from "./memory.ts";
@@ -24,6 +25,9 @@ export interface ChaosOptions {
   /** Requests in a second. Default: half of the capacity, which is measured first. */
   readonly rate?: number;
   readonly seed: number;
+  readonly balancer: BalancerName;
+  /** Instead of kills: each API process and worker is restarted in order, and nobody may notice. */
+  readonly isRolling: boolean;
   /** Rejects when the run is to end early. */
   readonly interrupted: Promise<never>;
   readonly onProgress: (line: string) => void;
@@ -39,6 +43,7 @@ export interface Kill {
 }
 
 export interface ChaosReport {
+  readonly isRolling: boolean;
   /** Requests in a second that are answered when clients wait for nothing but answers. */
   readonly capacity: number;
   readonly kills: readonly Kill[];
@@ -79,7 +84,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const holders = Math.ceil(MAX_CLIENTS * HOLDER_SHARE);
     const databaseUrl = postgres.primaryUrl;
     const system = await prepareSystem({ databaseUrl, secretsFile, receiver, riders, holders, partners: 4 });
-    const stack = await startStack({ directory, postgres, secretsFile });
+    const stack = await startStack({ directory, postgres, secretsFile, balancer: options.balancer });
     try {
       onProgress("everything runs");
       const observations = createObservations();
@@ -124,7 +129,7 @@ async function killUnderLoad(world: World): Promise<Omit<ChaosReport, "brokenInv
   over.abort();
   await workload.stop();
   const report = await verifyWorkload({ base: stack.directUrl, system, ledger, receiver });
-  return { capacity, kills, total, memory: await memory, workload: report };
+  return { isRolling: world.isRolling, capacity, kills, total, memory: await memory, workload: report };
 }
 
 /** Raises the rate step by step. @returns the highest at which what was asked for was answered */
@@ -174,19 +179,20 @@ function load(
   });
 }
 
-/** Kills one component after the other, in an order by chance in which each comes as often as the others. */
+/** Kills one component after the other, or restarts it, in an order by chance in which each comes as often as the others. */
 async function killComponents(world: World, count: number): Promise<Kill[]> {
-  const { stack, observations, seed, killEverySeconds, onProgress } = world;
+  const { stack, observations, seed, killEverySeconds, isRolling, onProgress } = world;
+  const disturbed = stack.components.filter(({ kind }) => !isRolling || kind === "api" || kind === "worker");
   const random = createRandom(seed);
   const kills: Kill[] = [];
   let left: Component[] = [];
   const begin = performance.now();
   for (let n = 0; n < count; n++) {
-    if (left.length === 0) left = [...stack.components];
+    if (left.length === 0) left = [...disturbed];
     const component = random.pick(left as [Component, ...Component[]]);
     left.splice(left.indexOf(component), 1);
     const from = performance.now();
-    const backMs = Math.round(await component.killAndRestart());
+    const backMs = Math.round(await (isRolling ? component.restart() : component.killAndRestart()));
     const next = begin + (n + 1) * killEverySeconds * 1_000;
     await sleep(Math.max(0, next - performance.now()));
     const figures = observations.between(from, performance.now());

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findFreePort } from "@bikeshare/embedded-postgres";
+import { type Balancer, BALANCER_ADDRESS, type BalancerName, startBalancer } from "./balancers.ts";
 import { type Component, isListening, superviseProcess } from "./component.ts";
-import { BALANCER_ADDRESS, type Haproxy, startHaproxy } from "./haproxy.ts";
 import type { PostgresPair } from "./postgres.ts";
 
 /** A deployment on this machine: a balancer, three API processes, two workers, Redis, PostgreSQL with a standby. */
 export interface Stack {
-  readonly balancer: Haproxy;
+  readonly balancer: Balancer;
   /** Of one API process, past the balancer. */
   readonly directUrl: string;
   readonly components: readonly Component[];
@@ -20,6 +20,7 @@ export interface StackOptions {
   readonly directory: string;
   readonly postgres: PostgresPair;
   readonly secretsFile: string;
+  readonly balancer: BalancerName;
 }
 
 const API_PROCESSES = 3;
@@ -30,7 +31,7 @@ const SERVICE_RESTART_DELAY_MS = 1_000;
 const REDIS_RESTART_DELAY_MS = 100;
 const MAIN = join(import.meta.dirname, "../../src/main.ts");
 
-export async function startStack({ directory, postgres, secretsFile }: StackOptions): Promise<Stack> {
+export async function startStack({ directory, postgres, secretsFile, balancer: name }: StackOptions): Promise<Stack> {
   const redisPort = await findFreePort();
   const env = {
     DATABASE_URL: postgres.primaryUrl,
@@ -51,7 +52,7 @@ export async function startStack({ directory, postgres, secretsFile }: StackOpti
     ...apiPorts.map((port, n) => superviseService("api", n + 1, { ...env, PORT: String(port) })),
     ...Array.from({ length: WORKERS }, (_, n) => superviseService("worker", n + 1, env)),
   ]);
-  const balancer = await startHaproxy(directory, apiPorts);
+  const balancer = await startBalancer(name, directory, apiPorts);
   return {
     balancer,
     directUrl: `http://127.0.0.1:${apiPorts[0]}`,
