@@ -188,7 +188,8 @@ export function errorOf(body: unknown): string | undefined {
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const { cause } = error;
-  if (cause instanceof Error) return "code" in cause ? String(cause.code) : cause.message;
-  return error.name;
+  // `fetch` wraps what happened.
+  const { cause = error } = error;
+  if (!(cause instanceof Error)) return error.name;
+  return "code" in cause ? String(cause.code) : cause.message;
 }
