@@ -20,7 +20,7 @@ const EXAMPLES = join(import.meta.dirname, "../../../../deploy");
 const SEARCH_PATH = { PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` };
 
 /** What of an example is replaced: its addresses, paths and servers. */
-interface Places {
+interface Replacements {
   readonly directory: string;
   readonly https: number;
   readonly http: number;
@@ -33,25 +33,25 @@ export async function startBalancer(
   directory: string,
   ports: readonly number[],
 ): Promise<Balancer> {
-  const places = { directory, ports, https: await findFreePort(), http: await findFreePort() };
+  const replaced = { directory, ports, https: await findFreePort(), http: await findFreePort() };
   const { key, cert } = await makeCertificate("bikes.example.com");
   await writeFile(join(directory, "tls.pem"), cert);
   await writeFile(join(directory, "tls.key"), key);
   await writeFile(join(directory, "both.pem"), `${cert}\n${key}`);
   const file = join(directory, `${name}.conf`);
-  await writeFile(file, await (name === "haproxy" ? haproxyConfiguration(places) : nginxConfiguration(places)));
+  await writeFile(file, await (name === "haproxy" ? haproxyConfiguration(replaced) : nginxConfiguration(replaced)));
   const args = name === "haproxy" ? ["-db", "-f", file] : ["-c", file, "-p", directory, "-e", "stderr"];
   const child = spawn(name, args, { env: SEARCH_PATH, stdio: ["ignore", "ignore", "pipe"] });
   const said: string[] = [];
   child.stderr.setEncoding("utf8").on("data", (line: string) => said.push(line));
   const ended = untilEnded(child);
-  while (!(await isListening(places.https))) {
+  while (!(await isListening(replaced.https))) {
     if (child.pid === undefined) throw new Error(`${name} is not installed: apt-get install ${name}`);
     if (child.exitCode !== null) throw new Error(`${name} ended: ${said.join("")}`);
     await sleep(5);
   }
   return {
-    url: `https://127.0.0.1:${places.https}`,
+    url: `https://127.0.0.1:${replaced.https}`,
     async close() {
       child.kill("SIGTERM");
       await ended;
@@ -66,7 +66,7 @@ function untilEnded(child: ChildProcess): Promise<void> {
   });
 }
 
-async function haproxyConfiguration({ directory, https, http, ports }: Places): Promise<string> {
+async function haproxyConfiguration({ directory, https, http, ports }: Replacements): Promise<string> {
   const servers = ports.map((port, n) => `    server api${n + 1} 127.0.0.1:${port}`).join("\n");
   return (
     (await readFile(join(EXAMPLES, "haproxy/haproxy.cfg"), "utf8"))
@@ -80,7 +80,7 @@ async function haproxyConfiguration({ directory, https, http, ports }: Places): 
   );
 }
 
-async function nginxConfiguration({ directory, https, http, ports }: Places): Promise<string> {
+async function nginxConfiguration({ directory, https, http, ports }: Replacements): Promise<string> {
   const servers = ports.map((port) => `    server 127.0.0.1:${port} max_fails=2 fail_timeout=5s;`).join("\n");
   const site = (await readFile(join(EXAMPLES, "nginx/bikeshare.conf"), "utf8"))
     .replaceAll(/ +listen \[::\].*\n/g, "")

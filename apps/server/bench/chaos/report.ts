@@ -6,7 +6,7 @@ const MAX_ERROR_SHARE = 0.005;
 const MAX_GAP_MS = 5_000;
 /** Of the last quarter of a run over its second: garbage is collected late. */
 const MAX_MEMORY_GROWTH = 1.25;
-/** Shorter runs end before memory has settled. */
+/** Shorter runs end before memory has stopped growing. */
 const SAMPLES_FOR_GROWTH = 100;
 const UNAVAILABLE = "503 unavailable";
 
