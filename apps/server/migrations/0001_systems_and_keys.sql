@@ -124,3 +124,11 @@ create table api_processes (
   alive_until timestamptz(3) not null,
   primary key (process)
 ) with (fillfactor = 50);
+
+-- reference. One row: what a process wrote when it last connected to the primary. A server on which the same is read
+-- has replayed what this primary has written, rather than what another has.
+create table replication_tokens (
+  id    int not null check (id = 1),
+  token text collate "C" not null,
+  primary key (id)
+);

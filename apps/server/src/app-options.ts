@@ -9,6 +9,7 @@ import type { ProviderSettings } from "./identity-provider/provider.ts";
 import type { Ids } from "./ids.ts";
 import type { HttpMetrics } from "./metrics/http-metrics.ts";
 import type { RateLimits } from "./rate-limits/rate-limits.ts";
+import type { ReplicaSettings } from "./replica/open-reads.ts";
 import type { AllSecrets } from "./secrets.ts";
 import type { Branding } from "./startup/branding.ts";
 import type { ActivityTracker } from "./tracing/activity.ts";
@@ -63,6 +64,8 @@ export interface AppOptions {
   readonly identityProvider?: ProviderSettings | undefined;
   /** Where webhooks may be sent. */
   readonly webhooks?: AddressRules;
+  /** The replica that reads may go to. Without it all go to the primary. */
+  readonly replica?: ReplicaSettings | undefined;
   /** Hears why a request could not be served at present. */
   readonly onUnavailable?: (error: unknown) => void;
 }

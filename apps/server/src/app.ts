@@ -9,7 +9,7 @@ import { type ConsoleContext, createConsoleContext } from "./console/context.ts"
 import { serveConsole } from "./console/routes.ts";
 import { STATION_MAP_MIN_AGE_MS } from "./console/stations-routes.ts";
 import { dashboardLinkRoutes } from "./dashboard-links/routes.ts";
-import { FILTERED_CONNECTIONS, openRequestConnections, type RequestConnections } from "./db/connections.ts";
+import { openRequestConnections, type RequestConnections } from "./db/connections.ts";
 import type { Database } from "./db/database.ts";
 import { isUnavailable } from "./db/errors.ts";
 import { openListener } from "./db/listener.ts";
@@ -40,10 +40,10 @@ import { createKeyCache, type KeyCache, lookUpTogether } from "./keys/key-cache.
 import { createLastUses } from "./keys/last-use.ts";
 import { meRoutes } from "./keys/routes.ts";
 import { markKeyAsCompromised, keysFor, recordUses } from "./keys/service.ts";
-import { createFilteredReads, FILTERED_STATEMENT_TIMEOUT_MS } from "./lists/read-context.ts";
-import type { HttpMetrics } from "./metrics/http-metrics.ts";
+import { FILTERED_STATEMENT_TIMEOUT_MS } from "./lists/read-context.ts";
 import { uncounted } from "./metrics/metrics.ts";
 import { createMemoryRateLimits, type RateLimits } from "./rate-limits/rate-limits.ts";
+import { openListReads } from "./replica/open-reads.ts";
 import { reservationRoutes } from "./reservations/routes.ts";
 import { createDepthIndex } from "./rides/depth-index.ts";
 import { createPastCounts } from "./rides/past-counts.ts";
@@ -90,10 +90,11 @@ export async function buildApp(given: AppOptions): Promise<App> {
   await compressAnswers(http);
   sendExactJsonType(http);
 
-  const filtered = openFilteredReads(connections.filtered, metrics);
+  const reads = openListReads(connections, { ...options, metrics });
+  http.addHook("onClose", () => reads.close());
   const pools = { general: db.usage, vital: connections.vital.usage, filtered: connections.filtered.usage };
-  metrics.watch({ pools, filteredReads: filtered.usage, listening: caches.listening, rateLimits });
-  const read = { readPool: connections.readPool, filtered, ...rideDepths(db, clock) };
+  metrics.watch({ pools, filteredReads: reads.filtered.usage, listening: caches.listening, rateLimits });
+  const read = { ...reads, ...rideDepths(db, clock) };
   bindContract(http, partnerContract, {
     stations: stationRoutes(read, cursorCipher, caches.stationPages),
     ...systemRoutes(read, cursorCipher),
@@ -123,15 +124,6 @@ function openConnections(http: FastifyInstance, { db, logger, outages, activitie
   // The first to be registered is the last to be closed.
   http.addHook("onClose", () => connections.close());
   return connections;
-}
-
-function openFilteredReads(db: Database, metrics: HttpMetrics) {
-  return createFilteredReads({
-    db,
-    maxRunning: FILTERED_CONNECTIONS,
-    monotonic: () => performance.now(),
-    onRefused: (reason) => metrics.filteredReadRejected(reason),
-  });
 }
 
 /** Finds pages of the rides at any depth without counting the rides before them. */

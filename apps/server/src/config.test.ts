@@ -47,6 +47,7 @@ it("takes what the variables say, paths from the directory it is started in", ()
     PORT: "0",
     PUBLIC_URL: "https://bikes.example.com/api/",
     DATABASE_URL: "postgresql://user:pass@db.example.com:5432/bikes?sslmode=require",
+    DATABASE_REPLICA_URL: "postgresql://user:pass@replica.example.com:5432/bikes?sslmode=require",
     REDIS_URL: "rediss://user:pass@redis.example.com:6380/2",
     DATA_DIR: "data",
     TLS_CERT_FILE: "cert.pem",
@@ -73,6 +74,7 @@ it("takes what the variables say, paths from the directory it is started in", ()
     port: 0,
     publicUrl: "https://bikes.example.com/api",
     databaseUrl: env.DATABASE_URL,
+    databaseReplicaUrl: env.DATABASE_REPLICA_URL,
     redisUrl: env.REDIS_URL,
     dataDir: "/srv/bikes/data",
     tls: { certFile: "/srv/bikes/cert.pem", keyFile: "/etc/key.pem" },
@@ -105,6 +107,7 @@ it("takes an empty variable for one that is not set", () => {
     "PORT",
     "PUBLIC_URL",
     "DATABASE_URL",
+    "DATABASE_REPLICA_URL",
     "REDIS_URL",
     "DATA_DIR",
     "TLS_CERT_FILE",
@@ -225,6 +228,12 @@ it.each(["mail.example.com", "https://mail.example.com", "user:hunter2@mail.exam
     expect(issue).not.toContain("hunter2");
   },
 );
+
+it("has no replica of the embedded database", () => {
+  expect(issueOf({ DATABASE_REPLICA_URL: "postgres://replica.example.com/bikes" })).toMatch(
+    /^DATABASE_REPLICA_URL: needs/,
+  );
+});
 
 it("sends mails from the public host unless told otherwise", () => {
   const env = { SMTP_URL: "smtps://mail.example.com", PUBLIC_URL: "https://bikes.example.com/api" };

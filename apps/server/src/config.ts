@@ -80,6 +80,8 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     ...readPorts(read, issues),
     /** Undefined: an embedded PostgreSQL runs in `dataDir`. */
     databaseUrl: read("DATABASE_URL", undefined, optional(databaseUrl)),
+    /** Undefined: all is read from the primary. */
+    databaseReplicaUrl: readReplicaUrl(read, issues),
     /** Undefined: each process counts the rate limits by itself. */
     redisUrl: read("REDIS_URL", undefined, optional(redisUrl)),
     /** Absolute. */
@@ -140,6 +142,15 @@ function readPorts(read: Read, issues: string[]) {
     metricsHost: read("METRICS_HOST", "127.0.0.1", hostName),
     metricsPort,
   };
+}
+
+/** A replica of the embedded database would be on the same machine, and nobody can make one. */
+function readReplicaUrl(read: Read, issues: string[]): string | undefined {
+  const url = read("DATABASE_REPLICA_URL", undefined, optional(databaseUrl));
+  if (url !== undefined && !read("DATABASE_URL", false, () => true)) {
+    issues.push("DATABASE_REPLICA_URL: needs DATABASE_URL beside it, the primary that it follows");
+  }
+  return url;
 }
 
 function readTlsFiles(read: Read, path: (text: string) => string, issues: string[]) {
@@ -235,6 +246,7 @@ export function processEnvironment(): Readonly<Record<string, string | undefined
 }
 
 const SECRETS: readonly string[] = [
+  "DATABASE_REPLICA_URL",
   "DATABASE_URL",
   "GBFS_SYNC_URL",
   "OIDC_CLIENT_SECRET",

@@ -15,6 +15,7 @@ import type { Logger } from "./logger.ts";
 import { type Metrics, uncounted } from "./metrics/metrics.ts";
 import { createFirstPartitions } from "./partitions/service.ts";
 import { openRateLimits } from "./rate-limits/service.ts";
+import { createReplicaReport } from "./replica/report.ts";
 import { largestHolders } from "./reservations/service.ts";
 import type { AllSecrets } from "./secrets.ts";
 import { readBranding } from "./startup/branding.ts";
@@ -191,6 +192,13 @@ function concernsOf(parts: Pick<ServiceParts, "concerns" | "conditions" | "outag
   ];
 }
 
+/** The replica that reads may go to, if one is configured. */
+function replicaSettings({ databaseReplicaUrl: url }: Config, { conditions, concerns }: ServiceParts) {
+  if (url === undefined) return undefined;
+  const monotonic = () => performance.now();
+  return { url, onStatus: createReplicaReport({ conditions, concerns, monotonic }) };
+}
+
 /** Builds the app and listens. @returns the base URL for callers */
 async function answerRequests(
   database: Database,
@@ -215,12 +223,10 @@ async function answerRequests(
     metrics: metrics.http,
     concerns: () => concernsOf(parts),
     onUnavailable: conditions.of("answering requests").failed,
+    replica: replicaSettings(config, parts),
     https: certificate,
   });
-  if (config.tls !== undefined && certificate !== undefined) {
-    const following = followCertificate(app.http.server, config.tls, certificate, { logger, conditions });
-    closers.push(() => Promise.resolve(following.close()));
-  }
+  renewCertificate(app, config, parts);
   closers.push(() =>
     stopAnswering({
       http: app.http,
@@ -236,6 +242,13 @@ async function answerRequests(
   // Beside the first requests; whoever asks for a page meanwhile waits.
   dashboard?.ready().catch(() => undefined);
   return url;
+}
+
+/** Uses each new certificate from the time that its file changes, where HTTPS is served. */
+function renewCertificate(app: App, { tls }: Config, { certificate, closers, ...reports }: ServiceParts): void {
+  if (tls === undefined || certificate === undefined) return;
+  const following = followCertificate(app.http.server, tls, certificate, reports);
+  closers.push(() => Promise.resolve(following.close()));
 }
 
 async function listen(app: App, config: Config): Promise<string> {

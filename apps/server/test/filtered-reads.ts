@@ -1,7 +1,12 @@
-import type { Queryable } from "../src/db/database.ts";
+import type { QueryRunner } from "../src/db/database.ts";
 import { createFilteredReads, type FilteredReads } from "../src/lists/read-context.ts";
 
 /** Places for filtered lists as a process has them, on a test's own connections. */
-export function filteredReadsOn(db: Queryable): FilteredReads {
-  return createFilteredReads({ db, maxRunning: 3, monotonic: () => performance.now(), onRefused: () => undefined });
+export function filteredReadsOn(db: QueryRunner): FilteredReads {
+  return createFilteredReads({
+    run: (work) => work(db),
+    maxRunning: 3,
+    monotonic: () => performance.now(),
+    onRefused: () => undefined,
+  });
 }

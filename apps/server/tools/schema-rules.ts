@@ -25,6 +25,7 @@ const deploymentTables = [
   "used_challenges",
   "sessions",
   "api_processes",
+  "replication_tokens",
 ];
 const ofDeployment = deploymentTables.map((name) => `'${name}'`).join(", ");
 /** Those of tables that belong to systems. */

@@ -27,6 +27,8 @@ const VITAL_CONNECTIONS = 2;
 const VITAL_STATEMENT_TIMEOUT_MS = 5_000;
 /** More keep more of PostgreSQL's processors busy with what a few callers request. */
 export const FILTERED_CONNECTIONS = 3;
+/** One processor each, and no compilation of what runs once. */
+export const FILTERED_SESSION_OPTIONS = "-c max_parallel_workers_per_gather=0 -c jit=off";
 
 export interface RequestConnectionsOptions {
   readonly connectionString: string;
@@ -50,8 +52,7 @@ export function openRequestConnections(options: RequestConnectionsOptions): Requ
     ...{ connectionString, observer, name: "filtered" },
     maxConnections: FILTERED_CONNECTIONS,
     statementTimeoutMs: filteredStatementTimeoutMs,
-    // One processor each, and no compilation of what runs once.
-    sessionOptions: "-c max_parallel_workers_per_gather=0 -c jit=off",
+    sessionOptions: FILTERED_SESSION_OPTIONS,
     onConnectionLost,
   });
   return {

@@ -5,7 +5,7 @@ import type { StatementObserver } from "./statement-observer.ts";
 import type { Statement } from "./statement.ts";
 import { inTransaction, type Queryable, runStatement } from "./transaction.ts";
 
-export type { Queryable, Transaction } from "./transaction.ts";
+export type { Queryable, QueryRunner, Transaction } from "./transaction.ts";
 
 /** How many connections a pool has at present, and how many callers wait for one. */
 export interface PoolUsage {
@@ -110,7 +110,7 @@ class ObservedPool extends pg.Pool {
  * Whatever the server or the database was set to: dates are cut at midnight UTC in our statements, and every digit of a
  * coordinate gets into the JSON that the database makes.
  */
-export const SESSION_OPTIONS = "-c TimeZone=UTC -c extra_float_digits=1";
+const SESSION_OPTIONS = "-c TimeZone=UTC -c extra_float_digits=1";
 
 /** After it PostgreSQL cancels a statement, by default. */
 export const STATEMENT_TIMEOUT_MS = 10_000;

@@ -297,6 +297,10 @@ export interface Tables {
     readonly id: string;
     readonly name: string;
   };
+  readonly replication_tokens: {
+    readonly id: number;
+    readonly token: string;
+  };
   readonly request_log: {
     readonly system_id: string;
     readonly logged_on: string;
@@ -614,6 +618,7 @@ export const columnTypes = {
   people: { id: "text", email: "text", name: "text", created_at: "timestamptz", password_hash: "text", totp_secret: "text", totp_last_step: "bigint" },
   recovery_codes: { person_id: "text", hash: "bytea" },
   regions: { system_id: "text", id: "text", name: "text" },
+  replication_tokens: { id: "integer", token: "text" },
   request_log: { system_id: "text", logged_on: "date", id: "text", at: "timestamptz", key_id: "text", partner_id: "text", method: "text", route: "text", status: "smallint", error: "text", ms: "real", address: "text" },
   reservations: { system_id: "text", id: "text", partner_id: "text", status: "text", station_id: "text", bike_id: "text", vehicle_type_id: "text", rider_ref: "text", created_at: "timestamptz", expires_at: "timestamptz", cancelled_at: "timestamptz", cancel_reason: "text", ride_id: "text", updated_at: "timestamptz" },
   ride_counts: { system_id: "text", period: "text", starts_at: "timestamptz", slot: "smallint", n: "bigint" },

@@ -15,10 +15,14 @@ import type { Notifier } from "./notifier.ts";
 import type { StatementObserver } from "./statement-observer.ts";
 import { prepareAgain, preparedName, type Statement } from "./statement.ts";
 
-/** Something that runs statements: the database itself, or a transaction that is open in it. */
-export interface Queryable {
+/** Something that runs single statements. */
+export interface QueryRunner {
   /** Runs one prepared statement and returns its rows. */
   query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+/** Something that runs statements: the database itself, or a transaction that is open in it. */
+export interface Queryable extends QueryRunner {
   /**
    * Runs `work` in a transaction; inside one it joins the one that is open. After a deadlock, a serialization failure or a
    * `TransactionConflict`, `work` runs again from the start, `MAX_ATTEMPTS` times in all: it must change nothing but the

@@ -1,4 +1,4 @@
-import type { Queryable } from "../db/database.ts";
+import type { QueryRunner } from "../db/database.ts";
 import type { ReadPool } from "../db/read-pool.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
@@ -91,7 +91,7 @@ export async function listEventRows(
  * has no such event. They are stepped over: 25 ms for 100,000.
  */
 export async function findPositionAfter(
-  db: Queryable,
+  db: QueryRunner,
   systemId: string,
   viewer: EventViewer,
   after: EventPosition,
@@ -113,7 +113,7 @@ export function countEventsByDay(
 
 /** How many events follow a position on its day: counted one by one. */
 export async function countRestOfDay(
-  db: Queryable,
+  db: QueryRunner,
   systemId: string,
   viewer: EventViewer,
   after: EventPosition,

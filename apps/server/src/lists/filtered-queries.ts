@@ -1,5 +1,5 @@
 import type { PageRequest } from "@bikeshare/rules";
-import type { Queryable } from "../db/database.ts";
+import type { QueryRunner } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import { fetchSize, joinRows, type PageRows, startOf } from "./page.ts";
@@ -57,7 +57,7 @@ export function countRows({ table }: Pick<FilterableList<never>, "table">, branc
  * the list is reached from the end.
  */
 export async function listFiltered<Position>(
-  db: Pick<Queryable, "query">,
+  db: QueryRunner,
   list: FilterableList<Position>,
   filter: Filter,
   request: PageRequest<Position>,

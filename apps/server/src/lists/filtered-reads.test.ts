@@ -1,6 +1,6 @@
 import { ServiceError } from "@bikeshare/rules";
 import { expect, it } from "vitest";
-import type { Queryable } from "../db/database.ts";
+import type { QueryRunner } from "../db/database.ts";
 import { createFilteredReads } from "./read-context.ts";
 
 /** Reads that end when the test says so; a clock that stands still unless moved. */
@@ -10,7 +10,7 @@ function makeReads(options: { readonly maxWaitMs?: number } = {}) {
   const begun: string[] = [];
   const ends = new Map<string, (error?: Error) => void>();
   const reads = createFilteredReads({
-    db: {} as Queryable,
+    run: (work) => work({} as QueryRunner),
     maxRunning: 3,
     monotonic: () => state.now,
     onRefused: (reason) => refused.push(reason),

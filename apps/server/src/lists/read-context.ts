@@ -1,5 +1,5 @@
 import { type ServiceError, serviceError } from "@bikeshare/rules";
-import type { Queryable } from "../db/database.ts";
+import type { QueryRunner } from "../db/database.ts";
 import { codeOf, sqlState } from "../db/errors.ts";
 import type { ReadPool } from "../db/read-pool.ts";
 
@@ -10,7 +10,7 @@ export interface ReadContext {
 }
 
 /** The same over one pool, for a program of its own that reads a list now and then. */
-export function readContextOn(db: Queryable): ReadContext {
+export function readContextOn(db: QueryRunner): ReadContext {
   return {
     readPool: { read: (statement, values) => db.query(statement, values), close: () => Promise.resolve() },
     filtered: { read: (_, work) => work(db), usage: () => ({ running: 0, waiting: 0 }) },
@@ -32,13 +32,16 @@ export interface FilteredReads {
    * Runs a read as soon as fewer than `maxRunning` run. A partner has one at a time, whatever number of keys it uses.
    * @throws ServiceError `unavailable` when the read cannot begin in time, or takes too long
    */
-  read<Result>(whose: ListReader, work: (db: Queryable) => Promise<Result>): Promise<Result>;
+  read<Result>(whose: ListReader, work: (db: QueryRunner) => Promise<Result>): Promise<Result>;
   readonly usage: () => { readonly running: number; readonly waiting: number };
 }
 
+/** Does work on connections for filtered reads. */
+export type RunFiltered = <Result>(work: (db: QueryRunner) => Promise<Result>) => Promise<Result>;
+
 export interface FilteredReadsOptions {
-  /** A pool of `maxRunning` connections for these reads alone, with a statement timeout. */
-  readonly db: Queryable;
+  /** On a pool of `maxRunning` connections for these reads alone, with a statement timeout. */
+  readonly run: RunFiltered;
   readonly maxRunning: number;
   /** Milliseconds of a clock that never goes back. */
   readonly monotonic: () => number;
@@ -67,7 +70,7 @@ const RETRY_FULL_SECONDS = 1;
 const RETRY_SLOW_SECONDS = 5;
 
 export function createFilteredReads(options: FilteredReadsOptions): FilteredReads {
-  const { db, monotonic, onRefused } = options;
+  const { run, monotonic, onRefused } = options;
   const queue = createQueue(options);
   return {
     usage: queue.usage,
@@ -76,7 +79,7 @@ export function createFilteredReads(options: FilteredReadsOptions): FilteredRead
       await queue.enter(reader);
       const begun = monotonic();
       try {
-        return await work(db);
+        return await run(work);
       } catch (error) {
         if (codeOf(error) !== sqlState.queryCanceled) throw error;
         onRefused("slow");

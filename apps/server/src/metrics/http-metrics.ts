@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { PoolUsage } from "../db/database.ts";
 import type { RateLimits } from "../rate-limits/rate-limits.ts";
 import { countBy } from "./counters.ts";
+import { createReplicaMetrics, type ReplicaMetrics } from "./replica-metrics.ts";
 import { createRequestMetrics, type RequestMetrics } from "./request-metrics.ts";
 
 /** Why a request was refused before an endpoint saw it. */
@@ -28,7 +29,7 @@ const WAIT_BUCKETS = [0.001, 0.01, 0.05, 0.25, 1, 5];
 const READ_REJECTIONS = ["full", "slow"] as const;
 
 /** Counts what a process that answers requests does with them. */
-export interface HttpMetrics {
+export interface HttpMetrics extends ReplicaMetrics {
   /** Undefined: nothing is counted. */
   readonly requests: RequestMetrics | undefined;
   /** A connection of a pool was waited for. */
@@ -70,6 +71,7 @@ export function createHttpMetrics(registry: Registry): HttpMetrics {
   return {
     requests: createRequestMetrics(),
     connectionWaited: measureWaits(registry),
+    ...createReplicaMetrics(registry),
     unlogged: (requests) => unlogged.inc(requests),
     redisLost: () => redisLosses.inc(),
     refused: countBy(

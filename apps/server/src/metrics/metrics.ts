@@ -34,6 +34,8 @@ export const uncounted: Metrics = {
     filteredReadRejected: ignore,
     unlogged: ignore,
     redisLost: ignore,
+    replicaRead: ignore,
+    watchReplica: ignore,
     watch: ignore,
   },
   watch: ignore,

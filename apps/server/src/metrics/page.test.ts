@@ -49,6 +49,7 @@ async function readMetrics(): Promise<string> {
     listening: () => true,
     rateLimits: { isExact: () => true, processes: () => 1 },
   });
+  metrics.http.watchReplica(() => ({ leftOut: undefined, lagMs: 0 }));
   watchFeedAges(metrics.registry, () =>
     Promise.resolve([{ systemId: "main", source: "gbfs", feed: "station_status", ageMs: 1, failingMs: 0 }]),
   );

@@ -1,6 +1,6 @@
 import type { Reservation } from "@bikeshare/contract";
 import { listFilters, type PageRequest } from "@bikeshare/rules";
-import type { Queryable } from "../db/database.ts";
+import type { QueryRunner } from "../db/database.ts";
 import type { ReadPool } from "../db/read-pool.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
@@ -72,7 +72,7 @@ const list: FilterableList<TimePosition> = {
  * takes 20 ms that way; a page by cursor, which counts nothing, takes 1 ms.
  */
 export function listReservationPage(
-  db: Queryable,
+  db: QueryRunner,
   scope: ReservationScope,
   { status, updated_since: since, ...filters }: ReservationFilters,
   request: PageRequest<TimePosition>,
@@ -114,7 +114,7 @@ type PartnerLimit = Pick<Tables["partners"], "max_reservations">;
 
 /** How many active reservations a partner may have, null for the default; undefined when there is no such partner. */
 export async function findPartnerLimit(
-  db: Queryable,
+  db: QueryRunner,
   systemId: string,
   partnerId: string,
 ): Promise<PartnerLimit | undefined> {
@@ -123,7 +123,7 @@ export async function findPartnerLimit(
 
 /** How many reservations of a partner are active at an instant. */
 export async function countActiveReservations(
-  db: Queryable,
+  db: QueryRunner,
   systemId: string,
   partnerId: string,
   at: Date,
@@ -139,7 +139,7 @@ interface HolderRow extends PartnerLimit {
 
 /** The partners with most active reservations at an instant, the most first. */
 export function listLargestHolders(
-  db: Queryable,
+  db: QueryRunner,
   systemId: string,
   { at, limit }: { readonly at: Date; readonly limit: number },
 ): Promise<HolderRow[]> {

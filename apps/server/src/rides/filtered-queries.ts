@@ -1,5 +1,5 @@
 import { listFilters, type PageRequest } from "@bikeshare/rules";
-import type { Queryable } from "../db/database.ts";
+import type { QueryRunner } from "../db/database.ts";
 import type { ReadPool } from "../db/read-pool.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
@@ -52,7 +52,7 @@ export async function listQuickRideRows(
  * time is counted from the kept numbers of months, days and hours; other filters from what is remembered of past rides.
  */
 export async function listFilteredRideRows(
-  db: Reader,
+  db: QueryRunner,
   systemId: string,
   filters: RideFilters,
   request: PageRequest<TimePosition>,
@@ -70,8 +70,7 @@ export async function listFilteredRideRows(
   return rows ?? listFiltered(db, list, { ...asked.filter, name: undefined }, request);
 }
 
-type Reader = Pick<Queryable, "query">;
-type QueryArguments = Parameters<Queryable["query"]>;
+type QueryArguments = Parameters<QueryRunner["query"]>;
 
 /** What a list of rides is asked for. */
 interface AskedRides {
@@ -101,7 +100,7 @@ function withTotal({ filter }: AskedRides, sql: string, values = filter.values):
 
 /** A page with its number made of what is remembered and what came since; undefined when past rides have changed meanwhile. */
 async function listWithPast(
-  db: Reader,
+  db: QueryRunner,
   asked: AskedRides,
   known: PastCount,
   request: PageRequest<TimePosition>,
@@ -196,7 +195,7 @@ function countWithPast(branches: readonly string[], known: PastCount, bind: Bind
  * Whatever comes, goes or is corrected among them counts as a change of past rides, with a day to spare for transactions
  * that are open.
  */
-async function countPast(db: Pick<Queryable, "query">, systemId: string, filters: RideFilters): Promise<PastCount> {
+async function countPast(db: QueryRunner, systemId: string, filters: RideFilters): Promise<PastCount> {
   const values: unknown[] = [systemId];
   const { branches } = alternativesOf(filters, (value) => `$${values.push(value)}`);
   const past = branches.map((branch) => `${branch} and started_at < (select upto from past)`);

@@ -1,4 +1,4 @@
-import type { Queryable } from "../db/database.ts";
+import type { QueryRunner } from "../db/database.ts";
 import type { ReadPool } from "../db/read-pool.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
@@ -154,7 +154,7 @@ export async function listRideRowsAt(
 }
 
 /** The number of rides that started in each hour (seconds since 1970) but those of the last days, oldest first. */
-export async function countRidesByHour(db: Queryable, systemId: string): Promise<RideHours> {
+export async function countRidesByHour(db: QueryRunner, systemId: string): Promise<RideHours> {
   const { pastChanges, startsAt, n } = oneRow(
     await db.query<{ pastChanges: number; startsAt: (number | null)[]; n: (number | null)[] }>(hours, [systemId]),
   );

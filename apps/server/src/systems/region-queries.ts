@@ -1,5 +1,5 @@
 import type { Region } from "@bikeshare/contract";
-import type { Queryable, Transaction } from "../db/database.ts";
+import type { QueryRunner, Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 
@@ -27,7 +27,7 @@ const isUsed = statement(
 const notify = statement("regions.notify", "select pg_notify('stations', $1)");
 
 /** What the operator says of regions. */
-export function findOwnRegions(db: Queryable, systemId: string): Promise<Region[]> {
+export function findOwnRegions(db: QueryRunner, systemId: string): Promise<Region[]> {
   return db.query<Region>(own, [systemId]);
 }
 
@@ -44,10 +44,10 @@ export async function deleteRegion(tx: Transaction, systemId: string, id: string
 }
 
 /** The ids that stations name. */
-export async function findUsedRegions(db: Queryable, systemId: string): Promise<string[]> {
+export async function findUsedRegions(db: QueryRunner, systemId: string): Promise<string[]> {
   return (await db.query<{ id: string }>(used, [systemId])).map(({ id }) => id);
 }
 
-export async function findWhetherRegionUsed(db: Queryable, systemId: string, id: string): Promise<boolean> {
+export async function findWhetherRegionUsed(db: QueryRunner, systemId: string, id: string): Promise<boolean> {
   return oneRow(await db.query<{ is_used: boolean }>(isUsed, [systemId, id])).is_used;
 }

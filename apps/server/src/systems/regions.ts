@@ -2,7 +2,7 @@ import type { Region } from "@bikeshare/contract";
 import type { PageRequest } from "@bikeshare/rules";
 import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext } from "../command-context.ts";
-import type { Queryable } from "../db/database.ts";
+import type { QueryRunner } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
 import { listDescriptions } from "../feeds/gbfs/source-descriptions.ts";
 import { pageOfItems, sortById, type Page } from "../lists/page.ts";
@@ -15,14 +15,14 @@ import {
 } from "./region-queries.ts";
 
 /** Every region that is named, or that a station is in. */
-export async function regionsOf(db: Queryable, systemId: string): Promise<Region[]> {
+export async function regionsOf(db: QueryRunner, systemId: string): Promise<Region[]> {
   const said = await saidBySources(db, systemId);
   return sortById(mergeRegions(await findOwnRegions(db, systemId), said, await findUsedRegions(db, systemId)));
 }
 
 /** Every region as readers see it, with what the operator calls it; null: nothing. */
 export async function describedRegions(
-  db: Queryable,
+  db: QueryRunner,
   systemId: string,
 ): Promise<{ readonly region: Region; readonly ownName: string | null }[]> {
   const own = await findOwnRegions(db, systemId);
@@ -30,14 +30,14 @@ export async function describedRegions(
   return regions.map((region) => ({ region, ownName: own.find(({ id }) => id === region.id)?.name ?? null }));
 }
 
-async function saidBySources(db: Queryable, systemId: string): Promise<Region[]> {
+async function saidBySources(db: QueryRunner, systemId: string): Promise<Region[]> {
   const sources = await listDescriptions(db, systemId);
   return sources.flatMap((source) => (source.feed === "system_regions" ? source.content : []));
 }
 
 /** A page of a system's regions, ordered by id. */
 export async function listRegions(
-  db: Queryable,
+  db: QueryRunner,
   systemId: string,
   request: PageRequest<string>,
 ): Promise<Page<string>> {

@@ -1,7 +1,7 @@
 import type { partnerContract } from "@bikeshare/contract";
 import type { PageRequest } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import type { Queryable } from "../db/database.ts";
+import type { QueryRunner } from "../db/database.ts";
 import { partnerOf } from "../http/authenticate.ts";
 import type { CursorCipher } from "../http/cursor.ts";
 import { listEndpoint } from "../http/list-endpoint.ts";
@@ -10,7 +10,7 @@ import type { ReadContext } from "../lists/read-context.ts";
 import { listRegions } from "./regions.ts";
 import { listVehicleTypes } from "./vehicle-types.ts";
 
-type ListOfSystem = (db: Queryable, systemId: string, page: PageRequest<string>) => Promise<Page<string>>;
+type ListOfSystem = (db: QueryRunner, systemId: string, page: PageRequest<string>) => Promise<Page<string>>;
 
 /** The endpoints of regions and vehicle types. Each request assembles its list, so it counts as a slow read. */
 export function systemRoutes(

@@ -1,5 +1,5 @@
 import type { VehicleType } from "@bikeshare/contract";
-import type { Queryable, Transaction } from "../db/database.ts";
+import type { QueryRunner, Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 
@@ -59,7 +59,7 @@ const uses = statement(
 const notify = statement("vehicleTypes.notify", "select pg_notify('stations', $1)");
 
 /** What the operator says of vehicle types. */
-export function findOwnTypes(db: Queryable, systemId: string): Promise<VehicleType[]> {
+export function findOwnTypes(db: QueryRunner, systemId: string): Promise<VehicleType[]> {
   return db.query<VehicleType>(own, [systemId]);
 }
 
@@ -82,12 +82,12 @@ export async function deleteType(tx: Transaction, systemId: string, id: string):
 }
 
 /** The ids that bikes and stations name. */
-export async function findNamedTypes(db: Queryable, systemId: string): Promise<string[]> {
+export async function findNamedTypes(db: QueryRunner, systemId: string): Promise<string[]> {
   return (await db.query<{ id: string }>(namedNow, [systemId])).map(({ id }) => id);
 }
 
 /** The ids that rides name. */
-export async function findRiddenTypes(db: Queryable, systemId: string): Promise<string[]> {
+export async function findRiddenTypes(db: QueryRunner, systemId: string): Promise<string[]> {
   return (await db.query<{ id: string }>(namedEver, [systemId])).map(({ id }) => id);
 }
 
@@ -98,6 +98,6 @@ export interface TypeUses {
   readonly by_stations: boolean;
 }
 
-export async function findTypeUses(db: Queryable, systemId: string, id: string): Promise<TypeUses> {
+export async function findTypeUses(db: QueryRunner, systemId: string, id: string): Promise<TypeUses> {
   return oneRow(await db.query<TypeUses>(uses, [systemId, id]));
 }

@@ -2,7 +2,7 @@ import type { VehicleType } from "@bikeshare/contract";
 import type { PageRequest } from "@bikeshare/rules";
 import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext } from "../command-context.ts";
-import type { Queryable } from "../db/database.ts";
+import type { QueryRunner } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
 import { listDescriptions } from "../feeds/gbfs/source-descriptions.ts";
 import { pageOfItems, sortById, type Page } from "../lists/page.ts";
@@ -17,19 +17,19 @@ import {
 } from "./vehicle-type-queries.ts";
 
 /** Every vehicle type that is described, or that a bike or a station names. */
-export async function vehicleTypesOf(db: Queryable, systemId: string): Promise<VehicleType[]> {
+export async function vehicleTypesOf(db: QueryRunner, systemId: string): Promise<VehicleType[]> {
   return typesNamed(db, systemId, await findNamedTypes(db, systemId));
 }
 
 /** The same, with those that only past rides name. */
-export async function allVehicleTypesOf(db: Queryable, systemId: string): Promise<VehicleType[]> {
+export async function allVehicleTypesOf(db: QueryRunner, systemId: string): Promise<VehicleType[]> {
   const named = await findNamedTypes(db, systemId);
   return typesNamed(db, systemId, [...named, ...(await findRiddenTypes(db, systemId))]);
 }
 
 /** Every vehicle type as readers see it, with what the operator says of it; null: nothing. */
 export async function describedVehicleTypes(
-  db: Queryable,
+  db: QueryRunner,
   systemId: string,
 ): Promise<{ type: VehicleType; own: VehicleType | null }[]> {
   const own = await findOwnTypes(db, systemId);
@@ -37,19 +37,19 @@ export async function describedVehicleTypes(
   return types.map((type) => ({ type, own: own.find(({ id }) => id === type.id) ?? null }));
 }
 
-async function typesNamed(db: Queryable, systemId: string, named: readonly string[]): Promise<VehicleType[]> {
+async function typesNamed(db: QueryRunner, systemId: string, named: readonly string[]): Promise<VehicleType[]> {
   const said = await saidBySources(db, systemId);
   return sortById(mergeVehicleTypes(await findOwnTypes(db, systemId), said, named));
 }
 
-async function saidBySources(db: Queryable, systemId: string): Promise<VehicleType[]> {
+async function saidBySources(db: QueryRunner, systemId: string): Promise<VehicleType[]> {
   const sources = await listDescriptions(db, systemId);
   return sources.flatMap((source) => (source.feed === "vehicle_types" ? source.content : []));
 }
 
 /** A page of a system's vehicle types, ordered by id. */
 export async function listVehicleTypes(
-  db: Queryable,
+  db: QueryRunner,
   systemId: string,
   request: PageRequest<string>,
 ): Promise<Page<string>> {

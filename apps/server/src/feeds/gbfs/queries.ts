@@ -1,4 +1,4 @@
-import type { Transaction, Queryable } from "../../db/database.ts";
+import type { QueryRunner, Transaction } from "../../db/database.ts";
 import { oneRow } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
@@ -102,6 +102,6 @@ export async function updateDescriptions(
 }
 
 /** The descriptions of a system, ordered by source. */
-export function listDescriptions(db: Queryable, systemId: string): Promise<SourceDescription[]> {
+export function listDescriptions(db: QueryRunner, systemId: string): Promise<SourceDescription[]> {
   return db.query<SourceDescription>(listOfSystem, [systemId]);
 }

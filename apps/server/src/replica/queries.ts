@@ -1,0 +1,72 @@
+import type { QueryRunner } from "../db/database.ts";
+import { oneRow } from "../db/rows.ts";
+import { statement } from "../db/statement.ts";
+
+/** What a primary has written durably: every commit that it has acknowledged lies before. */
+export interface WrittenPosition {
+  /** Bytes of its write-ahead log. */
+  readonly lsn: number;
+  /** What a process of ours has written there when it last connected; null before the first. */
+  readonly token: string | null;
+}
+
+/** What a replica has replayed, and shows to whoever reads from now on. */
+export interface ReplayedPosition {
+  /** Bytes of the write-ahead log; null on a server that has never been a replica. */
+  readonly lsn: number | null;
+  readonly token: string | null;
+  /** False once it was promoted. */
+  readonly isReplica: boolean;
+}
+
+/** Whether what a primary has written says all that readers of a replica need to know. */
+export interface PrimarySettings {
+  /** Whether a commit is acknowledged before it is written. */
+  readonly isAsynchronous: boolean;
+  /** Whether its rows lie on other servers, whose positions it does not know. */
+  readonly isDistributed: boolean;
+}
+
+const token = "(select token from replication_tokens) as token";
+
+const written = statement(
+  "replica.written",
+  `select pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint as lsn, ${token}`,
+);
+
+const replayed = statement(
+  "replica.replayed",
+  `select pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint as lsn, ${token},
+     pg_is_in_recovery() as "isReplica"`,
+);
+
+const settings = statement(
+  "replica.settings",
+  `select current_setting('synchronous_commit') = 'off' as "isAsynchronous",
+     to_regclass('pg_catalog.pg_dist_node') is not null as "isDistributed"`,
+);
+
+const setToken = statement(
+  "replica.setToken",
+  "insert into replication_tokens (id, token) values (1, $1) on conflict (id) do update set token = excluded.token",
+);
+
+/** How far a primary has written. Fails on a replica. */
+export async function findWrittenPosition(db: QueryRunner): Promise<WrittenPosition> {
+  return oneRow(await db.query<WrittenPosition>(written));
+}
+
+/** How far a server has replayed what another has written. */
+export async function findReplayedPosition(db: QueryRunner): Promise<ReplayedPosition> {
+  return oneRow(await db.query<ReplayedPosition>(replayed));
+}
+
+/** The settings of a primary on which reads from its replicas rest. */
+export async function findPrimarySettings(db: QueryRunner): Promise<PrimarySettings> {
+  return oneRow(await db.query<PrimarySettings>(settings));
+}
+
+/** Writes a token that no other server has until it replays this. */
+export async function updateToken(db: QueryRunner, value: string): Promise<void> {
+  await db.query(setToken, [value]);
+}

@@ -1,0 +1,113 @@
+import type { QueryRunner } from "../db/database.ts";
+import { codeOf, DatabaseUnavailable, sqlState } from "../db/errors.ts";
+import { createPipelinedConnection } from "../db/pipelined-connection.ts";
+import type { StatementObserver } from "../db/statement-observer.ts";
+import { findReplayedPosition, type WrittenPosition } from "./queries.ts";
+import { createReplayWatch } from "./replay-watch.ts";
+import { judge, LagMeter, type Verdict } from "./replica.rules.ts";
+
+/** Why nothing is read from a replica: what its position means, or that it does not answer. */
+export interface LeftOut {
+  readonly reason: Exclude<Verdict, "current"> | "unreachable";
+  readonly detail?: string;
+}
+
+/** One connection to a replica, left out of use while its server cannot show what its readers must see. */
+export interface ReplicaConnection extends QueryRunner {
+  /** Why nothing is read from it; undefined while it is used. */
+  readonly leftOut: () => LeftOut | undefined;
+  /** How old what it shows is at most. */
+  readonly lagMs: () => number;
+  /** Whether it shows what the primary had written at a position. Waits for it a little; if in vain, leaves it out. */
+  reach(position: WrittenPosition): boolean | Promise<boolean>;
+  /** A statement failed on it. */
+  failed(error: unknown): void;
+  /** Asks whether it is to be left out or used again. */
+  examine(position: WrittenPosition): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ReplicaConnectionOptions {
+  readonly connectionString: string;
+  readonly sessionOptions: string;
+  readonly statementTimeoutMs: number;
+  readonly observer: StatementObserver | undefined;
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonic: () => number;
+}
+
+/** For a replica to replay what a read must see. Longer is felt by callers; shorter leaves replicas out that hesitate. */
+const REACH_TIMEOUT_MS = 50;
+/** After it a replica that does not say its position counts as dead, and what was sent to it is asked elsewhere. */
+const ANSWER_TIMEOUT_MS = 1_000;
+/** Good answers in a row after which it is used again. With fewer, one that lags now and then delays reads all the time. */
+const GOOD_ANSWERS = 4;
+/** Between two tries to reach one that cannot be reached: each may write a line into its log. */
+const RECONNECT_INTERVAL_MS = 1_000;
+/** One that is left out for so long is connected to anew: behind a balancer another server may stand in for it. */
+const RENEW_AFTER_MS = 10_000;
+
+/** Connects when it is examined first, and is used from the first good answer on. */
+export function openReplicaConnection(options: ReplicaConnectionOptions): ReplicaConnection {
+  const { monotonic } = options;
+  const connection = createPipelinedConnection(options);
+  const watch = createReplayWatch(() => withinTime(findReplayedPosition(connection)), failed);
+  const lag = new LagMeter(monotonic());
+  let leftOut: LeftOut | undefined = { reason: "behind" };
+  /** When it was left out, or connected to anew since. */
+  let connectedAt = monotonic();
+  let triedAt = Number.NEGATIVE_INFINITY;
+  let goodAnswers = GOOD_ANSWERS;
+
+  function leaveOut(why: LeftOut): void {
+    if (leftOut === undefined) connectedAt = monotonic();
+    leftOut = why;
+    goodAnswers = 0;
+  }
+  function disconnect(): void {
+    connectedAt = monotonic();
+    watch.forget();
+    connection.destroy();
+  }
+  function failed(error: unknown): void {
+    // What it replays has removed rows that the statement still needed. The next one may well succeed.
+    if (codeOf(error) === sqlState.serializationFailure) return;
+    leaveOut({ reason: "unreachable", detail: error instanceof Error ? error.message : String(error) });
+    disconnect();
+  }
+  async function reach(position: WrittenPosition): Promise<boolean> {
+    const hasReached = await watch.reach(position, REACH_TIMEOUT_MS);
+    const last = watch.last();
+    // Whoever could not be asked is left out already.
+    if (last === undefined) return false;
+    if (last.isReplica && last.lsn !== null && last.token === position.token) lag.replayed(last.lsn);
+    const verdict = judge(last, position);
+    if (!hasReached) leaveOut({ reason: verdict === "current" ? "behind" : verdict });
+    return hasReached;
+  }
+  return {
+    query: (statement, values) => connection.query(statement, values),
+    leftOut: () => leftOut,
+    lagMs: () => lag.lagMs(monotonic()),
+    reach: (position) => watch.reach(position, 0) === true || reach(position),
+    failed,
+    async examine(position) {
+      const now = monotonic();
+      if (leftOut?.reason === "unreachable" && now - triedAt < RECONNECT_INTERVAL_MS) return;
+      triedAt = now;
+      if (leftOut !== undefined && now - connectedAt > RENEW_AFTER_MS) disconnect();
+      lag.written(position.lsn, now);
+      if ((await reach(position)) && ++goodAnswers >= GOOD_ANSWERS) leftOut = undefined;
+    },
+    close: () => connection.close(),
+  };
+}
+
+/** An answer, or the failure of a server that does not give it. */
+function withinTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const fail = () => reject(new DatabaseUnavailable(`no answer within ${ANSWER_TIMEOUT_MS} ms`));
+    const timer = setTimeout(fail, ANSWER_TIMEOUT_MS);
+    answer.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

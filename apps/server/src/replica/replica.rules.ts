@@ -1,0 +1,63 @@
+import type { ReplayedPosition, WrittenPosition } from "./queries.ts";
+
+/** What a replica's position means for reads that must show all that its primary has written. */
+export type Verdict =
+  | "current"
+  /** It has not replayed everything yet. */
+  | "behind"
+  /** It is a primary itself. */
+  | "promoted"
+  /** It replays something else: another cluster, or what was written before a failover that it did not follow. */
+  | "unrelated";
+
+/**
+ * Judges by the position, and by the token that a process writes whenever it connects to a primary. A position alone says
+ * nothing where two servers have different histories: after a failover a replica that followed the old primary too far has a
+ * higher one than the new primary, and another cluster's has any.
+ */
+export function judge(replayed: ReplayedPosition, written: WrittenPosition): Verdict {
+  if (!replayed.isReplica || replayed.lsn === null) return "promoted";
+  if (replayed.lsn < written.lsn) return "behind";
+  return replayed.token !== null && replayed.token === written.token ? "current" : "unrelated";
+}
+
+/** A position of the primary, and when it was there, in milliseconds. */
+interface Sample {
+  readonly lsn: number;
+  readonly at: number;
+}
+
+/** Above it every other one is left out, and those that follow are as far apart. */
+const MAX_SAMPLES = 1_000;
+
+/** How old what a replica shows is at most, from the positions that its primary had at known times. */
+export class LagMeter {
+  #samples: Sample[] = [];
+  #intervalMs = 0;
+  #currentAt: number;
+
+  constructor(now: number) {
+    this.#currentAt = now;
+  }
+
+  written(lsn: number, now: number): void {
+    const last = this.#samples.at(-1);
+    if (last === undefined) this.#intervalMs = 0;
+    else if (now - last.at < this.#intervalMs) return;
+    this.#samples.push({ lsn, at: now });
+    if (this.#samples.length <= MAX_SAMPLES) return;
+    this.#samples = this.#samples.filter((_, index) => index % 2 === 0);
+    this.#intervalMs = (now - (this.#samples[0]?.at ?? now)) / this.#samples.length;
+  }
+
+  replayed(lsn: number): void {
+    const reached = this.#samples.findLast((sample) => sample.lsn <= lsn);
+    if (reached === undefined) return;
+    this.#currentAt = reached.at;
+    this.#samples = this.#samples.filter((sample) => sample.lsn > lsn);
+  }
+
+  lagMs(now: number): number {
+    return now - this.#currentAt;
+  }
+}

@@ -1,0 +1,139 @@
+import { startPeriodic } from "../background/periodic.ts";
+import { READ_CONNECTIONS, READ_SESSION_OPTIONS } from "../db/read-pool.ts";
+import type { StatementObserver } from "../db/statement-observer.ts";
+import type { WrittenPosition } from "./queries.ts";
+import { type LeftOut, openReplicaConnection, type ReplicaConnection } from "./replica-connection.ts";
+import { openWrittenPositions } from "./written-positions.ts";
+
+export interface ReplicaStatus {
+  /** Why nothing is read from the replica; undefined while it is used. */
+  readonly leftOut: LeftOut | { readonly reason: "primary"; readonly detail: string } | undefined;
+  /** How old what it shows is at most. It is asked every 250 ms: less than half a second where all is well. */
+  readonly lagMs: number;
+}
+
+/** The replica as this process sees it: its connections, and whether they can be read from. */
+export interface Replica {
+  /** A connection for a quick read, one after the other; undefined where none is used. */
+  findForQuickRead(): ReplicaConnection | undefined;
+  /** One for a read that may take long, which has it alone until it is released. */
+  reserveForFilteredRead(): ReplicaConnection | undefined;
+  release(connection: ReplicaConnection): void;
+  /** Whether a connection shows all that was acknowledged before this call. */
+  isCurrent(connection: ReplicaConnection): Promise<boolean>;
+  readonly status: () => ReplicaStatus;
+  close(): Promise<void>;
+}
+
+export interface ReplicaOptions {
+  readonly primaryUrl: string;
+  /** One server, or a balancer in front of several. */
+  readonly replicaUrl: string;
+  /** Of the connections for reads that may take long. */
+  readonly filtered: FilteredSettings;
+  readonly observer: StatementObserver | undefined;
+  /** A text that nobody has made before. */
+  readonly newToken: () => string;
+  /** Hears of the status four times a second. */
+  readonly onStatus: (status: ReplicaStatus) => void;
+  readonly monotonic: () => number;
+}
+
+interface FilteredSettings {
+  readonly connections: number;
+  readonly sessionOptions: string;
+  readonly statementTimeoutMs: number;
+}
+
+/** Longer, and a replica that is back takes its part later; shorter, and servers without work are kept busy. */
+const EXAMINE_INTERVAL_MS = 250;
+/** Quick reads take milliseconds. */
+const READ_STATEMENT_TIMEOUT_MS = 2_000;
+
+/** Examines it from now on. It is used once it has answered. */
+export function openReplica(options: ReplicaOptions): Replica {
+  const { quick, filtered } = openConnections(options);
+  const all = [...quick, ...filtered];
+  const primary = openPrimary(options);
+  /** Those on which reads run that may take long: what else is asked on them waits as long. */
+  const busy = new Set<ReplicaConnection>();
+  let turn = 0;
+
+  const isUsed = (connection: ReplicaConnection) =>
+    primary.failure() === undefined && connection.leftOut() === undefined;
+  const status = (): ReplicaStatus => {
+    const lagMs = Math.min(...quick.map((each) => each.lagMs()));
+    const failure = primary.failure();
+    if (failure !== undefined) return { leftOut: { reason: "primary", detail: failure }, lagMs };
+    return { leftOut: quick.some(isUsed) ? undefined : quick[0]?.leftOut(), lagMs };
+  };
+  const examining = startPeriodic({
+    intervalMs: EXAMINE_INTERVAL_MS,
+    immediately: true,
+    work: async () => {
+      const position = await primary.position();
+      const idle = all.filter((each) => !busy.has(each));
+      if (position !== undefined) await Promise.all(idle.map((each) => each.examine(position)));
+      options.onStatus(status());
+    },
+    onError: () => undefined,
+  });
+  return {
+    findForQuickRead: () => {
+      turn = (turn + 1) % quick.length;
+      const next = quick[turn];
+      return next !== undefined && isUsed(next) ? next : quick.find(isUsed);
+    },
+    reserveForFilteredRead: () => {
+      const connection = filtered.find((each) => isUsed(each) && !busy.has(each));
+      if (connection !== undefined) busy.add(connection);
+      return connection;
+    },
+    release: (connection) => void busy.delete(connection),
+    isCurrent: async (connection) => {
+      const position = await primary.position();
+      return position !== undefined && connection.reach(position);
+    },
+    status,
+    close: async () => {
+      await examining.close();
+      await Promise.all([primary, ...all].map((each) => each.close()));
+    },
+  };
+}
+
+/** Asks the primary for its position. */
+function openPrimary({ primaryUrl, newToken }: ReplicaOptions) {
+  const positions = openWrittenPositions({ connectionString: primaryUrl, newToken });
+  let failure: string | undefined;
+  return {
+    /** Undefined: it could not be asked. */
+    position: async (): Promise<WrittenPosition | undefined> => {
+      try {
+        const position = await positions.current();
+        failure = undefined;
+        return position;
+      } catch (error) {
+        failure = error instanceof Error ? error.message : String(error);
+        return undefined;
+      }
+    },
+    /** Why it could not be asked last; undefined when it could. */
+    failure: () => failure,
+    close: () => positions.close(),
+  };
+}
+
+function openConnections({ replicaUrl, observer, monotonic, filtered }: ReplicaOptions) {
+  const open = (count: number, settings: Omit<FilteredSettings, "connections">) =>
+    Array.from({ length: count }, () =>
+      openReplicaConnection({ connectionString: replicaUrl, observer, monotonic, ...settings }),
+    );
+  return {
+    quick: open(READ_CONNECTIONS, {
+      sessionOptions: READ_SESSION_OPTIONS,
+      statementTimeoutMs: READ_STATEMENT_TIMEOUT_MS,
+    }),
+    filtered: open(filtered.connections, filtered),
+  };
+}

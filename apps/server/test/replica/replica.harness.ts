@@ -1,0 +1,134 @@
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { json } from "node:stream/consumers";
+import { findFreePort } from "@bikeshare/embedded-postgres";
+import { type ReplicatedPostgres, startReplicatedPostgres } from "@bikeshare/embedded-postgres/testing";
+import { readConfig } from "../../src/config.ts";
+import { openDatabase } from "../../src/db/database.ts";
+import { createIds } from "../../src/ids.ts";
+import { issueKey } from "../../src/keys/service.ts";
+import { createPartner } from "../../src/partners/service.ts";
+import { loadSecrets, secretsPath } from "../../src/secrets.ts";
+import { serve } from "../../src/serve.ts";
+import { createSystem } from "../../src/systems/service.ts";
+import { setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
+import { createSecretCipher } from "../../src/webhooks/endpoints/secret.ts";
+
+/** A service with a replica, as it runs in one process. */
+export interface Process {
+  /** @returns the status and the body, parsed */
+  get(path: string): Promise<Answer>;
+  post(path: string, body: object): Promise<Answer>;
+  delete(path: string): Promise<Answer>;
+  /** A figure of its metrics. */
+  metric(name: string): Promise<number>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+}
+
+/** Two processes on a primary and its replica. */
+export interface ReplicaHarness {
+  readonly postgres: ReplicatedPostgres;
+  readonly processes: readonly [Process, Process];
+  /** Called with the data of each webhook while its sender waits for the answer. */
+  onWebhook(listener: (data: Record<string, unknown>) => Promise<void>): void;
+  close(): Promise<void>;
+}
+
+const clock = () => Math.round(performance.timeOrigin + performance.now());
+const ids = createIds(clock);
+
+export async function openReplicaHarness(): Promise<ReplicaHarness> {
+  const directory = await mkdtemp(join(tmpdir(), "bikeshare-replica-"));
+  const postgres = await startReplicatedPostgres();
+  let listen: (data: Record<string, unknown>) => Promise<void> = () => Promise.resolve();
+  const receiver = createServer((request, response) => {
+    const receive = async () => listen(((await json(request)) as { data: Record<string, unknown> }).data);
+    const answer = (status: number) => () => void response.writeHead(status).end();
+    receive().then(answer(204), answer(500));
+  }).listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  const { port } = receiver.address() as AddressInfo;
+  const env = {
+    DATABASE_URL: postgres.primaryUrl,
+    DATABASE_REPLICA_URL: postgres.replicaUrl,
+    DATA_DIR: directory,
+    PORT: "0",
+    DRAIN_DELAY: "0s",
+    LOG_LEVEL: "silent",
+    WEBHOOK_ALLOW_NETWORKS: "127.0.0.0/8",
+    WEBHOOK_ALLOW_PORTS: `${port}`,
+  };
+  const start = async (role: "all" | "api") => {
+    const metricsPort = await findFreePort();
+    const config = readConfig({ ...env, METRICS_PORT: `${metricsPort}` }, directory);
+    const resolveSystem = async (db: Parameters<typeof createSystem>[0]) =>
+      createSystem(db, "main", "Test city", clock()).then(() => "main");
+    const service = await serve({ config, clock, ids, resolveSystem, role });
+    return { service, url: service.url ?? "", metricsUrl: `http://127.0.0.1:${metricsPort}`, config };
+  };
+  const [one, other] = [await start("all"), await start("api")];
+  const keys = await prepare(postgres.primaryUrl, secretsPath(one.config), `http://127.0.0.1:${port}/hooks`);
+  return {
+    postgres,
+    processes: [callsOf(one, keys), callsOf(other, keys)],
+    onWebhook: (listener) => void (listen = listener),
+    close: async () => {
+      await Promise.all([one, other].map(({ service }) => service.close()));
+      receiver.closeAllConnections();
+      receiver.close();
+      await postgres.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+interface Keys {
+  readonly partner: string;
+  readonly operator: string;
+}
+
+/** Makes a partner with an endpoint, and keys. */
+async function prepare(databaseUrl: string, secretsFile: string, url: string): Promise<Keys> {
+  const db = openDatabase({ connectionString: databaseUrl });
+  const { webhookKeys } = await loadSecrets(secretsFile, (bytes) => ids.randomBytes(bytes));
+  const rules = { allowNetworks: readConfig({ WEBHOOK_ALLOW_NETWORKS: "127.0.0.0/8" }, "/").webhooks.allowNetworks };
+  const cipher = createSecretCipher(webhookKeys);
+  const allowPorts = [{ from: 1, to: 65_535 }];
+  const context = { db, clock, ids, actor: "test", cipher, rules: { ...rules, allowPorts } };
+  const systemId = "main";
+  const { id: partnerId } = await createPartner(context, systemId, "Partner");
+  await setEndpoint(context, { systemId, partnerId, url, events: ["ride.completed"] });
+  const common = { systemId, rateLimit: 1_000_000 };
+  const scopes = ["rides:read", "stations:read", "bikes:read", "reservations:read", "reservations:write"] as const;
+  const partner = await issueKey(context, { ...common, kind: "live", partnerId, scopes: [...scopes, "events:read"] });
+  const operator = await issueKey(context, { ...common, kind: "operator", partnerId: null, scopes: [] });
+  await db.close();
+  return { partner: partner.key, operator: operator.key };
+}
+
+function callsOf({ url, metricsUrl }: { url: string; metricsUrl: string }, keys: Keys): Process {
+  const call = async (method: string, path: string, body?: object): Promise<Answer> => {
+    const key = path.startsWith("/operator") ? keys.operator : keys.partner;
+    const headers = { authorization: `Bearer ${key}`, ...(body && { "content-type": "application/json" }) };
+    const response = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  };
+  return {
+    get: (path) => call("GET", path),
+    post: (path, body) => call("POST", path, body),
+    delete: (path) => call("DELETE", path),
+    async metric(name) {
+      const text = await (await fetch(`${metricsUrl}/metrics`)).text();
+      const line = text.split("\n").find((each) => each.startsWith(`${name} `));
+      return Number(line?.slice(name.length));
+    },
+  };
+}

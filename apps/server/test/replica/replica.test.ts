@@ -1,0 +1,188 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ReplicatedPostgres } from "@bikeshare/embedded-postgres/testing";
+import { randomRuns } from "@bikeshare/test-kit";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { until } from "../until.ts";
+import { openReplicaHarness, type Process, type ReplicaHarness } from "./replica.harness.ts";
+
+/** Of writing and reading, in each state of the replica. */
+const CYCLES = randomRuns(16);
+
+let harness: ReplicaHarness;
+
+beforeAll(async () => {
+  harness = await openReplicaHarness();
+  const [one] = harness.processes;
+  await one.post("/operator/v1/stations", { items: [{ id: "s", name: "S", lat: 1, lon: 2 }] });
+  const bikes = Array.from({ length: 8 }, (_, i) => ({ id: `b${i}`, station_id: "s" }));
+  await one.post("/operator/v1/bikes", { items: bikes });
+});
+afterAll(() => harness.close());
+
+/** Reads answered by the replica, over both processes. */
+async function readsOnReplica(): Promise<number> {
+  const counts = harness.processes.map((each) => each.metric('bikeshare_replica_reads_total{outcome="replica"}'));
+  return (await Promise.all(counts)).reduce((sum, n) => sum + n, 0);
+}
+
+const areUsing = async (isUsed: boolean) =>
+  (await Promise.all(harness.processes.map((each) => each.metric("bikeshare_replica_used")))).every(
+    (used) => used === (isUsed ? 1 : 0),
+  );
+
+const idsIn = ({ body }: { readonly body: Record<string, unknown> }) =>
+  (body["data"] as { id: string }[]).map(({ id }) => id);
+
+/** Callers that write on one process and read on another, until they are stopped. */
+function startCallers() {
+  let isStopped = false;
+  let cycles = 0;
+  let webhooks = 0;
+  let unavailable = 0;
+  const wrong: string[] = [];
+  const [one, other] = harness.processes;
+  const pick = (): readonly [Process, Process] => (Math.random() < 0.5 ? [one, other] : [other, one]);
+
+  const expectSame = (what: string, found: unknown, written: unknown) => {
+    if (found !== written) wrong.push(`${what}: ${String(found)} instead of ${String(written)}`);
+  };
+  /** What was answered; undefined where the service was unavailable. */
+  const answered = async (call: ReturnType<Process["get"]>) => {
+    const answer = await call;
+    if (answer.status === 503) unavailable++;
+    else if (answer.status >= 400) wrong.push(`${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.status < 400 ? answer : undefined;
+  };
+  const callers: (() => Promise<void>)[] = [
+    async function reportRange() {
+      const [writer, reader] = pick();
+      const range = cycles;
+      const items = [{ id: "b0", current_range_meters: range }];
+      if ((await answered(writer.post("/operator/v1/bikes", { items }))) === undefined) return;
+      const bike = await answered(reader.get("/v1/bikes/b0"));
+      if (bike) expectSame("bike", bike.body["current_range_meters"], range);
+      const listed = await answered(reader.get("/v1/bikes?station_id=s"));
+      const [first] = (listed?.body["data"] ?? []) as { current_range_meters: number }[];
+      if (first) expectSame("filtered bikes", first.current_range_meters, range);
+    },
+    async function renameStation() {
+      const [writer, reader] = pick();
+      const name = `S${cycles}`;
+      const items = [{ id: "s", name }];
+      if ((await answered(writer.post("/operator/v1/stations", { items }))) === undefined) return;
+      const station = await answered(reader.get("/v1/stations/s"));
+      if (station) expectSame("station", station.body["name"], name);
+    },
+    async function reserve() {
+      const [writer, reader] = pick();
+      const made = await answered(writer.post("/v1/reservations", { bike_id: "b1" }));
+      if (made === undefined) return;
+      const id = String(made.body["id"]);
+      const found = await answered(reader.get(`/v1/reservations/${id}`));
+      if (found) expectSame("reservation", found.body["status"], "active");
+      const listed = await answered(reader.get("/v1/reservations?limit=1"));
+      if (listed) expectSame("reservations", idsIn(listed)[0], id);
+      while ((await answered(reader.delete(`/v1/reservations/${id}`))) === undefined) await sleep(20);
+      const cancelled = await answered(writer.get(`/v1/reservations/${id}`));
+      if (cancelled) expectSame("cancelled reservation", cancelled.body["status"], "cancelled");
+    },
+    async function ride() {
+      const [writer, reader] = pick();
+      const id = `r${cycles}`;
+      const begin = [{ id, bike_id: "b2" }];
+      while ((await answered(writer.post("/operator/v1/rides/start", { items: begin }))) === undefined) await sleep(20);
+      const end = [{ id, end_station_id: "s" }];
+      while ((await answered(reader.post("/operator/v1/rides/end", { items: end }))) === undefined) await sleep(20);
+      const newest = await answered(writer.get("/v1/rides?limit=1"));
+      if (newest) expectSame("rides", idsIn(newest)[0], id);
+    },
+  ];
+  harness.onWebhook(async ({ id }) => {
+    webhooks++;
+    const ride = await answered(pick()[0].get(`/v1/rides/${String(id)}`));
+    if (ride) expectSame(`ride of a webhook`, ride.body["status"], "completed");
+  });
+  const running = callers.map(async (call) => {
+    while (!isStopped) {
+      cycles++;
+      await call();
+    }
+  });
+  return {
+    /** Resolves when each caller has gone through several cycles more. */
+    async go(): Promise<void> {
+      const [begun, delivered] = [cycles, webhooks];
+      await until(() => cycles > begun + CYCLES && webhooks > delivered);
+    },
+    async end() {
+      isStopped = true;
+      await Promise.all(running);
+      return { wrong, cycles, unavailable };
+    },
+  };
+}
+
+it("whoever writes, or gets a webhook, reads nothing older on any process, whatever becomes of the replica", async () => {
+  const { postgres } = harness;
+  const replica = () => postgres.replica();
+  const callers = startCallers();
+  const goWithReplica = async () => {
+    await eventually(() => areUsing(true));
+    const before = await readsOnReplica();
+    await eventually(async () => {
+      await callers.go();
+      return (await readsOnReplica()) > before;
+    });
+  };
+  const goWithout = async () => {
+    await eventually(() => areUsing(false));
+    await callers.go();
+  };
+  await goWithReplica();
+
+  // What it replays comes late by more than a read may wait, and then not at all.
+  await replica().run("alter system set recovery_min_apply_delay = 200");
+  await replica().run("select pg_reload_conf()");
+  await goWithout();
+  await replica().run("alter system reset recovery_min_apply_delay");
+  await replica().run("select pg_reload_conf()");
+  await goWithReplica();
+  await replica().run("select pg_wal_replay_pause()");
+  await goWithout();
+  // From here on it replays again, once it is back.
+  await replica().kill();
+  await callers.go();
+  await replica().start();
+  await goWithReplica();
+  await replica().freeze();
+  await goWithout();
+  await replica().thaw();
+
+  // Promoted by mistake: it takes no part any more, though its position may be as high as the primary's.
+  await replica().run("select pg_promote()");
+  await goWithout();
+  await postgres.rejoin();
+  await goWithReplica();
+
+  // A failover: the service writes and reads on the new primary, until there is a replica again.
+  await postgres.setSynchronous(true);
+  await eventually(() => isSynchronous(postgres));
+  await postgres.failOver();
+  await goWithout();
+  await postgres.rejoin();
+  await goWithReplica();
+
+  const { wrong, cycles, unavailable } = await callers.end();
+  expect(wrong).toEqual([]);
+  expect(unavailable).toBeLessThan(cycles / 2);
+});
+
+async function isSynchronous(postgres: ReplicatedPostgres): Promise<boolean> {
+  const states = await postgres.primary().run<{ sync_state: string }>("select sync_state from pg_stat_replication");
+  return states.some(({ sync_state: state }) => state === "sync");
+}
+
+/** Asks seldom, since each answer costs the processes some work. */
+function eventually(isTrue: () => Promise<boolean>): Promise<unknown> {
+  return until(() => isTrue().then(async (holds) => holds || sleep(100, false)));
+}
