@@ -34,7 +34,7 @@ describe("the systemd units", () => {
       for (const name of units) {
         const file = join(copies, name);
         // The program is not installed where this runs.
-        writeFileSync(file, read(name).replaceAll("/opt/bikeshare/node_modules/.bin/node", process.execPath));
+        writeFileSync(file, read(name).replaceAll("/opt/bikeshare/current/node_modules/.bin/node", process.execPath));
         execFileSync("systemd-analyze", ["verify", "--man=no", file], { env, stdio: "pipe" });
         const options = ["security", "--offline=true", `--threshold=${MAX_SCORE}`, "--no-pager", file];
         execFileSync("systemd-analyze", options, { env, stdio: "pipe" });

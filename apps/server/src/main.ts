@@ -20,10 +20,11 @@ if (!isNodeRecent(process.versions.node)) {
 // not, nothing is kept, and each start compiles all modules again: that is half of its time.
 nodeModule.enableCompileCache(join(import.meta.dirname, "../node_modules/.cache/compiled"));
 
-// A closed terminal accepts no more output; the process still has to stop in order.
+// A closed terminal (EIO), or the end of who reads (EPIPE: `bikeshare openapi | head`), accepts no more output. The command
+// goes on to its end: a service whose first line was read from a pipe serves on, and stops in order.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EIO") throw error;
+    if (error.code !== "EIO" && error.code !== "EPIPE") throw error;
   });
 }
 

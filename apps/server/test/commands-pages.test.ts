@@ -20,7 +20,9 @@ const commands = new Map(leavesOf(program, []).map(({ words, command }) => [word
 
 function leavesOf(command: Command, words: readonly string[]): { words: readonly string[]; command: Command }[] {
   const below = command.commands.flatMap((each) => leavesOf(each, [...words, each.name()]));
-  return below.length === 0 || command.registeredArguments.length > 0 ? [{ words, command }, ...below] : below;
+  // Nothing public says whether a command with commands below it does something by itself, as `migrate` does.
+  const doesSomething = Reflect.get(command, "_actionHandler") !== null;
+  return below.length === 0 || (doesSomething && words.length > 0) ? [{ words, command }, ...below] : below;
 }
 
 function nameOf({ long, flags }: Option): string {

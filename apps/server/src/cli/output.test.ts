@@ -1,4 +1,7 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
 import { Writable } from "node:stream";
+import { promisify } from "node:util";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createOutput } from "./output.ts";
@@ -47,4 +50,11 @@ it("JSON gives back exactly what was put in", () => {
 
 it("what people write stays: line ends, tabs, letters of any alphabet", () => {
   expect(written(false, "Zürich\t東京\nΑθήνα")).toBe("Zürich\t東京\nΑθήνα\nZürich\t東京\nΑθήνα\n");
+});
+
+it("a command whose output nobody reads to the end says nothing of it", async () => {
+  const main = join(import.meta.dirname, "../main.ts");
+  const script = '"$0" --conditions=@bikeshare/source "$1" --help | true; exit "${PIPESTATUS[0]}"';
+  const { stdout, stderr } = await promisify(execFile)("bash", ["-c", script, process.execPath, main]);
+  expect({ stdout, stderr }).toEqual({ stdout: "", stderr: "" });
 });

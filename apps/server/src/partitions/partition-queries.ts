@@ -41,8 +41,10 @@ export async function listPartitions(db: Queryable, { name }: DailyTable): Promi
 }
 
 /** Lets one transaction at a time change a table's partitions. Nobody who reads or writes rows waits for it. */
-export async function lockPartitions(tx: Transaction, { name }: DailyTable): Promise<void> {
-  await tx.run(`lock table only ${name} in share update exclusive mode`);
+export async function lockPartitions(tx: Transaction, { name, isAppendOnly }: DailyTable): Promise<void> {
+  // Before PostgreSQL 17 `lock table` needs the right to change rows. A comment takes the same lock, and needs the owner.
+  if (isAppendOnly === true) await tx.run(`comment on table ${name} is null`);
+  else await tx.run(`lock table only ${name} in share update exclusive mode`);
 }
 
 /** Keeps everybody from a table's default partition until the transaction ends. */

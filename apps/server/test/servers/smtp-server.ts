@@ -21,7 +21,7 @@ export interface SmtpServerOptions {
   readonly tls?: { readonly from: "start" | "STARTTLS"; readonly key: string; readonly cert: string };
 }
 
-/** An SMTP server in a few lines, on loopback. */
+/** An SMTP server in a few lines. */
 export interface SmtpServer {
   readonly port: number;
   readonly mails: readonly ReceivedMail[];
@@ -33,7 +33,11 @@ export interface SmtpServer {
 }
 
 /** @param port 0: any free one */
-export async function startSmtpServer(options: SmtpServerOptions = {}, port = 0): Promise<SmtpServer> {
+export async function startSmtpServer(
+  options: SmtpServerOptions = {},
+  port = 0,
+  host = "127.0.0.1",
+): Promise<SmtpServer> {
   const mails: ReceivedMail[] = [];
   const commands: string[] = [];
   const sockets = new Set<Socket>();
@@ -44,7 +48,7 @@ export async function startSmtpServer(options: SmtpServerOptions = {}, port = 0)
     sockets.add(socket);
     socket.on("error", () => undefined).on("close", () => sockets.delete(socket));
   });
-  await once(server.listen(port, "127.0.0.1"), "listening");
+  await once(server.listen(port, host), "listening");
   const address = server.address();
   return {
     port: typeof address === "object" && address !== null ? address.port : 0,

@@ -1,0 +1,202 @@
+/* What docs/operations.md promises, by heading: tried after the last command below it. */
+import assert from "node:assert/strict";
+import { setTimeout as wait } from "node:timers/promises";
+import type { Callers } from "./callers.ts";
+import type { Machine } from "./machines.ts";
+import type { Outside } from "./outside.ts";
+import type { MachineName } from "./page.ts";
+import type { World } from "./world.ts";
+
+export interface Context {
+  readonly machines: Readonly<Record<MachineName, Machine>>;
+  readonly world: World;
+  readonly outside: Outside;
+  /** What the latest block printed on each machine. */
+  readonly outputs: Map<MachineName, string>;
+  /** Those who know the certificates of the page. */
+  readonly callersOf: (administrator: Machine) => Promise<Callers>;
+  /** What one check finds for later ones. */
+  readonly found: Map<"key" | "callers" | "version", unknown>;
+}
+
+type Check = (context: Context) => Promise<void>;
+
+/** Done before the first command below a heading. */
+export const preparations: Readonly<Record<string, Check>> = {
+  Backups: fillWithRides,
+  Upgrades: async (context) => {
+    context.world.release();
+    await startCalls(context);
+  },
+  "Back to the previous version": startCalls,
+};
+
+export const checks: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
+  "The first start": {
+    "all processes of both nodes are active": async ({ machines: { a, b } }) => {
+      for (const node of [a, b]) await node.run(`systemctl is-active ${UNITS}`);
+    },
+    "doctor finds nothing to mend": async ({ machines: { a, b } }) => {
+      for (const node of [a, b]) console.log(await node.run("bikeshare doctor"));
+    },
+    "each process answers Prometheus on the network of the machines alone": async ({ machines: { c } }) => {
+      for (const node of ["a", "b"])
+        for (const port of [9461, 9462, 9471])
+          await c.run(`curl --fail --silent http://${node}:${port}/metrics | grep -q ^bikeshare_`);
+    },
+  },
+  "The proxy, with TLS": {
+    "each node answers 200 over TLS, and 403 without": async ({ outputs }) => {
+      assert.equal(outputs.get("c"), "a https 200\na http 403\nb https 200\nb http 403");
+    },
+  },
+  "People, a partner and keys": {
+    "the invitation comes by mail": async ({ outside: { mail } }) => {
+      await eventually(() => {
+        assert.ok(
+          mail.mails.some(({ to, data }) => to.join().includes("you@example.com") && data.includes("/dashboard")),
+        );
+      });
+    },
+    "the partner's receiver gets a signed delivery": async ({ outside: { deliveries } }) => {
+      await eventually(() => assert.match(deliveries[0]?.signature ?? "", /./));
+    },
+    "the partner's key works on both nodes": async (context) => {
+      const [key] = /bss_live_\w+/.exec(context.outputs.get("a") ?? "") ?? [];
+      context.found.set("key", key);
+      for (const node of ["a", "b"] as const)
+        assert.equal((await (await callers(context)).get(node, "/v1/me", `${key}`)).status, 200);
+    },
+    "the rate limit is exact over both nodes": async (context) => {
+      const key = await issueKey(context, 40);
+      const calls = Array.from({ length: 60 }, async (_, index) =>
+        (await callers(context)).get(index % 2 === 0 ? "a" : "b", "/v1/me", key),
+      );
+      const statuses = (await Promise.all(calls)).map(({ status }) => status);
+      assert.deepEqual(
+        [statuses.filter((each) => each === 200).length, statuses.filter((each) => each === 429).length],
+        [40, 20],
+      );
+    },
+  },
+  Backups: {
+    "a worker makes a backup by itself": async ({ machines: { a } }) => {
+      await a.until("ls /var/lib/bikeshare/backups/*.zip", 120_000);
+    },
+  },
+  "A restored copy": {
+    "it answers, with the same data, to the same key": sameDataOnCopy,
+  },
+  "From the embedded database to your own PostgreSQL": {
+    "it answers from there, with the same data": async (context) => {
+      const rides = await context.machines.db.run(
+        "cd / && runuser -u postgres -- psql -qAt moved -c 'select count(*) from rides'",
+      );
+      assert.ok(Number(rides) > 0, rides);
+      await sameDataOnCopy(context);
+    },
+  },
+  Alerts: {
+    "a worker that is stopped fires an alert in Prometheus, and the operator gets a mail": async (context) => {
+      const { b, c } = context.machines;
+      await c.until(`${ASK_UP} | grep -q '"6"'`, 120_000);
+      await b.run("systemctl stop bikeshare-worker@1");
+      await c.until(`curl --fail --silent http://127.0.0.1:9090/api/v1/alerts | grep -q '"firing"'`, 300_000);
+      await eventually(
+        () => assert.ok(context.outside.mail.mails.some(({ data }) => data.includes("ProcessDown"))),
+        180_000,
+      );
+      await b.run("systemctl start bikeshare-worker@1");
+    },
+  },
+  Upgrades: {
+    "no request failed meanwhile": noFailedCall,
+    "the new version runs on both nodes": (context) => runsVersion(context, "newer"),
+  },
+  "Back to the previous version": {
+    "no request failed meanwhile": noFailedCall,
+    "the version of before runs on both nodes": (context) => runsVersion(context, "older"),
+  },
+};
+
+const UNITS = "bikeshare-api@1 bikeshare-api@2 bikeshare-worker@1";
+const ASK_UP = "curl --fail --silent --data-urlencode 'query=sum(up)' http://127.0.0.1:9090/api/v1/query";
+
+async function callers(context: Context): Promise<Callers> {
+  const known = context.found.get("callers") ?? (await context.callersOf(context.machines.c));
+  context.found.set("callers", known);
+  return known as Callers;
+}
+
+async function issueKey({ machines: { a } }: Context, rate: number): Promise<string> {
+  const partners = JSON.parse(await a.run("bikeshare --json partners list")) as { partners: readonly [{ id: string }] };
+  const issue = `bikeshare --json keys issue --partner ${partners.partners[0].id} --scopes rides:read,stations:read --rate-limit ${rate}`;
+  return (JSON.parse(await a.run(issue)) as { key: string }).key;
+}
+
+/** Has a city ride for a while, over the operator interface of the nodes. */
+async function fillWithRides({ machines: { a } }: Context): Promise<void> {
+  await a.run(`
+    bikeshare --json keys issue --operator | grep -o 'bss_operator_[A-Za-z0-9_]*' > /tmp/operator-key
+    chmod 0644 /tmp/operator-key
+    timeout --preserve-status 20 bikeshare simulate --stations 30 --bikes 100 --speed 300 \\
+      --url https://bikes.example.com --key-file /tmp/operator-key`);
+}
+
+async function sameDataOnCopy(context: Context): Promise<void> {
+  const key = await issueKeyOfBackup(context);
+  for (const path of ["/v1/stations?limit=30", "/v1/rides?limit=50"]) {
+    const headers = `--header 'X-Forwarded-Proto: https' --header 'Authorization: Bearer ${key}'`;
+    const copied: unknown = JSON.parse(
+      await context.machines.c.run(`curl --fail --silent ${headers} 'http://127.0.0.1:3001${path}'`),
+    );
+    assert.deepEqual(copied, (await (await callers(context)).get("a", path, key)).body);
+  }
+}
+
+/** The key that the page has issued before the backup. */
+async function issueKeyOfBackup({ found }: Context): Promise<string> {
+  const key = found.get("key");
+  assert.ok(typeof key === "string");
+  return key;
+}
+
+async function startCalls(context: Context): Promise<void> {
+  (await callers(context)).start(await issueKey(context, 6000));
+}
+
+async function noFailedCall(context: Context): Promise<void> {
+  const { count, failures } = await (await callers(context)).stop();
+  assert.deepEqual(failures, []);
+  assert.ok(count > 100, `${count} calls`);
+  console.log(`               ${count} requests`);
+}
+
+async function runsVersion({ machines: { a, b }, found }: Context, expected: "newer" | "older"): Promise<void> {
+  const running = new Set<string>();
+  for (const node of [a, b])
+    for (const unit of UNITS.split(" ")) {
+      const pid = await node.run(`systemctl show --property MainPID --value ${unit}`);
+      running.add(
+        (await node.run(`tr '\\0' ' ' < /proc/${pid}/cmdline; readlink /proc/${pid}/exe`)).replace(
+          /^.*\n?.*(\/opt\/bikeshare\/[^/]+)\/.*$/s,
+          "$1",
+        ),
+      );
+    }
+  assert.equal(running.size, 1, [...running].join());
+  const [version] = running;
+  if (expected === "newer") found.set("version", version);
+  else assert.notEqual(version, found.get("version"));
+}
+
+async function eventually(holds: () => void, timeoutMs = 30_000): Promise<void> {
+  for (const end = performance.now() + timeoutMs; ;) {
+    try {
+      return holds();
+    } catch (error) {
+      if (performance.now() > end) throw error;
+      await wait(200);
+    }
+  }
+}

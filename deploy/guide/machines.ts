@@ -1,0 +1,194 @@
+/* Empty machines with Debian, by debootstrap and systemd-nspawn, on a bridge of this one. */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { type MachineName, MACHINES } from "./page.ts";
+import { Shell } from "./shell.ts";
+
+/** The addresses that the page gives its machines. */
+export const ADDRESSES: Readonly<Record<MachineName, string>> = {
+  a: "10.77.0.11",
+  b: "10.77.0.12",
+  db: "10.77.0.13",
+  c: "10.77.0.14",
+};
+/** This machine on their network: their gateway, name server and way to the registries. */
+export const GATEWAY = "10.77.0.1";
+const BRIDGE = "guide0";
+const SUITE = "bookworm";
+/** What every rented machine has: systemd, a time zone, ssh for the one who rents it. */
+const PACKAGES = "systemd,systemd-sysv,dbus,libpam-systemd,iproute2,openssh-server,procps,tzdata,ca-certificates";
+
+const cache = process.env["GUIDE_CACHE_DIR"] ?? "/var/tmp/bikeshare-guide";
+/** What the machines write, 3 GB. In memory, where it waits for no disk. */
+const files = "/dev/shm/bikeshare-guide";
+const run = (command: string, args: readonly string[]) =>
+  execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+
+export class Machine {
+  readonly name: MachineName;
+  readonly #nspawn: ChildProcess;
+  readonly #root: string;
+  readonly #leader: number;
+  /** The operator's shell: what one block sets, the next one has. */
+  readonly shell: Shell;
+
+  private constructor(name: MachineName, root: string, nspawn: ChildProcess, leader: number) {
+    this.name = name;
+    this.#root = root;
+    this.#nspawn = nspawn;
+    this.#leader = leader;
+    this.shell = new Shell(this.#inside("bash", "--norc"), join(root, "root/.block"));
+  }
+
+  /** @param root where `mountRoot` has put its files */
+  static async boot(name: MachineName, root: string): Promise<Machine> {
+    const nspawn = spawnMachine(name, root);
+    const leader = await leaderOf(nspawn);
+    const net = ["--target", String(leader), "--net", "ip"];
+    run("nsenter", [...net, "address", "add", `${ADDRESSES[name]}/24`, "dev", "host0"]);
+    run("nsenter", [...net, "link", "set", "host0", "up"]);
+    run("nsenter", [...net, "route", "add", "default", "via", GATEWAY]);
+    const machine = new Machine(name, root, nspawn, leader);
+    await machine.until("systemctl is-system-running", 60_000);
+    return machine;
+  }
+
+  #inside(...command: readonly string[]): ChildProcess {
+    const env = [
+      "HOME=/root",
+      "USER=root",
+      "LANG=C.UTF-8",
+      "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    ];
+    return spawn("nsenter", [
+      "--target",
+      String(this.#leader),
+      "--all",
+      "env",
+      "-i",
+      "-C",
+      "/root",
+      ...env,
+      ...command,
+    ]);
+  }
+
+  /** Runs commands beside the operator's shell. @returns what they printed @throws with it when they fail */
+  async run(commands: string): Promise<string> {
+    const child = this.#inside("bash", "-ec", commands);
+    child.stdin?.end();
+    let [output, errors] = ["", ""];
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => (output += text));
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => (errors += text));
+    const [code] = (await once(child, "close")) as [number | null];
+    if (code !== 0) throw new Error(`on ${this.name}: ${commands}\n${output}${errors}`);
+    return output.trim();
+  }
+
+  /** Repeats commands until they succeed. @returns what they printed then */
+  async until(commands: string, timeoutMs: number): Promise<string> {
+    for (const end = performance.now() + timeoutMs; ;) {
+      try {
+        return await this.run(commands);
+      } catch (error) {
+        if (performance.now() > end) throw error;
+        await wait(500);
+      }
+    }
+  }
+
+  /** Pulls the plug. */
+  async close(): Promise<void> {
+    const ended = once(this.#nspawn, "exit");
+    process.kill(this.#leader, "SIGKILL");
+    await ended;
+    run("umount", ["--lazy", this.#root]);
+    rmSync(join(files, this.name), { recursive: true, force: true });
+  }
+}
+
+/** The system that each machine begins with. Made once, and kept in GUIDE_CACHE_DIR. */
+export function makeBase(): void {
+  const base = join(cache, SUITE);
+  if (existsSync(join(base, "root/.made"))) return;
+  rmSync(base, { recursive: true, force: true });
+  mkdirSync(base, { recursive: true });
+  run("debootstrap", ["--variant=minbase", `--include=${PACKAGES}`, SUITE, base, "http://deb.debian.org/debian"]);
+  writeFileSync(join(base, "root/.made"), "");
+}
+
+export function makeBridge(addresses: readonly string[]): void {
+  if (!existsSync(`/sys/class/net/${BRIDGE}`)) run("ip", ["link", "add", BRIDGE, "type", "bridge"]);
+  for (const address of addresses) run("ip", ["address", "replace", address, "dev", BRIDGE]);
+  run("ip", ["link", "set", BRIDGE, "up"]);
+}
+
+export function removeBridge(): void {
+  run("ip", ["link", "delete", BRIDGE]);
+}
+
+/** Root on `c` signs in to the others, as after `ssh-copy-id`. */
+export function allowSsh(roots: Readonly<Record<MachineName, string>>): void {
+  mkdirSync(files, { recursive: true });
+  const key = join(files, "ssh-key");
+  rmSync(key, { force: true });
+  rmSync(`${key}.pub`, { force: true });
+  run("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-C", "root@c", "-f", key]);
+  for (const name of MACHINES) {
+    const ssh = join(roots[name], "root/.ssh");
+    mkdirSync(ssh, { recursive: true, mode: 0o700 });
+    if (name !== "c") cpSync(`${key}.pub`, join(ssh, "authorized_keys"));
+    else {
+      cpSync(key, join(ssh, "id_ed25519"));
+      writeFileSync(join(ssh, "config"), "StrictHostKeyChecking accept-new\nLogLevel ERROR\n");
+    }
+  }
+}
+
+/** An empty machine's files, as a layer over those that all begin with. @returns where they are */
+export function mountRoot(name: MachineName): string {
+  const own = join(files, name);
+  const [upper, work, root] = [join(own, "upper"), join(own, "work"), join(own, "root")];
+  // Left over where an earlier run was killed.
+  if (readFileSync("/proc/mounts", "utf8").includes(` ${root} `)) run("umount", ["--lazy", root]);
+  rmSync(own, { recursive: true, force: true });
+  for (const directory of [upper, work, root]) mkdirSync(directory, { recursive: true });
+  const options = `lowerdir=${join(cache, SUITE)},upperdir=${upper},workdir=${work}`;
+  run("mount", ["-t", "overlay", "overlay", "-o", options, root]);
+  return root;
+}
+
+/** Without a systemd on this machine nspawn keeps the control group that it is started in: each machine needs its own. */
+function spawnMachine(name: MachineName, root: string): ChildProcess {
+  const packages = join(cache, "apt");
+  mkdirSync(join(packages, "partial"), { recursive: true });
+  const nspawn = [
+    ...["systemd-nspawn", "--boot", "--quiet", `--directory=${root}`, `--machine=${name}`, `--hostname=${name}`],
+    ...[`--network-bridge=${BRIDGE}`, "--resolv-conf=off", "--timezone=off", "--console=pipe"],
+    `--bind=${packages}:/var/cache/apt/archives`,
+  ];
+  if (existsSync("/run/systemd/system")) return spawn(nspawn[0] ?? "", nspawn.slice(1), { stdio: "ignore" });
+  const own = `for group in /sys/fs/cgroup/systemd /sys/fs/cgroup/unified /sys/fs/cgroup; do
+    [ -w $group/cgroup.procs ] && mkdir -p $group/guide-${name} && echo $$ > $group/guide-${name}/cgroup.procs
+  done
+  exec "$@" --register=no --keep-unit`;
+  const child = spawn("sh", ["-c", own, "sh", ...nspawn], { stdio: ["ignore", "pipe", "pipe"] });
+  const log = join(files, `${name}.log`);
+  writeFileSync(log, "");
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text: Buffer) => appendFileSync(log, text));
+  return child;
+}
+
+/** The process id of a machine's systemd as this machine sees it. */
+async function leaderOf({ pid, exitCode }: ChildProcess): Promise<number> {
+  for (let tries = 0; tries < 100 && exitCode === null; tries++) {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean);
+    const leader = children.find((child) => readFileSync(`/proc/${child}/comm`, "utf8").trim() === "systemd");
+    if (leader !== undefined) return Number(leader);
+    await wait(100);
+  }
+  throw new Error("systemd-nspawn has not started the machine: see its log.");
+}

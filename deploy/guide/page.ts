@@ -1,0 +1,54 @@
+/* The commands of docs/operations.md: each block with its heading, and the machines that its first line names. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+export const MACHINES = ["a", "b", "db", "c"] as const;
+export type MachineName = (typeof MACHINES)[number];
+
+/** One block of commands. */
+export interface Block {
+  /** The nearest heading above it. */
+  readonly heading: string;
+  /** The line of the page that it begins at. */
+  readonly line: number;
+  readonly commands: string;
+  /** Where its first line, `# On a and b`, says that it is run; empty: it does not say. */
+  readonly machines: readonly MachineName[];
+}
+
+/**
+ * Headings of the page whose commands the walk does not run, and why. A block of the page either says which machines it
+ * is for, and is run there, or stands below one of these.
+ */
+export const NOT_RUN: Readonly<Record<string, string>> = {
+  "A certificate of a public authority": "an authority that signs for everybody wants a public name",
+};
+
+/** The blocks of shell commands on a page of Markdown, from top to bottom. */
+export function blocksOf(markdown: string): readonly Block[] {
+  const blocks: Block[] = [];
+  let heading = "";
+  let open: { readonly line: number; readonly lines: string[] } | undefined;
+  for (const [index, text] of markdown.split("\n").entries()) {
+    if (open !== undefined && text === "```") {
+      const commands = open.lines.join("\n");
+      blocks.push({ heading, line: open.line, commands, machines: machinesOf(commands) });
+      open = undefined;
+    } else if (open !== undefined) open.lines.push(text);
+    else if (text === "```sh") open = { line: index + 1, lines: [] };
+    else heading = /^#+ (.*)/.exec(text)?.[1] ?? heading;
+  }
+  return blocks;
+}
+
+export function readOperationsPage(): readonly Block[] {
+  return blocksOf(readFileSync(join(import.meta.dirname, "../../docs/operations.md"), "utf8"));
+}
+
+/** `# On a, b and c: the reason` names three machines. */
+function machinesOf(commands: string): readonly MachineName[] {
+  const [, names = ""] = /^# On ((?:\w+(?:, (?:then )?| and )?)+)(?::|$)/m.exec(commands.split("\n")[0] ?? "") ?? [];
+  const words = names.split(/,? (?:and|then) |, /).filter((word) => word !== "");
+  const known = words.flatMap((word) => MACHINES.filter((name) => name === word));
+  return known.length === words.length ? known : [];
+}

@@ -1,0 +1,171 @@
+/* What the machines find outside: names, the registries of Debian and npm, a mail server, and a partner's receiver. */
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { createSocket, type Socket as DatagramSocket } from "node:dgram";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, request, type Server } from "node:http";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { GATEWAY } from "./machines.ts";
+
+/** An address that is public by its number, because webhooks go to no other. It exists on the machines' bridge alone. */
+export const PUBLIC_ADDRESS = "192.31.196.10";
+const PROXY_PORT = 3128;
+const REGISTRY_PORT = 4873;
+/** All that the machines can reach beyond their network. */
+const REACHABLE = ["deb.debian.org:80", "registry.npmjs.org:443"];
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  "bikes.example.com": ["10.77.0.11", "10.77.0.12"],
+  "mail.example.com": [PUBLIC_ADDRESS],
+  "journeys.example.org": [PUBLIC_ADDRESS],
+};
+
+/**
+ * What an empty machine is told about this world before the first block, and why. Nothing of the page is changed: each
+ * command runs as it is written.
+ */
+export function joinWorld(root: string, name: string): void {
+  writeFileSync(join(root, "etc/hostname"), `${name}\n`);
+  // debootstrap leaves it out; every installed system has it.
+  writeFileSync(join(root, "etc/hosts"), "127.0.0.1 localhost\n::1 localhost ip6-localhost\n");
+  // The names of the examples belong to nobody: the world's name server answers them.
+  writeFileSync(join(root, "etc/resolv.conf"), `nameserver ${GATEWAY}\n`);
+  // The machines have no other way out than the two registries.
+  const proxy = `http://${GATEWAY}:${PROXY_PORT}`;
+  writeFileSync(join(root, "etc/apt/apt.conf.d/90world"), `Acquire::http::Proxy "${proxy}";\n`);
+  // The packages of this repository are not published: npm gets them from the world's registry.
+  const npm = [`@bikeshare:registry=http://${GATEWAY}:${REGISTRY_PORT}/`, `https-proxy=${proxy}`, `noproxy=${GATEWAY}`];
+  // Where this machine reaches npm's registry through an authority of its own, so do these.
+  const authorities = process.env["NODE_EXTRA_CA_CERTS"];
+  if (authorities !== undefined && existsSync(authorities)) {
+    cpSync(authorities, join(root, "etc/ssl/world.pem"));
+    npm.push("cafile=/etc/ssl/world.pem");
+  }
+  writeFileSync(join(root, "root/.npmrc"), `${npm.join("\n")}\n`);
+}
+
+export interface World {
+  /** Makes the newer version known, as a release does. */
+  release(): void;
+  close(): void;
+}
+
+export async function startWorld(server: string): Promise<World> {
+  const registry = new Registry(server);
+  const listeners = [await listen(registry.server, REGISTRY_PORT), await listen(startProxy(), PROXY_PORT)];
+  const names = await startNameServer();
+  return {
+    release: () => registry.release(),
+    close: () => {
+      for (const listener of listeners) listener.close().closeAllConnections();
+      names.close();
+      registry.close();
+    },
+  };
+}
+
+async function listen(server: Server, port: number): Promise<Server> {
+  const { promise, resolve, reject } = Promise.withResolvers<Server>();
+  server.on("error", reject).listen(port, GATEWAY, () => resolve(server));
+  return promise;
+}
+
+/** Serves one package as it is packed, and the same again as a version that comes later. */
+class Registry {
+  readonly #directory = mkdtempSync(join(tmpdir(), "bikeshare-registry-"));
+  readonly #versions: { readonly version: string; readonly manifest: object; readonly tarball: Buffer }[] = [];
+  #released = 1;
+  readonly server: Server;
+
+  constructor(root: string) {
+    const pack = ["pack", "--ignore-scripts", "--json", "--pack-destination", this.#directory];
+    const output = execFileSync("npm", pack, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+    const [{ filename }] = JSON.parse(output) as [{ filename: string }];
+    execFileSync("tar", ["-xzf", filename, "-C", this.#directory], { cwd: this.#directory });
+    const file = join(this.#directory, "package/package.json");
+    const manifest = JSON.parse(readFileSync(file, "utf8")) as { version: string };
+    for (const patch of [0, 1]) {
+      const version = manifest.version.replace(/\d+$/, (last) => String(Number(last) + patch));
+      writeFileSync(file, JSON.stringify({ ...manifest, version }));
+      const tarball = join(this.#directory, `${version}.tgz`);
+      execFileSync("tar", ["-czf", tarball, "package"], { cwd: this.#directory });
+      this.#versions.push({ version, manifest: { ...manifest, version }, tarball: readFileSync(tarball) });
+    }
+    this.server = createServer(({ url = "" }, response) => {
+      const found = this.#versions.find(({ version }) => url === `/server-${version}.tgz`);
+      if (found !== undefined) response.end(found.tarball);
+      else response.setHeader("content-type", "application/json").end(JSON.stringify(this.#document()));
+    });
+  }
+
+  #document(): object {
+    const known = this.#versions.slice(0, this.#released);
+    const versions = known.map(({ version, manifest, tarball }) => {
+      const integrity = `sha512-${createHash("sha512").update(tarball).digest("base64")}`;
+      const address = `http://${GATEWAY}:${REGISTRY_PORT}/server-${version}.tgz`;
+      return [version, { ...manifest, dist: { tarball: address, integrity } }] as const;
+    });
+    const latest = known.at(-1)?.version;
+    return { name: "@bikeshare/server", "dist-tags": { latest }, versions: Object.fromEntries<object>(versions) };
+  }
+
+  release(): void {
+    this.#released = this.#versions.length;
+  }
+
+  close(): void {
+    rmSync(this.#directory, { recursive: true });
+  }
+}
+
+/** Passes requests on to the reachable addresses, and no others. */
+function startProxy(): Server {
+  const proxy = createServer((incoming, outgoing) => {
+    const url = new URL(incoming.url ?? "/", "http://nowhere");
+    if (!REACHABLE.includes(`${url.hostname}:${url.port || 80}`)) return void outgoing.writeHead(403).end();
+    const call = request(url, { method: incoming.method ?? "GET", headers: incoming.headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    call.on("error", () => outgoing.destroy());
+    incoming.pipe(call);
+  });
+  return proxy.on("connect", ({ url = "" }, caller) => {
+    const [host = "", port] = url.split(":");
+    if (!REACHABLE.includes(url)) return void caller.end("HTTP/1.1 403 Forbidden\r\n\r\n");
+    const far = connect(Number(port), host, () => {
+      caller.write("HTTP/1.1 200 Connected\r\n\r\n");
+      far.pipe(caller).pipe(far);
+    });
+    far.on("error", () => caller.destroy());
+    caller.on("error", () => far.destroy());
+  });
+}
+
+/** Answers questions for the addresses of NAMES; of every other name it says that there is none. */
+function startNameServer(): Promise<DatagramSocket> {
+  const socket = createSocket("udp4");
+  socket.on("message", (question, { port, address }) => {
+    let [name, at] = ["", 12];
+    for (let length = question[at] ?? 0; length > 0; length = question[at] ?? 0) {
+      name += `${question.toString("latin1", at + 1, at + 1 + length)}.`;
+      at += length + 1;
+    }
+    const found = NAMES[name.slice(0, -1).toLowerCase()];
+    const isForIpv4 = question.readUInt16BE(at + 1) === 1;
+    const answers = isForIpv4 ? (found ?? []) : [];
+    const head = Buffer.alloc(12);
+    question.copy(head, 0, 0, 2);
+    head.writeUInt16BE(found === undefined ? 0x8183 : 0x8180, 2);
+    head.writeUInt16BE(1, 4);
+    head.writeUInt16BE(answers.length, 6);
+    const records = answers.map((ip) =>
+      Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, ...ip.split(".").map(Number)]),
+    );
+    socket.send(Buffer.concat([head, question.subarray(12, at + 5), ...records]), port, address);
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<DatagramSocket>();
+  socket.on("error", reject).bind(53, GATEWAY, () => resolve(socket));
+  return promise;
+}
