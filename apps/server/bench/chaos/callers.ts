@@ -14,7 +14,7 @@ const CONNECTIONS_OF_EACH = 80;
 export function createCallers(): Callers {
   const agents = Array.from({ length: ADDRESSES }, (_, n) => {
     const localAddress = `127.0.1.${n + 1}`;
-    return new Agent({ connections: CONNECTIONS_OF_EACH, connect: { localAddress, rejectUnauthorized: false } });
+    return new Agent({ connections: CONNECTIONS_OF_EACH, localAddress, connect: { rejectUnauthorized: false } });
   });
   let next = 0;
   return {

@@ -57,15 +57,16 @@ function component(kind: ComponentKind, server: PostgresServer): Component {
   };
 }
 
-/** The postmaster and its children: the parent of a backend, and that parent's others. */
+/** The postmaster and its children. */
 async function processesOf(server: PostgresServer): Promise<readonly number[]> {
   try {
-    const [row] = await server.run<{ pid: number }>("select pg_backend_pid() as pid");
-    const postmaster = /^PPid:\s+(\d+)$/m.exec(await readFile(`/proc/${row?.pid}/status`, "utf8"))?.[1];
-    const children = await readFile(`/proc/${postmaster}/task/${postmaster}/children`, "utf8");
-    return [Number(postmaster), ...children.split(" ").filter(Boolean).map(Number)];
+    const [row] = await server.run<{ pid: string }>(
+      "select split_part(pg_read_file('postmaster.pid'), e'\\n', 1) as pid",
+    );
+    const children = await readFile(`/proc/${row?.pid}/task/${row?.pid}/children`, "utf8");
+    return [Number(row?.pid), ...children.split(" ").filter(Boolean).map(Number)];
   } catch {
-    // It is down, or the backend has ended already.
+    // It is down.
     return [];
   }
 }

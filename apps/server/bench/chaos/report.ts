@@ -53,7 +53,7 @@ export function describeReport(report: ChaosReport): string {
       `delay p50 ${Math.round(delays[Math.floor(delays.length / 2)] ?? 0)} ms, longest ${Math.round(delays.at(-1) ?? 0)} ms`,
     ...memory.map((series) => {
       const { early, late } = growthOf(series);
-      return `memory of ${series.name}: ${early} MiB early, ${late} MiB late, ${Math.max(...series.samples)} at most`;
+      return `memory of ${series.name}: ${early} MiB early, ${late} MiB late, ${Math.max(0, ...series.samples)} at most`;
     }),
     "",
   ].join("\n");
