@@ -1,6 +1,7 @@
 import pg from "pg";
 import { DatabaseUnavailable } from "./errors.ts";
 import { createNotifier } from "./notifier.ts";
+import { QUESTION_TIMEOUT_MS, type SilenceWatch, watchSilence } from "./silence-watch.ts";
 import type { StatementObserver } from "./statement-observer.ts";
 import type { Statement } from "./statement.ts";
 import { inTransaction, type Queryable, runStatement } from "./transaction.ts";
@@ -59,6 +60,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     // An embedded PostgreSQL that stops right after the pool may still break a connection that is being closed.
     if (!pool.ending) options.onConnectionLost?.(new DatabaseUnavailable(message));
   });
+  const silence = watchConnections(options.connectionString);
+  pool.on("connect", (client) => silence.add(client));
   const query = <Row>(statement: Statement, values?: readonly unknown[]) =>
     runStatement<Row>(pool, statement, values, observer);
   const notifier = createNotifier(query);
@@ -75,6 +78,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     close: async () => {
       await closeWithin(notifier.close());
       await closeWithin(pool.end());
+      silence.close();
     },
   };
 }
@@ -123,16 +127,35 @@ export function timeouts(statementTimeoutMs: number): pg.ClientConfig {
   return { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + CANCEL_TIMEOUT_MS };
 }
 
+/**
+ * Of silence, before the system asks the other side whether it is there: firewalls forget connections that are silent for
+ * minutes. The system's own default is two hours.
+ */
+const KEEP_ALIVE_DELAY_MS = 10_000;
+
 /** What every connection of ours has in common. */
 export function connectionSettings(connectionString: string, sessionOptions?: string): pg.ClientConfig {
   return {
     connectionString: withStandardTls(connectionString),
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
     types: { getTypeParser },
     application_name: "bikeshare",
     options: sessionOptions === undefined ? SESSION_OPTIONS : `${SESSION_OPTIONS} ${sessionOptions}`,
   };
+}
+
+/** Watches connections of a database for those that go dead without a word. */
+export function watchConnections(connectionString: string): SilenceWatch {
+  return watchSilence(
+    () =>
+      new pg.Client({
+        ...connectionSettings(connectionString),
+        connectionTimeoutMillis: QUESTION_TIMEOUT_MS,
+        query_timeout: QUESTION_TIMEOUT_MS,
+      }),
+  );
 }
 
 /** Gives `sslmode` the meaning that PostgreSQL's own programs give it; pg by itself takes `require` for `verify-full`. */

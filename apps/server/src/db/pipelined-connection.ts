@@ -1,5 +1,5 @@
 import pg from "pg";
-import { closeWithin, connectionSettings, STATEMENT_TIMEOUT_MS, timeouts } from "./database.ts";
+import { closeWithin, connectionSettings, STATEMENT_TIMEOUT_MS, timeouts, watchConnections } from "./database.ts";
 import { DatabaseUnavailable, isStalePlan, nameConnectionError } from "./errors.ts";
 import type { StatementObserver } from "./statement-observer.ts";
 import { prepareAgain, preparedName, type Statement } from "./statement.ts";
@@ -29,12 +29,14 @@ export function createPipelinedConnection(options: PipelinedConnectionOptions): 
   let current: pg.Client | undefined;
   let connecting: Promise<pg.Client> | undefined;
   let closed = false;
+  const silence = watchConnections(options.connectionString);
 
   async function connect(): Promise<pg.Client> {
     if (closed) throw new DatabaseUnavailable("the connection is closed");
     const client = await openClient(options, (lost) => {
       if (current === lost) current = undefined;
     });
+    silence.add(client);
     if (closed) await closeWithin(client.end());
     else current = client;
     return client;
@@ -69,6 +71,7 @@ export function createPipelinedConnection(options: PipelinedConnectionOptions): 
     },
     close: async () => {
       closed = true;
+      silence.close();
       if (current !== undefined) await closeWithin(current.end());
     },
   };

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { Agent, createServer, request } from "node:http";
+import { pipeline } from "node:stream";
 
 /** A load balancer on loopback: sends requests in turn to the processes that are ready, and repeats none. */
 export interface Balancer {
@@ -49,7 +50,8 @@ export async function startBalancer(): Promise<Balancer> {
       // What the process says of its connection is said to the balancer.
       delete response.headers.connection;
       outgoing.writeHead(response.statusCode ?? 502, response.headers);
-      response.pipe(outgoing);
+      // A process that ends in the middle of its answer ends this one.
+      pipeline(response, outgoing, () => undefined);
     });
     passed.on("error", () => (outgoing.headersSent ? outgoing.destroy() : outgoing.writeHead(502).end()));
     incoming.pipe(passed);

@@ -1,5 +1,7 @@
 import { connect, createServer, type Socket } from "node:net";
 import { Transform } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { callbackify } from "node:util";
 import { findFreePort } from "@bikeshare/embedded-postgres";
 
 /** Stands between the service and its database, so that the database can go away and come back. */
@@ -11,6 +13,15 @@ export interface TcpProxy {
   mend(): Promise<void>;
   /** Lets nothing pass any more over the n-th connection made, without closing it. */
   freeze(connection: number): void;
+  /** Lets nothing pass any more over the connections that there are, as a firewall does that has forgotten them. */
+  forget(): void;
+  /** Passes everything on so many milliseconds late, in both directions, from now on. */
+  delay(milliseconds: number): void;
+  /** Keeps back everything in both directions, and has connections wait, until `resume`. */
+  stall(): void;
+  resume(): void;
+  /** Connections that are open. */
+  connections(): number;
   /** Lets pass everything that PostgreSQL says but notifications, as a pooler does that gives out connections by transaction. */
   dropNotifications(): void;
   /** Lets pass everything but the notifications of one channel, as if they were late. */
@@ -21,12 +32,17 @@ export interface TcpProxy {
 /** Starts a proxy on loopback in front of an address. */
 async function startTcpProxy(target: { readonly host: string; readonly port: number }): Promise<TcpProxy> {
   const pairs: [Socket, Socket][] = [];
+  const forgotten: Socket[] = [];
   let isDropped: (message: Buffer) => boolean = () => false;
+  const line = createLine();
   const server = createServer((inner) => {
     const outer = connect(target);
     pairs.push([inner, outer]);
-    inner.pipe(outer);
-    outer.pipe(withoutNotifications((message) => isDropped(message))).pipe(inner);
+    inner.pipe(line.direction()).pipe(outer);
+    outer
+      .pipe(withoutNotifications((message) => isDropped(message)))
+      .pipe(line.direction())
+      .pipe(inner);
     for (const [one, other] of [
       [inner, outer],
       [outer, inner],
@@ -49,7 +65,7 @@ async function startTcpProxy(target: { readonly host: string; readonly port: num
   const cut = () =>
     new Promise<void>((resolve) => {
       server.close(() => resolve());
-      for (const pair of pairs.splice(0)) for (const socket of pair) socket.destroy();
+      for (const socket of [...pairs.splice(0).flat(), ...forgotten.splice(0)]) socket.destroy();
     });
   return {
     port,
@@ -58,11 +74,49 @@ async function startTcpProxy(target: { readonly host: string; readonly port: num
     freeze: (connection) => {
       for (const socket of pairs[connection] ?? []) socket.unpipe().pause();
     },
+    forget: () => {
+      for (const socket of pairs.splice(0).flat()) forgotten.push(socket.unpipe().pause());
+    },
+    ...line.control,
+    connections: () => pairs.filter(([inner]) => !inner.destroyed).length,
     dropNotifications: () => void (isDropped = () => true),
     // After the kind, the length and the sender's process id comes the channel, which a zero byte ends.
     dropNotificationsOf: (channel) =>
       void (isDropped = (message) => message.subarray(9, message.indexOf(0, 9)).toString() === channel),
     close: () => (server.listening ? cut() : Promise.resolve()),
+  };
+}
+
+/** What is between the two sides: it may be slow, or let nothing pass. */
+function createLine() {
+  let delayMs = 0;
+  let held: Promise<void> | undefined;
+  let release: () => void = () => undefined;
+  return {
+    /** Passes bytes on in their order; a delay is one of the way, not of each part that is under way on it. */
+    direction() {
+      let last: Promise<unknown> = Promise.resolve();
+      return new Transform({
+        transform(chunk: Buffer, _encoding, done) {
+          const late = delayMs > 0 ? sleep(delayMs) : undefined;
+          last = Promise.all([last, late, held]).then(() => this.push(chunk));
+          done();
+        },
+        flush: callbackify(() => last),
+      });
+    },
+    control: {
+      delay: (milliseconds: number) => void (delayMs = milliseconds),
+      stall() {
+        const stalled = Promise.withResolvers<void>();
+        held = stalled.promise;
+        release = stalled.resolve;
+      },
+      resume() {
+        held = undefined;
+        release();
+      },
+    },
   };
 }
 
