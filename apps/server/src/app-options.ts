@@ -42,6 +42,8 @@ export interface AppOptions {
   readonly https?: ServerOptions | undefined;
   /** Has reads and key look-ups wait while the database is away. Whether `db` waits is its own matter. Default: they fail. */
   readonly outages?: OutageGate;
+  /** Milliseconds of a clock that nobody sets: what counts requests by it. Default: `clock`. */
+  readonly monotonic?: () => number;
   /** What `/readyz` tells beside its verdict. */
   readonly concerns?: () => readonly string[];
   /** Connections that callers may have open at once. */

@@ -218,13 +218,13 @@ function registerAuthorization(
   keys: KeyCache,
   { signInLimits, addressProber }: ConsoleContext,
 ): void {
-  const { db, clock, logger } = options;
+  const { db, clock, logger, monotonic = clock } = options;
   const lastUses = createLastUses((uses) => recordUses(db, uses));
   const limiter = options.rateLimits.limiter("key");
   // Callers without a key are counted here alone: a flood of them must not reach what all processes share.
-  const wrongCredentials = createMemoryRateLimiter(clock);
-  const compromises = createMemoryRateLimiter(clock);
-  const publicRequests = createMemoryRateLimiter(clock);
+  const wrongCredentials = createMemoryRateLimiter(monotonic);
+  const compromises = createMemoryRateLimiter(monotonic);
+  const publicRequests = createMemoryRateLimiter(monotonic);
   const refusedRequests = createRefusedRequests({ metrics: options.metrics ?? uncounted.http, log: logger, clock });
   const publicLimit = createPublicLimit(
     publicRequests,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type App, buildApp } from "./app.ts";
+import { watchClock } from "./conditions/clock-watch.ts";
 import { type Concerns, createConcerns } from "./conditions/concerns.ts";
 import type { Conditions } from "./conditions/conditions.ts";
 import { type Config, ConfigError } from "./config.ts";
@@ -113,6 +114,7 @@ async function startBackgroundWork(db: Database, options: ServeOptions, parts: S
   const closeLater = (opened: { close(): Promise<void> }) => void parts.closers.push(() => opened.close());
   closeLater(watchFeeds(db, { clock, conditions, concerns }));
   closeLater(startReservationSweeper({ db, clock, ids, conditions }));
+  closeLater(watchClock(db, { clock, conditions, concerns }));
   closeLater(watchSetAside(db, { conditions, concerns }));
   if (role === "api") closeLater(watchForWorkers(db, { conditions, concerns }));
   else closeLater(await startWorkers({ ...options, ...parts, db }));
@@ -210,13 +212,13 @@ async function answerRequests(
   let url = config.publicUrl ?? "";
   const branding = await readBranding(config.branding);
   if (dashboard !== undefined) closers.push(() => dashboard.close());
-  const rateLimits = await openRateLimits(db, { ...config, ...parts, clock, ids, onRedisLost: metrics.http.redisLost });
+  const rateLimits = await openRateLimits(db, { ...config, ...parts, ids, onRedisLost: metrics.http.redisLost });
   closers.push(() => rateLimits.close());
   const drainDelayMs = config.drainDelayMs ?? (isForTrying ? 0 : DRAIN_DELAY_MS);
   const app = await buildApp({
     ...config,
     ...{ db, clock, ids, logger, secrets, outages, rateLimits, branding },
-    ...{ activities: parts.activities, tracer: parts.tracer },
+    ...{ activities: parts.activities, tracer: parts.tracer, monotonic: () => performance.now() },
     version: readVersion(),
     baseUrl: () => url,
     ...(dashboard && { dashboard: { ...dashboard, frameAncestors: config.frameAncestors, logo: branding.logo } }),

@@ -10,7 +10,6 @@ export { countApiProcesses } from "./queries.ts";
 
 export interface RateLimitsOptions {
   readonly redisUrl: string | undefined;
-  readonly clock: () => number;
   readonly ids: { next(prefix: string): string };
   readonly logger: { warn(detail: object, message: string): void };
   readonly conditions: Conditions;
@@ -24,9 +23,12 @@ export interface OpenRateLimits extends RateLimits {
   close(): Promise<void>;
 }
 
+/** Nobody sets it: a clock that is set back would refuse each key that has used up its limit until it is where it was. */
+const monotonic = () => performance.now();
+
 /** Joins the processes that answer requests, and counts with them in Redis where it is configured. */
 export async function openRateLimits(db: Database, options: RateLimitsOptions): Promise<OpenRateLimits> {
-  const { redisUrl, clock, ids, logger, conditions } = options;
+  const { redisUrl, ids, logger, conditions } = options;
   const joining = conditions.of("counting the processes that answer requests");
   const processes = await joinApiProcesses(db, {
     process: ids.next("process"),
@@ -36,7 +38,7 @@ export async function openRateLimits(db: Database, options: RateLimitsOptions): 
     },
   });
   if (redisUrl !== undefined) return openShared(redisUrl, processes, options);
-  return { ...createMemoryRateLimits(clock, processes.count), close: () => processes.close() };
+  return { ...createMemoryRateLimits(monotonic, processes.count), close: () => processes.close() };
 }
 
 const NOT_SHARED =
@@ -60,12 +62,11 @@ const REDIS_UNAVAILABLE =
 async function openShared(
   redisUrl: string,
   processes: ApiProcesses,
-  { clock, conditions, concerns, onRedisLost }: RateLimitsOptions,
+  { conditions, concerns, onRedisLost }: RateLimitsOptions,
 ): Promise<OpenRateLimits> {
   // Only now: most services have no Redis, and need no client for one.
   const { openRedisStore } = await import("./redis-store.ts");
   const counting = conditions.of("counting requests in Redis", { level: "warn", quietMs: Number.POSITIVE_INFINITY });
-  const monotonic = () => performance.now();
   let isLost = false;
   const windows = new SharedWindows({
     store: () => store,
@@ -94,7 +95,7 @@ async function openShared(
   // Requests are accepted once it is known how they are counted.
   await firstTry.promise;
   return {
-    ...createSharedRateLimits({ windows, processes: processes.count, clock, monotonic }),
+    ...createSharedRateLimits({ windows, processes: processes.count, clock: monotonic, monotonic }),
     close: async () => {
       windows.close();
       store.close();

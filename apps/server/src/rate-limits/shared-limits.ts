@@ -13,7 +13,7 @@ export interface SharedLimitsOptions {
   readonly windows: SharedWindows;
   /** How many processes share each limit. */
   readonly processes: () => number;
-  /** Milliseconds since 1970. */
+  /** Milliseconds, by which requests are counted. */
   readonly clock: () => number;
   /** Milliseconds of a clock that never goes back. */
   readonly monotonic: () => number;

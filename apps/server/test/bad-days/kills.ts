@@ -3,11 +3,15 @@ import type { Random } from "@bikeshare/simulator";
 import type { RequestFigures } from "../../bench/workload/requests.ts";
 import { verifyWorkload, type WorkloadReport } from "../../bench/workload/verify.ts";
 import { startWorkload, type Workload } from "../../bench/workload/workload.ts";
+import { LEASE_TIMEOUTS } from "../../src/webhooks/dispatcher/lane-keeper.ts";
 import { until } from "../until.ts";
 import { type BadDaysWorld, openBadDaysWorld } from "./world.ts";
 
-/** What is killed: `backend` is a process of PostgreSQL, whose end makes all of PostgreSQL start anew. */
-export type Victim = "api" | "worker" | "backend" | "postmaster";
+/**
+ * What is killed: `backend` is a process of PostgreSQL, whose end makes all of PostgreSQL start anew. `frozen-worker` is not
+ * killed, but stopped until its leases have run out, and then goes on as if nothing had happened.
+ */
+export type Victim = "api" | "worker" | "backend" | "postmaster" | "frozen-worker";
 
 export interface KillsOptions {
   /** What is killed, one after the other. */
@@ -22,7 +26,7 @@ export interface KillsOptions {
 }
 
 /** A kill, and the milliseconds until reads and writes sent after it were answered. */
-export interface Kill {
+interface Kill {
   readonly victim: Victim;
   readonly recoveryMs: number;
 }
@@ -37,6 +41,8 @@ export interface KillsReport {
   readonly endedAlone: number;
 }
 
+/** So that the next holder of its leases is at work when it goes on. */
+const FROZEN_BEYOND_LEASE_MS = 3_000;
 const RIDERS = 8;
 const HOLDERS = 8;
 const READERS = 6;
@@ -59,7 +65,9 @@ export async function runKills(options: KillsOptions): Promise<KillsReport> {
       seed,
     });
     await workload.ledger.requests.untilServed();
-    const kills = await killAll(world, workload, options);
+    const thaws: Promise<void>[] = [];
+    const kills = await killAll(world, workload, options, thaws);
+    await Promise.all(thaws);
     await Promise.all([...world.apis, ...world.workers].map((each) => each.untilUp()));
     await workload.stop();
     const report = await verifyWorkload({ base: balancer.url, system, ledger: workload.ledger, receiver });
@@ -72,12 +80,18 @@ export async function runKills(options: KillsOptions): Promise<KillsReport> {
   }
 }
 
-async function killAll(world: BadDaysWorld, { ledger }: Workload, options: KillsOptions): Promise<Kill[]> {
+async function killAll(
+  world: BadDaysWorld,
+  { ledger }: Workload,
+  options: KillsOptions,
+  thaws: Promise<void>[],
+): Promise<Kill[]> {
   const { random, maxPauseMs, onProgress } = options;
   const kills: Kill[] = [];
   for (const victim of options.victims) {
     await setTimeout(random.next() * maxPauseMs);
-    await kill(world, victim, random);
+    if (victim === "frozen-worker") thaws.push((await freezeWorker(world)).goesOn);
+    else await kill(world, victim, random);
     const recoveryMs = await ledger.requests.untilServed();
     kills.push({ victim, recoveryMs });
     if (kills.length % 10 === 0) onProgress(`${kills.length} kills, ${ledger.requests.figures.attempts} requests`);
@@ -91,6 +105,20 @@ export function pickVictim(random: Random): Victim {
   if (chance < 0.35) return "api";
   if (chance < 0.7) return "worker";
   return chance < 0.97 ? "backend" : "postmaster";
+}
+
+/** @returns what resolves when the worker goes on */
+async function freezeWorker(world: BadDaysWorld): Promise<{ readonly goesOn: Promise<void> }> {
+  const worker = world.workers[0];
+  await worker?.untilUp();
+  const pid = worker?.pid();
+  if (pid === undefined) throw new Error("there is no worker to freeze");
+  process.kill(pid, "SIGSTOP");
+  const goesOn = setTimeout(LEASE_TIMEOUTS.leaseMs + FROZEN_BEYOND_LEASE_MS).then(() => {
+    // Somebody may have killed it meanwhile.
+    if (worker?.pid() === pid) process.kill(pid, "SIGCONT");
+  });
+  return { goesOn };
 }
 
 async function kill(world: BadDaysWorld, victim: Victim, random: Random): Promise<void> {

@@ -1,0 +1,108 @@
+import { createTestClock } from "@bikeshare/test-kit";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { watchClock } from "../../src/conditions/clock-watch.ts";
+import { createConcerns } from "../../src/conditions/concerns.ts";
+import { createConditions } from "../../src/conditions/conditions.ts";
+import { upsertBikes } from "../../src/fleet/bike-commands.ts";
+import { startReservationSweeper } from "../../src/fleet/reservation-sweeper.ts";
+import { upsertStations } from "../../src/fleet/station-commands.ts";
+import { createMemoryRateLimits } from "../../src/rate-limits/rate-limits.ts";
+import { startTestApp, type TestApp } from "../app.ts";
+import { buildAnother } from "../built-app.ts";
+
+const HOUR = 3_600_000;
+let app: TestApp;
+let key: string;
+beforeAll(async () => {
+  app = await startTestApp();
+  key = (await app.issue()).key;
+  const context = { db: app.db, clock: app.clock, ids: app.ids, actor: "test" };
+  await upsertStations(context, app.systemId, [{ item: { id: "a", name: "a", lat: 1, lon: 2 } }]);
+  const bikes = ["1", "2", "3"].map((id) => ({ item: { id, station_id: "a", vehicle_state: "available" as const } }));
+  await upsertBikes(context, app.systemId, bikes);
+});
+afterAll(() => app.close());
+
+const send = (url: string, method: string, path: string, body?: object, idempotencyKey?: string) =>
+  fetch(url + path, {
+    method,
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body && { "content-type": "application/json" }),
+      ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+
+it("a clock that is set back or forth lets no key wait, and gives none more than its limit", async () => {
+  const [clock, monotonic] = [createTestClock(), createTestClock()];
+  const limited = (await app.issue({ rateLimit: 5 })).key;
+  const built = await buildAnother({ ...app, clock }, { monotonic, rateLimits: createMemoryRateLimits(monotonic) });
+  const ask = async () => {
+    const response = await fetch(`${built.url}/v1/stations`, { headers: { authorization: `Bearer ${limited}` } });
+    await response.arrayBuffer();
+    return response.status;
+  };
+  const askSix = async () => {
+    const statuses: number[] = [];
+    for (let n = 0; n < 6; n++) statuses.push(await ask());
+    return statuses;
+  };
+  expect(await askSix()).toEqual([200, 200, 200, 200, 200, 429]);
+  clock.advance(HOUR);
+  expect(await ask()).toBe(429);
+  clock.advance(-2 * HOUR);
+  expect(await ask()).toBe(429);
+  monotonic.advance(60_001);
+  expect(await askSix()).toEqual([200, 200, 200, 200, 200, 429]);
+  await built.close();
+});
+
+it("two processes whose clocks are an hour apart agree on what is stored: cursors, repeats, holds", async () => {
+  const ahead = createTestClock();
+  ahead.advance(app.clock() - ahead() + HOUR);
+  const fast = await buildAnother({ ...app, clock: ahead });
+  // Cursors hold positions, not times.
+  const first = (await (await send(fast.url, "GET", "/v1/bikes?limit=1")).json()) as { next_cursor: string };
+  const rest = (await (await send(app.url, "GET", `/v1/bikes?limit=5&cursor=${first.next_cursor}`)).json()) as {
+    data: { id: string }[];
+  };
+  expect(rest.data.map(({ id }) => id)).toEqual(["2", "3"]);
+  // A repeat is one to either.
+  const body = { station_id: "a", rider_ref: "r" };
+  const made = (await (await send(fast.url, "POST", "/v1/reservations", body, "once")).json()) as { id: string };
+  const again = await send(app.url, "POST", "/v1/reservations", body, "once");
+  expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([201, "true"]);
+  expect(await again.json()).toEqual(made);
+  // The hold ends by the clock that began it, and is one for good: the sweeper of the one that is behind lets it be.
+  const sweeper = startReservationSweeper({
+    ...app,
+    systems: () => Promise.resolve([app.systemId]),
+    onError: (error) => {
+      throw error;
+    },
+  });
+  await sweeper.runOnce();
+  await sweeper.close();
+  const shown = (await (await send(app.url, "GET", `/v1/reservations/${made.id}`)).json()) as { status: string };
+  expect(shown.status).toBe("active");
+  const cancelled = await send(app.url, "DELETE", `/v1/reservations/${made.id}`);
+  expect([cancelled.status, ((await cancelled.json()) as { status: string }).status]).toEqual([200, "cancelled"]);
+  await fast.close();
+});
+
+it("a clock that differs from the database's is a concern and a line in the log, until it does not", async () => {
+  const lines: string[] = [];
+  const note = (_detail: object, message: string) => void lines.push(message);
+  const conditions = createConditions({ monotonic: () => 0, log: { info: note, warn: note, error: note } });
+  const concerns = createConcerns();
+  let offsetMs = -HOUR;
+  const watch = watchClock(app.db, { clock: () => Date.now() + offsetMs, conditions, concerns });
+  await watch.runOnce();
+  expect(concerns.list()).toEqual([expect.stringMatching(/^the clock .+ differs .+ by 3600 s: .+ chrony/)]);
+  offsetMs = 0;
+  await watch.runOnce();
+  expect(concerns.list()).toEqual([]);
+  expect(lines).toEqual([expect.stringMatching(/differs/), "the clock agrees with the database's again"]);
+  await watch.close();
+});

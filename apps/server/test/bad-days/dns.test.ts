@@ -1,0 +1,46 @@
+import { expect, it, onTestFinished } from "vitest";
+import { NetworkList } from "../../src/addresses/network-list.ts";
+import { type DnsReply, startDnsServer } from "../servers/dns-server.ts";
+import { answer } from "../servers/raw-receiver.ts";
+import { anyPort, openReceiver, openSender, post } from "../webhooks/sender.harness.ts";
+
+/** Names of receivers whose name servers are silent, asked for at once: many times Node's threads for looking names up. */
+const LOST_NAMES = 150;
+
+it("name servers that are silent, fail or change their answer delay their own receivers alone, and all is well afterwards", async () => {
+  let said: DnsReply = "silence";
+  const dns = await startDnsServer(({ type, name }) => {
+    if (name === "well.test") return type === "A" ? ["127.0.0.1"] : [];
+    return type === "A" || typeof said === "string" ? said : [];
+  });
+  onTestFinished(() => dns.close());
+  const receiver = await openReceiver((socket) => socket.end(answer("200 OK", "", ["Connection: close"])));
+  const rules = { allowNetworks: new NetworkList(["127.0.0.1"]), allowPorts: anyPort };
+  const sender = openSender({ rules, resolve: { servers: [dns.address] } });
+  const call = (name: string) => post(sender, `http://${name}:${receiver.port}/`);
+
+  // Names that others ask for, and addresses, go on at their pace; so does what needs the threads of Node.
+  const lost = Promise.all(Array.from({ length: LOST_NAMES }, (_, n) => call(`lost-${n}.test`)));
+  let isOver = false;
+  lost.then(
+    () => (isOver = true),
+    () => undefined,
+  );
+  let served = 0;
+  while (!isOver && served < 50) {
+    expect(await call(served % 2 === 0 ? "well.test" : "127.0.0.1")).toMatchObject({ outcome: "succeeded" });
+    served++;
+  }
+  // The look-ups take 3 s: fifty others were made meanwhile.
+  expect(isOver).toBe(false);
+  const failures = (await lost).map(({ failure }) => failure);
+  expect(new Set(failures)).toEqual(new Set(["dns_timeout"]));
+
+  said = "servfail";
+  expect(await call("lost-1.test")).toMatchObject({ outcome: "failed", failure: "dns" });
+  // Another address: one that is not to be called, and then the right one.
+  said = ["127.0.0.9"];
+  expect(await call("lost-1.test")).toMatchObject({ outcome: "failed", failure: "address_refused" });
+  said = ["127.0.0.1"];
+  expect(await call("lost-1.test")).toMatchObject({ outcome: "succeeded", remoteAddress: "127.0.0.1" });
+});
