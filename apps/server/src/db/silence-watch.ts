@@ -14,8 +14,8 @@ export interface SilenceWatch {
   close(): void;
 }
 
-/** Between two looks. Shorter only looks more often; longer finds a dead connection later. */
-const LOOK_INTERVAL_MS = 500;
+/** Between two checks. Shorter only checks more often; longer finds a dead connection later. */
+const CHECK_INTERVAL_MS = 500;
 /** Of silence, before PostgreSQL is asked. Lower asks about statements that are merely slow. */
 const SILENCE_MS = 1_500;
 /** For the question. A database that is slow to answer it is slow, and nothing is known about its connections. */
@@ -23,7 +23,7 @@ export const QUESTION_TIMEOUT_MS = 2_500;
 /** Answers in a row that say a connection is lost: the first may have crossed with a result. */
 const ANSWERS_NEEDED = 2;
 
-/** A connection, what it had read at the last look, and since when it has read nothing. */
+/** A connection, what it had read at the last check, and since when it has read nothing. */
 interface Watched {
   readonly client: pg.Client | pg.PoolClient;
   bytesRead: number;
@@ -42,7 +42,7 @@ interface ClientState {
 export function watchSilence(createClient: () => pg.Client): SilenceWatch {
   const watched = new Set<Watched>();
   let isAsking = false;
-  const look = () => {
+  const check = () => {
     const now = performance.now();
     const silent = [...watched].filter((each) => isSilent(each, now));
     if (silent.length === 0 || isAsking) return;
@@ -51,7 +51,7 @@ export function watchSilence(createClient: () => pg.Client): SilenceWatch {
       .catch(() => undefined)
       .finally(() => (isAsking = false));
   };
-  const timer = setInterval(look, LOOK_INTERVAL_MS).unref();
+  const timer = setInterval(check, CHECK_INTERVAL_MS).unref();
   return {
     add(client) {
       const each = { client, bytesRead: 0, since: performance.now(), lostAnswers: 0 };
