@@ -95,11 +95,11 @@ function createLine() {
   return {
     /** Passes bytes on in their order; a delay is one of the way, not of each part that is under way on it. */
     direction() {
-      let last: Promise<unknown> = Promise.resolve();
+      let last: Promise<void> = Promise.resolve();
       return new Transform({
         transform(chunk: Buffer, _encoding, done) {
           const late = delayMs > 0 ? sleep(delayMs) : undefined;
-          last = Promise.all([last, late, held]).then(() => this.push(chunk));
+          last = Promise.all([last, late, held]).then(() => void this.push(chunk));
           done();
         },
         flush: callbackify(() => last),
