@@ -5,7 +5,9 @@ import { makeDatabaseDirectory } from "@bikeshare/test-kit";
 import type { TestProject } from "vitest/node";
 import { openDatabase } from "../src/db/database.ts";
 import { migrate } from "../src/db/migrate/migrate.ts";
-import { dropDatabase, runOnServer, withDatabaseName } from "./server-commands.ts";
+import { insertExtension } from "../src/distribution/queries.ts";
+import { distributeTables } from "../src/distribution/service.ts";
+import { closeToConnections, dropDatabase, runOnServer, withDatabaseName } from "./server-commands.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -24,7 +26,8 @@ const NEEDED_BYTES = 8 * 1024 ** 3;
  * a crash is tested on clusters of those tests' own.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const given = process.env["TEST_DATABASE_URL"];
+  const citusUrl = process.env["TEST_CITUS_URL"];
+  const given = citusUrl ?? process.env["TEST_DATABASE_URL"];
   const directory = await makeDatabaseDirectory("bikeshare-test-", NEEDED_BYTES);
   // As root PostgreSQL runs under another account, which must be able to enter.
   await chmod(directory, 0o711);
@@ -37,6 +40,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await runOnServer(serverUrl, `create database ${templateDatabase}`);
   const template = openDatabase({ connectionString: withDatabaseName(serverUrl, templateDatabase) });
   await migrate(template);
+  if (citusUrl !== undefined) {
+    await insertExtension(template);
+    await distributeTables(template);
+    await template.close();
+    await closeToConnections(serverUrl, templateDatabase);
+  }
   await template.close();
   project.provide("serverUrl", serverUrl);
   project.provide("templateDatabase", templateDatabase);

@@ -53,3 +53,12 @@ export function withDatabaseName(serverUrl: string, name: string): string {
   url.pathname = `/${name}`;
   return url.href;
 }
+
+/**
+ * Keeps everybody from a database that others are copied from, and ends the connections that it has: a distributed
+ * database has one of the extension's own, which would come back.
+ */
+export async function closeToConnections(serverUrl: string, name: string): Promise<void> {
+  await runOnServer(serverUrl, `alter database ${name} allow_connections false`);
+  await runOnServer(serverUrl, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
+}

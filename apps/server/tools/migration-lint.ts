@@ -3,7 +3,8 @@ import { changeBy } from "../src/db/migrate/schema-change.rules.ts";
 import { type SqlStatement, splitStatements } from "../src/db/migrate/sql-statements.rules.ts";
 import { oldestProgramOf, parseSteps, type Step } from "../src/db/migrate/steps.rules.ts";
 import { blockedBy, type LockMode, type SchemaChange, strongerOf } from "../src/db/migrate/table-locks.rules.ts";
-import { declaredKinds, type MigrationFile } from "./migration-files.ts";
+import { declaredKinds } from "../src/distribution/table-kinds.ts";
+import type { MigrationFile } from "./migration-files.ts";
 
 /** A release, with the migrations that came with it: file names and their SHA-256. Kept in releases.json. */
 export interface Release {

@@ -16,7 +16,7 @@ const dayOfAct = "($3::timestamptz at time zone 'UTC')::date";
 const insert = statement(
   "audit.insert",
   `insert into audit_log (system_id, id, at, logged_on, actor, action, subject, detail, partner_id)
-   values ($1, $2, $3::timestamptz, ${dayOfAct}, $4, $5, $6, $7::jsonb, ${partnerOfSubject})`,
+   select $1, $2, $3::timestamptz, ${dayOfAct}, $4, $5, $6, $7::jsonb, ${partnerOfSubject}`,
 );
 
 /** One act on systems, partners, keys and webhooks. */
@@ -79,9 +79,11 @@ export function listActs(
 
 const insertFirst = statement(
   "audit.insertFirst",
-  `insert into audit_log (system_id, id, at, logged_on, actor, action, subject, detail, partner_id)
-   select $1, $2, $3::timestamptz, ${dayOfAct}, $4, $5, $6, $7::jsonb, ${partnerOfSubject} where not exists (
-     select from audit_log where system_id = $1 and at > $9 and actor = $4 and action = $5 and subject = $6)`,
+  `with act as materialized (
+     select ${partnerOfSubject} as partner_id where not exists (
+       select from audit_log where system_id = $1 and at > $9 and actor = $4 and action = $5 and subject = $6))
+   insert into audit_log (system_id, id, at, logged_on, actor, action, subject, detail, partner_id)
+   select $1, $2, $3::timestamptz, ${dayOfAct}, $4, $5, $6, $7::jsonb, partner_id from act`,
 );
 
 /** Writes an act unless the same actor did the same on the same subject within the last milliseconds. */

@@ -55,6 +55,7 @@ const groups: readonly { readonly words: readonly string[]; readonly load: () =>
   },
   { words: ["doctor"], load: async () => (await import("./doctor.ts")).registerDoctor },
   { words: ["forget"], load: async () => (await import("./forget.ts")).registerForget },
+  { words: ["distribute"], load: async () => (await import("./distribute.ts")).registerDistribute },
   { words: ["backup", "restore"], load: async () => (await import("./backup.ts")).registerBackup },
   { words: ["run"], load: async () => (await import("./run.ts")).registerRun },
   { words: ["simulate"], load: async () => (await import("./simulate.ts")).registerSimulate },

@@ -1,8 +1,9 @@
 import { availableParallelism } from "node:os";
+import { IS_DISTRIBUTED } from "./distributed.ts";
 import type { OutageGate } from "./outage-gate.ts";
-import { createPipelinedConnection } from "./pipelined-connection.ts";
+import { createPipelinedConnection, type PipelinedConnection } from "./pipelined-connection.ts";
 import type { StatementObserver } from "./statement-observer.ts";
-import type { Statement } from "./statement.ts";
+import { type Statement, statement } from "./statement.ts";
 
 /** Runs short reads over a few pipelined connections: each is sent without waiting for the result of the one before. */
 export interface ReadPool {
@@ -29,8 +30,18 @@ export interface ReadPoolOptions {
  */
 export const READ_CONNECTIONS = Math.ceil(availableParallelism() / 2);
 
-/** These statements have one good plan, whatever their values: planning them again costs more than running them. */
-export const READ_SESSION_OPTIONS = "-c plan_cache_mode=force_generic_plan";
+const keepPlansUnlessDistributed = statement(
+  "readPool.keepPlans",
+  `select set_config('plan_cache_mode', 'force_generic_plan', false) where not ${IS_DISTRIBUTED}`,
+);
+
+/**
+ * Has a connection plan each statement once. These have one good plan, whatever their values: planning them again costs more
+ * than running them.
+ */
+export async function keepPlans(query: PipelinedConnection["query"]): Promise<void> {
+  await query(keepPlansUnlessDistributed);
+}
 
 /** Connects at the first read, and again whenever a connection breaks. */
 export function openReadPool({
@@ -39,22 +50,22 @@ export function openReadPool({
   ...options
 }: ReadPoolOptions): ReadPool {
   const connections = Array.from({ length: count }, () =>
-    createPipelinedConnection({ ...options, sessionOptions: READ_SESSION_OPTIONS }),
+    createPipelinedConnection({ ...options, onConnect: keepPlans }),
   );
   let next = 0;
-  const read = <Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]> => {
+  const read = <Row>(wanted: Statement, values: readonly unknown[]): Promise<Row[]> => {
     next = (next + 1) % connections.length;
     const connection = connections[next];
     if (connection === undefined) throw new Error("a read pool needs at least one connection");
-    return connection.query<Row>(statement, values);
+    return connection.query<Row>(wanted, values);
   };
   return {
     read:
       outages === undefined
         ? read
-        : (statement, values) =>
+        : (wanted, values) =>
             outages.run(
-              () => read(statement, values),
+              () => read(wanted, values),
               () => true,
             ),
     close: async () => {

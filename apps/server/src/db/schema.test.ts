@@ -2,8 +2,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { declaredKinds, type MigrationFile, readMigrationFiles, statementsOf } from "../../tools/migration-files.ts";
+import { type MigrationFile, readMigrationFiles, statementsOf } from "../../tools/migration-files.ts";
 import { schemaRules } from "../../tools/schema-rules.ts";
+import { declaredKinds } from "../distribution/table-kinds.ts";
 import type { Queryable } from "./database.ts";
 import { statement } from "./statement.ts";
 

@@ -24,7 +24,19 @@ export function prepareAgain({ name }: Statement, failedName: string): void {
   laterNames.set(name, `${name}#${generation + 1}`);
 }
 
+let check: ((named: Statement) => void) | undefined;
+
 /** Names a SQL statement. The values go in as `$1`, `$2`, … and are never put into the text. */
 export function statement(name: string, text: string): Statement {
-  return { name, text };
+  const named = { name, text };
+  check?.(named);
+  return named;
+}
+
+/**
+ * Calls a function with each statement from here on, as it is made; what it throws is thrown to whoever makes it. For
+ * tests, which refuse what a distributed database cannot run.
+ */
+export function checkStatements(refuse: (named: Statement) => void): void {
+  check = refuse;
 }

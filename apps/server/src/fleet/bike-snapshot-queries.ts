@@ -38,11 +38,14 @@ const lockBikes = statement(
 
 const insertBikes = statement(
   "bikeSnapshot.insert",
-  `insert into bikes (system_id, source, updated_at, ${columns.list()})
-   select $1, $2, $3::timestamptz, ${columns.list()} from ${columns.recordset(4, "w")}
-   order by id
-   on conflict (system_id, id) do nothing
-   returning id, case when ${isSubscribed("bike.state_changed")} then json end as json`,
+  `with notice as materialized (select ${isSubscribed("bike.state_changed")} as is_wanted),
+   inserted as (
+     insert into bikes (system_id, source, updated_at, ${columns.list()})
+     select $1, $2, $3::timestamptz, ${columns.list()} from ${columns.recordset(4, "w")}
+     order by id
+     on conflict (system_id, id) do nothing
+     returning id, json)
+   select id, case when is_wanted then json end as json from inserted cross join notice`,
 );
 
 // The reported_ columns are kept only of bikes that commands have touched (reported_state is not null); for those the
@@ -53,7 +56,7 @@ const updateBikes = statement(
   `with changed as (
    update bikes b set updated_at = $2::timestamptz, ${columns.without("id").assignments("w")}, reservation_id = null,
      reported_state = case when b.reported_state is not null then
-       case w.vehicle_state when 'reserved' then 'available' else w.vehicle_state end end,
+       case when w.vehicle_state = 'reserved' then 'available' else w.vehicle_state end end,
      reported_station_id = case when b.reported_state is not null then w.station_id end,
      reported_lat = case when b.reported_state is not null then w.lat end,
      reported_lon = case when b.reported_state is not null then w.lon end,

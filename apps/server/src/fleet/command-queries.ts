@@ -49,11 +49,14 @@ const lockBestFreeBikes = statement(
 
 const insertBikeRows = statement(
   "fleet.insertBikes",
-  `insert into bikes (system_id, updated_at, source, ${columns.list()})
-   select $1, $2::timestamptz, 'operator', ${columns.list()} from ${columns.unnest(3, "w")}
-   order by id
-   on conflict (system_id, id) do nothing
-   returning id, case when ${isSubscribed("bike.state_changed")} then json end as json`,
+  `with notice as materialized (select ${isSubscribed("bike.state_changed")} as is_wanted),
+   inserted as (
+     insert into bikes (system_id, updated_at, source, ${columns.list()})
+     select $1, $2::timestamptz, 'operator', ${columns.list()} from ${columns.unnest(3, "w")}
+     order by id
+     on conflict (system_id, id) do nothing
+     returning id, json)
+   select id, case when is_wanted then json end as json from inserted cross join notice`,
 );
 
 // The sub-select sees the bike as it was before the statement: `returning` gives only the new version of a row.

@@ -1,3 +1,4 @@
+import { IDEMPOTENCY_KEY_HOURS } from "@bikeshare/contract";
 import { columnsOfTable, type RowOf } from "../db/columns.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
@@ -61,11 +62,12 @@ const list = statement(
 const insertAll = statement(
   "idempotency.insert",
   `insert into idempotency_keys (system_id, created_at, ${answer.list()})
-   select $1, $2::timestamptz, ${answer.list()} from ${answer.unnest(4, "w")}
+   select $1, $2::timestamptz, ${answer.list()} from ${answer.unnest(3, "w")}
    order by caller, path, key
    on conflict (system_id, caller, path, key) do update
      set body_hash = excluded.body_hash, status = excluded.status, body = excluded.body,
-       created_at = case when idempotency_keys.created_at < $3::timestamptz then excluded.created_at end`,
+       created_at = case when excluded.created_at - idempotency_keys.created_at > interval '${IDEMPOTENCY_KEY_HOURS} hours'
+         then excluded.created_at end`,
 );
 
 const forget = statement(
@@ -120,13 +122,8 @@ export async function listAnswers(
 }
 
 /** Stores answers of calls. The transaction fails if one of the calls has been answered, or is being answered, elsewhere. */
-export function insertAnswers(
-  tx: Transaction,
-  systemId: string,
-  rows: readonly AnswerRow[],
-  times: { readonly now: Date; readonly forgottenBefore: Date },
-): void {
-  if (rows.length > 0) tx.send(insertAll, [systemId, times.now, times.forgottenBefore, ...answer.arrays(rows)]);
+export function insertAnswers(tx: Transaction, systemId: string, rows: readonly AnswerRow[], now: Date): void {
+  if (rows.length > 0) tx.send(insertAll, [systemId, now, ...answer.arrays(rows)]);
 }
 
 /** Deletes calls of a system that were answered before an instant, `limit` at most. @returns how many */

@@ -131,9 +131,8 @@ export function doOnceTogether<Input>(
   return db.transaction(
     async (tx) => {
       const now = clock();
-      const times = { now: new Date(now), forgottenBefore: forgottenBefore(now) };
       const first = firstOfEachName(calls);
-      const finding = storedAnswers(tx, systemId, first, times.forgottenBefore);
+      const finding = storedAnswers(tx, systemId, first, forgottenBefore(now));
       const answered = finding.then((found) =>
         indexesOf(first, ({ name }) => name !== undefined && found.has(textOf(name))),
       );
@@ -143,7 +142,7 @@ export function doOnceTogether<Input>(
         first.flatMap((call, index) => (indexes.has(index) ? [] : [[call, outcomes[index] ?? "run-alone"]])),
       );
       const rows = [...outcomeOf].flatMap(([call, outcome]) => rowOf(call, outcome) ?? []);
-      insertAnswers(tx, systemId, rows, times);
+      insertAnswers(tx, systemId, rows, new Date(now));
       for (const row of rows) stored.set(textOf(row), row);
       onCommitting();
       return calls.map((call) => {

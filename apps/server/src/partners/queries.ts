@@ -64,20 +64,9 @@ const lock = statement(
   "partners.lock",
   `select ${columns} from partners where system_id = $1 and id = $2 for no key update`,
 );
-const share = statement("partners.share", `select ${columns} from partners where system_id = $1 and id = $2 for share`);
-
 /** A partner, held against every other change and every new reservation until the transaction ends. */
 export async function lockPartner(tx: Transaction, systemId: string, id: string): Promise<PartnerRow | undefined> {
   return (await tx.query<PartnerRow>(lock, [systemId, id]))[0];
-}
-
-/** A partner that stays as it is until the transaction ends. */
-export async function lockPartnerShared(
-  tx: Transaction,
-  systemId: string,
-  id: string,
-): Promise<PartnerRow | undefined> {
-  return (await tx.query<PartnerRow>(share, [systemId, id]))[0];
 }
 
 const update = statement(

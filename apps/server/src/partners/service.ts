@@ -11,7 +11,6 @@ import {
   lockNames,
   lockPartner,
   type PartnerRow,
-  lockPartnerShared,
   updatePartner,
 } from "./queries.ts";
 
@@ -121,7 +120,7 @@ export async function partnerWithId(
 
 /** The same, for as long as the transaction is open: the partner is neither suspended nor removed meanwhile. */
 export async function holdPartner(tx: Transaction, systemId: string, id: string): Promise<PartnerRow | undefined> {
-  const partner = await lockPartnerShared(tx, systemId, id);
+  const partner = await lockPartner(tx, systemId, id);
   return partner !== undefined && partnerStatus(partner) !== "removed" ? partner : undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { QueryRunner } from "../db/database.ts";
 import { codeOf, DatabaseUnavailable, sqlState } from "../db/errors.ts";
-import { createPipelinedConnection } from "../db/pipelined-connection.ts";
+import { createPipelinedConnection, type PipelinedConnectionOptions } from "../db/pipelined-connection.ts";
 import type { StatementObserver } from "../db/statement-observer.ts";
 import { findReplayedPosition, type WrittenPosition } from "./queries.ts";
 import { createReplayWatch } from "./replay-watch.ts";
@@ -27,7 +27,7 @@ export interface ReplicaConnection extends QueryRunner {
   close(): Promise<void>;
 }
 
-export interface ReplicaConnectionOptions {
+export interface ReplicaConnectionOptions extends Pick<PipelinedConnectionOptions, "onConnect"> {
   readonly connectionString: string;
   readonly sessionOptions: string;
   readonly statementTimeoutMs: number;

@@ -1,8 +1,13 @@
 import { startPeriodic } from "../background/periodic.ts";
-import { READ_CONNECTIONS, READ_SESSION_OPTIONS } from "../db/read-pool.ts";
+import { keepPlans, READ_CONNECTIONS } from "../db/read-pool.ts";
 import type { StatementObserver } from "../db/statement-observer.ts";
 import type { WrittenPosition } from "./queries.ts";
-import { type LeftOut, openReplicaConnection, type ReplicaConnection } from "./replica-connection.ts";
+import {
+  type LeftOut,
+  openReplicaConnection,
+  type ReplicaConnection,
+  type ReplicaConnectionOptions,
+} from "./replica-connection.ts";
 import { openWrittenPositions } from "./written-positions.ts";
 
 export interface ReplicaStatus {
@@ -125,13 +130,17 @@ function openPrimary({ primaryUrl, newToken }: ReplicaOptions) {
 }
 
 function openConnections({ replicaUrl, observer, monotonic, filtered }: ReplicaOptions) {
-  const open = (count: number, settings: Omit<FilteredSettings, "connections">) =>
+  const open = (
+    count: number,
+    settings: Omit<FilteredSettings, "connections"> & Pick<ReplicaConnectionOptions, "onConnect">,
+  ) =>
     Array.from({ length: count }, () =>
       openReplicaConnection({ connectionString: replicaUrl, observer, monotonic, ...settings }),
     );
   return {
     quick: open(READ_CONNECTIONS, {
-      sessionOptions: READ_SESSION_OPTIONS,
+      sessionOptions: "",
+      onConnect: keepPlans,
       statementTimeoutMs: READ_STATEMENT_TIMEOUT_MS,
     }),
     filtered: open(filtered.connections, filtered),

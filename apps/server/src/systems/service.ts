@@ -1,6 +1,7 @@
 import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext } from "../command-context.ts";
 import type { Queryable } from "../db/database.ts";
+import { giveOwnShard } from "../distribution/own-shard.ts";
 import { commandError } from "../errors/command-errors.ts";
 import { listDescriptions } from "../feeds/gbfs/source-descriptions.ts";
 import {
@@ -16,13 +17,18 @@ import { insertSystem, listSystems, type SystemRow, findFacts, listFacts, lockFa
 
 export type { SystemRow } from "./queries.ts";
 
-/** Makes a system, as an act of somebody. @returns false when there is one with this id already */
-export function addSystem(context: ActorContext, systemId: string, name: string): Promise<boolean> {
-  return context.db.transaction(async (tx) => {
+/**
+ * Makes a system, as an act of somebody, with a shard of its own where the database is distributed.
+ * @returns false when there is one with this id already
+ */
+export async function addSystem(context: ActorContext, systemId: string, name: string): Promise<boolean> {
+  const isMade = await context.db.transaction(async (tx) => {
     if (!(await createSystem(tx, systemId, name, context.clock()))) return false;
     await insertActOf(context, tx, { systemId, action: "system.created", subject: systemId, detail: { name } });
     return true;
   });
+  if (isMade) await giveOwnShard(context.db, systemId);
+  return isMade;
 }
 
 /** Makes a system. @returns false when there is one with this id already */

@@ -1,4 +1,5 @@
 import type { Queryable, Transaction } from "../../db/database.ts";
+import { IS_DISTRIBUTED } from "../../db/distributed.ts";
 import { oneRow } from "../../db/rows.ts";
 import { type Statement, statement } from "../../db/statement.ts";
 import { type SearchIndex, searchIndexFor } from "./delivery-filter.rules.ts";
@@ -38,7 +39,8 @@ export function findPageStatement(index: SearchIndex): Statement {
 const settings = statement(
   "deliveries.searchSettings",
   `select set_config(name, value, true) from (values ('enable_sort', 'off'), ('enable_bitmapscan', 'off'),
-     ('enable_seqscan', 'off'), ('jit', 'off'), ('plan_cache_mode', 'force_generic_plan')) as setting (name, value)`,
+     ('enable_seqscan', 'off'), ('jit', 'off'), ('plan_cache_mode', 'force_generic_plan')) as setting (name, value)
+   where name <> 'plan_cache_mode' or not ${IS_DISTRIBUTED}`,
 );
 
 /** Has the searches of a transaction walk their indexes in order. */

@@ -4,12 +4,12 @@ import type { Database } from "../../db/database.ts";
 import { commandError } from "../../errors/command-errors.ts";
 import { type PartnerScope, recordEndpointAct, requireEndpoint } from "../endpoints/endpoint-context.ts";
 import { notifyQueued } from "../queue/enqueue-queries.ts";
+import { insertReplayBatch } from "../queue/replay-batch-queries.ts";
 import {
   countQueuedReplays,
   countReplayable,
   findReplay,
   insertReplay,
-  insertReplayBatch,
   listUnfinishedReplays,
   lockReplay,
   type ReplayRange,
@@ -118,10 +118,10 @@ export async function queueReplays(
       const capacity = MAX_QUEUED - (await countQueuedReplays(tx, systemId, endpointId, MAX_QUEUED));
       if (capacity <= 0) return 0;
       const now = new Date(clock());
-      const batch = await insertReplayBatch(tx, systemId, id, now, capacity);
+      const queuedNow = await insertReplayBatch(tx, systemId, id, now, capacity);
       await updateReplayFinished(tx, systemId, id, now);
-      if (batch.queued > 0) await notifyQueued(tx, systemId);
-      return batch.queued;
+      if (queuedNow > 0) await notifyQueued(tx, systemId);
+      return queuedNow;
     });
   }
   return queued;

@@ -3,7 +3,7 @@ import type { Queryable } from "../../db/database.ts";
 import { type Statement, statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
 import { bigints, integers, texts, timestamps } from "./binary-format.ts";
-import { matchesDelivery, QUEUE_ORDER } from "./sql-fragments.ts";
+import { isOfSystem, matchesDelivery, QUEUE_ORDER } from "./sql-fragments.ts";
 
 /** How many deliveries a lane can take. */
 export interface ClaimRequest {
@@ -59,7 +59,7 @@ const claimOf = (which: string) =>
    claimed as (
      update webhook_queue queued set claim = picked.token, claimed_at = $7
      from picked
-     where queued.ctid = picked.row_address
+     where ${isOfSystem("queued")} and queued.ctid = picked.row_address
      returning ${claimedColumns.list("queued")}, queued.event_id)
    select ${claimedColumns.list("claimed")}, body.event, body.occurred_at, body.data
    from claimed cross join lateral (
@@ -139,7 +139,8 @@ const release = statement(
      where queued.system_id = $1 and queued.endpoint_id = $2 and queued.claim = $3 and queued.delivery_id <> all($4::text[])
      ${QUEUE_ORDER}
      for update)
-   update webhook_queue queued set claim = null, claimed_at = null from mine where queued.ctid = mine.row_address`,
+   update webhook_queue queued set claim = null, claimed_at = null from mine
+   where ${isOfSystem("queued")} and queued.ctid = mine.row_address`,
 );
 
 /** Releases what was claimed under a lane's token, except `unwritten`. Not to be called during a claim. */
@@ -175,32 +176,41 @@ export function listOrphans(db: Queryable, systemId: string, endpointId: string,
   return db.query<OrphanRow>(orphans, [systemId, endpointId, limit]);
 }
 
+const lockPaused = statement(
+  "claim.lockPaused",
+  `select id from webhook_endpoints where system_id = $1 and id = $2 and status = 'paused' for no key update`,
+);
 const hold = statement(
   "claim.hold",
-  `with paused as materialized (
-     select id from webhook_endpoints where system_id = $1 and id = $2 and status = 'paused' for share),
-   waiting as materialized (
-     select held.row_address from paused cross join lateral (
-       select queued.ctid as row_address from webhook_queue queued
-       where queued.system_id = $1 and queued.endpoint_id = paused.id and queued.claim is null
-       ${QUEUE_ORDER}
-       limit $4
-       for update skip locked) as held),
+  `with waiting as materialized (
+     select queued.ctid as row_address from webhook_queue queued
+     where queued.system_id = $1 and queued.endpoint_id = $2 and queued.claim is null
+     ${QUEUE_ORDER}
+     limit $4
+     for update skip locked),
    taken as (
-     delete from webhook_queue queued using waiting where queued.ctid = waiting.row_address
+     delete from webhook_queue queued using waiting
+     where ${isOfSystem("queued")} and queued.ctid = waiting.row_address
      returning queued.system_id, queued.created_on, queued.endpoint_id, queued.delivery_id)
    update webhook_deliveries delivery set status = 'held', finished_at = $3
    from taken where ${matchesDelivery("taken")}
    returning delivery.id`,
 );
 
-/** Takes a paused endpoint's deliveries out of the queue and holds them, `limit` at most. @returns how many */
-export async function updateDueToHeld(
+/**
+ * Takes a paused endpoint's deliveries out of the queue and holds them, `limit` at most. The endpoint's row is locked, so
+ * that it is not resumed meanwhile.
+ * @returns how many
+ */
+export function updateDueToHeld(
   db: Queryable,
   systemId: string,
   endpointId: string,
   now: Date,
   limit: number,
 ): Promise<number> {
-  return (await db.query(hold, [systemId, endpointId, now, limit])).length;
+  return db.transaction(async (tx) => {
+    if ((await tx.query(lockPaused, [systemId, endpointId])).length === 0) return 0;
+    return (await tx.query(hold, [systemId, endpointId, now, limit])).length;
+  });
 }

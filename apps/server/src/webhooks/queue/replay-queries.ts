@@ -2,14 +2,7 @@ import type { Queryable, Transaction } from "../../db/database.ts";
 import { oneRow } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
-import {
-  indexedMatch,
-  insertIntoQueue,
-  isTest,
-  matchesDelivery,
-  PENDING_AGAIN,
-  UNLESS_QUEUED,
-} from "./sql-fragments.ts";
+import { isTest } from "./sql-fragments.ts";
 
 /** A replay as it is stored. */
 export type ReplayRow = Pick<
@@ -129,72 +122,6 @@ export async function countQueuedReplays(
   most: number,
 ): Promise<number> {
   return oneRow(await db.query<{ n: number }>(waiting, [systemId, endpointId, most])).n;
-}
-
-/*
- * A delivery that another transaction is writing stays for the next batch: waiting for it could end in a deadlock. One
- * whose body is no longer kept is removed without being counted. One that is queued already counts as queued; where it
- * was chosen in the dashboard and waits for its next attempt, that is due now.
- */
-const queueBatch = statement(
-  "replays.queueBatch",
-  `with batch as materialized (
-     select item.system_id, item.replay_id, item.created_on, item.delivery_id, replay.endpoint_id, replay.chosen_at
-     from (
-       select endpoint_id, case when is_choice then created_at end as chosen_at
-       from webhook_replays where system_id = $1 and id = $2 limit 1) as replay
-     cross join lateral (
-       select system_id, replay_id, created_on, delivery_id from webhook_replay_items
-       where system_id = $1 and replay_id = $2
-       order by created_on, delivery_id
-       limit $4) as item),
-   kept as materialized (
-     select batch.* from batch join webhook_deliveries delivery on ${matchesDelivery("batch")}
-     where exists (select from webhook_bodies body
-       where ${indexedMatch("body", "delivery", { system_id: "system_id", created_on: "created_on", event_id: "event_id" })})),
-   free as materialized (
-     select delivery.system_id, delivery.created_on, delivery.id, delivery.id as delivery_id, delivery.endpoint_id,
-       delivery.event_id, delivery.attempts, delivery.status, kept.chosen_at is not null as is_choice,
-       delivery.status = 'succeeded' and delivery.finished_at >= kept.chosen_at is true as is_skipped
-     from kept join webhook_deliveries delivery on ${matchesDelivery("kept")}
-     for update of delivery skip locked),
-   removed as (
-     delete from webhook_replay_items item using batch
-     where ${indexedMatch("item", "batch", {
-       system_id: "system_id",
-       replay_id: "replay_id",
-       created_on: "created_on",
-       delivery_id: "delivery_id",
-     })}
-       and (batch.delivery_id in (select id from free) or batch.delivery_id not in (select delivery_id from kept))
-     returning item.delivery_id),
-   back as (
-     update webhook_deliveries delivery set ${PENDING_AGAIN}
-     from free where ${matchesDelivery("free")} and free.status <> 'pending' and not free.is_skipped
-     returning delivery.id),
-   queued as (
-     ${insertIntoQueue("free where status <> 'pending' and not is_skipped", { dueAt: "$3", attempts: "attempts", replay: true })}
-     ${UNLESS_QUEUED}),
-   hastened as (
-     update webhook_queue waiting set due_at = $3
-     from free where waiting.system_id = $1 and waiting.delivery_id = any(array[free.id]) and free.is_choice
-       and free.status = 'pending' and waiting.claim is null and waiting.due_at > $3)
-   update webhook_replays
-   set queued = queued + (select count(*) from free where not is_skipped),
-     skipped = skipped + (select count(*) from free where is_skipped)
-   where system_id = $1 and id = $2
-   returning (select count(*) from free where not is_skipped) as queued, (select count(*) from removed) as removed`,
-);
-
-/** Queues the next deliveries of a replay. @returns how many, and how many items were removed from the replay in all */
-export async function insertReplayBatch(
-  tx: Transaction,
-  systemId: string,
-  id: string,
-  now: Date,
-  limit: number,
-): Promise<{ readonly queued: number; readonly removed: number }> {
-  return oneRow(await tx.query<{ queued: number; removed: number }>(queueBatch, [systemId, id, now, limit]));
 }
 
 const finish = statement(

@@ -1,17 +1,27 @@
 import type { DeliveryName } from "@bikeshare/contract";
 
 /**
+ * SQL that is true for rows of the system `$1`, for the changed table of a statement that finds its rows in another way,
+ * such as by their addresses: from it a distributed database learns which machine has them. The collation leaves the
+ * meaning as it is, and keeps PostgreSQL from beginning with an index by system, which would read all that waits.
+ */
+export function isOfSystem(table: string): string {
+  return `${table}.system_id = $1 collate "POSIX"`;
+}
+
+/**
  * SQL that is true for the row of `table` that `rows` names: `column`s of the one that equal those of the other.
  *
  * PostgreSQL keeps the plan that a connection made first, most often while the queue was empty, and to an empty table
  * any way seems as good as another: such as beginning with the table, from end to end, instead of with the few rows. With
  * `=` it could. `any(array[…])` means the same, finds its row through an index and in its partition alone, and leaves no
  * other way, as long as nothing else is asked of the table's indexed columns. All columns of all indexes that come into
- * question are to be named, so that it does not matter which of them is taken.
+ * question are to be named, so that it does not matter which of them is taken. The rows are of the system `$1`.
  */
 export function indexedMatch(table: string, rows: string, columns: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(columns);
-  return pairs.map(([column, of]) => `${table}.${column} = any(array[${rows}.${of}])`).join(" and ");
+  const matches = pairs.map(([column, of]) => `${table}.${column} = any(array[${rows}.${of}])`);
+  return [isOfSystem(table), ...matches].join(" and ");
 }
 
 /**

@@ -41,12 +41,12 @@ export interface ClaimedMail extends RecordedMail {
 const claim = statement(
   "mails.claim",
   `with next as materialized (
-     select id from webhook_mails where system_id = $1 and due_at <= $2
-     order by due_at, id limit 1
+     select id, $2::timestamptz + least($4::float8, $3 * 2.0 ^ attempts) * interval '1 ms' as due_at
+     from webhook_mails where system_id = $1 and due_at <= $2
+     order by webhook_mails.due_at, id limit 1
      for update skip locked)
    update webhook_mails mail
-   set attempts = mail.attempts + 1,
-     due_at = $2::timestamptz + least($4::float8, $3 * 2.0 ^ mail.attempts) * interval '1 ms'
+   set attempts = mail.attempts + 1, due_at = next.due_at
    from next, webhook_endpoints endpoint
    where mail.system_id = $1 and mail.id = next.id
      and endpoint.system_id = $1 and endpoint.id = mail.endpoint_id

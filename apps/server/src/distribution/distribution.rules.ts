@@ -1,0 +1,59 @@
+import type { ServerState } from "./queries.ts";
+import type { TableKind } from "./table-kinds.ts";
+
+/** What has to be done before a database can be distributed, as sentences; empty: nothing. */
+export function missingFor(state: ServerState): string[] {
+  const missing: string[] = [];
+  if (!state.is_available) {
+    missing.push(
+      `The extension citus is not installed on the server: install its package for PostgreSQL ${state.version} (postgresql-${state.version}-citus-… of its own package source) on every machine of the database. Our own PostgreSQL cannot have it: move to one of yours with \`backup\` and \`restore\` first.`,
+    );
+  }
+  if (!state.is_loaded) {
+    missing.push(
+      "The server does not load it: put citus first in shared_preload_libraries (alter system set shared_preload_libraries = 'citus') and restart PostgreSQL.",
+    );
+  }
+  if (state.is_available && state.is_loaded && !state.is_created && !state.is_superuser) {
+    missing.push("This role may not create it: run `create extension citus` in this database as a superuser.");
+  }
+  if (state.sessions > 0) {
+    missing.push(
+      `${state.sessions} ${state.sessions === 1 ? "connection uses" : "connections use"} the database: stop the service on every machine, and other commands, until this is done.`,
+    );
+  }
+  return missing;
+}
+
+/** What is left to be done to tables. */
+export interface TableSteps {
+  /** In the order of their migrations: a table that another refers to comes before it. */
+  readonly references: readonly string[];
+  readonly systems: readonly string[];
+}
+
+/**
+ * Which tables are still to be distributed.
+ * @param distributed those that are, with their kind
+ * @throws Error when one is distributed as another kind than its migration says
+ */
+export function tableSteps(
+  kinds: ReadonlyMap<string, TableKind>,
+  distributed: ReadonlyMap<string, TableKind>,
+): TableSteps {
+  const wrong = [...kinds].find(([name, kind]) => distributed.has(name) && distributed.get(name) !== kind);
+  if (wrong !== undefined) {
+    const [name, kind] = wrong;
+    throw new Error(
+      `The table ${name} is distributed as a ${distributed.get(name)} table, and is a ${kind} table: select undistribute_table('${name}'), then run this again.`,
+    );
+  }
+  const left = (wanted: TableKind) =>
+    [...kinds].flatMap(([name, kind]) => (kind === wanted && !distributed.has(name) ? [name] : []));
+  return { references: left("reference"), systems: left("system") };
+}
+
+/** The tables of a kind. */
+export function tablesOfKind(kinds: ReadonlyMap<string, TableKind>, kind: TableKind): string[] {
+  return [...kinds].flatMap(([name, of]) => (of === kind ? [name] : []));
+}

@@ -1,0 +1,136 @@
+import type { Queryable } from "../db/database.ts";
+import { IS_DISTRIBUTED } from "../db/distributed.ts";
+import { oneRow } from "../db/rows.ts";
+import { statement } from "../db/statement.ts";
+import type { TableKind } from "./table-kinds.ts";
+
+/** What decides whether a database can be distributed. */
+export interface ServerState {
+  /** The major version of PostgreSQL. */
+  readonly version: number;
+  /** Whether the extension is installed on the server, loaded by it, and created in the database. */
+  readonly is_available: boolean;
+  readonly is_loaded: boolean;
+  readonly is_created: boolean;
+  readonly is_superuser: boolean;
+  /** Connections of the service and of other commands. */
+  readonly sessions: number;
+}
+
+// A setting of the extension is known only to a server that has loaded it.
+const server = statement(
+  "distribution.server",
+  `select current_setting('server_version_num')::int / 10000 as version,
+     exists (select from pg_available_extensions where name = 'citus') as is_available,
+     current_setting('citus.shard_count', true) is not null as is_loaded,
+     ${IS_DISTRIBUTED} as is_created,
+     (select rolsuper from pg_roles where rolname = current_user) as is_superuser,
+     (select count(*)::int from pg_stat_activity
+      where datname = current_database() and application_name = 'bikeshare' and pid <> pg_backend_pid()) as sessions`,
+);
+
+/** What the database's server has. */
+export async function findServerState(db: Queryable): Promise<ServerState> {
+  return oneRow(await db.query<ServerState>(server));
+}
+
+const isCreated = statement("distribution.isCreated", `select ${IS_DISTRIBUTED} as found`);
+
+/** Whether the database has the extension: without it none of the other statements here works. */
+export async function findExtension(db: Queryable): Promise<boolean> {
+  return oneRow(await db.query<{ found: boolean }>(isCreated)).found;
+}
+
+const tables = statement(
+  "distribution.tables",
+  `select logicalrelid::text as name, case when partmethod = 'h' then 'system' else 'reference' end as kind
+   from pg_dist_partition where partmethod = 'h' or repmodel = 't'`,
+);
+
+/** The tables that are distributed, with their partitions. */
+export async function listDistributedTables(db: Queryable): Promise<Map<string, TableKind>> {
+  const rows = await db.query<{ name: string; kind: TableKind }>(tables);
+  return new Map(rows.map(({ name, kind }) => [name, kind]));
+}
+
+const create = statement("distribution.createExtension", "create extension if not exists citus");
+
+export async function insertExtension(db: Queryable): Promise<void> {
+  await db.query(create);
+}
+
+// Sessions that the extension opens for itself have the database's settings, and not those of ours.
+const setTimeZone = statement(
+  "distribution.setTimeZone",
+  `select run_command_on_all_nodes(format('alter database %I set timezone = %L', current_database(), 'UTC'))`,
+);
+const propagateLocalSettings = statement(
+  "distribution.propagateLocalSettings",
+  `select run_command_on_all_nodes(
+     format('alter database %I set citus.propagate_set_commands = %L', current_database(), 'local'))`,
+);
+
+/**
+ * Has the sessions in which machines run our statements read dates in UTC, as ours do, and give up locks when ours would.
+ */
+export async function updateDatabaseSettings(db: Queryable): Promise<void> {
+  await db.query(setTimeZone);
+  await db.query(propagateLocalSettings);
+}
+
+const createReference = statement("distribution.reference", "select create_reference_table($1::text::regclass)");
+const createSystem = statement(
+  "distribution.system",
+  "select create_distributed_table($1::text::regclass, 'system_id', colocate_with => 'none', shard_count => $2::int)",
+);
+const createBeside = statement(
+  "distribution.beside",
+  "select create_distributed_table($1::text::regclass, 'system_id', colocate_with => $2)",
+);
+
+/** Puts a copy of a table on every machine. */
+export async function updateToReference(db: Queryable, table: string): Promise<void> {
+  await db.query(createReference, [table]);
+}
+
+/**
+ * Spreads a table, and its partitions, over shards by system.
+ * @param to the table whose shards its own lie beside, or how many shards the first of all gets
+ */
+export async function updateToSystem(db: Queryable, table: string, to: string | number): Promise<void> {
+  await db.query(typeof to === "number" ? createSystem : createBeside, [table, to]);
+}
+
+const localBytes = statement(
+  "distribution.localBytes",
+  "select coalesce(sum(pg_relation_size(relid)), 0)::bigint as bytes from pg_partition_tree($1::text::regclass)",
+);
+const truncateLocal = statement(
+  "distribution.truncateLocal",
+  "select truncate_local_data_after_distributing_table($1::text::regclass)",
+);
+
+/** Frees the space of the rows that a table had before it was distributed. */
+export async function deleteLocalRows(db: Queryable, table: string): Promise<void> {
+  if (oneRow(await db.query<{ bytes: number }>(localBytes, [table])).bytes > 0) await db.query(truncateLocal, [table]);
+}
+
+const ownShard = statement(
+  "distribution.ownShard",
+  `select shardminvalue = shardmaxvalue as is_own
+   from pg_dist_shard where shardid = get_shard_id_for_distribution_column($1::text::regclass, $2::text)`,
+);
+const isolate = statement(
+  "distribution.isolate",
+  "select isolate_tenant_to_new_shard($1::text::regclass, $2::text, 'CASCADE', shard_transfer_mode => 'block_writes')",
+);
+
+/** Whether a system has a shard of every system table for itself. */
+export async function findOwnShard(db: Queryable, table: string, systemId: string): Promise<boolean> {
+  return oneRow(await db.query<{ is_own: boolean }>(ownShard, [table, systemId])).is_own;
+}
+
+/** Moves a system into a shard of its own of every system table. Nobody writes to the shards that it leaves meanwhile. */
+export async function updateToOwnShard(db: Queryable, table: string, systemId: string): Promise<void> {
+  await db.query(isolate, [table, systemId]);
+}

@@ -1,0 +1,11 @@
+import { checkStatements } from "../src/db/statement.ts";
+import { readTableKinds } from "../src/distribution/table-kinds.ts";
+import { refusedIn } from "../tools/statement-rules.ts";
+
+/** Before each file: whoever makes a statement that a distributed database does not run fails. Tests' own have no name, or `test.…`. */
+const kinds = await readTableKinds();
+checkStatements((named) => {
+  if (named.name === "" || named.name.startsWith("test.")) return;
+  const refused = refusedIn(named, kinds);
+  if (refused.length > 0) throw new Error(refused.join("\n"));
+});

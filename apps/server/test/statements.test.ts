@@ -1,0 +1,92 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { statement } from "../src/db/statement.ts";
+import { declaredKinds, readTableKinds } from "../src/distribution/table-kinds.ts";
+import { refusedIn } from "../tools/statement-rules.ts";
+
+/*
+ * check-statements.ts looks at every statement that any test makes, and fails it if a distributed database does not run
+ * it. Here all that stand in the sources are made, and each kind that is refused is shown to be.
+ */
+
+const SOURCES = join(import.meta.dirname, "../src");
+const kinds = declaredKinds("-- system. So.\ncreate table queue (\n-- reference. So.\ncreate table endpoints (");
+const refused = (text: string) => refusedIn({ name: "queue.try", text }, kinds);
+
+test("no statement is refused, and what is refused is not made", async () => {
+  const files = (await readdir(SOURCES, { recursive: true })).filter((name) => name.endsWith("queries.ts"));
+  expect(files.length).toBeGreaterThan(60);
+  for (const file of files) await import(join(SOURCES, file));
+  expect(() => statement("rides.endAll", "update rides set status = 'completed'")).toThrow(
+    'The statement "rides.endAll" updates or deletes rows without naming their system',
+  );
+  expect((await readTableKinds()).get("rides")).toBe("system");
+});
+
+describe("a statement is refused that", () => {
+  test.each([
+    [
+      "changes rows by address alone",
+      "with due as (select ctid as address from queue where system_id = $1) update queue q set claim = $2 from due where q.ctid = due.address",
+      "with due as (select ctid as address from queue where system_id = $1) update queue q set claim = $2 from due where q.system_id = $1 and q.ctid = due.address",
+    ],
+    [
+      "deletes rows by what another step found",
+      "with gone as (delete from queue q using found where q.system_id = any(array[found.system_id]) returning q.id) select count(*) from gone",
+      "with gone as (delete from queue q using found where q.system_id = $1 and q.id = found.id returning q.id) select count(*) from gone",
+    ],
+    [
+      "has a parameter behind `on conflict`",
+      "insert into queue (system_id, id, due_at) select $1, id, $2 from unnest($3::text[]) as w (id) on conflict (system_id, id) do update set due_at = case when queue.due_at < $4 then excluded.due_at end",
+      "insert into queue (system_id, id, due_at) select $1, id, $2 from unnest($3::text[]) as w (id) on conflict (system_id, id) do update set due_at = excluded.due_at",
+    ],
+    [
+      "has a sub-select behind `returning`",
+      "insert into queue (system_id, id) select $1, id from unnest($2::text[]) as w (id) on conflict do nothing returning id, case when exists (select from endpoints) then json end",
+      "with wanted as (select exists (select from endpoints) as yes), new as (insert into queue (system_id, id) select $1, id from unnest($2::text[]) as w (id) on conflict do nothing returning id, json) select id, case when yes then json end from new cross join wanted",
+    ],
+    [
+      "has a sub-select within values",
+      "insert into endpoints (id, n) values ($1, (select count(*) from queue where system_id = $1))",
+      "insert into endpoints (id, n) select $1, (select count(*) from queue where system_id = $1)",
+    ],
+    [
+      "compares in the short form of case",
+      "select case status when 'held' then 1 else 0 end from queue where system_id = $1",
+      "select case when status = 'held' then 1 else 0 end from queue where system_id = $1",
+    ],
+    [
+      "adds an interval to a column",
+      "update queue q set tries = q.tries + 1, due_at = q.due_at + interval '1 s' where q.system_id = $1",
+      "update queue q set tries = q.tries + 1, due_at = now() + interval '1 s' where q.system_id = $1",
+    ],
+    [
+      "locks a reference table beside a change",
+      "with paused as (select id from endpoints where id = $2 for update) delete from queue using paused where queue.system_id = $1 and endpoint = paused.id",
+      "with paused as (select id from endpoints where id = $2) delete from queue using paused where queue.system_id = $1 and endpoint = paused.id",
+    ],
+    [
+      "share-locks a reference table",
+      "select id from endpoints where id = $2 for share",
+      "select id from endpoints where id = $2 for no key update",
+    ],
+  ])("%s", (_, before, after) => {
+    expect(refused(before)).toHaveLength(1);
+    expect(refused(before)[0]).toMatch(/^The statement "queue\.try" \S/);
+    expect(refused(after)).toEqual([]);
+  });
+});
+
+test("plans that do not know the system are kept only where the database is not distributed", async () => {
+  const files = (await readdir(SOURCES, { recursive: true })).filter((name) => /(?<!\.test)\.ts$/.test(name));
+  const texts = await Promise.all(
+    files.map(async (name) => ({ name, text: await readFile(join(SOURCES, name), "utf8") })),
+  );
+  const keeping = texts.filter(({ text }) => text.includes("force_generic_plan"));
+  expect(keeping.map(({ name }) => name).toSorted()).toEqual([
+    "db/read-pool.ts",
+    "webhooks/log/delivery-search-queries.ts",
+  ]);
+  expect(keeping.filter(({ text }) => !text.includes("not ${IS_DISTRIBUTED}"))).toEqual([]);
+});

@@ -1,0 +1,152 @@
+import type { Statement } from "../src/db/statement.ts";
+import type { TableKind } from "../src/distribution/table-kinds.ts";
+
+/** One `insert`, `update` or `delete` of a statement, which may have several. */
+interface Modification {
+  readonly verb: "insert" | "update" | "delete";
+  readonly table: string;
+  /** What follows the table's name, to the end of the modification. */
+  readonly text: string;
+  /** Whether it is a step of a `with`, rather than the statement itself. */
+  readonly isStep: boolean;
+}
+
+/** SQL that PostgreSQL runs, and a distributed database refuses or sends to every machine. */
+interface StatementRule {
+  /** What is refused, and what to write instead. */
+  readonly advice: string;
+  breaks(statement: string, modifications: readonly Modification[], kinds: ReadonlyMap<string, TableKind>): boolean;
+}
+
+const SUB_SELECT = /\(\s*select\b|\bexists\s*\(/;
+
+export const statementRules: readonly StatementRule[] = [
+  {
+    advice:
+      "updates or deletes rows without naming their system, so that every machine is asked: add `system_id = $1`, or isOfSystem() where rows are found by their address (ctid) or by a list",
+    breaks: (_, modifications, kinds) =>
+      modifications.some(
+        ({ verb, table, text }) =>
+          verb !== "insert" && kinds.get(table) === "system" && !/\bsystem_id = \$\d/.test(text),
+      ),
+  },
+  {
+    advice:
+      "has a parameter or a sub-select behind `on conflict` or `returning` of an `insert … select`: make the insert a step of a `with`, and select from it",
+    breaks: (_, modifications) =>
+      modifications.some(({ verb, text, isStep }) => {
+        if (verb !== "insert" || isStep || isOfValues(text)) return false;
+        const tail = behind(text, /\bon conflict\b|\breturning\b/);
+        return /\$\d/.test(tail) || SUB_SELECT.test(tail);
+      }),
+  },
+  {
+    advice: "has a sub-select within `insert … values`: write `insert … select`",
+    breaks: (_, modifications) =>
+      modifications.some(({ verb, text }) => verb === "insert" && isOfValues(text) && SUB_SELECT.test(text)),
+  },
+  {
+    advice: "has `case value when …`, which reaches the machines changed: write `case when value = …`",
+    breaks: (statement) => /\bcase\s+(?!when\b)/.test(statement),
+  },
+  {
+    advice: "adds an interval to a column within `set`: compute it in a `with` step that reads the row",
+    breaks: (_, modifications) =>
+      modifications.some(
+        ({ verb, text }) =>
+          verb === "update" &&
+          assignmentsOf(text).some((assignment) => /\binterval\b/.test(assignment) && /\b\w+\.\w+\b/.test(assignment)),
+      ),
+  },
+  {
+    advice:
+      "locks rows of a reference table and changes others in one statement: lock them in a statement before, in the same transaction",
+    breaks: (statement, modifications, kinds) =>
+      modifications.some(({ table }) => kinds.get(table) === "system") &&
+      locksOf(statement).some(({ table }) => kinds.get(table) === "reference"),
+  },
+  {
+    advice: "share-locks rows of a reference table, where two at once end in a deadlock: write `for no key update`",
+    breaks: (statement, _, kinds) =>
+      locksOf(statement).some(({ table, lock }) => kinds.get(table) === "reference" && lock.endsWith("share")),
+  },
+];
+
+/** What a statement has that a distributed database does not run, with the statement's name and what to write instead. */
+export function refusedIn({ name, text }: Statement, kinds: ReadonlyMap<string, TableKind>): string[] {
+  const modifications = modificationsOf(text);
+  return statementRules
+    .filter((rule) => rule.breaks(text, modifications, kinds))
+    .map(({ advice }) => `The statement "${name}" ${advice}.`);
+}
+
+const verbs: Readonly<Record<string, Modification["verb"]>> = {
+  "insert into": "insert",
+  update: "update",
+  "delete from": "delete",
+};
+
+/** The modifications of a statement: the statement itself, and the steps of its `with`. */
+function modificationsOf(text: string): Modification[] {
+  const starts = text.matchAll(/(?<!\bfor |\bdo |\bno key )\b(insert into|update|delete from)\s+(\w+)/g);
+  return [...starts].map((match) => {
+    const [whole, verb = "", table = ""] = match;
+    const from = match.index + whole.length;
+    const to = endOf(text, from);
+    return {
+      verb: verbs[verb] ?? "insert",
+      table,
+      text: text.slice(from, to),
+      isStep: to < text.length,
+    };
+  });
+}
+
+/** Where the parenthesis closes that stands around a position; the end of the text without one. */
+function endOf(text: string, from: number): number {
+  let depth = 0;
+  for (let index = from; index < text.length; index++) {
+    if (text[index] === "(") depth++;
+    else if (text[index] === ")" && --depth < 0) return index;
+  }
+  return text.length;
+}
+
+/** Which tables' rows a statement locks, and how: those that its `select … for …` begin with. */
+function locksOf(statement: string): { readonly table: string; readonly lock: string }[] {
+  const found = statement.matchAll(
+    /\bfrom\s+(\w+)\b(?:(?!\bfrom\b)[^()])*?\bfor\s+((?:no key )?update|(?:key )?share)\b/g,
+  );
+  return [...found].map(([, table = "", lock = ""]) => ({ table, lock }));
+}
+
+function isOfValues(insert: string): boolean {
+  return /^[^()]*\([^()]*\)\s*values\b/.test(insert);
+}
+
+/** A text in which what stands in parentheses is blank, at the same positions. */
+function outsideOf(text: string): string {
+  let depth = 0;
+  return text.replaceAll(/[^]/g, (character) => {
+    if (character === ")") depth--;
+    const kept = depth === 0 ? character : " ";
+    if (character === "(") depth++;
+    return kept;
+  });
+}
+
+/** What follows the first match that stands outside of parentheses. */
+function behind(text: string, pattern: RegExp): string {
+  const at = outsideOf(text).search(pattern);
+  return at === -1 ? "" : text.slice(at);
+}
+
+/** The assignments of an update. */
+function assignmentsOf(update: string): string[] {
+  const outside = outsideOf(update);
+  const from = outside.search(/\bset\b/);
+  const length = outside.slice(from).search(/\b(?:from|where|returning)\b/);
+  const to = length === -1 ? update.length : from + length;
+  const commas = [...outside.slice(from, to).matchAll(/,/g)].map(({ index }) => from + index);
+  return [from, ...commas].map((start, index) => update.slice(start, commas[index] ?? to));
+}
