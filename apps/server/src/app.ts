@@ -24,6 +24,7 @@ import { DEFAULT_MAX_CONNECTIONS } from "./http/connections.ts";
 import { allowOrigins } from "./http/cors.ts";
 import { createCursorCipher } from "./http/cursor.ts";
 import { serveDashboard } from "./http/dashboard.ts";
+import { announceDeprecations } from "./http/deprecated-routes.ts";
 import { serveDocuments, serveSecurityContact } from "./http/documents.ts";
 import { answerUnknownRoutes } from "./http/errors.ts";
 import { healthRoutes } from "./http/health.ts";
@@ -81,7 +82,9 @@ export async function buildApp(given: AppOptions): Promise<App> {
   if (options.https !== undefined) sendStrictTransport(http);
   allowOrigins(http, options.corsOrigins ?? []);
   const cursorCipher = createCursorCipher(options.secrets.cursorKeys);
-  const consoleContext = createConsoleContext({ ...options, cursorCipher, stationMaps: caches.stationMaps });
+  const deprecatedRoutes = announceDeprecations(http);
+  const shown = { cursorCipher, stationMaps: caches.stationMaps, deprecatedRoutes };
+  const consoleContext = createConsoleContext({ ...options, ...shown });
   registerAuthorization(http, options, caches.keys, consoleContext);
   refuseMalformedRequests(http);
   showCallersTheirWrites(http, caches.stationPages);

@@ -56,6 +56,19 @@ describe.each(endpoints)("$name", ({ route, metadata }) => {
   });
 });
 
+test("an endpoint that is to be retired says so for 12 months, and names a successor that is there and stays", () => {
+  const lasting = endpoints.filter(({ metadata }) => metadata.deprecated === undefined);
+  const successors = lasting.map(({ route }) => `${route.method} ${route.path}`);
+  for (const { metadata, name } of endpoints) {
+    if (metadata.deprecated === undefined) continue;
+    const { since, sunset, successor } = metadata.deprecated;
+    const earliest = new Date(since);
+    earliest.setUTCFullYear(earliest.getUTCFullYear() + 1);
+    expect(Date.parse(sunset), name).toBeGreaterThanOrEqual(earliest.getTime());
+    if (successor !== undefined) expect(successors, name).toContain(successor);
+  }
+});
+
 test.each(withKey)("$name, which needs a key, declares 401, 403 and 429", ({ route }) => {
   expect(Object.keys(route.responses)).toEqual(expect.arrayContaining(["401", "403", "429"]));
 });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Deprecation } from "./deprecation.ts";
 import type { ErrorCode } from "./error-catalogue.ts";
 import { errorBody } from "./errors.ts";
 import type { Scope } from "./scopes.ts";
@@ -24,6 +25,8 @@ export interface EndpointMetadata {
   readonly conflicts?: readonly ErrorCode[];
   /** Of a batch: the codes that a single item may fail with. */
   readonly itemErrors?: readonly ErrorCode[];
+  /** It is to be retired. */
+  readonly deprecated?: Deprecation;
 }
 
 /** Whom an endpoint of the console lets in. */

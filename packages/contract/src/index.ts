@@ -1,6 +1,7 @@
 export * from "./batch.ts";
 export * from "./bikes.ts";
 export * from "./dashboard-links.ts";
+export { type Deprecation, deprecationHeaders } from "./deprecation.ts";
 export type { ConsoleNeeds, EndpointMetadata } from "./endpoint.ts";
 export * from "./error-catalogue.ts";
 export * from "./error-messages.ts";

@@ -1,4 +1,5 @@
 import type { AppRouter } from "@ts-rest/core";
+import { describeDeprecation } from "./deprecation.ts";
 import { gbfsContract } from "./gbfs.ts";
 import type {
   Components,
@@ -143,7 +144,7 @@ function assemble(
 }
 
 /** A contract's endpoints, each with what it needs, its answers, its errors and examples in words. */
-function describeContract(contract: AppRouter): {
+export function describeContract(contract: AppRouter): {
   readonly paths: Record<string, PathItem>;
   readonly schemas: Components["schemas"];
 } {
@@ -163,13 +164,21 @@ function describe(operation: Operation, metadata: Metadata, isConditional: boole
   const { scope } = metadata;
   const parameters = operation.parameters ?? [];
   const isPaged = parameters.some((parameter) => "name" in parameter && parameter.name === "cursor");
-  const texts = [operation.description, itemErrors(metadata), needs(scope)];
+  const { deprecated } = metadata;
+  const notice = deprecated && describeDeprecation(deprecated);
+  const texts = [notice, operation.description, itemErrors(metadata), needs(scope)];
   return {
     ...operation,
+    ...(deprecated && { deprecated: true }),
     description: texts.filter((text) => text !== undefined).join("\n\n"),
     parameters: isConditional ? [...parameters, { $ref: `#/components/parameters/${ifNoneMatch.name}` }] : parameters,
     ...(operation.requestBody ? { requestBody: withExamples(operation.operationId, operation.requestBody) } : {}),
-    responses: describeResponses(operation, { ...metadata, isPaged, isConditional }),
+    responses: describeResponses(operation, {
+      ...metadata,
+      isPaged,
+      isConditional,
+      isDeprecated: deprecated !== undefined,
+    }),
     security: scope === "none" ? [] : [{ [SCHEME]: scope === "any" ? [] : [scope] }],
   };
 }

@@ -75,12 +75,14 @@ export const routes = {
     get: "GET /console/v1/systems/:system_id/partners/:partner_id/requests/:id",
     minutes: "GET /console/v1/systems/:system_id/partners/:partner_id/usage/minutes",
     days: "GET /console/v1/systems/:system_id/partners/:partner_id/usage/days",
+    deprecated: "GET /console/v1/systems/:system_id/partners/:partner_id/usage/deprecated",
   },
   systemRequests: {
     list: "GET /console/v1/systems/:system_id/requests",
     get: "GET /console/v1/systems/:system_id/requests/:id",
     minutes: "GET /console/v1/systems/:system_id/usage/minutes",
     days: "GET /console/v1/systems/:system_id/usage/days",
+    deprecated: "GET /console/v1/systems/:system_id/usage/deprecated",
     callers: "GET /console/v1/systems/:system_id/usage/callers",
   },
   deliveries: {

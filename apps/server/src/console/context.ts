@@ -5,6 +5,7 @@ import type { Database } from "../db/database.ts";
 import { createTokenCipher } from "../encryption.ts";
 import type { CursorCipher } from "../http/cursor.ts";
 import { logoUrl } from "../http/dashboard.ts";
+import type { DeprecatedRoute } from "../http/deprecated-routes.ts";
 import type { ReadyBody } from "../http/response-body.ts";
 import { createIdentityProvider, type ProviderSettings } from "../identity-provider/provider.ts";
 import { createRunningUndos, type RunningUndos } from "../imports/running-undos.ts";
@@ -42,6 +43,8 @@ export interface ConsoleContext extends SignInContext {
   readonly mode: "live" | "test";
   /** The map of each system's stations, ready to be sent. */
   readonly stationMaps: PageCache<ReadyBody>;
+  /** The routes that are to be retired. */
+  readonly deprecatedRoutes: readonly DeprecatedRoute[];
   /** Undefined: invitations are shown to whoever makes them. */
   readonly mailer: Mailer | undefined;
   readonly logger: { warn(fields: object, message: string): void };
@@ -52,7 +55,7 @@ const PUBLIC_ADDRESSES: AddressRules = { allowNetworks: new NetworkList([]), all
 
 interface ConsoleOptions extends Pick<
   ConsoleContext,
-  "db" | "clock" | "ids" | "baseUrl" | "rateLimit" | "cursorCipher" | "stationMaps" | "logger"
+  "db" | "clock" | "ids" | "baseUrl" | "rateLimit" | "cursorCipher" | "stationMaps" | "deprecatedRoutes" | "logger"
 > {
   readonly secrets: AllSecrets;
   readonly rateLimits: RateLimits;

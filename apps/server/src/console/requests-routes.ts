@@ -79,6 +79,17 @@ function requestRoutes(context: ConsoleContext) {
         body: { data: minutes.map(({ minute, ...counts }) => ({ minute: minute.toISOString(), ...counts })) },
       };
     },
+    deprecated: async ({ query, request }: Call<Pick<DaysQuery, "days">>) => {
+      const { systemId, partnerId } = consoleCaller(request);
+      const { deprecatedRoutes } = context;
+      const names = deprecatedRoutes.map(({ route }) => route);
+      const calls =
+        names.length === 0 ? [] : await callersOf(context, systemId, names, query.days ?? DEFAULT_DAYS, partnerId);
+      const data = deprecatedRoutes.flatMap(({ route, since, sunset, successor = null }) =>
+        calls.filter((call) => call.route === route).map((call) => ({ ...call, since, sunset, successor })),
+      );
+      return { status: 200 as const, body: { data } };
+    },
     days: async ({ query, request }: Call<DaysQuery>) => {
       const since = new Date(clock() - (query.days ?? DEFAULT_DAYS) * DAY_MS);
       const range = rangeOf(request, query.key_id, since, new Date(clock() + DAY_MS));

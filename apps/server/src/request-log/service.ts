@@ -129,9 +129,15 @@ export function usageToday({ db, clock }: ReadContext, systemId: string, keyIds:
   return findDayUsage(db, systemId, keyIds, dayOf(clock()));
 }
 
-/** The keys that called any of some routes (`GET /v1/rides`) in the last so many days. */
-export function callersOf({ db, clock }: ReadContext, systemId: string, routes: readonly string[], days: number) {
-  return listRouteCallers(db, systemId, addDays(dayOf(clock()), -days), routes);
+/** The keys, of one partner or of all, that called any of some routes (`GET /v1/rides`) in the last so many days. */
+export function callersOf(
+  { db, clock }: ReadContext,
+  systemId: string,
+  routes: readonly string[],
+  days: number,
+  partnerId: string | null = null,
+) {
+  return listRouteCallers(db, systemId, addDays(dayOf(clock()), -days), routes, partnerId);
 }
 
 /** Time between two sweeps. They are kept for over a year: an hour more does no harm. */

@@ -120,6 +120,7 @@ const callers = statement(
   "requests.callers",
   `select route, key_id, max(partner_id) as partner_id, max(day) as last_day, sum(requests)::bigint as requests
    from key_usage_days where system_id = $1 and day >= $2::date and route = any($3::text[])
+     and ($4::text is null or partner_id = $4)
    group by route, key_id order by route, last_day desc, key_id`,
 );
 
@@ -132,12 +133,13 @@ export interface RouteCaller {
   readonly requests: number;
 }
 
-/** The keys that have called any of some routes since a day: whom to tell before a part is retired. */
+/** The keys, of one partner or of all, that have called any of some routes since a day: whom to tell before a part is retired. */
 export function listRouteCallers(
   db: Queryable,
   systemId: string,
   since: string,
   routes: readonly string[],
+  partnerId: string | null,
 ): Promise<RouteCaller[]> {
-  return db.query<RouteCaller>(callers, [systemId, since, routes]);
+  return db.query<RouteCaller>(callers, [systemId, since, routes, partnerId]);
 }

@@ -129,6 +129,59 @@ const callers = z
   })
   .strict();
 
+const deprecatedCalls = z
+  .object({
+    data: z.array(
+      z
+        .object({
+          ...callers.shape.data.element.shape,
+          since: z.string().describe("The first day on which callers were told, such as `2027-01-31`"),
+          sunset: z.string().describe("The first day on which a release may be without the route"),
+          successor: z.string().nullable().describe("Method and path of what replaces it"),
+        })
+        .strict(),
+    ),
+  })
+  .strict();
+
+/** What was called how often, of a partner or of all of a system. */
+function usageEndpoints<const Base extends `/console/v1/systems/:system_id${string}`, Shape extends z.ZodRawShape>(
+  base: Base,
+  pathParams: z.ZodObject<Shape, "strip">,
+  audience: "partner" | "operator",
+) {
+  const metadata = consoleNeeds(audience);
+  return {
+    minutes: {
+      method: "GET",
+      path: `${base}/usage/minutes`,
+      summary: `Requests by minute, of the last ${REQUEST_LOG_DAYS} days`,
+      metadata,
+      pathParams,
+      query: minutesQuery,
+      responses: { 200: usageMinutes, ...consoleErrors },
+    },
+    days: {
+      method: "GET",
+      path: `${base}/usage/days`,
+      summary: `Requests by day, key and route, of the last ${USAGE_RETENTION_DAYS} days`,
+      metadata,
+      pathParams,
+      query: daysQuery,
+      responses: { 200: usageDays, ...consoleErrors },
+    },
+    deprecated: {
+      method: "GET",
+      path: `${base}/usage/deprecated`,
+      summary: "The keys that have lately called routes which are to be retired",
+      metadata,
+      pathParams,
+      query: z.object({ days: daysQuery.shape.days }).strict(),
+      responses: { 200: deprecatedCalls, ...consoleErrors },
+    },
+  } as const;
+}
+
 /** The same endpoints for a partner's own requests, and for all of a system. */
 function requestEndpoints<const Base extends `/console/v1/systems/:system_id${string}`, Shape extends z.ZodRawShape>(
   base: Base,
@@ -155,24 +208,7 @@ function requestEndpoints<const Base extends `/console/v1/systems/:system_id${st
       query: noQuery,
       responses: { 200: loggedRequest, ...consoleErrors },
     },
-    minutes: {
-      method: "GET",
-      path: `${base}/usage/minutes`,
-      summary: `Requests by minute, of the last ${REQUEST_LOG_DAYS} days`,
-      metadata,
-      pathParams,
-      query: minutesQuery,
-      responses: { 200: usageMinutes, ...consoleErrors },
-    },
-    days: {
-      method: "GET",
-      path: `${base}/usage/days`,
-      summary: `Requests by day, key and route, of the last ${USAGE_RETENTION_DAYS} days`,
-      metadata,
-      pathParams,
-      query: daysQuery,
-      responses: { 200: usageDays, ...consoleErrors },
-    },
+    ...usageEndpoints(base, pathParams, audience),
   } as const;
 }
 

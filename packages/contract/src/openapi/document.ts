@@ -32,6 +32,7 @@ export interface Operation {
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
   /** The scope that the caller's key needs; `any`: a key with whatever scopes; `none`: no key at all. */
   readonly "x-required-scope"?: string;
+  readonly deprecated?: true;
 }
 
 export interface Parameter {

@@ -19,6 +19,9 @@ const metadataSchema = z.object({
   idempotent: z.boolean().default(false),
   conflicts: z.array(z.enum(errorCodes)).default([]),
   itemErrors: z.array(z.enum(errorCodes)).default([]),
+  deprecated: z
+    .object({ since: z.string().date(), sunset: z.string().date(), successor: z.string().optional() })
+    .optional(),
 });
 export type Metadata = z.infer<typeof metadataSchema>;
 

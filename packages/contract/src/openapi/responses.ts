@@ -16,6 +16,8 @@ export interface EndpointTraits {
   readonly idempotent: boolean;
   /** The codes of status 409 that it may answer with. */
   readonly conflicts: readonly ErrorCode[];
+  /** Whether it is to be retired. */
+  readonly isDeprecated: boolean;
 }
 
 /** The answer when all went well. */
@@ -33,6 +35,7 @@ export function success(
       traits.isConditional && "ETag",
       traits.idempotent && "Idempotent-Replayed",
       status === 201 && "Location",
+      ...deprecations(traits),
     ),
     ...content(generated, (media) => (Object.keys(examples).length === 0 ? media : { ...media, examples })),
   };
@@ -42,7 +45,7 @@ export function success(
 export function notModified(traits: EndpointTraits): Response {
   return {
     description: "What you have is current: the `ETag` that you sent in `If-None-Match` still stands. No body.",
-    headers: headerReferences("Request-Id", ...rateHeaders(traits), "ETag"),
+    headers: headerReferences("Request-Id", ...rateHeaders(traits), "ETag", ...deprecations(traits)),
   };
 }
 
@@ -51,7 +54,7 @@ export function failure(status: number, generated: Response, traits: EndpointTra
   const codes = codesAt(status, traits);
   return {
     description: codes.map(describeCode).join("\n"),
-    headers: headerReferences("Request-Id", ...headersAt(status, traits)),
+    headers: headerReferences("Request-Id", ...headersAt(status, traits), ...deprecations(traits)),
     ...content(generated, (media) => ({ ...media, examples: Object.fromEntries(codes.map(exampleOf)) })),
   };
 }
@@ -84,6 +87,10 @@ function headersAt(status: number, traits: EndpointTraits): HeaderName[] {
 
 function rateHeaders({ scope }: EndpointTraits): HeaderName[] {
   return scope === "none" ? [] : ["RateLimit-Policy", "RateLimit"];
+}
+
+function deprecations({ isDeprecated }: EndpointTraits): HeaderName[] {
+  return isDeprecated ? ["Deprecation", "Sunset", "Link"] : [];
 }
 
 function describeCode(code: ErrorCode): string {
@@ -153,6 +160,24 @@ export const headers = {
     required: true,
     schema: { type: "string" },
     example: "GET, HEAD",
+  },
+  Deprecation: {
+    description: "Since when the endpoint is deprecated (RFC 9745): `@` and seconds since 1970.",
+    required: true,
+    schema: { type: "string" },
+    example: "@1801353600",
+  },
+  Sunset: {
+    description: "From when on a release may be without it (RFC 8594).",
+    required: true,
+    schema: { type: "string" },
+    example: "Mon, 31 Jan 2028 00:00:00 GMT",
+  },
+  Link: {
+    description: "Where to read of it (`deprecation`), and what replaces it (`successor-version`).",
+    required: true,
+    schema: { type: "string" },
+    example: '</docs>; rel="deprecation"; type="text/html"',
   },
 } as const satisfies Record<string, Header>;
 

@@ -9,6 +9,7 @@ import { PageHeader } from "../../layout/page-header.tsx";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { type Scope, useOperatorScope, usePartnerScope, withParameter } from "../scope.ts";
 import { Callers } from "./callers.tsx";
+import { DeprecatedCalls } from "./deprecated-calls.tsx";
 import { IssueDialog } from "./issue-dialog.tsx";
 import { type MadeKey, MadeKeyDialog, RevokeDialog, RotateDialog } from "./key-dialogs.tsx";
 import { KeyPanel } from "./key-panel.tsx";
@@ -50,6 +51,7 @@ function Keys({ scope }: { readonly scope: Scope }) {
   return (
     <>
       <KeysHeader scope={scope} onIssue={() => setAsked({ what: "issue" })} />
+      <DeprecatedCalls scope={scope} keys={data?.data ?? []} />
       <Checkbox
         label="Show keys that have ended"
         checked={showsEnded}

@@ -1,0 +1,66 @@
+import type { ShownKey } from "@bikeshare/contract/console";
+import { useQuery } from "@tanstack/preact-query";
+import { Link } from "wouter-preact";
+import { api } from "../../api/api.ts";
+import { Notice } from "../../components/notice.tsx";
+import { addressIn, type Scope } from "../scope.ts";
+import { keyName } from "./key-dialogs.tsx";
+
+interface DeprecatedCallsProps {
+  readonly scope: Scope;
+  readonly keys: readonly ShownKey[];
+}
+
+type DeprecatedCall = Awaited<ReturnType<typeof api.partnerRequests.deprecated>>["data"][number];
+
+/** The keys that still call what is to be retired, each with until when it may; nothing where there is none. */
+export function DeprecatedCalls({ scope, keys }: DeprecatedCallsProps) {
+  const { data } = useQuery({
+    queryKey: ["deprecated-calls", scope.systemId, scope.partnerId],
+    queryFn: ({ signal }) => readCalls(scope, signal),
+  });
+  if (data === undefined || data.data.length === 0) return null;
+  const byId = new Map(keys.map((key) => [key.id, key]));
+  return (
+    <Notice tone="warning" title="Some keys call routes that will be removed">
+      <ul>
+        {data.data.map((call) => (
+          <li key={`${call.route} ${call.key_id}`}>
+            <CallingKey call={call} scope={scope} shown={byId.get(call.key_id)} /> called{" "}
+            <span class="mono">{call.route}</span> {call.requests.toLocaleString("en")} times in the last 30 days, last
+            on {call.last_day}. It may be gone from {call.sunset} on.
+            {call.successor !== null && (
+              <>
+                {" "}
+                Use <span class="mono">{call.successor}</span> instead.
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Notice>
+  );
+}
+
+interface CallingKeyProps {
+  readonly call: DeprecatedCall;
+  readonly scope: Scope;
+  readonly shown: ShownKey | undefined;
+}
+
+function CallingKey({ call, scope, shown }: CallingKeyProps) {
+  const [method = "", route = ""] = call.route.split(" ");
+  const partner = scope.partnerId === undefined ? `${shown?.partner_name ?? "operator"}: ` : "";
+  return (
+    <Link href={addressIn(scope, "requests", { key_id: call.key_id, method, route })}>
+      {partner}
+      {shown === undefined ? call.key_id : keyName(shown)}
+    </Link>
+  );
+}
+
+function readCalls({ systemId, partnerId }: Scope, signal: AbortSignal) {
+  return partnerId === undefined
+    ? api.systemRequests.deprecated({ params: { system_id: systemId }, signal })
+    : api.partnerRequests.deprecated({ params: { system_id: systemId, partner_id: partnerId }, signal });
+}

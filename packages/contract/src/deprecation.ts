@@ -1,0 +1,34 @@
+/** An endpoint that is to be retired. Dates are days in UTC: `2027-01-31`. */
+export interface Deprecation {
+  /** The first day on which callers were told. */
+  readonly since: string;
+  /** The first day on which a release may be without it: 12 months later, or more. Until that release it answers. */
+  readonly sunset: string;
+  /** The method and path of what replaces it, such as `GET /v1/rides`. */
+  readonly successor?: string | undefined;
+}
+
+/** Where callers read of it. */
+const REFERENCE = "/docs";
+
+/** What every answer of such an endpoint carries: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link` (RFC 8288). */
+export function deprecationHeaders({ since, sunset, successor }: Deprecation): Readonly<Record<string, string>> {
+  const links = [`<${REFERENCE}>; rel="deprecation"; type="text/html"`];
+  if (successor !== undefined) links.push(`<${pathOf(successor)}>; rel="successor-version"`);
+  return {
+    deprecation: `@${Date.parse(since) / 1_000}`,
+    sunset: new Date(sunset).toUTCString(),
+    link: links.join(", "),
+  };
+}
+
+/** The same in words, for the documents. */
+export function describeDeprecation({ since, sunset, successor }: Deprecation): string {
+  const instead = successor === undefined ? "Nothing replaces it." : `Use \`${successor}\` instead.`;
+  return `**Deprecated since ${since}; a release from ${sunset} on may be without it.** ${instead}`;
+}
+
+/** A path with parameters is no address; that of the resource they belong to is. */
+function pathOf(endpoint: string): string {
+  return endpoint.slice(endpoint.indexOf("/")).replace(/\/[:{].*$/, "");
+}
