@@ -24,7 +24,7 @@ import { DEFAULT_MAX_CONNECTIONS } from "./http/connections.ts";
 import { allowOrigins } from "./http/cors.ts";
 import { createCursorCipher } from "./http/cursor.ts";
 import { serveDashboard } from "./http/dashboard.ts";
-import { announceDeprecations } from "./http/deprecated-routes.ts";
+import { announceDeprecations } from "./http/deprecations.ts";
 import { serveDocuments, serveSecurityContact } from "./http/documents.ts";
 import { answerUnknownRoutes } from "./http/errors.ts";
 import { healthRoutes } from "./http/health.ts";

@@ -20,7 +20,7 @@ test("the headers give the date as a structured field, the end as an HTTP date, 
 test("the document marks a deprecated endpoint, says until when and what to use, and declares the headers of each answer", () => {
   const { paths } = describeContract({ docks: { get: retired }, stations: { get: kept } });
   const operation = paths["/v1/docks/{id}"]?.get;
-  expect(operation).toMatchObject({ deprecated: true });
+  expect(operation).toMatchObject({ deprecated: true, "x-sunset": deprecated.sunset });
   expect(operation?.description).toContain(
     "**Deprecated since 2027-01-31; a release from 2028-01-31 on may be without it.** Use `GET /v1/stations/:id` instead.",
   );

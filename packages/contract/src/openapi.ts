@@ -169,7 +169,7 @@ function describe(operation: Operation, metadata: Metadata, isConditional: boole
   const texts = [notice, operation.description, itemErrors(metadata), needs(scope)];
   return {
     ...operation,
-    ...(deprecated && { deprecated: true }),
+    ...(deprecated && { deprecated: true, "x-sunset": deprecated.sunset }),
     description: texts.filter((text) => text !== undefined).join("\n\n"),
     parameters: isConditional ? [...parameters, { $ref: `#/components/parameters/${ifNoneMatch.name}` }] : parameters,
     ...(operation.requestBody ? { requestBody: withExamples(operation.operationId, operation.requestBody) } : {}),

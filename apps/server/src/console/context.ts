@@ -5,7 +5,7 @@ import type { Database } from "../db/database.ts";
 import { createTokenCipher } from "../encryption.ts";
 import type { CursorCipher } from "../http/cursor.ts";
 import { logoUrl } from "../http/dashboard.ts";
-import type { DeprecatedRoute } from "../http/deprecated-routes.ts";
+import type { DeprecatedRoute } from "../http/deprecations.ts";
 import type { ReadyBody } from "../http/response-body.ts";
 import { createIdentityProvider, type ProviderSettings } from "../identity-provider/provider.ts";
 import { createRunningUndos, type RunningUndos } from "../imports/running-undos.ts";

@@ -33,6 +33,8 @@ export interface Operation {
   /** The scope that the caller's key needs; `any`: a key with whatever scopes; `none`: no key at all. */
   readonly "x-required-scope"?: string;
   readonly deprecated?: true;
+  /** The first day on which a release may be without it. */
+  readonly "x-sunset"?: string;
 }
 
 export interface Parameter {

@@ -1,0 +1,239 @@
+import { describe, expect, test } from "vitest";
+import { type Contract, findBreaks } from "../tools/compare-documents.ts";
+import { documentNames, presentContract, releasedContract } from "../tools/released.ts";
+
+const today = new Date().toISOString().slice(0, 10);
+
+describe.each(documentNames)("the contract in the document of %s", (name) => {
+  test("breaks nothing that was written for the last release (docs/decisions/versions.md)", () => {
+    expect(findBreaks(releasedContract(name), presentContract(name), today)).toEqual([]);
+  });
+});
+
+type Node = Record<string, unknown>;
+/** A change of a contract: its kind, and what makes it. */
+type Change = readonly [kind: string, apply: (copy: Contract) => void];
+
+/** Of each kind of change, so many of each document are tried, evenly chosen. */
+const TRIED_OF_A_KIND = 3 * Number(process.env["TEST_RUNS_FACTOR"] ?? 1);
+
+function chosen(changes: readonly (readonly [place: string, change: Change])[]) {
+  const byKind = Map.groupBy(changes, ([, [kind]]) => kind);
+  return [...byKind.values()].flatMap((all) => {
+    const step = Math.max(1, Math.floor(all.length / TRIED_OF_A_KIND));
+    return all.filter((_, index) => index % step === 0);
+  });
+}
+
+/** The breaking changes that nobody notices, and what is said against harmless ones. */
+function mistakesIn(
+  contract: Contract,
+  changes: readonly (readonly [place: string, Record<"breaking" | "harmless", Change[]>])[],
+) {
+  const listed = (which: "breaking" | "harmless") =>
+    chosen(changes.flatMap(([place, { [which]: all }]) => all.map((change) => [place, change] as const)));
+  const uncaught = listed("breaking")
+    .filter(([, [, apply]]) => breaksOf(contract, apply).length === 0)
+    .map(([place, [kind]]) => `${place}: ${kind}`);
+  const falseAlarms = listed("harmless").flatMap(([place, [kind, apply]]) =>
+    breaksOf(contract, apply).map((rule) => `${place}: ${kind}: ${rule}`),
+  );
+  return { uncaught, falseAlarms };
+}
+
+/** A change made to a copy of the whole contract; what the comparison says of it. */
+function breaksOf(contract: Contract, apply: (copy: Contract) => void): string[] {
+  const copy = structuredClone(contract);
+  apply(copy);
+  return findBreaks(contract, copy, today).map(({ place, rule }) => `${place}: ${rule}`);
+}
+
+/** Every schema on the way of what one side sends, as a path of keys from the root; references are followed by name. */
+function schemasOf(contract: Contract, sender: "client" | "service"): string[][] {
+  const found = new Map<string, string[]>();
+  const at = (path: readonly string[]) => path.reduce<unknown>((node, key) => (node as Node)[key], contract);
+  const visit = (path: string[]): void => {
+    const schema = at(path) as Node | undefined;
+    if (schema === undefined || found.has(path.join("/"))) return;
+    if (typeof schema["$ref"] === "string") return visit(["components", "schemas", schema["$ref"].split("/").at(-1)!]);
+    found.set(path.join("/"), path);
+    for (const name of Object.keys(schema["properties"] ?? {})) visit([...path, "properties", name]);
+    if (schema["items"] !== undefined) visit([...path, "items"]);
+    for (const union of ["anyOf", "oneOf", "allOf"])
+      for (const index of Object.keys(schema[union] ?? [])) visit([...path, union, index]);
+  };
+  const media = (path: string[]) => {
+    const content = at([...path, "content"]) as Node | undefined;
+    for (const type of Object.keys(content ?? {})) visit([...path, "content", type, "schema"]);
+  };
+  for (const kind of ["paths", "webhooks"] as const)
+    for (const [path, item] of Object.entries(contract[kind]))
+      for (const [method, operation] of Object.entries(item)) {
+        const base = [kind, path, method];
+        const isSentByService = kind === "webhooks";
+        if (operation.requestBody !== undefined && (sender === "service") === isSentByService)
+          media([...base, "requestBody"]);
+        if (isSentByService) continue;
+        if (sender === "service")
+          for (const status of Object.keys(operation.responses)) media([...base, "responses", status]);
+        else
+          for (const [index, parameter] of (operation.parameters ?? []).entries())
+            if ("schema" in parameter) visit([...base, "parameters", String(index), "schema"]);
+      }
+  return [...found.values()];
+}
+
+const nodeAt = (contract: Contract, path: readonly string[]) =>
+  path.reduce<Node>((node, key) => node[key] as Node, contract as unknown as Node);
+
+/** Changes of one schema, each with what it is; of those that do not apply to it, none. */
+function schemaChanges(contract: Contract, path: readonly string[], sender: "client" | "service") {
+  const schema = nodeAt(contract, path);
+  const edit = (change: (schema: Node) => void) => (copy: Contract) => change(nodeAt(copy, path));
+  const properties = Object.keys(schema["properties"] ?? {});
+  const required = (schema["required"] ?? []) as string[];
+  const optional = properties.filter((name) => !required.includes(name));
+  const isUnionMember = ["anyOf", "oneOf", "allOf"].includes(path.at(-2) ?? "");
+  const breaking: Change[] = [];
+  const harmless: Change[] = [];
+  for (const name of properties)
+    breaking.push(["field removed", edit((node) => delete (node["properties"] as Node)[name])]);
+  if (properties.length > 0)
+    harmless.push([
+      "optional field added",
+      edit((node) => ((node["properties"] as Node)["added"] = { type: "string" })),
+    ]);
+  if (sender === "client" && optional[0] !== undefined)
+    breaking.push(["field required", edit((node) => (node["required"] = [...required, optional[0]!]))]);
+  if (sender === "service" && required[0] !== undefined)
+    breaking.push(["field may be absent", edit((node) => (node["required"] = required.slice(1)))]);
+  if (typeof schema["type"] === "string" && !isUnionMember) {
+    breaking.push([
+      "another type",
+      edit((node) => (node["type"] = schema["type"] === "boolean" ? "string" : "boolean")),
+    ]);
+    const orNull: Change = ["null allowed", edit((node) => (node["type"] = [schema["type"], "null"]))];
+    (sender === "service" ? breaking : harmless).push(orNull);
+  }
+  const values = schema["enum"] as unknown[] | undefined;
+  if (values !== undefined && !isUnionMember) {
+    const [removed, added] = [
+      edit((n) => (n["enum"] = values.slice(1))),
+      edit((n) => (n["enum"] = [...values, "added"])),
+    ];
+    if (sender === "client") breaking.push(["value removed", removed]);
+    if (sender === "client") harmless.push(["value added", added]);
+    else breaking.push(["value added to a closed list", added]);
+  }
+  for (const [keyword, step] of Object.entries({
+    minimum: 1,
+    minLength: 1,
+    minItems: 1,
+    maximum: -1,
+    maxLength: -1,
+    maxItems: -1,
+  })) {
+    const bound = schema[keyword];
+    if (typeof bound !== "number" || isUnionMember) continue;
+    const narrow: Change = [`${keyword} narrowed`, edit((node) => (node[keyword] = bound + step))];
+    const widen: Change = [`${keyword} widened`, edit((node) => (node[keyword] = bound - step))];
+    (sender === "client" ? breaking : harmless).push(narrow);
+    (sender === "client" ? harmless : breaking).push(widen);
+  }
+  return { breaking, harmless };
+}
+
+const contracts = documentNames.map((name) => ({ name, contract: presentContract(name) }));
+
+describe.each(contracts)("of the document of $name", ({ contract }) => {
+  test.each(["client", "service"] as const)("changes of what the %s sends are caught, and additions pass", (sender) => {
+    const other = schemasOf(contract, sender === "client" ? "service" : "client");
+    const shared = new Set(other.map((path) => path.join("/")));
+    const changes = schemasOf(contract, sender).map((path) => {
+      const { breaking, harmless } = schemaChanges(contract, path, sender);
+      // What helps one of both sides breaks the other.
+      return [path.join("/"), { breaking, harmless: shared.has(path.join("/")) ? [] : harmless }] as const;
+    });
+    expect(mistakesIn(contract, changes)).toEqual({ uncaught: [], falseAlarms: [] });
+  });
+
+  test("changes of endpoints are caught, and additions pass", () => {
+    const changes = Object.entries(contract.paths).flatMap(([path, item]) =>
+      Object.entries(item).map(([method, operation]) => {
+        const place = ["paths", path, method];
+        return [place.join(" "), operationChanges(place, operation as unknown as Node)] as const;
+      }),
+    );
+    expect(mistakesIn(contract, changes)).toEqual({ uncaught: [], falseAlarms: [] });
+  });
+});
+
+function operationChanges(path: readonly string[], operation: Node) {
+  const edit = (change: (operation: Node) => void) => (copy: Contract) => change(nodeAt(copy, path));
+  const answers = Object.entries(operation["responses"] as Record<string, Node>);
+  const parameters = (operation["parameters"] ?? []) as Node[];
+  const breaking: Change[] = [
+    ["method removed", (copy) => delete nodeAt(copy, path.slice(0, 2))[path[2]!]],
+    ["path renamed", (copy) => rename(copy.paths, path[1]!)],
+    ["name changed", edit((node) => (node["operationId"] = "another"))],
+    ["another scope", edit((node) => (node["x-required-scope"] = "webhooks:write"))],
+    ["parameter required", edit((node) => (node["parameters"] = [...parameters, addedParameter(true)]))],
+    ...parameters.map((_, index): Change => [
+      "parameter removed",
+      edit((node) => (node["parameters"] = parameters.toSpliced(index, 1))),
+    ]),
+    ...answers.flatMap(([status, answer]): Change[] => [
+      ["status removed", edit((node) => delete (node["responses"] as Node)[status])],
+      ...Object.keys((answer["headers"] ?? {}) as Node).map((name): Change => [
+        "header removed",
+        (copy) => delete nodeAt(copy, [...path, "responses", status, "headers"])[name],
+      ]),
+      ...(status < "400" ? [] : codeChanges([...path, "responses", status], answer)),
+    ]),
+  ];
+  if (operation["requestBody"] !== undefined)
+    breaking.push(["body removed", edit((node) => delete node["requestBody"])]);
+  const harmless: Change[] = [
+    ["parameter added", edit((node) => (node["parameters"] = [...parameters, addedParameter(false)]))],
+    ["status added", edit((node) => ((node["responses"] as Node)["418"] = { content: {} }))],
+    ["deprecated", edit((node) => Object.assign(node, { deprecated: true, "x-sunset": "2999-01-01" }))],
+    ["path added", (copy) => ((copy.paths as Node)["/v1/added"] = { get: operation })],
+  ];
+  return { breaking, harmless };
+}
+
+function codeChanges(path: readonly string[], answer: Node): Change[] {
+  return Object.entries((answer["content"] ?? {}) as Record<string, Node>).flatMap(([type, media]) =>
+    Object.keys(media["examples"] ?? {}).map((code): Change => [
+      "error code removed",
+      (copy) => delete nodeAt(copy, [...path, "content", type, "examples"])[code],
+    ]),
+  );
+}
+
+function rename(node: Node, name: string): void {
+  node[`${name}/renamed`] = node[name];
+  delete node[name];
+}
+
+const addedParameter = (required: boolean) => ({ name: "added", in: "query", required, schema: { type: "string" } });
+
+test("a route that was deprecated may be removed after its sunset, and not before", () => {
+  const released = structuredClone(releasedContract("partners"));
+  Object.assign(nodeAt(released, ["paths", "/v1/stations", "get"]), { deprecated: true, "x-sunset": "2028-01-31" });
+  const after = structuredClone(released);
+  delete nodeAt(after, ["paths"])["/v1/stations"];
+  expect(findBreaks(released, after, "2028-01-30")).toEqual([
+    { place: "GET /v1/stations", rule: "the endpoint is gone, and its sunset is 2028-01-31" },
+  ]);
+  expect(findBreaks(released, after, "2028-01-31")).toEqual([]);
+});
+
+test("a message names the place, down to the field, and the rule", () => {
+  const contract = presentContract("partners");
+  const breaks = breaksOf(contract, (copy) => {
+    const { name } = nodeAt(copy, ["components", "schemas", "Station", "properties"]) as Record<string, Node>;
+    name!["type"] = ["string", "null"];
+  });
+  expect(breaks).toContain("GET /v1/stations/{id}, answer 200, .name: it may be null from now on");
+});

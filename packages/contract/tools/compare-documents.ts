@@ -1,0 +1,154 @@
+import type { OpenApiDocument, Operation, Parameter, PathItem, Response } from "../src/openapi/document.ts";
+import { type Break, compareSchemas, type Schema, type Sender, unchangedSchemas } from "./compare-schemas.ts";
+
+/** Of a document, what the comparison looks at. */
+export type Contract = Pick<OpenApiDocument, "paths" | "webhooks" | "components">;
+
+interface Comparison {
+  readonly before: Contract;
+  readonly after: Contract;
+  /** `2027-01-31`: routes whose sunset is past may be gone. */
+  readonly today: string;
+  readonly unchanged: ReadonlySet<string>;
+}
+
+/** What of a later contract may break programs that were written for the earlier one. Additions break nothing. */
+export function findBreaks(before: Contract, after: Contract, today: string): Break[] {
+  const unchanged = unchangedSchemas(before.components.schemas, after.components.schemas);
+  const comparison = { before, after, today, unchanged };
+  return [
+    ...compareItems(before.paths, after.paths, comparison, compareOperation),
+    ...compareItems(before.webhooks, after.webhooks, comparison, compareWebhook),
+  ];
+}
+
+type Items = Readonly<Record<string, PathItem>>;
+type Compare = (old: Operation, now: Operation, comparison: Comparison, place: string) => Break[];
+
+function compareItems(before: Items, after: Items, comparison: Comparison, compareKept: Compare): Break[] {
+  return Object.entries(before).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([method, old]): Break[] => {
+      const place = `${method.toUpperCase()} ${path}`;
+      const now = after[path]?.[method as keyof PathItem];
+      if (now !== undefined) return compareKept(old, now, comparison, place);
+      const sunset = old["x-sunset"];
+      if (sunset !== undefined && sunset <= comparison.today) return [];
+      const until = sunset === undefined ? "it was not deprecated" : `its sunset is ${sunset}`;
+      return [{ place, rule: `the endpoint is gone, and ${until}` }];
+    }),
+  );
+}
+
+function compareOperation(old: Operation, now: Operation, comparison: Comparison, place: string): Break[] {
+  const breaks = [
+    ...compareParameters(old, now, comparison, place),
+    ...compareBodies(old, now, comparison, "client", place),
+    ...compareResponses(old, now, comparison, place),
+  ];
+  if (old.operationId !== now.operationId) breaks.push({ place, rule: `its name was ${old.operationId}` });
+  const { "x-required-scope": scope } = now;
+  if (scope !== old["x-required-scope"] && scope !== "none" && scope !== "any")
+    breaks.push({ place, rule: `it needed the scope ${old["x-required-scope"]} and needs ${scope}` });
+  return breaks;
+}
+
+/** What is POSTed to receivers. */
+function compareWebhook(old: Operation, now: Operation, comparison: Comparison, place: string): Break[] {
+  const parameters = parametersOf(now, comparison.after);
+  return [
+    ...compareBodies(old, now, comparison, "service", place),
+    ...parametersOf(old, comparison.before)
+      .filter(({ name }) => !parameters.some((parameter) => parameter.name === name))
+      .map(({ name }) => ({ place: `${place}, header ${name}`, rule: "the header is gone" })),
+  ];
+}
+
+function compareParameters(old: Operation, now: Operation, comparison: Comparison, place: string): Break[] {
+  const { before, after } = comparison;
+  const earlier = parametersOf(old, before);
+  const later = parametersOf(now, after);
+  const same = (one: Parameter) => (other: Parameter) => one.name === other.name && one.in === other.in;
+  const at = ({ in: where, name }: Parameter) => `${place}, ${where} parameter ${name}`;
+  const kept = earlier.flatMap((parameter): Break[] => {
+    const found = later.find(same(parameter));
+    if (found === undefined) return [{ place: at(parameter), rule: "the parameter is gone" }];
+    return compare(parameter.schema, found.schema, comparison, "client", at(parameter));
+  });
+  const required = later
+    .filter((parameter) => parameter.required === true && earlier.find(same(parameter))?.required !== true)
+    .map((parameter) => ({ place: at(parameter), rule: "the parameter must be sent from now on" }));
+  return [...kept, ...required];
+}
+
+function parametersOf({ parameters = [] }: Operation, { components }: Contract): Parameter[] {
+  return parameters.flatMap((parameter) => {
+    if (!("$ref" in parameter)) return [parameter];
+    return components.parameters[nameOf(parameter.$ref)] ?? [];
+  });
+}
+
+function compareBodies(
+  { requestBody: old }: Operation,
+  { requestBody: now }: Operation,
+  comparison: Comparison,
+  sender: Sender,
+  place: string,
+): Break[] {
+  const at = `${place}, body`;
+  if (old === undefined) return now?.required === true ? [{ place: at, rule: "a body must be sent from now on" }] : [];
+  if (now === undefined) return [{ place: at, rule: "it takes no body any more" }];
+  return [
+    ...(now.required === true && old.required !== true ? [{ place: at, rule: "a body must be sent from now on" }] : []),
+    ...compareContent(old.content, now.content, comparison, sender, at),
+  ];
+}
+
+function compareResponses(old: Operation, now: Operation, comparison: Comparison, place: string): Break[] {
+  return Object.entries(old.responses).flatMap(([status, earlier]): Break[] => {
+    const at = `${place}, answer ${status}`;
+    const later = now.responses[status];
+    if (later === undefined) return [{ place: at, rule: "the status is gone" }];
+    const missing = (names: readonly string[], kept: readonly string[], what: string) =>
+      names.filter((name) => !kept.includes(name)).map((name) => ({ place: at, rule: `the ${what} ${name} is gone` }));
+    return [
+      ...missing(Object.keys(earlier.headers ?? {}), Object.keys(later.headers ?? {}), "header"),
+      ...missing(codesOf(status, earlier), codesOf(status, later), "error code"),
+      ...compareContent(earlier.content ?? {}, later.content ?? {}, comparison, "service", at),
+    ];
+  });
+}
+
+/** An answer with an error has an example of each code that it may carry. */
+function codesOf(status: string, { content = {} }: Response): string[] {
+  if (status < "400") return [];
+  return Object.values(content).flatMap(({ examples = {} }) => Object.keys(examples));
+}
+
+type Content = Readonly<Record<string, { readonly schema: Schema }>>;
+
+function compareContent(old: Content, now: Content, comparison: Comparison, sender: Sender, place: string): Break[] {
+  return Object.entries(old).flatMap(([type, { schema }]): Break[] => {
+    const later = now[type];
+    if (later === undefined) return [{ place, rule: `${type} is gone` }];
+    return compare(schema, later.schema, comparison, sender, `${place}, `);
+  });
+}
+
+function compare(
+  old: Schema,
+  now: Schema,
+  { before, after, unchanged }: Comparison,
+  sender: Sender,
+  place: string,
+): Break[] {
+  return compareSchemas(
+    { schema: old, schemas: before.components.schemas },
+    { schema: now, schemas: after.components.schemas },
+    { sender, unchanged },
+    place,
+  );
+}
+
+function nameOf(reference: string): string {
+  return reference.slice(reference.lastIndexOf("/") + 1);
+}

@@ -1,0 +1,216 @@
+/** A JSON schema, or a part of one. */
+export type Schema = Readonly<Record<string, unknown>>;
+type Schemas = Readonly<Record<string, Schema>>;
+
+/** What a change breaks, and where. */
+export interface Break {
+  readonly place: string;
+  readonly rule: string;
+}
+
+/**
+ * Who sends what a schema describes. What clients send must stay valid. What the service sends must be valid for those who
+ * know only the earlier schema.
+ */
+export type Sender = "client" | "service";
+
+/** What a comparison of schemas depends on. */
+export interface Context {
+  readonly sender: Sender;
+  /** The names of the schemas that are the same in both documents, with all that they refer to. */
+  readonly unchanged: ReadonlySet<string>;
+}
+
+/** A schema with those that its references name. */
+interface Located {
+  readonly schema: Schema;
+  readonly schemas: Schemas;
+}
+
+/** What of a later schema breaks programs that were written for the earlier one. */
+export function compareSchemas(earlier: Located, later: Located, context: Context, place: string): Break[] {
+  return context.sender === "client" ? fit(earlier, later, context, place) : fit(later, earlier, context, place);
+}
+
+/** The names of the schemas that are the same in both documents, with all that they refer to. */
+export function unchangedSchemas(before: Schemas, after: Schemas): ReadonlySet<string> {
+  const equal = Object.keys(before).filter((name) => JSON.stringify(before[name]) === JSON.stringify(after[name]));
+  const unchanged = new Set(equal);
+  for (let size = -1; size !== unchanged.size;) {
+    size = unchanged.size;
+    for (const name of unchanged)
+      if (!referencesIn(JSON.stringify(before[name])).every((other) => unchanged.has(other))) unchanged.delete(name);
+  }
+  return unchanged;
+}
+
+function isUnchanged(one: Schema, other: Schema, unchanged: ReadonlySet<string>): boolean {
+  const text = JSON.stringify(one);
+  return text === JSON.stringify(other) && referencesIn(text).every((name) => unchanged.has(name));
+}
+
+function referencesIn(json: string): string[] {
+  return [...json.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name = ""]) => name);
+}
+
+/** Why some value of `given` is none of `taken`. */
+function fit(given: Located, taken: Located, context: Context, place: string): Break[] {
+  if (isUnchanged(given.schema, taken.schema, context.unchanged)) return [];
+  const takers = membersOf(taken);
+  return membersOf(given).flatMap((member) => {
+    const attempts = takers.map((taker) =>
+      fitMember({ ...given, schema: member }, { ...taken, schema: taker }, context, place),
+    );
+    // Of a union, the member that is nearest says best what is wrong.
+    return attempts.toSorted((one, other) => one.length - other.length)[0] ?? [];
+  });
+}
+
+/** The alternatives of a schema, each whole in itself: without references, unions and several types. */
+function membersOf({ schema, schemas }: Located): Schema[] {
+  const { $ref: reference, anyOf, oneOf, allOf, ...rest } = schema;
+  if (typeof reference === "string") {
+    const named = schemas[reference.slice(reference.lastIndexOf("/") + 1)];
+    if (named === undefined) throw new Error(`There is no schema ${reference}.`);
+    return membersOf({ schema: merge(named, rest), schemas });
+  }
+  const unions = [anyOf, oneOf, ...asList(allOf).map((part) => [part])].filter((union) => union !== undefined);
+  const whole = unions.reduce<Schema[]>(
+    (members, union) =>
+      members.flatMap((member) =>
+        asList(union).flatMap((part) => membersOf({ schema: part, schemas }).map((other) => merge(member, other))),
+      ),
+    [rest],
+  );
+  return whole.flatMap((member) =>
+    Array.isArray(member["type"]) ? member["type"].map((type: unknown) => ({ ...member, type })) : [member],
+  );
+}
+
+function asList(value: unknown): Schema[] {
+  return Array.isArray(value) ? (value as Schema[]) : [];
+}
+
+/** A schema that asks for what two ask for. */
+function merge(one: Schema, other: Schema): Schema {
+  const properties = { ...(one["properties"] as Schema), ...(other["properties"] as Schema) };
+  const required = [...new Set([...namesIn(one), ...namesIn(other)])];
+  return {
+    ...one,
+    ...other,
+    ...(Object.keys(properties).length > 0 && { properties }),
+    ...(required.length > 0 && { required }),
+  };
+}
+
+function namesIn({ required }: Schema): string[] {
+  return Array.isArray(required) ? (required as string[]) : [];
+}
+
+/** What a schema says of single values, and how one is told to be wider than another: by a rule of its own. */
+const KNOWN = new Set([
+  ...["type", "enum", "not", "format", "pattern", "default", "properties", "required", "items", "additionalProperties"],
+  ...["minimum", "minLength", "minItems", "maximum", "maxLength", "maxItems", "exclusiveMinimum", "exclusiveMaximum"],
+]);
+/** What is for readers alone. */
+const WORDS = new Set(["title", "description", "example", "examples", "deprecated"]);
+
+function fitMember(given: Located, taken: Located, context: Context, place: string): Break[] {
+  for (const keyword of [...Object.keys(given.schema), ...Object.keys(taken.schema)])
+    if (!KNOWN.has(keyword) && !WORDS.has(keyword))
+      throw new Error(`${place}: the comparison does not know \`${keyword}\`; teach it in tools/compare-schemas.ts.`);
+  return [
+    ...valueRules(given.schema, taken.schema, context.sender).map((rule) => ({ place, rule })),
+    ...fitProperties(given, taken, context, place),
+    ...fitParts(given, taken, context, place),
+  ];
+}
+
+/** Which of a value's own bounds are narrower where it is taken than where it is given. */
+function valueRules(given: Schema, taken: Schema, sender: Sender): string[] {
+  const rules: string[] = [];
+  const [was, is] = sender === "client" ? [given, taken] : [taken, given];
+  const changed = (keyword: string) => `${keyword} was ${show(was[keyword])} and is ${show(is[keyword])}`;
+  const { type: takenType } = taken;
+  const isTaken = takenType === undefined || takenType === given["type"];
+  if (!isTaken && given["type"] === "null" && sender === "service") return ["it may be null from now on"];
+  if (!isTaken && !(takenType === "number" && given["type"] === "integer")) rules.push(changed("type"));
+  if (Array.isArray(taken["enum"])) {
+    const values = Array.isArray(given["enum"]) ? (given["enum"] as unknown[]) : undefined;
+    if (values?.every((value) => (taken["enum"] as unknown[]).includes(value)) !== true) rules.push(changed("enum"));
+  }
+  if (taken["not"] !== undefined && !isExcluded(given, taken["not"] as Schema)) rules.push(changed("not"));
+  for (const keyword of ["format", "pattern"])
+    if (taken[keyword] !== undefined && taken[keyword] !== given[keyword]) rules.push(changed(keyword));
+  if (sender === "client" && show(given["default"]) !== show(taken["default"])) rules.push(changed("default"));
+  for (const [keyword, side] of bounds) {
+    const [limit, bound] = [taken[keyword], given[keyword]];
+    if (typeof limit !== "number") continue;
+    if (typeof bound !== "number" || (bound - limit) * side < 0) rules.push(changed(keyword));
+  }
+  return rules;
+}
+
+/** Each bound with 1 where more is narrower, and -1 where less is. */
+const bounds: readonly (readonly [string, 1 | -1])[] = [
+  ["minimum", 1],
+  ["exclusiveMinimum", 1],
+  ["minLength", 1],
+  ["minItems", 1],
+  ["maximum", -1],
+  ["exclusiveMaximum", -1],
+  ["maxLength", -1],
+  ["maxItems", -1],
+];
+
+/** Whether no value of a schema is one of those that `not: { enum }` leaves out. */
+function isExcluded(given: Schema, { enum: left }: Schema): boolean {
+  const out = (left as unknown[] | undefined) ?? [];
+  if (Array.isArray(given["enum"])) return !given["enum"].some((value) => out.includes(value));
+  const own = ((given["not"] as Schema | undefined)?.["enum"] as unknown[] | undefined) ?? [];
+  return out.every((value) => own.includes(value));
+}
+
+function fitProperties(given: Located, taken: Located, context: Context, place: string): Break[] {
+  const { sender } = context;
+  const [old, now] = sender === "client" ? [given.schema, taken.schema] : [taken.schema, given.schema];
+  const propertiesOf = ({ properties }: Schema) => (properties ?? {}) as Schemas;
+  const gone = Object.keys(propertiesOf(old)).filter((name) => !(name in propertiesOf(now)));
+  const promised = namesIn(given.schema);
+  const missing = namesIn(taken.schema).filter((name) => !promised.includes(name) && !gone.includes(name));
+  const required = sender === "client" ? "must be sent from now on" : "may be absent from now on";
+  const shared = Object.keys(propertiesOf(given.schema)).filter((name) => name in propertiesOf(taken.schema));
+  return [
+    ...gone.map((name) => ({ place: `${place}.${name}`, rule: "the field is gone" })),
+    ...missing.map((name) => ({ place: `${place}.${name}`, rule: `the field ${required}` })),
+    ...shared.flatMap((name) =>
+      fit(
+        { ...given, schema: propertiesOf(given.schema)[name] ?? {} },
+        { ...taken, schema: propertiesOf(taken.schema)[name] ?? {} },
+        context,
+        `${place}.${name}`,
+      ),
+    ),
+  ];
+}
+
+/** Items of arrays, and fields that the schema does not name. */
+function fitParts(given: Located, taken: Located, context: Context, place: string): Break[] {
+  const breaks: Break[] = [];
+  const { items } = taken.schema;
+  if (items !== undefined) {
+    const own = { ...given, schema: (given.schema["items"] ?? {}) as Schema };
+    breaks.push(...fit(own, { ...taken, schema: items as Schema }, context, `${place}[]`));
+  }
+  const { additionalProperties: others = true } = taken.schema;
+  const { additionalProperties: given_ = true } = given.schema;
+  if (others === true || given_ === false) return breaks;
+  if (others === false || given_ === true)
+    return [...breaks, { place, rule: "fields that are not named were allowed and are not, or the other way round" }];
+  const values = { ...given, schema: given_ as Schema };
+  return [...breaks, ...fit(values, { ...taken, schema: others as Schema }, context, `${place}.*`)];
+}
+
+function show(value: unknown): string {
+  return value === undefined ? "not given" : JSON.stringify(value);
+}

@@ -1,0 +1,63 @@
+/** The contract as the last release had it: its OpenAPI documents in `released/`, without what is for readers alone. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createGbfsOpenApiDocument, createOpenApiDocument, createOperatorOpenApiDocument } from "../src/openapi.ts";
+import type { OpenApiDocument } from "../src/openapi/document.ts";
+import type { Contract } from "./compare-documents.ts";
+
+const directory = join(import.meta.dirname, "../released");
+
+const create = {
+  partners: createOpenApiDocument,
+  operator: createOperatorOpenApiDocument,
+  gbfs: createGbfsOpenApiDocument,
+};
+
+export const documentNames = ["partners", "operator", "gbfs"] as const;
+export type DocumentName = (typeof documentNames)[number];
+
+/** A document of the present contract. */
+export function presentContract(name: DocumentName): Contract {
+  return essentials(create[name]({ baseUrl: "https://bikes.example", version: "0.0.0" }));
+}
+
+/** A document of the last release's contract. */
+export function releasedContract(name: DocumentName): Contract {
+  return JSON.parse(readFileSync(pathOf(name), "utf8")) as Contract;
+}
+
+/** Makes the present contract that of the last release. */
+export function writeReleased(): void {
+  mkdirSync(directory, { recursive: true });
+  for (const name of documentNames) writeFileSync(pathOf(name), `${JSON.stringify(presentContract(name), null, 2)}\n`);
+}
+
+function pathOf(name: DocumentName): string {
+  return join(directory, `${name}.json`);
+}
+
+function essentials({ paths, webhooks, components: { schemas, parameters } }: OpenApiDocument): Contract {
+  const components = { schemas, parameters, headers: {}, securitySchemes: {} };
+  return withoutWords({ paths, webhooks, components }) as Contract;
+}
+
+const WORDS = new Set(["description", "summary", "title", "example", "tags", "security"]);
+/** Their members have names that the contract gives: a field may be called `description`. */
+const NAMED = new Set(["properties", "schemas", "parameters", "paths", "webhooks", "headers", "responses"]);
+
+function withoutWords(value: unknown, isNamed = false): unknown {
+  if (Array.isArray(value)) return value.map((item) => withoutWords(item));
+  if (typeof value !== "object" || value === null) return value;
+  const kept = Object.entries(value).flatMap(([key, child]: [string, unknown]) => {
+    if (isNamed) return [[key, withoutWords(child)]];
+    if (key === "examples") return namesOnly(child);
+    return WORDS.has(key) ? [] : [[key, withoutWords(child, NAMED.has(key))]];
+  });
+  return Object.fromEntries(kept) as unknown;
+}
+
+/** Of the examples of an answer, their names: they are the codes of its errors. Those of a schema have none. */
+function namesOnly(examples: unknown): (readonly [string, unknown])[] {
+  if (Array.isArray(examples) || typeof examples !== "object" || examples === null) return [];
+  return [["examples", Object.fromEntries(Object.keys(examples).map((name) => [name, {}]))]];
+}
