@@ -17,7 +17,7 @@ type Change = readonly [kind: string, apply: (copy: Contract) => void];
 /** Of each kind of change, so many of each document are tried, evenly chosen. */
 const TRIED_OF_A_KIND = 3 * Number(process.env["TEST_RUNS_FACTOR"] ?? 1);
 
-function chosen(changes: readonly (readonly [place: string, change: Change])[]) {
+function chosen(changes: readonly (readonly [location: string, change: Change])[]) {
   const byKind = Map.groupBy(changes, ([, [kind]]) => kind);
   return [...byKind.values()].flatMap((all) => {
     const step = Math.max(1, Math.floor(all.length / TRIED_OF_A_KIND));
@@ -28,15 +28,15 @@ function chosen(changes: readonly (readonly [place: string, change: Change])[]) 
 /** The breaking changes that nobody notices, and what is said against harmless ones. */
 function mistakesIn(
   contract: Contract,
-  changes: readonly (readonly [place: string, Record<"breaking" | "harmless", Change[]>])[],
+  changes: readonly (readonly [location: string, Record<"breaking" | "harmless", Change[]>])[],
 ) {
   const listed = (which: "breaking" | "harmless") =>
-    chosen(changes.flatMap(([place, { [which]: all }]) => all.map((change) => [place, change] as const)));
+    chosen(changes.flatMap(([location, { [which]: all }]) => all.map((change) => [location, change] as const)));
   const uncaught = listed("breaking")
     .filter(([, [, apply]]) => breaksOf(contract, apply).length === 0)
-    .map(([place, [kind]]) => `${place}: ${kind}`);
-  const falseAlarms = listed("harmless").flatMap(([place, [kind, apply]]) =>
-    breaksOf(contract, apply).map((rule) => `${place}: ${kind}: ${rule}`),
+    .map(([location, [kind]]) => `${location}: ${kind}`);
+  const falseAlarms = listed("harmless").flatMap(([location, [kind, apply]]) =>
+    breaksOf(contract, apply).map((rule) => `${location}: ${kind}: ${rule}`),
   );
   return { uncaught, falseAlarms };
 }
@@ -45,7 +45,7 @@ function mistakesIn(
 function breaksOf(contract: Contract, apply: (copy: Contract) => void): string[] {
   const copy = structuredClone(contract);
   apply(copy);
-  return findBreaks(contract, copy, today).map(({ place, rule }) => `${place}: ${rule}`);
+  return findBreaks(contract, copy, today).map(({ location, rule }) => `${location}: ${rule}`);
 }
 
 /** Every schema on the way of what one side sends, as a path of keys from the root; references are followed by name. */
@@ -160,8 +160,8 @@ describe.each(contracts)("of the document of $name", ({ contract }) => {
   test("changes of endpoints are caught, and additions pass", () => {
     const changes = Object.entries(contract.paths).flatMap(([path, item]) =>
       Object.entries(item).map(([method, operation]) => {
-        const place = ["paths", path, method];
-        return [place.join(" "), operationChanges(place, operation as unknown as Node)] as const;
+        const location = ["paths", path, method];
+        return [location.join(" "), operationChanges(location, operation as unknown as Node)] as const;
       }),
     );
     expect(mistakesIn(contract, changes)).toEqual({ uncaught: [], falseAlarms: [] });
@@ -224,12 +224,12 @@ test("a route that was deprecated may be removed after its sunset, and not befor
   const after = structuredClone(released);
   delete nodeAt(after, ["paths"])["/v1/stations"];
   expect(findBreaks(released, after, "2028-01-30")).toEqual([
-    { place: "GET /v1/stations", rule: "the endpoint is gone, and its sunset is 2028-01-31" },
+    { location: "GET /v1/stations", rule: "the endpoint is gone, and its sunset is 2028-01-31" },
   ]);
   expect(findBreaks(released, after, "2028-01-31")).toEqual([]);
 });
 
-test("a message names the place, down to the field, and the rule", () => {
+test("a message names the location, down to the field, and the rule", () => {
   const contract = presentContract("partners");
   const breaks = breaksOf(contract, (copy) => {
     const { name } = nodeAt(copy, ["components", "schemas", "Station", "properties"]) as Record<string, Node>;

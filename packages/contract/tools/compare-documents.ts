@@ -23,60 +23,60 @@ export function findBreaks(before: Contract, after: Contract, today: string): Br
 }
 
 type Items = Readonly<Record<string, PathItem>>;
-type Compare = (old: Operation, now: Operation, comparison: Comparison, place: string) => Break[];
+type Compare = (old: Operation, now: Operation, comparison: Comparison, location: string) => Break[];
 
 function compareItems(before: Items, after: Items, comparison: Comparison, compareKept: Compare): Break[] {
   return Object.entries(before).flatMap(([path, item]) =>
     Object.entries(item).flatMap(([method, old]): Break[] => {
-      const place = `${method.toUpperCase()} ${path}`;
+      const location = `${method.toUpperCase()} ${path}`;
       const now = after[path]?.[method as keyof PathItem];
-      if (now !== undefined) return compareKept(old, now, comparison, place);
+      if (now !== undefined) return compareKept(old, now, comparison, location);
       const sunset = old["x-sunset"];
       if (sunset !== undefined && sunset <= comparison.today) return [];
       const until = sunset === undefined ? "it was not deprecated" : `its sunset is ${sunset}`;
-      return [{ place, rule: `the endpoint is gone, and ${until}` }];
+      return [{ location, rule: `the endpoint is gone, and ${until}` }];
     }),
   );
 }
 
-function compareOperation(old: Operation, now: Operation, comparison: Comparison, place: string): Break[] {
+function compareOperation(old: Operation, now: Operation, comparison: Comparison, location: string): Break[] {
   const breaks = [
-    ...compareParameters(old, now, comparison, place),
-    ...compareBodies(old, now, comparison, "client", place),
-    ...compareResponses(old, now, comparison, place),
+    ...compareParameters(old, now, comparison, location),
+    ...compareBodies(old, now, comparison, "client", location),
+    ...compareResponses(old, now, comparison, location),
   ];
-  if (old.operationId !== now.operationId) breaks.push({ place, rule: `its name was ${old.operationId}` });
+  if (old.operationId !== now.operationId) breaks.push({ location, rule: `its name was ${old.operationId}` });
   const { "x-required-scope": scope } = now;
   if (scope !== old["x-required-scope"] && scope !== "none" && scope !== "any")
-    breaks.push({ place, rule: `it needed the scope ${old["x-required-scope"]} and needs ${scope}` });
+    breaks.push({ location, rule: `it needed the scope ${old["x-required-scope"]} and needs ${scope}` });
   return breaks;
 }
 
 /** What is POSTed to receivers. */
-function compareWebhook(old: Operation, now: Operation, comparison: Comparison, place: string): Break[] {
+function compareWebhook(old: Operation, now: Operation, comparison: Comparison, location: string): Break[] {
   const parameters = parametersOf(now, comparison.after);
   return [
-    ...compareBodies(old, now, comparison, "service", place),
+    ...compareBodies(old, now, comparison, "service", location),
     ...parametersOf(old, comparison.before)
       .filter(({ name }) => !parameters.some((parameter) => parameter.name === name))
-      .map(({ name }) => ({ place: `${place}, header ${name}`, rule: "the header is gone" })),
+      .map(({ name }) => ({ location: `${location}, header ${name}`, rule: "the header is gone" })),
   ];
 }
 
-function compareParameters(old: Operation, now: Operation, comparison: Comparison, place: string): Break[] {
+function compareParameters(old: Operation, now: Operation, comparison: Comparison, location: string): Break[] {
   const { before, after } = comparison;
   const earlier = parametersOf(old, before);
   const later = parametersOf(now, after);
   const same = (one: Parameter) => (other: Parameter) => one.name === other.name && one.in === other.in;
-  const at = ({ in: where, name }: Parameter) => `${place}, ${where} parameter ${name}`;
+  const at = ({ in: where, name }: Parameter) => `${location}, ${where} parameter ${name}`;
   const kept = earlier.flatMap((parameter): Break[] => {
     const found = later.find(same(parameter));
-    if (found === undefined) return [{ place: at(parameter), rule: "the parameter is gone" }];
+    if (found === undefined) return [{ location: at(parameter), rule: "the parameter is gone" }];
     return compare(parameter.schema, found.schema, comparison, "client", at(parameter));
   });
   const required = later
     .filter((parameter) => parameter.required === true && earlier.find(same(parameter))?.required !== true)
-    .map((parameter) => ({ place: at(parameter), rule: "the parameter must be sent from now on" }));
+    .map((parameter) => ({ location: at(parameter), rule: "the parameter must be sent from now on" }));
   return [...kept, ...required];
 }
 
@@ -92,24 +92,29 @@ function compareBodies(
   { requestBody: now }: Operation,
   comparison: Comparison,
   sender: Sender,
-  place: string,
+  location: string,
 ): Break[] {
-  const at = `${place}, body`;
-  if (old === undefined) return now?.required === true ? [{ place: at, rule: "a body must be sent from now on" }] : [];
-  if (now === undefined) return [{ place: at, rule: "it takes no body any more" }];
+  const at = `${location}, body`;
+  if (old === undefined)
+    return now?.required === true ? [{ location: at, rule: "a body must be sent from now on" }] : [];
+  if (now === undefined) return [{ location: at, rule: "it takes no body any more" }];
   return [
-    ...(now.required === true && old.required !== true ? [{ place: at, rule: "a body must be sent from now on" }] : []),
+    ...(now.required === true && old.required !== true
+      ? [{ location: at, rule: "a body must be sent from now on" }]
+      : []),
     ...compareContent(old.content, now.content, comparison, sender, at),
   ];
 }
 
-function compareResponses(old: Operation, now: Operation, comparison: Comparison, place: string): Break[] {
+function compareResponses(old: Operation, now: Operation, comparison: Comparison, location: string): Break[] {
   return Object.entries(old.responses).flatMap(([status, earlier]): Break[] => {
-    const at = `${place}, answer ${status}`;
+    const at = `${location}, answer ${status}`;
     const later = now.responses[status];
-    if (later === undefined) return [{ place: at, rule: "the status is gone" }];
+    if (later === undefined) return [{ location: at, rule: "the status is gone" }];
     const missing = (names: readonly string[], kept: readonly string[], what: string) =>
-      names.filter((name) => !kept.includes(name)).map((name) => ({ place: at, rule: `the ${what} ${name} is gone` }));
+      names
+        .filter((name) => !kept.includes(name))
+        .map((name) => ({ location: at, rule: `the ${what} ${name} is gone` }));
     return [
       ...missing(Object.keys(earlier.headers ?? {}), Object.keys(later.headers ?? {}), "header"),
       ...missing(codesOf(status, earlier), codesOf(status, later), "error code"),
@@ -126,11 +131,11 @@ function codesOf(status: string, { content = {} }: Response): string[] {
 
 type Content = Readonly<Record<string, { readonly schema: Schema }>>;
 
-function compareContent(old: Content, now: Content, comparison: Comparison, sender: Sender, place: string): Break[] {
+function compareContent(old: Content, now: Content, comparison: Comparison, sender: Sender, location: string): Break[] {
   return Object.entries(old).flatMap(([type, { schema }]): Break[] => {
     const later = now[type];
-    if (later === undefined) return [{ place, rule: `${type} is gone` }];
-    return compare(schema, later.schema, comparison, sender, `${place}, `);
+    if (later === undefined) return [{ location, rule: `${type} is gone` }];
+    return compare(schema, later.schema, comparison, sender, `${location}, `);
   });
 }
 
@@ -139,13 +144,13 @@ function compare(
   now: Schema,
   { before, after, unchanged }: Comparison,
   sender: Sender,
-  place: string,
+  location: string,
 ): Break[] {
   return compareSchemas(
     { schema: old, schemas: before.components.schemas },
     { schema: now, schemas: after.components.schemas },
     { sender, unchanged },
-    place,
+    location,
   );
 }
 

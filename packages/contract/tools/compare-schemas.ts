@@ -4,7 +4,7 @@ type Schemas = Readonly<Record<string, Schema>>;
 
 /** What a change breaks, and where. */
 export interface Break {
-  readonly place: string;
+  readonly location: string;
   readonly rule: string;
 }
 
@@ -28,8 +28,8 @@ interface Located {
 }
 
 /** What of a later schema breaks programs that were written for the earlier one. */
-export function compareSchemas(earlier: Located, later: Located, context: Context, place: string): Break[] {
-  return context.sender === "client" ? fit(earlier, later, context, place) : fit(later, earlier, context, place);
+export function compareSchemas(earlier: Located, later: Located, context: Context, location: string): Break[] {
+  return context.sender === "client" ? fit(earlier, later, context, location) : fit(later, earlier, context, location);
 }
 
 /** The names of the schemas that are the same in both documents, with all that they refer to. */
@@ -54,12 +54,12 @@ function referencesIn(json: string): string[] {
 }
 
 /** Why some value of `given` is none of `taken`. */
-function fit(given: Located, taken: Located, context: Context, place: string): Break[] {
+function fit(given: Located, taken: Located, context: Context, location: string): Break[] {
   if (isUnchanged(given.schema, taken.schema, context.unchanged)) return [];
   const takers = membersOf(taken);
   return membersOf(given).flatMap((member) => {
     const attempts = takers.map((taker) =>
-      fitMember({ ...given, schema: member }, { ...taken, schema: taker }, context, place),
+      fitMember({ ...given, schema: member }, { ...taken, schema: taker }, context, location),
     );
     // Of a union, the member that is nearest says best what is wrong.
     return attempts.toSorted((one, other) => one.length - other.length)[0] ?? [];
@@ -115,14 +115,16 @@ const KNOWN = new Set([
 /** What is for readers alone. */
 const WORDS = new Set(["title", "description", "example", "examples", "deprecated"]);
 
-function fitMember(given: Located, taken: Located, context: Context, place: string): Break[] {
+function fitMember(given: Located, taken: Located, context: Context, location: string): Break[] {
   for (const keyword of [...Object.keys(given.schema), ...Object.keys(taken.schema)])
     if (!KNOWN.has(keyword) && !WORDS.has(keyword))
-      throw new Error(`${place}: the comparison does not know \`${keyword}\`; teach it in tools/compare-schemas.ts.`);
+      throw new Error(
+        `${location}: the comparison does not know \`${keyword}\`; teach it in tools/compare-schemas.ts.`,
+      );
   return [
-    ...valueRules(given.schema, taken.schema, context.sender).map((rule) => ({ place, rule })),
-    ...fitProperties(given, taken, context, place),
-    ...fitParts(given, taken, context, place),
+    ...valueRules(given.schema, taken.schema, context.sender).map((rule) => ({ location, rule })),
+    ...fitProperties(given, taken, context, location),
+    ...fitParts(given, taken, context, location),
   ];
 }
 
@@ -171,7 +173,7 @@ function isExcluded(given: Schema, { enum: left }: Schema): boolean {
   return out.every((value) => own.includes(value));
 }
 
-function fitProperties(given: Located, taken: Located, context: Context, place: string): Break[] {
+function fitProperties(given: Located, taken: Located, context: Context, location: string): Break[] {
   const { sender } = context;
   const [old, now] = sender === "client" ? [given.schema, taken.schema] : [taken.schema, given.schema];
   const propertiesOf = ({ properties }: Schema) => (properties ?? {}) as Schemas;
@@ -181,34 +183,37 @@ function fitProperties(given: Located, taken: Located, context: Context, place: 
   const required = sender === "client" ? "must be sent from now on" : "may be absent from now on";
   const shared = Object.keys(propertiesOf(given.schema)).filter((name) => name in propertiesOf(taken.schema));
   return [
-    ...gone.map((name) => ({ place: `${place}.${name}`, rule: "the field is gone" })),
-    ...missing.map((name) => ({ place: `${place}.${name}`, rule: `the field ${required}` })),
+    ...gone.map((name) => ({ location: `${location}.${name}`, rule: "the field is gone" })),
+    ...missing.map((name) => ({ location: `${location}.${name}`, rule: `the field ${required}` })),
     ...shared.flatMap((name) =>
       fit(
         { ...given, schema: propertiesOf(given.schema)[name] ?? {} },
         { ...taken, schema: propertiesOf(taken.schema)[name] ?? {} },
         context,
-        `${place}.${name}`,
+        `${location}.${name}`,
       ),
     ),
   ];
 }
 
 /** Items of arrays, and fields that the schema does not name. */
-function fitParts(given: Located, taken: Located, context: Context, place: string): Break[] {
+function fitParts(given: Located, taken: Located, context: Context, location: string): Break[] {
   const breaks: Break[] = [];
   const { items } = taken.schema;
   if (items !== undefined) {
     const own = { ...given, schema: (given.schema["items"] ?? {}) as Schema };
-    breaks.push(...fit(own, { ...taken, schema: items as Schema }, context, `${place}[]`));
+    breaks.push(...fit(own, { ...taken, schema: items as Schema }, context, `${location}[]`));
   }
   const { additionalProperties: others = true } = taken.schema;
   const { additionalProperties: given_ = true } = given.schema;
   if (others === true || given_ === false) return breaks;
   if (others === false || given_ === true)
-    return [...breaks, { place, rule: "fields that are not named were allowed and are not, or the other way round" }];
+    return [
+      ...breaks,
+      { location, rule: "fields that are not named were allowed and are not, or the other way round" },
+    ];
   const values = { ...given, schema: given_ as Schema };
-  return [...breaks, ...fit(values, { ...taken, schema: others as Schema }, context, `${place}.*`)];
+  return [...breaks, ...fit(values, { ...taken, schema: others as Schema }, context, `${location}.*`)];
 }
 
 function show(value: unknown): string {
