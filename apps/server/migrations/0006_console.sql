@@ -155,3 +155,36 @@ create index dashboard_links_session on dashboard_links (session_hash);
 create index dashboard_links_expiry on dashboard_links (system_id, expires_at);
 alter table dashboard_links add foreign key (system_id) references systems (system_id);
 alter table dashboard_links add foreign key (system_id, partner_id) references partners (system_id, id);
+
+-- reference. What needs the operator, or did within a day: what each check has found, by the machine on which it was found.
+create table alerts (
+  name      text collate "C" not null,
+  -- empty: the deployment as a whole
+  scope     text collate "C" not null,
+  severity  text not null check (severity in ('warning', 'failure')),
+  detail    text not null,
+  fix       text not null,
+  began_at  timestamptz(3) not null,
+  -- when a process found it last
+  seen_at   timestamptz(3) not null,
+  -- when the latest mail was recorded; null: none was yet
+  mailed_at timestamptz(3),
+  ended_at  timestamptz(3),
+  -- how often it has begun without a day between: each time it must be well for longer until it counts as over
+  episodes  smallint not null default 1,
+  primary key (name, scope)
+) with (fillfactor = 50);
+
+-- reference. The mails to the operator that are not sent yet.
+create table operator_mails (
+  -- also the mail's Message-ID: a repeat can be recognised
+  id         text collate "C" not null,
+  address    text not null,
+  subject    text not null,
+  body       text not null,
+  created_at timestamptz(3) not null,
+  attempts   smallint not null default 0,
+  -- when it may be tried next; a claim moves it forward first
+  due_at     timestamptz(3) not null,
+  primary key (id)
+);

@@ -5,7 +5,7 @@ import type { BackupSchedule } from "./backup/schedule.ts";
 import { DEFAULT_MAX_CONNECTIONS } from "./http/connections.ts";
 import { parseOrigins } from "./http/cors.ts";
 import { DEFAULT_PUBLIC_RATE_LIMIT } from "./http/public-limit.ts";
-import { headerPairs, otlpTracesUrl, share } from "./startup/seeing-values.ts";
+import { headerPairs, mailAddresses, otlpTracesUrl, share } from "./startup/seeing-values.ts";
 import {
   baseUrl,
   color,
@@ -115,6 +115,10 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     backups: readBackups(read, path),
     webhooks: readAddressRules(read),
     mail: readMail(read, publicUrl, issues),
+    /** Who gets a mail when something needs the operator. Empty: nobody, and the log has it. */
+    alertMailTo: read("ALERT_MAIL_TO", [], mailAddresses),
+    /** Gigabytes (10^9 bytes) that the database may have on its disk, which nobody but its own machine sees. Undefined: not known. */
+    databaseSizeLimitGb: read("DATABASE_SIZE_LIMIT_GB", undefined, optional(integer(1, 1_000_000))),
     /** Requests that take longer are logged, with where their time went. 0: none are. */
     slowRequestMs: read("SLOW_REQUEST_MS", 1_000, integer(0, 600_000)),
     tracing: readTracing(read),

@@ -1,5 +1,9 @@
+import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
+import { databaseChecks, machineChecks } from "./alerts/checks.ts";
+import { startAlerts } from "./alerts/service.ts";
 import { type App, buildApp } from "./app.ts";
+import type { PeriodicWork } from "./background/periodic.ts";
 import { watchClock } from "./conditions/clock-watch.ts";
 import { type Concerns, createConcerns } from "./conditions/concerns.ts";
 import type { Conditions } from "./conditions/conditions.ts";
@@ -13,8 +17,10 @@ import { stopAnswering } from "./http/stopping.ts";
 import { warnOfPlainListener } from "./http/transport.ts";
 import type { Ids } from "./ids.ts";
 import type { Logger } from "./logger.ts";
+import { createMailer } from "./mail/mailer.ts";
 import { type Metrics, uncounted } from "./metrics/metrics.ts";
 import { createFirstPartitions } from "./partitions/service.ts";
+import { DEFAULT_SERVICE_NAME } from "./people/mails.ts";
 import { openRateLimits } from "./rate-limits/service.ts";
 import { createReplicaReport } from "./replica/report.ts";
 import { largestHolders } from "./reservations/service.ts";
@@ -116,8 +122,22 @@ async function startBackgroundWork(db: Database, options: ServeOptions, parts: S
   closeLater(startReservationSweeper({ db, clock, ids, conditions }));
   closeLater(watchClock(db, { clock, conditions, concerns }));
   closeLater(watchSetAside(db, { conditions, concerns }));
+  closeLater(startAlertsOf(db, options, parts));
   if (role === "api") closeLater(watchForWorkers(db, { conditions, concerns }));
   else closeLater(await startWorkers({ ...options, ...parts, db }));
+}
+
+/** Tells the operator of what needs somebody. */
+function startAlertsOf(db: Database, { config, clock, ids }: ServeOptions, parts: ServiceParts): PeriodicWork {
+  const { logger, concerns, conditions, metrics } = parts;
+  return startAlerts({
+    ...{ db, clock, ids, logger, concerns, machine: hostname(), addresses: config.alertMailTo },
+    checks: [...machineChecks(config, clock), ...databaseChecks(db, config, clock)],
+    mailer: config.mail && createMailer(config.mail.smtpUrl, { from: config.mail.from }),
+    serviceName: config.branding.name ?? DEFAULT_SERVICE_NAME,
+    onError: conditions.of("checking for alerts", { quietMs: 2 * 60_000 }).failed,
+    observeMail: metrics.mails.operatorMailed,
+  });
 }
 
 /** Makes sure that the database can serve this configuration. @returns the secrets that belong to it */

@@ -8,6 +8,7 @@ import { startReservationSweeper as startSweepingReservations } from "./fleet/re
 import { startIdempotencySweeper } from "./idempotency/service.ts";
 import type { Ids } from "./ids.ts";
 import type { Logger } from "./logger.ts";
+import { createMailer } from "./mail/mailer.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { startPartitionKeeper } from "./partitions/service.ts";
 import { startUsageSweeper } from "./request-log/service.ts";
@@ -17,7 +18,6 @@ import type { Tracer } from "./tracing/tracer.ts";
 import { readVersion } from "./version.ts";
 import { createSecretCipher } from "./webhooks/endpoints/secret.ts";
 import { startStationNotices } from "./webhooks/notices.ts";
-import { createMailer } from "./webhooks/warnings/mailer.ts";
 import { startWebhookWorker, type WebhookSettings } from "./webhooks/worker.ts";
 
 /** Background work of a process. Any number of processes may do it. */

@@ -26,6 +26,8 @@ const deploymentTables = [
   "sessions",
   "api_processes",
   "replication_tokens",
+  "alerts",
+  "operator_mails",
 ];
 const ofDeployment = deploymentTables.map((name) => `'${name}'`).join(", ");
 /** Those of tables that belong to systems. */

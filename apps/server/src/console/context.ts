@@ -10,6 +10,7 @@ import type { ReadyBody } from "../http/response-body.ts";
 import { createIdentityProvider, type ProviderSettings } from "../identity-provider/provider.ts";
 import { createRunningUndos, type RunningUndos } from "../imports/running-undos.ts";
 import { createLiveFeed, type LiveFeed } from "../live/live-feed.ts";
+import { createMailer, type Mailer } from "../mail/mailer.ts";
 import type { SignInContext } from "../people/context.ts";
 import { DEFAULT_SERVICE_NAME } from "../people/mails.ts";
 import { createPasswordHashing } from "../people/passwords.ts";
@@ -20,7 +21,6 @@ import type { Branding } from "../startup/branding.ts";
 import { type AddressProber, createAddressProber } from "../webhooks/address-probe.ts";
 import { createSecretCipher, type SecretCipher } from "../webhooks/endpoints/secret.ts";
 import type { AddressRules } from "../webhooks/rules/receiver-url.ts";
-import { createMailer, type Mailer } from "../webhooks/warnings/mailer.ts";
 
 /** What the routes of the console work with. */
 export interface ConsoleContext extends SignInContext {

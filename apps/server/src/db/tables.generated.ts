@@ -2,6 +2,18 @@
 
 /** The tables and the values of their columns as they are read. */
 export interface Tables {
+  readonly alerts: {
+    readonly name: string;
+    readonly scope: string;
+    readonly severity: "warning" | "failure";
+    readonly detail: string;
+    readonly fix: string;
+    readonly began_at: Date;
+    readonly seen_at: Date;
+    readonly mailed_at: Date | null;
+    readonly ended_at: Date | null;
+    readonly episodes: number;
+  };
   readonly api_processes: {
     readonly process: string;
     readonly alive_until: Date;
@@ -258,6 +270,15 @@ export interface Tables {
     readonly steps_done: number;
     readonly position: readonly string[] | null;
     readonly applied_at: Date | null;
+  };
+  readonly operator_mails: {
+    readonly id: string;
+    readonly address: string;
+    readonly subject: string;
+    readonly body: string;
+    readonly created_at: Date;
+    readonly attempts: number;
+    readonly due_at: Date;
   };
   readonly partners: {
     readonly system_id: string;
@@ -587,6 +608,7 @@ export interface Tables {
 
 /** The columns that statements write, with PostgreSQL's types. */
 export const columnTypes = {
+  alerts: { name: "text", scope: "text", severity: "text", detail: "text", fix: "text", began_at: "timestamptz", seen_at: "timestamptz", mailed_at: "timestamptz", ended_at: "timestamptz", episodes: "smallint" },
   api_processes: { process: "text", alive_until: "timestamptz" },
   audit_log: { system_id: "text", id: "text", at: "timestamptz", logged_on: "date", actor: "text", action: "text", subject: "text", partner_id: "text", detail: "jsonb" },
   bikes: { system_id: "text", id: "text", number: "text", vehicle_type_id: "text", vehicle_state: "text", station_id: "text", lat: "double precision", lon: "double precision", current_range_meters: "integer", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", ride_id: "text", reservation_id: "text", reported_state: "text", reported_state_at: "timestamptz", reported_station_id: "text", reported_lat: "double precision", reported_lon: "double precision", reported_position_at: "timestamptz", reported_range_at: "timestamptz", public_id: "text" },
@@ -613,6 +635,7 @@ export const columnTypes = {
   list_counts: { system_id: "text", list: "text", slot: "smallint", n: "bigint", past_changes: "bigint" },
   memberships: { system_id: "text", person_id: "text", partner_id: "text", role: "text", created_at: "timestamptz", id: "text" },
   migrations: { number: "integer", name: "text", oldest_program: "text", steps_done: "integer", position: "text[]", applied_at: "timestamptz" },
+  operator_mails: { id: "text", address: "text", subject: "text", body: "text", created_at: "timestamptz", attempts: "smallint", due_at: "timestamptz" },
   partners: { system_id: "text", id: "text", name: "text", created_at: "timestamptz", max_reservations: "integer", suspended_at: "timestamptz", removed_at: "timestamptz" },
   passkeys: { id: "text", person_id: "text", public_key: "bytea", counter: "bigint", transports: "text[]", name: "text", is_synced: "boolean", created_at: "timestamptz", last_used_at: "timestamptz" },
   people: { id: "text", email: "text", name: "text", created_at: "timestamptz", password_hash: "text", totp_secret: "text", totp_last_step: "bigint" },

@@ -1,22 +1,14 @@
+import { databaseChecks } from "../alerts/checks.ts";
 import { readSecretsOf } from "../backup/secrets.ts";
 import type { Config } from "../config.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { isMigrated } from "../db/migrate/migrate.ts";
 import type { OverviewContext } from "../overview/partner-overview.ts";
 import { systemOverview } from "../overview/system-overview.ts";
-import { dailyTables, dayOf, firstDayOf } from "../partitions/partition.rules.ts";
-import { partitionedDays } from "../partitions/service.ts";
-import { countApiProcesses } from "../rate-limits/service.ts";
 import { secretsPath } from "../secrets.ts";
 import { systemsOf } from "../systems/service.ts";
 import { checked, failure, type Finding, ok, warning } from "./finding.ts";
-import {
-  findEventWait,
-  findSettings,
-  listLongTransactions,
-  listUnusedIndexes,
-  type ServerSettings,
-} from "./queries.ts";
+import { findSettings, listUnusedIndexes, type ServerSettings } from "./queries.ts";
 
 /** The oldest PostgreSQL that is supported, as PostgreSQL counts. */
 const MIN_VERSION = 150_000;
@@ -24,11 +16,7 @@ const MIN_VERSION = 150_000;
 const CONNECTIONS_OF_A_PROCESS = 30;
 /** A clock that differs by more lets keys and reservations expire early or late. */
 const MAX_CLOCK_DIFFERENCE_MS = 2_000;
-/** The sequencer numbers events within a second or two. */
-const MAX_EVENT_WAIT_S = 60;
 const MIN_UNUSED_INDEX_BYTES = 100 * 1024 ** 2;
-/** Longer than any of ours but an import, a backup or a migration. */
-const LONG_TRANSACTION_S = 600;
 
 /** Where a statement of ours fails on a schema that it knows. */
 const FAILED_CHECK = "Look at the log of PostgreSQL.";
@@ -111,17 +99,9 @@ function checkDurability({ fsync, full_page_writes, synchronous_commit }: Server
 }
 
 async function checkUse(db: Database): Promise<Finding[]> {
-  const open = await listLongTransactions(db, LONG_TRANSACTION_S);
   const unused = await listUnusedIndexes(db, MIN_UNUSED_INDEX_BYTES);
   const megabytes = (bytes: number) => `${Math.round(bytes / 1024 ** 2)} MiB`;
   return [
-    ...open.map(({ pid, seconds, program }) =>
-      warning(
-        "long transactions",
-        `${program || "a connection"} (pid ${pid}) has had a transaction open for ${Math.round(seconds / 60)} min: deleted rows keep their space`,
-        `Unless it is an import or a backup: select pg_terminate_backend(${pid})`,
-      ),
-    ),
     ...unused.map(({ index, bytes }) =>
       warning(
         "unused indexes",
@@ -129,7 +109,6 @@ async function checkUse(db: Database): Promise<Finding[]> {
         "Leave it if replicas use it; otherwise tell us.",
       ),
     ),
-    ...(open.length === 0 ? [ok("long transactions", "none")] : []),
   ];
 }
 
@@ -140,9 +119,8 @@ async function checkData(db: Database, config: Config, clock: () => number): Pro
       await readSecretsOf(db, secretsPath(config));
       return ok("secrets", "the file is the one that the database is used with");
     }),
-    await checked("rate limit", FAILED_CHECK, () => checkProcesses(db, config)),
-    await checked("partitions", FAILED_CHECK, () => checkPartitions(db, clock())),
   ];
+  for (const { name, fix, find } of databaseChecks(db, config, clock)) found.push(await checked(name, fix, find));
   for (const systemId of systems)
     found.push(
       await checked(systemId, FAILED_CHECK, () => checkSystem(db, systemId, { clock, rateLimit: config.rateLimit })),
@@ -156,41 +134,12 @@ async function checkSystem(
   context: Pick<OverviewContext, "clock" | "rateLimit">,
 ): Promise<Finding[]> {
   const found: Finding[] = [];
-  const wait = await findEventWait(db, systemId);
-  if (wait !== null && wait > MAX_EVENT_WAIT_S) {
-    const fix = "Start `serve --role worker`, or look at the log of the one that runs.";
-    found.push(failure(systemId, `the oldest event waits for its number since ${wait} s`, fix));
-  }
   const { problems } = await systemOverview({ db, ...context }, systemId);
-  // What partners have to do is theirs, and on the overview.
-  const ours = problems.filter((problem) => problem.partner_id === null && problem.severity !== "info");
+  // What partners have to do is theirs, and on the overview; what alerts are about has been looked at by itself.
+  const ours = problems.filter(
+    ({ partner_id: partner, severity, code }) => partner === null && severity !== "info" && code !== "alert",
+  );
   for (const { severity, text, action } of ours)
     found.push((severity === "danger" ? failure : warning)(systemId, text, action));
   return found.length === 0 ? [ok(systemId, "its overview names no problem of the operator's")] : found;
-}
-
-async function checkProcesses(db: Database, { redisUrl }: Config): Promise<Finding> {
-  const n = await countApiProcesses(db);
-  if (n > 1 && redisUrl === undefined) {
-    return warning(
-      "rate limit",
-      `${n} processes answer requests, and each counts by itself`,
-      "Set REDIS_URL on all of them.",
-    );
-  }
-  return ok("rate limit", n > 1 ? `counted for ${n} processes together` : "counted by the one process");
-}
-
-async function checkPartitions(db: Database, now: number): Promise<Finding> {
-  const today = dayOf(now);
-  const missing: string[] = [];
-  for (const table of dailyTables)
-    if (table.hasDefault && !(await partitionedDays(db, table)).includes(firstDayOf(table, today)))
-      missing.push(table.name);
-  if (missing.length === 0) return ok("partitions", "today's are there");
-  return warning(
-    "partitions",
-    `today's are missing of ${missing.join(", ")}`,
-    "Start `serve --role worker`, which makes them.",
-  );
 }

@@ -34,18 +34,6 @@ const unusedIndexes = statement(
      and d.stats_reset < now() - interval '7 days' and s.schemaname = current_schema()
    order by bytes desc limit 5`,
 );
-const longTransactions = statement(
-  "doctor.longTransactions",
-  `select pid, extract(epoch from now() - xact_start)::int as seconds, left(application_name, 60) as program
-   from pg_stat_activity
-   where datname = current_database() and xact_start < now() - $1::int * interval '1 s' and backend_type = 'client backend'
-   order by xact_start limit 5`,
-);
-const waitingEvents = statement(
-  "doctor.waitingEvents",
-  `select extract(epoch from now() - min(occurred_at))::int as seconds from event_outbox where system_id = $1`,
-);
-
 export async function findSettings(db: Queryable): Promise<ServerSettings> {
   return oneRow(await db.query<ServerSettings>(settings));
 }
@@ -53,17 +41,4 @@ export async function findSettings(db: Queryable): Promise<ServerSettings> {
 /** Large indexes that no statement has used for a week. */
 export function listUnusedIndexes(db: Queryable, minBytes: number): Promise<{ index: string; bytes: number }[]> {
   return db.query(unusedIndexes, [minBytes]);
-}
-
-/** Transactions that have been open for long. */
-export function listLongTransactions(
-  db: Queryable,
-  seconds: number,
-): Promise<{ pid: number; seconds: number; program: string }[]> {
-  return db.query(longTransactions, [seconds]);
-}
-
-/** For how many seconds the oldest event of a system has waited for its number; null: none waits. */
-export async function findEventWait(db: Queryable, systemId: string): Promise<number | null> {
-  return oneRow(await db.query<{ seconds: number | null }>(waitingEvents, [systemId])).seconds;
 }

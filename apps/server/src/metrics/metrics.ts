@@ -25,7 +25,7 @@ export const uncounted: Metrics = {
     orphansWritten: ignore,
     setAside: ignore,
   },
-  mails: { mailed: ignore },
+  mails: { mailed: ignore, operatorMailed: ignore },
   http: {
     requests: undefined,
     connectionWaited: ignore,

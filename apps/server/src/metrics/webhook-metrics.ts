@@ -1,4 +1,5 @@
 import { Counter, Histogram, type Registry } from "prom-client";
+import type { MailOutcome } from "../mail/outbox.ts";
 import type { PauseCause, Warning } from "../webhooks/rules/endpoint-health.ts";
 import type { AttemptFailure } from "../webhooks/sender/attempt.ts";
 import { countBy } from "./counters.ts";
@@ -160,26 +161,21 @@ function register(registry: Registry) {
   };
 }
 
-/**
- * What became of a try to send a mail, or of the mail.
- *
- * - `sent`: the server took it.
- * - `postponed`: it could not be sent now, and is tried again.
- * - `refused`: the server will never take it. Given up.
- * - `expired`: it could not be sent for a day. Given up.
- * - `unaddressed`: its partner wants no more mail. Given up.
- */
-export type MailOutcome = "sent" | "postponed" | "refused" | "expired" | "unaddressed";
-
 const MAIL_OUTCOMES: readonly MailOutcome[] = ["sent", "postponed", "refused", "expired", "unaddressed"];
 
-/** Counts the mails to partners. */
+/** Counts mails by what became of them. */
 export interface MailMetrics {
+  /** Those to partners. */
   readonly mailed: (outcome: MailOutcome) => void;
+  readonly operatorMailed: (outcome: MailOutcome) => void;
 }
 
 /** Adds the metrics of mails to a registry. */
 export function createMailMetrics(registry: Registry): MailMetrics {
-  const help = "Mails about failing endpoints, by what became of a try or of the mail.";
-  return { mailed: countBy(registry, "webhook_mails_total", help, "outcome", MAIL_OUTCOMES) };
+  const help = "by what became of a try or of the mail.";
+  const count = (name: string, which: string) => countBy(registry, name, `${which}, ${help}`, "outcome", MAIL_OUTCOMES);
+  return {
+    mailed: count("webhook_mails_total", "Mails about failing endpoints"),
+    operatorMailed: count("operator_mails_total", "Mails to the operator"),
+  };
 }

@@ -1,5 +1,7 @@
 import { MAX_COUNTED_DELIVERIES } from "@bikeshare/contract";
 import type { Problem, SystemOverview } from "@bikeshare/contract/console";
+import type { AlertState } from "../alerts/alert.rules.ts";
+import { activeAlerts } from "../alerts/service.ts";
 import { feedAges } from "../feeds/gbfs/feed-watch.ts";
 import { sourceStates } from "../feeds/gbfs/source-state.ts";
 import { keysOf } from "../keys/service.ts";
@@ -20,18 +22,20 @@ export async function systemOverview(context: OverviewContext, systemId: string)
   const now = context.clock();
   const { starts, since } = lastHour(now);
   const range = { partnerId: null, keyId: null, since, until: new Date(now + DAY_MS) };
-  const [keys, totals, minutes, webhooks, feeds, sources] = await Promise.all([
+  const [keys, totals, minutes, webhooks, feeds, sources, alerts] = await Promise.all([
     keysOf(context, systemId),
     keyTotals(context, systemId, since),
     usageByMinute(context, systemId, range),
     listShownEndpoints(context, systemId),
     feedAges(context.db, systemId, now),
     sourceStates(context.db, systemId),
+    activeAlerts(context.db),
   ]);
   const facts = keys.map((key) => factsOf(key, context.rateLimit, now));
   const refused = refusedKeys(facts, totals);
   return {
     problems: [
+      ...alerts.flatMap(alertProblem),
       ...unsent(webhooks),
       ...sources.flatMap((source) => sourceProblems(source, now)),
       ...present(webhooks).flatMap((endpoint) =>
@@ -92,6 +96,24 @@ function refusedProblem({ partner_id, partner_name, ...key }: Refused, now: numb
 
 /** The operator's own. */
 const ours = { partner_id: null, partner_name: null };
+
+/** Alerts that this page says by itself, system by system. */
+const SAID_HERE: ReadonlySet<string> = new Set(["workers", "feeds"]);
+
+function alertProblem({ name, scope, severity, detail, fix, beganAt }: AlertState): Problem[] {
+  if (SAID_HERE.has(name)) return [];
+  return [
+    {
+      code: "alert",
+      severity: severity === "failure" ? "danger" : "warning",
+      text: scope === "" ? `${detail}.` : `On ${scope}: ${detail}.`,
+      action: fix,
+      at: new Date(beganAt).toISOString(),
+      ...ours,
+      link: { page: "overview", query: {} },
+    },
+  ];
+}
 
 function unsent(webhooks: EndpointOverview): Problem[] {
   const { pending } = backlogOf(webhooks);

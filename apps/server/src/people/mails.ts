@@ -1,4 +1,4 @@
-import type { Mail } from "../webhooks/warnings/mailer.ts";
+import type { Mail } from "../mail/mailer.ts";
 
 /** What mails, pages and authenticator apps call the service where nobody has named it. */
 export const DEFAULT_SERVICE_NAME = "Bike-Sharing Data Service";

@@ -1,4 +1,17 @@
-/** Reads the values of variables about traces. */
+/** Reads the values of variables about alerts and traces. */
+
+/** One address each: no name, no second one behind a comma that is not meant as such. */
+const MAIL_ADDRESS = /^[^\s@,;:<>()[\]"\\]{1,64}@[^\s@,;:<>()[\]"\\]{1,189}$/u;
+/** More would be a mailing list, which is an address too. */
+const MAX_ADDRESSES = 10;
+
+export function mailAddresses(text: string): readonly string[] {
+  const addresses = [...new Set(text.split(",").map((part) => part.trim()))];
+  if (addresses.length > MAX_ADDRESSES || !addresses.every((address) => MAIL_ADDRESS.test(address))) {
+    throw new Error(`must be up to ${MAX_ADDRESSES} mail addresses, separated by commas, such as ops@example.com`);
+  }
+  return addresses;
+}
 
 /** The base URL of a collector, as every program that speaks OTLP takes it. @returns where traces go */
 export function otlpTracesUrl(text: string): string {

@@ -2,8 +2,9 @@ import type { PeriodicWork } from "../background/periodic.ts";
 import type { Concerns } from "../conditions/concerns.ts";
 import type { Conditions } from "../conditions/conditions.ts";
 import { checkPeriodically } from "../conditions/periodic-check.ts";
-import type { Database } from "../db/database.ts";
+import type { Database, Queryable } from "../db/database.ts";
 import { systemsOf } from "../systems/service.ts";
+import { findOldestDue } from "./queue/backlog-queries.ts";
 import { countWorkers } from "./queue/lane-queries.ts";
 
 /** For the log: a line at once, one a minute, and one when a worker has come. */
@@ -19,6 +20,16 @@ class NoWorker extends Error {
 
 const NO_WORKER =
   "no worker is running: events do not appear in /v1/events, and webhooks are not sent. Start `serve --role worker`";
+
+/** Worker processes of a system that are alive. */
+export function countLiveWorkers(db: Queryable, systemId: string): Promise<number> {
+  return countWorkers(db, systemId);
+}
+
+/** Since when the delivery that has been due for longest is so; null: none is due. */
+export function oldestDueAt(db: Queryable, systemId: string, now: Date): Promise<Date | null> {
+  return findOldestDue(db, systemId, now);
+}
 
 /**
  * Looks whether a worker lives, from a process that is none itself. Each worker signs on for every system, where it

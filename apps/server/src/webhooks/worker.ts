@@ -1,6 +1,7 @@
 import type { Conditions } from "../conditions/conditions.ts";
 import type { Database, Queryable } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
+import type { Mailer } from "../mail/mailer.ts";
 import type { SystemBacklog } from "../metrics/backlog-metrics.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { dayOf, oldestKept } from "../partitions/partition.rules.ts";
@@ -19,7 +20,6 @@ import type { AddressRules } from "./rules/receiver-url.ts";
 import { createSender } from "./sender/sender.ts";
 import { startMailOutbox } from "./warnings/failure-mail-outbox.ts";
 import { logFailures, recordFailureMails } from "./warnings/failure-mail.ts";
-import type { Mailer } from "./warnings/mailer.ts";
 
 /** What sending webhooks needs of the deployment. */
 export interface WebhookSettings {

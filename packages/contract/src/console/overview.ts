@@ -26,6 +26,7 @@ const problem = z
       "feed_rejected",
       "feed_failing",
       "feed_standing_still",
+      "alert",
     ]),
     severity: z.enum(["danger", "warning", "info"]),
     text: z.string().describe("What is wrong, in a sentence"),

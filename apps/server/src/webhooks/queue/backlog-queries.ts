@@ -38,6 +38,16 @@ export async function countBacklog(db: Queryable, systemId: string, now: Date): 
   return oneRow(await db.query<BacklogRow>(backlog, [systemId, now]));
 }
 
+const oldestDue = statement(
+  "backlog.oldestDue",
+  "select min(due_at) as due_at from webhook_queue where system_id = $1 and due_at <= $2",
+);
+
+/** Since when the delivery that has been due for longest is so; null: none is due. */
+export async function findOldestDue(db: Queryable, systemId: string, now: Date): Promise<Date | null> {
+  return oneRow(await db.query<{ due_at: Date | null }>(oldestDue, [systemId, now])).due_at;
+}
+
 // As the index has it: SET_ASIDE of rules/retry-policy.ts.
 const setAside = statement(
   "backlog.setAside",

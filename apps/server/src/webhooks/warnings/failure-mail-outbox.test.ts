@@ -5,11 +5,11 @@ import { type SmtpServer, type SmtpServerOptions, startSmtpServer } from "../../
 import { until } from "../../../test/until.ts";
 import { statement } from "../../db/statement.ts";
 import { createIds } from "../../ids.ts";
-import type { MailOutcome } from "../../metrics/webhook-metrics.ts";
+import { createMailer } from "../../mail/mailer.ts";
+import type { MailOutbox, MailOutcome } from "../../mail/outbox.ts";
 import { createPartner } from "../../partners/service.ts";
-import { type MailOutbox, type MailOutboxOptions, startMailOutbox } from "./failure-mail-outbox.ts";
+import { type MailOutboxOptions, startMailOutbox } from "./failure-mail-outbox.ts";
 import { claimMail, insertMails } from "./failure-mail-queries.ts";
-import { createMailer } from "./mailer.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -2,6 +2,7 @@ import { columnsOfTable } from "../../db/columns.ts";
 import type { Queryable, Transaction } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
+import type { Expiry, RetryDelays } from "../../mail/outbox.ts";
 
 /** A mail as it is recorded. */
 export type RecordedMail = Pick<Tables["webhook_mails"], "id" | "endpoint_id" | "subject" | "body">;
@@ -54,12 +55,6 @@ const claim = statement(
      case when endpoint.pause_reason is distinct from 'removed' then endpoint.email end as email`,
 );
 
-/** Milliseconds from the beginning of a try to the next: twice as long each time, up to `most`. */
-export interface RetryDelays {
-  readonly first: number;
-  readonly most: number;
-}
-
 /** Claims the mail that has been due for longest; undefined: none is due. */
 export async function claimMail(
   db: Queryable,
@@ -87,13 +82,6 @@ const expire = statement(
   `delete from webhook_mails where system_id = $1 and created_at <= $2 and due_at <= $3 and attempts >= $4
    returning id, endpoint_id, subject, body, attempts`,
 );
-
-/** Which mails are given up: recorded so long ago, tried so often, and not being sent now. */
-export interface Expiry {
-  readonly recordedBefore: Date;
-  readonly leastAttempts: number;
-  readonly now: Date;
-}
 
 /** Deletes mails that nobody will try again. */
 export function deleteExpiredMails(

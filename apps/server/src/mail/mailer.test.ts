@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { makeCertificate } from "../../../test/servers/certificates.ts";
-import { type SmtpServer, type SmtpServerOptions, startSmtpServer } from "../../../test/servers/smtp-server.ts";
+import { makeCertificate } from "../../test/servers/certificates.ts";
+import { type SmtpServer, type SmtpServerOptions, startSmtpServer } from "../../test/servers/smtp-server.ts";
 import { createMailer, type Mail, type MailerOptions, PermanentMailError } from "./mailer.ts";
 
 const FROM = "Bikes <noreply@bikes.example>";

@@ -1,0 +1,116 @@
+/** What a check has found, that somebody has to look into. */
+export interface Sighting {
+  /** The check. */
+  readonly name: string;
+  /** The machine on which it was found; empty: it is true of the deployment. */
+  readonly scope: string;
+  readonly severity: "warning" | "failure";
+  readonly detail: string;
+  readonly fix: string;
+}
+
+/** An alert as it is kept, its instants in milliseconds since 1970. */
+export interface AlertState extends Sighting {
+  readonly beganAt: number;
+  readonly seenAt: number;
+  /** When the latest mail about it was recorded; null: none was yet. */
+  readonly mailedAt: number | null;
+  readonly endedAt: number | null;
+  /** How often it has begun without a day between. */
+  readonly episodes: number;
+}
+
+/** What a mail says of an alert. */
+export type Notice = "begins" | "lasts" | "ends";
+
+export interface Step {
+  /** Undefined: nothing is kept of it any more. */
+  readonly next: AlertState | undefined;
+  readonly notice: Notice | undefined;
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** For which something must be found before anybody is told: a restart, or a busy minute, is nobody's business. */
+const BEGIN_AFTER_MS = 2 * MINUTE_MS;
+/**
+ * For which it must not be found until it counts as over; twice as long each time that it comes back. What comes and goes
+ * all day so sends nine pairs of mails on the first day, and then fewer.
+ */
+const END_AFTER_MS = 5 * MINUTE_MS;
+const REMIND_AFTER_MS = DAY_MS;
+
+/** What becomes of an alert when a process finds it now. @param stored undefined: nobody has found it lately */
+export function whenFound(stored: AlertState | undefined, sighting: Sighting, now: number): Step {
+  if (stored === undefined) {
+    return { next: { ...sighting, ...begunAt(now), episodes: 1 }, notice: undefined };
+  }
+  if (stored.endedAt !== null) {
+    return { next: { ...sighting, ...begunAt(now), episodes: stored.episodes + 1 }, notice: undefined };
+  }
+  const next = { ...stored, ...sighting, seenAt: now };
+  if (stored.mailedAt === null) {
+    return now - stored.beganAt < BEGIN_AFTER_MS
+      ? { next, notice: undefined }
+      : { next: { ...next, mailedAt: now }, notice: "begins" };
+  }
+  if (now - stored.mailedAt < REMIND_AFTER_MS) return { next, notice: undefined };
+  return { next: { ...next, mailedAt: now }, notice: "lasts" };
+}
+
+function begunAt(now: number) {
+  return { beganAt: now, seenAt: now, mailedAt: null, endedAt: null };
+}
+
+/** What becomes of an alert that nobody may have found for a while. */
+export function whenQuiet(stored: AlertState, now: number): Step {
+  if (stored.endedAt !== null) {
+    return { next: now - stored.endedAt < DAY_MS ? stored : undefined, notice: undefined };
+  }
+  const quietMs = Math.min(DAY_MS, END_AFTER_MS * 2 ** (stored.episodes - 1));
+  if (now - stored.seenAt < quietMs) return { next: stored, notice: undefined };
+  const next = { ...stored, endedAt: stored.seenAt };
+  // Of what nobody was told, nobody needs to be told that it is over.
+  return { next, notice: stored.mailedAt === null ? undefined : "ends" };
+}
+
+/** Whether somebody has to look into it now. */
+export function isActive({ endedAt, beganAt, seenAt }: AlertState): boolean {
+  return endedAt === null && seenAt - beganAt >= BEGIN_AFTER_MS;
+}
+
+/** The mail to the operator, which the log has where there is no mail server. */
+export function alertMail(alert: AlertState, notice: Notice, serviceName: string) {
+  const { name, scope, detail, fix, beganAt, seenAt } = alert;
+  const where = scope === "" ? serviceName : `${serviceName}, on ${scope}`;
+  const subject = {
+    begins: `${capitalised(name)}: ${detail}`,
+    lasts: `Still: ${name}: ${detail}`,
+    ends: `Over: ${name}`,
+  }[notice];
+  const text =
+    notice === "ends"
+      ? [
+          `${capitalised(name)}, of ${where}: this is over.`,
+          `It lasted from ${instant(beganAt)} to ${instant(seenAt)}.`,
+        ]
+      : [
+          `${capitalised(name)}, of ${where}:`,
+          `  ${detail}`,
+          `Since ${instant(beganAt)}.`,
+          "",
+          `What to do: ${fix}`,
+          "",
+          "`bikeshare doctor` shows all checks. You get a mail when this is over, and one a day while it lasts.",
+        ];
+  return { subject, text: `${text.join("\n")}\n` };
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** UTC, to the minute. */
+function instant(milliseconds: number): string {
+  return `${new Date(milliseconds).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}

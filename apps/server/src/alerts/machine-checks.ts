@@ -1,0 +1,58 @@
+import { access, constants, statfs } from "node:fs/promises";
+import { listBackups } from "../backup/schedule.ts";
+import type { Config } from "../config.ts";
+import { failure, type Finding, ok, warning } from "../doctor/finding.ts";
+import { expiryOf, readCertificate } from "../startup/certificate.ts";
+
+/** What is looked at on a machine, by `doctor` and for alerts. */
+
+const DAY_MS = 86_400_000;
+const GIB = 1024 ** 3;
+
+export async function checkDataDirectory({ dataDir, databaseUrl }: Config): Promise<Finding> {
+  await access(dataDir, constants.W_OK);
+  const { bavail, bsize } = await statfs(dataDir);
+  const free = (bavail * bsize) / GIB;
+  const detail = `${dataDir} has ${free.toFixed(1)} GiB free`;
+  const enough = databaseUrl === undefined ? 2 : 0.2;
+  if (free < enough / 10) return failure("data directory", detail, "Free space now: without it nothing can be stored.");
+  if (free < enough) return warning("data directory", detail, "Free space, or move DATA_DIR to a larger disk.");
+  return ok("data directory", detail);
+}
+
+export async function checkCertificate({ tls }: Config, now: number): Promise<readonly Finding[]> {
+  if (tls === undefined) return [];
+  const expiry = expiryOf(await readCertificate(tls));
+  const days = Math.floor((expiry.getTime() - now) / DAY_MS);
+  const detail = `${tls.certFile} expires on ${expiry.toISOString().slice(0, 10)}`;
+  const fix = "Renew it; the service takes the new one within a minute.";
+  if (days < 0) return [failure("certificate", `${tls.certFile} has expired`, fix)];
+  return [days < 14 ? warning("certificate", detail, fix) : ok("certificate", detail)];
+}
+
+export async function checkRedis({ redisUrl }: Config): Promise<readonly Finding[]> {
+  if (redisUrl === undefined) return [];
+  const { openRedisStore } = await import("../rate-limits/redis-store.ts");
+  const answered = Promise.withResolvers<void>();
+  const store = openRedisStore({
+    url: redisUrl,
+    onConnected: () => answered.resolve(),
+    onLost: (error) => answered.reject(error),
+  });
+  try {
+    await answered.promise;
+    return [ok("redis", "answers")];
+  } finally {
+    store.close();
+  }
+}
+
+export async function checkLatestBackup({ backups }: Config, now: number): Promise<readonly Finding[]> {
+  if (backups === undefined) return [];
+  const newest = (await listBackups(backups.directory)).at(-1);
+  const fix = 'Look for "making a backup" in the log of a worker, or run `bikeshare backup` by hand.';
+  if (newest === undefined) return [warning("latest backup", `there is none in ${backups.directory}`, fix)];
+  const age = now - newest.madeAt;
+  const detail = `${newest.name}, ${(age / 3_600_000).toFixed(1)} h old`;
+  return [age > 2 * backups.intervalMs ? failure("latest backup", detail, fix) : ok("latest backup", detail)];
+}

@@ -1,0 +1,181 @@
+import { type PeriodicWork, startPeriodic } from "../background/periodic.ts";
+import type { Concerns } from "../conditions/concerns.ts";
+import type { Database, Queryable } from "../db/database.ts";
+import { checked, type Finding } from "../doctor/finding.ts";
+import type { Ids } from "../ids.ts";
+import type { Mailer } from "../mail/mailer.ts";
+import { type MailOutcome, type MailQueue, startOutbox } from "../mail/outbox.ts";
+import {
+  alertMail,
+  type AlertState,
+  isActive,
+  type Notice,
+  type Sighting,
+  type Step,
+  whenFound,
+  whenQuiet,
+} from "./alert.rules.ts";
+import type { AlertCheck } from "./checks.ts";
+import {
+  claimOperatorMail,
+  deleteExpiredOperatorMails,
+  deleteOperatorMail,
+  insertOperatorMails,
+} from "./mail-queries.ts";
+import { type AlertRow, deleteAlert, listAlerts, lockAlerts, updateAlerts } from "./queries.ts";
+
+export interface AlertsOptions {
+  readonly db: Database;
+  readonly clock: () => number;
+  readonly ids: Ids;
+  /** What this process looks at. */
+  readonly checks: readonly AlertCheck[];
+  /** This machine, where a finding is true of it alone. */
+  readonly machine: string;
+  readonly addresses: readonly string[];
+  /** Undefined: the log has what would be mailed. */
+  readonly mailer: Mailer | undefined;
+  readonly serviceName: string;
+  readonly concerns: Concerns;
+  readonly logger: { info(detail: object, message: string): void; warn(detail: object, message: string): void };
+  readonly onError: (error: unknown) => void;
+  readonly observeMail: (outcome: MailOutcome) => void;
+}
+
+/** Between two rounds of all checks. Longer, and the operator hears later; they cost PostgreSQL a few milliseconds. */
+const CHECK_INTERVAL_MS = 60_000;
+
+/** Checks again and again, and tells the operator. Any number of processes may: PostgreSQL sees to it that one of them mails. */
+export function startAlerts(options: AlertsOptions): PeriodicWork {
+  const { db, onError } = options;
+  const checking = startPeriodic({ intervalMs: CHECK_INTERVAL_MS, work: () => checkAll(options), onError });
+  const outbox = startOutbox({
+    ...options,
+    queues: () => Promise.resolve([operatorMails(db)]),
+    addressee: "the operator",
+    observe: options.observeMail,
+  });
+  return {
+    runOnce: async () => {
+      await checking.runOnce();
+      await outbox.runOnce();
+    },
+    close: async () => {
+      await Promise.all([checking.close(), outbox.close()]);
+    },
+  };
+}
+
+/** What needs the operator now. */
+export async function activeAlerts(db: Queryable): Promise<readonly AlertState[]> {
+  return (await listAlerts(db)).map(stateOf).filter(isActive);
+}
+
+async function checkAll(options: AlertsOptions): Promise<void> {
+  const { db, checks, clock, concerns, machine } = options;
+  const sightings: Sighting[] = [];
+  for (const { name, fix, scope, find, isConcernElsewhere = false } of checks) {
+    const found = (await checked(name, fix, find)).filter(({ status }) => status !== "ok");
+    if (!isConcernElsewhere) concerns.set(`alert ${name}`, found.length === 0 ? undefined : described(found));
+    if (found.length > 0) sightings.push(sightingOf(name, scope === "machine" ? machine : "", found));
+  }
+  const now = clock();
+  const notices = await db.transaction(async (tx) => {
+    const stored = new Map((await lockAlerts(tx)).map((row) => [keyOf(row), stateOf(row)]));
+    const steps: Step[] = sightings.map((each) => whenFound(stored.get(keyOf(each)), each, now));
+    const found = new Set(sightings.map(keyOf));
+    for (const [key, state] of stored) {
+      if (found.has(key)) continue;
+      const step = whenQuiet(state, now);
+      steps.push(step);
+      if (step.next === undefined) await deleteAlert(tx, state);
+    }
+    await updateAlerts(
+      tx,
+      steps.flatMap(({ next }) => (next === undefined ? [] : [rowOf(next)])),
+    );
+    const changed = steps.flatMap(({ next, notice }) => (next && notice ? [{ alert: next, notice }] : []));
+    await recordMails(options, (mails) => insertOperatorMails(tx, new Date(now), mails), changed);
+    return changed;
+  });
+  for (const { alert, notice } of notices) log(options, alert, notice);
+}
+
+interface AlertNotice {
+  readonly alert: AlertState;
+  readonly notice: Notice;
+}
+
+async function recordMails(
+  { ids, addresses, mailer, serviceName }: AlertsOptions,
+  insert: (mails: Parameters<typeof insertOperatorMails>[2]) => Promise<void>,
+  notices: readonly AlertNotice[],
+): Promise<void> {
+  if (mailer === undefined) return;
+  await insert(
+    notices.flatMap(({ alert, notice }) => {
+      const { subject, text: body } = alertMail(alert, notice, serviceName);
+      return addresses.map((address) => ({ id: ids.next("mail"), address, subject, body }));
+    }),
+  );
+}
+
+function log({ logger, mailer, addresses }: AlertsOptions, alert: AlertState, notice: Notice): void {
+  const { name, scope, severity, detail, fix } = alert;
+  const isMailed = mailer !== undefined && addresses.length > 0;
+  const fields = { alert: name, ...(scope !== "" && { machine: scope }), severity, detail, fix, isMailed };
+  if (notice === "ends") logger.info({ alert: name, isMailed }, "an alert is over");
+  else logger.warn(fields, notice === "begins" ? "an alert has begun" : "an alert lasts");
+}
+
+/** What several findings of one check say together. */
+function sightingOf(name: string, scope: string, found: readonly Finding[]): Sighting {
+  const severity = found.some(({ status }) => status === "failure") ? "failure" : "warning";
+  const fixes = new Set(found.flatMap(({ fix }) => (fix === undefined ? [] : [fix])));
+  return { name, scope, severity, detail: described(found), fix: [...fixes].slice(0, MAX_NAMED).join(" ") };
+}
+
+/** Findings of one check that are named; the doctor has them all. */
+const MAX_NAMED = 3;
+
+function described(found: readonly Finding[]): string {
+  const more = found.length > MAX_NAMED ? `, and ${found.length - MAX_NAMED} more` : "";
+  return `${found
+    .slice(0, MAX_NAMED)
+    .map(({ detail }) => detail)
+    .join("; ")}${more}`;
+}
+
+function keyOf({ name, scope }: Pick<Sighting, "name" | "scope">): string {
+  return JSON.stringify([name, scope]);
+}
+
+function stateOf(row: AlertRow): AlertState {
+  const { name, scope, detail, fix, episodes } = row;
+  return {
+    ...{ name, scope, detail, fix, episodes },
+    severity: row.severity === "failure" ? "failure" : "warning",
+    beganAt: row.began_at.getTime(),
+    seenAt: row.seen_at.getTime(),
+    mailedAt: row.mailed_at?.getTime() ?? null,
+    endedAt: row.ended_at?.getTime() ?? null,
+  };
+}
+
+function rowOf({ beganAt, seenAt, mailedAt, endedAt, ...rest }: AlertState): AlertRow {
+  const instant = (at: number | null) => (at === null ? null : new Date(at));
+  const began_at = new Date(beganAt);
+  return { ...rest, began_at, seen_at: new Date(seenAt), mailed_at: instant(mailedAt), ended_at: instant(endedAt) };
+}
+
+function operatorMails(db: Database): MailQueue {
+  return {
+    async claim(now, delays) {
+      const mail = await claimOperatorMail(db, now, delays);
+      return mail && { ...mail, to: mail.address, detail: {} };
+    },
+    delete: (id) => deleteOperatorMail(db, id),
+    deleteExpired: async (expiry) =>
+      (await deleteExpiredOperatorMails(db, expiry)).map((mail) => ({ ...mail, detail: {} })),
+  };
+}
