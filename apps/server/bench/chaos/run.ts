@@ -55,12 +55,12 @@ export interface ChaosReport {
 }
 
 /** While the capacity is measured: requests in a second at first, and how many times as many in the next step. */
-const FIRST_RATE = 200;
+const FIRST_RATE = 50;
 const RATE_STEP = 1.5;
 const WARM_UP_MS = 1_000;
 const STEP_MS = 3_000;
 /** A rate is beyond the capacity where fewer of the requests are sent, because answers are awaited, or they take longer. */
-const SERVED_SHARE = 0.9;
+const SERVED_SHARE = 0.75;
 const MAX_P99_MS = 1_000;
 /** Of the clients of the run; the others read. */
 const RIDER_SHARE = 0.15;
@@ -117,6 +117,7 @@ interface World extends ChaosOptions {
 async function killUnderLoad(world: World): Promise<Omit<ChaosReport, "brokenInvariants">> {
   const { stack, system, receiver, observations, ledger, seconds, killEverySeconds, onProgress } = world;
   const capacity = world.rate === undefined ? await measureCapacity(world) : world.rate * 2;
+  if (capacity === 0) throw new Error(`${FIRST_RATE} requests/s are too many for this machine at present`);
   onProgress(`capacity: ${capacity} requests/s; ${Math.round(capacity / 2)} from now on`);
   const over = new AbortController();
   const memory = sampleMemory(stack.components, over.signal);
