@@ -53,6 +53,7 @@ export const errorMessages = {
     emptyBody: "The body is empty, but Content-Type announces JSON.",
     bodyNotJson: "The body is not the JSON that the headers announce.",
     bodyNotUtf8: "The body is not UTF-8, as JSON must be: the first invalid byte is at position {position}.",
+    nul: "The request contains a NUL character, which no text here does. Leave it out.",
     bodyTooDeep: "The body is nested more than {limit} levels deep.",
   },
   invalid_parameter: {

@@ -22,6 +22,8 @@ export const sqlState = {
   insufficientPrivilege: "42501",
   objectNotInPrerequisiteState: "55000",
   lockNotAvailable: "55P03",
+  characterNotInRepertoire: "22021",
+  untranslatableCharacter: "22P05",
 } as const;
 
 const UNAVAILABLE: ReadonlySet<string> = new Set([
@@ -119,6 +121,15 @@ export function wasNeverRun(error: unknown): boolean {
 export function isDiskFull(error: unknown): boolean {
   const code = codeOf(error);
   return code === sqlState.diskFull || code === "ENOSPC" || code === "EDQUOT";
+}
+
+/**
+ * Whether PostgreSQL has refused a text because it holds a NUL, the one character of a well-formed string that it keeps
+ * nowhere. Only a caller can have sent it.
+ */
+export function isRefusedNul(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === sqlState.characterNotInRepertoire || code === sqlState.untranslatableCharacter;
 }
 
 /** Makes connection errors recognisable: pg's own carry no code, only text. */

@@ -42,7 +42,8 @@ export function authorizeRequests(app: FastifyInstance, options: AuthorizeOption
   app.decorateRequest("refusedKey");
   countLargeAnswers(app, options.publicLimit);
   app.addHook("onRequest", (request, reply, done) => {
-    reply.header("request-id", request.id);
+    // Browsers take an answer for what its type says: none of ours may become a page of ours.
+    reply.header("request-id", request.id).header("x-content-type-options", "nosniff");
     try {
       const authorized = authorize(request, reply, options);
       if (authorized === undefined) done();

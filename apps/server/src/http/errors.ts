@@ -1,7 +1,7 @@
 import { type ErrorBody, errorCatalogue, type ErrorCode } from "@bikeshare/contract";
 import { bodyTooLarge, methodNotAllowed, serviceError, ServiceError } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { codeOf, CommitOutcomeUnknown, isDiskFull, isUnavailable } from "../db/errors.ts";
+import { codeOf, CommitOutcomeUnknown, isDiskFull, isRefusedNul, isUnavailable } from "../db/errors.ts";
 
 /** Seconds after which a caller should try again when the service is unavailable: about what a restart takes. */
 const RETRY_SECONDS = 5;
@@ -52,6 +52,7 @@ function toServiceError(error: unknown): ServiceError {
   if (isDiskFull(error)) return unavailable("diskFull", cause);
   if (error instanceof CommitOutcomeUnknown) return unavailable("outcomeUnknown", cause);
   if (isUnavailable(error)) return unavailable("database", cause);
+  if (isRefusedNul(error)) return serviceError("invalid_request", "nul", {}, cause);
   switch (codeOf(error)) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
       return bodyTooLarge(cause);

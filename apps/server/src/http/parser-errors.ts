@@ -35,6 +35,7 @@ function answer(message: string, requestId: string, { hasBody }: { readonly hasB
     "Content-Type: application/json",
     `Content-Length: ${Buffer.byteLength(body)}`,
     `Request-Id: ${requestId}`,
+    "X-Content-Type-Options: nosniff",
     "Connection: close",
     "",
     hasBody ? body : "",

@@ -61,7 +61,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     rewriteUrl: routableUrl,
     clientErrorHandler: (error, socket) => parserErrors(connections, error, socket),
     frameworkErrors: (error, request, reply) => {
-      sendError(reply.header("request-id", request.id), request, error);
+      sendError(reply.header("request-id", request.id).header("x-content-type-options", "nosniff"), request, error);
     },
     ...(https ? { https: { ...https, ...serverOptions } } : { http: serverOptions }),
   }) as unknown as FastifyInstance; // with `https` Fastify types its raw server otherwise; nothing here touches it
