@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { type KeySource, prepareKeys } from "../encryption.ts";
 import type { PositionCodec } from "../lists/page.ts";
 
 /** A key that encrypts cursors. The first of several encrypts; all decrypt, so that keys can be replaced. */
@@ -34,16 +35,20 @@ const HEAD_BYTES = 1 + TAG_BYTES;
  * different ones share no stream, and what does not decrypt to its own tag was not made here. SHA-256 makes both tag and
  * stream: for a position, which is short, it takes half the time of AES-GCM.
  */
-export function createCursorCipher(keys: readonly CursorKey[]): CursorCipher {
-  const subkeys = new Map(keys.map(({ id, key }) => [id, deriveSubkeys(key)]));
-  const [current] = keys;
-  const encrypting = current && subkeys.get(current.id);
-  if (current === undefined || encrypting === undefined) throw new Error("at least one cursor key is needed");
+export function createCursorCipher(source: KeySource<CursorKey>): CursorCipher {
+  const prepared = prepareKeys(source, (keys) => {
+    const subkeys = new Map(keys.map(({ id, key }) => [id, deriveSubkeys(key)]));
+    const [current] = keys;
+    const encrypting = current && subkeys.get(current.id);
+    if (current === undefined || encrypting === undefined) throw new Error("at least one cursor key is needed");
+    return { subkeys, encrypting, currentId: current.id };
+  });
   return {
     encrypt(list, position) {
+      const { encrypting, currentId } = prepared();
       const tag = tagOf(encrypting, list, position);
       const bytes = Buffer.allocUnsafe(HEAD_BYTES + Buffer.byteLength(position));
-      bytes[0] = current.id;
+      bytes[0] = currentId;
       bytes.write(tag, 1, "latin1");
       bytes.write(position, HEAD_BYTES);
       applyStream(encrypting, tag, bytes);
@@ -51,7 +56,7 @@ export function createCursorCipher(keys: readonly CursorKey[]): CursorCipher {
     },
     decrypt(list, cursor) {
       const bytes = decode(cursor);
-      const key = bytes && subkeys.get(bytes[0] ?? -1);
+      const key = bytes && prepared().subkeys.get(bytes[0] ?? -1);
       if (bytes === undefined || key === undefined || bytes.length < HEAD_BYTES) return undefined;
       const tag = bytes.toString("latin1", 1, HEAD_BYTES);
       applyStream(key, tag, bytes);
