@@ -132,3 +132,16 @@ create table replication_tokens (
   token text collate "C" not null,
   primary key (id)
 );
+
+-- reference. The running processes and the keys of the secrets file that each has read, by fingerprint, so that no key is
+-- used before every process can decrypt with it.
+create table key_holders (
+  process     text collate "C" not null,
+  host        text not null,
+  -- those that it can decrypt with
+  keys        text[] not null,
+  -- those that it encrypts with
+  current_keys text[] not null,
+  alive_until timestamptz(3) not null,
+  primary key (process)
+) with (fillfactor = 50);

@@ -59,27 +59,62 @@ export interface NumberedKey {
   readonly key: Uint8Array;
 }
 
+/** Keys, or those that there are at present: the secrets file may change while a process runs. */
+export type KeySource<Key> = readonly Key[] | (() => readonly Key[]);
+
+/** Prepares keys when they are first needed, and again when others have come in their place. */
+export function prepareKeys<Key, Prepared>(
+  source: KeySource<Key>,
+  prepare: (keys: readonly Key[]) => Prepared,
+): () => Prepared {
+  const keysNow = typeof source === "function" ? source : () => source;
+  let keys = keysNow();
+  let prepared = prepare(keys);
+  return () => {
+    const now = keysNow();
+    if (now !== keys) {
+      prepared = prepare(now);
+      keys = now;
+    }
+    return prepared;
+  };
+}
+
 /** Encrypts texts into tokens that can stand in a URL. */
 export interface TokenCipher {
   /** @param context authenticated with the text: it is decrypted only with the same context */
   encrypt(context: string, text: string): string;
   /** The text; undefined when the token is damaged, not ours, or was made in another context. */
   decrypt(context: string, token: string): string | undefined;
+  /** Whether a token of ours was encrypted with the key that encrypts now. */
+  isCurrent(token: string): boolean;
 }
 
 /** @param purpose keeps the tokens of two uses of the same keys apart */
-export function createTokenCipher(keys: readonly NumberedKey[], purpose: string): TokenCipher {
-  const ciphers = new Map(keys.map(({ id, key }) => [id, createTextCipher(key, purpose)]));
-  const [current] = keys;
-  const encrypting = current && ciphers.get(current.id);
-  if (current === undefined || encrypting === undefined) throw new Error(`at least one key is needed for: ${purpose}`);
-  const prefix = Uint8Array.of(current.id);
+export function createTokenCipher(source: KeySource<NumberedKey>, purpose: string): TokenCipher {
+  const prepared = prepareKeys(source, (keys) => {
+    const ciphers = new Map(keys.map(({ id, key }) => [id, createTextCipher(key, purpose)]));
+    const [current] = keys;
+    const encrypting = current && ciphers.get(current.id);
+    if (current === undefined || encrypting === undefined)
+      throw new Error(`at least one key is needed for: ${purpose}`);
+    return { ciphers, encrypting, currentId: current.id };
+  });
   return {
-    encrypt: (context, text) => Buffer.concat([prefix, encrypting.encrypt(context, text)]).toString("base64url"),
+    encrypt(context, text) {
+      const { encrypting, currentId } = prepared();
+      return Buffer.concat([Uint8Array.of(currentId), encrypting.encrypt(context, text)]).toString("base64url");
+    },
     decrypt(context, token) {
       const bytes = decode(token);
-      return bytes && ciphers.get(bytes[0] ?? -1)?.decrypt(context, bytes.subarray(1));
+      return (
+        bytes &&
+        prepared()
+          .ciphers.get(bytes[0] ?? -1)
+          ?.decrypt(context, bytes.subarray(1))
+      );
     },
+    isCurrent: (token) => decode(token)?.[0] === prepared().currentId,
   };
 }
 

@@ -16,6 +16,7 @@ import { allFeedAges, watchFeeds } from "./feeds/gbfs/feed-watch.ts";
 import { stopAnswering } from "./http/stopping.ts";
 import { warnOfPlainListener } from "./http/transport.ts";
 import type { Ids } from "./ids.ts";
+import { followSecretsFile } from "./key-rotation/follow-secrets.ts";
 import type { Logger } from "./logger.ts";
 import { createMailer } from "./mail/mailer.ts";
 import { type Metrics, uncounted } from "./metrics/metrics.ts";
@@ -106,7 +107,11 @@ export async function runService(given: ServeOptions, foundation: Foundation): P
   });
   foundation.closers.push(() => outages.close());
   const watched = { ...foundation, concerns: createConcerns(), outages, tracer, isStarted: () => isStarted };
-  const parts = { ...watched, secrets, metrics: await openMetrics(db, options, watched) };
+  const parts = {
+    ...watched,
+    secrets: await followSecretsFile(db, secrets, options, foundation),
+    metrics: await openMetrics(db, options, watched),
+  };
   await startBackgroundWork(db, options, parts);
   const url = role === "worker" ? undefined : await answerRequests(db, options, parts);
   isStarted = true;

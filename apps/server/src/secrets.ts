@@ -25,8 +25,13 @@ const keysShape = z
   .array(z.object({ id: z.number().int().min(0).max(255), key: z.string().regex(/^[A-Za-z0-9_-]{43}$/) }))
   .min(1)
   .refine((keys) => new Set(keys.map(({ id }) => id)).size === keys.length);
-const fileShape = z.object({ cursor_keys: keysShape, webhook_keys: keysShape.optional() }).passthrough();
-type SecretsFile = z.infer<typeof fileShape>;
+/** How far a change of keys has come: the new ones are there (`added_at`), and since when they encrypt. */
+const rotationShape = z.object({ added_at: z.string().datetime(), used_at: z.string().datetime().nullable() });
+const fileShape = z
+  .object({ cursor_keys: keysShape, webhook_keys: keysShape.optional(), rotation: rotationShape.optional() })
+  .passthrough();
+/** What stands in the file. Of several keys the first encrypts. */
+export type SecretsFile = z.infer<typeof fileShape>;
 
 /** Where the secrets file is: where SECRETS_FILE says, or in the data directory. */
 export function secretsPath(config: { readonly secretsFile: string | undefined; readonly dataDir: string }): string {
@@ -48,18 +53,40 @@ export async function loadSecrets(path: string, randomBytes: RandomBytes): Promi
     // Read back: another process may have made it first, and its secrets count.
     return loadSecrets(path, randomBytes);
   }
-  const parsed = fileShape.safeParse(parseJson(text));
-  if (!parsed.success) {
-    throw new Error(
-      `The secrets file ${path} is damaged. Restore it from a backup. Without it, cursors given out before stop working, and every partner's webhook secret must be rotated.`,
-    );
-  }
-  const { cursor_keys: cursorKeys, webhook_keys: webhookKeys } = parsed.data;
-  if (webhookKeys === undefined) {
-    await addWebhookKey(path, text, parsed.data, randomBytes);
+  const file = parseSecrets(path, text);
+  if (file.webhook_keys === undefined) {
+    await addWebhookKey(path, text, file, randomBytes);
     return loadSecrets(path, randomBytes);
   }
+  return secretsIn(file);
+}
+
+/** @throws Error when the text is not that of a secrets file */
+export function parseSecrets(path: string, text: string): SecretsFile {
+  const parsed = fileShape.safeParse(parseJson(text));
+  if (parsed.success) return parsed.data;
+  throw new Error(
+    `The secrets file ${path} is damaged. Restore it from a backup. Without it, cursors given out before stop working, and every partner's webhook secret must be rotated.`,
+  );
+}
+
+/** The keys of a file that has all of them. */
+export function secretsIn({ cursor_keys: cursorKeys, webhook_keys: webhookKeys = [] }: SecretsFile): AllSecrets {
   return { cursorKeys: cursorKeys.map(readKey), webhookKeys: webhookKeys.map(readKey) };
+}
+
+/** Changes the file at once, whatever else changes it meanwhile. @returns what stands in it then */
+export async function changeSecretsFile(
+  path: string,
+  change: (file: SecretsFile) => SecretsFile,
+  randomBytes: RandomBytes,
+): Promise<SecretsFile> {
+  const before = await readFile(path, "utf8");
+  const changed = write(change(parseSecrets(path, before)));
+  await replace(await realpath(path), before, changed, randomBytes);
+  const after = await readFile(path, "utf8");
+  // Somebody else was quicker.
+  return after === changed ? parseSecrets(path, after) : changeSecretsFile(path, change, randomBytes);
 }
 
 function readKey({ id, key }: { readonly id: number; readonly key: string }): CursorKey & SecretKey {

@@ -124,7 +124,7 @@ function webhookSettings(config: Config, secrets: AllSecrets, metrics: Metrics):
   const { mail } = config;
   return {
     rules: config.webhooks,
-    cipher: createSecretCipher(secrets.webhookKeys),
+    cipher: createSecretCipher(() => secrets.webhookKeys),
     metrics,
     mailer: mail && createMailer(mail.smtpUrl, { from: mail.from }),
     version: readVersion(),

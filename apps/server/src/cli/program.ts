@@ -46,6 +46,7 @@ const groups: readonly { readonly words: readonly string[]; readonly load: () =>
   { words: ["partners"], load: async () => (await import("./partners.ts")).registerPartners },
   { words: ["keys"], load: async () => (await import("./keys.ts")).registerKeys },
   { words: ["console"], load: async () => (await import("./console.ts")).registerConsole },
+  { words: ["secrets"], load: async () => (await import("./secrets.ts")).registerSecrets },
   { words: ["webhooks"], load: async () => (await import("./webhooks.ts")).registerWebhooks },
   { words: ["import"], load: loadImports },
   { words: ["migrate"], load: async () => (await import("./migrate.ts")).registerMigrate },

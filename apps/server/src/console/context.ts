@@ -11,6 +11,7 @@ import { createIdentityProvider, type ProviderSettings } from "../identity-provi
 import { createRunningUndos, type RunningUndos } from "../imports/running-undos.ts";
 import { createLiveFeed, type LiveFeed } from "../live/live-feed.ts";
 import { createMailer, type Mailer } from "../mail/mailer.ts";
+import { SIGN_IN_PURPOSE } from "../people/authenticator-app.ts";
 import type { SignInContext } from "../people/context.ts";
 import { DEFAULT_SERVICE_NAME } from "../people/mails.ts";
 import { createPasswordHashing } from "../people/passwords.ts";
@@ -84,13 +85,13 @@ export function createConsoleContext(given: ConsoleOptions): ConsoleContext {
       color: branding?.color ?? null,
     },
     // The keys that keep webhook secrets: what they encrypt must outlast every restart too.
-    cipher: createTokenCipher(options.secrets.webhookKeys, "sign-in"),
+    cipher: createTokenCipher(() => options.secrets.webhookKeys, SIGN_IN_PURPOSE),
     passwords: createPasswordHashing(),
     signInMethods,
     identityProvider: identityProvider && createIdentityProvider(identityProvider, clock),
     signInLimits: createSignInLimits(options.rateLimits),
     live: createLiveFeed(options.db, options.ids.next("live")),
-    webhookCipher: createSecretCipher(options.secrets.webhookKeys),
+    webhookCipher: createSecretCipher(() => options.secrets.webhookKeys),
     mailer: mail && createMailer(mail.smtpUrl, { from: mail.from }),
     webhookRules,
     undos: createRunningUndos(options),

@@ -206,6 +206,13 @@ export interface Tables {
     readonly accepted_at: Date | null;
     readonly revoked_at: Date | null;
   };
+  readonly key_holders: {
+    readonly process: string;
+    readonly host: string;
+    readonly keys: readonly string[];
+    readonly current_keys: readonly string[];
+    readonly alive_until: Date;
+  };
   readonly key_usage_days: {
     readonly system_id: string;
     readonly key_id: string;
@@ -629,6 +636,7 @@ export const columnTypes = {
   import_reports: { system_id: "text", import_id: "text", reasons: "jsonb", first_entries: "jsonb" },
   imports: { system_id: "text", id: "text", kind: "text", source: "text", at: "timestamptz", status: "text", created: "bigint", updated: "bigint", unchanged: "bigint", rejected: "bigint", stations_created: "bigint", first_at: "timestamptz", last_at: "timestamptz", report: "text", removed: "bigint", detail: "jsonb", undone_at: "timestamptz" },
   invitations: { system_id: "text", id: "text", hash: "bytea", email: "text", partner_id: "text", role: "text", created_at: "timestamptz", created_by: "text", expires_at: "timestamptz", accepted_at: "timestamptz", revoked_at: "timestamptz" },
+  key_holders: { process: "text", host: "text", keys: "text[]", current_keys: "text[]", alive_until: "timestamptz" },
   key_usage_days: { system_id: "text", key_id: "text", day: "date", route: "text", partner_id: "text", requests: "bigint", client_errors: "bigint", server_errors: "bigint", rate_limited: "bigint", total_ms: "double precision" },
   key_usage_minutes: { system_id: "text", counted_on: "date", key_id: "text", minute: "timestamptz", partner_id: "text", requests: "integer", client_errors: "integer", server_errors: "integer", rate_limited: "integer", unlogged: "integer" },
   keys: { system_id: "text", id: "text", partner_id: "text", name: "text", hash: "bytea", last4: "text", scopes: "text[]", rate_limit: "integer", created_at: "timestamptz", expires_at: "timestamptz", revoked_at: "timestamptz", rotated_to: "text", compromised_at: "timestamptz", last_used_at: "timestamptz", last_used_path: "text", last_used_address: "text" },

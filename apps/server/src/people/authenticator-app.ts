@@ -22,7 +22,10 @@ const RECOVERY_CODES = 10;
 const RECOVERY_CODE_BYTES = 10;
 
 const setupOf = (personId: string) => `authenticator setup ${personId}`;
-const secretOf = (personId: string) => `authenticator secret ${personId}`;
+/** What a person's secret is encrypted with: it is decrypted for the same person alone. */
+export const authenticatorContext = (personId: string) => `authenticator secret ${personId}`;
+/** Keeps what signing in encrypts apart from other uses of the same keys. */
+export const SIGN_IN_PURPOSE = "sign-in";
 
 /** Loaded with the first code. */
 const loadOtp = () => import("otpauth");
@@ -62,7 +65,7 @@ export async function finishSetup(
   const { value: secret } = readChallenge(context, setupOf(personId), setupToken);
   const step = await stepOf(secret, code, context.clock());
   if (step === undefined) throw serviceError("invalid_parameter", "wrongCode");
-  await updateAuthenticatorApp(tx, personId, context.cipher.encrypt(secretOf(personId), secret), step);
+  await updateAuthenticatorApp(tx, personId, context.cipher.encrypt(authenticatorContext(personId), secret), step);
   const codes = Array.from({ length: RECOVERY_CODES }, () =>
     makeRecoveryCode(context.ids.randomBytes(RECOVERY_CODE_BYTES)),
   );
@@ -85,7 +88,7 @@ export async function useCode(
 ): Promise<boolean> {
   const digits = code.replaceAll(/\s/g, "");
   if (!/^\d{6}$/.test(digits)) return deleteRecoveryCode(db, id, hashCode(code));
-  const secret = totp_secret === null ? undefined : cipher.decrypt(secretOf(id), totp_secret);
+  const secret = totp_secret === null ? undefined : cipher.decrypt(authenticatorContext(id), totp_secret);
   const step = secret === undefined ? undefined : await stepOf(secret, digits, clock());
   return step !== undefined && updateTotpStep(db, id, step);
 }

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { createTextCipher, type TextCipher } from "../../encryption.ts";
+import { createTextCipher, type KeySource, prepareKeys, type TextCipher } from "../../encryption.ts";
 
 /** A key that encrypts the secrets of webhooks. The first of several encrypts; all decrypt, so that keys can be replaced. */
 export interface SecretKey {
@@ -26,6 +26,8 @@ export interface SecretCipher {
   readonly fingerprint: string;
   /** Whether a key is in our secrets file. */
   hasKey(fingerprint: string): boolean;
+  /** Whether a text was encrypted with the key that encrypts now. */
+  isCurrent(encrypted: string): boolean;
 }
 
 /** A secret was encrypted with a key that is not in this process's secrets file. */
@@ -68,15 +70,18 @@ interface PreparedKey {
  * An encrypted text is `1.<key id>.<fingerprint>.<encrypted bytes>`. The fingerprint distinguishes keys of the same id in
  * two secrets files.
  */
-export function createSecretCipher(keys: readonly SecretKey[]): SecretCipher {
-  const prepared = keys.map(prepareKey);
-  const [current] = prepared;
-  if (current === undefined) throw new Error("at least one webhook key is needed");
-  const byFingerprint = new Map(prepared.map((key) => [key.fingerprint, key]));
-  const keyOf = (encrypted: string) => byFingerprint.get(fingerprintOf(encrypted));
+export function createSecretCipher(source: KeySource<SecretKey>): SecretCipher {
+  const prepared = prepareKeys(source, (keys) => {
+    const [current, ...others] = keys.map(prepareKey);
+    if (current === undefined) throw new Error("at least one webhook key is needed");
+    return { current, byFingerprint: new Map([current, ...others].map((key) => [key.fingerprint, key])) };
+  });
+  const keyOf = (encrypted: string) => prepared().byFingerprint.get(fingerprintOf(encrypted));
   return {
-    encrypt: (owner, text) =>
-      `${current.fingerprint}.${current.cipher.encrypt(ownerText(owner), text).toString("base64url")}`,
+    encrypt(owner, text) {
+      const { fingerprint, cipher } = prepared().current;
+      return `${fingerprint}.${cipher.encrypt(ownerText(owner), text).toString("base64url")}`;
+    },
     decrypt(owner, encrypted) {
       const key = keyOf(encrypted);
       if (key === undefined) throw new SecretsFileMismatch(describeMismatch([owner.endpointId]));
@@ -86,8 +91,11 @@ export function createSecretCipher(keys: readonly SecretKey[]): SecretCipher {
       return text;
     },
     canDecrypt: (encrypted) => keyOf(encrypted) !== undefined,
-    fingerprint: current.fingerprint,
-    hasKey: (fingerprint) => byFingerprint.has(fingerprint),
+    get fingerprint() {
+      return prepared().current.fingerprint;
+    },
+    hasKey: (fingerprint) => prepared().byFingerprint.has(fingerprint),
+    isCurrent: (encrypted) => fingerprintOf(encrypted) === prepared().current.fingerprint,
   };
 }
 

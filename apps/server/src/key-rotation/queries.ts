@@ -1,0 +1,89 @@
+import type { Queryable, Transaction } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+import type { Tables } from "../db/tables.generated.ts";
+import type { KeyHolder } from "./rotation.rules.ts";
+
+const heartbeat = statement(
+  "keyHolders.heartbeat",
+  `insert into key_holders (process, host, keys, current_keys, alive_until)
+   values ($1, $2, $3::text[], $4::text[], now() + $5::bigint * interval '1 ms')
+   on conflict (process) do update
+   set keys = excluded.keys, current_keys = excluded.current_keys, alive_until = excluded.alive_until`,
+);
+const alive = statement(
+  "keyHolders.alive",
+  "select process, host, keys, current_keys from key_holders where alive_until > now() order by host, process",
+);
+const deleteOne = statement("keyHolders.delete", "delete from key_holders where process = $1");
+const deleteDead = statement(
+  "keyHolders.deleteDead",
+  "delete from key_holders where alive_until < now() - interval '1 hour'",
+);
+
+/** Says which keys a process has, and that it is alive for `aliveMs`. */
+export async function updateKeyHolder(db: Queryable, holder: KeyHolder, aliveMs: number): Promise<void> {
+  await db.query(heartbeat, [holder.process, holder.host, holder.keys, holder.current_keys, aliveMs]);
+}
+
+export function listKeyHolders(db: Queryable): Promise<KeyHolder[]> {
+  return db.query<KeyHolder>(alive);
+}
+
+/** Deletes a process that ends, and those that ended long ago without deleting themselves. */
+export async function deleteKeyHolder(db: Queryable, process: string): Promise<void> {
+  await db.query(deleteOne, [process]);
+  await db.query(deleteDead);
+}
+
+type SecretRow = Pick<Tables["webhook_secrets"], "id" | "endpoint_id" | "encrypted">;
+
+const lockSecrets = statement(
+  "keyRotation.lockSecrets",
+  `select id, endpoint_id, encrypted from webhook_secrets
+   where system_id = $1 and id > $2 and left(encrypted, length($3)) <> $3
+   order by id limit $4 for update`,
+);
+const setSecret = statement(
+  "keyRotation.setSecret",
+  "update webhook_secrets set encrypted = $4 where system_id = $1 and endpoint_id = $2 and id = $3",
+);
+const countSecrets = statement(
+  "keyRotation.countSecrets",
+  `select count(*) as n from webhook_secrets
+   where system_id = $1 and left(encrypted, length($2)) <> $2 and (expires_at is null or expires_at > now())`,
+);
+
+/** Secrets behind one, in the order of their ids, that another key than the one of this fingerprint has encrypted. */
+export function lockSecretsOfOtherKeys(
+  tx: Transaction,
+  systemId: string,
+  { after, fingerprint, limit }: { readonly after: string; readonly fingerprint: string; readonly limit: number },
+): Promise<SecretRow[]> {
+  return tx.query<SecretRow>(lockSecrets, [systemId, after, `${fingerprint}.`, limit]);
+}
+
+export async function updateEncrypted(tx: Transaction, systemId: string, row: SecretRow): Promise<void> {
+  await tx.query(setSecret, [systemId, row.endpoint_id, row.id, row.encrypted]);
+}
+
+/** Secrets that sign and that another key has encrypted. */
+export async function countSecretsOfOtherKeys(db: Queryable, systemId: string, fingerprint: string): Promise<number> {
+  return (await db.query<{ n: number }>(countSecrets, [systemId, `${fingerprint}.`]))[0]?.n ?? 0;
+}
+
+type AppRow = { readonly id: string; readonly totp_secret: string };
+
+const lockApps = statement(
+  "keyRotation.lockAuthenticatorApps",
+  `select id, totp_secret from people where totp_secret is not null and id > $1 order by id limit $2 for update`,
+);
+const setApp = statement("keyRotation.setAuthenticatorApp", "update people set totp_secret = $2 where id = $1");
+
+/** People behind one, in the order of their ids, who have an authenticator app. */
+export function lockAuthenticatorApps(tx: Transaction, after: string, limit: number): Promise<AppRow[]> {
+  return tx.query<AppRow>(lockApps, [after, limit]);
+}
+
+export async function updateTotpSecret(tx: Transaction, { id, totp_secret }: AppRow): Promise<void> {
+  await tx.query(setApp, [id, totp_secret]);
+}
