@@ -34,7 +34,14 @@ export async function signInWithPassword(
   const person = await personWithEmail(context, email);
   const outcome = await provePassword(context, person, proof);
   if (outcome === "needs_code") return outcome;
-  if (outcome === "wrong" || person === undefined) throw serviceError("unauthorized", "wrongSignIn");
+  if (outcome === "wrong" || person === undefined) {
+    // Not awaited: the time would tell which accounts there are. What the database cannot take is lost, as the answer is not.
+    if (person !== undefined)
+      recordActOf(context, context.db, person.id, "person.sign_in_refused", { method: "password" }).catch(
+        () => undefined,
+      );
+    throw serviceError("unauthorized", "wrongSignIn");
+  }
   await recordActOf(context, context.db, person.id, "person.signed_in", { method: "password" });
   return person.id;
 }

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { makeKey } from "../src/keys/key.rules.ts";
+import { revokeKey } from "../src/keys/service.ts";
+import { startTestApp, type TestApp } from "./app.ts";
+import { keyContext } from "./built-app.ts";
+import { signIn } from "./sign-in.ts";
+
+/*
+ * What takes longer tells what there is. What is compared takes turns, and medians are compared: a machine that is busy for
+ * a while slows all alike.
+ */
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+/** Milliseconds that each of several requests takes, in the median of `rounds` turns. */
+async function compare(rounds: number, requests: Readonly<Record<string, () => Promise<() => Promise<Response>>>>) {
+  const times = new Map<string, number[]>();
+  for (let round = 0; round < rounds; round++) {
+    // Limits of wrong credentials and of attempts to sign in begin anew.
+    app.clock.advance(16 * 60_000);
+    for (const [name, prepare] of Object.entries(requests)) {
+      const send = await prepare();
+      const start = performance.now();
+      const response = await send();
+      await response.arrayBuffer();
+      times.set(name, [...(times.get(name) ?? []), performance.now() - start]);
+      expect([name, response.status]).toEqual([name, 401]);
+    }
+  }
+  return new Map([...times].map(([name, values]) => [name, median(values)]));
+}
+
+function expectAlike(medians: ReadonlyMap<string, number>): void {
+  const values = [...medians.values()];
+  expect({ medians, ratio: Math.max(...values) / Math.min(...values) }).toMatchObject({
+    ratio: expect.toSatisfy((ratio: number) => ratio < 2) as number,
+  });
+}
+
+it("an unknown key, a revoked one and an expired one take as long to be refused, each seen for the first time", async () => {
+  // The same is done before each request: what a change of keys sets off would slow down some and not others.
+  const prepare = async (choose: (keys: { revoked: string; expired: string; unknown: string }) => string) => {
+    const revoked = await app.issue();
+    const expired = await app.issue({ expiresAt: new Date(app.clock()) });
+    await revokeKey(keyContext(app), app.systemId, revoked.id);
+    const unknown = makeKey("live", (bytes) => app.ids.randomBytes(bytes));
+    const key = choose({ revoked: revoked.key, expired: expired.key, unknown });
+    return () => app.get("/v1/me", { key });
+  };
+  const medians = await compare(25, {
+    unknown: () => prepare(({ unknown }) => unknown),
+    revoked: () => prepare(({ revoked }) => revoked),
+    expired: () => prepare(({ expired }) => expired),
+  });
+  expectAlike(medians);
+});
+
+it("an account with a password, one without and none take as long to be refused", async () => {
+  const { personId, call } = await signIn(app, { partnerId: app.partnerId });
+  await call("PUT", "/console/v1/account/password", { password: "correct horse battery staple" });
+  const without = await signIn(app, { partnerId: app.partnerId });
+  const attempt = (email: string) => () =>
+    Promise.resolve(() =>
+      fetch(`${app.url}/console/v1/sign-in/password`, {
+        method: "POST",
+        headers: { origin: app.url, "content-type": "application/json" },
+        body: JSON.stringify({ email, password: "some other long password" }),
+      }),
+    );
+  const medians = await compare(11, {
+    known: attempt(`${personId}@example.com`),
+    "without a password": attempt(`${without.personId}@example.com`),
+    unknown: attempt("nobody@example.com"),
+  });
+  expectAlike(medians);
+  // What a wrong password leaves behind is written after the answer.
+  const text = "select count(*) as n from audit_log where action = 'person.sign_in_refused' and subject = $1";
+  const refused = async () => (await app.db.query<{ n: number }>({ name: "timing.refused", text }, [personId]))[0]?.n;
+  await expect.poll(refused).toBe(11);
+});
