@@ -1,0 +1,72 @@
+// node tools/audit-dependencies.ts: holds what we depend on against tools/dependency-rules.ts. Fails on a licence that is not
+// on the list, on a high advisory that nobody has accepted, and on a bill of materials that is not whole. Where the registry
+// answers no advisories, it says so and goes on: a machine without one must still be able to run the checks.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type AuditReport,
+  type BillOfMaterials,
+  billIssues,
+  type LicenceList,
+  openAdvisories,
+  unknownLicences,
+} from "./dependency-rules.ts";
+
+const root = join(import.meta.dirname, "..");
+/** Longer than any registry takes that answers at all. */
+const TIMEOUT_MS = 120_000;
+
+/** What pnpm prints on stdout, whatever its exit status is: that of `audit` says that there is something. */
+function pnpm(...args: readonly string[]): string {
+  try {
+    const options = { cwd: root, encoding: "utf8", timeout: TIMEOUT_MS, maxBuffer: 64 * 1024 * 1024 } as const;
+    return execFileSync("npx", ["-y", "pnpm@12", ...args], { ...options, stdio: ["ignore", "pipe", "pipe"] });
+  } catch (error) {
+    return String((error as { stdout?: unknown }).stdout ?? "");
+  }
+}
+
+/** Undefined where there was no answer: pnpm prints a report of advisories, or why there is none. */
+function readReport(text: string): AuditReport | undefined {
+  try {
+    const report = JSON.parse(text) as Partial<AuditReport>;
+    return report.advisories === undefined ? undefined : { advisories: report.advisories };
+  } catch {
+    return undefined;
+  }
+}
+
+function checkAdvisories(): string[] {
+  const report = readReport(pnpm("audit", "--json"));
+  if (report !== undefined) return openAdvisories(report, new Date().toISOString().slice(0, 10));
+  console.log("advisories: skipped, the registry answers none here");
+  return [];
+}
+
+function checkBill(): string[] {
+  const directory = mkdtempSync(join(tmpdir(), "bikeshare-bill-"));
+  try {
+    const file = join(directory, "server.cdx.json");
+    const format = ["--prod", "--lockfile-only", "--sbom-format", "cyclonedx"];
+    pnpm("--filter", "@bikeshare/server", "sbom", ...format, "--out", file);
+    const { dependencies } = JSON.parse(readFileSync(join(root, "apps/server/package.json"), "utf8")) as {
+      dependencies: Record<string, string>;
+    };
+    return billIssues(JSON.parse(readFileSync(file, "utf8")) as BillOfMaterials, dependencies);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+const licences = JSON.parse(pnpm("-r", "licenses", "list", "--json")) as LicenceList;
+const issues = [
+  ...unknownLicences(licences).map((issue) => `licence: ${issue}`),
+  ...checkAdvisories().map((issue) => `advisory: ${issue}`),
+  ...checkBill().map((issue) => `bill of materials: ${issue}`),
+];
+for (const issue of issues) console.error(issue);
+const packages = Object.values(licences).flat().length;
+console.log(`dependencies: ${packages} packages, ${issues.length} ${issues.length === 1 ? "issue" : "issues"}`);
+process.exitCode = issues.length === 0 ? 0 : 1;
