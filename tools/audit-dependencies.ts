@@ -24,7 +24,7 @@ function pnpm(...args: readonly string[]): string {
     const options = { cwd: root, encoding: "utf8", timeout: TIMEOUT_MS, maxBuffer: 64 * 1024 * 1024 } as const;
     return execFileSync("npx", ["-y", "pnpm@12", ...args], { ...options, stdio: ["ignore", "pipe", "pipe"] });
   } catch (error) {
-    return String((error as { stdout?: unknown }).stdout ?? "");
+    return (error as { stdout?: string }).stdout ?? "";
   }
 }
 

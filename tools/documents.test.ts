@@ -88,3 +88,19 @@ it("every source that the architecture page names exists, and the walks are as s
   expect(lengths.length).toBe(bounds.length);
   expect(lengths.filter((length, index) => length > (bounds[index] ?? 0))).toEqual([]);
 });
+
+it("every threat of the threat model names code and a test that pushes against it", () => {
+  const rows = read("docs/threat-model.md")
+    .split("\n## ")
+    .filter((section) => section.includes("| threat |"))
+    .flatMap((section) =>
+      section.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| threat |")),
+    );
+  expect(rows.length).toBeGreaterThan(30);
+  for (const row of rows) {
+    const [threat, defence, code = "", tests = ""] = row.split(" | ").map((cell) => cell.trim());
+    const names = (cell: string) => [...cell.matchAll(/\]\(([^)]+)\)/g)].map(([, path = ""]) => path);
+    expect([threat, names(code).filter((path) => !path.includes(".test."))], defence).not.toEqual([threat, []]);
+    expect([threat, names(tests).filter((path) => path.includes(".test."))], defence).not.toEqual([threat, []]);
+  }
+});

@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { verify } from "@bikeshare/webhooks";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { registerSecrets } from "../src/cli/secrets.ts";
@@ -65,7 +66,7 @@ beforeAll(async () => {
     })
   ).key;
   urls = [await serve(), await serve()];
-  await new Promise<void>((resolve) => void receiver.listen(0, "127.0.0.1", resolve));
+  await once(receiver.listen(0, "127.0.0.1"), "listening");
   const { webhookKeys } = await loadSecrets(join(dataDir, "secrets.json"), (bytes) => new Uint8Array(bytes));
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
   const set = await setEndpoint(
@@ -101,7 +102,7 @@ function start(...args: readonly string[]): ChildProcess & { readonly stdout: ob
     stdio: [...stdio],
   });
   children.add(child);
-  return child as ReturnType<typeof start>;
+  return child;
 }
 
 const logged: string[] = [];
@@ -121,31 +122,37 @@ async function readBody(request: IncomingMessage): Promise<string> {
 
 const secretsFile = async () => JSON.parse(await readFile(join(dataDir, "secrets.json"), "utf8")) as SecretsFile;
 
+/** What of an answer the callers go on with. */
+interface Called {
+  readonly id?: string;
+  readonly next_cursor?: string;
+}
+
 /** Callers who go from process to process: one walks by cursor, one reserves and cancels, which makes deliveries. */
 function startLoad() {
   const failures: string[] = [];
   let isOver = false;
   let walks = 0;
-  const call = async (n: number, path: string, init: RequestInit = {}): Promise<Record<string, unknown>> => {
+  const call = async (n: number, path: string, init: RequestInit = {}): Promise<Called> => {
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
     const response = await fetch(`${urls[n % 2]}${path}`, { ...init, headers });
     const text = await response.text();
     if (!response.ok) failures.push(`${init.method ?? "GET"} ${path}: ${response.status} ${text}`);
-    return JSON.parse(text) as Record<string, unknown>;
+    return JSON.parse(text) as Called;
   };
   const walk = async () => {
     for (let n = 0; !isOver; walks++)
-      for (let cursor: unknown = undefined, page = 0; page === 0 || cursor !== undefined; page++, n++) {
-        const query = cursor === undefined ? "" : `&cursor=${String(cursor)}`;
+      for (let cursor: string | undefined = undefined, page = 0; page === 0 || cursor !== undefined; page++, n++) {
+        const query = cursor === undefined ? "" : `&cursor=${cursor}`;
         ({ next_cursor: cursor } = await call(n, `/v1/stations?limit=3${query}`));
-        await new Promise((resolve) => void setTimeout(resolve, 20));
+        await sleep(20);
       }
   };
   const reserve = async () => {
     for (let n = 0; !isOver; n++) {
       const { id } = await call(n, "/v1/reservations", { method: "POST", body: '{"bike_id":"bike"}' });
-      await call(n + 1, `/v1/reservations/${String(id)}`, { method: "DELETE" });
-      await new Promise((resolve) => void setTimeout(resolve, 50));
+      await call(n + 1, `/v1/reservations/${id}`, { method: "DELETE" });
+      await sleep(50);
     }
   };
   const running = Promise.all([walk(), reserve()]);

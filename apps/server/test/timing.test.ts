@@ -6,7 +6,7 @@ import { keyContext } from "./built-app.ts";
 import { signIn } from "./sign-in.ts";
 
 /*
- * What takes longer tells what there is. What is compared takes turns, and medians are compared: a machine that is busy for
+ * What takes longer tells what there is. What is compared is done in turn, and medians are compared: a machine that is busy for
  * a while slows all alike.
  */
 
@@ -21,10 +21,10 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** Milliseconds that each of several requests takes, in the median of `rounds` turns. */
-async function compare(rounds: number, requests: Readonly<Record<string, () => Promise<() => Promise<Response>>>>) {
+/** Milliseconds that each of several requests takes, in the median of `passes`. */
+async function compare(passes: number, requests: Readonly<Record<string, () => Promise<() => Promise<Response>>>>) {
   const times = new Map<string, number[]>();
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < passes; round++) {
     // Limits of wrong credentials and of attempts to sign in begin anew.
     app.clock.advance(16 * 60_000);
     for (const [name, prepare] of Object.entries(requests)) {

@@ -41,6 +41,13 @@ const MAX_CHECKS = 120;
 const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 
 /**
+ * Requests that a caller may send ahead on one connection, each of which keeps some kilobytes until its answer has gone out.
+ * Node stops reading only with the next 64 KiB, which is two thousand of them: whoever reads no answer would hold 20 MB
+ * with every connection. No client sends more than a few.
+ */
+const MAX_UNANSWERED = 100;
+
+/**
  * Follows the connections of a server, so that a caller gets the answer it is owed: to close a connection while bytes
  * of it are unread resets it, and the caller may lose what it was sent before.
  */
@@ -62,6 +69,9 @@ export function followConnections(server: Server): Connections {
     // Here, because a listener for the end of each response would cost more than all else that is done for it here.
     connection.exchanges = connection.exchanges.filter(isOwed);
     connection.exchanges.push(exchange);
+    if (connection.exchanges.length <= MAX_UNANSWERED) return;
+    connection.closing = true;
+    request.socket.destroy();
   });
   return {
     isClosing: ({ socket }) => connections.get(socket)?.closing === true,

@@ -22,6 +22,8 @@ export interface HttpServerOptions {
 const HEADERS_TIMEOUT_MS = 15_000;
 /** Milliseconds that a request may take to arrive. Slow senders hold a connection no longer than this. */
 const REQUEST_TIMEOUT_MS = 30_000;
+/** Milliseconds that a TLS handshake may take. Node's own 120 s let a caller hold connections without having sent anything. */
+const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Milliseconds between two looks for requests that take longer. Node's own 30 s would let each take twice as long. */
 const TIMEOUT_CHECK_INTERVAL_MS = 5_000;
 /**
@@ -63,7 +65,9 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     frameworkErrors: (error, request, reply) => {
       sendError(reply.header("request-id", request.id).header("x-content-type-options", "nosniff"), request, error);
     },
-    ...(https ? { https: { ...https, ...serverOptions } } : { http: serverOptions }),
+    ...(https
+      ? { https: { ...https, ...serverOptions, handshakeTimeout: HANDSHAKE_TIMEOUT_MS } }
+      : { http: serverOptions }),
   }) as unknown as FastifyInstance; // with `https` Fastify types its raw server otherwise; nothing here touches it
   const connections = followConnections(app.server);
   limitConnections(app.server, options);

@@ -110,19 +110,25 @@ async function followSecrets(options: FollowSecretsOptions): Promise<FollowedSec
   };
   const polling = startPeriodic({ intervalMs: POLL_INTERVAL_MS, work, onError });
   // Twice: whoever looked for this process before it was registered wrote what the second look finds.
-  for (const _look of ["before it is registered", "after it"]) await polling.runOnce().catch(onError);
+  await polling.runOnce().catch(onError);
+  await polling.runOnce().catch(onError);
   return {
-    secrets: {
-      get cursorKeys() {
-        return current.cursorKeys;
-      },
-      get webhookKeys() {
-        return current.webhookKeys;
-      },
-    },
+    secrets: presentKeys(() => current),
     close: async () => {
       await polling.close();
       await deleteKeyHolder(db, process).catch(onError);
+    },
+  };
+}
+
+/** Keys as they are whenever they are looked at. */
+function presentKeys(current: () => AllSecrets): AllSecrets {
+  return {
+    get cursorKeys() {
+      return current().cursorKeys;
+    },
+    get webhookKeys() {
+      return current().webhookKeys;
     },
   };
 }

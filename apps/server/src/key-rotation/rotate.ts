@@ -34,8 +34,8 @@ export interface Rotation extends Reencrypted {
   readonly keys: readonly string[];
 }
 
-/** Between two looks at what the processes have read. */
-const LOOK_INTERVAL_MS = 250;
+/** Between two checks of what the processes have read. */
+const CHECK_INTERVAL_MS = 250;
 const BYTES = 32;
 /** How long callers use what they were given: a walk by cursor, a sign-in under way. */
 const IN_USE_MS = 3_600_000;
@@ -53,8 +53,8 @@ export async function rotateKeys(context: RotationContext): Promise<Rotation> {
     changeSecretsFile(path, to, (bytes) => ids.randomBytes(bytes));
   const now = () => new Date(clock());
   let file = await readSecretsFile(path);
-  if (stepOf(file) === "settled") {
-    file = await change((before) => (stepOf(before) === "settled" ? withNewKeys(before, newKey, now()) : before));
+  if (stepOf(file) === "none") {
+    file = await change((before) => (stepOf(before) === "none" ? withNewKeys(before, newKey, now()) : before));
     await record(context, "secrets.keys_added", secretsIn(file));
   }
   if (stepOf(file) === "added") {
@@ -109,7 +109,7 @@ async function waitUntilNone(
   find: (holders: readonly KeyHolder[]) => readonly KeyHolder[],
 ): Promise<void> {
   let said = "";
-  for (let waited = 0; ; waited += LOOK_INTERVAL_MS) {
+  for (let waited = 0; ; waited += CHECK_INTERVAL_MS) {
     const late = find(await listKeyHolders(db));
     if (late.length === 0) return;
     const names = late.map(({ process, host }) => `${process} on ${host}`).join(", ");
@@ -120,7 +120,7 @@ async function waitUntilNone(
     }
     if (names !== said) onWaiting(`Waiting for processes to read ${path}: ${names}.`);
     said = names;
-    await sleep(LOOK_INTERVAL_MS);
+    await sleep(CHECK_INTERVAL_MS);
   }
 }
 

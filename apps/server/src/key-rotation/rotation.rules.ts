@@ -12,10 +12,10 @@ export interface KeyHolder {
 }
 
 /** How far the change of keys has come: none is under way; the new ones are there; they encrypt. */
-export type RotationStep = "settled" | "added" | "used";
+export type RotationStep = "none" | "added" | "used";
 
 export function stepOf({ rotation }: SecretsFile): RotationStep {
-  if (rotation === undefined) return "settled";
+  if (rotation === undefined) return "none";
   return rotation.used_at === null ? "added" : "used";
 }
 

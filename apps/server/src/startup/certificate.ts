@@ -1,4 +1,4 @@
-import { createPrivateKey, X509Certificate } from "node:crypto";
+import { constants, createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { Server as TlsServer } from "node:tls";
 import type { Conditions } from "../conditions/conditions.ts";
@@ -10,6 +10,8 @@ import type { Logger } from "../logger.ts";
 export interface Certificate {
   readonly cert: Buffer;
   readonly key: Buffer;
+  /** No client renegotiates, but for making the server work: each costs it a handshake on a connection that it counts once. */
+  readonly secureOptions: typeof constants.SSL_OP_NO_RENEGOTIATION;
 }
 
 type Files = NonNullable<Config["tls"]>;
@@ -34,11 +36,11 @@ export async function readCertificate({ certFile, keyFile }: Files): Promise<Cer
       `TLS_KEY_FILE=${keyFile}: is not the key of the certificate in TLS_CERT_FILE=${certFile}. The first certificate of that file must be the server's own.`,
     );
   }
-  return { cert, key };
+  return { cert, key, secureOptions: constants.SSL_OP_NO_RENEGOTIATION };
 }
 
 /** When the server's own certificate expires. */
-export function expiryOf({ cert }: Certificate): Date {
+export function expiryOf({ cert }: Pick<Certificate, "cert">): Date {
   return new Date(new X509Certificate(cert).validTo);
 }
 

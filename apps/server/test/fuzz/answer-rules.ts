@@ -46,9 +46,9 @@ export function statusesFor({ key, person }: Identity, { scope }: EndpointMetada
 
 function problemsOfError(status: number, text: string): string[] {
   const parsed = errorBody.strict().safeParse(parseJson(text));
-  if (!parsed.success) return ["it is no error of ours"];
+  if (!parsed.success) return ["its body is not an error's"];
   const { error } = parsed.data;
-  return errorCatalogue[error].status === status ? [] : [`${error} is not ${status}`];
+  return errorCatalogue[error].status === status ? [] : [`${error} has another status than ${status}`];
 }
 
 function problemsByContract({ status, headers }: Answer, text: string, route: AppRoute, isHead: boolean): string[] {

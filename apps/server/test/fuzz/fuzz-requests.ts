@@ -107,7 +107,7 @@ function queries({ query }: FuzzEndpoint, known: KnownValues): fc.Arbitrary<stri
   const odd = fc.tuple(oddName, hostileTexts).map(([name, value]) => `${name}=${encoded(value)}`);
   const ours = Object.entries(query).map(([name, schema]) => {
     const value = mostly(
-      valuesOf(schema, known, name).map((drawn) => (drawn === undefined ? "" : String(drawn))),
+      valuesOf(schema, known, name).map((drawn) => (typeof drawn === "string" ? drawn : (JSON.stringify(drawn) ?? ""))),
       fc.oneof(hostileTexts, fc.constantFrom(...known.cursors.map((cursor) => `${cursor.slice(0, -1)}A`))),
       4,
     );

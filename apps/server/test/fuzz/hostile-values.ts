@@ -53,7 +53,7 @@ export const hostileTexts: fc.Arbitrary<string> = fc.oneof(
 
 /** Values in JSON, as text, that are valid JSON and nothing that anybody asked for. */
 const hostileJson: fc.Arbitrary<string> = fc.oneof(
-  hostileTexts.map((text) => JSON.stringify(text)),
+  hostileTexts.map((hostile) => JSON.stringify(hostile)),
   fc.constantFrom(
     "null",
     "true",
@@ -97,7 +97,7 @@ export const brokenBodies: fc.Arbitrary<string> = fc.constantFrom(
 
 const MARK = "@@replaced@@";
 
-/** How a value in JSON is spoiled: at which place, and by what. */
+/** How a value in JSON is spoiled: at which of its paths, and by what. */
 export const spoilings = fc.record({
   at: fc.nat(40),
   how: fc.constantFrom("replace", "replace", "replace", "remove", "twice", "unknown"),
@@ -105,21 +105,21 @@ export const spoilings = fc.record({
   name: fc.constantFrom("unknown", ...PROTOTYPE_NAMES),
 });
 
-/** The text of a value in JSON, spoiled at one place. */
+/** The text of a value in JSON, spoiled in one of its values. */
 export function spoiled(
   value: unknown,
   { at, how, by, name }: { at: number; how: string; by: string; name: string },
 ): string {
-  const places = placesIn(value);
-  const place = places[at % places.length] ?? [];
+  const paths = pathsIn(value);
+  const path = paths[at % paths.length] ?? [];
   const copy: unknown = structuredClone(value);
-  const parent = place.slice(0, -1).reduce((of, key) => Reflect.get(of as object, key) as unknown, copy);
-  const key = place.at(-1);
+  const parent = path.slice(0, -1).reduce((of, key) => Reflect.get(of as object, key) as unknown, copy);
+  const key = path.at(-1);
   if (key === undefined || typeof parent !== "object" || parent === null) return how === "replace" ? by : text(copy);
   if (how === "remove") Reflect.deleteProperty(parent, key);
   else Reflect.set(parent, key, MARK);
   const marked = JSON.stringify(MARK);
-  const before = text(Reflect.get(valueAt(value, place.slice(0, -1)) as object, key));
+  const before = text(Reflect.get(valueAt(value, path.slice(0, -1)) as object, key));
   if (how === "twice") return text(copy).replace(marked, () => `${before},${JSON.stringify(key)}:${by}`);
   if (how === "unknown") return text(copy).replace(marked, () => `${before},${JSON.stringify(name)}:${by}`);
   return text(copy).replace(marked, () => by);
@@ -130,12 +130,12 @@ function text(value: unknown): string {
   return JSON.stringify(value) ?? "null";
 }
 
-function valueAt(value: unknown, place: readonly string[]): unknown {
-  return place.reduce((of, key) => Reflect.get(of as object, key) as unknown, value);
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce((of, key) => Reflect.get(of as object, key) as unknown, value);
 }
 
-/** Every place in a value, as the keys that lead there; the value itself first. */
-function placesIn(value: unknown, before: readonly string[] = []): string[][] {
+/** The path of every value in a value, as the keys that lead there; the value itself first. */
+function pathsIn(value: unknown, before: readonly string[] = []): string[][] {
   if (typeof value !== "object" || value === null) return [[...before]];
-  return [[...before], ...Object.entries(value).flatMap(([key, each]) => placesIn(each, [...before, key]))];
+  return [[...before], ...Object.entries(value).flatMap(([key, each]) => pathsIn(each, [...before, key]))];
 }

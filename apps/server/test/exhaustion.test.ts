@@ -1,0 +1,198 @@
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { request } from "node:http";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect as connectTls } from "node:tls";
+import { promisify } from "node:util";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import type { Database } from "../src/db/database.ts";
+import { readCertificate } from "../src/startup/certificate.ts";
+import { startTestApp, type TestApp } from "./app.ts";
+import { buildAnother, type BuiltApp } from "./built-app.ts";
+import { makeCertificate } from "./servers/certificates.ts";
+import { until } from "./until.ts";
+
+/* What callers who want to wear the service out are refused, while others are answered. `bench:attacks` has the figures. */
+
+let app: TestApp;
+const sockets: Socket[] = [];
+const services: BuiltApp[] = [];
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  for (const service of services.splice(0)) await service.close();
+});
+afterAll(() => app.close());
+
+async function serve(...options: [Parameters<typeof buildAnother>[1]?, Parameters<typeof buildAnother>[2]?]) {
+  const service = await buildAnother(app, ...options);
+  services.push(service);
+  return service;
+}
+
+/** A connection from an address of this machine's. */
+async function open(url: string, localAddress = "127.0.0.1"): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), localAddress });
+  socket.on("error", () => undefined);
+  sockets.push(socket);
+  await once(socket, "connect");
+  return socket;
+}
+
+const connectionsOf = ({ app: { http } }: BuiltApp) => promisify(http.server.getConnections.bind(http.server))();
+
+it("slow heads and slow bodies are ended in time, each with an answer, and nobody else waits for them", async () => {
+  const service = await serve({}, ({ http }) => {
+    expect([http.server.headersTimeout, http.server.requestTimeout]).toEqual([15_000, 30_000]);
+    http.server.headersTimeout = 500;
+    http.server.requestTimeout = 1_000;
+  });
+  const { key } = await app.issue();
+  const slow = await Promise.all(Array.from({ length: 60 }, () => open(service.url)));
+  const received = slow.map((socket) => {
+    const parts: string[] = [];
+    socket.setEncoding("latin1").on("data", (part: string) => void parts.push(part));
+    return parts;
+  });
+  const head = `POST /v1/reservations HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
+  slow.forEach((socket, n) =>
+    socket.write(n % 2 === 0 ? "GET / HTTP/1.1\r\n" : `${head}Content-Length: 1000\r\n\r\n{`),
+  );
+  // A byte now and then, as who wants to hold a connection sends it.
+  const trickle = setInterval(
+    () => slow.forEach((socket, n) => void (socket.writable && socket.write(n % 2 === 0 ? "x" : " "))),
+    50,
+  );
+  await until(async () => {
+    expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
+    return slow.every((socket) => socket.closed);
+  });
+  clearInterval(trickle);
+  for (const parts of received) expect(parts.join("")).toMatch(/^HTTP\/1.1 400 [^]*took too long to arrive/);
+});
+
+it("a caller without a key is refused before the database is asked, whatever it asks for", async () => {
+  let statements = 0;
+  const count = <Args extends unknown[], Result>(call: (...args: Args) => Result) => {
+    return (...args: Args): Result => {
+      statements++;
+      return call(...args);
+    };
+  };
+  const db: Database = {
+    ...app.db,
+    query: count(app.db.query) as Database["query"],
+    transaction: count(app.db.transaction),
+  };
+  const counted = await buildAnother({ ...app, db }, { publicRateLimit: 50 });
+  services.push(counted);
+  const paths = [
+    "/gbfs/3.0/station_status.json",
+    "/console/v1/session",
+    "/openapi.json",
+    "/docs",
+    "/gbfs/none/2.3/gbfs.json",
+  ];
+  for (let n = 0; n < 50; n++) await (await fetch(counted.url + paths[n % paths.length]!)).arrayBuffer();
+  statements = 0;
+  for (let n = 0; n < 200; n++) {
+    const response = await fetch(counted.url + paths[n % paths.length]!);
+    expect(response.status).toBe(429);
+    await response.arrayBuffer();
+  }
+  expect(statements).toBe(0);
+});
+
+it("idle connections beyond the bound are closed as they come, from however many addresses, and cost little", async () => {
+  const service = await serve({ maxConnections: 300 });
+  const before = process.memoryUsage().rss;
+  const addresses = Array.from({ length: 40 }, (_, n) => `127.0.1.${n + 1}`);
+  await Promise.allSettled(Array.from({ length: 600 }, (_, n) => open(service.url, addresses[n % addresses.length])));
+  await until(() => sockets.filter((socket) => socket.closed).length >= 300);
+  expect(await connectionsOf(service)).toBe(300);
+  // Both ends are in this process.
+  expect(process.memoryUsage().rss - before).toBeLessThan(600 * 256 * 1024);
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await until(async () => (await connectionsOf(service)) === 0);
+  expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
+});
+
+it("a connection on which far too much is sent ahead is closed, and few of its requests are answered", async () => {
+  let asked = 0;
+  const service = await serve({}, ({ http }) => {
+    http.get("/counted", () => {
+      asked++;
+      return "counted";
+    });
+  });
+  const [socket, modest] = [await open(service.url), await open(service.url)];
+  socket.pause();
+  socket.write("GET /counted HTTP/1.1\r\nHost: a\r\n\r\n".repeat(2_000));
+  await until(() => socket.resume().closed);
+  expect(asked).toBeLessThanOrEqual(100);
+  let answers = 0;
+  modest.setEncoding("latin1").on("data", (part: string) => (answers += part.split("HTTP/1.1 200").length - 1));
+  modest.write("GET /counted HTTP/1.1\r\nHost: a\r\n\r\n".repeat(50));
+  await until(() => answers === 50);
+});
+
+it("heads and header lists have a bound, and an upgrade to HTTP/2 is none", async () => {
+  const service = await serve();
+  const ask = (headers: Record<string, string | string[]>) =>
+    new Promise<number>((resolve, reject) => {
+      const sent = request(`${service.url}/healthz`, { headers }, (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      });
+      sent.on("error", reject).end();
+    });
+  expect(await ask({ long: "a".repeat(17_000) })).toBe(400);
+  expect(await ask(Object.fromEntries(Array.from({ length: 3_000 }, (_, n) => [`x-${n}`, "a"])))).toBe(400);
+  expect(
+    await ask({ connection: "Upgrade, HTTP2-Settings", upgrade: "h2c", "http2-settings": "AAMAAABkAAQAAP__" }),
+  ).toBe(200);
+});
+
+it("TLS of our own: no HTTP/2, nothing below 1.2, no renegotiation, and no handshake that lasts", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "bikeshare-tls-"));
+  const files = { certFile: join(directory, "cert.pem"), keyFile: join(directory, "key.pem") };
+  const { key, cert } = await makeCertificate("127.0.0.1");
+  await writeFile(files.certFile, cert);
+  await writeFile(files.keyFile, key);
+  const service = await serve({ https: await readCertificate(files) });
+  await rm(directory, { recursive: true });
+  const { port } = new URL(service.url);
+  const shake = async (options: object) => {
+    const socket = connectTls({ host: "127.0.0.1", port: Number(port), rejectUnauthorized: false, ...options });
+    sockets.push(socket);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    // What is refused says so by an error.
+    socket.on("error", () => resolve()).on("secureConnect", () => resolve());
+    await promise;
+    return socket;
+  };
+  const offered = await shake({ ALPNProtocols: ["h2", "http/1.1"] });
+  expect([offered.alpnProtocol, offered.getProtocol()]).toEqual(["http/1.1", "TLSv1.3"]);
+  expect((await shake({ maxVersion: "TLSv1.1", minVersion: "TLSv1", ciphers: "ALL:@SECLEVEL=0" })).authorized).toBe(
+    false,
+  );
+  const older = await shake({ maxVersion: "TLSv1.2" });
+  const refused = await new Promise((resolve) => {
+    older.once("close", () => resolve("closed"));
+    if (
+      !older.renegotiate({ rejectUnauthorized: false }, (error) => resolve(error === null ? "renegotiated" : "refused"))
+    )
+      resolve("refused");
+  });
+  expect(refused).not.toBe("renegotiated");
+  // Connections that never send a byte count as any other, and end.
+  const silent = await Promise.all(Array.from({ length: 20 }, () => open(service.url)));
+  await until(async () => (await connectionsOf(service)) >= 20);
+  await until(() => silent.every((socket) => socket.closed));
+});
