@@ -81,15 +81,10 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const caches = openCaches(http, options, connections);
   if (options.https !== undefined) sendStrictTransport(http);
   allowOrigins(http, options.corsOrigins ?? []);
-<<<<<<< HEAD
-  const cursorCipher = createCursorCipher(options.secrets.cursorKeys);
+  const cursorCipher = createCursorCipher(() => options.secrets.cursorKeys);
   const deprecatedRoutes = announceDeprecations(http);
   const shown = { cursorCipher, stationMaps: caches.stationMaps, deprecatedRoutes };
   const consoleContext = createConsoleContext({ ...options, ...shown });
-=======
-  const cursorCipher = createCursorCipher(() => options.secrets.cursorKeys);
-  const consoleContext = createConsoleContext({ ...options, cursorCipher, stationMaps: caches.stationMaps });
->>>>>>> 169799ce (secrets: the keys of the secrets file change while the service runs)
   registerAuthorization(http, options, caches.keys, consoleContext);
   refuseMalformedRequests(http);
   showCallersTheirWrites(http, caches.stationPages);
