@@ -43,6 +43,8 @@ export interface KillsReport {
 
 /** So that the next holder of its leases is at work when it goes on. */
 const FROZEN_BEYOND_LEASE_MS = 3_000;
+/** Ends a hang. Lower fails a run on a machine that does much else: a start has taken a minute there. */
+const START_TIMEOUT_MS = 300_000;
 const RIDERS = 8;
 const HOLDERS = 8;
 const READERS = 6;
@@ -132,8 +134,8 @@ async function kill(world: BadDaysWorld, victim: Victim, random: Random): Promis
   }
   const processes = victim === "api" ? world.apis : world.workers;
   // Not the last one: a deployment with one process is away for as long as the process starts.
-  await until(() => processes.every((each) => each.pid() !== undefined));
-  if (victim === "api") await until(() => world.balancer.ready().length === processes.length);
+  await until(() => processes.every((each) => each.pid() !== undefined), START_TIMEOUT_MS);
+  if (victim === "api") await until(() => world.balancer.ready().length === processes.length, START_TIMEOUT_MS);
   const chosen = processes[random.between(0, processes.length - 1)];
   const pid = chosen?.pid();
   if (pid !== undefined) process.kill(pid, "SIGKILL");
