@@ -32,12 +32,8 @@ async function ownMemory(pid: number): Promise<number> {
   return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / KIB;
 }
 
-/** Of a series: the medians of its second and of its last quarter. The first has the starts in it. */
+/** The most that a series has in its first and in its second half. Each start begins below it. */
 export function growthOf({ samples }: MemorySeries): { readonly early: number; readonly late: number } {
-  const quarter = Math.floor(samples.length / 4);
-  return { early: median(samples.slice(quarter, 2 * quarter)), late: median(samples.slice(-Math.max(1, quarter))) };
-}
-
-function median(samples: readonly number[]): number {
-  return samples.toSorted((a, b) => a - b)[Math.floor(samples.length / 2)] ?? 0;
+  const half = Math.floor(samples.length / 2);
+  return { early: Math.max(0, ...samples.slice(0, half)), late: Math.max(0, ...samples.slice(half)) };
 }
