@@ -18,10 +18,12 @@ const insert = statement(
 const claim = statement(
   "operatorMails.claim",
   `with next as materialized (
-     select id from operator_mails where due_at <= $1 order by due_at, id limit 1 for update skip locked)
+     select id, $1::timestamptz + least($3::float8, $2 * 2.0 ^ attempts) * interval '1 ms' as due_at
+     from operator_mails where due_at <= $1
+     order by operator_mails.due_at, id limit 1
+     for update skip locked)
    update operator_mails mail
-   set attempts = mail.attempts + 1,
-     due_at = $1::timestamptz + least($3::float8, $2 * 2.0 ^ mail.attempts) * interval '1 ms'
+   set attempts = mail.attempts + 1, due_at = next.due_at
    from next where mail.id = next.id
    returning mail.id, mail.address, mail.subject, mail.body, mail.attempts`,
 );
