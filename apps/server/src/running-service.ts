@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { databaseChecks, machineChecks } from "./alerts/checks.ts";
+import { machineFigures } from "./alerts/machine-checks.ts";
 import { startAlerts } from "./alerts/service.ts";
 import { type App, buildApp } from "./app.ts";
 import type { PeriodicWork } from "./background/periodic.ts";
@@ -8,6 +9,7 @@ import { watchClock } from "./conditions/clock-watch.ts";
 import { type Concerns, createConcerns } from "./conditions/concerns.ts";
 import type { Conditions } from "./conditions/conditions.ts";
 import { type Config, ConfigError } from "./config.ts";
+import { databaseHealth } from "./database-health/service.ts";
 import type { Database } from "./db/database.ts";
 import { requireNotifications } from "./db/listener.ts";
 import type { Store } from "./db/open.ts";
@@ -185,12 +187,14 @@ async function openMetrics(
 ): Promise<Metrics> {
   if (config.metricsPort === undefined) return uncounted;
   const { createMetrics } = await import("./metrics/registry.ts");
-  const { watchFeedAges, watchReservations } = await import("./metrics/sampled-metrics.ts");
+  const sampled = await import("./metrics/sampled-metrics.ts");
   const { startMetricsServer } = await import("./metrics/server.ts");
   const metrics = createMetrics({ version: readVersion() });
   parts.activities.countWaits(metrics.http.connectionWaited);
-  watchFeedAges(metrics.registry, () => allFeedAges(db, clock()));
-  watchReservations(metrics.registry, () => largestHolders(db, clock()));
+  sampled.watchFeedAges(metrics.registry, () => allFeedAges(db, clock()));
+  sampled.watchDatabaseHealth(metrics.registry, () => databaseHealth(db));
+  sampled.watchMachine(metrics.registry, () => machineFigures(config, clock()));
+  sampled.watchReservations(metrics.registry, () => largestHolders(db, clock()));
   const server = await startMetricsServer({
     host: config.metricsHost,
     port: config.metricsPort,

@@ -56,3 +56,13 @@ export async function checkLatestBackup({ backups }: Config, now: number): Promi
   const detail = `${newest.name}, ${(age / 3_600_000).toFixed(1)} h old`;
   return [age > 2 * backups.intervalMs ? failure("latest backup", detail, fix) : ok("latest backup", detail)];
 }
+
+/** The certificate's end and the latest backup's age, for metrics. */
+export async function machineFigures({ tls, backups }: Pick<Config, "tls" | "backups">, now: number) {
+  const certificate = tls && (await readCertificate(tls).catch(() => undefined));
+  const newest = backups && (await listBackups(backups.directory).catch(() => [])).at(-1);
+  return {
+    certificateExpiresAt: certificate && expiryOf(certificate).getTime(),
+    latestBackupAgeMs: newest && now - newest.madeAt,
+  };
+}

@@ -41,8 +41,11 @@ export function measureRequests(app: FastifyInstance, options: MeasuredRequestsO
   const measuring = (route: CountedRoute, count: CountRequest | undefined) =>
     measuringHook(route, count, { clock, slowRequests });
   app.decorateRequest("activity");
+  if (metrics === undefined && tracer === undefined && slowRequestMs === 0) return;
   app.addHook("onRequest", (request, _reply, done) => {
-    request.activity = activities.begin(tracer?.startRequest(request.headers["traceparent"]));
+    const span = tracer?.startRequest(request.headers["traceparent"]);
+    // Attributing statements costs something at each of them: it is done where somebody may ask to know.
+    if (span !== undefined || slowRequestMs > 0) request.activity = activities.begin(span);
     done();
   });
   app.addHook("onRoute", (route) => {

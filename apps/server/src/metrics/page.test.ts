@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { SystemBacklog } from "./backlog-metrics.ts";
 import { createMetrics } from "./registry.ts";
-import { watchFeedAges, watchReservations } from "./sampled-metrics.ts";
+import { watchDatabaseHealth, watchFeedAges, watchMachine, watchReservations } from "./sampled-metrics.ts";
 import { startMetricsServer } from "./server.ts";
 
 interface Described {
@@ -53,6 +53,10 @@ async function readMetrics(): Promise<string> {
   watchFeedAges(metrics.registry, () =>
     Promise.resolve([{ systemId: "main", source: "gbfs", feed: "station_status", ageMs: 1, failingMs: 0 }]),
   );
+  const use = { size_bytes: 1, connections: 1, max_connections: 97, oldest_transaction_seconds: 0 };
+  const replicas = [{ replica: "replica-1", lag_seconds: 0.1, lag_bytes: 1 }];
+  watchDatabaseHealth(metrics.registry, () => Promise.resolve({ ...use, replicas }));
+  watchMachine(metrics.registry, () => Promise.resolve({ certificateExpiresAt: 1, latestBackupAgeMs: 1 }));
   watchReservations(metrics.registry, () =>
     Promise.resolve([{ systemId: "main", partnerId: "partner_1", active: 3, limit: 50 }]),
   );
@@ -99,7 +103,7 @@ test("the page's table has every metric that /metrics shows, with its type and l
 });
 
 test("the page has every value that a label can take, but for the names of systems, sources, partners and versions", () => {
-  const free = new Set(["system", "source", "partner", "version", "route", "method"]);
+  const free = new Set(["system", "source", "partner", "version", "route", "method", "replica"]);
   const rows = page.split("\n").filter((line) => line.startsWith("| "));
   const onPage = new Set(coded(rows.join("\n")));
   const values = shown.flatMap(({ name }) => [...labelsOf(name)].filter(([label]) => !free.has(label)));

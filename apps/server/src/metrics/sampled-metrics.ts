@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from "prom-client";
+import type { DatabaseHealth } from "../database-health/service.ts";
 import type { FeedAge } from "../feeds/gbfs/feed-watch.ts";
 
 /** How many bikes a partner holds. */
@@ -88,6 +89,78 @@ export function watchReservations(registry: Registry, read: () => Promise<readon
         help: "Active reservations that a partner may have at once, of the same partners.",
         valueOf: ({ limit }) => limit,
         labelsOf,
+      },
+    ],
+  );
+}
+
+/** Adds what PostgreSQL says of itself and of its replicas. */
+export function watchDatabaseHealth(registry: Registry, read: () => Promise<DatabaseHealth>): void {
+  let reading: Promise<readonly DatabaseHealth[]> = Promise.resolve([]);
+  const whole: readonly [name: string, help: string, valueOf: (health: DatabaseHealth) => number][] = [
+    ["bikeshare_postgres_size_bytes", "Size of the database.", (health) => health.size_bytes],
+    ["bikeshare_postgres_connections", "Connections of all programs.", (health) => health.connections],
+    ["bikeshare_postgres_max_connections", "Connections that there may be.", (health) => health.max_connections],
+    [
+      "bikeshare_postgres_oldest_transaction_seconds",
+      "For how long the oldest transaction of the database has been open.",
+      (health) => health.oldest_transaction_seconds,
+    ],
+  ];
+  watchSamples(
+    registry,
+    () => (reading = read().then((health) => [health])),
+    [],
+    whole.map(([name, help, valueOf]) => ({ name, help, valueOf, labelsOf: () => ({}) })),
+  );
+  const labelsOf = ({ replica }: DatabaseHealth["replicas"][number]) => ({ replica });
+  watchSamples(
+    registry,
+    async () => (await reading).flatMap(({ replicas }) => replicas),
+    ["replica"],
+    [
+      {
+        name: "bikeshare_postgres_replica_lag_seconds",
+        help: "How far a replica that streams is behind, as the primary sees it.",
+        valueOf: ({ lag_seconds: seconds }) => seconds,
+        labelsOf,
+      },
+      {
+        name: "bikeshare_postgres_replica_lag_bytes",
+        help: "Bytes of WAL that a replica that streams has not applied.",
+        valueOf: ({ lag_bytes: bytes }) => bytes,
+        labelsOf,
+      },
+    ],
+  );
+}
+
+/** What this process has to renew or to keep. Undefined: it is not configured. */
+export interface MachineFigures {
+  /** When the certificate that is served expires, in milliseconds since 1970. */
+  readonly certificateExpiresAt: number | undefined;
+  readonly latestBackupAgeMs: number | undefined;
+}
+
+/** Adds the certificate's end and the age of the latest backup. */
+export function watchMachine(registry: Registry, read: () => Promise<MachineFigures>): void {
+  const inSeconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1_000);
+  watchSamples(
+    registry,
+    async () => [await read()],
+    [],
+    [
+      {
+        name: "bikeshare_certificate_expiry_timestamp_seconds",
+        help: "When the certificate of this process expires, in seconds since 1970.",
+        valueOf: ({ certificateExpiresAt: at }) => inSeconds(at),
+        labelsOf: () => ({}),
+      },
+      {
+        name: "bikeshare_latest_backup_age_seconds",
+        help: "Age of the latest backup in BACKUP_DIR.",
+        valueOf: ({ latestBackupAgeMs: age }) => inSeconds(age),
+        labelsOf: () => ({}),
       },
     ],
   );
