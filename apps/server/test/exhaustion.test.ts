@@ -14,7 +14,7 @@ import { buildAnother, type BuiltApp } from "./built-app.ts";
 import { makeCertificate } from "./servers/certificates.ts";
 import { until } from "./until.ts";
 
-/* What callers who want to wear the service out are refused, while others are answered. `bench:attacks` has the figures. */
+/* What callers who want to wear the service out are refused, while others are answered. docs/performance.md has figures. */
 
 let app: TestApp;
 const sockets: Socket[] = [];

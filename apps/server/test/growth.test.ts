@@ -33,6 +33,7 @@ const bounds: Readonly<Record<string, Bound>> = {
   vehicle_types: { growsWith: "vehicle types" },
   regions: { growsWith: "regions" },
   audit_log: byPartition,
+  key_holders: { deletedBy: "keyHolders.deleteDead", when: "a process has given no sign of life" },
   api_processes: { deletedBy: "apiProcesses.deleteDead", when: "a process has given no sign of life" },
   stations: { growsWith: "stations" },
   bikes: { growsWith: "bikes; those of feeds whose ids rotate are deleted when they are gone" },

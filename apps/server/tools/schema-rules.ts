@@ -25,6 +25,7 @@ const deploymentTables = [
   "used_challenges",
   "sessions",
   "api_processes",
+  "key_holders",
   "replication_tokens",
   "alerts",
   "operator_mails",
