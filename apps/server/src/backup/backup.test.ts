@@ -4,17 +4,22 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
 import { type FleetHarness, openFleetHarness, stationItem } from "../../test/fleet/fleet.harness.ts";
+import { laterProgram } from "../../test/migrations.ts";
 import { copyDatabase, dropDatabase, withDatabaseName } from "../../test/server-commands.ts";
 import { checkInvariants } from "../check/service.ts";
 import { type Database, openDatabase } from "../db/database.ts";
+import { migrate } from "../db/migrate/migrate.ts";
 import { statement } from "../db/statement.ts";
 import { columnTypes } from "../db/tables.generated.ts";
 import { eventsTable } from "../partitions/partition.rules.ts";
 import { createPartitions } from "../partitions/service.ts";
 import { loadSecrets } from "../secrets.ts";
+import { readVersion } from "../version.ts";
 import { recordServiceKey } from "../webhooks/endpoints/endpoint-secrets.ts";
 import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
-import { createBackup } from "./backup.ts";
+import { readArchive } from "./archive.ts";
+import { createBackup, readManifest } from "./backup.ts";
+import { entryNames } from "./manifest.ts";
 import { restoreBackup } from "./restore.ts";
 import { startScheduledBackups } from "./schedule.ts";
 
@@ -210,4 +215,22 @@ it("scheduled backups are made when the newest is old enough, and the oldest bey
     "bikeshare-20260604T030000Z.zip",
     "notes.txt",
   ]);
+});
+
+// The last, because it changes the schema.
+it("after going back one version, a backup also has the columns and tables that only the newer version knows", async () => {
+  const added =
+    "alter table rides add column price integer default 7; create table fares (system_id text primary key);";
+  const program = await laterProgram("99.0.0", `-- oldest program: ${readVersion()}\n${added}`);
+  await migrate(harness.db, { program });
+  const path = join(directory, "newer.zip");
+  await createBackup(optionsOf(harness.db), path);
+  const manifest = await readArchive(path, async (archive) =>
+    readManifest(path, await archive.read(entryNames.manifest)),
+  );
+  expect(manifest.migrations).toEqual(program.migrations.map(({ number }) => number));
+  expect(manifest.tables.find(({ name }) => name === "rides")?.columns).toContain("price");
+  expect(manifest.tables.map(({ name }) => name)).toContain("fares");
+  const target = { ...optionsOf(harness.db), secretsPath: join(directory, "unused.json") };
+  await expect(restoreBackup(target, path)).rejects.toThrow("which this program does not know");
 });

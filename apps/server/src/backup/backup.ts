@@ -1,12 +1,12 @@
 import { pipeline } from "node:stream/promises";
-import { openDatabase, type Transaction } from "../db/database.ts";
-import { appliedMigrations } from "../db/migrate/migrate.ts";
+import { openDatabase, type Queryable, type Transaction } from "../db/database.ts";
+import { appliedMigrations, knownMigrations } from "../db/migrate/migrate.ts";
 import { columnTypes } from "../db/tables.generated.ts";
 import { dailyTables } from "../partitions/partition.rules.ts";
 import { partitionedDays } from "../partitions/service.ts";
 import { type ArchiveWriter, BackupFileError, readArchive, writeArchive } from "./archive.ts";
 import { type BackedUpTable, createManifest, entryNames, type Manifest, manifestShape } from "./manifest.ts";
-import { copyOut, type CopiedTable, findInstant, lockForReading } from "./queries.ts";
+import { copyOut, type CopiedTable, findInstant, listCopiedTables, lockForReading } from "./queries.ts";
 import { RowCounter } from "./row-counter.ts";
 import { readSecretsOf } from "./secrets.ts";
 
@@ -29,11 +29,6 @@ export interface BackupSummary {
   readonly rows: number;
 }
 
-/** Every table but the list of migrations, which migrating writes. */
-const backedUpTables: readonly CopiedTable[] = Object.entries(columnTypes)
-  .filter(([name]) => name !== "migrations")
-  .map(([name, types]) => ({ name, columns: Object.keys(types) }));
-
 /**
  * Writes all data, as they are at one instant, and the secrets into a file, and reads it again. The service may work
  * meanwhile; it waits for nothing, and until the end no partition is dropped and no row that was deleted gives up its space.
@@ -44,9 +39,10 @@ export async function createBackup(options: BackupOptions, path: string): Promis
   const db = openDatabase({ connectionString: options.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
   try {
     const secrets = await readSecretsOf(db, options.secretsPath);
+    const backedUpTables = await tablesToBackUp(db);
     await writeArchive(path, (archive) =>
       db.transaction(async (tx) => {
-        const manifest = await copyTables(tx, archive, options);
+        const manifest = await copyTables(tx, archive, backedUpTables, options);
         archive.add(entryNames.secrets, secrets);
         archive.add(entryNames.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
       }),
@@ -57,9 +53,20 @@ export async function createBackup(options: BackupOptions, path: string): Promis
   return checkBackup(path);
 }
 
+/**
+ * The tables with the columns that the database has, which are more than this program knows where a newer version has
+ * migrated it: after going back one version a backup still has all data. Others that stand beside ours are not copied.
+ */
+async function tablesToBackUp(db: Queryable): Promise<CopiedTable[]> {
+  const known = new Set(await knownMigrations());
+  const isNewer = (await appliedMigrations(db)).some((number) => !known.has(number));
+  return (await listCopiedTables(db)).filter(({ name }) => isNewer || name in columnTypes);
+}
+
 async function copyTables(
   tx: Transaction,
   archive: ArchiveWriter,
+  backedUpTables: readonly CopiedTable[],
   { version, onTable }: BackupOptions,
 ): Promise<Manifest> {
   await lockForReading(

@@ -14,6 +14,15 @@ const foreignKeys = statement(
   `select conrelid::regclass::text as "table", confrelid::regclass::text as refers_to
    from pg_constraint where contype = 'f' and conparentid = 0 and connamespace = current_schema()::regnamespace`,
 );
+const copiedTables = statement(
+  "backup.copiedTables",
+  `select c.relname::text as name, array_agg(a.attname::text order by a.attnum) as columns
+   from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+     and a.attgenerated = ''
+   where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+     and c.relname <> 'migrations'
+   group by c.relname order by c.relname collate "C"`,
+);
 const now = statement("backup.now", "select date_trunc('milliseconds', now()) as at");
 
 /**
@@ -23,6 +32,11 @@ const now = statement("backup.now", "select date_trunc('milliseconds', now()) as
 export async function lockForReading(tx: Transaction, tables: readonly string[]): Promise<void> {
   await tx.run("set transaction isolation level repeatable read, read only");
   await tx.run(`lock table ${tables.map(quoted).join(", ")} in access share mode`);
+}
+
+/** Every table that the database has, but the list of migrations, which migrating writes. */
+export function listCopiedTables(db: Queryable): Promise<CopiedTable[]> {
+  return db.query(copiedTables);
 }
 
 /** When the transaction began. */

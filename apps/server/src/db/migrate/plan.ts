@@ -89,7 +89,7 @@ function locksOf(change: SchemaChange | undefined, sizes: readonly TableSize[]):
   return sizes.filter(({ indexes }) => indexes.includes(index.name)).map(({ table }) => ({ table, mode: index.mode }));
 }
 
-/** Rows that the work gets through in a second, measured with rides on 2 cores: other tables and machines differ. */
+/** Rows that the work gets through in a second, as an order of magnitude: tables and machines differ widely. */
 const ROWS_PER_SECOND = { scan: 1_000_000, "index build": 400_000, rows: 25_000, rewrite: 40_000 } as const;
 
 /** A backfill pauses as long as it works. */
