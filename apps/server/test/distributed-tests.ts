@@ -7,20 +7,34 @@ import { beforeEach } from "vitest";
 
 const PLANS = "pages and scans are counted by the tables' own names, and here shards have others";
 
+const SUPERUSER = "the role is a superuser's, whom no missing right keeps from anything";
+
 /** Tests by their file and, where not all of it is meant, the beginning of their full name; each with the reason. */
 const leftOut: readonly { readonly file: string; readonly name?: RegExp; readonly reason: string }[] = [
   { file: "src/rides/filtered-plans.test.ts", reason: PLANS },
   { file: "src/webhooks/log/delivery-search.test.ts", name: /walks the index|reads no more when/, reason: PLANS },
   { file: "src/webhooks/dispatcher/dispatcher-plans.test.ts", reason: PLANS },
+  { file: "src/console/audit.test.ts", name: /each filter \w+ at a bounded number/, reason: PLANS },
+  { file: "src/console/history.test.ts", name: /a bounded number of events is looked at/, reason: PLANS },
+  { file: "test/guard.test.ts", name: /cost no transaction/, reason: "the extension makes transactions of its own" },
   {
     file: "src/db/schema.test.ts",
-    name: /a breach would be named/,
-    reason: "the extension refuses most breaches by itself, with other words",
+    name: /a breach would be named|on both sides of every foreign key|there is no trigger/,
+    reason: "the extension refuses most breaches by itself, and has triggers and shards of its own in the schema",
   },
   {
     file: "src/partitions/webhook-partitions.test.ts",
     name: /are made while rides write theirs/,
     reason: "whoever writes a table uses its default partition as well: a new one waits for open transactions",
+  },
+  { file: "src/cli/audit.test.ts", name: /cannot take an act back/, reason: SUPERUSER },
+  { file: "test/growth.test.ts", name: /keeps acts for a year/, reason: SUPERUSER },
+  { file: "src/startup/startup.test.ts", name: /whose role may not make tables/, reason: SUPERUSER },
+  {
+    file: "src/webhooks/endpoints/endpoint-status.test.ts",
+    name: /pauses and resumes at once/,
+    reason:
+      "row locks on a reference table lock all of it: of so many at once some deadlock more often than they are retried",
   },
   {
     file: "src/cli/distribute.test.ts",

@@ -150,10 +150,12 @@ const prepareTrial = `
 
 const tryPastRides = statement(
   "rides.tryPast",
-  `with created as (
+  `with known as materialized (
+     select id from rides where system_id = $1 and id = any(array(select id from past_rides))),
+   created as (
      insert into tried_rides (${compared.list()})
      select ${compared.list()} from past_rides
-     where not exists (select from rides where rides.system_id = $1 and rides.id = past_rides.id)
+     where id not in (select id from known)
      order by past_rides.ctid on conflict (id) do nothing
      returning id)
    select count(*) as n from created`,

@@ -1,4 +1,5 @@
 import type { Queryable } from "../database.ts";
+import { IS_DISTRIBUTED } from "../distributed.ts";
 import { codeOf, sqlState } from "../errors.ts";
 import { statement } from "../statement.ts";
 import type { RecordedMigration } from "./compatibility.rules.ts";
@@ -87,6 +88,12 @@ export async function findIndexState(db: Runner, name: string): Promise<"none" |
   const [index] = await db.query<{ indisvalid: boolean }>(invalidIndex, [name]);
   if (index === undefined) return "none";
   return index.indisvalid ? "valid" : "invalid";
+}
+
+const distributed = statement("migrations.distributed", `select ${IS_DISTRIBUTED} as found`);
+
+export async function findWhetherDistributed(db: Runner): Promise<boolean> {
+  return (await db.query<{ found: boolean }>(distributed, [])).some(({ found }) => found);
 }
 
 /** Those who hold locks on some tables, the oldest transaction first. */

@@ -3,9 +3,10 @@ import { codeOf, isRetryable, sqlState } from "../errors.ts";
 import { statement } from "../statement.ts";
 import { type Backfill, findBatch, type Position } from "./backfill.ts";
 import type { Migration } from "./program.ts";
-import { findIndexState, insertProgress, listLockHolders } from "./queries.ts";
+import { findIndexState, findWhetherDistributed, insertProgress, listLockHolders } from "./queries.ts";
 import { lockedTables } from "./schema-change.rules.ts";
 import type { MigrationSession } from "./session.ts";
+import { splitStatements } from "./sql-statements.rules.ts";
 import type { Step } from "./steps.rules.ts";
 
 /** What of applying migrations can be chosen. */
@@ -43,7 +44,7 @@ export async function runStep(
   if (step.kind === "transaction") {
     await retried(() =>
       session.transaction(lockTimeoutMs, async () => {
-        await session.run(step.sql);
+        await runTogether(session, step.sql);
         await insertProgress(session, migration, index + 1);
       }),
     );
@@ -57,6 +58,13 @@ export async function runStep(
     await runBackfill(session, step, position, record, retried, options);
   }
   await insertProgress(session, migration, index + 1);
+}
+
+/** Runs statements in the open transaction: at once, but for a distributed database, which takes one at a time. */
+async function runTogether(session: MigrationSession, sql: string): Promise<void> {
+  const statements = splitStatements(sql);
+  if (statements.length < 2 || !(await findWhetherDistributed(session))) return session.run(sql);
+  for (const { text } of statements) await session.run(text);
 }
 
 /**

@@ -286,7 +286,7 @@ describe("what the dispatcher finds out", () => {
   const forceStatus = (to: string) =>
     harness.rows(
       `update webhook_endpoints set status = $2, pause_reason = case when $2 = 'paused' then 'operator' end,
-         paused_at = case when $2 = 'paused' then now() end where system_id = $1`,
+         paused_at = case when $2 = 'paused' then created_at end where system_id = $1`,
       to,
     );
 });
