@@ -42,7 +42,7 @@ const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 
 /**
  * Requests that a caller may send ahead on one connection, each of which keeps some kilobytes until its answer has gone out.
- * Node stops reading only with the next 64 KiB, which is two thousand of them: whoever reads no answer would hold 20 MB
+ * Node stops reading only with the next 64 KiB, which is two thousand of them: whoever reads no answer would hold 25 MB
  * with every connection. No client sends more than a few.
  */
 const MAX_UNANSWERED = 100;
