@@ -150,6 +150,7 @@ async function sameDataOnCopy(context: Context): Promise<void> {
     const copied: unknown = JSON.parse(
       await context.machines.c.run(`curl --fail --silent ${headers} 'http://127.0.0.1:3001${path}'`),
     );
+    assert.ok((copied as { readonly data: readonly unknown[] }).data.length > 20);
     assert.deepEqual(copied, (await (await callers(context)).get("a", path, key)).body);
   }
 }

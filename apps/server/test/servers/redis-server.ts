@@ -28,9 +28,12 @@ export interface RedisServer {
   close(): Promise<void>;
 }
 
-const redisProgram = ["redis-server", "valkey-server"]
+/** TEST_REDIS_PROGRAM: another Redis or Valkey than this machine's. */
+const chosenProgram = process.env["TEST_REDIS_PROGRAM"];
+const installedProgram = ["redis-server", "valkey-server"]
   .flatMap((name) => (process.env["PATH"] ?? "").split(delimiter).map((directory) => join(directory, name)))
   .find((path) => existsSync(path));
+const redisProgram = chosenProgram ?? installedProgram;
 
 /** For titles and `skipIf`: tests of what happens to a Redis start and stop their own. */
 export const hasRedis = redisProgram !== undefined;
