@@ -1,8 +1,8 @@
 import { beforeEach } from "vitest";
 
 /*
- * Where TEST_CITUS_URL is set, tests' databases are distributed, and the tests below are left out: what they assert is not
- * so there, or cannot be seen.
+ * Where TEST_CITUS_URL is set (a superuser's address on a server that has the extension), tests' databases are distributed,
+ * and the tests below are left out: what they assert is not so there, or cannot be seen.
  */
 
 const PLANS = "pages and scans are counted by the tables' own names, and here shards have others";
