@@ -156,3 +156,12 @@ test("a process shows a few hundred series of ours, whatever happens", () => {
   const series = text.split("\n").filter((line) => line.startsWith("bikeshare_"));
   expect(series.length).toBeLessThan(300);
 });
+
+test("what is not configured, or cannot be read, is absent rather than 0", async () => {
+  const metrics = createMetrics({ version: "1" });
+  watchMachine(metrics.registry, () =>
+    Promise.resolve({ certificateExpiresAt: undefined, latestBackupAgeMs: undefined }),
+  );
+  watchDatabaseHealth(metrics.registry, () => Promise.reject(new Error("away")));
+  expect(await metrics.text()).not.toMatch(/^bikeshare_(?:certificate|latest_backup|postgres)\w* \d/m);
+});

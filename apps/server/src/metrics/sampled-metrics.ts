@@ -37,6 +37,8 @@ function watchSamples<Sample, Label extends string>(
         // The gauges are collected together, in this order: the first one's reading is the others' as well.
         if (index === 0) reading = read().catch(() => []);
         this.reset();
+        // Without labels a reset one is 0: a certificate that ended in 1970.
+        if (labelNames.length === 0) this.remove();
         for (const sample of await reading) {
           const value = valueOf(sample);
           if (value !== undefined) this.set(labelsOf(sample), value);
