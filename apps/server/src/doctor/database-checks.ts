@@ -9,6 +9,7 @@ import { secretsPath } from "../secrets.ts";
 import { systemsOf } from "../systems/service.ts";
 import { checked, failure, type Finding, ok, warning } from "./finding.ts";
 import { findSettings, listUnusedIndexes, type ServerSettings } from "./queries.ts";
+import { checkReplica } from "./replica-check.ts";
 
 /** The oldest PostgreSQL that is supported, as PostgreSQL counts. */
 const MIN_VERSION = 150_000;
@@ -38,7 +39,8 @@ export async function checkDatabase({ connectionString, config, clock }: Databas
         const fix = "Run `bikeshare migrate`, or start the service, which does so.";
         return [...found, failure("schema", "it is older than this program, or newer", fix)];
       }
-      return [...found, ok("schema", "up to date"), ...(await checkData(db, config, clock))];
+      const replica = await checkReplica(db, config.databaseReplicaUrl);
+      return [...found, ok("schema", "up to date"), ...replica, ...(await checkData(db, config, clock))];
     });
   } finally {
     await db.close();

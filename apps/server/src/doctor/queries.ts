@@ -42,3 +42,13 @@ export async function findSettings(db: Queryable): Promise<ServerSettings> {
 export function listUnusedIndexes(db: Queryable, minBytes: number): Promise<{ index: string; bytes: number }[]> {
   return db.query(unusedIndexes, [minBytes]);
 }
+
+const synchronousStandbys = statement(
+  "doctor.synchronousStandbys",
+  "select current_setting('synchronous_standby_names') as names",
+);
+
+/** For which replicas commits wait; empty: for none. */
+export async function findSynchronousStandbys(db: Queryable): Promise<string> {
+  return oneRow(await db.query<{ names: string }>(synchronousStandbys)).names;
+}

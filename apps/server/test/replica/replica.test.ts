@@ -2,6 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ReplicatedPostgres } from "@bikeshare/embedded-postgres/testing";
 import { randomRuns } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { openDatabase } from "../../src/db/database.ts";
+import { checkReplica } from "../../src/doctor/replica-check.ts";
 import { until } from "../until.ts";
 import { openReplicaHarness, type Process, type ReplicaHarness } from "./replica.harness.ts";
 
@@ -158,9 +160,12 @@ it("whoever writes, or gets a webhook, reads nothing older on any process, whate
   await goWithout();
   await replica().thaw();
 
+  expect(await statuses()).toEqual(["ok", "warning"]);
+
   // Promoted by mistake: it takes no part any more, though its position may be as high as the primary's.
   await replica().run("select pg_promote()");
   await goWithout();
+  expect(await statuses()).toEqual(["failure", "warning"]);
   await postgres.rejoin();
   await goWithReplica();
 
@@ -171,11 +176,23 @@ it("whoever writes, or gets a webhook, reads nothing older on any process, whate
   await goWithout();
   await postgres.rejoin();
   await goWithReplica();
+  await postgres.setSynchronous(true);
+  await eventually(() => isSynchronous(postgres));
+  expect(await statuses()).toEqual(["ok", "ok"]);
 
   const { wrong, cycles, unavailable } = await callers.end();
   expect(wrong).toEqual([]);
   expect(unavailable).toBeLessThan(cycles / 2);
 });
+
+/** What `doctor` says of the replica, and of a failover to it. */
+async function statuses(): Promise<string[]> {
+  const { primaryUrl, replicaUrl } = harness.postgres;
+  const db = openDatabase({ connectionString: primaryUrl });
+  const found = await checkReplica(db, replicaUrl);
+  await db.close();
+  return found.map(({ status }) => status);
+}
 
 async function isSynchronous(postgres: ReplicatedPostgres): Promise<boolean> {
   const states = await postgres.primary().run<{ sync_state: string }>("select sync_state from pg_stat_replication");

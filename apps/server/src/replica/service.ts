@@ -1,0 +1,33 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { openDatabase, type QueryRunner } from "../db/database.ts";
+import { findReplayedPosition, findWrittenPosition } from "./queries.ts";
+import { judge, type Verdict } from "./replica.rules.ts";
+
+/** Between two questions to a replica that has not replayed everything yet. */
+const RETRY_INTERVAL_MS = 50;
+
+/**
+ * Judges a replica by what its primary has written until now, giving it some time to replay that.
+ * @returns `unused` where no process has written a token yet, so that nobody can say whom it follows
+ * @throws where either cannot be asked
+ */
+export async function examineReplica(
+  primary: QueryRunner,
+  replicaUrl: string,
+  timeoutMs: number,
+): Promise<Verdict | "unused"> {
+  const replica = openDatabase({ connectionString: replicaUrl, maxConnections: 1 });
+  try {
+    const written = await findWrittenPosition(primary);
+    const deadline = performance.now() + timeoutMs;
+    for (;;) {
+      const replayed = await findReplayedPosition(replica);
+      const verdict = judge(replayed, written);
+      if (written.token === null && verdict === "unrelated" && replayed.token === null) return "unused";
+      if (verdict !== "behind" || performance.now() > deadline) return verdict;
+      await sleep(RETRY_INTERVAL_MS);
+    }
+  } finally {
+    await replica.close();
+  }
+}
