@@ -114,7 +114,7 @@ function startCallers() {
     /** Resolves when each caller has gone through several cycles more. */
     async go(): Promise<void> {
       const [begun, delivered] = [cycles, webhooks];
-      await until(() => cycles > begun + CYCLES && webhooks > delivered);
+      await until(() => cycles > begun + CYCLES && webhooks > delivered, STORY_TIMEOUT_MS);
     },
     async end() {
       isStopped = true;
@@ -124,66 +124,73 @@ function startCallers() {
   };
 }
 
-it("whoever writes, or gets a webhook, reads nothing older on any process, whatever becomes of the replica", async () => {
-  const { postgres } = harness;
-  const replica = () => postgres.replica();
-  const callers = startCallers();
-  const goWithReplica = async () => {
-    await eventually(() => areUsing(true));
-    const before = await readsOnReplica();
-    await eventually(async () => {
+/** Milliseconds. It waits for some twenty changes of state, each a matter of seconds where the machine is busy. */
+const STORY_TIMEOUT_MS = 600_000;
+
+it(
+  "whoever writes, or gets a webhook, reads nothing older on any process, whatever becomes of the replica",
+  async () => {
+    const { postgres } = harness;
+    const replica = () => postgres.replica();
+    const callers = startCallers();
+    const goWithReplica = async () => {
+      await eventually(() => areUsing(true));
+      const before = await readsOnReplica();
+      await eventually(async () => {
+        await callers.go();
+        return (await readsOnReplica()) > before;
+      });
+    };
+    const goWithout = async () => {
+      await eventually(() => areUsing(false));
       await callers.go();
-      return (await readsOnReplica()) > before;
-    });
-  };
-  const goWithout = async () => {
-    await eventually(() => areUsing(false));
+    };
+    await goWithReplica();
+
+    // What it replays comes late by more than a read may wait, and then not at all.
+    await replica().run("alter system set recovery_min_apply_delay = 200");
+    await replica().run("select pg_reload_conf()");
+    await goWithout();
+    await replica().run("alter system reset recovery_min_apply_delay");
+    await replica().run("select pg_reload_conf()");
+    await goWithReplica();
+    await replica().run("select pg_wal_replay_pause()");
+    await goWithout();
+    // From here on it replays again, once it is back.
+    await replica().kill();
     await callers.go();
-  };
-  await goWithReplica();
+    await replica().start();
+    await goWithReplica();
+    await replica().freeze();
+    await goWithout();
+    await replica().thaw();
 
-  // What it replays comes late by more than a read may wait, and then not at all.
-  await replica().run("alter system set recovery_min_apply_delay = 200");
-  await replica().run("select pg_reload_conf()");
-  await goWithout();
-  await replica().run("alter system reset recovery_min_apply_delay");
-  await replica().run("select pg_reload_conf()");
-  await goWithReplica();
-  await replica().run("select pg_wal_replay_pause()");
-  await goWithout();
-  // From here on it replays again, once it is back.
-  await replica().kill();
-  await callers.go();
-  await replica().start();
-  await goWithReplica();
-  await replica().freeze();
-  await goWithout();
-  await replica().thaw();
+    expect(await statuses()).toEqual(["ok", "warning"]);
 
-  expect(await statuses()).toEqual(["ok", "warning"]);
+    // Promoted by mistake: it takes no part any more, though its position may be as high as the primary's.
+    await replica().run("select pg_promote()");
+    await goWithout();
+    expect(await statuses()).toEqual(["failure", "warning"]);
+    await postgres.rejoin();
+    await goWithReplica();
 
-  // Promoted by mistake: it takes no part any more, though its position may be as high as the primary's.
-  await replica().run("select pg_promote()");
-  await goWithout();
-  expect(await statuses()).toEqual(["failure", "warning"]);
-  await postgres.rejoin();
-  await goWithReplica();
+    // A failover: the service writes and reads on the new primary, until there is a replica again.
+    await postgres.setSynchronous(true);
+    await eventually(() => isSynchronous(postgres));
+    await postgres.failOver();
+    await goWithout();
+    await postgres.rejoin();
+    await goWithReplica();
+    await postgres.setSynchronous(true);
+    await eventually(() => isSynchronous(postgres));
+    expect(await statuses()).toEqual(["ok", "ok"]);
 
-  // A failover: the service writes and reads on the new primary, until there is a replica again.
-  await postgres.setSynchronous(true);
-  await eventually(() => isSynchronous(postgres));
-  await postgres.failOver();
-  await goWithout();
-  await postgres.rejoin();
-  await goWithReplica();
-  await postgres.setSynchronous(true);
-  await eventually(() => isSynchronous(postgres));
-  expect(await statuses()).toEqual(["ok", "ok"]);
-
-  const { wrong, cycles, unavailable } = await callers.end();
-  expect(wrong).toEqual([]);
-  expect(unavailable).toBeLessThan(cycles / 2);
-});
+    const { wrong, cycles, unavailable } = await callers.end();
+    expect(wrong).toEqual([]);
+    expect(unavailable).toBeLessThan(cycles / 2);
+  },
+  STORY_TIMEOUT_MS,
+);
 
 /** What `doctor` says of the replica, and of a failover to it. */
 async function statuses(): Promise<string[]> {
@@ -201,5 +208,5 @@ async function isSynchronous(postgres: ReplicatedPostgres): Promise<boolean> {
 
 /** Asks seldom, since each answer costs the processes some work. */
 function eventually(isTrue: () => Promise<boolean>): Promise<unknown> {
-  return until(() => isTrue().then(async (holds) => holds || sleep(100, false)));
+  return until(() => isTrue().then(async (holds) => holds || sleep(100, false)), STORY_TIMEOUT_MS);
 }
