@@ -13,8 +13,7 @@ const run = blocks.filter(({ machines }) => machines.length > 0);
 /** Other pages with commands, and why `test:guide` does not run them. */
 const OTHER_PAGES: Readonly<Record<string, string>> = {
   "docs/commands.md": "an import needs the operator's own files of trips",
-  "docs/configuration.md":
-    "changing the keys of the secrets file, which a test of the server does on running processes",
+  "docs/configuration.md": "`distribute` needs Citus, which Debian does not have",
   "docs/containers.md": "docker and kubectl need an engine for containers",
   "docs/gbfs.md": "a journey planner's requests; the server's tests make them",
   "docs/metrics.md": "a Request-Id of one's own log stands in it",
