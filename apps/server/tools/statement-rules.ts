@@ -20,7 +20,7 @@ interface StatementRule {
 
 const SUB_SELECT = /\(\s*select\b|\bexists\s*\(/;
 
-export const statementRules: readonly StatementRule[] = [
+const statementRules: readonly StatementRule[] = [
   {
     advice:
       "updates or deletes rows without naming their system, so that every machine is asked: add `system_id = $1`, or isOfSystem() where rows are found by their address (ctid) or by a list",
