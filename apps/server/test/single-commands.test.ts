@@ -143,7 +143,8 @@ test("a request that was answered before has no second effect where it shares a 
   ]);
 });
 
-const CONNECTIONS = 10;
+/** So many that each sends fewer requests ahead than a connection may. */
+const CONNECTIONS = 20;
 
 /** Sends requests one after the other on one connection without waiting for their answers. @returns the answers */
 async function sendPipelined(requests: readonly string[]): Promise<string[]> {

@@ -57,7 +57,9 @@ export function openBrowser() {
     contexts.push(context);
     const page = await context.newPage();
     page.on("console", (message) => {
-      if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+      const isComplaint = message.type() === "error" || message.type() === "warning";
+      // The text of a refused request does not say which it was.
+      if (isComplaint) complaints.push(`${message.text()} ${message.location().url}`);
     });
     page.on("pageerror", (error) => complaints.push(String(error)));
     const open = async (path: string) => {
