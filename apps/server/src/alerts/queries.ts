@@ -9,8 +9,8 @@ export type AlertRow = Tables["alerts"];
 
 const stored = columnsOfTable("alerts").without();
 
-// One process at a time: what two find at once would otherwise begin twice.
-const lock = statement("alerts.lock", "select pg_advisory_xact_lock(hashtext('bikeshare:alerts'))");
+// One process at a time: what two find at once would otherwise begin twice. Who only reads does not wait.
+const lock = statement("alerts.lock", "lock table alerts in share row exclusive mode");
 const list = statement("alerts.list", `select ${stored.list()} from alerts order by name, scope`);
 const remove = statement("alerts.delete", "delete from alerts where name = $1 and scope = $2");
 const upsert = statement(
