@@ -66,10 +66,11 @@ export function listMissingReplicas(db: Queryable): Promise<{ readonly name: str
   return db.query(missing);
 }
 
+// A role without `pg_monitor` sees null as the state of each replica. Any that streams then counts as the synchronous one.
 const isCommitWaiting = statement(
   "databaseHealth.isCommitWaiting",
   `select current_setting('synchronous_standby_names') <> ''
-     and not exists (select from pg_stat_replication where sync_state in ('sync', 'quorum')) as waits`,
+     and not exists (select from pg_stat_replication where coalesce(sync_state in ('sync', 'quorum'), true)) as waits`,
 );
 
 /** Whether commits wait for a synchronous replica, and none is there. */

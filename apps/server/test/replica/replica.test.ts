@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ReplicatedPostgres } from "@bikeshare/embedded-postgres/testing";
 import { randomRuns } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { findIsCommitWaiting } from "../../src/database-health/service.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { checkReplica } from "../../src/doctor/replica-check.ts";
 import { until } from "../until.ts";
@@ -188,6 +189,7 @@ it(
     await postgres.setSynchronous(true);
     await eventually(() => isSynchronous(postgres));
     expect(await statuses()).toEqual(["ok", "ok"]);
+    expect(await isCommitWaitingToOrdinaryRole(postgres)).toBe(false);
 
     const { wrong, cycles, unavailable } = await callers.end();
     expect(wrong).toEqual([]);
@@ -203,6 +205,19 @@ async function statuses(): Promise<string[]> {
   const found = await checkReplica(db, replicaUrl);
   await db.close();
   return found.map(({ status }) => status);
+}
+
+/** What a role finds that is shown that a replica streams, and nothing of it: it lacks `pg_monitor`. */
+async function isCommitWaitingToOrdinaryRole(postgres: ReplicatedPostgres): Promise<boolean> {
+  await postgres.primary().run("create role ordinary login password 'ordinary'");
+  const url = new URL(postgres.primaryUrl);
+  url.username = url.password = "ordinary";
+  const db = openDatabase({ connectionString: url.href });
+  try {
+    return await findIsCommitWaiting(db);
+  } finally {
+    await db.close();
+  }
 }
 
 async function isSynchronous(postgres: ReplicatedPostgres): Promise<boolean> {
