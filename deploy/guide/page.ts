@@ -22,6 +22,8 @@ export interface Block {
  */
 export const NOT_RUN: Readonly<Record<string, string>> = {
   "A certificate of a public authority": "an authority that signs for everybody wants a public name",
+  "From one PostgreSQL to two, under Patroni":
+    "etcd and a second database server want more machines than the walk's four",
 };
 
 /** The blocks of shell commands on a page of Markdown, from top to bottom. */

@@ -29,7 +29,7 @@ export function isInstalled(program: string): boolean {
   }
 }
 
-const searchPath = { PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` };
+export const searchPath = { PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` };
 
 /** Checks the example with `nginx -t`, and runs it in front of a service. */
 export async function startNginx(serviceUrl: string): Promise<Proxy> {

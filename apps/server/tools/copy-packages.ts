@@ -13,7 +13,7 @@ interface Manifest {
 
 const PACKAGES = ["contract", "csv", "embedded-postgres", "rules", "simulator", "webhooks"];
 /** Examples for production, which docs/operations.md installs from the package. */
-const EXAMPLES = ["systemd", "nginx", "haproxy", "prometheus", "grafana", "kubernetes"];
+const EXAMPLES = ["systemd", "nginx", "haproxy", "patroni", "prometheus", "grafana", "kubernetes"];
 const server = join(import.meta.dirname, "..");
 const dist = join(server, "dist");
 const copies = join(dist, "packages");
