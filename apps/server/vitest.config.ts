@@ -3,6 +3,8 @@ import { sharedTestConfig } from "../../vitest.shared.ts";
 
 export default mergeConfig(sharedTestConfig("server"), {
   test: {
+    // Most of its files wait for processes, leases and PostgreSQL: with the two of the others a core is idle at the end.
+    maxWorkers: 3,
     globalSetup: ["./test/global-setup.ts"],
     setupFiles: [
       "./test/random-seed.ts",

@@ -43,13 +43,13 @@ const lockBatch = statement(
    union all
    select created_on, delivery_id, 'gone' from batch where delivery_id not in (select delivery_id from kept)`,
 );
+// By lists, of which each row's key is looked up in the primary key. Joined to a table that PostgreSQL takes for small, they
+// were compared with each of its rows.
 const queue = statement(
   "replayBatch.queue",
-  `with chosen as materialized (
-     select $1::text collate "C" as system_id, created_on, delivery_id
-     from unnest($3::date[], $4::text[]) as chosen (created_on, delivery_id)),
-   back as (
-     update webhook_deliveries delivery set ${PENDING_AGAIN} from chosen where ${matchesDelivery("chosen")}
+  `with back as (
+     update webhook_deliveries delivery set ${PENDING_AGAIN}
+     where delivery.system_id = $1 and delivery.created_on = any($3::date[]) and delivery.id = any($4::text[])
      returning delivery.id as delivery_id, delivery.endpoint_id, delivery.created_on, delivery.event_id, delivery.attempts)
    ${insertIntoQueue("back", { dueAt: "$2", attempts: "attempts", replay: true })}
    ${UNLESS_QUEUED}`,
@@ -63,16 +63,8 @@ const hasten = statement(
 );
 const deleteItems = statement(
   "replayBatch.deleteItems",
-  `with done as materialized (
-     select $1::text collate "C" as system_id, $2::text collate "C" as replay_id, created_on, delivery_id
-     from unnest($3::date[], $4::text[]) as done (created_on, delivery_id))
-   delete from webhook_replay_items item using done
-   where ${indexedMatch("item", "done", {
-     system_id: "system_id",
-     replay_id: "replay_id",
-     created_on: "created_on",
-     delivery_id: "delivery_id",
-   })}`,
+  `delete from webhook_replay_items
+   where system_id = $1 and replay_id = $2 and created_on = any($3::date[]) and delivery_id = any($4::text[])`,
 );
 const count = statement(
   "replayBatch.count",
@@ -90,7 +82,7 @@ export async function insertReplayBatch(
   const batch = await tx.query<BatchRow>(lockBatch, [systemId, id, limit]);
   const those = (...steps: readonly BatchRow["step"][]) => batch.filter(({ step }) => steps.includes(step));
   const idsOf = (rows: readonly BatchRow[]) => rows.map(({ delivery_id: delivery }) => delivery);
-  const daysOf = (rows: readonly BatchRow[]) => rows.map(({ created_on: day }) => day);
+  const daysOf = (rows: readonly BatchRow[]) => [...new Set(rows.map(({ created_on: day }) => day))];
   const again = those("again");
   const hastened = those("hasten");
   const queued = those("again", "hasten", "queued").length;
