@@ -107,13 +107,14 @@ it("the table of variables has every variable that the configuration reads, and 
   expect(firstColumn(configurationPage, "## Variables").flatMap(coded).toSorted()).toEqual([...asked].toSorted());
 });
 
+/** All sources of the service. */
+const code = readdirSync(join(root, "apps/server/src"), { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+  .map((name) => read(join("apps/server/src", name)))
+  .join("\n");
+
 it("the table of conditions has every condition that the log names, and no other", () => {
-  const source = join(import.meta.dirname, "../src");
-  const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
-  const code = files
-    .filter((name) => !name.endsWith(".test.ts"))
-    .map((name) => readFileSync(join(source, name), "utf8"));
-  const named = code.join("\n").matchAll(/readonly condition = "(\w+)"|\bknown\("(\w+)"|\bname: "(unexpected)"/g);
+  const named = code.matchAll(/readonly condition = "(\w+)"|\bknown\("(\w+)"|\bname: "(unexpected)"/g);
   const conditions = new Set([...named].map(([, ...names]) => names.find((name) => name !== undefined) ?? ""));
   expect(firstColumn(configurationPage, "## Log").flatMap(coded).toSorted()).toEqual([...conditions].toSorted());
 });
@@ -122,8 +123,8 @@ const guides = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `d
   name.endsWith(".md"),
 );
 
-it.each(guides)("%s names only commands and options that there are", (guide) => {
-  const text = read(guide).replaceAll("\\\n", " ");
+/** Fails for a command or an option that a text names and that there is not. */
+function expectKnownCommands(text: string): void {
   for (const [, line = ""] of text.matchAll(/(?:^ *|`|@12 )bikeshare ([^<\n`][^\n`]*)/gm)) {
     const words = line.split(/\s+/);
     const name = [words.slice(0, 2).join(" "), words[0] ?? ""].find((each) => commands.has(each));
@@ -133,4 +134,14 @@ it.each(guides)("%s names only commands and options that there are", (guide) => 
     const known = optionsOf(commands.get(name ?? "") ?? program).map(nameOf);
     expect([...known, ...shared], line).toEqual(expect.arrayContaining(optionsIn(line.split(" #")[0] ?? "")));
   }
+}
+
+it.each(guides)("%s names only commands and options that there are", (guide) => {
+  expectKnownCommands(read(guide).replaceAll("\\\n", " "));
+});
+
+it("messages name only commands and options that there are", () => {
+  expect(code).toContain("`bikeshare doctor`");
+  // In a template the backtick is escaped, and a value may stand where an option could.
+  expectKnownCommands(code.replaceAll("\\`", "`"));
 });

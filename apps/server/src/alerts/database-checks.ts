@@ -30,7 +30,7 @@ export async function checkDatabaseSize(
   if (limit === undefined) return ok("database size", `${size.toFixed(1)} GB; DATABASE_SIZE_LIMIT_GB is not set`);
   const detail = `the database has ${size.toFixed(1)} of the ${limit} GB that it may have`;
   const fix =
-    "Enlarge its disk and DATABASE_SIZE_LIMIT_GB, or undo imports that nobody needs: `bikeshare imports list`.";
+    "Enlarge its disk and DATABASE_SIZE_LIMIT_GB, or undo imports that nobody needs: `bikeshare import list`.";
   if (size > limit * SIZE_FAILURE) return failure("database size", detail, fix);
   return size > limit * SIZE_WARNING ? warning("database size", detail, fix) : ok("database size", detail);
 }
