@@ -134,7 +134,6 @@ const finish = statement(
 
 /** Finishes a replay of which nothing is left. @returns whether it is finished by this */
 export async function updateReplayFinished(tx: Transaction, systemId: string, id: string, now: Date): Promise<boolean> {
-  await tx.query(deletePast, [systemId, now]);
   return (await tx.query(finish, [systemId, id, now])).length > 0;
 }
 
