@@ -70,12 +70,14 @@ interface ConsoleOptions extends Pick<
   readonly webhooks?: AddressRules;
   /** The service's version, which receivers see. */
   readonly version: string;
+  /** Milliseconds of a clock that nobody sets. Default: `clock`. */
+  readonly monotonic?: () => number;
 }
 
 export function createConsoleContext(given: ConsoleOptions): ConsoleContext {
   const { mode = "live", mail, branding, webhooks: webhookRules = PUBLIC_ADDRESSES, version, ...options } = given;
   const { signInMethods = ["passkey", "password"], identityProvider } = options;
-  const { clock } = options;
+  const { clock, monotonic = clock } = options;
   return {
     ...options,
     mode,
@@ -95,6 +97,6 @@ export function createConsoleContext(given: ConsoleOptions): ConsoleContext {
     mailer: mail && createMailer(mail.smtpUrl, { from: mail.from }),
     webhookRules,
     undos: createRunningUndos(options),
-    addressProber: createAddressProber({ rules: webhookRules, clock, userAgent: `bikeshare/${version}` }),
+    addressProber: createAddressProber({ rules: webhookRules, monotonic, userAgent: `bikeshare/${version}` }),
   };
 }

@@ -55,12 +55,13 @@ const PROBES_PER_PROCESS = 60;
 
 export function createAddressProber(
   options: Pick<SenderOptions, "rules" | "limits" | "resolve" | "tls"> & {
-    readonly clock: () => number;
+    /** Milliseconds of a clock that nobody sets. */
+    readonly monotonic: () => number;
     readonly userAgent: string;
   },
 ): AddressProber {
-  const { clock, rules, userAgent } = options;
-  const limiter = createMemoryRateLimiter(clock);
+  const { monotonic, rules, userAgent } = options;
+  const limiter = createMemoryRateLimiter(monotonic);
   const take = (key: string, limit: number) => {
     const { allowed, resetSeconds } = limiter.take(key, limit);
     if (!allowed) throw serviceError("rate_limited", "probes", { limit, retryAfterSeconds: resetSeconds });
