@@ -47,7 +47,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** Opens a pool. It connects at the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { observer, name = "other" } = options;
-  const pool = new ObservedPool(observer && (() => observer.connectionAwaited(name)), {
+  const pool = new ObservedPool(name, observer, {
     ...connectionSettings(options.connectionString, options.sessionOptions),
     max: options.maxConnections ?? 10,
     // A transaction has its connection alone, and sends statements without waiting where it needs no rows.
@@ -87,17 +87,19 @@ type ConnectCallback = Parameters<pg.Pool["connect"]>[0];
 
 /** A pool that says how long its connections are waited for, by `query` too, which connects as everybody else does. */
 class ObservedPool extends pg.Pool {
-  readonly #awaited: (() => () => void) | undefined;
+  readonly #name: string;
+  readonly #observer: StatementObserver | undefined;
 
-  constructor(awaited: (() => () => void) | undefined, config: pg.PoolConfig) {
+  constructor(name: string, observer: StatementObserver | undefined, config: pg.PoolConfig) {
     super(config);
-    this.#awaited = awaited;
+    this.#name = name;
+    this.#observer = observer;
   }
 
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: ConnectCallback): void;
   override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | undefined {
-    const ended = this.#awaited?.();
+    const ended = this.#observer?.connectionAwaited(this.#name);
     if (callback === undefined) {
       const connecting = super.connect();
       return ended === undefined ? connecting : connecting.finally(ended);

@@ -8,7 +8,7 @@ export interface StatementObserver {
   statementSent(name: string): (error?: unknown) => void;
   /**
    * A connection of a pool is asked for.
-   * @returns called once, when there is one or none was free in time
+   * @returns called once, when there is one or none was free in time; undefined: nobody asks to know
    */
-  connectionAwaited(pool: string): () => void;
+  connectionAwaited(pool: string): (() => void) | undefined;
 }

@@ -6,8 +6,7 @@ import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
 import { type AllSecrets, parseSecrets, secretsIn, secretsPath } from "../secrets.ts";
-import { systemsOf } from "../systems/service.ts";
-import { findLatestKey, recordServiceKey } from "../webhooks/endpoints/endpoint-secrets.ts";
+import { findLatestKey, recordServiceKeys } from "../webhooks/endpoints/endpoint-secrets.ts";
 import { createSecretCipher, SecretsFileMismatch } from "../webhooks/endpoints/secret.ts";
 import { deleteKeyHolder, updateKeyHolder } from "./queries.ts";
 import { fingerprintsOf } from "./rotation.rules.ts";
@@ -75,7 +74,7 @@ export async function followSecretsFile(
  * has. A file that is damaged or another deployment's changes nothing.
  */
 async function followSecrets(options: FollowSecretsOptions): Promise<FollowedSecrets> {
-  const { db, path, process, host, log, onRead, onError } = options;
+  const { db, clock, path, process, host, log, onRead, onError } = options;
   let current = options.secrets;
   let lastText: string | undefined;
   let pollsUntilHeartbeat = 0;
@@ -91,7 +90,7 @@ async function followSecrets(options: FollowSecretsOptions): Promise<FollowedSec
     current = next;
     lastText = text;
     pollsUntilHeartbeat = 0;
-    await recordKeys(options, next);
+    await recordServiceKeys({ clock, cipher: createSecretCipher(next.webhookKeys) }, db);
     log.info({ path, ...fingerprintsOf(next) }, "the secrets file has changed: its keys are in use");
   };
   const heartbeat = async () => {
@@ -144,9 +143,4 @@ async function requireOurs(db: Database, { webhookKeys }: AllSecrets): Promise<v
   throw new SecretsFileMismatch(
     "The secrets file has been replaced by one that lacks the key which encrypts webhook secrets. This process goes on with the keys that it has; put the deployment's file back.",
   );
-}
-
-async function recordKeys({ db, clock }: FollowSecretsOptions, { webhookKeys }: AllSecrets): Promise<void> {
-  const cipher = createSecretCipher(webhookKeys);
-  for (const { system_id: systemId } of await systemsOf(db)) await recordServiceKey({ clock, cipher }, db, systemId);
 }

@@ -4,7 +4,7 @@ import type { ActorContext } from "../command-context.ts";
 import type { Database } from "../db/database.ts";
 import { type AllSecrets, changeSecretsFile, parseSecrets, type SecretsFile, secretsIn } from "../secrets.ts";
 import { systemsOf } from "../systems/service.ts";
-import { recordServiceKey } from "../webhooks/endpoints/endpoint-secrets.ts";
+import { recordServiceKeys } from "../webhooks/endpoints/endpoint-secrets.ts";
 import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
 import { listKeyHolders } from "./queries.ts";
 import { countLeft, type Reencrypted, reencryptAll } from "./reencrypt.ts";
@@ -65,7 +65,8 @@ export async function rotateKeys(context: RotationContext): Promise<Rotation> {
   const secrets = secretsIn(file);
   await waitUntilNone(context, (holders) => holdersNotUsing(holders, secrets));
   const done = await reencryptAll(db, secrets);
-  await recordNewKey(context, secrets);
+  // So that a service which starts with a file that lacks the new key says so, even where no secret is stored.
+  await recordServiceKeys({ clock, cipher: createSecretCipher(secrets.webhookKeys) }, db);
   return { ...done, keys: fingerprintsOf(secrets).current_keys };
 }
 
@@ -122,12 +123,6 @@ async function waitUntilNone(
     said = names;
     await sleep(CHECK_INTERVAL_MS);
   }
-}
-
-/** So that a service which starts with a file that lacks the new key says so, even where no secret is stored. */
-async function recordNewKey({ db, clock }: RotationContext, { webhookKeys }: AllSecrets): Promise<void> {
-  const cipher = createSecretCipher(webhookKeys);
-  for (const { system_id: systemId } of await systemsOf(db)) await recordServiceKey({ clock, cipher }, db, systemId);
 }
 
 async function record(context: RotationContext, action: string, secrets: AllSecrets): Promise<void> {

@@ -4,8 +4,7 @@ import type { Database } from "../db/database.ts";
 import { codeOf } from "../db/errors.ts";
 import type { Ids } from "../ids.ts";
 import { type AllSecrets, loadSecrets, secretsPath } from "../secrets.ts";
-import { systemsOf } from "../systems/service.ts";
-import { findLatestKey, recordServiceKey } from "../webhooks/endpoints/endpoint-secrets.ts";
+import { findLatestKey, recordServiceKeys } from "../webhooks/endpoints/endpoint-secrets.ts";
 import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
 
 export interface SecretsContext {
@@ -72,9 +71,7 @@ export async function serviceSecrets(context: ServiceSecretsContext, isNew: bool
         `Set SECRETS_FILE to that file. ${GONE}`,
     );
   }
-  for (const { system_id: systemId } of await systemsOf(db)) {
-    await recordServiceKey({ cipher, clock }, db, systemId);
-  }
+  await recordServiceKeys({ cipher, clock }, db);
   return secrets;
 }
 

@@ -35,7 +35,7 @@ export interface ActivityTracker extends StatementObserver {
 
 export function createActivityTracker(): ActivityTracker {
   const current = new AsyncLocalStorage<Activity>();
-  let countWait: (pool: string, seconds: number) => void = () => undefined;
+  let countWait: ((pool: string, seconds: number) => void) | undefined;
   return {
     begin(span) {
       const activity: Activity = { span, statements: 0, databaseMs: 0, connectionWaitMs: 0 };
@@ -61,10 +61,11 @@ export function createActivityTracker(): ActivityTracker {
     },
     connectionAwaited(pool) {
       const activity = current.getStore();
+      if (activity === undefined && countWait === undefined) return undefined;
       const begun = performance.now();
       return () => {
         const waitedMs = performance.now() - begun;
-        countWait(pool, waitedMs / 1_000);
+        countWait?.(pool, waitedMs / 1_000);
         if (activity !== undefined) activity.connectionWaitMs += waitedMs;
       };
     },

@@ -13,8 +13,6 @@ export interface ServiceProcess {
   url(): string | undefined;
   /** How often it ended without having been stopped. */
   endedCount(): number;
-  /** Lines of its log, from `warn` up, of all its lives. */
-  readonly logged: readonly string[];
   /** Resolves when it is up, for the first time or again. */
   untilUp(): Promise<void>;
   stop(): Promise<void>;
@@ -26,7 +24,6 @@ const RESTART_DELAY_MS = 200;
 
 /** @param env of the process; with `PORT`, so that an API process comes back at the same address */
 export function superviseService(role: "api" | "worker", env: Readonly<Record<string, string>>): ServiceProcess {
-  const logged: string[] = [];
   let child: ChildProcess | undefined;
   let url: string | undefined;
   let isUp = false;
@@ -35,12 +32,11 @@ export function superviseService(role: "api" | "worker", env: Readonly<Record<st
   let up = Promise.withResolvers<void>();
   const live = async () => {
     child = spawn(process.execPath, ["--conditions=@bikeshare/source", MAIN, "--json", "serve", "--role", role], {
-      env: { ...process.env, LOG_LEVEL: "warn", LOG_FORMAT: "json", ...env },
-      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, LOG_LEVEL: "silent", ...env },
+      stdio: ["ignore", "pipe", "ignore"],
     });
     const exited = once(child, "exit");
-    if (child.stdout === null || child.stderr === null) throw new Error("pipes were asked for");
-    createInterface({ input: child.stderr }).on("line", (line) => void logged.push(line));
+    if (child.stdout === null) throw new Error("a pipe was asked for");
     createInterface({ input: child.stdout }).once("line", (line) => {
       url = (JSON.parse(line) as { url: string | null }).url ?? undefined;
       isUp = true;
@@ -65,7 +61,6 @@ export function superviseService(role: "api" | "worker", env: Readonly<Record<st
     pid: () => (isUp ? child?.pid : undefined),
     url: () => (isUp ? url : undefined),
     endedCount: () => ended,
-    logged,
     untilUp: () => up.promise,
     async stop() {
       isStopping = true;

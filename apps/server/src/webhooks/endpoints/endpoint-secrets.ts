@@ -168,6 +168,11 @@ export async function recordServiceKey(context: KeyContext, db: Queryable, syste
   if (undecryptable.length === 0) await recordKey(context, db, systemId);
 }
 
+/** Records it for every system. */
+export async function recordServiceKeys(context: KeyContext, db: Queryable): Promise<void> {
+  for (const { system_id: systemId } of await systemsOf(db)) await recordServiceKey(context, db, systemId);
+}
+
 /** Active secrets that were encrypted with a key that this process does not have. */
 async function listUndecryptable(db: Queryable, systemId: string, cipher: SecretCipher): Promise<SecretRow[]> {
   const secrets = await listSecrets(db, systemId);
