@@ -36,7 +36,7 @@ export async function writeArchive(path: string, write: (archive: ArchiveWriter)
     () => false,
   );
   if (isTaken) throw new BackupFileError(`${path} exists already: choose another name, or remove it.`);
-  const draft = `${path}.part`;
+  const draft = draftOf(path);
   try {
     const bytes = await writeZip(draft, write);
     await rename(draft, path);
@@ -46,6 +46,11 @@ export async function writeArchive(path: string, write: (archive: ArchiveWriter)
     await rm(draft, { force: true });
     throw error;
   }
+}
+
+/** Under which name a file is written until it is whole. */
+export function draftOf(path: string): string {
+  return `${path}.part`;
 }
 
 async function writeZip(path: string, write: (archive: ArchiveWriter) => Promise<void>): Promise<number> {

@@ -21,7 +21,7 @@ import { readArchive } from "./archive.ts";
 import { createBackup, readManifest } from "./backup.ts";
 import { entryNames } from "./manifest.ts";
 import { restoreBackup } from "./restore.ts";
-import { startScheduledBackups } from "./schedule.ts";
+import { createBackupIn, startScheduledBackups } from "./schedule.ts";
 
 let directory: string;
 let harness: FleetHarness;
@@ -215,6 +215,17 @@ it("scheduled backups are made when the newest is old enough, and the oldest bey
     "bikeshare-20260604T030000Z.zip",
     "notes.txt",
   ]);
+});
+
+it("of several begun in one second in one directory each has a file of its own; one that fails leaves nothing", async () => {
+  const shared = await mkdtemp(join(directory, "shared-"));
+  const instant = Date.parse("2026-06-01T03:00:00.500Z");
+  const begin = (options = optionsOf(harness.db)) => createBackupIn(shared, options, instant);
+  const made = [...(await Promise.all([begin(), begin()])), await begin()];
+  await expect(begin({ ...optionsOf(harness.db), secretsPath: join(directory, "none.json") })).rejects.toThrow();
+  const names = ["00", "01", "02"].map((second) => `bikeshare-20260601T0300${second}Z.zip`);
+  expect(made.map(({ path }) => path).toSorted()).toEqual(names.map((name) => join(shared, name)));
+  expect((await readdir(shared)).toSorted()).toEqual(names);
 });
 
 // The last, because it changes the schema.

@@ -1,6 +1,8 @@
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { mkdir, open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type PeriodicWork, startPeriodic } from "../background/periodic.ts";
+import { codeOf } from "../db/errors.ts";
+import { draftOf } from "./archive.ts";
 import { type BackupOptions, type BackupSummary, createBackup } from "./backup.ts";
 
 export interface BackupSchedule {
@@ -30,16 +32,50 @@ export function startScheduledBackups(options: ScheduledBackupOptions): Periodic
     await mkdir(directory, { recursive: true, mode: 0o700 });
     const newest = (await listBackups(directory)).at(-1);
     if (newest !== undefined && clock() - newest.madeAt < intervalMs) return;
-    const path = join(directory, backupName(clock()));
-    onBackup(path, await createBackup(options, path));
+    const { path, summary } = await createBackupIn(directory, options, clock());
+    onBackup(path, summary);
     const backups = await listBackups(directory);
     for (const { name } of backups.slice(0, Math.max(0, backups.length - keep))) await rm(join(directory, name));
   };
   return startPeriodic({ intervalMs: CHECK_INTERVAL_MS, work, onError, immediately: true });
 }
 
+/**
+ * Makes a backup in a directory, with a name of its time, or of the first second after it that no other backup has, which may
+ * be under way in another process.
+ * @param instant milliseconds since 1970
+ */
+export async function createBackupIn(
+  directory: string,
+  options: BackupOptions,
+  instant: number,
+): Promise<{ readonly path: string; readonly summary: BackupSummary }> {
+  const path = await claimPath(directory, instant);
+  try {
+    return { path, summary: await createBackup(options, path) };
+  } catch (error) {
+    await rm(draftOf(path), { force: true });
+    throw error;
+  }
+}
+
+/** Takes a name that is free by making its draft, which of two processes only one can. */
+async function claimPath(directory: string, from: number): Promise<string> {
+  for (let instant = from; ; instant += 1_000) {
+    const path = join(directory, backupName(instant));
+    try {
+      await (await open(draftOf(path), "wx", 0o600)).close();
+    } catch (error) {
+      if (codeOf(error) !== "EEXIST") throw error;
+      continue;
+    }
+    if (!(await readdir(directory)).includes(backupName(instant))) return path;
+    await rm(draftOf(path));
+  }
+}
+
 /** The name of a backup's file: `bikeshare-20260131T235959Z.zip`. @param instant milliseconds since 1970 */
-export function backupName(instant: number): string {
+function backupName(instant: number): string {
   return `bikeshare-${new Date(instant).toISOString().replaceAll(/[-:]|\.\d+/g, "")}.zip`;
 }
 

@@ -1,8 +1,7 @@
 import { stat } from "node:fs/promises";
-import { join } from "node:path";
 import { createBackup } from "../backup/backup.ts";
 import { restoreBackup } from "../backup/restore.ts";
-import { backupName } from "../backup/schedule.ts";
+import { createBackupIn } from "../backup/schedule.ts";
 import { verifyBackup } from "../backup/verify.ts";
 import { secretsPath } from "../secrets.ts";
 import { readVersion } from "../version.ts";
@@ -35,11 +34,13 @@ async function back(context: CliContext, file: string): Promise<void> {
     (found) => found.isDirectory(),
     () => false,
   );
-  const path = isDirectory ? join(file, backupName(clock())) : file;
   const server = await context.openDatabaseAsIs();
   try {
     const options = { ...server, secretsPath: secretsPath(config), version: readVersion() };
-    const summary = await createBackup({ ...options, onTable: progressOf(context, "Backing up") }, path);
+    const reported = { ...options, onTable: progressOf(context, "Backing up") };
+    const { path, summary } = isDirectory
+      ? await createBackupIn(file, reported, clock())
+      : { path: file, summary: await createBackup(reported, file) };
     output.progress(undefined);
     const checks = [
       check("data", `${summary.rows} rows of ${summary.tables} tables, read back from the file`),
