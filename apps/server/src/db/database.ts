@@ -150,14 +150,16 @@ export function connectionSettings(connectionString: string, sessionOptions?: st
 
 /** Watches connections of a database for those that go dead without a word. */
 export function watchConnections(connectionString: string): SilenceWatch {
-  return watchSilence(
-    () =>
-      new pg.Client({
-        ...connectionSettings(connectionString),
-        connectionTimeoutMillis: QUESTION_TIMEOUT_MS,
-        query_timeout: QUESTION_TIMEOUT_MS,
-      }),
-  );
+  return watchSilence(() => createQuestionClient(connectionString, QUESTION_TIMEOUT_MS));
+}
+
+/** A connection for one question, of which connecting and the answer may take so long each. */
+export function createQuestionClient(connectionString: string, timeoutMs: number): pg.Client {
+  return new pg.Client({
+    ...connectionSettings(connectionString),
+    connectionTimeoutMillis: timeoutMs,
+    query_timeout: timeoutMs,
+  });
 }
 
 /** Gives `sslmode` the meaning that PostgreSQL's own programs give it; pg by itself takes `require` for `verify-full`. */

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
-import { closeWithin, connectionSettings, type Database, ping } from "./database.ts";
+import { closeWithin, createQuestionClient, type Database, ping } from "./database.ts";
 import { CommitOutcomeUnknown, isOutage, wasNeverRun } from "./errors.ts";
 import type { Statement } from "./statement.ts";
 
@@ -112,11 +111,7 @@ async function untilServing(connectionString: string, isClosed: () => boolean): 
 }
 
 async function isServing(connectionString: string): Promise<boolean> {
-  const client = new pg.Client({
-    ...connectionSettings(connectionString),
-    connectionTimeoutMillis: CHECK_TIMEOUT_MS,
-    query_timeout: CHECK_TIMEOUT_MS,
-  });
+  const client = createQuestionClient(connectionString, CHECK_TIMEOUT_MS);
   client.on("error", () => undefined);
   try {
     await client.connect();

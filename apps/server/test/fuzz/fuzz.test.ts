@@ -34,10 +34,12 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 it("answers whatever is sent as the contract says, to whoever it may, and never fails", async () => {
+  let sent = 0;
   const property = fc.asyncProperty(fuzzRequests(world.known, identityNames), async (request) => {
     const problems = await send(request);
     if (problems.length > 0)
       throw new Error(`${problems.join("; ")}\n${bytesOf(request, {}).toString("latin1", 0, 2_000)}`);
+    if (++sent % 10_000 === 0 && isLong) process.stdout.write(`${sent} requests answered as they should be\n`);
   });
   await fc.assert(property, { numRuns: REQUESTS, seed: SEED, endOnFailure: false });
   // That requests came forwarded is an error of whoever set the deployment up, and is logged as one.
