@@ -1,4 +1,5 @@
 import type { QueryRunner } from "../db/database.ts";
+import { IS_DISTRIBUTED } from "../db/distributed.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 
@@ -43,7 +44,7 @@ const replayed = statement(
 const settings = statement(
   "replica.settings",
   `select current_setting('synchronous_commit') = 'off' as "isAsynchronous",
-     to_regclass('pg_catalog.pg_dist_node') is not null as "isDistributed"`,
+     ${IS_DISTRIBUTED} as "isDistributed"`,
 );
 
 const setToken = statement(
