@@ -276,6 +276,15 @@ create index reservations_updated on reservations (system_id, partner_id, update
 create index reservations_bike on reservations (system_id, bike_id, created_at, id);
 create index reservations_ride on reservations (system_id, ride_id) where ride_id is not null;
 
+-- system. One row a partner, locked by whoever makes it a reservation, so that its active ones are counted by one transaction
+-- at a time. A table of its own: the lock of a partner's row, in a reference table, is taken on every machine.
+create table reservation_quotas (
+  system_id  text collate "C" not null,
+  partner_id text collate "C" not null,
+  primary key (system_id, partner_id)
+);
+alter table reservation_quotas add foreign key (system_id, partner_id) references partners (system_id, id);
+
 -- system. How many items each list has: the sum of its slots. Several slots, so that writers do not queue.
 create table list_counts (
   system_id text collate "C" not null,

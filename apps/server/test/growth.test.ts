@@ -39,6 +39,7 @@ const bounds: Readonly<Record<string, Bound>> = {
   bikes: { growsWith: "bikes; those of feeds whose ids rotate are deleted when they are gone" },
   rides: { growsWith: "rides" },
   reservations: { growsWith: "reservations" },
+  reservation_quotas: { growsWith: "partners" },
   list_counts: { growsWith: "lists: 16 rows for each" },
   ride_counts: { growsWith: "hours in which a ride started: 8,784 rows a year" },
   event_outbox: { deletedBy: "sequencer.move", when: "the sequencer has numbered them" },

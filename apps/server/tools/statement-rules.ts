@@ -15,8 +15,32 @@ interface Modification {
 interface StatementRule {
   /** What is refused, and what to write instead. */
   readonly advice: string;
-  breaks(statement: string, modifications: readonly Modification[], kinds: ReadonlyMap<string, TableKind>): boolean;
+  breaks(
+    statement: string,
+    modifications: readonly Modification[],
+    kinds: ReadonlyMap<string, TableKind>,
+    name: string,
+  ): boolean;
 }
+
+/**
+ * Statements that lock rows of a reference table. Such a lock is taken on every machine and holds off every other on the
+ * table, so that none belongs into what partners call often: these are what somebody does now and then.
+ */
+const rareLocks: ReadonlySet<string> = new Set([
+  "claim.lockPaused",
+  "endpoints.lock",
+  "invitations.lock",
+  "keyRotation.lockAuthenticatorApps",
+  "members.lockOperatorAdmins",
+  "operatorMails.claim",
+  "partners.lock",
+  "partners.lockSystem",
+  "passkeys.lock",
+  "people.lock",
+  "systemFacts.lock",
+  "vehicleTypes.lock",
+]);
 
 const SUB_SELECT = /\(\s*select\b|\bexists\s*\(/;
 
@@ -70,13 +94,19 @@ const statementRules: readonly StatementRule[] = [
     breaks: (statement, _, kinds) =>
       locksOf(statement).some(({ table, lock }) => kinds.get(table) === "reference" && lock.endsWith("share")),
   },
+  {
+    advice:
+      "locks rows of a reference table, which holds off every other such lock, on all machines: lock a row of a system table, or name the statement among rareLocks if nobody calls it often",
+    breaks: (statement, _, kinds, name) =>
+      !rareLocks.has(name) && locksOf(statement).some(({ table }) => kinds.get(table) === "reference"),
+  },
 ];
 
 /** What a statement has that a distributed database does not run, with the statement's name and what to write instead. */
 export function refusedIn({ name, text }: Statement, kinds: ReadonlyMap<string, TableKind>): string[] {
   const modifications = modificationsOf(text);
   return statementRules
-    .filter((rule) => rule.breaks(text, modifications, kinds))
+    .filter((rule) => rule.breaks(text, modifications, kinds, name))
     .map(({ advice }) => `The statement "${name}" ${advice}.`);
 }
 

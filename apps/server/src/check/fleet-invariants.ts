@@ -57,6 +57,15 @@ const reservations: readonly InvariantText[] = [
   ],
 ];
 
+const quotas: readonly InvariantText[] = [
+  [
+    "partner_quota",
+    "a partner has the row that is locked while its reservations are counted",
+    `select p.id from partners p where p.system_id = $1
+       and not exists (select from reservation_quotas q where q.system_id = $1 and q.partner_id = p.id)`,
+  ],
+];
+
 const stationCounters: readonly InvariantText[] = [
   [
     "station_types",
@@ -111,4 +120,4 @@ const counts: readonly InvariantText[] = [
   ],
 ];
 
-export const fleetInvariants = [...bikesAndRides, ...reservations, ...stationCounters, ...counts];
+export const fleetInvariants = [...bikesAndRides, ...reservations, ...quotas, ...stationCounters, ...counts];

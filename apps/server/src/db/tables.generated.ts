@@ -343,6 +343,10 @@ export interface Tables {
     readonly ms: number;
     readonly address: string;
   };
+  readonly reservation_quotas: {
+    readonly system_id: string;
+    readonly partner_id: string;
+  };
   readonly reservations: {
     readonly system_id: string;
     readonly id: string;
@@ -651,6 +655,7 @@ export const columnTypes = {
   regions: { system_id: "text", id: "text", name: "text" },
   replication_tokens: { id: "integer", token: "text" },
   request_log: { system_id: "text", logged_on: "date", id: "text", at: "timestamptz", key_id: "text", partner_id: "text", method: "text", route: "text", status: "smallint", error: "text", ms: "real", address: "text" },
+  reservation_quotas: { system_id: "text", partner_id: "text" },
   reservations: { system_id: "text", id: "text", partner_id: "text", status: "text", station_id: "text", bike_id: "text", vehicle_type_id: "text", rider_ref: "text", created_at: "timestamptz", expires_at: "timestamptz", cancelled_at: "timestamptz", cancel_reason: "text", ride_id: "text", updated_at: "timestamptz" },
   ride_counts: { system_id: "text", period: "text", starts_at: "timestamptz", slot: "smallint", n: "bigint" },
   rides: { system_id: "text", id: "text", bike_id: "text", status: "text", start_station_id: "text", end_station_id: "text", started_at: "timestamptz", ended_at: "timestamptz", duration_seconds: "integer", distance_meters: "integer", vehicle_type_id: "text", rider_category: "text", end_reason: "text", is_countable: "boolean", reservation_id: "text", updated_at: "timestamptz", source: "text", import_id: "text" },

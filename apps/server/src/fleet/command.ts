@@ -26,7 +26,7 @@ import { lockRides, type RideState } from "./ride-queries.ts";
 import { lockStations, type StationFields } from "./station-queries.ts";
 
 /** The order in which commands lock rows, each kind by id: in another, two of them could wait for each other forever. */
-const LOCK_ORDER = ["partner", "bikes", "rides", "reservations", "stations"] as const;
+const LOCK_ORDER = ["quotas", "bikes", "rides", "reservations", "stations"] as const;
 type Lockable = (typeof LOCK_ORDER)[number];
 
 /**

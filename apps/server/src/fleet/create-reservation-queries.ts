@@ -6,23 +6,16 @@ import type { Tables } from "../db/tables.generated.ts";
 
 type Row = Tables["reservations"];
 
-// The lock queues a partner's own requests for bikes, and nobody else's. It lets through whoever only refers to the
-// partner, as an issued key does.
-const lockPartners = statement(
-  "reservations.lockPartners",
-  `select id, max_reservations from partners
-   where system_id = $1 and id = any($2::text[]) and suspended_at is null and removed_at is null
-   order by id for no key update`,
-);
-
 // Of a reservation that has passed its end it does not matter whether that has been written. Partner by partner (lateral),
 // each by its index.
-const countHeld = statement(
-  "reservations.countHeld",
-  `select partner.id, held.n from unnest($2::text[]) as partner (id)
+const use = statement(
+  "reservations.quotaUse",
+  `select partner.id, partner.max_reservations, held.n as active from partners as partner
    cross join lateral (
      select count(*)::int as n from reservations
-     where system_id = $1 and partner_id = partner.id and status = 'active' and expires_at > $3::timestamptz) as held`,
+     where system_id = $1 and partner_id = partner.id and status = 'active' and expires_at > $3::timestamptz) as held
+   where partner.system_id = $1 and partner.id = any($2::text[])
+     and partner.suspended_at is null and partner.removed_at is null`,
 );
 
 const riders = columnsOf<{ partner_id: string | null; rider_ref: string | null }>({
@@ -54,31 +47,23 @@ const candidates = statement(
              where r.system_id = $1 and r.id = b.reservation_id and r.status = 'active' and r.expires_at <= $4::timestamptz)))`,
 );
 
-/** How many active reservations a partner may have, null for the default. */
-export type PartnerLimit = Pick<Tables["partners"], "max_reservations">;
-
-/**
- * Locks partners in the order of their ids, so that until the transaction ends nobody else makes a reservation of them.
- * @returns their limits by id, without those that do not exist or are suspended
- */
-export async function lockPartnerLimits(
-  tx: Transaction,
-  systemId: string,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, PartnerLimit>> {
-  const rows = await tx.query<PartnerLimit & { readonly id: string }>(lockPartners, [systemId, ids]);
-  return new Map(rows.map((row) => [row.id, row]));
+/** What a partner has of what it may have. */
+export interface QuotaUse {
+  /** How many active reservations it may have; null: the default. */
+  readonly max_reservations: number | null;
+  /** How many it has. */
+  readonly active: number;
 }
 
-/** How many reservations of each partner are active at a time. */
-export async function countActiveReservationsOf(
+/** The use of partners' quotas at a time, by the partners' ids; without partners that do not exist or are suspended. */
+export async function findQuotaUse(
   tx: Transaction,
   systemId: string,
   partnerIds: readonly string[],
   at: Date,
-): Promise<Map<string, number>> {
-  const rows = await tx.query<{ readonly id: string; readonly n: number }>(countHeld, [systemId, partnerIds, at]);
-  return new Map(rows.map(({ id, n }) => [id, n]));
+): Promise<Map<string, QuotaUse>> {
+  const rows = await tx.query<QuotaUse & { readonly id: string }>(use, [systemId, partnerIds, at]);
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 type ReservationOfRider = Pick<Row, "id" | "partner_id" | "rider_ref" | "bike_id" | "status" | "expires_at">;

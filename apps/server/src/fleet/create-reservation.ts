@@ -13,7 +13,7 @@ import type { CommandContext } from "../command-context.ts";
 import type { AnsweredIndexes, CallOutcome } from "../idempotency/service.ts";
 import type { BikeState } from "./bike.rules.ts";
 import { type FleetCommand, runCommand } from "./command.ts";
-import { listCandidateBikes } from "./create-reservation-queries.ts";
+import { listCandidateBikes, type QuotaUse } from "./create-reservation-queries.ts";
 import type { ReservationOwner } from "./reservation-commands.ts";
 import { lockReservationFacts, type ReservationFacts, riderKey } from "./reservation-facts.ts";
 import { insertReservations, type NewReservation } from "./reservation-queries.ts";
@@ -120,14 +120,14 @@ function decide(
   const { partnerId, request } = call;
   try {
     const wanted = wantedBy(request);
-    refuseBeyondLimit(partnerId, facts);
+    const quota = quotaLeft(partnerId, facts);
     const rider = riderKey(call);
     if (rider !== undefined && facts.ridersWithBike.has(rider)) throw serviceError("rider_has_active_reservation");
     const bike = request.bike_id === undefined ? chosenAt(command, wanted, facts) : named(command, call, facts);
     if (bike === undefined) return { noneFree: wanted };
     const reservation = newReservation(command, call, bike);
     command.changeBike(bike, { reservation_id: reservation.id });
-    facts.activeOf.set(partnerId, (facts.activeOf.get(partnerId) ?? 0) + 1);
+    facts.quotaOf.set(partnerId, { ...quota, active: quota.active + 1 });
     if (rider !== undefined) facts.ridersWithBike.add(rider);
     return { reservation, bike };
   } catch (error) {
@@ -142,12 +142,13 @@ function wantedBy({ station_id, bike_id, vehicle_type_id }: ReservationRequest):
   return { stationId: station_id ?? "", vehicleTypeId: vehicle_type_id ?? null };
 }
 
-/** Refuses a partner that has as many bikes as it may have. */
-function refuseBeyondLimit(partnerId: string, { limitOf, activeOf }: ReservationFacts): void {
-  const partner = limitOf.get(partnerId);
-  if (partner === undefined) throw serviceError("unauthorized", "inactivePartner");
-  const limit = reservationLimit(partner.max_reservations);
-  if ((activeOf.get(partnerId) ?? 0) >= limit) throw serviceError("too_many_reservations", "limit", { limit });
+/** A partner's quota. @throws ServiceError when nothing of it is left */
+function quotaLeft(partnerId: string, { quotaOf }: ReservationFacts): QuotaUse {
+  const quota = quotaOf.get(partnerId);
+  if (quota === undefined) throw serviceError("unauthorized", "inactivePartner");
+  const limit = reservationLimit(quota.max_reservations);
+  if (quota.active >= limit) throw serviceError("too_many_reservations", "limit", { limit });
+  return quota;
 }
 
 function chosenAt(command: FleetCommand, wanted: WantedBike, { stations }: ReservationFacts): BikeState | undefined {

@@ -6,6 +6,7 @@ import {
   claimOverdueReservations,
   listBikesOfReservations,
   listUnendedReservations,
+  lockQuotas,
   type LockedReservation,
   updateReservationEnd,
 } from "./reservation-queries.ts";
@@ -120,7 +121,8 @@ async function lockWithBikes(
 
 /**
  * Cancels every active reservation of a partner in the operator's name, and frees the bikes. One that has passed its end
- * expires instead. The caller holds the partner locked, so that none is made meanwhile.
+ * expires instead. The caller's transaction has removed the partner: a reservation is either made before, and cancelled
+ * here, or finds the partner gone.
  * @returns how many were cancelled
  */
 export function cancelAllReservations(
@@ -128,6 +130,8 @@ export function cancelAllReservations(
   { systemId, partnerId }: ReservationOwner,
 ): Promise<number> {
   return runCommand(context, systemId, async (command) => {
+    command.locks("quotas");
+    await lockQuotas(command.tx, systemId, [partnerId]);
     const reservations = await listUnendedReservations(command.tx, systemId, partnerId);
     const ids = reservations.map(({ id }) => id);
     await command.lockBikes(reservations.map(({ bike_id: bikeId }) => bikeId));

@@ -2,13 +2,13 @@ import type { ReservationRequest } from "@bikeshare/contract";
 import { statusAt } from "@bikeshare/rules";
 import type { FleetCommand } from "./command.ts";
 import {
-  countActiveReservationsOf,
+  findQuotaUse,
   findRentingStations,
   listReservationsOfRiders,
-  lockPartnerLimits,
-  type PartnerLimit,
+  type QuotaUse,
   type RentingStation,
 } from "./create-reservation-queries.ts";
+import { lockQuotas } from "./reservation-queries.ts";
 
 /** A request for a bike, and whose it is. */
 interface BikeRequest {
@@ -19,8 +19,7 @@ interface BikeRequest {
 /** What decides on requests for bikes, beside the bikes, which the command holds; as the requests before leave it. */
 export interface ReservationFacts {
   /** Of the partners that are active. */
-  readonly limitOf: ReadonlyMap<string, PartnerLimit>;
-  readonly activeOf: Map<string, number>;
+  readonly quotaOf: Map<string, QuotaUse>;
   /** By `riderKey`: those who have an active reservation. */
   readonly ridersWithBike: Set<string>;
   readonly stations: ReadonlyMap<string, RentingStation>;
@@ -32,7 +31,7 @@ export function riderKey({ partnerId, request }: BikeRequest): string | undefine
 }
 
 /**
- * Locks the partners of requests, so that each partner's requests count one at a time; the bikes that are named, those of
+ * Locks the quotas of the requests' partners, so that each partner's requests count one at a time; the bikes that are named, those of
  * riders whose reservation is overdue, and free bikes of the stations that are named. Writes as expired what is overdue of
  * the reservations that hold those bikes.
  * @param waitFor more bikes to lock
@@ -47,11 +46,11 @@ export async function lockReservationFacts(
   const riders = requests.flatMap(({ partnerId, request: { rider_ref: riderRef } }) =>
     riderRef === undefined ? [] : [{ partner_id: partnerId, rider_ref: riderRef }],
   );
-  command.locks("partner");
+  command.locks("quotas");
   // In this order: what is read after the lock stays as it is.
-  const [limitOf, activeOf, ofRiders] = await Promise.all([
-    lockPartnerLimits(tx, systemId, partnerIds),
-    countActiveReservationsOf(tx, systemId, partnerIds, now),
+  const [, quotaOf, ofRiders] = await Promise.all([
+    lockQuotas(tx, systemId, partnerIds),
+    findQuotaUse(tx, systemId, partnerIds, now),
     listReservationsOfRiders(tx, systemId, riders),
   ]);
   const isActive = (reservation: (typeof ofRiders)[number]) => statusAt(reservation, now) === "active";
@@ -69,7 +68,7 @@ export async function lockReservationFacts(
   const ids = new Set([...holding, ...overdue.map(({ id }) => id)]);
   // Those that are not overdue stay as they are.
   await command.endReservations([...ids].map((id) => ({ id, status: "expired" })));
-  return { limitOf, activeOf, ridersWithBike, stations };
+  return { quotaOf, ridersWithBike, stations };
 }
 
 /** Locks as many free bikes of each station and type as may be wanted there, the best first. */

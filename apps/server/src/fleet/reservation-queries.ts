@@ -9,6 +9,13 @@ type Row = Tables["reservations"];
 const json = `reservation_json(r.id, r.status, r.station_id, r.bike_id, r.vehicle_type_id, r.rider_ref, r.created_at,
   r.expires_at, r.cancelled_at, r.cancel_reason, r.ride_id, r.updated_at) as json`;
 
+// It queues a partner's own requests for bikes, and nobody else's.
+const lockQuota = statement(
+  "reservations.lockQuotas",
+  `select partner_id from reservation_quotas where system_id = $1 and partner_id = any($2::text[])
+   order by partner_id for update`,
+);
+
 const listUnended = statement(
   "reservations.listUnended",
   `select id, bike_id from reservations where system_id = $1 and partner_id = $2 and status = 'active' order by id`,
@@ -96,6 +103,11 @@ const claimOverdue = statement(
    where bike_id in (select id from locked)
      or not exists (select from bikes where system_id = $1 and bikes.id = due.bike_id)`,
 );
+
+/** Locks partners' quotas in the order of their ids: until the transaction ends nobody else makes reservations of them. */
+export async function lockQuotas(tx: Transaction, systemId: string, partnerIds: readonly string[]): Promise<void> {
+  await tx.query(lockQuota, [systemId, partnerIds]);
+}
 
 /** A reservation and its bike. */
 export type HeldBike = Pick<Row, "id" | "bike_id">;

@@ -13,6 +13,10 @@ const insert = statement(
   `insert into partners (system_id, id, name, created_at, max_reservations) values ($1, $2, $3, $4, $5)
    returning ${columns}`,
 );
+const insertQuota = statement(
+  "partners.insertQuota",
+  "insert into reservation_quotas (system_id, partner_id) values ($1, $2)",
+);
 const all = statement("partners.all", `select ${columns} from partners where system_id = $1 order by created_at, id`);
 const byId = statement("partners.byId", `select ${columns} from partners where system_id = $1 and id = $2`);
 const byName = statement(
@@ -20,14 +24,16 @@ const byName = statement(
   `select ${columns} from partners where system_id = $1 and lower(name) = lower($2) and removed_at is null limit 1`,
 );
 
-/** Makes a partner. */
+/** Makes a partner, and the row on which its reservations are counted. */
 export async function insertPartner(
   tx: Queryable,
   systemId: string,
   partner: Pick<PartnerRow, "id" | "name" | "created_at" | "max_reservations">,
 ): Promise<PartnerRow> {
   const { id, name, created_at, max_reservations } = partner;
-  return oneRow(await tx.query<PartnerRow>(insert, [systemId, id, name, created_at, max_reservations]));
+  const made = oneRow(await tx.query<PartnerRow>(insert, [systemId, id, name, created_at, max_reservations]));
+  await tx.query(insertQuota, [systemId, id]);
+  return made;
 }
 
 /** A system's partners, removed ones too, oldest first. */
@@ -64,7 +70,7 @@ const lock = statement(
   "partners.lock",
   `select ${columns} from partners where system_id = $1 and id = $2 for no key update`,
 );
-/** A partner, held against every other change and every new reservation until the transaction ends. */
+/** A partner, held against every other change until the transaction ends. */
 export async function lockPartner(tx: Transaction, systemId: string, id: string): Promise<PartnerRow | undefined> {
   return (await tx.query<PartnerRow>(lock, [systemId, id]))[0];
 }

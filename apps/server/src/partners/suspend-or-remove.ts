@@ -82,7 +82,6 @@ export interface RemovedPartner {
 export async function removePartner(context: ActorContext, systemId: string, id: string): Promise<RemovedPartner> {
   return context.db.transaction(async (tx) => {
     const within = { ...context, db: tx };
-    // Locked first: a reservation is either made before, and cancelled here, or finds the partner gone.
     const before = await mustLock(tx, systemId, id);
     const partner = await writePartner(tx, systemId, { ...before, removed_at: new Date(context.clock()) });
     const revoked_keys = await revokeKeysOf(within, tx, systemId, id);
