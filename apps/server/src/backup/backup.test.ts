@@ -89,15 +89,31 @@ async function tablesOf(db: Database): Promise<unknown[]> {
   );
 }
 
+/** How each index, key and foreign key was defined, but those of partitions, which have what their tables have. */
+async function indexesOf(db: Database): Promise<unknown[]> {
+  return db.query(
+    statement(
+      "",
+      `select pg_get_indexdef(indexrelid) as definition, indisvalid from pg_index join pg_class t on t.oid = indrelid
+       where t.relnamespace = 'public'::regnamespace and not relispartition
+       union all
+       select conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid), convalidated from pg_constraint
+       where connamespace = 'public'::regnamespace and conparentid = 0 and contype <> 'n'
+       order by definition`,
+    ),
+  );
+}
+
 describe("a restored backup", () => {
   useEmptyDatabase();
 
-  it("has every row of every table and the secrets, whatever texts the rows contain", async () => {
+  it("has every row of every table, every index and key, and the secrets, whatever texts the rows contain", async () => {
     const { done, secretsPath } = restoring(backup);
     const { rows } = await done();
     const [source, copy] = [await contents(harness.db), await contents(empty)];
     expect(copy).toEqual(source);
     expect(rows).toBeGreaterThan(70);
+    expect(await indexesOf(empty)).toEqual(await indexesOf(harness.db));
     expect(await readFile(secretsPath, "utf8")).toBe(await readFile(join(directory, "secrets.json"), "utf8"));
     for (const path of [backup, secretsPath]) expect((await stat(path)).mode & 0o777).toBe(0o600);
   });

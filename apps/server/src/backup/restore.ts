@@ -10,7 +10,7 @@ import { createPartitionsOf } from "../partitions/service.ts";
 import { type ArchiveReader, BackupFileError, readArchive } from "./archive.ts";
 import { readManifest } from "./backup.ts";
 import { type BackedUpTable, entryNames, type Manifest } from "./manifest.ts";
-import { copyIn, findTableWithRows, listForeignKeys, updateStatistics } from "./queries.ts";
+import { copyIn, dropIndexes, findTableWithRows, updateStatistics } from "./queries.ts";
 import { RowCounter } from "./row-counter.ts";
 
 export interface RestoreOptions {
@@ -72,12 +72,14 @@ async function copyTables(
       `The database has data already (in ${taken}); nothing was changed. Restore into an empty one: name another in DATABASE_URL, or another DATA_DIR.`,
     );
   }
+  const createIndexes = await dropIndexes(tx);
   let done = 0;
   let rows = 0;
-  for (const table of referredFirst(manifest.tables, await listForeignKeys(tx))) {
+  for (const table of manifest.tables) {
     onTable?.(table.name, done++, manifest.tables.length);
     rows += await copyTable(tx, archive, table);
   }
+  await createIndexes();
   return rows;
 }
 
@@ -93,22 +95,6 @@ async function copyTable(tx: Transaction, archive: ArchiveReader, table: BackedU
 
 function names({ tables }: Manifest): string[] {
   return tables.map(({ name }) => name);
-}
-
-/** The tables in an order in which each comes after those that it refers to. */
-function referredFirst(
-  tables: readonly BackedUpTable[],
-  foreignKeys: readonly { readonly table: string; readonly refers_to: string }[],
-): BackedUpTable[] {
-  const ordered = new Set<BackedUpTable>();
-  const add = (table: BackedUpTable, path: readonly string[]) => {
-    const referred = foreignKeys.filter((key) => key.table === table.name).map((key) => key.refers_to);
-    for (const other of tables)
-      if (referred.includes(other.name) && !path.includes(other.name)) add(other, [...path, other.name]);
-    ordered.add(table);
-  };
-  for (const table of tables) add(table, [table.name]);
-  return [...ordered];
 }
 
 async function assertKnown(path: string, { migrations, program }: Manifest): Promise<void> {
