@@ -75,7 +75,7 @@ export function copyIn(tx: Transaction, { name, columns }: CopiedTable): Promise
  * adding each row to it takes.
  * @returns makes them again, as they were
  */
-export async function dropIndexes(tx: Transaction): Promise<() => Promise<void>> {
+export async function deleteIndexes(tx: Transaction): Promise<() => Promise<void>> {
   const plain = await tx.query<{ name: string; definition: string }>(indexes);
   const all = await tx.query<{ table: string; name: string; isForeignKey: boolean; definition: string }>(constraints);
   // A foreign key needs the key that it refers to.

@@ -10,7 +10,7 @@ import { createPartitionsOf } from "../partitions/service.ts";
 import { type ArchiveReader, BackupFileError, readArchive } from "./archive.ts";
 import { readManifest } from "./backup.ts";
 import { type BackedUpTable, entryNames, type Manifest } from "./manifest.ts";
-import { copyIn, dropIndexes, findTableWithRows, updateStatistics } from "./queries.ts";
+import { copyIn, deleteIndexes, findTableWithRows, updateStatistics } from "./queries.ts";
 import { RowCounter } from "./row-counter.ts";
 
 export interface RestoreOptions {
@@ -72,7 +72,7 @@ async function copyTables(
       `The database has data already (in ${taken}); nothing was changed. Restore into an empty one: name another in DATABASE_URL, or another DATA_DIR.`,
     );
   }
-  const createIndexes = await dropIndexes(tx);
+  const createIndexes = await deleteIndexes(tx);
   let done = 0;
   let rows = 0;
   for (const table of manifest.tables) {
