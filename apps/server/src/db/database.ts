@@ -1,6 +1,7 @@
 import pg from "pg";
 import { DatabaseUnavailable } from "./errors.ts";
 import { createNotifier } from "./notifier.ts";
+import { ReportingClient, requirePrimary } from "./primary.ts";
 import { QUESTION_TIMEOUT_MS, type SilenceWatch, watchSilence } from "./silence-watch.ts";
 import type { StatementObserver } from "./statement-observer.ts";
 import type { Statement } from "./statement.ts";
@@ -37,6 +38,8 @@ export interface DatabaseOptions {
   readonly statementTimeoutMs?: number;
   /** More settings of every connection, as in `-c enable_seqscan=off`. */
   readonly sessionOptions?: string;
+  /** Whether a standby will do. Otherwise a connection to one is refused, and made again at the next statement. */
+  readonly mayBeStandby?: boolean;
   /** Called when an idle connection breaks: worth a log line; the pool opens a new one by itself. */
   readonly onConnectionLost?: (error: Error) => void;
 }
@@ -54,6 +57,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     pipeline: true,
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     ...timeouts(options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS),
+    // The pool waits for the hook, though its types do not say so.
+    // oxlint-disable-next-line no-misused-promises
+    ...(options.mayBeStandby !== true && { Client: ReportingClient, onConnect: requirePrimary }),
   });
   // pg's own error has no code, and holds the whole connection.
   pool.on("error", ({ message }) => {
@@ -123,10 +129,26 @@ export const STATEMENT_TIMEOUT_MS = 10_000;
 /** For PostgreSQL to report that it cancelled a statement, before its connection counts as dead. */
 const CANCEL_TIMEOUT_MS = 2_000;
 
+/** Our transactions wait for nothing but the database and a busy machine, which delays them by less. */
+const MIN_IDLE_TRANSACTION_MS = 5_000;
+
+/**
+ * For which a transaction may stand between two statements, before PostgreSQL rolls it back and ends its connection: what a
+ * process that hangs, or is frozen, has locked is free before those who wait for it give up. A process that goes on later
+ * runs the transaction again.
+ */
+function idleTransactionTimeout(statementTimeoutMs: number): number {
+  return Math.max(MIN_IDLE_TRANSACTION_MS, statementTimeoutMs / 2);
+}
+
 /** Time limits of a connection's statements, on both sides, since a dead connection reports nothing. 0 for none. */
 export function timeouts(statementTimeoutMs: number): pg.ClientConfig {
   if (statementTimeoutMs === 0) return { statement_timeout: 0 };
-  return { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + CANCEL_TIMEOUT_MS };
+  return {
+    statement_timeout: statementTimeoutMs,
+    query_timeout: statementTimeoutMs + CANCEL_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: idleTransactionTimeout(statementTimeoutMs),
+  };
 }
 
 /**

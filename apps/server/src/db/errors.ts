@@ -6,6 +6,7 @@ export const sqlState = {
   deadlockDetected: "40P01",
   readOnlySqlTransaction: "25006",
   inFailedSqlTransaction: "25P02",
+  idleInTransactionSessionTimeout: "25P03",
   diskFull: "53100",
   outOfMemory: "53200",
   tooManyConnections: "53300",
@@ -28,6 +29,8 @@ export const sqlState = {
 
 const UNAVAILABLE: ReadonlySet<string> = new Set([
   sqlState.readOnlySqlTransaction,
+  // This process stood still in a transaction: PostgreSQL has rolled it back.
+  sqlState.idleInTransactionSessionTimeout,
   sqlState.diskFull,
   sqlState.outOfMemory,
   sqlState.tooManyConnections,

@@ -119,6 +119,26 @@ test("a transaction runs again unless its commit was sent, a statement that writ
   expect(await outcomes(Object.assign(new Error("full"), { code: "53100" }))).toEqual([false, false, false]);
 });
 
+test("a transaction that stands still is rolled back by PostgreSQL, locks nothing any more, and runs again", async () => {
+  const db = holdDuringOutages(direct, openGate(30_000));
+  const limit = statement("gate.limit", "select current_setting('idle_in_transaction_session_timeout') as limit");
+  const locks = statement(
+    "gate.locks",
+    "select count(*) as n from pg_locks where relation = 'written'::regclass and pid <> pg_backend_pid()",
+  );
+  expect(await db.query(limit)).toEqual([{ limit: "5s" }]);
+  const before = await db.query<{ n: number }>(countRows);
+  let runs = 0;
+  await db.transaction(async (tx) => {
+    await tx.query(insertRow, [1_000]);
+    if (++runs > 1) return;
+    await tx.run("set local idle_in_transaction_session_timeout = 20");
+    await until(async () => (await database.db.query<{ n: number }>(locks))[0]?.n === 0);
+  });
+  expect(runs).toBe(2);
+  expect(await db.query<{ n: number }>(countRows)).toEqual([{ n: (before[0]?.n ?? 0) + 1 }]);
+});
+
 test("a statement that breaks its connection each time is given up", async () => {
   const gate = openGate(30_000);
   let runs = 0;

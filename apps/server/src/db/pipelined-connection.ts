@@ -1,6 +1,7 @@
 import pg from "pg";
 import { closeWithin, connectionSettings, STATEMENT_TIMEOUT_MS, timeouts, watchConnections } from "./database.ts";
 import { DatabaseUnavailable, isStalePlan, nameConnectionError } from "./errors.ts";
+import { ReportingClient, requirePrimary } from "./primary.ts";
 import type { StatementObserver } from "./statement-observer.ts";
 import { prepareAgain, preparedName, type Statement } from "./statement.ts";
 
@@ -20,6 +21,8 @@ export interface PipelinedConnectionOptions {
   /** More settings of the session, as in `-c jit=off`. */
   readonly sessionOptions?: string;
   readonly observer?: StatementObserver | undefined;
+  /** Whether a standby will do. */
+  readonly mayBeStandby?: boolean;
   /** Runs on each new connection before anything else; if it fails, so does connecting. */
   readonly onConnect?: (query: PipelinedConnection["query"]) => Promise<void>;
 }
@@ -81,7 +84,7 @@ async function openClient(
   options: PipelinedConnectionOptions,
   onLost: (client: pg.Client) => void,
 ): Promise<pg.Client> {
-  const client = new pg.Client({
+  const client = new ReportingClient({
     ...connectionSettings(options.connectionString, options.sessionOptions),
     ...timeouts(options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS),
     pipeline: true,
@@ -90,6 +93,7 @@ async function openClient(
   client.on("end", () => onLost(client));
   try {
     await client.connect();
+    if (options.mayBeStandby !== true) await requirePrimary(client);
     await options.onConnect?.(<Row>({ name, text }: Statement, values?: readonly unknown[]) =>
       send<Row>(client, name, text, values),
     );

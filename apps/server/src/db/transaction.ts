@@ -86,6 +86,7 @@ export async function inTransaction<Result>(
     let isCommitting = false;
     try {
       const result = await work(tx);
+      throwIfLost(broken);
       isCommitting = true;
       await commit();
       return result;
@@ -106,6 +107,11 @@ export async function inTransaction<Result>(
       client.release(broken);
     }
   }
+}
+
+/** @param broken why the connection is known to be lost: its commit would not be sent, so its outcome is certain */
+function throwIfLost(broken: Error | undefined): void {
+  if (broken !== undefined) throw new DatabaseUnavailable("connection lost before the commit", { cause: broken });
 }
 
 /** Begins a transaction in the same round trip as its first statement. */

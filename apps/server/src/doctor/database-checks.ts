@@ -30,7 +30,7 @@ export interface DatabaseCheckOptions {
 
 /** What the database and what is stored in it say. Changes nothing, and does not migrate. */
 export async function checkDatabase({ connectionString, config, clock }: DatabaseCheckOptions): Promise<Finding[]> {
-  const db = openDatabase({ connectionString, maxConnections: 2, statementTimeoutMs: 30_000 });
+  const db = openDatabase({ connectionString, maxConnections: 2, statementTimeoutMs: 30_000, mayBeStandby: true });
   try {
     return await checked("database", "Start it, or correct DATABASE_URL.", async () => {
       const settings = await findSettings(db);

@@ -50,7 +50,7 @@ const RENEW_AFTER_MS = 10_000;
 /** Connects when it is examined first, and is used from the first good answer on. */
 export function openReplicaConnection(options: ReplicaConnectionOptions): ReplicaConnection {
   const { monotonic } = options;
-  const connection = createPipelinedConnection(options);
+  const connection = createPipelinedConnection({ ...options, mayBeStandby: true });
   const watch = createReplayWatch(() => withinTime(findReplayedPosition(connection)), failed);
   const lag = new LagMeter(monotonic());
   let leftOut: LeftOut | undefined = { reason: "behind" };

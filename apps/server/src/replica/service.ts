@@ -16,7 +16,7 @@ export async function examineReplica(
   replicaUrl: string,
   timeoutMs: number,
 ): Promise<Verdict | "unused"> {
-  const replica = openDatabase({ connectionString: replicaUrl, maxConnections: 1 });
+  const replica = openDatabase({ connectionString: replicaUrl, maxConnections: 1, mayBeStandby: true });
   try {
     const written = await findWrittenPosition(primary);
     const deadline = performance.now() + timeoutMs;

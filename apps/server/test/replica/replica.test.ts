@@ -4,6 +4,9 @@ import { randomRuns } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { findIsCommitWaiting } from "../../src/database-health/service.ts";
 import { openDatabase } from "../../src/db/database.ts";
+import { codeOf, isOutage, wasNeverRun } from "../../src/db/errors.ts";
+import { openReadPool } from "../../src/db/read-pool.ts";
+import { statement } from "../../src/db/statement.ts";
 import { checkReplica } from "../../src/doctor/replica-check.ts";
 import { until } from "../until.ts";
 import { openReplicaHarness, type Process, type ReplicaHarness } from "./replica.harness.ts";
@@ -197,6 +200,18 @@ it(
   },
   STORY_TIMEOUT_MS,
 );
+
+it("where the primary is needed a connection to a standby is refused, as it would be made while a failover moves an address", async () => {
+  const { replicaUrl: connectionString } = harness.postgres;
+  const pools = [openDatabase({ connectionString }), openReadPool({ connectionString, connections: 1 })] as const;
+  const [db, reads] = pools;
+  const now = statement("test.now", "select now()");
+  for (const ask of [() => db.query(now), () => db.transaction((tx) => tx.query(now)), () => reads.read(now, [])]) {
+    const error: unknown = await ask().catch((thrown: unknown) => thrown);
+    expect([isOutage(error), wasNeverRun(error), codeOf(error)]).toEqual([true, true, "25006"]);
+  }
+  for (const pool of pools) await pool.close();
+});
 
 /** What `doctor` says of the replica, and of a failover to it. */
 async function statuses(): Promise<string[]> {
