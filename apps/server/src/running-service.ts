@@ -5,9 +5,10 @@ import { machineFigures } from "./alerts/machine-checks.ts";
 import { startAlerts } from "./alerts/service.ts";
 import { type App, buildApp } from "./app.ts";
 import type { PeriodicWork } from "./background/periodic.ts";
-import { watchClock } from "./conditions/clock-watch.ts";
+import { followDatabaseClock } from "./conditions/clock-watch.ts";
 import { type Concerns, createConcerns } from "./conditions/concerns.ts";
 import type { Conditions } from "./conditions/conditions.ts";
+import type { ServiceClock } from "./conditions/service-clock.ts";
 import { type Config, ConfigError } from "./config.ts";
 import { databaseHealth } from "./database-health/service.ts";
 import type { Database } from "./db/database.ts";
@@ -45,6 +46,8 @@ import { startReservationSweeper, startWorkers } from "./workers.ts";
 export interface ServeOptions {
   readonly config: Config;
   readonly clock: () => number;
+  /** What `clock` and `ids` go by, so that they follow the database's. */
+  readonly serviceClock?: ServiceClock;
   readonly ids: Ids;
   /** Finds a system by its id, or the only one; makes the first where there is none. */
   readonly resolveSystem: (db: Database, named: string | undefined) => Promise<string>;
@@ -100,6 +103,9 @@ export async function runService(given: ServeOptions, foundation: Foundation): P
   if (tracer !== undefined) foundation.closers.push(() => tracer.close());
   const options = { ...given, ids: linkEvents(given.ids, tracer, activities) };
   const { db } = store;
+  const concerns = createConcerns();
+  // What is written from here on goes by it.
+  await followDatabaseClock(db, { ...given, ...foundation, concerns });
   const secrets = await prepareDatabase(store, options, logger);
   if (role !== "worker") await warnOfMissingFacts(db, logger);
   let isStarted = false;
@@ -108,7 +114,7 @@ export async function runService(given: ServeOptions, foundation: Foundation): P
     onOutage: foundation.conditions.of("answering requests").failed,
   });
   foundation.closers.push(() => outages.close());
-  const watched = { ...foundation, concerns: createConcerns(), outages, tracer, isStarted: () => isStarted };
+  const watched = { ...foundation, concerns, outages, tracer, isStarted: () => isStarted };
   const parts = {
     ...watched,
     secrets: await followSecretsFile(db, secrets, options, foundation),
@@ -127,7 +133,6 @@ async function startBackgroundWork(db: Database, options: ServeOptions, parts: S
   const closeLater = (opened: { close(): Promise<void> }) => void parts.closers.push(() => opened.close());
   closeLater(watchFeeds(db, { clock, conditions, concerns }));
   closeLater(startReservationSweeper({ db, clock, ids, conditions }));
-  closeLater(watchClock(db, { clock, conditions, concerns }));
   closeLater(watchSetAside(db, { conditions, concerns }));
   closeLater(startAlertsOf(db, options, parts));
   if (role === "api") closeLater(watchForWorkers(db, { conditions, concerns }));
@@ -226,8 +231,7 @@ function concernsOf(parts: Pick<ServiceParts, "concerns" | "conditions" | "outag
 /** The replica that reads may go to, if one is configured. */
 function replicaSettings({ databaseReplicaUrl: url }: Config, { conditions, concerns }: ServiceParts) {
   if (url === undefined) return undefined;
-  const monotonic = () => performance.now();
-  return { url, onStatus: createReplicaReport({ conditions, concerns, monotonic }) };
+  return { url, onStatus: createReplicaReport({ conditions, concerns, monotonic: () => performance.now() }) };
 }
 
 /** Builds the app and listens. @returns the base URL for callers */
@@ -243,7 +247,6 @@ async function answerRequests(
   if (dashboard !== undefined) closers.push(() => dashboard.close());
   const rateLimits = await openRateLimits(db, { ...config, ...parts, ids, onRedisLost: metrics.http.redisLost });
   closers.push(() => rateLimits.close());
-  const drainDelayMs = config.drainDelayMs ?? (isForTrying ? 0 : DRAIN_DELAY_MS);
   const app = await buildApp({
     ...config,
     ...{ db, clock, ids, logger, secrets, outages, rateLimits, branding },
@@ -262,7 +265,7 @@ async function answerRequests(
     stopAnswering({
       http: app.http,
       drain: app.drain,
-      delay: () => sleep<void>(drainDelayMs),
+      delay: () => sleep<void>(config.drainDelayMs ?? (isForTrying ? 0 : DRAIN_DELAY_MS)),
       idleMs: IDLE_TIMEOUT_MS,
       requestsMs: REQUEST_DRAIN_TIMEOUT_MS,
     }),

@@ -1,4 +1,5 @@
 import { userInfo } from "node:os";
+import { createServiceClock } from "../conditions/service-clock.ts";
 import { processEnvironment, readConfig } from "../config.ts";
 import { openServer, openStore } from "../db/open.ts";
 import { createIds } from "../ids.ts";
@@ -15,14 +16,16 @@ import { type GlobalOptions, runProgram } from "./program.ts";
 
 /**
  * Runs the command line of this process.
- * @param clock milliseconds since 1970
+ * @param machineClock milliseconds since 1970
  * @returns the exit status
  */
-export function runCommandLine(clock: () => number): Promise<number> {
-  return runProgram(process.argv.slice(2), readVersion(), (options) => createContext(clock, options));
+export function runCommandLine(machineClock: () => number): Promise<number> {
+  return runProgram(process.argv.slice(2), readVersion(), (options) => createContext(machineClock, options));
 }
 
-function createContext(clock: () => number, { json, system }: GlobalOptions): CliContext {
+function createContext(machineClock: () => number, { json, system }: GlobalOptions): CliContext {
+  const serviceClock = createServiceClock(machineClock, () => performance.now());
+  const clock = serviceClock.now;
   const ids = createIds(clock);
   const config = readConfig(processEnvironment(), process.cwd());
   const output = createOutput(json, process);
@@ -40,6 +43,7 @@ function createContext(clock: () => number, { json, system }: GlobalOptions): Cl
     actor,
     system,
     clock,
+    serviceClock,
     ids,
     output,
     signals: createSignals({ source: process, watchLauncher, monotonic: () => performance.now() }),

@@ -1,5 +1,6 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { ActorContext } from "../command-context.ts";
+import type { ServiceClock } from "../conditions/service-clock.ts";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
@@ -20,6 +21,8 @@ export interface CliContext {
   readonly config: Config;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
+  /** What `clock` and `ids` go by, where the command runs a service. */
+  readonly serviceClock?: ServiceClock;
   readonly ids: Ids;
   /** Who runs the command, for the audit log: `cli:` and the name of the account. */
   readonly actor: string;

@@ -20,7 +20,7 @@ export function registerServe(program: ParentCommand, cli: OpenCli): void {
       "the secrets file is gone for good: go on with a new one (see docs/configuration.md, Secrets file)",
     )
     .action(async ({ role, newSecrets = false }) => {
-      const { clock, config, ids, output, resolveSystem, signals } = cli();
+      const { clock, config, ids, output, resolveSystem, serviceClock, signals } = cli();
       const stopped = signals.untilStopped();
       const dashboard = role === "worker" ? undefined : openDashboardPages({ note: (text) => output.note(text) });
       // Only now: the server and all it stands on would cost every other command 60 MB.
@@ -28,7 +28,12 @@ export function registerServe(program: ParentCommand, cli: OpenCli): void {
       const service = await startUnlessStopped(
         stopped,
         (status) => process.exit(status),
-        () => serve({ config, clock, ids, resolveSystem, role, newSecrets, ...(dashboard && { dashboard }) }),
+        () =>
+          serve({
+            ...{ config, clock, ids, resolveSystem, role, newSecrets },
+            ...(serviceClock && { serviceClock }),
+            ...(dashboard && { dashboard }),
+          }),
       );
       const { url = null } = service;
       output.result({ ready: true, url }, url === null ? "Ready: working." : `Ready: ${url} (reference: ${url}/docs)`);

@@ -5,9 +5,10 @@ import type { Concerns } from "./concerns.ts";
 import type { Conditions } from "./conditions.ts";
 import { checkPeriodically } from "./periodic-check.ts";
 import { findTime } from "./queries.ts";
+import { createServiceClock, MAX_DIFFERENCE_MS, type ServiceClock } from "./service-clock.ts";
 
-/** A clock that differs by more lets keys and reservations expire early or late, and webhooks wait. */
-const MAX_DIFFERENCE_MS = 2_000;
+/** Between two looks whether the machine's clock was set, or stood still with the machine. They cost nothing. */
+const LOOK_INTERVAL_MS = 1_000;
 
 /** For the log: a line at once, one a minute, and one when the clocks agree again. */
 class ClocksDiffer extends Error {
@@ -21,28 +22,57 @@ class ClocksDiffer extends Error {
   }
 }
 
-/**
- * Compares this process's clock with the database's. What is written is decided by the clock of the process that writes
- * it: when holds and keys expire, and when webhooks are due. Leases go by the database's.
- */
-export function watchClock(
-  db: Database,
-  options: { readonly clock: () => number; readonly conditions: Conditions; readonly concerns: Concerns },
-): PeriodicWork {
-  const { clock, conditions, concerns } = options;
+interface FollowOptions {
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** What `clock` goes by; where it is not given, the clocks are only compared. */
+  readonly serviceClock?: ServiceClock;
+  readonly conditions: Conditions;
+  readonly concerns: Concerns;
+  /** Called when the service stops. */
+  readonly closers: (() => Promise<void>)[];
+}
+
+/** Has this process's clock follow the database's from now on. */
+export async function followDatabaseClock(db: Database, options: FollowOptions): Promise<void> {
+  const monotonic = () => performance.now();
+  const clock = options.serviceClock ?? createServiceClock(options.clock, monotonic);
+  const watch = watchClock(db, { ...options, clock, monotonic });
+  options.closers.push(() => watch.close());
+  await watch.runOnce();
+}
+
+interface ClockWatchOptions extends Pick<FollowOptions, "conditions" | "concerns"> {
+  readonly clock: ServiceClock;
+  /** Milliseconds of the clock that `clock` goes on by. */
+  readonly monotonic: () => number;
+}
+
+/** Has a clock follow the database's, and says where the machine's differs from it. */
+export function watchClock(db: Database, { clock, monotonic, conditions, concerns }: ClockWatchOptions): PeriodicWork {
   const differing = conditions.of("keeping time", { level: "warn", quietMs: Number.POSITIVE_INFINITY });
-  return checkPeriodically(conditions.of("comparing clocks"), async () => {
-    const before = clock();
+  const comparing = checkPeriodically(conditions.of("comparing clocks"), async () => {
+    const askedAt = monotonic();
     const { at } = oneRow(await findTime(db));
-    const after = clock();
-    // The database read its clock at some time between: what it could be ahead or behind by, at least.
-    const differenceMs = Math.max(0, before - at.getTime(), at.getTime() - after);
+    const differenceMs = clock.follow({ at: at.getTime(), askedAt, answeredAt: monotonic() });
     const said =
-      `the clock of this process differs from the database's by ${Math.round(differenceMs / 1000)} s: keys and ` +
-      "reservations expire early or late, and webhooks wait. Run chrony or systemd-timesyncd on both machines";
+      `the clock of this machine differs from the database's by ${Math.round(differenceMs / 1000)} s: this process goes by ` +
+      "the database's, and the times in its log are wrong. Run chrony or systemd-timesyncd on both machines";
     const isFine = differenceMs <= MAX_DIFFERENCE_MS;
     concerns.set("clock", isFine ? undefined : said);
     if (isFine) differing.succeeded();
     else differing.failed(new ClocksDiffer(said));
   });
+  const looking = setInterval(() => {
+    // It reports its failures itself.
+    if (clock.wasSet()) comparing.runOnce().catch(() => undefined);
+  }, LOOK_INTERVAL_MS);
+  looking.unref();
+  return {
+    runOnce: () => comparing.runOnce(),
+    close() {
+      clearInterval(looking);
+      return comparing.close();
+    },
+  };
 }

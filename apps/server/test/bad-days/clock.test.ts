@@ -3,12 +3,14 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { watchClock } from "../../src/conditions/clock-watch.ts";
 import { createConcerns } from "../../src/conditions/concerns.ts";
 import { createConditions } from "../../src/conditions/conditions.ts";
+import { createServiceClock } from "../../src/conditions/service-clock.ts";
 import { upsertBikes } from "../../src/fleet/bike-commands.ts";
 import { startReservationSweeper } from "../../src/fleet/reservation-sweeper.ts";
 import { upsertStations } from "../../src/fleet/station-commands.ts";
 import { createMemoryRateLimits } from "../../src/rate-limits/rate-limits.ts";
 import { startTestApp, type TestApp } from "../app.ts";
 import { buildAnother } from "../built-app.ts";
+import { until } from "../until.ts";
 
 const HOUR = 3_600_000;
 let app: TestApp;
@@ -91,17 +93,28 @@ it("two processes whose clocks are an hour apart agree on what is stored: cursor
   await fast.close();
 });
 
-it("a clock that differs from the database's is a concern and a line in the log, until it does not", async () => {
+it("a machine's clock that differs from the database's is reported, and not followed; nor is one that is set", async () => {
   const lines: string[] = [];
   const note = (_detail: object, message: string) => void lines.push(message);
   const conditions = createConditions({ monotonic: () => 0, log: { info: note, warn: note, error: note } });
   const concerns = createConcerns();
   let offsetMs = -HOUR;
-  const watch = watchClock(app.db, { clock: () => Date.now() + offsetMs, conditions, concerns });
+  const monotonic = () => performance.now();
+  const clock = createServiceClock(() => Date.now() + offsetMs, monotonic);
+  const watch = watchClock(app.db, { clock, monotonic, conditions, concerns });
+  const expectRight = () => expect(Math.abs(clock.now() - Date.now())).toBeLessThan(1_000);
   await watch.runOnce();
+  expectRight();
   expect(concerns.list()).toEqual([expect.stringMatching(/^the clock .+ differs .+ by 3600 s: .+ chrony/)]);
+  // Set forth by two hours: nobody notices, and it is found out before the next comparison is due.
+  offsetMs = HOUR;
+  expectRight();
+  await until(() => !clock.wasSet());
+  expectRight();
+  expect(concerns.list()).toHaveLength(1);
   offsetMs = 0;
-  await watch.runOnce();
+  await until(() => concerns.list().length === 0);
+  expectRight();
   expect(concerns.list()).toEqual([]);
   expect(lines).toEqual([expect.stringMatching(/differs/), "the clock agrees with the database's again"]);
   await watch.close();
