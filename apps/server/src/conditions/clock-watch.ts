@@ -7,8 +7,8 @@ import { checkPeriodically } from "./periodic-check.ts";
 import { findTime } from "./queries.ts";
 import { createServiceClock, MAX_DIFFERENCE_MS, type ServiceClock } from "./service-clock.ts";
 
-/** Between two looks whether the machine's clock was set, or stood still with the machine. They cost nothing. */
-const LOOK_INTERVAL_MS = 1_000;
+/** Between two checks whether the machine's clock was set, or stood still with the machine. They cost nothing. */
+const SET_CHECK_INTERVAL_MS = 1_000;
 
 /** For the log: a line at once, one a minute, and one when the clocks agree again. */
 class ClocksDiffer extends Error {
@@ -63,15 +63,15 @@ export function watchClock(db: Database, { clock, monotonic, conditions, concern
     if (isFine) differing.succeeded();
     else differing.failed(new ClocksDiffer(said));
   });
-  const looking = setInterval(() => {
+  const setCheck = setInterval(() => {
     // It reports its failures itself.
     if (clock.wasSet()) comparing.runOnce().catch(() => undefined);
-  }, LOOK_INTERVAL_MS);
-  looking.unref();
+  }, SET_CHECK_INTERVAL_MS);
+  setCheck.unref();
   return {
     runOnce: () => comparing.runOnce(),
     close() {
-      clearInterval(looking);
+      clearInterval(setCheck);
       return comparing.close();
     },
   };
