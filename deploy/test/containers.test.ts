@@ -146,5 +146,9 @@ describe("the containers", () => {
     const ignored = read("docker/Dockerfile.dockerignore").split("\n");
     const needed = ignored.filter((line) => line.startsWith("!") && !line.includes("*")).map((line) => line.slice(1));
     for (const path of needed) expect(existsSync(join(deploy, "..", path)), path).toBe(true);
+    // The server's build copies these examples.
+    const [, examples = "[]"] =
+      /EXAMPLES = (\[.*\])/.exec(readFileSync(join(deploy, "../apps/server/tools/copy-packages.ts"), "utf8")) ?? [];
+    expect(needed).toEqual(expect.arrayContaining((JSON.parse(examples) as string[]).map((name) => `deploy/${name}`)));
   });
 });
