@@ -115,6 +115,24 @@ create table imports (
 );
 create index imports_at on imports (system_id, at, id);
 
+-- system. The imports that run, also in the command line, and how far they are. Each rewrites its row every few seconds and
+-- deletes it at its end; one that was killed leaves it.
+create table running_imports (
+  system_id   text collate "C" not null,
+  id          text collate "C" not null,
+  kind        text not null check (kind in ('trips', 'gbfs', 'replay')),
+  began_at    timestamptz(3) not null,
+  alive_until timestamptz(3) not null,
+  -- done of the whole, 0 to 1; null: how much it is will be known at its end
+  share       double precision,
+  -- rows of files, records of feeds, or snapshots of a series
+  rows_read   bigint not null,
+  created     bigint not null,
+  unchanged   bigint not null,
+  rejected    bigint not null,
+  primary key (system_id, id)
+) with (fillfactor = 50);
+
 -- system. What is worth reading of an import's report, for processes on other machines than its file.
 create table import_reports (
   system_id     text collate "C" not null,

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { databaseChecks, machineChecks } from "./alerts/checks.ts";
+import { databaseChecks, machineChecks, processChecks } from "./alerts/checks.ts";
 import { machineFigures } from "./alerts/machine-checks.ts";
 import { startAlerts } from "./alerts/service.ts";
 import { type App, buildApp } from "./app.ts";
@@ -19,6 +19,7 @@ import { allFeedAges, watchFeeds } from "./feeds/gbfs/feed-watch.ts";
 import { stopAnswering } from "./http/stopping.ts";
 import { warnOfPlainListener } from "./http/transport.ts";
 import type { Ids } from "./ids.ts";
+import { runningImports } from "./imports/progress.ts";
 import { followSecretsFile } from "./key-rotation/follow-secrets.ts";
 import type { Logger } from "./logger.ts";
 import { createMailer } from "./mail/mailer.ts";
@@ -142,12 +143,14 @@ async function startBackgroundWork(db: Database, options: ServeOptions, parts: S
 /** Tells the operator of what needs somebody. */
 function startAlertsOf(db: Database, { config, clock, ids }: ServeOptions, parts: ServiceParts): PeriodicWork {
   const { logger, concerns, conditions, metrics } = parts;
+  const { failed: onError, watch } = conditions.of("checking for alerts", { quietMs: 2 * 60_000 });
   return startAlerts({
     ...{ db, clock, ids, logger, concerns, machine: hostname(), addresses: config.alertMailTo },
-    checks: [...machineChecks(config, clock), ...databaseChecks(db, config, clock)],
+    // The work comes last: after a pause of the whole process it has begun again by then.
+    checks: [...machineChecks(config, clock), ...databaseChecks(db, config, clock), ...processChecks(conditions.works)],
     mailer: config.mail && createMailer(config.mail.smtpUrl, { from: config.mail.from }),
     serviceName: config.branding.name ?? DEFAULT_SERVICE_NAME,
-    onError: conditions.of("checking for alerts", { quietMs: 2 * 60_000 }).failed,
+    ...{ onError, watch },
     observeMail: metrics.mails.operatorMailed,
   });
 }
@@ -193,12 +196,15 @@ async function openMetrics(
   if (config.metricsPort === undefined) return uncounted;
   const { createMetrics } = await import("./metrics/registry.ts");
   const sampled = await import("./metrics/sampled-metrics.ts");
+  const background = await import("./metrics/background-metrics.ts");
   const { startMetricsServer } = await import("./metrics/server.ts");
   const metrics = createMetrics({ version: readVersion() });
   parts.activities.countWaits(metrics.http.connectionWaited);
   sampled.watchFeedAges(metrics.registry, () => allFeedAges(db, clock()));
   sampled.watchDatabaseHealth(metrics.registry, () => databaseHealth(db));
   sampled.watchMachine(metrics.registry, () => machineFigures(config, clock()));
+  background.watchWorks(metrics.registry, parts.conditions.works);
+  background.watchImports(metrics.registry, () => runningImports(db));
   sampled.watchReservations(metrics.registry, () => largestHolders(db, clock()));
   const server = await startMetricsServer({
     host: config.metricsHost,

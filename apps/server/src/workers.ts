@@ -49,8 +49,8 @@ export function startReservationSweeper({
   ids,
   conditions,
 }: Pick<WorkersOptions, "db" | "clock" | "ids" | "conditions">): Work {
-  const onError = reportingTo(conditions)("sweeping overdue reservations");
-  return startSweepingReservations({ db, clock, ids, systems: () => systemIds(db), onError });
+  const reports = reportingTo(conditions)("sweeping overdue reservations");
+  return startSweepingReservations({ db, clock, ids, systems: () => systemIds(db), ...reports });
 }
 
 /** Starts what a worker does beside requests: events, webhooks, clean-up, partitions, and the feed if one is configured. */
@@ -62,25 +62,25 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
     startStationNotices({
       ...options,
       systems: () => systemIds(db),
-      onError: reporting("notifying of changed stations"),
+      ...reporting("notifying of changed stations"),
     }),
     startPartitionKeeper({
       db,
       clock,
       warn: (detail, message) => options.logger.warn(detail, message),
-      onError: reporting("keeping partitions", { quietMs: 2 * 60_000 }),
+      ...reporting("keeping partitions", { quietMs: 2 * 60_000 }),
     }),
     startIdempotencySweeper({
       db,
       clock,
       systems: () => systemIds(db),
-      onError: reporting("deleting old answers", { quietMs: 15 * 60_000 }),
+      ...reporting("deleting old answers", { quietMs: 15 * 60_000 }),
     }),
     startUsageSweeper({
       db,
       clock,
       systems: () => systemIds(db),
-      onError: reporting("deleting old usage of keys", { quietMs: 15 * 60_000 }),
+      ...reporting("deleting old usage of keys", { quietMs: 15 * 60_000 }),
     }),
   ];
   const following = await followFeed(options);
@@ -96,7 +96,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
 /** Numbers events and sends webhooks, which the database notifies of new events. */
 function startEventWork(options: WorkersOptions): Work {
   const { db, clock, ids, logger, conditions, config, secrets, metrics, tracer } = options;
-  const sequencer = createSequencer({ db, clock, onError: reportingTo(conditions)("numbering events") });
+  const sequencer = createSequencer({ db, clock, ...reportingTo(conditions)("numbering events") });
   const webhooks = webhookSettings(config, secrets, metrics);
   const dispatcher = startWebhookWorker({ db, clock, ids, logger, ...webhooks, conditions, tracer });
   const listener = openListener({
@@ -143,7 +143,8 @@ async function followFeed(options: WorkersOptions): Promise<Work | undefined> {
   const source = "gbfs";
   const log = logPolls(logger, conditions, { system: systemId, source });
   const reportDirectory = reportsDirectory(config);
-  return startFollowing({ db, clock, ids, url, intervalMs, systemId, source, reportDirectory, log });
+  const { watch } = conditions.of("following the feed");
+  return startFollowing({ db, clock, ids, url, intervalMs, systemId, source, reportDirectory, log, watch });
 }
 
 /** Makes backups by themselves where a directory for them is configured. */
@@ -157,7 +158,7 @@ async function startBackups({ db, config, clock, logger, conditions }: WorkersOp
     version: readVersion(),
     clock,
     onBackup: (path, { bytes, rows }) => logger.info({ path, bytes, rows }, "made a backup, and read it back"),
-    onError: reportingTo(conditions)("making a backup", { quietMs: 5 * 60_000 }),
+    ...reportingTo(conditions)("making a backup", { quietMs: 5 * 60_000 }),
   });
 }
 
@@ -165,11 +166,12 @@ async function systemIds(db: Database): Promise<string[]> {
   return (await systemsOf(db)).map((system) => system.system_id);
 }
 
-/** Reports the failures of a work. */
+/** Reports the failures of a work, and how its runs go. */
 function reportingTo(conditions: Conditions) {
   return (work: string, options?: WorkOptions) => {
-    const condition = conditions.of(work, options);
-    return (error: unknown, systemId?: string) =>
-      condition.failed(error, systemId === undefined ? undefined : { systemId });
+    const { failed, watch } = conditions.of(work, options);
+    const onError = (error: unknown, systemId?: string) =>
+      failed(error, systemId === undefined ? undefined : { systemId });
+    return { onError, watch };
   };
 }

@@ -1,3 +1,4 @@
+import type { WorkStatus } from "../background/work-watch.ts";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import type { Finding } from "../doctor/finding.ts";
@@ -13,7 +14,13 @@ import {
   checkWebhooks,
   checkWorkers,
 } from "./database-checks.ts";
-import { checkCertificate, checkDataDirectory, checkLatestBackup, checkRedis } from "./machine-checks.ts";
+import {
+  checkBackgroundWork,
+  checkCertificate,
+  checkDataDirectory,
+  checkLatestBackup,
+  checkRedis,
+} from "./machine-checks.ts";
 
 /** One thing that is looked at, by `doctor` and for alerts. */
 export interface AlertCheck {
@@ -48,6 +55,19 @@ export function machineChecks(config: Config, clock: () => number): AlertCheck[]
     {
       ...{ name: "latest backup", scope, fix: "Correct BACKUP_DIR." },
       find: () => checkLatestBackup(config, clock()),
+    },
+  ];
+}
+
+/** The work of a process, which it alone can look at; `doctor` reads what it has found. */
+export const BACKGROUND_WORK = "background work";
+
+/** What is looked at in this process. */
+export function processChecks(works: () => readonly WorkStatus[]): AlertCheck[] {
+  return [
+    {
+      ...{ name: BACKGROUND_WORK, scope: "machine", fix: "Restart the process." },
+      find: () => Promise.resolve(checkBackgroundWork(works())),
     },
   ];
 }

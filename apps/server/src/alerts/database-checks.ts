@@ -7,7 +7,8 @@ import {
 } from "../database-health/service.ts";
 import type { Database } from "../db/database.ts";
 import { failure, type Finding, ok, warning } from "../doctor/finding.ts";
-import { allFeedAges, TOO_OLD_MS } from "../feeds/gbfs/feed-watch.ts";
+import { TOO_OLD_MS } from "../feeds/gbfs/feed-health.rules.ts";
+import { allFeedAges } from "../feeds/gbfs/feed-watch.ts";
 import { dailyTables, dayOf, firstDayOf } from "../partitions/partition.rules.ts";
 import { partitionedDays } from "../partitions/service.ts";
 import { countApiProcesses } from "../rate-limits/service.ts";

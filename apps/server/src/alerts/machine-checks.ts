@@ -1,5 +1,6 @@
 import { access, constants, statfs } from "node:fs/promises";
-import { listBackups } from "../backup/schedule.ts";
+import type { WorkStatus } from "../background/work-watch.ts";
+import { listBackups, maxBackupAgeMs } from "../backup/schedule.ts";
 import type { Config } from "../config.ts";
 import { failure, type Finding, ok, warning } from "../doctor/finding.ts";
 import { expiryOf, readCertificate } from "../startup/certificate.ts";
@@ -54,15 +55,27 @@ export async function checkLatestBackup({ backups }: Config, now: number): Promi
   if (newest === undefined) return [warning("latest backup", `there is none in ${backups.directory}`, fix)];
   const age = now - newest.madeAt;
   const detail = `${newest.name}, ${(age / 3_600_000).toFixed(1)} h old`;
-  return [age > 2 * backups.intervalMs ? failure("latest backup", detail, fix) : ok("latest backup", detail)];
+  return [age > maxBackupAgeMs(backups) ? failure("latest backup", detail, fix) : ok("latest backup", detail)];
 }
 
-/** The certificate's end and the latest backup's age, for metrics. */
+/** What no process can find of another one, but for what it has told as an alert. */
+export function checkBackgroundWork(works: readonly WorkStatus[]): readonly Finding[] {
+  const still = works.filter(({ standsStill }) => standsStill);
+  if (still.length === 0) return [ok("background work", "all of it goes on")];
+  return still.map(({ work, successAgeMs }) => {
+    const since = successAgeMs === undefined ? "since the start" : `for ${Math.round(successAgeMs / 60_000)} min`;
+    const fix = `Its log says why, under "${work}". If it says nothing, restart the process.`;
+    return failure("background work", `a process has not succeeded in ${work} ${since}`, fix);
+  });
+}
+
+/** The certificate's end, the latest backup's age and the age that it may have, for metrics. */
 export async function machineFigures({ tls, backups }: Pick<Config, "tls" | "backups">, now: number) {
   const certificate = tls && (await readCertificate(tls).catch(() => undefined));
   const newest = backups && (await listBackups(backups.directory).catch(() => [])).at(-1);
   return {
     certificateExpiresAt: certificate && expiryOf(certificate).getTime(),
     latestBackupAgeMs: newest && now - newest.madeAt,
+    maxBackupAgeMs: backups && maxBackupAgeMs(backups),
   };
 }

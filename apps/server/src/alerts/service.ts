@@ -1,4 +1,5 @@
 import { type PeriodicWork, startPeriodic } from "../background/periodic.ts";
+import type { WorkWatch } from "../background/work-watch.ts";
 import type { Concerns } from "../conditions/concerns.ts";
 import type { Database, Queryable } from "../db/database.ts";
 import { checked, type Finding } from "../doctor/finding.ts";
@@ -40,6 +41,7 @@ export interface AlertsOptions {
   readonly logger: { info(detail: object, message: string): void; warn(detail: object, message: string): void };
   readonly onError: (error: unknown) => void;
   readonly observeMail: (outcome: MailOutcome) => void;
+  readonly watch?: WorkWatch | undefined;
 }
 
 /** Between two rounds of all checks. Longer, and the operator hears later; they cost PostgreSQL a few milliseconds. */
@@ -47,10 +49,11 @@ const CHECK_INTERVAL_MS = 60_000;
 
 /** Checks again and again, and tells the operator. Any number of processes may: PostgreSQL sees to it that one of them mails. */
 export function startAlerts(options: AlertsOptions): PeriodicWork {
-  const { db, onError } = options;
-  const checking = startPeriodic({ intervalMs: CHECK_INTERVAL_MS, work: () => checkAll(options), onError });
+  const { watch, ...shared } = options;
+  const { db, onError } = shared;
+  const checking = startPeriodic({ intervalMs: CHECK_INTERVAL_MS, work: () => checkAll(options), onError, watch });
   const outbox = startOutbox({
-    ...options,
+    ...shared,
     queues: () => Promise.resolve([operatorMails(db)]),
     addressee: "the operator",
     observe: options.observeMail,

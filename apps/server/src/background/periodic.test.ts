@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { until } from "../../test/until.ts";
+import { createConditions } from "../conditions/conditions.ts";
 import { startPeriodic, startSweeper } from "./periodic.ts";
 
 const noError = (error: unknown) => {
@@ -55,4 +56,49 @@ test("a sweep takes full batches until one is not full, in every system, also be
   expect(await sweeper.runOnce()).toBe(35);
   await sweeper.close();
   expect([left, errors]).toEqual([{ a: 0, b: 0 }, [[new Error("no such system"), "broken"]]]);
+});
+
+test("work stands still once neither a success nor its start is recent, whether its runs fail in part, whole, or hang", async () => {
+  const MINUTE_MS = 60_000;
+  let now = 0;
+  const ignore = () => undefined;
+  const conditions = createConditions({ monotonic: () => now, log: { info: ignore, warn: ignore, error: ignore } });
+  const { failed, watch } = conditions.of("sweeping");
+  conditions.of("work that is not repeated");
+  let sweep = (): Promise<number> => Promise.resolve(0);
+  const sweeper = startSweeper({
+    ...{ intervalMs: MINUTE_MS, batchSize: 1, systems: () => Promise.resolve(["a", "b"]), watch },
+    onError: (error) => failed(error),
+    sweep: (systemId) => (systemId === "a" ? Promise.resolve(0) : sweep()),
+  });
+  const status = () => conditions.works()[0];
+  const none = { work: "sweeping", succeededRuns: 0, failedRuns: 0, successAgeMs: undefined, lastRunMs: undefined };
+  expect(conditions.works()).toEqual([{ ...none, standsStill: false }]);
+  now = 8 * MINUTE_MS;
+  expect(status()?.standsStill).toBe(true);
+  await sweeper.runOnce();
+  expect(status()).toEqual({ ...none, succeededRuns: 1, successAgeMs: 0, lastRunMs: 0, standsStill: false });
+
+  sweep = () => Promise.reject(new Error("one system cannot be swept"));
+  now += 7 * MINUTE_MS;
+  await sweeper.runOnce();
+  expect(status()).toMatchObject({ succeededRuns: 1, failedRuns: 1, successAgeMs: 7 * MINUTE_MS, standsStill: false });
+  now += 1;
+  expect(status()?.standsStill).toBe(true);
+
+  const hanging = Promise.withResolvers<number>();
+  const begun = Promise.withResolvers<void>();
+  sweep = () => {
+    begun.resolve();
+    return hanging.promise;
+  };
+  const run = sweeper.runOnce();
+  await begun.promise;
+  now += MINUTE_MS;
+  expect(status()).toMatchObject({ failedRuns: 1, standsStill: true });
+  hanging.resolve(0);
+  await run;
+  expect(status()).toMatchObject({ succeededRuns: 2, lastRunMs: MINUTE_MS, standsStill: false });
+  await sweeper.close();
+  expect(conditions.works()).toEqual([]);
 });

@@ -1,3 +1,5 @@
+import type { WorkWatch } from "./work-watch.ts";
+
 /** Work that a process repeats. Any number of processes may do the same. */
 export interface PeriodicWork<Result = void> {
   /** Does the work now, after the run under way. */
@@ -13,16 +15,22 @@ export interface PeriodicOptions<Result> {
   readonly onError: (error: unknown) => void;
   /** Whether to begin with a run; otherwise the first one begins after an interval. */
   readonly immediately?: boolean;
+  /** Learns how the runs go. */
+  readonly watch?: WorkWatch | undefined;
+  /** For how long the work may go without a success, where that is not a matter of its interval. */
+  readonly maxSilenceMs?: number;
 }
 
 /** Repeats work, one run at a time. While a run takes longer than the interval, no further runs queue up behind it. */
 export function startPeriodic<Result>(options: PeriodicOptions<Result>): PeriodicWork<Result> {
-  const { intervalMs, work, onError, immediately = false } = options;
+  const { intervalMs, work, onError, immediately = false, watch, maxSilenceMs } = options;
+  watch?.start(intervalMs, maxSilenceMs);
+  const watched = watch === undefined ? work : () => watch.run(work);
   let last: Promise<unknown> = Promise.resolve();
   let pending = 0;
   const runOnce = (): Promise<Result> => {
     pending++;
-    const run = last.then(work).finally(() => pending--);
+    const run = last.then(watched).finally(() => pending--);
     last = run.catch(() => undefined);
     return run;
   };
@@ -35,6 +43,7 @@ export function startPeriodic<Result>(options: PeriodicOptions<Result>): Periodi
     runOnce,
     async close() {
       clearInterval(timer);
+      watch?.stop();
       await last;
     },
   };
@@ -50,13 +59,19 @@ export interface SweeperOptions {
   readonly sweep: (systemId: string, limit: number) => Promise<number>;
   /** @param systemId undefined: the systems could not be listed */
   readonly onError: (error: unknown, systemId?: string) => void;
+  /** Learns how the sweeps go. */
+  readonly watch?: WorkWatch | undefined;
 }
+
+/** What a sweep needs of its surroundings. */
+export type SweeperSurroundings = Pick<SweeperOptions, "systems" | "onError" | "watch">;
 
 /**
  * Sweeps every system in batches, again and again. A failure in one system does not keep the others from being swept.
  * @returns work whose runs give the number of rows swept
  */
-export function startSweeper({ intervalMs, batchSize, systems, sweep, onError }: SweeperOptions): PeriodicWork<number> {
+export function startSweeper(options: SweeperOptions): PeriodicWork<number> {
+  const { intervalMs, batchSize, systems, sweep, onError, watch } = options;
   let isClosed = false;
   const sweepSystem = async (systemId: string): Promise<number> => {
     let swept = 0;
@@ -73,7 +88,7 @@ export function startSweeper({ intervalMs, batchSize, systems, sweep, onError }:
     for (const systemId of await systems()) swept += await sweepSystem(systemId);
     return swept;
   };
-  const periodic = startPeriodic({ intervalMs, work, onError: (error) => onError(error) });
+  const periodic = startPeriodic({ intervalMs, work, onError: (error) => onError(error), watch });
   return {
     runOnce: () => periodic.runOnce(),
     close() {

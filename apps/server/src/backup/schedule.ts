@@ -1,6 +1,7 @@
 import { mkdir, open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type PeriodicWork, startPeriodic } from "../background/periodic.ts";
+import type { WorkWatch } from "../background/work-watch.ts";
 import { codeOf } from "../db/errors.ts";
 import { draftOf } from "./archive.ts";
 import { type BackupOptions, type BackupSummary, createBackup } from "./backup.ts";
@@ -17,6 +18,12 @@ interface ScheduledBackupOptions extends BackupSchedule, BackupOptions {
   readonly clock: () => number;
   readonly onBackup: (path: string, summary: BackupSummary) => void;
   readonly onError: (error: unknown) => void;
+  readonly watch?: WorkWatch | undefined;
+}
+
+/** The age from which the latest backup is too old. */
+export function maxBackupAgeMs({ intervalMs }: Pick<BackupSchedule, "intervalMs">): number {
+  return 2 * intervalMs;
 }
 
 /** Between two looks whether a backup is due. Longer, and a failed one is tried again later. */
@@ -27,7 +34,7 @@ const CHECK_INTERVAL_MS = 60_000;
  * then removes those beyond the newest few. Other files of the directory are left alone.
  */
 export function startScheduledBackups(options: ScheduledBackupOptions): PeriodicWork {
-  const { directory, intervalMs, keep, clock, onBackup, onError } = options;
+  const { directory, intervalMs, keep, clock, onBackup, onError, watch } = options;
   const work = async () => {
     await mkdir(directory, { recursive: true, mode: 0o700 });
     const newest = (await listBackups(directory)).at(-1);
@@ -37,7 +44,9 @@ export function startScheduledBackups(options: ScheduledBackupOptions): Periodic
     const backups = await listBackups(directory);
     for (const { name } of backups.slice(0, Math.max(0, backups.length - keep))) await rm(join(directory, name));
   };
-  return startPeriodic({ intervalMs: CHECK_INTERVAL_MS, work, onError, immediately: true });
+  // One backup of a large database may take hours.
+  const maxSilenceMs = maxBackupAgeMs(options);
+  return startPeriodic({ intervalMs: CHECK_INTERVAL_MS, work, onError, immediately: true, watch, maxSilenceMs });
 }
 
 /**

@@ -1,3 +1,4 @@
+import { type WorkStatus, WorkWatch } from "../background/work-watch.ts";
 import { type Failure, failureOf } from "./failure.ts";
 
 /** The part of pino's logger that is used here. */
@@ -19,6 +20,8 @@ export interface Conditions {
   of(work: string, options?: WorkOptions): WorkCondition;
   /** Whether a condition of this name is ongoing. */
   isOngoing(name: string): boolean;
+  /** How the works are doing that are repeated. */
+  works(): readonly WorkStatus[];
   /** Logs what is due and ends what is over. Called every few seconds. */
   check(): void;
 }
@@ -41,6 +44,8 @@ export interface WorkCondition {
   /** @param detail added to the log line, if this failure gets one */
   readonly failed: (error: unknown, detail?: object) => void;
   readonly succeeded: () => void;
+  /** For works that are repeated: how their runs go. A failure that is reported above is one of the run under way. */
+  readonly watch: WorkWatch;
 }
 
 /** Between two lines about one condition. Shorter fills disks; longer, and the end of a log shows nothing. */
@@ -55,6 +60,12 @@ const DEFAULT_QUIET_MS = 15_000;
  */
 export function createConditions({ monotonic, log }: ConditionsOptions): Conditions {
   const conditions = new Map<string, Condition>();
+  const watches = new Map<string, WorkWatch>();
+  const watchOf = (work: string): WorkWatch => {
+    const watch = watches.get(work) ?? new WorkWatch(work, monotonic);
+    watches.set(work, watch);
+    return watch;
+  };
   /** @returns whether the condition has ended */
   const endIfRecovered = (condition: Condition, now: number): boolean => {
     if (condition.works.size > 0) return false;
@@ -64,7 +75,9 @@ export function createConditions({ monotonic, log }: ConditionsOptions): Conditi
   };
   return {
     of: (work, options = {}) => ({
+      watch: watchOf(work),
       failed(error, detail) {
+        watches.get(work)?.failed();
         const now = monotonic();
         const failure = failureOf(error, work);
         let condition = conditions.get(failure.key);
@@ -82,6 +95,7 @@ export function createConditions({ monotonic, log }: ConditionsOptions): Conditi
         }
       },
     }),
+    works: () => [...watches.values()].flatMap((watch) => watch.status() ?? []),
     isOngoing: (name) => [...conditions.values()].some(({ failure }) => failure.name === name),
     check() {
       const now = monotonic();

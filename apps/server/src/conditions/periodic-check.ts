@@ -10,5 +10,6 @@ const CHECK_INTERVAL_MS = 15_000;
  */
 export function checkPeriodically(condition: WorkCondition, check: () => Promise<void>): PeriodicWork {
   const work = () => check().then(condition.succeeded, condition.failed);
-  return startPeriodic({ intervalMs: CHECK_INTERVAL_MS, work, onError: condition.failed });
+  const { failed: onError, watch } = condition;
+  return startPeriodic({ intervalMs: CHECK_INTERVAL_MS, work, onError, watch });
 }

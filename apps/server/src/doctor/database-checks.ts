@@ -1,4 +1,5 @@
-import { databaseChecks } from "../alerts/checks.ts";
+import { BACKGROUND_WORK, databaseChecks } from "../alerts/checks.ts";
+import { activeAlerts } from "../alerts/service.ts";
 import { readSecretsOf } from "../backup/secrets.ts";
 import type { Config } from "../config.ts";
 import { type Database, openDatabase } from "../db/database.ts";
@@ -123,11 +124,19 @@ async function checkData(db: Database, config: Config, clock: () => number): Pro
     }),
   ];
   for (const { name, fix, find } of databaseChecks(db, config, clock)) found.push(await checked(name, fix, find));
+  found.push(await checked(BACKGROUND_WORK, FAILED_CHECK, () => checkBackgroundWork(db)));
   for (const systemId of systems)
     found.push(
       await checked(systemId, FAILED_CHECK, () => checkSystem(db, systemId, { clock, rateLimit: config.rateLimit })),
     );
   return found.flat();
+}
+
+/** What stands still in the processes of the service, as they have found themselves. */
+async function checkBackgroundWork(db: Database): Promise<readonly Finding[]> {
+  const found = (await activeAlerts(db)).filter(({ name }) => name === BACKGROUND_WORK);
+  if (found.length === 0) return [ok(BACKGROUND_WORK, "no process says that any of it stands still")];
+  return found.map(({ scope, detail, fix }) => failure(BACKGROUND_WORK, `${scope}: ${detail}`, fix));
 }
 
 async function checkSystem(

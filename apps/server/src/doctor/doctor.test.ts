@@ -3,6 +3,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
+import { BACKGROUND_WORK } from "../alerts/checks.ts";
+import { deleteAlert, updateAlerts } from "../alerts/queries.ts";
 import { registerDoctor } from "../cli/doctor.ts";
 import { readConfig } from "../config.ts";
 import { statement } from "../db/statement.ts";
@@ -64,6 +66,13 @@ describe("doctor", () => {
     for (const name of ["one", "other"]) await updateApiHeartbeat(harness.db, name, 60_000);
     expect(await complaints()).toEqual(["warning rate limit", "failure workers"]);
     await harness.db.query(statement("", "delete from api_processes"));
+
+    const found = { name: BACKGROUND_WORK, scope: "node-1", severity: "failure", detail: "x", fix: "y" } as const;
+    const at = new Date(clock());
+    const alert = { ...found, began_at: new Date(clock() - 300_000), seen_at: at, mailed_at: at, ended_at: null, episodes: 1 };
+    await harness.db.transaction((tx) => updateAlerts(tx, [alert]));
+    expect(await complaints()).toEqual(["failure background work"]);
+    await harness.db.transaction((tx) => deleteAlert(tx, alert));
 
     await harness.db.query(
       statement(

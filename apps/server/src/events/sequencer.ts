@@ -1,5 +1,6 @@
 import { Coalescer } from "../background/coalescer.ts";
 import { startPeriodic } from "../background/periodic.ts";
+import type { WorkWatch } from "../background/work-watch.ts";
 import type { Database } from "../db/database.ts";
 import { dayOf, eventsTable } from "../partitions/partition.rules.ts";
 import { createPartitions } from "../partitions/service.ts";
@@ -23,6 +24,8 @@ export interface SequencerOptions {
   readonly onError: (error: unknown, systemId?: string) => void;
   /** How often every system is polled for events whose notification was missed. Longer delays those; 0: never. */
   readonly pollIntervalMs?: number;
+  /** Learns how numbering goes, system by system. */
+  readonly watch?: WorkWatch | undefined;
 }
 
 /** Events numbered in one transaction. Fewer cost more commits; many more hold the lock for too long. */
@@ -42,6 +45,7 @@ export function createSequencer({
   clock,
   onError,
   pollIntervalMs = POLL_INTERVAL_MS,
+  watch,
 }: SequencerOptions): Sequencer {
   let preparedDay: string | undefined;
 
@@ -69,7 +73,7 @@ export function createSequencer({
 
   const numbering = new Coalescer({
     work: async (systemId) => {
-      await runOnce(systemId);
+      await (watch === undefined ? runOnce(systemId) : watch.run(() => runOnce(systemId)));
       return PAUSE_MS;
     },
     onError,
@@ -78,11 +82,13 @@ export function createSequencer({
   const poll = async () => {
     for (const { system_id: systemId } of await systemsOf(db)) numbering.request(systemId);
   };
+  watch?.start(pollIntervalMs);
   const polling = pollIntervalMs === 0 ? undefined : startPeriodic({ intervalMs: pollIntervalMs, work: poll, onError });
   return {
     wake: (systemId) => numbering.request(systemId),
     runOnce,
     async close() {
+      watch?.stop();
       await polling?.close();
       await numbering.close();
     },

@@ -1,4 +1,4 @@
-import { type PeriodicWork, startSweeper, type SweeperOptions } from "../background/periodic.ts";
+import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../background/periodic.ts";
 import type { CommandContext } from "../command-context.ts";
 import { expireOverdueReservations } from "./reservation-commands.ts";
 
@@ -15,13 +15,15 @@ const BATCH_SIZE = 200;
 export function startReservationSweeper({
   systems,
   onError,
+  watch,
   ...context
-}: CommandContext & Pick<SweeperOptions, "systems" | "onError">): PeriodicWork<number> {
+}: CommandContext & SweeperSurroundings): PeriodicWork<number> {
   return startSweeper({
     intervalMs: INTERVAL_MS,
     batchSize: BATCH_SIZE,
     systems,
     sweep: (systemId, limit) => expireOverdueReservations(context, systemId, limit),
     onError,
+    watch,
   });
 }

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { canonicalJson, forgottenBefore, serviceError } from "@bikeshare/rules";
-import { type PeriodicWork, startSweeper, type SweeperOptions } from "../background/periodic.ts";
+import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../background/periodic.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { codeOf, CommitOutcomeUnknown, sqlState } from "../db/errors.ts";
 import {
@@ -216,14 +216,12 @@ const SWEEP_INTERVAL_MS = 10 * 60_000;
 export function startIdempotencySweeper({
   db,
   clock,
-  systems,
-  onError,
-}: IdempotencyContext & Pick<SweeperOptions, "systems" | "onError">): PeriodicWork<number> {
+  ...options
+}: IdempotencyContext & SweeperSurroundings): PeriodicWork<number> {
   return startSweeper({
+    ...options,
     intervalMs: SWEEP_INTERVAL_MS,
     batchSize: BATCH_SIZE,
-    systems,
     sweep: (systemId, limit) => deleteCalls(db, systemId, forgottenBefore(clock()), limit),
-    onError,
   });
 }

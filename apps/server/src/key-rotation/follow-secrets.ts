@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { startPeriodic } from "../background/periodic.ts";
+import type { WorkWatch } from "../background/work-watch.ts";
 import type { Conditions } from "../conditions/conditions.ts";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
@@ -23,6 +24,7 @@ interface FollowSecretsOptions {
   readonly log: { info(detail: object, message: string): void };
   readonly onRead: () => void;
   readonly onError: (error: unknown) => void;
+  readonly watch: WorkWatch;
 }
 
 interface FollowedSecrets {
@@ -54,7 +56,7 @@ export async function followSecretsFile(
 ): Promise<AllSecrets> {
   const reading = conditions.of("reading the secrets file", { quietMs: Number.POSITIVE_INFINITY });
   const process = { process: ids.next("process"), host: hostname() };
-  const { succeeded: onRead, failed: onError } = reading;
+  const { succeeded: onRead, failed: onError, watch } = reading;
   const followed = await followSecrets({
     db,
     clock,
@@ -64,6 +66,7 @@ export async function followSecretsFile(
     log,
     onRead,
     onError,
+    watch,
   });
   closers.push(() => followed.close());
   return followed.secrets;
@@ -74,7 +77,7 @@ export async function followSecretsFile(
  * has. A file that is damaged or another deployment's changes nothing.
  */
 async function followSecrets(options: FollowSecretsOptions): Promise<FollowedSecrets> {
-  const { db, clock, path, process, host, log, onRead, onError } = options;
+  const { db, clock, path, process, host, log, onRead, onError, watch } = options;
   let current = options.secrets;
   let lastText: string | undefined;
   let pollsUntilHeartbeat = 0;
@@ -107,7 +110,7 @@ async function followSecrets(options: FollowSecretsOptions): Promise<FollowedSec
     }
     await heartbeat();
   };
-  const polling = startPeriodic({ intervalMs: POLL_INTERVAL_MS, work, onError });
+  const polling = startPeriodic({ intervalMs: POLL_INTERVAL_MS, work, onError, watch });
   // Twice: whoever looked for this process before it was registered wrote what the second look finds.
   await polling.runOnce().catch(onError);
   await polling.runOnce().catch(onError);

@@ -1,4 +1,5 @@
 import { type PeriodicWork, startPeriodic } from "../background/periodic.ts";
+import type { WorkWatch } from "../background/work-watch.ts";
 import { MAIL_TIMEOUT_MS, type Mailer, PermanentMailError } from "./mailer.ts";
 
 /**
@@ -66,6 +67,8 @@ export interface OutboxOptions {
   readonly onError: (error: unknown) => void;
   /** Called with what became of each try and each mail. */
   readonly observe: (outcome: MailOutcome) => void;
+  /** Learns how the passes go. */
+  readonly watch?: WorkWatch | undefined;
 }
 
 /** Milliseconds between two passes: the delay of a mail. Shorter finds nothing most of the time. */
@@ -82,7 +85,7 @@ const CLOSE_TIMEOUT_MS = 5_000;
 
 /** Starts sending. */
 export function startOutbox(options: OutboxOptions): MailOutbox {
-  const { queues, onError } = options;
+  const { queues, onError, watch } = options;
   const stop = new AbortController();
   let closed = false;
 
@@ -97,6 +100,7 @@ export function startOutbox(options: OutboxOptions): MailOutbox {
     intervalMs: POLL_INTERVAL_MS,
     work: sendAll,
     onError,
+    watch,
     immediately: true,
   });
   return {

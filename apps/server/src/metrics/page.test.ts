@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { watchImports, watchWorks } from "./background-metrics.ts";
 import type { SystemBacklog } from "./backlog-metrics.ts";
 import { createMetrics } from "./registry.ts";
 import { watchDatabaseHealth, watchFeedAges, watchMachine, watchReservations } from "./sampled-metrics.ts";
@@ -57,7 +58,17 @@ async function readMetrics(): Promise<string> {
   const use = { size_bytes: 1, connections: 1, max_connections: 97, oldest_transaction_seconds: 0 };
   const replicas = [{ replica: "replica-1", lag_seconds: 0.1, lag_bytes: 1 }];
   watchDatabaseHealth(metrics.registry, () => Promise.resolve({ ...use, replicas }));
-  watchMachine(metrics.registry, () => Promise.resolve({ certificateExpiresAt: 1, latestBackupAgeMs: 1 }));
+  watchMachine(metrics.registry, () =>
+    Promise.resolve({ certificateExpiresAt: 1, latestBackupAgeMs: 1, maxBackupAgeMs: 1 }),
+  );
+  const run = { succeededRuns: 1, failedRuns: 0, successAgeMs: 1, lastRunMs: 1, standsStill: false };
+  watchWorks(metrics.registry, () => [{ work: "keeping partitions", ...run }]);
+  const rows = { share: 0.5, rows_read: 2, created: 1, unchanged: 0, rejected: 0 };
+  watchImports(metrics.registry, () =>
+    Promise.resolve(
+      ["trips", "gbfs", "replay"].map((kind) => ({ systemId: "main", kind, imports: 1, seconds: 1, ...rows })),
+    ),
+  );
   watchReservations(metrics.registry, () =>
     Promise.resolve([{ systemId: "main", partnerId: "partner_1", active: 3, limit: 50 }]),
   );
@@ -160,7 +171,7 @@ test("a process shows a few hundred series of ours, whatever happens", () => {
 test("what is not configured, or cannot be read, is absent rather than 0", async () => {
   const metrics = createMetrics({ version: "1" });
   watchMachine(metrics.registry, () =>
-    Promise.resolve({ certificateExpiresAt: undefined, latestBackupAgeMs: undefined }),
+    Promise.resolve({ certificateExpiresAt: undefined, latestBackupAgeMs: undefined, maxBackupAgeMs: undefined }),
   );
   watchDatabaseHealth(metrics.registry, () => Promise.reject(new Error("away")));
   expect(await metrics.text()).not.toMatch(/^bikeshare_(?:certificate|latest_backup|postgres)\w* \d/m);

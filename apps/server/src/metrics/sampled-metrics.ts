@@ -20,7 +20,7 @@ interface SampledGauge<Sample, Label extends string> {
 }
 
 /** Adds gauges that share one reading at each scrape. What cannot be read is left out. */
-function watchSamples<Sample, Label extends string>(
+export function watchSamples<Sample, Label extends string>(
   registry: Registry,
   read: () => Promise<readonly Sample[]>,
   labelNames: readonly Label[],
@@ -142,6 +142,8 @@ export interface MachineFigures {
   /** When the certificate that is served expires, in milliseconds since 1970. */
   readonly certificateExpiresAt: number | undefined;
   readonly latestBackupAgeMs: number | undefined;
+  /** The age from which it is too old. */
+  readonly maxBackupAgeMs: number | undefined;
 }
 
 /** Adds the certificate's end and the age of the latest backup. */
@@ -162,6 +164,12 @@ export function watchMachine(registry: Registry, read: () => Promise<MachineFigu
         name: "bikeshare_latest_backup_age_seconds",
         help: "Age of the latest backup in BACKUP_DIR.",
         valueOf: ({ latestBackupAgeMs: age }) => inSeconds(age),
+        labelsOf: () => ({}),
+      },
+      {
+        name: "bikeshare_max_backup_age_seconds",
+        help: "Age from which the latest backup is too old.",
+        valueOf: ({ maxBackupAgeMs: age }) => inSeconds(age),
         labelsOf: () => ({}),
       },
     ],

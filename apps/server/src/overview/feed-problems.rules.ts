@@ -1,6 +1,6 @@
 /** How a source of feeds is doing, in words, and what to do about it. */
 import type { Problem } from "@bikeshare/contract/console";
-import { TOO_OLD_MS } from "../feeds/gbfs/feed-watch.ts";
+import { maxPollSilenceMs, TOO_OLD_MS } from "../feeds/gbfs/feed-health.rules.ts";
 
 /** What the rules need to know of a feed. */
 interface FeedFacts {
@@ -43,8 +43,6 @@ export interface SourceCondition {
 
 /** A source that no process has polled for so long is not followed any more. */
 const FORGOTTEN_MS = 7 * 24 * 3_600_000;
-/** Polls that must have been missed before a source counts as silent. */
-const MISSED_POLLS = 3;
 /** Publishers set `last_updated` every minute or so, some only when a bike has moved: at night that takes a while. */
 const STANDING_STILL_MS = 3_600_000;
 
@@ -58,7 +56,7 @@ export function sourceCondition(facts: SourceFacts, now: number): SourceConditio
       action: null,
       since: polledAt,
     };
-  if (now - polledAt.getTime() > Math.max(TOO_OLD_MS, MISSED_POLLS * intervalMs))
+  if (now - polledAt.getTime() > maxPollSilenceMs(intervalMs))
     return {
       state: "silent",
       text: `No process has asked it for ${agoText(polledAt, now)}.`,

@@ -1,4 +1,5 @@
 import { type PeriodicWork, startPeriodic } from "../background/periodic.ts";
+import type { WorkWatch } from "../background/work-watch.ts";
 import type { Database, Queryable, Transaction } from "../db/database.ts";
 import { codeOf, sqlState } from "../db/errors.ts";
 import { systemsOf } from "../systems/service.ts";
@@ -50,11 +51,12 @@ const INTERVAL_MS = 60_000;
 export interface PartitionKeeperOptions extends PartitionContext {
   /** The partitions of a table could not be maintained; the others were, and it is tried again with the next run. */
   readonly onError: (error: unknown) => void;
+  readonly watch?: WorkWatch | undefined;
 }
 
 /** Keeps the partitions of every table by day in order: at once, and every minute. Any number of processes may. */
 export function startPartitionKeeper(options: PartitionKeeperOptions): PeriodicWork {
-  const { db, clock, warn, onError } = options;
+  const { db, clock, warn, onError, watch } = options;
   // Days in default partitions that were reported: `webhook_bodies 2026-01-31`.
   const reported = new Set<string>();
   let isClosed = false;
@@ -78,7 +80,7 @@ export function startPartitionKeeper(options: PartitionKeeperOptions): PeriodicW
       if (table.hasDefault) await emptyDefault(options, table).catch(onError);
     }
   };
-  const keeping = startPeriodic({ intervalMs: INTERVAL_MS, work: keepAll, onError, immediately: true });
+  const keeping = startPeriodic({ intervalMs: INTERVAL_MS, work: keepAll, onError, immediately: true, watch });
   return {
     runOnce: () => keeping.runOnce(),
     close() {

@@ -1,4 +1,5 @@
 import { startPeriodic } from "../background/periodic.ts";
+import type { WorkWatch } from "../background/work-watch.ts";
 import type { Database } from "../db/database.ts";
 import { deleteApiProcess, updateApiHeartbeat } from "./queries.ts";
 
@@ -17,6 +18,7 @@ export interface ApiProcessesOptions {
   /** @param count another one than before */
   readonly onChange: (count: number) => void;
   readonly heartbeatIntervalMs?: number;
+  readonly watch?: WorkWatch | undefined;
 }
 
 /** Longer, and limits are divided too late among processes that have come. */
@@ -26,7 +28,7 @@ const ALIVE_MS = 10_000;
 
 /** Joins them. Resolves when the others are known, or cannot be. */
 export async function joinApiProcesses(db: Database, options: ApiProcessesOptions): Promise<ApiProcesses> {
-  const { process, onError, onChange, heartbeatIntervalMs: intervalMs = HEARTBEAT_INTERVAL_MS } = options;
+  const { process, onError, onChange, watch, heartbeatIntervalMs: intervalMs = HEARTBEAT_INTERVAL_MS } = options;
   let count = 1;
   const work = async () => {
     const others = await updateApiHeartbeat(db, process, ALIVE_MS);
@@ -34,7 +36,7 @@ export async function joinApiProcesses(db: Database, options: ApiProcessesOption
     count = others + 1;
     onChange(count);
   };
-  const heartbeat = startPeriodic({ intervalMs, work, onError });
+  const heartbeat = startPeriodic({ intervalMs, work, onError, watch });
   await heartbeat.runOnce().catch(onError);
   return {
     count: () => count,

@@ -33,6 +33,7 @@ export async function openRateLimits(db: Database, options: RateLimitsOptions): 
   const processes = await joinApiProcesses(db, {
     process: ids.next("process"),
     onError: joining.failed,
+    watch: joining.watch,
     onChange: (count) => {
       if (redisUrl === undefined && count > 1) logger.warn({ processes: count }, NOT_SHARED);
     },

@@ -1,5 +1,5 @@
 import { REQUEST_LOG_DAYS, USAGE_RETENTION_DAYS } from "@bikeshare/contract";
-import { type PeriodicWork, startSweeper, type SweeperOptions } from "../background/periodic.ts";
+import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../background/periodic.ts";
 import type { Queryable } from "../db/database.ts";
 import { addDays, dayOf } from "../partitions/partition.rules.ts";
 import {
@@ -146,11 +146,7 @@ const SWEEP_INTERVAL_MS = 3_600_000;
 const SWEEP_BATCH = 1_000;
 
 /** Deletes the counts by day that are no longer kept, again and again. */
-export function startUsageSweeper({
-  db,
-  clock,
-  ...options
-}: ReadContext & Pick<SweeperOptions, "systems" | "onError">): PeriodicWork<number> {
+export function startUsageSweeper({ db, clock, ...options }: ReadContext & SweeperSurroundings): PeriodicWork<number> {
   return startSweeper({
     ...options,
     intervalMs: SWEEP_INTERVAL_MS,

@@ -1,5 +1,5 @@
 import { STATION_NOTICE_SECONDS } from "@bikeshare/contract";
-import { type PeriodicWork, startSweeper, type SweeperOptions } from "../background/periodic.ts";
+import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../background/periodic.ts";
 import type { CommandContext } from "../command-context.ts";
 import { recordEvents } from "../events/outbox.ts";
 import { claimChangedStations, findStationSubscription } from "./notice-queries.ts";
@@ -42,13 +42,15 @@ const BATCH_SIZE = 500;
 export function startStationNotices({
   systems,
   onError,
+  watch,
   ...context
-}: CommandContext & Pick<SweeperOptions, "systems" | "onError">): PeriodicWork<number> {
+}: CommandContext & SweeperSurroundings): PeriodicWork<number> {
   return startSweeper({
     intervalMs: SWEEP_INTERVAL_MS,
     batchSize: BATCH_SIZE,
     systems,
     sweep: (systemId, limit) => publishChangedStations(context, systemId, limit),
     onError,
+    watch,
   });
 }

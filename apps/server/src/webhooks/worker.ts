@@ -92,6 +92,7 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
     mailer,
     logger,
     onError: (error) => mailing.failed(error),
+    watch: mailing.watch,
     observe: metrics.mails.mailed,
   });
   metrics.watch({

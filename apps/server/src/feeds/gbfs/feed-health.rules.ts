@@ -52,6 +52,16 @@ export function afterFailure(before: FeedHealth, { now, message, retryAfterMs, i
   };
 }
 
+/** Twice the longest `ttl` that is honoured: an older feed has failed. */
+export const TOO_OLD_MS = 20 * 60_000;
+/** Polls that must have been missed before a source counts as silent. */
+const MISSED_POLLS = 3;
+
+/** For how long nobody may have asked a source. */
+export function maxPollSilenceMs(intervalMs: number): number {
+  return Math.max(TOO_OLD_MS, MISSED_POLLS * intervalMs);
+}
+
 export function isFailing({ failures }: FeedHealth): boolean {
   return failures > 0;
 }

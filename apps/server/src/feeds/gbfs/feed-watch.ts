@@ -4,10 +4,9 @@ import type { Conditions } from "../../conditions/conditions.ts";
 import { checkPeriodically } from "../../conditions/periodic-check.ts";
 import type { Database, Queryable } from "../../db/database.ts";
 import { systemsOf } from "../../systems/service.ts";
+import { TOO_OLD_MS } from "./feed-health.rules.ts";
 import { listFeedHealth } from "./health-queries.ts";
 
-/** Twice the longest `ttl` that is honoured: an older feed has failed. */
-export const TOO_OLD_MS = 20 * 60_000;
 /** Feeds that readiness names; the metric has them all. */
 const MAX_NAMED = 5;
 

@@ -1,11 +1,12 @@
 import { setTimeout } from "node:timers/promises";
+import type { WorkWatch } from "../../background/work-watch.ts";
 import type { Queryable } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
 import { isHttp, shownAddress } from "../address.ts";
 import { AddressSource } from "./address-source.ts";
 import { eventsOf, OtherSystemError, publishedIdOf, type EventCounts } from "./apply.ts";
 import type { FetchOptions } from "./feed-client.ts";
-import { isFailing, type FeedHealth } from "./feed-health.rules.ts";
+import { isFailing, maxPollSilenceMs, type FeedHealth } from "./feed-health.rules.ts";
 import { updateFeedHealth, updateSourceHealth } from "./health-queries.ts";
 import { applyReading, type ImportCounts, type ImportOutcome } from "./import.ts";
 import { FeedFailure } from "./problems.ts";
@@ -34,6 +35,8 @@ export interface FollowOptions {
    */
   readonly log: (result: PollResult, error?: unknown) => void;
   readonly fetchOptions?: Omit<FetchOptions, "signal">;
+  /** Learns how the polls go. */
+  readonly watch?: WorkWatch;
 }
 
 /** What one poll did. */
@@ -76,17 +79,23 @@ export interface Following {
  * @throws FeedFailure when `url` is no http(s) address
  */
 export function startFollowing(options: FollowOptions): Following {
-  const { url, intervalMs, log } = options;
+  const { url, intervalMs, log, watch } = options;
   const location = URL.parse(url);
   if (location === null || !isHttp(location)) throw new FeedFailure("gbfs", "it is not an http or https address");
   const stop = new AbortController();
   const { signal } = stop;
   const follower = new Follower(options, location, signal);
+  watch?.start(intervalMs, maxPollSilenceMs(intervalMs));
+  const poll = async () => {
+    const polled = await follower.poll();
+    if (polled.result.outcome === "failed") watch?.failed();
+    return polled;
+  };
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
       const began = performance.now();
-      const { result, error } = await follower.poll();
+      const { result, error } = await (watch === undefined ? poll() : watch.run(poll));
       if (signal.aborted && result.outcome === "failed") return;
       log(result, error);
       const restMs = Math.max(0, intervalMs - (performance.now() - began));
@@ -99,6 +108,7 @@ export function startFollowing(options: FollowOptions): Following {
   const running = run();
   return {
     close: () => {
+      watch?.stop();
       stop.abort();
       return running;
     },

@@ -1,4 +1,5 @@
 import type { Database, Queryable } from "../../db/database.ts";
+import { whileReporting } from "../../imports/progress.ts";
 import { recordImport } from "../../imports/service.ts";
 import { shownAddress } from "../address.ts";
 import { applySnapshot, type Applied, type ApplyContext } from "./apply.ts";
@@ -57,7 +58,13 @@ export async function importGbfs(
   const now = clock();
   const source = await openSource(location, now);
   try {
-    const outcome = await importSnapshot(db, { ...context, now }, source);
+    const running = { db, systemId: context.systemId, importId, kind: "gbfs" } as const;
+    // All of it is read and written at once: what is shown is that it runs, and since when.
+    const outcome = await whileReporting(
+      running,
+      () => ({}),
+      () => importSnapshot(db, { ...context, now }, source),
+    );
     const report = await writeReport(reportDirectory, importId, outcome.problems);
     const { stations, bikes } = outcome;
     const sum = (count: keyof ImportCounts) => stations[count] + bikes[count];

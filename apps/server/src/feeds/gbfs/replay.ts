@@ -3,6 +3,7 @@ import type { EventName } from "@bikeshare/contract";
 import type { Queryable } from "../../db/database.ts";
 import type { StationsWaiting } from "../../fleet/station-snapshot.ts";
 import type { Ids } from "../../ids.ts";
+import { whileReporting } from "../../imports/progress.ts";
 import { readTripFile } from "../trips/trip-file.ts";
 import { applySnapshot, type EventCounts, eventsOf } from "./apply.ts";
 import { MAX_DOCUMENT_BYTES } from "./bounded-json.ts";
@@ -72,19 +73,24 @@ export async function replaySnapshots(options: ReplayOptions): Promise<ReplayOut
     report(information.problems);
     await apply({ information });
   }
-  for await (const { line, bytes } of readLines(readTripFile(options.file))) {
-    options.signal?.throwIfAborted();
-    const status = readStatus(bytes, clock());
-    if (status instanceof FeedFailure) {
-      failed.push({ line, reason: status.message });
-      report([rejectedFeed(status.feed, status.message)], `line ${line}: `);
-      continue;
+  const applyLines = async () => {
+    for await (const { line, bytes } of readLines(readTripFile(options.file))) {
+      options.signal?.throwIfAborted();
+      const status = readStatus(bytes, clock());
+      if (status instanceof FeedFailure) {
+        failed.push({ line, reason: status.message });
+        report([rejectedFeed(status.feed, status.message)], `line ${line}: `);
+        continue;
+      }
+      report(status.problems, `line ${line}: `);
+      await apply({ status });
+      snapshots++;
+      options.onProgress?.({ snapshots, at: status.at });
     }
-    report(status.problems, `line ${line}: `);
-    await apply({ status });
-    snapshots++;
-    options.onProgress?.({ snapshots, at: status.at });
-  }
+  };
+  const running = { db, systemId, importId: ids.next("replay"), kind: "replay" } as const;
+  const progress = () => ({ rows_read: snapshots + failed.length, created: snapshots, rejected: failed.length });
+  await whileReporting(running, progress, applyLines);
   return { snapshots, events, failed, waiting, problems };
 }
 

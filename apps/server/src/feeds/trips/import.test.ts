@@ -1,7 +1,8 @@
 import { gzipSync } from "node:zlib";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { examples, type TripImportHarness, openTripImportHarness } from "../../../test/trips/trip-import.harness.ts";
 import type { Database } from "../../db/database.ts";
+import { runningImports, whileReporting } from "../../imports/progress.ts";
 import { openTimeZone } from "./time-zone.rules.ts";
 
 let harness: TripImportHarness;
@@ -440,6 +441,35 @@ describe("importTrips, again", () => {
     expect(await harness.rides()).toHaveLength(rows.length);
     expect(await harness.wrongCounts()).toEqual([]);
   });
+});
+
+it("says in the database how far it is while it runs, and nothing of it when it has ended or failed", async () => {
+  const file = await harness.write("a.csv", lyftFile([lyftRow("R1"), lyftRow("R2")]));
+  const running = () => runningImports(harness.db);
+  const seen: unknown[] = [];
+  const TIMEOUT = { timeout: 20_000 };
+  const db: Database = {
+    ...harness.db,
+    async transaction(work) {
+      if (seen.length === 0) await vi.waitUntil(async () => seen.push(...(await running())) > 0, TIMEOUT);
+      return harness.db.transaction(work);
+    },
+  };
+  await harness.import([file], { db });
+  expect(seen[0]).toMatchObject({ kind: "trips", imports: 1, share: expect.any(Number), created: 0 });
+  expect(await running()).toEqual([]);
+
+  const { systemId } = harness;
+  const of = (importId: string) => ({ db, systemId, importId, kind: "replay" }) as const;
+  const fails = async () => {
+    await vi.waitUntil(async () => (await running())[0]?.imports === 2, TIMEOUT);
+    seen.splice(0, seen.length, ...(await running()));
+    throw new Error("the file ends too early");
+  };
+  const two = [1, 2].map((n) => whileReporting(of(`replay_${n}`), () => ({ rows_read: 10 * n, rejected: n }), fails));
+  expect(await Promise.allSettled(two)).toMatchObject([{ status: "rejected" }, { status: "rejected" }]);
+  expect(seen[0]).toMatchObject({ kind: "replay", imports: 2, share: null, rows_read: 30, created: 0, rejected: 3 });
+  expect(await running()).toEqual([]);
 });
 
 /** A database that is gone after some transactions. */

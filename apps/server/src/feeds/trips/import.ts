@@ -1,4 +1,5 @@
 import { type PastRideBatch, type RideOrigin, tryPastRides } from "../../fleet/ride-import.ts";
+import { whileReporting } from "../../imports/progress.ts";
 import type { ImportReport } from "../../imports/service.ts";
 import { findInputs, type FoundInputs } from "./inputs/find-inputs.ts";
 import type { TripInput } from "./inputs/input.ts";
@@ -77,11 +78,19 @@ async function run(
   for (const { name, error } of rejected) reportFileError(all, name, error);
   let written: ImportReport;
   try {
-    await importInputs(all, inputs);
+    const importAll = () => importInputs(all, inputs);
+    // A trial's transaction shows nothing to anybody.
+    await (options.isTrial
+      ? importAll()
+      : whileReporting({ ...options, kind: "trips" }, () => progressOf(all), importAll));
   } finally {
     written = report.close();
   }
   return all.tally.result(await all.writer.finish(written), written.path);
+}
+
+function progressOf({ progress, tally }: Run) {
+  return { share: progress.share(), rows_read: progress.rowsRead(), ...tally.counts() };
 }
 
 async function importInputs(all: Run, inputs: readonly TripInput[]): Promise<void> {

@@ -82,6 +82,7 @@ export type ProgressMeter = ReturnType<typeof createProgressMeter>;
 export function createProgressMeter(inputs: readonly TripInput[], onProgress: (progress: TripProgress) => void) {
   const all = inputs.reduce((sum, { size }) => sum + size, 0);
   const done = new Map<TripInput, number>();
+  const rowsRead = new Map<TripInput, number>();
   let share = 0;
   const advance = (input: TripInput, part: number) => {
     const before = done.get(input) ?? 0;
@@ -92,12 +93,16 @@ export function createProgressMeter(inputs: readonly TripInput[], onProgress: (p
   return {
     read(input: TripInput, bytes: number, rows: number): void {
       advance(input, input.size === 0 ? 0 : READING_SHARE * (bytes / input.size));
+      rowsRead.set(input, rows);
       onProgress({ file: input.name, doing: "reading", rows, share });
     },
     wrote(input: TripInput, rows: number, allRows: number): void {
       advance(input, allRows === 0 ? 1 : READING_SHARE + (1 - READING_SHARE) * (rows / allRows));
       onProgress({ file: input.name, doing: "writing", rows, share });
     },
+    share: () => share,
+    /** Of all files so far. */
+    rowsRead: () => [...rowsRead.values()].reduce((sum, rows) => sum + rows, 0),
     /** A file that will not be written. */
     skip: (input: TripInput) => advance(input, 1),
   };

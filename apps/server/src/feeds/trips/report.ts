@@ -74,6 +74,8 @@ export function createTally() {
   let stations = 0;
   let first: number | undefined;
   let last: number | undefined;
+  /** Rows so far. */
+  const counts = () => ({ created, unchanged, rejected: [...reasons.values()].reduce((sum, n) => sum + n, 0) });
   const instant = (at: number | undefined) => (at === undefined ? null : new Date(at).toISOString());
   return {
     rejectFile: (file: RefusedFile) => void refused.push(file),
@@ -95,13 +97,12 @@ export function createTally() {
       addUp(reasons, "duplicate_id", written.differing.length);
       for (const ride of written.differing) shifts.add(ride);
     },
+    counts,
     /** @param id of the import's record */
     result: (id: string | null, report: string | null): TripImportResult => ({
       id,
       rows,
-      created,
-      unchanged,
-      rejected: [...reasons.values()].reduce((sum, n) => sum + n, 0),
+      ...counts(),
       reasons: Object.fromEntries(reasons),
       warnings: Object.fromEntries(warnings),
       stations_created: stations,

@@ -1,0 +1,86 @@
+/** How a work that is done again and again is doing in this process. */
+export interface WorkStatus {
+  /** As the log names it: "keeping partitions". */
+  readonly work: string;
+  readonly succeededRuns: number;
+  readonly failedRuns: number;
+  /** Since a run last ended without a failure; undefined: none has. */
+  readonly successAgeMs: number | undefined;
+  /** Of the latest run that has ended; undefined: none has. */
+  readonly lastRunMs: number | undefined;
+  /** Whether it has gone without a success for longer than it may. */
+  readonly standsStill: boolean;
+}
+
+/** What a work may go without a success beside two of its intervals: a database that is restarted or failed over. */
+const TOLERANCE_MS = 5 * 60_000;
+
+/** Watches a work from its first run on. */
+export class WorkWatch {
+  readonly #work: string;
+  readonly #monotonic: () => number;
+  /** Undefined: it is not repeated. */
+  #startedAt: number | undefined;
+  #maxSilenceMs = Number.POSITIVE_INFINITY;
+  #succeededAt: number | undefined;
+  #lastRunMs: number | undefined;
+  #succeededRuns = 0;
+  #failedRuns = 0;
+  #failures = 0;
+
+  constructor(work: string, monotonic: () => number) {
+    this.#work = work;
+    this.#monotonic = monotonic;
+  }
+
+  /**
+   * From now on the work is expected to be done.
+   * @param maxSilenceMs for how long it may go without a success
+   */
+  start(intervalMs: number, maxSilenceMs = 2 * intervalMs + TOLERANCE_MS): void {
+    this.#startedAt = this.#monotonic();
+    this.#maxSilenceMs = maxSilenceMs;
+  }
+
+  /** It is not expected any more. */
+  stop(): void {
+    this.#startedAt = undefined;
+  }
+
+  /** A part of the run under way failed, and the others go on. */
+  failed(): void {
+    this.#failures++;
+  }
+
+  /** Does the work once. */
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    const [startedAt, failures] = [this.#monotonic(), this.#failures];
+    let isDone = false;
+    try {
+      const result = await work();
+      isDone = this.#failures === failures;
+      return result;
+    } finally {
+      const now = this.#monotonic();
+      this.#lastRunMs = now - startedAt;
+      if (isDone) {
+        this.#succeededRuns++;
+        this.#succeededAt = now;
+      } else this.#failedRuns++;
+    }
+  }
+
+  /** Undefined: it is not repeated. */
+  status(): WorkStatus | undefined {
+    if (this.#startedAt === undefined) return undefined;
+    const now = this.#monotonic();
+    return {
+      work: this.#work,
+      succeededRuns: this.#succeededRuns,
+      failedRuns: this.#failedRuns,
+      successAgeMs: this.#succeededAt === undefined ? undefined : now - this.#succeededAt,
+      lastRunMs: this.#lastRunMs,
+      standsStill: now - Math.max(this.#startedAt, this.#succeededAt ?? 0) > this.#maxSilenceMs,
+    };
+  }
+}

@@ -1,0 +1,56 @@
+import type { Queryable } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+import type { Tables } from "../db/tables.generated.ts";
+
+/** How far an import is. */
+export type ProgressRow = Pick<Tables["running_imports"], "share" | "rows_read" | "created" | "unchanged" | "rejected">;
+
+const upsert = statement(
+  "runningImports.upsert",
+  `insert into running_imports
+     (system_id, id, kind, began_at, alive_until, share, rows_read, created, unchanged, rejected)
+   values ($1, $2, $3, now(), now() + $4::bigint * interval '1 ms', $5, $6, $7, $8, $9)
+   on conflict (system_id, id) do update set alive_until = excluded.alive_until, share = excluded.share,
+     rows_read = excluded.rows_read, created = excluded.created, unchanged = excluded.unchanged,
+     rejected = excluded.rejected`,
+);
+
+const remove = statement(
+  "runningImports.delete",
+  `delete from running_imports where system_id = $1 and (id = $2 or alive_until < now() - interval '1 day')`,
+);
+
+const sums = statement(
+  "runningImports.listByKind",
+  `select kind, count(*) as imports, extract(epoch from now() - min(began_at))::double precision as seconds,
+     min(share) as share, sum(rows_read)::bigint as rows_read, sum(created)::bigint as created,
+     sum(unchanged)::bigint as unchanged, sum(rejected)::bigint as rejected
+   from running_imports where system_id = $1 and alive_until > now() group by kind`,
+);
+
+/** @param aliveMs for how long the import counts as running unless it is written again */
+export async function updateRunningImport(
+  db: Queryable,
+  { systemId, id, kind }: { readonly systemId: string; readonly id: string; readonly kind: string },
+  aliveMs: number,
+  { share, rows_read: read, created, unchanged, rejected }: ProgressRow,
+): Promise<void> {
+  await db.query(upsert, [systemId, id, kind, aliveMs, share, read, created, unchanged, rejected]);
+}
+
+/** Deletes an import that has ended, and those that were killed a day ago or earlier. */
+export async function deleteRunningImport(db: Queryable, systemId: string, id: string): Promise<void> {
+  await db.query(remove, [systemId, id]);
+}
+
+/** The imports of one kind that run now. */
+export interface RunningImportsRow extends ProgressRow {
+  readonly kind: string;
+  readonly imports: number;
+  /** Since the first of them began. */
+  readonly seconds: number;
+}
+
+export function listRunningImports(db: Queryable, systemId: string): Promise<RunningImportsRow[]> {
+  return db.query<RunningImportsRow>(sums, [systemId]);
+}
