@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { typeErrorsOf } from "./dashboard-types.ts";
 import { isInstalled } from "./proxies.ts";
 
 const directory = join(import.meta.dirname, "../prometheus");
@@ -52,4 +53,26 @@ it("the dashboard has panels that Grafana can place, each with a question in Pro
   writeFileSync(join(copies, "rules.yml"), `groups:\n- name: dashboard\n  rules:\n${rules.join("\n")}\n`);
   expect(promtool("check", "rules", join(copies, "rules.yml"))).toContain("SUCCESS");
   rmSync(copies, { recursive: true });
+});
+
+it("the dashboard is what Grafana's own schema describes", () => {
+  const text = readFileSync(join(directory, "../grafana/dashboard.json"), "utf8");
+  const changed = (change: (dashboard: { panels: Record<string, unknown>[]; [name: string]: unknown }) => void) => {
+    const dashboard = JSON.parse(text) as Parameters<typeof change>[0];
+    change(dashboard);
+    return dashboard;
+  };
+  const errors = typeErrorsOf({
+    ours: JSON.parse(text) as unknown,
+    unknownProperty: changed((dashboard) => (dashboard["refreshed"] = "30s")),
+    unknownChart: changed(({ panels }) => panels.forEach((panel) => (panel["type"] = "timesery"))),
+    noGridPosition: changed(({ panels }) => panels.forEach((panel) => delete panel["gridPos"])),
+    wrongUnit: changed(
+      ({ panels }) => (panels[1] = { ...panels[1], fieldConfig: { defaults: { unit: 1 }, overrides: [] } }),
+    ),
+  });
+  const { ours, ...others } = errors;
+  expect(ours).toEqual([]);
+  expect(Object.entries(others).filter(([, found]) => found.length === 0)).toEqual([]);
+  expect(Object.keys(others)).toHaveLength(4);
 });

@@ -1,7 +1,6 @@
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { databaseChecks, machineChecks, processChecks } from "./alerts/checks.ts";
-import { machineFigures } from "./alerts/machine-checks.ts";
 import { startAlerts } from "./alerts/service.ts";
 import { type App, buildApp } from "./app.ts";
 import type { PeriodicWork } from "./background/periodic.ts";
@@ -10,16 +9,14 @@ import { type Concerns, createConcerns } from "./conditions/concerns.ts";
 import type { Conditions } from "./conditions/conditions.ts";
 import type { ServiceClock } from "./conditions/service-clock.ts";
 import { type Config, ConfigError } from "./config.ts";
-import { databaseHealth } from "./database-health/service.ts";
 import type { Database } from "./db/database.ts";
 import { requireNotifications } from "./db/listener.ts";
 import type { Store } from "./db/open.ts";
 import { checkServing, createOutageGate, holdDuringOutages, type OutageGate } from "./db/outage-gate.ts";
-import { allFeedAges, watchFeeds } from "./feeds/gbfs/feed-watch.ts";
+import { watchFeeds } from "./feeds/gbfs/feed-watch.ts";
 import { stopAnswering } from "./http/stopping.ts";
 import { warnOfPlainListener } from "./http/transport.ts";
 import type { Ids } from "./ids.ts";
-import { runningImports } from "./imports/progress.ts";
 import { followSecretsFile } from "./key-rotation/follow-secrets.ts";
 import type { Logger } from "./logger.ts";
 import { createMailer } from "./mail/mailer.ts";
@@ -28,7 +25,6 @@ import { createFirstPartitions } from "./partitions/service.ts";
 import { DEFAULT_SERVICE_NAME } from "./people/mails.ts";
 import { openRateLimits } from "./rate-limits/service.ts";
 import { createReplicaReport } from "./replica/report.ts";
-import { largestHolders } from "./reservations/service.ts";
 import type { AllSecrets } from "./secrets.ts";
 import { readBranding } from "./startup/branding.ts";
 import { type Certificate, followCertificate } from "./startup/certificate.ts";
@@ -195,17 +191,11 @@ async function openMetrics(
 ): Promise<Metrics> {
   if (config.metricsPort === undefined) return uncounted;
   const { createMetrics } = await import("./metrics/registry.ts");
-  const sampled = await import("./metrics/sampled-metrics.ts");
-  const background = await import("./metrics/background-metrics.ts");
+  const { watchSources } = await import("./metrics/sources.ts");
   const { startMetricsServer } = await import("./metrics/server.ts");
   const metrics = createMetrics({ version: readVersion() });
   parts.activities.countWaits(metrics.http.connectionWaited);
-  sampled.watchFeedAges(metrics.registry, () => allFeedAges(db, clock()));
-  sampled.watchDatabaseHealth(metrics.registry, () => databaseHealth(db));
-  sampled.watchMachine(metrics.registry, () => machineFigures(config, clock()));
-  background.watchWorks(metrics.registry, parts.conditions.works);
-  background.watchImports(metrics.registry, () => runningImports(db));
-  sampled.watchReservations(metrics.registry, () => largestHolders(db, clock()));
+  watchSources(metrics.registry, { db, config, clock, works: parts.conditions.works });
   const server = await startMetricsServer({
     host: config.metricsHost,
     port: config.metricsPort,

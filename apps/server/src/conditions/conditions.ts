@@ -21,7 +21,7 @@ export interface Conditions {
   /** Whether a condition of this name is ongoing. */
   isOngoing(name: string): boolean;
   /** How the works are doing that are repeated. */
-  works(): readonly WorkStatus[];
+  works: () => readonly WorkStatus[];
   /** Logs what is due and ends what is over. Called every few seconds. */
   check(): void;
 }

@@ -69,7 +69,14 @@ describe("doctor", () => {
 
     const found = { name: BACKGROUND_WORK, scope: "node-1", severity: "failure", detail: "x", fix: "y" } as const;
     const at = new Date(clock());
-    const alert = { ...found, began_at: new Date(clock() - 300_000), seen_at: at, mailed_at: at, ended_at: null, episodes: 1 };
+    const alert = {
+      ...found,
+      began_at: new Date(clock() - 300_000),
+      seen_at: at,
+      mailed_at: at,
+      ended_at: null,
+      episodes: 1,
+    };
     await harness.db.transaction((tx) => updateAlerts(tx, [alert]));
     expect(await complaints()).toEqual(["failure background work"]);
     await harness.db.transaction((tx) => deleteAlert(tx, alert));

@@ -91,8 +91,7 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
     systems,
     mailer,
     logger,
-    onError: (error) => mailing.failed(error),
-    watch: mailing.watch,
+    ...{ onError: mailing.failed, watch: mailing.watch },
     observe: metrics.mails.mailed,
   });
   metrics.watch({
