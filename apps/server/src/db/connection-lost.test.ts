@@ -17,3 +17,9 @@ test("an idle connection that breaks is reported as an unavailable database, wit
   await proxy.close();
   await database.close();
 });
+
+test("a machine that Citus has lost is an unavailable database, and no other internal error is", () => {
+  const internal = (routine: string) => Object.assign(new Error("failure on connection"), { code: "XX000", routine });
+  expect(isUnavailable(internal("MarkRemoteTransactionFailed"))).toBe(true);
+  expect(isUnavailable(internal("ExecProcNode"))).toBe(false);
+});

@@ -77,6 +77,12 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 /**
+ * Functions of Citus that say, under the code of an internal error, that it has lost the machine of a statement's rows. The
+ * transaction has not taken place.
+ */
+const MACHINE_LOST: ReadonlySet<string> = new Set(["MarkRemoteTransactionFailed", "CheckRemoteTransactionsHealth"]);
+
+/**
  * Whether an error means that the database cannot serve at present (unreachable, starting, full, read-only, too slow),
  * rather than that our statement is wrong.
  */
@@ -85,7 +91,15 @@ export function isUnavailable(error: unknown): boolean {
   // Only a connection attempt to several addresses throws an aggregate.
   if (error instanceof AggregateError) return error.errors.some(isUnavailable);
   const code = codeOf(error);
-  return code !== undefined && (UNAVAILABLE.has(code) || code.startsWith("08"));
+  return (
+    code !== undefined && (UNAVAILABLE.has(code) || code.startsWith("08") || MACHINE_LOST.has(routineOf(error) ?? ""))
+  );
+}
+
+/** The function of the server that has raised an error. */
+function routineOf(error: unknown): string | undefined {
+  if (!(error instanceof Error && "routine" in error)) return undefined;
+  return typeof error.routine === "string" ? error.routine : undefined;
 }
 
 /** Errors of a connection attempt, and of a server that refuses to write: what was asked for was not begun. */
@@ -148,7 +162,7 @@ export function nameConnectionError(error: unknown): unknown {
  */
 export function isStalePlan(error: unknown): boolean {
   if (codeOf(error) !== sqlState.featureNotSupported) return false;
-  return error instanceof Error && "routine" in error && error.routine === "RevalidateCachedQuery";
+  return routineOf(error) === "RevalidateCachedQuery";
 }
 
 /** Whether a transaction that failed this way changed nothing and may succeed when it is run again. */

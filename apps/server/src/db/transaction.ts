@@ -153,7 +153,9 @@ function openTransaction(
     notify: (channel, payload) => void notifications.push([channel, payload]),
   };
   batchWrites(client);
-  keep(client.query(lockTimeoutMs === undefined ? "begin" : `begin; set local lock_timeout = ${lockTimeoutMs}`));
+  keep(client.query("begin"));
+  // By itself: Citus repeats the text that a setting stands in on other machines.
+  if (lockTimeoutMs !== undefined) keep(client.query(`set local lock_timeout = ${lockTimeoutMs}`));
   const commit = async () => {
     // Of a transaction that has failed, `commit` is a rollback that tells nobody: what was sent tells.
     await observed(observer, "commit", Promise.all([...sent, client.query("commit")]));
