@@ -4,10 +4,12 @@ import { readSecretsOf } from "../backup/secrets.ts";
 import type { Config } from "../config.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { isMigrated } from "../db/migrate/migrate.ts";
+import { examineDistribution } from "../distribution/examine.ts";
 import type { OverviewContext } from "../overview/partner-overview.ts";
 import { systemOverview } from "../overview/system-overview.ts";
 import { secretsPath } from "../secrets.ts";
 import { systemsOf } from "../systems/service.ts";
+import { judgeDistribution } from "./distribution-check.rules.ts";
 import { checked, failure, type Finding, ok, warning } from "./finding.ts";
 import { findSettings, listUnusedIndexes, type ServerSettings } from "./queries.ts";
 import { checkReplica } from "./replica-check.ts";
@@ -41,7 +43,14 @@ export async function checkDatabase({ connectionString, config, clock }: Databas
         return [...found, failure("schema", "it is older than this program, or newer", fix)];
       }
       const replica = await checkReplica(db, config.databaseReplicaUrl);
-      return [...found, ok("schema", "up to date"), ...replica, ...(await checkData(db, config, clock))];
+      const distribution = await checkDistribution(db);
+      return [
+        ...found,
+        ok("schema", "up to date"),
+        ...replica,
+        ...distribution,
+        ...(await checkData(db, config, clock)),
+      ];
     });
   } finally {
     await db.close();
@@ -99,6 +108,14 @@ function checkDurability({ fsync, full_page_writes, synchronous_commit }: Server
     `${off.join(", ")} off: a power failure loses what was acknowledged`,
     `${commands}; select pg_reload_conf()`,
   );
+}
+
+/** Of a database that Citus distributes. */
+function checkDistribution(db: Database): Promise<Finding[]> {
+  return checked("citus", "Look at the logs of PostgreSQL, on each machine.", async () => {
+    const state = await examineDistribution(db);
+    return state === undefined ? [] : judgeDistribution(state);
+  });
 }
 
 async function checkUse(db: Database): Promise<Finding[]> {
