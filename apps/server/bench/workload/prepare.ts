@@ -10,7 +10,7 @@ import { dailyTables, dayOf } from "../../src/partitions/partition.rules.ts";
 import { createPartitions } from "../../src/partitions/service.ts";
 import { createPartner } from "../../src/partners/service.ts";
 import { loadSecrets } from "../../src/secrets.ts";
-import { createSystem } from "../../src/systems/service.ts";
+import { addSystem } from "../../src/systems/service.ts";
 import { setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
 import { createSecretCipher } from "../../src/webhooks/endpoints/secret.ts";
 import type { Receiver } from "./receiver.ts";
@@ -34,6 +34,8 @@ export interface PrepareOptions {
   readonly riders: number;
   readonly holders: number;
   readonly partners?: number;
+  /** Default: `main`. */
+  readonly systemId?: string;
 }
 
 const STATIONS_OF_EACH = 8;
@@ -43,28 +45,28 @@ const NO_LIMIT = 1_000_000;
 
 /** Migrates the database and makes a system, partners with keys and webhooks, stations and bikes. */
 export async function prepareSystem(options: PrepareOptions): Promise<PreparedSystem> {
-  const { databaseUrl, secretsFile, receiver, riders, holders, partners = 2 } = options;
+  const { databaseUrl, secretsFile, receiver, riders, holders, partners = 2, systemId = "main" } = options;
   const clock = () => Date.now();
   const db = openDatabase({ connectionString: databaseUrl, statementTimeoutMs: 0 });
   try {
     await migrate(db);
     // As a worker does first of all, so that no day has to stay in the default partition.
     for (const table of dailyTables) await createPartitions(db, table, dayOf(clock()));
-    await createSystem(db, "main", "Workload", clock());
     const ids = createIds(clock);
     const context = { db, clock, ids, actor: "workload" };
-    const common = { systemId: "main", rateLimit: NO_LIMIT };
+    await addSystem(context, systemId, "Workload");
+    const common = { systemId, rateLimit: NO_LIMIT };
     const { webhookKeys } = await loadSecrets(secretsFile, (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
     const rules = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: [{ from: 1, to: 65_535 }] };
     const secretContext = { ...context, cipher: createSecretCipher(webhookKeys), rules };
     const partnerKeys: string[] = [];
     const secrets: string[] = [];
     for (let n = 0; n < partners; n++) {
-      const { id: partnerId } = await createPartner(context, "main", `Partner ${n}`, { maxReservations: NO_LIMIT });
+      const { id: partnerId } = await createPartner(context, systemId, `Partner ${n}`, { maxReservations: NO_LIMIT });
       partnerKeys.push((await issueKey(context, { ...common, kind: "live", partnerId, scopes: scopeNames })).key);
       const events = deliveryNames.filter((name) => name !== "station.updated" && name !== "bike.state_changed");
       const url = `${receiver.base}/hooks/${n}`;
-      const { secret } = await setEndpoint(secretContext, { systemId: "main", partnerId, url, events, email: null });
+      const { secret } = await setEndpoint(secretContext, { systemId, partnerId, url, events, email: null });
       secrets.push(secret ?? "");
     }
     receiver.useSecrets(secrets);
@@ -74,7 +76,7 @@ export async function prepareSystem(options: PrepareOptions): Promise<PreparedSy
     const stations = [...riderStations, ...holderStations];
     await upsertStations(
       context,
-      "main",
+      systemId,
       stations.map((id) => ({ item: { id, name: id, lat: 1, lon: 2 } })),
     );
     const riderBikes = Array.from({ length: riders }, (_, n) => `rider-bike-${n}`);
@@ -83,7 +85,7 @@ export async function prepareSystem(options: PrepareOptions): Promise<PreparedSy
       bikes.map((id, n) => ({
         item: { id, station_id: at[n % at.length] ?? "", vehicle_state: "available" as const },
       }));
-    await upsertBikes(context, "main", [
+    await upsertBikes(context, systemId, [
       ...standing(riderBikes, riderStations),
       ...standing(holderBikes, holderStations),
     ]);

@@ -1,0 +1,84 @@
+import { setTimeout } from "node:timers/promises";
+import { type Database, openDatabase } from "../../src/db/database.ts";
+import { migrate } from "../../src/db/migrate/migrate.ts";
+import { distribute } from "../../src/distribution/service.ts";
+import { type PreparedSystem, prepareSystem } from "../workload/prepare.ts";
+import { type Receiver, startReceiver } from "../workload/receiver.ts";
+
+/** A system with its load's world, and what receives its webhooks. */
+export interface LoadedSystem {
+  readonly systemId: string;
+  readonly prepared: PreparedSystem;
+  readonly receiver: Receiver;
+}
+
+export const RIDERS = 6;
+export const HOLDERS = 6;
+const CLEANUP_INTERVAL_MS = 500;
+
+interface SystemsOptions {
+  readonly databaseUrl: string;
+  readonly secretsFile: string;
+  readonly onProgress: (line: string) => void;
+}
+
+/** Distributes an empty database, and makes a system for each machine. */
+export async function prepareSystems({
+  databaseUrl,
+  secretsFile,
+  onProgress,
+}: SystemsOptions): Promise<readonly LoadedSystem[]> {
+  const db = openDatabase({ connectionString: databaseUrl, statementTimeoutMs: 0, maxConnections: 1 });
+  try {
+    await migrate(db);
+    await distribute(db, () => undefined);
+    const ports = await listPorts(db);
+    if (ports.length !== 2) throw new Error(`two nodes may have shards, and here are ${ports.length}: citus_add_node`);
+    const systems: LoadedSystem[] = [];
+    for (const [index, port] of ports.entries()) {
+      const systemId = ["first", "second"][index] ?? "";
+      const receiver = await startReceiver();
+      const prepared = await prepareSystem({
+        ...{ databaseUrl, secretsFile, receiver, systemId },
+        ...{ riders: RIDERS, holders: HOLDERS },
+      });
+      systems.push({ systemId, prepared, receiver });
+      onProgress(`${systemId} is made`);
+      await moveSystem(db, systemId, port, "block_writes");
+      onProgress(`${systemId} is on ${port}`);
+    }
+    return systems;
+  } finally {
+    await db.close();
+  }
+}
+
+/** The ports of the machines that may have shards, in order. */
+export async function listPorts(db: Database): Promise<number[]> {
+  const text = "select nodeport from pg_dist_node where isactive and shouldhaveshards order by nodeport";
+  return (await db.query<{ nodeport: number }>({ name: "", text })).map(({ nodeport }) => nodeport);
+}
+
+/** While a shard is used, what it left behind when it moved may have to wait for a pause until it can be dropped. */
+async function dropLeftShards(db: Database): Promise<void> {
+  const count = "select count(*)::int as n from pg_dist_cleanup";
+  while (((await db.query<{ n: number }>({ name: "", text: count }))[0]?.n ?? 0) > 0) {
+    await db.query({ name: "", text: "call citus_cleanup_orphaned_resources()" });
+    await setTimeout(CLEANUP_INTERVAL_MS);
+  }
+}
+
+/** Moves a system to the machine with a port. `force_logical`: while it is used. */
+export async function moveSystem(
+  db: Database,
+  systemId: string,
+  port: number,
+  mode: "force_logical" | "block_writes",
+): Promise<void> {
+  const text = `select citus_move_shard_placement(placed.shardid, here.nodename, here.nodeport, there.nodename, there.nodeport, $3)
+    from pg_dist_placement placed join pg_dist_node here on here.groupid = placed.groupid
+      join pg_dist_node there on there.nodeport = $2
+    where placed.shardid = get_shard_id_for_distribution_column('rides', $1::text) and here.nodeport <> $2`;
+  await dropLeftShards(db);
+  await db.query({ name: "", text }, [systemId, port, mode]);
+}
