@@ -17,7 +17,7 @@ export interface DatabaseNode {
 }
 
 /** Settings of a machine on which a distributed database depends. */
-export interface NodeSettings {
+interface NodeSettings {
   readonly max_connections: number;
   readonly max_prepared_transactions: number;
   readonly wal_level: string;
