@@ -1,8 +1,7 @@
 import { hash } from "node:crypto";
-import type { WindowState } from "@bikeshare/rules";
 import { Redis } from "ioredis";
 import type { RateStore } from "./shared-windows.ts";
-import { type CountRequest, readReply, scriptArguments, windowScript } from "./window-script.ts";
+import { type CountRequest, readReply, scriptArguments, type StoreWindow, windowScript } from "./window-script.ts";
 
 /** Longer holds up a start while Redis is away; shorter gives up on one behind a slow TLS handshake. */
 const CONNECT_TIMEOUT_MS = 1_000;
@@ -52,7 +51,7 @@ export function openRedisStore({ url, onConnected, onLost }: RedisStoreOptions):
   const script = windowScript();
   const digest = hash("sha1", script);
   return {
-    async count(request: CountRequest): Promise<WindowState> {
+    async count(request: CountRequest): Promise<StoreWindow> {
       // Why there is no connection says more than that there is none.
       if (redis.status !== "ready") throw reason;
       const call = [1, request.key, ...scriptArguments(request)] as const;

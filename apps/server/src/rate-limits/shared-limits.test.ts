@@ -44,9 +44,16 @@ interface ProcessOptions {
   readonly url?: string;
   readonly timeoutMs?: number;
   readonly windowMs?: number;
+  /** Counts in it by a clock that is ahead by what it holds as `CLOCK_OFFSET`. */
+  readonly countIn?: RedisServer;
 }
 
-async function openProcess({ url = redis.url, timeoutMs = NEVER_LATE_MS, windowMs }: ProcessOptions = {}) {
+/** Milliseconds. */
+const CLOCK_OFFSET = "clock-offset";
+const SET_CLOCK = `local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(redis.call('GET', '${CLOCK_OFFSET}') or '0')`;
+
+async function openProcess({ url = redis.url, timeoutMs = NEVER_LATE_MS, windowMs, countIn }: ProcessOptions = {}) {
   const changes: string[] = [];
   const asked = { count: 0 };
   const monotonic = () => performance.now();
@@ -66,9 +73,12 @@ async function openProcess({ url = redis.url, timeoutMs = NEVER_LATE_MS, windowM
   });
   const counted: RateStore = {
     ...store,
-    count(request) {
+    async count(request) {
       asked.count++;
-      return store.count(request);
+      if (countIn === undefined) return store.count(request);
+      return readReply(
+        await countIn.command("EVAL", windowScript(SET_CLOCK), 1, request.key, ...scriptArguments(request)),
+      );
     },
   };
   const limits = createSharedRateLimits({
@@ -266,6 +276,26 @@ describe.skipIf(!hasRedis)(`while Redis cannot be used${WITH_REDIS}`, () => {
     const fresh = randomUUID();
     const total = (await Promise.all(processes.map((process) => take(process, fresh, LIMIT)))).flat();
     expect(allowedOf(total)).toBe(LIMIT);
+  });
+
+  it("because its clock is set, each process allows its share for a window; then the limit is exact again", async () => {
+    const windowMs = 2_000;
+    const processes = await openProcesses({ url: own.url, windowMs, countIn: own });
+    const [first = fail(), ...others] = processes;
+    const isExact = async (process: Process) => allowedOf(await take(process, randomUUID(), LIMIT)) === LIMIT;
+    for (const offsetMs of [3_600_000, -3_600_000]) {
+      await until(async () => (await Promise.all(processes.map(isExact))).every(Boolean));
+      const key = randomUUID();
+      const from = performance.now();
+      expect(allowedOf(await take(first, key, LIMIT))).toBe(LIMIT);
+      await own.command("SET", CLOCK_OFFSET, offsetMs);
+      // Redis has forgotten what the key has used. Who has allowed it has not.
+      const again = allowedOf(await take(first, key, LIMIT));
+      if (performance.now() - from < windowMs) expect(again).toBe(0);
+      for (const other of others) expect(allowedOf(await take(other, key, LIMIT))).toBeLessThanOrEqual(SHARE);
+    }
+    await until(async () => (await Promise.all(processes.map(isExact))).every(Boolean));
+    for (const { changes } of processes) expect(changes).toEqual(["back"]);
   });
 
   it("a request waits for a Redis that hangs no longer than its time-out, and the next ones not at all", async () => {

@@ -74,7 +74,11 @@ class SharedRateLimiter implements SweptRateLimiter {
     return windows.count(request).then((state) => {
       if (state === undefined) return byShare ?? this.#byShare(key, limit, isTaken);
       if (!state.allowed) this.#refuse(key, limit, state);
-      else if (isTaken && byShare === undefined) this.#own.take(key, Number.POSITIVE_INFINITY);
+      else if (byShare === undefined) {
+        // The answer itself may show that the clock of the store was set.
+        if (windows.hasForgotten(this.#windowMs)) return this.#byShare(key, limit, isTaken);
+        if (isTaken) this.#own.take(key, Number.POSITIVE_INFINITY);
+      }
       return rateDecision(limit, state);
     });
   }

@@ -1,9 +1,9 @@
 import type { WindowState } from "@bikeshare/rules";
-import type { CountRequest } from "./window-script.ts";
+import type { CountRequest, StoreWindow } from "./window-script.ts";
 
 /** Where windows are counted for all processes. Every call may fail. */
 export interface RateStore {
-  count(request: CountRequest): Promise<WindowState>;
+  count(request: CountRequest): Promise<StoreWindow>;
   /** Names the run of the store, which another one knows nothing of; undefined where it does not say. */
   whichRun(): Promise<string | undefined>;
   close(): void;
@@ -35,6 +35,11 @@ const CHECK_REQUEST: CountRequest = {
   isTaken: true,
 };
 
+/** A clock of the store that moves against ours by more was set: what it has counted has left its windows, or never will. */
+const MAX_CLOCK_STEP_MS = 1_000;
+/** Part of the time between two answers by which clocks that nobody sets may drift apart: ten times what a bad one does. */
+const MAX_CLOCK_DRIFT = 0.001;
+
 class TooSlow extends Error {
   override readonly name = "TooSlow";
 }
@@ -52,6 +57,8 @@ export class SharedWindows {
   /** The run of the store that has counted last. */
   #run: { readonly id: string | undefined } | undefined;
   #forgotAt = Number.NEGATIVE_INFINITY;
+  /** How far the store's clock was ahead of the monotonic one at its latest answer: at least, and at most. */
+  #ahead: { readonly least: number; readonly most: number; readonly answeredAt: number } | undefined;
   #checking: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -64,7 +71,7 @@ export class SharedWindows {
     return this.#isUsable && this.#waiting < MAX_WAITING;
   }
 
-  /** Whether the store has lost, within the last `windowMs`, what it had counted. */
+  /** Whether the store has lost, within the last `windowMs`, what it had counted, or its clock was set. */
   hasForgotten(windowMs: number): boolean {
     return this.#options.monotonic() - this.#forgotAt < windowMs;
   }
@@ -73,7 +80,7 @@ export class SharedWindows {
   async count(request: CountRequest): Promise<WindowState | undefined> {
     this.#waiting++;
     try {
-      return await inTime(this.#options.store().count(request), this.#timeoutMs);
+      return await this.#ask(request);
     } catch (error) {
       // Others that wait may have found out before.
       if (this.#isUsable) this.lost(error);
@@ -106,12 +113,26 @@ export class SharedWindows {
     clearTimeout(this.#timer);
   }
 
+  async #ask(request: CountRequest): Promise<WindowState> {
+    const { store, monotonic } = this.#options;
+    const askedAt = monotonic();
+    const window = await inTime(store().count(request), this.#timeoutMs);
+    const answeredAt = monotonic();
+    const ahead = { least: window.at - answeredAt, most: window.at - askedAt, answeredAt };
+    const last = this.#ahead ?? ahead;
+    const stepMs = Math.max(ahead.least - last.most, last.least - ahead.most);
+    if (stepMs > MAX_CLOCK_STEP_MS + (askedAt - last.answeredAt) * MAX_CLOCK_DRIFT) this.#forgotAt = answeredAt;
+    // An answer that was overtaken on its way knows no more than the later one.
+    if (answeredAt >= last.answeredAt) this.#ahead = ahead;
+    return window;
+  }
+
   async #tryStore(): Promise<void> {
     if (this.#isUsable || this.#isClosed) return;
     const { store, monotonic, onUsable } = this.#options;
     try {
       const id = await inTime(store().whichRun(), this.#timeoutMs);
-      await inTime(store().count(CHECK_REQUEST), this.#timeoutMs);
+      await this.#ask(CHECK_REQUEST);
       if (this.#isClosed) return;
       if (this.#run !== undefined && (id === undefined || id !== this.#run.id)) this.#forgotAt = monotonic();
       this.#run = { id };

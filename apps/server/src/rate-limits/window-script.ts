@@ -9,6 +9,12 @@ export interface CountRequest {
   readonly isTaken: boolean;
 }
 
+/** A window, and when that was so by the clock of the store. */
+export interface StoreWindow extends WindowState {
+  /** Milliseconds. */
+  readonly at: number;
+}
+
 /** Redis's own clock: the clocks of the processes that ask may differ. */
 const REDIS_CLOCK = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
@@ -19,7 +25,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
  * list expires with its last one.
  *
  * KEYS: the list. ARGV: the limit, the window in milliseconds, 1 to count the request or 0 to read.
- * Gives whether it is allowed, how many are counted, and the milliseconds until there is room for one more.
+ * Gives whether it is allowed, how many are counted, the milliseconds until there is room for one more, and `now`.
  * @param clock Lua that sets `now`, in milliseconds
  */
 export function windowScript(clock = REDIS_CLOCK): string {
@@ -42,9 +48,9 @@ if allowed and ARGV[3] == '1' then
   redis.call('PEXPIRE', key, window)
   count = count + 1
 end
-if count == 0 then return {1, 0, 0} end
+if count == 0 then return {1, 0, 0, now} end
 if count > limit then oldest = tonumber(redis.call('LINDEX', key, count - limit)) end
-return {allowed and 1 or 0, count, oldest + window - now}`;
+return {allowed and 1 or 0, count, oldest + window - now, now}`;
 }
 
 /** The arguments of the script after its key. */
@@ -53,11 +59,11 @@ export function scriptArguments({ limit, windowMs, isTaken }: CountRequest): [nu
 }
 
 /** @param reply what the script gives */
-export function readReply(reply: unknown): WindowState {
+export function readReply(reply: unknown): StoreWindow {
   if (!Array.isArray(reply)) throw new TypeError(`Redis gave ${typeof reply} for a window of the rate limit`);
-  const [allowed, count, resetMs] = reply.map(Number);
-  if (allowed === undefined || count === undefined || resetMs === undefined || Number.isNaN(resetMs)) {
+  const [allowed, count, resetMs, at] = reply.map(Number);
+  if (allowed === undefined || count === undefined || resetMs === undefined || at === undefined || Number.isNaN(at)) {
     throw new TypeError("Redis gave a window of the rate limit that has no state");
   }
-  return { allowed: allowed === 1, count, resetMs };
+  return { allowed: allowed === 1, count, resetMs, at };
 }
