@@ -1,0 +1,131 @@
+/*
+ * Docker's daemon in network, mount and process namespaces of its own. Its containers, networks and ports meet nothing of
+ * this machine, its files are in one directory, and all of it ends with one process.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  closeSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { Shell } from "../guide/shell.ts";
+
+/** The control group of its containers. */
+const GROUP = "bikeshare-containers";
+/** slirp4netns answers names at this address, and passes them on to this machine's name server. */
+const NAME_SERVER = "10.0.2.3";
+
+export class Engine {
+  readonly #processes: readonly ChildProcess[];
+  /** The first process of the namespaces: they end with it. */
+  readonly #init: number;
+  /** All that it writes. */
+  readonly root: string;
+  /** The operator's shell: what one block sets, the next one has. */
+  readonly shell: Shell;
+
+  private constructor(root: string, init: number, processes: readonly ChildProcess[]) {
+    this.root = root;
+    this.#init = init;
+    this.#processes = processes;
+    this.shell = new Shell(this.#inside("bash", "--norc"), join(root, "home/.block"));
+  }
+
+  static async start(): Promise<Engine> {
+    const root = mkdtempSync(join(tmpdir(), "bikeshare-containers-"));
+    for (const name of ["home", "data"]) mkdirSync(join(root, name));
+    writeFileSync(join(root, "resolv.conf"), `nameserver ${NAME_SERVER}\n`);
+    const log = openSync(join(root, "engine.log"), "a");
+    const stdio = ["ignore", log, log] as const;
+    const namespaces = ["--net", "--mount", "--pid", "--fork", "--kill-child"];
+    const daemon = spawn("unshare", [...namespaces, "bash", "-c", startScript(root)], { stdio: [...stdio] });
+    const init = await firstChildOf(daemon);
+    const network = spawn("slirp4netns", ["--configure", "--mtu=1400", "--disable-host-loopback", `${init}`, "tap0"], {
+      stdio: [...stdio],
+    });
+    closeSync(log);
+    const engine = new Engine(root, init, [network, daemon]);
+    await engine.until("docker version", 60_000);
+    return engine;
+  }
+
+  #inside(...command: readonly string[]): ChildProcess {
+    const env = [
+      "HOME=/root",
+      "LANG=C.UTF-8",
+      "PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin",
+      `DOCKER_HOST=unix://${this.root}/docker.sock`,
+      // As newer versions do by themselves.
+      "DOCKER_BUILDKIT=1",
+    ];
+    const namespaces = ["--target", String(this.#init), "--net", "--mount", "--pid"];
+    return spawn("nsenter", [...namespaces, "env", "-i", "-C", "/root", ...env, ...command]);
+  }
+
+  /** Runs commands beside the operator's shell. @returns what they printed @throws with it when they fail */
+  async run(commands: string): Promise<string> {
+    const child = this.#inside("bash", "-eo", "pipefail", "-c", commands);
+    child.stdin?.end();
+    let [output, errors] = ["", ""];
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => (output += text));
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => (errors += text));
+    const [code] = (await once(child, "close")) as [number | null];
+    if (code !== 0) throw new Error(`${commands}\n${output}${errors}`);
+    return output.trim();
+  }
+
+  /** Repeats commands until they succeed. @returns what they printed then */
+  async until(commands: string, timeoutMs: number): Promise<string> {
+    for (const end = performance.now() + timeoutMs; ;) {
+      try {
+        return await this.run(commands);
+      } catch (error) {
+        if (performance.now() > end) throw error;
+        await wait(500);
+      }
+    }
+  }
+
+  /** Ends every process in it, and removes what they wrote. */
+  async close(): Promise<void> {
+    const ended = this.#processes.filter(({ exitCode }) => exitCode === null).map((child) => once(child, "exit"));
+    process.kill(this.#init, "SIGKILL");
+    await Promise.all(ended);
+    const groups = globSync(`/sys/fs/cgroup/{*/,}${GROUP}{/*,}`);
+    for (const group of groups.toSorted((one, other) => other.length - one.length)) rmdirSync(group);
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}
+
+/** The mounts are seen in the namespace alone. The first process collects those whose parents have ended. */
+function startScript(root: string): string {
+  const places = `--data-root ${root}/data --exec-root /run/docker --pidfile /run/docker.pid`;
+  return `set -e
+mount --make-rprivate /
+mount -t proc proc /proc
+mount -t tmpfs tmpfs /run
+mount --bind ${root}/home /root
+mount --bind ${root}/resolv.conf /etc/resolv.conf
+ip link set lo up
+dockerd ${places} --host unix://${root}/docker.sock --storage-driver overlay2 --cgroup-parent /${GROUP} &
+wait $!`;
+}
+
+async function firstChildOf({ pid, exitCode }: ChildProcess): Promise<number> {
+  for (let tries = 0; tries < 100 && exitCode === null; tries++) {
+    const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
+    if (child !== undefined && child !== "") return Number(child);
+    await wait(50);
+  }
+  throw new Error("unshare has not started the engine: see its log.");
+}

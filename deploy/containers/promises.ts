@@ -1,0 +1,180 @@
+/* What docs/containers.md promises, by heading: tried after the last command below it. */
+import assert from "node:assert/strict";
+import { setTimeout as wait } from "node:timers/promises";
+import type { Engine } from "./engine.ts";
+import {
+  ask,
+  becomes,
+  isConfined,
+  keyIn,
+  killedIsRestarted,
+  mainProcess,
+  plainRequestIsRefused,
+  report,
+} from "./inspect.ts";
+
+export interface Context {
+  readonly engine: Engine;
+  /** The clone in which the commands are run. */
+  readonly clone: string;
+  /** What the latest block printed. */
+  output: string;
+  /** Keys of the composition. */
+  readonly keys: { operator: string; partner: string };
+}
+
+type Check = (context: Context) => Promise<void>;
+
+const PROCESSES = ["bikeshare-api-1-1", "bikeshare-api-2-1", "bikeshare-worker-1"] as const;
+/** What the image adds to that of Node.js: the service and its modules 64 MB, its PostgreSQL 60 MB. */
+const MAX_ADDED_BYTES = 150e6;
+
+/** Headings whose commands are not run, and why. */
+export const NOT_RUN: Readonly<Record<string, string>> = {
+  Kubernetes: "kubectl needs a cluster",
+};
+
+/** Done before the first command below a heading. */
+export const preparations: Readonly<Record<string, Check>> = {
+  "A new version": async ({ engine, clone }) => {
+    await engine.run(`echo 'LABEL version=next' >> ${clone}/deploy/docker/Dockerfile`);
+    // A line for each time at which a balancer would have found neither process.
+    await engine.run(`mkdir ${engine.root}/watch; cd ${engine.root}/watch; touch gaps
+      (until [ -e stop ]; do
+        curl -sf -o answer http://127.0.0.1:9461/readyz || curl -sf -o answer http://127.0.0.1:9462/readyz || date >> gaps
+        echo >> looks; sleep 0.2
+      done) < /dev/null > log 2>&1 &`);
+  },
+};
+
+export const promises: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
+  "One container": {
+    "the image has no sources, tools, package manager, or file that the service may change": imageIsBare,
+    "the image adds little to that of Node.js": async ({ engine, clone }) => {
+      const base = `"$(sed -n 's/^FROM \\(node:[^ ]*\\)$/\\1/p' ${clone}/deploy/docker/Dockerfile)"`;
+      const sizes = await engine.run(`docker image inspect --format '{{.Size}}' bikeshare ${base}`);
+      const [image = 0, node = 0] = sizes.split("\n").map(Number);
+      console.log(`        ${((image - node) / 1e6).toFixed(0)} MB above its ${(node / 1e6).toFixed(0)} MB`);
+      assert.ok(image - node < MAX_ADDED_BYTES);
+    },
+    "it has no root, no rights, cannot get any, and writes no file system but its data": ({ engine }) =>
+      isConfined(engine, "bikeshare"),
+    "what the proxy got over TLS is answered, what came without is refused": async ({ engine, output }) => {
+      await report(engine, 3000, keyIn(output), "stations", STATION);
+      await plainRequestIsRefused(engine, 3000);
+    },
+    "a process that answers nothing becomes unhealthy, and healthy when it answers again": async ({ engine }) => {
+      const main = await mainProcess(engine, "bikeshare");
+      await engine.run(`kill -STOP ${main}`);
+      await becomes(engine, "bikeshare", "unhealthy");
+      await engine.run(`kill -CONT ${main}`);
+      await becomes(engine, "bikeshare", "healthy");
+    },
+    "a killed one starts again by itself, on the same data": async ({ engine, output }) => {
+      await killedIsRestarted(engine, "bikeshare");
+      const answer = await ask(engine, 3000, keyIn(output), "/operator/v1/stations", { items: [STATION] });
+      assert.match(answer, /"outcome":"unchanged"/);
+    },
+    "it stops in order, within its time": async ({ engine }) => {
+      await engine.run("docker stop bikeshare");
+      assert.equal(await engine.run("docker inspect --format '{{.State.ExitCode}}' bikeshare"), "0");
+      const log = await engine.run("docker logs bikeshare 2>&1 | tail -n 3");
+      assert.match(log, /"msg":"stopping"[^]*"event":"stopped"[^]*"how":"fast"[^]*"msg":"stopped"/);
+    },
+  },
+  "Several, with Compose": {
+    "all five containers are healthy, and one has applied the migrations": async ({ engine }) => {
+      const states = await engine.run("docker ps --format '{{.Names}} {{.Status}}' --filter name=bikeshare-");
+      assert.equal(states.match(/\(healthy\)/g)?.length, 5, states);
+      const logs = await engine.run(PROCESSES.map((name) => `docker logs ${name} 2>&1`).join("; "));
+      assert.equal(logs.match(/"msg":"schema migrated"/g)?.length, 1);
+      assert.doesNotMatch(logs, /redis_unavailable/);
+    },
+    "five ports are open, on the loopback": async ({ engine }) => {
+      const open = await engine.run("ss --listening --tcp --numeric --no-header | awk '{ print $4 }' | sort");
+      assert.deepEqual(
+        open.split("\n"),
+        [3001, 3002, 9461, 9462, 9471].map((port) => `127.0.0.1:${port}`),
+      );
+    },
+    "each process has no root, no rights, and writes no file system but its data": async ({ engine }) => {
+      for (const name of PROCESSES) await isConfined(engine, name);
+    },
+    "the key works on both, a ride on one is read on the other, and the worker numbers its events": async (context) => {
+      context.keys.operator = keyIn(context.output);
+      context.keys.partner = await issuePartnerKey(context.engine);
+      await ride(context, "ride-1");
+      await eventsAre(context, 1);
+      await plainRequestIsRefused(context.engine, 3002);
+    },
+    "each process that is killed starts again by itself": async ({ engine }) => {
+      for (const name of PROCESSES) await killedIsRestarted(engine, name);
+    },
+  },
+  "A new version": {
+    "all three processes run it, and one was ready at any time": async (context) => {
+      const { engine } = context;
+      await engine.run(`touch ${engine.root}/watch/stop`);
+      const labels = PROCESSES.map((name) => `docker inspect --format '{{.Config.Labels.version}}' ${name}`);
+      assert.equal(await engine.run(labels.join("; ")), "next\nnext\nnext");
+      assert.equal(await engine.run(`cat ${engine.root}/watch/gaps`), "");
+      assert.ok(Number(await engine.run(`wc --lines < ${engine.root}/watch/looks`)) > 10);
+      await ride(context, "ride-2");
+      await eventsAre(context, 2);
+    },
+  },
+  Stopping: {
+    "the data are still there": async (context) => {
+      await eventsAre(context, 2);
+      await ride(context, "ride-3");
+      await eventsAre(context, 3);
+    },
+  },
+};
+
+const STATION = { id: "harbour", name: "Harbour Street", lat: 54.5, lon: 3.5, capacity: 12 };
+
+/** One ride over both API processes. */
+async function ride({ engine, keys: { operator: key } }: Context, id: string): Promise<void> {
+  await report(engine, 3001, key, "stations", STATION);
+  await report(engine, 3002, key, "bikes", { id: "bike-1", number: "0001", station_id: "harbour" });
+  await report(engine, 3001, key, "rides/start", { id, bike_id: "bike-1", rider_category: "member" });
+  await report(engine, 3002, key, "rides/end", { id, end_station_id: "harbour" });
+}
+
+async function issuePartnerKey(engine: Engine): Promise<string> {
+  const run = async (command: string) => {
+    const url = "postgres://bikeshare:$(cat /run/secrets/postgres-password)@postgres:5432/bikeshare";
+    const script = `DATABASE_URL="${url}" bikeshare ${command} --json`;
+    return JSON.parse(await engine.run(`docker exec bikeshare-api-1-1 sh -c '${script}'`)) as {
+      id: string;
+      key?: string;
+    };
+  };
+  const { id } = await run("partners create Journeys");
+  const { key } = await run(`keys issue --partner ${id} --scopes rides:read,events:read --rate-limit 6000`);
+  assert.ok(key !== undefined);
+  return key;
+}
+
+/** The list of events has none that the worker has not numbered. */
+async function eventsAre({ engine, keys: { partner: key } }: Context, count: number): Promise<void> {
+  for (const end = performance.now() + 30_000; ;) {
+    const answer = await ask(engine, 3002, key, "/v1/events?limit=100");
+    if (answer.match(/"ride\.completed"/g)?.length === count) return;
+    assert.ok(performance.now() < end, answer);
+    await wait(500);
+  }
+}
+
+/** Looks into the image as its root may. */
+async function imageIsBare({ engine }: Context): Promise<void> {
+  const script = `
+    for tool in npm npx pnpm yarn tsc; do ! command -v $tool; done
+    for path in /repository /app/src /app/test; do [ ! -e $path ]; done
+    for name in typescript vitest turbo vite oxlint; do [ ! -e /app/node_modules/.pnpm/node_modules/$name ]; done
+    own=$(find /app -path /app/node_modules -prune -o -type f -print)
+    ! echo "$own" | grep -E '[.]ts$|[.]test[.]|[.]map$|/[.]env|secrets[.]json'
+    [ -z "$(find /app /usr /etc /opt -xdev ! -type l \\( -perm -o=w -o -user 10001 \\))" ]`;
+  await engine.run(`docker run --rm --interactive --user 0 --entrypoint sh bikeshare -e <<'END'\n${script}\nEND`);
+}
