@@ -109,7 +109,7 @@ export class Engine {
 
 /** The mounts are seen in the namespace alone. The first process collects those whose parents have ended. */
 function startScript(root: string): string {
-  const places = `--data-root ${root}/data --exec-root /run/docker --pidfile /run/docker.pid`;
+  const directories = `--data-root ${root}/data --exec-root /run/docker --pidfile /run/docker.pid`;
   return `set -e
 mount --make-rprivate /
 mount -t proc proc /proc
@@ -117,7 +117,7 @@ mount -t tmpfs tmpfs /run
 mount --bind ${root}/home /root
 mount --bind ${root}/resolv.conf /etc/resolv.conf
 ip link set lo up
-dockerd ${places} --host unix://${root}/docker.sock --storage-driver overlay2 --cgroup-parent /${GROUP} &
+dockerd ${directories} --host unix://${root}/docker.sock --storage-driver overlay2 --cgroup-parent /${GROUP} &
 wait $!`;
 }
 

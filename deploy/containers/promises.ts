@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Engine } from "./engine.ts";
+import { readImageNames } from "./images.ts";
 import {
   ask,
   becomes,
@@ -12,6 +13,7 @@ import {
   plainRequestIsRefused,
   report,
 } from "./inspect.ts";
+import { podsRun } from "./pods.ts";
 
 export interface Context {
   readonly engine: Engine;
@@ -31,7 +33,7 @@ const MAX_ADDED_BYTES = 150e6;
 
 /** Headings whose commands are not run, and why. */
 export const NOT_RUN: Readonly<Record<string, string>> = {
-  Kubernetes: "kubectl needs a cluster",
+  "Kubernetes: the manifests": "kubectl needs a cluster; their pods are run without one",
 };
 
 /** Done before the first command below a heading. */
@@ -129,6 +131,15 @@ export const promises: Readonly<Record<string, Readonly<Record<string, Check>>>>
       await ride(context, "ride-3");
       await eventsAre(context, 3);
     },
+    "each process stops by itself, before it would be killed": async ({ engine, clone }) => {
+      const containers = PROCESSES.join(" ");
+      await engine.run(`cd ${clone} && docker compose --file deploy/docker/compose.yaml stop`);
+      assert.equal(await engine.run(`docker inspect --format '{{.State.ExitCode}}' ${containers}`), "0\n0\n0");
+    },
+  },
+  "Kubernetes: the manifests": {
+    "their pods migrate, answer their probes, have no root or rights, and stop in their time": ({ engine, clone }) =>
+      podsRun(engine, clone, readImageNames()),
   },
 };
 

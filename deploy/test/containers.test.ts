@@ -3,18 +3,25 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
+import { readImageNames } from "../containers/images.ts";
+import { NOT_RUN, preparations, promises } from "../containers/promises.ts";
+import { blocksOf } from "../guide/page.ts";
 
 const deploy = join(import.meta.dirname, "..");
 const read = (path: string) => readFileSync(join(deploy, path), "utf8");
 const configuration = readFileSync(join(deploy, "../docs/configuration.md"), "utf8");
+const page = blocksOf(readFileSync(join(deploy, "../docs/containers.md"), "utf8"));
 /** The variables that the page describes: a test of the server compares them with its configuration. */
 const isVariable = (name: string) => configuration.includes(`\`${name}\``);
 
 interface Container {
   readonly image: string;
   readonly args: readonly string[];
-  readonly env: readonly { readonly name: string }[];
-  readonly ports?: readonly { readonly name: string }[];
+  readonly env: readonly {
+    readonly name: string;
+    readonly valueFrom: { readonly secretKeyRef: { readonly name: string; readonly key: string } };
+  }[];
+  readonly ports?: readonly { readonly name: string; readonly hostPort?: number }[];
   readonly securityContext: object;
   readonly resources: object;
   readonly readinessProbe?: Probe;
@@ -31,6 +38,7 @@ interface PodTemplate {
     readonly terminationGracePeriodSeconds?: number;
     readonly securityContext: object;
     readonly containers: readonly [Container];
+    readonly volumes: readonly { readonly secret?: { readonly items: readonly { readonly key: string }[] } }[];
   };
 }
 
@@ -50,6 +58,8 @@ const manifests = readdirSync(join(deploy, "kubernetes"))
   .flatMap((name) => parseAllDocuments(read(`kubernetes/${name}`)))
   .map((document) => document.toJS() as Manifest);
 
+const templates = manifests.flatMap(({ spec }) => (spec?.template === undefined ? [] : [spec.template]));
+
 describe("the Kubernetes manifests", () => {
   it("are what the schemas of Kubernetes ask for", async () => {
     for (const manifest of manifests) {
@@ -60,11 +70,47 @@ describe("the Kubernetes manifests", () => {
       if (Model !== undefined) expect(() => new Model(manifest).validate(), manifest.metadata.name).not.toThrow();
     }
     const kinds = manifests.map(({ kind }) => kind);
-    expect(new Set(kinds).size).toBe(7);
+    expect(new Set(kinds).size).toBe(6);
+  });
+
+  it("are taken in a namespace that enforces the restricted pod security standard", () => {
+    for (const { spec } of templates) {
+      const [container] = spec.containers;
+      expect(spec).not.toHaveProperty("initContainers");
+      // Beside the rights below: nothing of the node, and no kinds of volumes but these.
+      for (const key of ["hostNetwork", "hostPID", "hostIPC", "hostUsers"]) expect(spec).not.toHaveProperty(key);
+      for (const volume of spec.volumes) {
+        const [kind] = Object.keys(volume).filter((key) => key !== "name");
+        expect([
+          "configMap",
+          "csi",
+          "downwardAPI",
+          "emptyDir",
+          "ephemeral",
+          "persistentVolumeClaim",
+          "projected",
+          "secret",
+        ]).toContain(kind);
+      }
+      for (const port of container.ports ?? []) expect(port).not.toHaveProperty("hostPort");
+      expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 10001 });
+      expect(spec.securityContext).not.toHaveProperty("sysctls");
+    }
+  });
+
+  it("take from the Secret what the page puts into it", () => {
+    const commands = page.map((block) => block.commands).join("\n");
+    const [, secret = ""] = /kubectl create secret generic (\S+)/.exec(commands) ?? [];
+    const made = new Set([...commands.matchAll(/--from-(?:file|literal)=([\w.]+)/g)].map(([, key = ""]) => key));
+    for (const { spec } of templates) {
+      const taken = spec.containers[0].env.map(({ valueFrom: { secretKeyRef } }) => secretKeyRef);
+      expect(new Set(taken.map(({ name }) => name))).toEqual(new Set([secret]));
+      const files = spec.volumes.flatMap((volume) => volume.secret?.items ?? []).map(({ key }) => key);
+      expect(new Set([...taken.map(({ key }) => key), ...files])).toEqual(made);
+    }
   });
 
   it("run without rights, within limits, and stop in their time", () => {
-    const templates = manifests.flatMap(({ spec }) => (spec?.template === undefined ? [] : [spec.template]));
     expect(templates).toHaveLength(3);
     for (const { spec } of templates) {
       const [container] = spec.containers;
@@ -150,5 +196,23 @@ describe("the containers", () => {
     const [, examples = "[]"] =
       /EXAMPLES = (\[.*\])/.exec(readFileSync(join(deploy, "../apps/server/tools/copy-packages.ts"), "utf8")) ?? [];
     expect(needed).toEqual(expect.arrayContaining((JSON.parse(examples) as string[]).map((name) => `deploy/${name}`)));
+  });
+});
+
+describe("the page on containers", () => {
+  it("has commands that `test:containers` runs or says why not, and promises below headings that have commands", () => {
+    const headings = new Set(page.map(({ heading }) => heading));
+    expect(headings.size).toBeGreaterThan(4);
+    for (const name of [NOT_RUN, preparations, promises].flatMap((table) => Object.keys(table)))
+      expect(headings, name).toContain(name);
+    for (const { commands } of page) execFileSync("bash", ["-n"], { input: commands, stdio: ["pipe", "pipe", "pipe"] });
+  });
+
+  it("needs no image that `test:containers` does not make", () => {
+    expect(readImageNames()).toEqual({
+      node: expect.stringMatching(/^node:24\./) as string,
+      postgres: expect.stringMatching(/^postgres:18-/) as string,
+      valkey: expect.stringMatching(/^valkey\/valkey:8-/) as string,
+    });
   });
 });

@@ -1,0 +1,166 @@
+/*
+ * Runs the pods of deploy/kubernetes/ in Docker as a kubelet would: with their account, rights, variables, volumes, limits
+ * and probes. What a cluster does with Deployments, Services and the Ingress is not tried.
+ */
+import assert from "node:assert/strict";
+import { chmodSync, chownSync, copyFileSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseAllDocuments } from "yaml";
+import type { Engine } from "./engine.ts";
+import { isConfined } from "./inspect.ts";
+
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string };
+}
+
+interface PodSpec {
+  readonly securityContext: { readonly runAsUser: number; readonly runAsGroup: number; readonly fsGroup: number };
+  readonly terminationGracePeriodSeconds?: number;
+  readonly containers: readonly [
+    {
+      readonly args: readonly string[];
+      readonly env: readonly { readonly name: string }[];
+      readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+      readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
+      readonly readinessProbe?: Probe;
+      readonly livenessProbe?: Probe;
+      readonly resources: { readonly limits: { readonly memory: string } };
+    },
+  ];
+  readonly volumes: readonly {
+    readonly name: string;
+    readonly emptyDir?: { readonly sizeLimit: string };
+    readonly secret?: { readonly defaultMode: number; readonly items: readonly { readonly path: string }[] };
+  }[];
+}
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly data?: Readonly<Record<string, string>>;
+  readonly spec?: { readonly replicas?: number; readonly template?: { readonly spec: PodSpec } };
+}
+
+interface Pod {
+  readonly name: string;
+  readonly spec: PodSpec;
+}
+
+/** What stands in the Secret that the operator makes by hand. */
+const DATABASE_URL = "postgres://bikeshare:password@postgres:5432/bikeshare";
+
+/** Tries the pods in the order in which the page applies them. @param clone where the page's commands made secrets.json */
+export async function podsRun(
+  engine: Engine,
+  clone: string,
+  images: { postgres: string; valkey: string },
+): Promise<void> {
+  const manifests = readdirSync(join(clone, "deploy/kubernetes"))
+    .flatMap((file) => parseAllDocuments(readFileSync(join(clone, "deploy/kubernetes", file), "utf8")))
+    .map((document) => document.toJS() as Manifest);
+  const variables = manifests.find(({ kind }) => kind === "ConfigMap")?.data ?? {};
+  const start = (pod: Pod) => startPod(engine, pod, variables, join(clone, "secrets.json"));
+  const podsOf = (kind: string): readonly Pod[] =>
+    manifests.flatMap(({ kind: its, metadata: { name }, spec: { replicas = 1, template } = {} }) =>
+      its !== kind || template === undefined
+        ? []
+        : Array.from({ length: replicas }, (_, index) => ({ name: `${name}-${index}`, spec: template.spec })),
+    );
+
+  await startDatabases(engine, images);
+  for (const job of podsOf("Job")) {
+    await start(job);
+    assert.equal(await engine.run(`docker wait ${job.name}`), "0", await engine.run(`docker logs ${job.name} 2>&1`));
+  }
+  const pods = podsOf("Deployment");
+  for (const pod of pods) await start(pod);
+  for (const pod of pods) {
+    await answersProbes(engine, pod, 60_000);
+    await isConfined(engine, pod.name);
+    // Told by `migrate`: no other pod found anything to do.
+    assert.doesNotMatch(await engine.run(`docker logs ${pod.name} 2>&1`), /schema migrated/);
+  }
+  for (const pod of pods) await stopsInTime(engine, pod);
+}
+
+async function startDatabases(
+  engine: Engine,
+  { postgres, valkey }: { postgres: string; valkey: string },
+): Promise<void> {
+  const settings = "--env POSTGRES_USER=bikeshare --env POSTGRES_DB=bikeshare --env POSTGRES_PASSWORD_FILE=/password";
+  await engine.run(`docker network create pods; echo password > ${engine.root}/password
+    docker run --detach --name pods-postgres --network pods --network-alias postgres ${settings} \\
+      --volume ${engine.root}/password:/password:ro ${postgres}
+    docker run --detach --name pods-valkey --network pods --network-alias valkey ${valkey}`);
+  await engine.until("docker exec pods-postgres pg_isready --host=127.0.0.1", 60_000);
+}
+
+async function startPod(
+  engine: Engine,
+  { name, spec }: Pod,
+  variables: Readonly<Record<string, string>>,
+  secrets: string,
+): Promise<void> {
+  const { containers, securityContext: account, volumes } = spec;
+  const [container] = containers;
+  assert.deepEqual(
+    container.env.map((each) => each.name),
+    ["DATABASE_URL"],
+  );
+  const options = [`--user ${account.runAsUser}:${account.runAsGroup}`, `--group-add ${account.fsGroup}`];
+  options.push(`--memory ${quantity(container.resources.limits.memory)}`);
+  for (const [key, value] of Object.entries({ ...variables, DATABASE_URL })) options.push(`--env ${key}='${value}'`);
+  for (const { name: volume, mountPath } of container.volumeMounts) {
+    const { emptyDir, secret } = volumes.find((each) => each.name === volume) ?? {};
+    if (emptyDir !== undefined) {
+      options.push(`--tmpfs ${mountPath}:gid=${account.fsGroup},mode=2777,size=${quantity(emptyDir.sizeLimit)}`);
+    }
+    for (const { path } of secret?.items ?? []) {
+      // As a kubelet does for fsGroup: root's, and readable by the group.
+      const file = join(engine.root, path);
+      copyFileSync(secrets, file);
+      chownSync(file, 0, account.fsGroup);
+      chmodSync(file, secret?.defaultMode ?? 0);
+      options.push(`--volume ${file}:${mountPath}/${path}:ro`);
+    }
+  }
+  const rights = "--read-only --cap-drop ALL --security-opt no-new-privileges --network pods";
+  await engine.run(
+    `docker run --detach --name ${name} ${rights} ${options.join(" ")} bikeshare ${container.args.join(" ")}`,
+  );
+}
+
+/** Docker's bytes for a quantity of Kubernetes, such as 512Mi. */
+function quantity(text: string): string {
+  return text.replace(/Mi$/, "m").replace(/Gi$/, "g");
+}
+
+async function addressOf(
+  engine: Engine,
+  { name, spec }: Pod,
+  probe: "readinessProbe" | "livenessProbe",
+): Promise<string> {
+  const [container] = spec.containers;
+  const { path, port } = container[probe]?.httpGet ?? { path: "", port: "" };
+  const number = container.ports?.find((each) => each.name === port)?.containerPort;
+  const ip = await engine.run(`docker inspect --format '{{.NetworkSettings.Networks.pods.IPAddress}}' ${name}`);
+  return `http://${ip}:${number}${path}`;
+}
+
+async function answersProbes(engine: Engine, pod: Pod, timeoutMs: number): Promise<void> {
+  for (const probe of ["readinessProbe", "livenessProbe"] as const)
+    await engine.until(
+      `curl --fail --silent --output ${engine.root}/answer ${await addressOf(engine, pod, probe)}`,
+      timeoutMs,
+    );
+}
+
+/** It is not ready as of the signal, still answers while the change spreads, and ends by itself before it would be killed. */
+async function stopsInTime(engine: Engine, pod: Pod): Promise<void> {
+  const ready = await addressOf(engine, pod, "readinessProbe");
+  const seconds = pod.spec.terminationGracePeriodSeconds ?? 30;
+  await engine.run(`docker kill --signal TERM ${pod.name}`);
+  const status = `curl --silent --output ${engine.root}/answer --write-out '%{http_code}' ${ready}`;
+  await engine.until(`[ "$(${status})" = 503 ]`, 3000);
+  assert.equal(await engine.run(`timeout ${seconds} docker wait ${pod.name}`), "0");
+}
