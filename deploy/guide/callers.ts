@@ -1,4 +1,5 @@
 /* Requests as partners send them: over TLS, to a node of their choice. */
+import { randomUUID } from "node:crypto";
 import { request } from "node:https";
 import { text } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
@@ -9,36 +10,47 @@ export interface Answer {
   readonly body: unknown;
 }
 
+type Node = "a" | "b";
+
 export class Callers {
-  readonly #authority: string;
+  readonly #authorities: readonly string[];
   #isCalling = false;
   #calls: Promise<void> = Promise.resolve();
   #failures: string[] = [];
   #count = 0;
 
-  private constructor(authority: string) {
-    this.#authority = authority;
+  private constructor(authorities: readonly string[]) {
+    this.#authorities = authorities;
   }
 
-  /** @param administrator where the authority of the page is */
-  static async trusting(administrator: Machine): Promise<Callers> {
-    return new Callers(await administrator.run("cat /root/authority/authority.pem"));
+  /** @param administrator where the authority of the page is @param root what public certificates end in */
+  static async trusting(administrator: Machine, root: string): Promise<Callers> {
+    return new Callers([await administrator.run("cat /root/authority/authority.pem"), root]);
   }
 
-  get(node: "a" | "b", path: string, key: string): Promise<Answer> {
+  get(node: Node, path: string, key: string): Promise<Answer> {
+    return this.#send(node, path, { authorization: `Bearer ${key}` });
+  }
+
+  post(node: Node, path: string, key: string, body: unknown): Promise<Answer> {
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    return this.#send(node, path, { ...headers, "idempotency-key": randomUUID() }, JSON.stringify(body));
+  }
+
+  #send(node: Node, path: string, headers: Readonly<Record<string, string>>, body?: string): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const call = request({
-      ...{ host: ADDRESSES[node], servername: "bikes.example.com", ca: this.#authority, agent: false, path },
-      headers: { host: "bikes.example.com", authorization: `Bearer ${key}` },
+      ...{ host: ADDRESSES[node], servername: "bikes.example.com", ca: [...this.#authorities], agent: false, path },
+      ...{ method: body === undefined ? "GET" : "POST", headers: { host: "bikes.example.com", ...headers } },
     });
     call.on("error", reject).on("response", (response) => {
-      const answer = text(response).then((body): Answer => ({
+      const answer = text(response).then((received): Answer => ({
         status: response.statusCode ?? 0,
-        body: JSON.parse(body),
+        body: JSON.parse(received),
       }));
       answer.then(resolve, reject);
     });
-    call.end();
+    call.end(body);
     return promise;
   }
 
@@ -49,7 +61,7 @@ export class Callers {
     this.#calls = Promise.all([this.#callNode("a", key), this.#callNode("b", key)]).then(() => undefined);
   }
 
-  async #callNode(node: "a" | "b", key: string): Promise<void> {
+  async #callNode(node: Node, key: string): Promise<void> {
     while (this.#isCalling) {
       this.#count++;
       const { status, body } = await this.get(node, "/v1/rides?limit=5", key).catch((error: unknown): Answer => ({

