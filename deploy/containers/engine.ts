@@ -38,7 +38,7 @@ export class Engine {
     this.root = root;
     this.#init = init;
     this.#processes = processes;
-    this.shell = new Shell(this.#inside("bash", "--norc"), join(root, "home/.block"));
+    this.shell = new Shell(() => this.#inside("bash", "--norc"), join(root, "home"));
   }
 
   static async start(): Promise<Engine> {

@@ -32,6 +32,7 @@ export const databasePreparations: Readonly<Record<string, Check>> = {
 
 export const databaseChecks: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   "Going back": { "what was written before the instant is there, and nothing that was written after it": backInTime },
+  "Removing the copy": { "of the base backups three stay, and of the archive what they need": archiveOfThree },
   "From one PostgreSQL to two, under Patroni": {
     "doctor finds that commits wait for the standby": async ({ outputs }) => {
       for (const node of ["a", "b"] as const) assert.match(outputs.get(node) ?? "", /^ *ok +failover/m);
@@ -113,6 +114,16 @@ async function backInTime(context: Context): Promise<void> {
     [],
   );
   console.log(`               ${before.length} writes before ${instant} are there, ${after.length} after it are not`);
+}
+
+async function archiveOfThree({ machines: { db } }: Context): Promise<void> {
+  const list = (files: string) => db.run(`cd /var/backups/postgresql/15-main && ls ${files}`);
+  const segments = "wal | grep -x '[0-9A-F]*.gz'";
+  const [first = ""] = (await list(segments)).split("\n");
+  for (let base = 0; base < 3; base++) await db.run("systemctl start pg_basebackup@15-main");
+  assert.equal((await list("-d *backup")).split("\n").length, 3);
+  const left = (await list(segments)).split("\n");
+  assert.ok(left.length > 0 && left.every((segment) => segment > first), `${first} is still among ${left.join()}`);
 }
 
 async function losePrimary(context: Context): Promise<void> {
