@@ -2,11 +2,27 @@ import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { createRandom } from "@bikeshare/simulator";
 import { type KillsReport, pickVictim, runKills, type Victim } from "../test/bad-days/kills.ts";
+import { type BadDay, runBadDay } from "./bad-days/bad-day.ts";
+import { clocks } from "./bad-days/clocks.ts";
+import { connections } from "./bad-days/connections.ts";
+import { failover } from "./bad-days/failover.ts";
+import { frozenApi } from "./bad-days/frozen-api.ts";
+import { fullDisk } from "./bad-days/full-disk.ts";
+import { restarts } from "./bad-days/restarts.ts";
 
 /*
- * SIGKILL of random processes under load: two API processes behind a load balancer, two workers, PostgreSQL's own
- * processes. `pnpm bad-days 1000` kills a thousand; with `--seed` as another run did.
+ * What befalls two API processes behind a load balancer, two workers and PostgreSQL under load. With a number, SIGKILL of so
+ * many random processes of them, PostgreSQL's own included: `pnpm bad-days 1000`; with `--seed` as another run did. With a
+ * name, one of these, each a minute or two: `pnpm bad-days full-disk`.
  */
+const BAD_DAYS: Readonly<Record<string, BadDay>> = {
+  "full-disk": fullDisk,
+  connections,
+  restarts,
+  failover,
+  "frozen-api": frozenApi,
+  clocks,
+};
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -21,25 +37,51 @@ const startedAt = performance.now();
 const seconds = () => Math.round((performance.now() - startedAt) / 1000);
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
-const random = createRandom(seed);
-const report = await runKills({
-  victims: Array.from({ length: Number(positionals[0] ?? 100) }, () => pickVictim(random)),
+const common = {
   requestsPerSecond: Number(options.rate),
-  maxPauseMs: Number(options["max-pause-ms"]),
-  expiringShare: 0.1,
-  random,
   seed,
-  onProgress: (line) => say(`${seconds()} s: ${line}; load ${loadavg()[0]?.toFixed(1)}`),
-});
-printReport(report);
-process.exitCode = report.workload.failures.length === 0 && report.check === "" ? 0 : 1;
+  onProgress: (line: string) => say(`${seconds()} s: ${line}; load ${loadavg()[0]?.toFixed(1)}`),
+};
+const [what = "100"] = positionals;
+const badDay = BAD_DAYS[what];
+if (badDay !== undefined) await liveThrough(badDay);
+else if (/^\d+$/.test(what)) await kill(Number(what));
+else {
+  say(`There is no bad day "${what}". Give a number of kills, or one of ${Object.keys(BAD_DAYS).join(", ")}.`);
+  process.exitCode = 2;
+}
 
-function printReport({ kills, workload, figures, check, endedAlone }: KillsReport): void {
+async function kill(count: number): Promise<void> {
+  const random = createRandom(seed);
+  const victims = Array.from({ length: count }, () => pickVictim(random));
+  const report = await runKills({
+    ...common,
+    ...{ victims, random, expiringShare: 0.1, maxPauseMs: Number(options["max-pause-ms"]) },
+  });
+  printKills(report);
+  printOutcome(report);
+  process.exitCode = report.workload.failures.length === 0 && report.check === "" ? 0 : 1;
+}
+
+async function liveThrough(day: BadDay): Promise<void> {
+  const report = await runBadDay(day, common);
+  const { broken, logged, workload, check } = report;
+  for (const [message, lines] of logged) say(`  logged ${lines} ×: ${message}`);
+  printOutcome(report);
+  for (const line of broken) say(`BROKEN ${line}`);
+  process.exitCode = workload.failures.length + broken.length === 0 && check === "" ? 0 : 1;
+}
+
+function printKills({ kills, endedAlone }: KillsReport): void {
   say(`${kills.length} kills in ${seconds()} s on ${cpus().length} cores, seed ${seed}`);
   for (const victim of ["api", "worker", "backend", "postmaster"] as const satisfies readonly Victim[]) {
     const times = kills.filter((each) => each.victim === victim).map(({ recoveryMs }) => recoveryMs);
     say(`  ${victim}: ${times.length} kills; back after ms ${percentiles(times)}`);
   }
+  say(`  ${endedAlone} starts failed while PostgreSQL was away`);
+}
+
+function printOutcome({ workload, figures, check }: Pick<KillsReport, "workload" | "figures" | "check">): void {
   const errors = [...figures.errors].map(([error, count]) => `${count} ${error}`).join(", ");
   say(`${figures.attempts} requests; without success: ${errors}; slowest ${Math.round(figures.slowestMs)} ms`);
   for (const kind of ["read", "write"] as const) {
@@ -48,7 +90,7 @@ function printReport({ kills, workload, figures, check, endedAlone }: KillsRepor
   }
   const { rides, reservations, events, receipts, repeated, delaysMs, failures } = workload;
   say(`${rides} rides, ${reservations} reservations, ${events} deliveries, ${receipts} receipts, ${repeated} repeated`);
-  say(`delays of deliveries, ms: ${percentiles(delaysMs)}; ${endedAlone} starts failed while PostgreSQL was away`);
+  say(`delays of deliveries, ms: ${percentiles(delaysMs)}`);
   for (const failure of failures.slice(0, 20)) say(`FAILED ${failure}`);
   say(failures.length === 0 ? "nothing is lost, nothing is wrong" : `${failures.length} failures`);
   say(check === "" ? "every invariant holds" : check);

@@ -30,6 +30,11 @@ export interface ReplicatedPostgres {
    * replica, until `rejoin`.
    */
   failOver(): Promise<void>;
+  /**
+   * Has `primaryUrl` lead to the replica, or to the primary again. What is connected to the primary is cut; what has reached
+   * the replica meanwhile stays connected to it.
+   */
+  misdirect(isMisdirected: boolean): void;
   /** Makes the other server a replica of the primary, from a new copy. */
   rejoin(): Promise<void>;
   /** Ends both servers and removes their files. */
@@ -138,6 +143,8 @@ function replicate({ directory, toPrimary, toReplica, connectionString, ...first
       [primary, replica] = [replica, primary];
       toPrimary.lead(primary.server.port);
     },
+    misdirect: (isMisdirected) =>
+      isMisdirected ? toPrimary.lead(replica.server.port) : toPrimary.lead(primary.server.port, { keepsOpen: true }),
     rejoin: async () => {
       await replica.server.stop();
       await rm(replica.files.home, { recursive: true, force: true, maxRetries: 10 });
@@ -171,8 +178,8 @@ async function makeReplica(primary: ServerFiles, replica: ServerFiles): Promise<
 /** A port of its own that leads to a port that changes, as a virtual address or a proxy of an installation does. */
 interface Forwarder {
   readonly port: number;
-  /** Cuts what is connected, and leads to another port; with undefined nowhere. */
-  lead(port: number | undefined): void;
+  /** Cuts what is connected, unless it is kept open, and leads to another port; with undefined nowhere. */
+  lead(port: number | undefined, options?: { readonly keepsOpen: boolean }): void;
   close(): Promise<void>;
 }
 
@@ -202,9 +209,9 @@ async function startForwarder(firstTarget: number): Promise<Forwarder> {
   };
   return {
     port,
-    lead: (next) => {
+    lead: (next, { keepsOpen } = { keepsOpen: false }) => {
       target = next;
-      cut();
+      if (!keepsOpen) cut();
     },
     close: () =>
       new Promise((resolve) => {

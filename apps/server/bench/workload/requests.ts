@@ -191,5 +191,5 @@ function reasonOf(error: unknown): string {
   // `fetch` wraps what happened.
   const { cause = error } = error;
   if (!(cause instanceof Error)) return error.name;
-  return "code" in cause ? String(cause.code) : cause.message;
+  return "code" in cause && typeof cause.code === "string" ? cause.code : cause.message;
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout } from "node:timers/promises";
@@ -22,8 +23,16 @@ const MAIN = join(import.meta.dirname, "../../src/main.ts");
 /** Before one that ended while it started is tried again. */
 const RESTART_DELAY_MS = 200;
 
-/** @param env of the process; with `PORT`, so that an API process comes back at the same address */
-export function superviseService(role: "api" | "worker", env: Readonly<Record<string, string>>): ServiceProcess {
+/**
+ * @param env of the process; with `PORT`, so that an API process comes back at the same address
+ * @param logFile gets the lines of its log from `warn` up
+ */
+export function superviseService(
+  role: "api" | "worker",
+  env: Readonly<Record<string, string>>,
+  logFile?: string,
+): ServiceProcess {
+  const logging = logFile === undefined ? { LOG_LEVEL: "silent" } : { LOG_LEVEL: "warn", LOG_FORMAT: "json" };
   let child: ChildProcess | undefined;
   let url: string | undefined;
   let isUp = false;
@@ -31,10 +40,13 @@ export function superviseService(role: "api" | "worker", env: Readonly<Record<st
   let ended = 0;
   let up = Promise.withResolvers<void>();
   const live = async () => {
+    const log = logFile === undefined ? undefined : openSync(logFile, "a");
     child = spawn(process.execPath, ["--conditions=@bikeshare/source", MAIN, "--json", "serve", "--role", role], {
-      env: { ...process.env, LOG_LEVEL: "silent", ...env },
-      stdio: ["ignore", "pipe", "ignore"],
+      env: { ...process.env, ...logging, ...env },
+      stdio: ["ignore", "pipe", log ?? "ignore"],
     });
+    // It has its own by now.
+    if (log !== undefined) closeSync(log);
     const exited = once(child, "exit");
     if (child.stdout === null) throw new Error("a pipe was asked for");
     createInterface({ input: child.stdout }).once("line", (line) => {

@@ -17,6 +17,9 @@ export interface BadDaysWorld {
   readonly receiver: Receiver;
   readonly apis: readonly ServiceProcess[];
   readonly workers: readonly ServiceProcess[];
+  readonly databaseUrl: string;
+  /** Of all processes of the service, where the world was opened with `isLogged`: lines of JSON, from `warn` up. */
+  log(): Promise<string>;
   /** The main process of PostgreSQL. */
   postmaster(): Promise<number>;
   /** Its other processes: those of connections and its own. */
@@ -33,6 +36,13 @@ export interface BadDaysWorldOptions {
   readonly holders: number;
   /** Milliseconds that the partners' receivers take for each answer. */
   readonly answerMs: number;
+  /** Where the database and the log lie. Default: a new one, which is removed. */
+  readonly directory?: string;
+  /** Default: the embedded one, in `directory`. */
+  readonly database?: { readonly connectionString: string; close(): Promise<void> };
+  /** Of the n-th process of a role, counted from 0, beside what all have. */
+  readonly envOf?: (role: ServiceProcess["role"], n: number) => Readonly<Record<string, string>>;
+  readonly isLogged?: boolean;
 }
 
 /** What its database takes at most, with room to spare. */
@@ -40,11 +50,12 @@ const NEEDED_BYTES = 4 * 1024 ** 3;
 const MAIN = join(import.meta.dirname, "../../src/main.ts");
 
 export async function openBadDaysWorld(options: BadDaysWorldOptions): Promise<BadDaysWorld> {
-  const directory = await makeDatabaseDirectory("bikeshare-bad-days-", NEEDED_BYTES);
+  const { envOf = () => ({}), isLogged = false } = options;
+  const directory = options.directory ?? (await makeDatabaseDirectory("bikeshare-bad-days-", NEEDED_BYTES));
   // As root PostgreSQL runs under another account, which must be able to enter.
   await chmod(directory, 0o711);
   const dataDir = join(directory, "data");
-  const postgres = await openEmbeddedPostgres({ dataDir, log: () => undefined });
+  const postgres = options.database ?? (await openEmbeddedPostgres({ dataDir, log: () => undefined }));
   const secretsFile = join(directory, "secrets.json");
   const receiver = await startReceiver({ answerMs: options.answerMs });
   const system = await prepareSystem({ ...options, databaseUrl: postgres.connectionString, secretsFile, receiver });
@@ -55,14 +66,17 @@ export async function openBadDaysWorld(options: BadDaysWorldOptions): Promise<Ba
     WEBHOOK_ALLOW_NETWORKS: "127.0.0.0/8",
     WEBHOOK_ALLOW_PORTS: "1-65535",
   };
+  const logFile = isLogged ? join(directory, "service.log") : undefined;
   const balancer = await startBalancer();
   const apis: ServiceProcess[] = [];
   for (let n = 0; n < options.apis; n++) {
     const port = await findFreePort();
     balancer.add(`http://127.0.0.1:${port}`);
-    apis.push(superviseService("api", { ...env, PORT: `${port}` }));
+    apis.push(superviseService("api", { ...env, PORT: `${port}`, ...envOf("api", n) }, logFile));
   }
-  const workers = Array.from({ length: options.workers }, () => superviseService("worker", env));
+  const workers = Array.from({ length: options.workers }, (_, n) =>
+    superviseService("worker", { ...env, ...envOf("worker", n) }, logFile),
+  );
   await Promise.all([...apis, ...workers].map((each) => each.untilUp()));
   await until(() => balancer.ready().length === apis.length);
   const postmaster = async () =>
@@ -73,6 +87,8 @@ export async function openBadDaysWorld(options: BadDaysWorldOptions): Promise<Ba
     receiver,
     apis,
     workers,
+    databaseUrl: postgres.connectionString,
+    log: () => (logFile === undefined ? Promise.resolve("") : readFile(logFile, "utf8")),
     postmaster,
     backends: async () => childrenOf(await postmaster()),
     async check() {
@@ -89,7 +105,7 @@ export async function openBadDaysWorld(options: BadDaysWorldOptions): Promise<Ba
       await balancer.close();
       await receiver.close();
       await postgres.close();
-      await rm(directory, { recursive: true, force: true });
+      if (options.directory === undefined) await rm(directory, { recursive: true, force: true });
     },
   };
 }

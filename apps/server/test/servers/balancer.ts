@@ -15,6 +15,8 @@ export interface Balancer {
 }
 
 const CHECK_INTERVAL_MS = 50;
+/** As in deploy/haproxy: a process that is merely slow stays. */
+const CHECK_TIMEOUT_MS = 4_000;
 
 export async function startBalancer(): Promise<Balancer> {
   const agent = new Agent({ keepAlive: true });
@@ -27,7 +29,7 @@ export async function startBalancer(): Promise<Balancer> {
     const all = [...addresses];
     const statuses = await Promise.all(
       all.map((address) =>
-        fetch(`${address}/readyz`).then(
+        fetch(`${address}/readyz`, { signal: AbortSignal.timeout(CHECK_TIMEOUT_MS) }).then(
           ({ ok }) => ok,
           () => false,
         ),
@@ -47,6 +49,10 @@ export async function startBalancer(): Promise<Balancer> {
     const { method, url, headers } = incoming;
     const passed = request(address + url, { method, headers, agent }, (response) => {
       answered.set(address, (answered.get(address) ?? 0) + 1);
+      if (outgoing.destroyed) {
+        response.destroy();
+        return;
+      }
       // What the process says of its connection is said to the balancer.
       delete response.headers.connection;
       outgoing.writeHead(response.statusCode ?? 502, response.headers);

@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Database, openDatabase, ping } from "../../src/db/database.ts";
+import { statement } from "../../src/db/statement.ts";
+import { type BadDay, expectBack } from "./bad-day.ts";
+
+/*
+ * Another client takes every connection that PostgreSQL has, and the service's own are ended: it gets none (53300), neither
+ * while it runs nor when one of its processes starts.
+ */
+
+const TAKEN_MS = 15_000;
+/** More than PostgreSQL gives out. */
+const WANTED = 220;
+
+const endOurs = statement(
+  "badDay.endConnections",
+  "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'bikeshare' and backend_type = 'client backend' and pid <> pg_backend_pid() and query not like '%pg_sleep%'",
+);
+const hold = statement("badDay.hold", "select pg_sleep(600)");
+
+export const connections: BadDay = {
+  prepare: () =>
+    Promise.resolve({
+      async happen(stage) {
+        const { world, note, expect, errors } = stage;
+        const greedy = await takeAll(world.databaseUrl);
+        await greedy.control.query(endOurs);
+        const [api] = world.apis;
+        const pid = api?.pid();
+        const until = performance.now() + TAKEN_MS;
+        await sleep(TAKEN_MS / 3);
+        // One that starts meanwhile gets none either.
+        if (pid !== undefined) process.kill(pid, "SIGKILL");
+        while (performance.now() < until) {
+          await greedy.control.query(endOurs).catch(() => undefined);
+          await sleep(500);
+        }
+        note(`no connection left for ${TAKEN_MS / 1_000} s: ${errors()}`);
+        const others = world.apis.slice(1).map((each) => each.endedCount());
+        expect(
+          others.every((ended) => ended === 0),
+          "the processes that ran went on",
+        );
+        await greedy.release();
+        await expectBack(stage, "there were connections again");
+        await api?.untilUp();
+      },
+    }),
+};
+
+async function takeAll(connectionString: string): Promise<{ readonly control: Database; release(): Promise<void> }> {
+  const control = openDatabase({ connectionString, maxConnections: 1 });
+  // Before there is none left for it.
+  await ping(control);
+  const all = openDatabase({
+    connectionString,
+    maxConnections: WANTED,
+    statementTimeoutMs: 0,
+    connectTimeoutMs: 60_000,
+  });
+  let isReleased = false;
+  const take = async () => {
+    while (!isReleased) await all.query(hold).catch(() => sleep(20));
+  };
+  const taking = Array.from({ length: WANTED }, take);
+  const endHolds = statement(
+    "badDay.release",
+    "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep%' and pid <> pg_backend_pid()",
+  );
+  return {
+    control,
+    async release() {
+      isReleased = true;
+      let isOver = false;
+      const over = Promise.all(taking).then(() => (isOver = true));
+      // Each that ends lets one in that has waited for its connection.
+      while (!isOver) await Promise.all([control.query(endHolds), sleep(50)]);
+      await over;
+      await all.close();
+      await control.close();
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { startReplicatedPostgres } from "@bikeshare/embedded-postgres/testing";
+import { type BadDay, expectBack } from "./bad-day.ts";
+
+/*
+ * The primary is killed, its synchronous standby promoted, and the address moved; then the old one comes back as the standby.
+ * Between two failovers the address leads to that standby by mistake, as it does for a moment while addresses move.
+ */
+
+const ROUNDS = 2;
+const ASTRAY_MS = 3_000;
+
+export const failover: BadDay = {
+  async prepare() {
+    const postgres = await startReplicatedPostgres();
+    const untilSynchronous = async () => {
+      await postgres.setSynchronous(true);
+      const state = "select 1 from pg_stat_replication where sync_state = 'sync'";
+      while ((await postgres.primary().run(state)).length === 0) await sleep(20);
+    };
+    return {
+      world: { database: { connectionString: postgres.primaryUrl, close: () => Promise.resolve() } },
+      async happen(stage) {
+        const { note, errors } = stage;
+        for (let round = 1; round <= ROUNDS; round++) {
+          await untilSynchronous();
+          errors();
+          await postgres.failOver();
+          await expectBack(stage, "a failover, whose promotion is not counted");
+          await postgres.rejoin();
+          await untilSynchronous();
+          errors();
+          postgres.misdirect(true);
+          await sleep(ASTRAY_MS);
+          note(`the address leads to the standby for ${ASTRAY_MS / 1_000} s: ${errors()}`);
+          postgres.misdirect(false);
+          await expectBack(stage, "it leads to the primary again");
+        }
+      },
+      close: () => postgres.close(),
+    };
+  },
+};

@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { openDatabase } from "../../src/db/database.ts";
+import { createIds } from "../../src/ids.ts";
+import { issueKey, revokeKey } from "../../src/keys/service.ts";
+import { createPartner } from "../../src/partners/service.ts";
+import { type BadDay, expectBack, type Stage } from "./bad-day.ts";
+
+/*
+ * An API process is stopped where it stands, for longer than any of its time limits, and goes on as if nothing had happened.
+ * A key that was revoked meanwhile must not be accepted by it, and what it had locked must not stop the others.
+ */
+
+/** The last one is beyond every lease, heartbeat and statement's time limit. */
+const FROZEN_MS = [1_000, 3_000, 8_000, 8_000, 40_000];
+/** In which a revoked key fails everywhere. */
+const REVOKED_WITHIN_MS = 1_000;
+
+export const frozenApi: BadDay = {
+  prepare: () =>
+    Promise.resolve({
+      async happen(stage) {
+        for (const frozenMs of FROZEN_MS) await freeze(stage, frozenMs);
+      },
+    }),
+};
+
+async function freeze(stage: Stage, frozenMs: number): Promise<void> {
+  const { world, note, expect, errors } = stage;
+  const [api] = world.apis;
+  const [pid, url] = [api?.pid(), api?.url()];
+  if (pid === undefined || url === undefined) throw new Error("there is no process to freeze");
+  const key = await makeKey(world.databaseUrl);
+  const statusOf = async () => {
+    const response = await fetch(`${url}/v1/stations`, { headers: { authorization: `Bearer ${key.text}` } });
+    await response.arrayBuffer();
+    return response.status;
+  };
+  expect((await statusOf()) === 200, "the key is accepted before");
+  errors();
+  process.kill(pid, "SIGSTOP");
+  await key.revoke();
+  await sleep(frozenMs);
+  note(`frozen for ${frozenMs} ms: ${errors()}`);
+  // It is there before the process goes on, and waits in its socket.
+  const waiting = statusOf();
+  process.kill(pid, "SIGCONT");
+  const from = performance.now();
+  note(`the request that waited: ${await waiting}`);
+  let acceptedMs = 0;
+  while (performance.now() - from < 2 * REVOKED_WITHIN_MS) {
+    if ((await statusOf()) === 200) acceptedMs = performance.now() - from;
+    await sleep(5);
+  }
+  expect(
+    acceptedMs < REVOKED_WITHIN_MS,
+    `the revoked key was accepted until ${Math.round(acceptedMs)} ms after it went on`,
+  );
+  await expectBack(stage, "it went on");
+}
+
+async function makeKey(connectionString: string) {
+  const clock = () => Date.now();
+  const db = openDatabase({ connectionString, maxConnections: 1 });
+  const context = { db, clock, ids: createIds(clock), actor: "bad day" };
+  const { id: partnerId } = await createPartner(context, "main", `Partner ${clock()}`);
+  const issued = await issueKey(context, {
+    ...{ systemId: "main", kind: "live", partnerId, rateLimit: 1_000_000 },
+    scopes: ["stations:read"],
+  });
+  return {
+    text: issued.key,
+    async revoke() {
+      await revokeKey(context, "main", issued.id);
+      await db.close();
+    },
+  };
+}

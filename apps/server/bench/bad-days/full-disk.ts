@@ -1,0 +1,66 @@
+import { execFile } from "node:child_process";
+import { appendFile, chmod, mkdtemp, rm, statfs } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { type BadDay, expectBack, type Stage } from "./bad-day.ts";
+
+/*
+ * The file system of PostgreSQL is full: at first no table grows, and then the write-ahead log does not, which ends
+ * PostgreSQL, and each start of it, until there is room. Needs root, for a file system of its own.
+ */
+
+/** The cluster, and some write-ahead log. */
+const FILE_SYSTEM_MIB = 400;
+/** What is left when it begins: tables fail before the log does. */
+const LEFT_BYTES = 256 * 1024;
+const FULL_MS = 25_000;
+const ROUNDS = 2;
+
+const run = promisify(execFile);
+
+export const fullDisk: BadDay = {
+  async prepare() {
+    const directory = await mkdtemp(join(tmpdir(), "bikeshare-full-"));
+    await run("mount", ["-t", "tmpfs", "-o", `size=${FILE_SYSTEM_MIB}m`, "tmpfs", directory]);
+    await chmod(directory, 0o711);
+    return {
+      world: { directory },
+      async happen(stage) {
+        for (let round = 1; round <= ROUNDS; round++) await beFull(stage, join(directory, "ballast"), directory);
+      },
+      async close() {
+        await run("umount", ["-l", directory]);
+        await rm(directory, { recursive: true });
+      },
+    };
+  },
+};
+
+async function beFull(stage: Stage, ballast: string, directory: string): Promise<void> {
+  const { world, note, errors } = stage;
+  errors();
+  const before = await world.postmaster();
+  await fill(ballast, directory);
+  const until = performance.now() + FULL_MS;
+  while (performance.now() < until) {
+    await sleep(1_000);
+    // What PostgreSQL gives back to the file system is taken too.
+    await fill(ballast, directory);
+  }
+  note(`full for ${FULL_MS / 1_000} s: ${errors()}`);
+  const ready = await Promise.all(world.apis.map(async (api) => (await fetch(`${api.url()}/readyz`)).text()));
+  note(`readyz: ${ready[0]}`);
+  await rm(ballast);
+  await expectBack(stage, "there was room again");
+  const isSame = (await world.postmaster()) === before;
+  note(isSame ? "PostgreSQL went on all the time" : "PostgreSQL had ended, and was started again");
+}
+
+async function fill(ballast: string, directory: string): Promise<void> {
+  const { bavail, bsize } = await statfs(directory);
+  const bytes = bavail * bsize - LEFT_BYTES;
+  // PostgreSQL may have been quicker.
+  if (bytes > 0) await appendFile(ballast, Buffer.alloc(bytes)).catch(() => undefined);
+}

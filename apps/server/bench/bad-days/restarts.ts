@@ -1,0 +1,36 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type BadDay, expectBack } from "./bad-day.ts";
+
+/*
+ * PostgreSQL is restarted by whoever administers it, in each of its three ways. A smart shutdown lets nobody in and waits
+ * for all clients to leave, which a service never does: whoever asked for it asks for a fast one when it takes too long.
+ */
+
+const ROUNDS = 2;
+const SMART_MS = 15_000;
+const SIGNALS = { fast: "SIGINT", immediate: "SIGQUIT" } as const;
+
+export const restarts: BadDay = {
+  prepare: () =>
+    Promise.resolve({
+      async happen(stage) {
+        const { world, note, errors } = stage;
+        for (let round = 1; round <= ROUNDS; round++) {
+          for (const [way, signal] of Object.entries(SIGNALS)) {
+            await sleep(2_000);
+            errors();
+            process.kill(await world.postmaster(), signal);
+            await expectBack(stage, `a ${way} restart began`);
+          }
+        }
+        await sleep(2_000);
+        errors();
+        const postmaster = await world.postmaster();
+        process.kill(postmaster, "SIGTERM");
+        await sleep(SMART_MS);
+        note(`${SMART_MS / 1_000} s of a smart shutdown: ${errors()}`);
+        process.kill(postmaster, "SIGINT");
+        await expectBack(stage, "it was made a fast one");
+      },
+    }),
+};
