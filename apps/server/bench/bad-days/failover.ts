@@ -7,7 +7,7 @@ import { type BadDay, expectBack } from "./bad-day.ts";
  * Between two failovers the address leads to that standby by mistake, as it does for a moment while addresses move.
  */
 
-const ROUNDS = 2;
+const REPETITIONS = 2;
 const ASTRAY_MS = 3_000;
 
 export const failover: BadDay = {
@@ -22,7 +22,7 @@ export const failover: BadDay = {
       world: { database: { connectionString: postgres.primaryUrl, close: () => Promise.resolve() } },
       async happen(stage) {
         const { note, errors } = stage;
-        for (let round = 1; round <= ROUNDS; round++) {
+        for (let n = 0; n < REPETITIONS; n++) {
           await untilSynchronous();
           errors();
           await postgres.failOver();

@@ -16,7 +16,7 @@ const FILE_SYSTEM_MIB = 400;
 /** What is left when it begins: tables fail before the log does. */
 const LEFT_BYTES = 256 * 1024;
 const FULL_MS = 25_000;
-const ROUNDS = 2;
+const REPETITIONS = 2;
 
 const run = promisify(execFile);
 
@@ -28,7 +28,7 @@ export const fullDisk: BadDay = {
     return {
       world: { directory },
       async happen(stage) {
-        for (let round = 1; round <= ROUNDS; round++) await beFull(stage, join(directory, "ballast"), directory);
+        for (let n = 0; n < REPETITIONS; n++) await beFull(stage, join(directory, "ballast"), directory);
       },
       async close() {
         await run("umount", ["-l", directory]);

@@ -6,7 +6,7 @@ import { type BadDay, expectBack } from "./bad-day.ts";
  * for all clients to leave, which a service never does: whoever asked for it asks for a fast one when it takes too long.
  */
 
-const ROUNDS = 2;
+const REPETITIONS = 2;
 const SMART_MS = 15_000;
 const SIGNALS = { fast: "SIGINT", immediate: "SIGQUIT" } as const;
 
@@ -15,7 +15,7 @@ export const restarts: BadDay = {
     Promise.resolve({
       async happen(stage) {
         const { world, note, errors } = stage;
-        for (let round = 1; round <= ROUNDS; round++) {
+        for (let n = 0; n < REPETITIONS; n++) {
           for (const [way, signal] of Object.entries(SIGNALS)) {
             await sleep(2_000);
             errors();
