@@ -118,6 +118,37 @@ revoke update, delete, truncate on audit_log from current_user;
 create table audit_log_default partition of audit_log default;
 revoke update, truncate on audit_log_default from current_user;
 
+-- system. Units of background work, such as an overdue reservation, that fail or have ended their process: each is tried
+-- by itself from then on (docs/decisions/background-work.md). Nearly always empty.
+create table work_failures (
+  system_id text collate "C" not null,
+  work      text collate "C" not null,
+  -- its id: of a reservation, a station, an event, a source
+  unit      text collate "C" not null,
+  -- tries in a row that failed
+  failures  smallint not null default 0,
+  -- tries in a row that ended their process, or never ended
+  crashes   smallint not null default 0,
+  message   text not null,
+  began_at  timestamptz(3) not null default now(),
+  -- when it is tried again; null: it is set aside, and not tried until it is released
+  due_at    timestamptz,
+  primary key (system_id, work, unit)
+);
+
+-- system. What processes work on at this moment. A row that is left behind says what a process was doing when it ended.
+create table work_runs (
+  system_id text collate "C" not null,
+  work      text collate "C" not null,
+  run       text collate "C" not null default gen_random_uuid()::text,
+  units     text[] not null,
+  -- by then the run has ended, or its process has
+  ends_by   timestamptz not null,
+  primary key (system_id, work, run)
+)
+-- A row lives for some milliseconds: vacuumed often, the table stays small.
+with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
 -- reference. The running processes that answer requests, which divide the rate limits while no store counts for all of them.
 create table api_processes (
   process     text collate "C" not null,

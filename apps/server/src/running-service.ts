@@ -5,7 +5,7 @@ import { startAlerts } from "./alerts/service.ts";
 import { type App, buildApp } from "./app.ts";
 import type { PeriodicWork } from "./background/periodic.ts";
 import { followDatabaseClock } from "./conditions/clock-watch.ts";
-import { type Concerns, createConcerns } from "./conditions/concerns.ts";
+import { type Concerns, concernsOf, createConcerns } from "./conditions/concerns.ts";
 import type { Conditions } from "./conditions/conditions.ts";
 import type { ServiceClock } from "./conditions/service-clock.ts";
 import { type Config, ConfigError } from "./config.ts";
@@ -211,17 +211,6 @@ async function openMetrics(
   });
   parts.closers.push(() => server.close());
   return metrics;
-}
-
-/** The concerns that `/readyz` lists beside a 200. A full disk is one: everything can still be read, on every process alike. */
-function concernsOf(parts: Pick<ServiceParts, "concerns" | "conditions" | "outages">): string[] {
-  const { concerns, conditions, outages } = parts;
-  const isFull = conditions.isOngoing("disk_full");
-  return [
-    ...(outages.isHolding() ? ["the database is away for a moment: requests wait for it"] : []),
-    ...(isFull ? ["the disk of the database is full: nothing can be stored until there is room"] : []),
-    ...concerns.list(),
-  ];
 }
 
 /** The replica that reads may go to, if one is configured. */

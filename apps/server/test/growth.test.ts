@@ -35,6 +35,8 @@ const bounds: Readonly<Record<string, Bound>> = {
   audit_log: byPartition,
   key_holders: { deletedBy: "keyHolders.deleteDead", when: "a process has given no sign of life" },
   api_processes: { deletedBy: "apiProcesses.deleteDead", when: "a process has given no sign of life" },
+  work_failures: { deletedBy: "work.deleteFailures", when: "a try of the unit succeeds" },
+  work_runs: { deletedBy: "work.deleteRun", when: "the run ends, or the next process finds it left behind" },
   stations: { growsWith: "stations" },
   bikes: { growsWith: "bikes; those of feeds whose ids rotate are deleted when they are gone" },
   rides: { growsWith: "rides" },

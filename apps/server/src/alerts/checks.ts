@@ -10,6 +10,7 @@ import {
   checkPartitions,
   checkRateLimit,
   checkReplicas,
+  checkSetAside,
   checkTransactions,
   checkWebhooks,
   checkWorkers,
@@ -90,6 +91,7 @@ export function databaseChecks(db: Database, config: Config, clock: () => number
     check("workers", () => checkWorkers(db), true),
     check("events", () => checkEvents(db)),
     check("webhooks", () => checkWebhooks(db, clock())),
+    check("set aside", () => checkSetAside(db)),
     check("feeds", () => checkFeeds(db, clock()), true),
   ];
 }

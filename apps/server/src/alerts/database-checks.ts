@@ -12,6 +12,7 @@ import { allFeedAges } from "../feeds/gbfs/feed-watch.ts";
 import { dailyTables, dayOf, firstDayOf } from "../partitions/partition.rules.ts";
 import { partitionedDays } from "../partitions/service.ts";
 import { countApiProcesses } from "../rate-limits/service.ts";
+import { failingWork } from "../set-aside/service.ts";
 import { systemsOf } from "../systems/service.ts";
 import { countLiveWorkers, oldestDueAt } from "../webhooks/worker-watch.ts";
 import { findEventWait } from "./queries.ts";
@@ -143,6 +144,20 @@ export async function checkWebhooks(db: Database, now: number): Promise<readonly
     found.push(warning("webhooks", `a webhook of ${systemId} has been due for ${minutes} min`, fix));
   }
   return found.length === 0 ? [ok("webhooks", "none has been due for long")] : found;
+}
+
+export async function checkSetAside(db: Database): Promise<readonly Finding[]> {
+  const found: Finding[] = [];
+  for (const { systemId, setAside, failing } of await failingWork(db)) {
+    const fix = `\`bikeshare set-aside list --system ${systemId}\` says what and why; \`set-aside release\` tries it again.`;
+    if (setAside > 0) {
+      const detail = `${setAside} units of background work of ${systemId} ended three processes each, and are not tried any more`;
+      found.push(failure("set aside", detail, fix));
+    }
+    if (failing > 0)
+      found.push(warning("set aside", `${failing} units of background work of ${systemId} fail at each try`, fix));
+  }
+  return found.length === 0 ? [ok("set aside", "nothing is")] : found;
 }
 
 export async function checkFeeds(db: Database, now: number): Promise<readonly Finding[]> {

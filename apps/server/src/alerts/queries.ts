@@ -41,7 +41,9 @@ export async function deleteAlert(tx: Transaction, { name, scope }: Pick<AlertRo
 
 const waitingEvents = statement(
   "alerts.waitingEvents",
-  `select extract(epoch from now() - min(occurred_at))::int as seconds from event_outbox where system_id = $1`,
+  `select extract(epoch from now() - min(occurred_at))::int as seconds from event_outbox
+   where system_id = $1 and id <> all(array(
+     select unit from work_failures where system_id = $1 and work = 'number-event'))`,
 );
 
 /** For how many seconds the oldest event of a system has waited for its number; null: none waits. */

@@ -49,7 +49,7 @@ test("a sweep takes full batches until one is not full, in every system, also be
       if (found === undefined) return Promise.reject(new Error("no such system"));
       const swept = Math.min(found, limit);
       left[systemId] = found - swept;
-      return Promise.resolve(swept);
+      return Promise.resolve({ swept, isMore: swept === limit });
     },
     onError: (error, systemId) => errors.push([error, systemId]),
   });

@@ -55,8 +55,8 @@ export interface SweeperOptions {
   readonly batchSize: number;
   /** The systems there are. */
   readonly systems: () => Promise<readonly string[]>;
-  /** Sweeps up to `limit` rows of a system. @returns how many; fewer than `limit` means that none are left */
-  readonly sweep: (systemId: string, limit: number) => Promise<number>;
+  /** Sweeps up to `limit` rows of a system. @returns how many, and whether more may be left */
+  readonly sweep: (systemId: string, limit: number) => Promise<{ readonly swept: number; readonly isMore: boolean }>;
   /** @param systemId undefined: the systems could not be listed */
   readonly onError: (error: unknown, systemId?: string) => void;
   /** Learns how the sweeps go. */
@@ -76,8 +76,11 @@ export function startSweeper(options: SweeperOptions): PeriodicWork<number> {
   const sweepSystem = async (systemId: string): Promise<number> => {
     let swept = 0;
     try {
-      for (let last = batchSize; last === batchSize && !isClosed; swept += last)
-        last = await sweep(systemId, batchSize);
+      for (let isMore = true; isMore && !isClosed;) {
+        const batch = await sweep(systemId, batchSize);
+        swept += batch.swept;
+        isMore = batch.isMore;
+      }
     } catch (error) {
       onError(error, systemId);
     }

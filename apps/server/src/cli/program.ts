@@ -54,6 +54,7 @@ const groups: readonly { readonly words: readonly string[]; readonly load: () =>
     words: ["check", "audit", "openapi"],
     load: async () => (await import("./maintenance.ts")).registerMaintenance,
   },
+  { words: ["set-aside"], load: async () => (await import("./set-aside.ts")).registerSetAside },
   { words: ["doctor"], load: async () => (await import("./doctor.ts")).registerDoctor },
   { words: ["forget"], load: async () => (await import("./forget.ts")).registerForget },
   { words: ["distribute"], load: async () => (await import("./distribute.ts")).registerDistribute },

@@ -18,3 +18,18 @@ export function createConcerns(): Concerns {
     list: () => [...texts.values()],
   };
 }
+
+/** The concerns that `/readyz` lists beside a 200. A full disk is one: everything can still be read, on every process alike. */
+export function concernsOf(parts: {
+  readonly concerns: Concerns;
+  readonly conditions: { isOngoing(name: string): boolean };
+  readonly outages: { isHolding(): boolean };
+}): string[] {
+  const { concerns, conditions, outages } = parts;
+  const isFull = conditions.isOngoing("disk_full");
+  return [
+    ...(outages.isHolding() ? ["the database is away for a moment: requests wait for it"] : []),
+    ...(isFull ? ["the disk of the database is full: nothing can be stored until there is room"] : []),
+    ...concerns.list(),
+  ];
+}

@@ -627,6 +627,23 @@ export interface Tables {
     readonly worker: string;
     readonly alive_until: Date;
   };
+  readonly work_failures: {
+    readonly system_id: string;
+    readonly work: string;
+    readonly unit: string;
+    readonly failures: number;
+    readonly crashes: number;
+    readonly message: string;
+    readonly began_at: Date;
+    readonly due_at: Date | null;
+  };
+  readonly work_runs: {
+    readonly system_id: string;
+    readonly work: string;
+    readonly run: string;
+    readonly units: readonly string[];
+    readonly ends_by: Date;
+  };
 }
 
 /** The columns that statements write, with PostgreSQL's types. */
@@ -691,6 +708,8 @@ export const columnTypes = {
   webhook_secrets: { system_id: "text", id: "text", endpoint_id: "text", encrypted: "text", created_at: "timestamptz", expires_at: "timestamptz" },
   webhook_station_notices: { system_id: "text", station_id: "text", notified_at: "timestamptz", json_hash: "bigint" },
   webhook_workers: { system_id: "text", worker: "text", alive_until: "timestamptz" },
+  work_failures: { system_id: "text", work: "text", unit: "text", failures: "smallint", crashes: "smallint", message: "text", began_at: "timestamptz", due_at: "timestamptz" },
+  work_runs: { system_id: "text", work: "text", run: "text", units: "text[]", ends_by: "timestamptz" },
 } as const;
 
 /** The columns that the database generates, with the expressions that it generates them with. */

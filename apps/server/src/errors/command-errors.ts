@@ -14,6 +14,7 @@ const commandErrors = {
     removedEndpoint:
       "The endpoint of partner {partnerId} was removed{when}. `webhooks set` with --url and --events makes it anew.",
     replay: "There is no replay {id}. `webhooks show` names an endpoint's latest.",
+    setAside: "{id} is not set aside. `set-aside list` shows what is.",
     system: "There is no system {id}.",
     systemOption: 'There is no system "{id}". There are: {ids}.',
     vehicleType: "Vehicle type {id} has no description that could be removed.",

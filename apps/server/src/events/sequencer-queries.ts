@@ -2,9 +2,18 @@ import type { Queryable, Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 
+/** Events that fail, and are numbered by themselves. */
+const apart = "select unit from work_failures where system_id = $1 and work = 'number-event'";
+
 const isWaiting = statement(
   "sequencer.isWaiting",
-  "select exists (select from event_outbox where system_id = $1) as waiting",
+  `select exists (select from event_outbox where system_id = $1 and id <> all(array(${apart}))) as waiting,
+     exists (${apart} and due_at <= now()) as has_due`,
+);
+
+const list = statement(
+  "sequencer.list",
+  "select id from event_outbox where system_id = $1 and id <> all($3::text[]) order by id limit $2",
 );
 
 const begin = statement(
@@ -24,7 +33,8 @@ const move = statement(
      select greatest($3::date, (select max(recorded_on) from event_counts where system_id = $1)) as recorded_on),
    moved as (
      delete from event_outbox
-     where system_id = $1 and id = any(array(select id from event_outbox where system_id = $1 order by id limit $4))
+     where system_id = $1 and id = any(coalesce($5::text[], array(
+       select id from event_outbox where system_id = $1 and id <> all(array(${apart})) order by id limit $4)))
      returning id, name, occurred_at, partner_id, data),
    numbered as materialized (
      select $2::bigint + row_number() over (order by occurred_at, id) as position, id, name, occurred_at, partner_id, data
@@ -41,9 +51,22 @@ const move = statement(
    returning last_position`,
 );
 
-/** Whether the outbox holds committed events of a system. */
-export async function findWhetherEventsWait(db: Queryable, systemId: string): Promise<boolean> {
-  return oneRow(await db.query<{ waiting: boolean }>(isWaiting, [systemId])).waiting;
+/** Whether the outbox holds committed events of a system, and whether some that failed are to be tried again. */
+export async function findWhetherEventsWait(
+  db: Queryable,
+  systemId: string,
+): Promise<{ readonly waiting: boolean; readonly has_due: boolean }> {
+  return oneRow(await db.query<{ waiting: boolean; has_due: boolean }>(isWaiting, [systemId]));
+}
+
+/** Events that wait for their position. @param apartIds those to leave out */
+export async function listWaitingEvents(
+  db: Queryable,
+  systemId: string,
+  limit: number,
+  apartIds: readonly string[],
+): Promise<string[]> {
+  return (await db.query<{ id: string }>(list, [systemId, limit, apartIds])).map(({ id }) => id);
 }
 
 /** Locks a system's sequence. @returns its last position */
@@ -55,8 +78,9 @@ export async function lockSequence(tx: Transaction, systemId: string): Promise<n
 }
 
 /**
- * Moves committed events of a system, `limit` at most, from the outbox to the positions after `last`.
+ * Moves committed events of a system from the outbox to the positions after `last`.
  * @param today the day to record them on, unless a later one is on record
+ * @param which so many at most, or those of these ids
  * @returns the last position now
  */
 export async function insertEventsFromOutbox(
@@ -64,8 +88,9 @@ export async function insertEventsFromOutbox(
   systemId: string,
   last: number,
   today: string,
-  limit: number,
+  which: number | readonly string[],
 ): Promise<number> {
-  const [row] = await tx.query<{ last_position: number }>(move, [systemId, last, today, limit]);
+  const [limit, ids] = typeof which === "number" ? [which, null] : [which.length, which];
+  const [row] = await tx.query<{ last_position: number }>(move, [systemId, last, today, limit, ids]);
   return row?.last_position ?? last;
 }

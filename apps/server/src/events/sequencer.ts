@@ -4,8 +4,9 @@ import type { WorkWatch } from "../background/work-watch.ts";
 import type { Database } from "../db/database.ts";
 import { dayOf, eventsTable } from "../partitions/partition.rules.ts";
 import { createPartitions } from "../partitions/service.ts";
+import { isOfUnits, sweepUnits, type Swept, type UnitWork } from "../set-aside/units.ts";
 import { systemsOf } from "../systems/service.ts";
-import { findWhetherEventsWait, lockSequence, insertEventsFromOutbox } from "./sequencer-queries.ts";
+import { findWhetherEventsWait, insertEventsFromOutbox, listWaitingEvents, lockSequence } from "./sequencer-queries.ts";
 
 /** Gives committed events their position in their system's list. Any number of processes may have one. */
 export interface Sequencer {
@@ -47,30 +48,7 @@ export function createSequencer({
   pollIntervalMs = POLL_INTERVAL_MS,
   watch,
 }: SequencerOptions): Sequencer {
-  let preparedDay: string | undefined;
-
-  async function runOnce(systemId: string): Promise<number> {
-    let moved = 0;
-    // A batch that is not full contains everything that was committed when it began.
-    for (let batch = BATCH; batch === BATCH; moved += batch) {
-      batch = (await findWhetherEventsWait(db, systemId)) ? await moveBatch(systemId) : 0;
-    }
-    return moved;
-  }
-
-  async function moveBatch(systemId: string): Promise<number> {
-    const today = dayOf(clock());
-    if (preparedDay !== today) await createPartitions(db, eventsTable, today);
-    // Unset while the batch runs: if it fails, a missing partition may be the reason.
-    preparedDay = undefined;
-    const moved = await db.transaction(async (tx) => {
-      const last = await lockSequence(tx, systemId);
-      return (await insertEventsFromOutbox(tx, systemId, last, today, BATCH)) - last;
-    });
-    preparedDay = today;
-    return moved;
-  }
-
+  const runOnce = createMover({ db, clock, onError });
   const numbering = new Coalescer({
     work: async (systemId) => {
       await (watch === undefined ? runOnce(systemId) : watch.run(() => runOnce(systemId)));
@@ -93,4 +71,55 @@ export function createSequencer({
       await numbering.close();
     },
   };
+}
+
+/** What moves all events of a system that were committed before the call. @returns how many were moved */
+function createMover({ db, clock, onError }: SequencerOptions): (systemId: string) => Promise<number> {
+  let preparedDay: string | undefined;
+
+  async function runOnce(systemId: string): Promise<number> {
+    let moved = 0;
+    // A batch that is not full contains everything that was committed when it began.
+    for (let isMore = true; isMore;) {
+      const batch = await moveNext(systemId);
+      moved += batch.swept;
+      isMore = batch.isMore;
+    }
+    return moved;
+  }
+
+  async function moveNext(systemId: string): Promise<Swept> {
+    const { waiting, has_due: hasDue } = await findWhetherEventsWait(db, systemId);
+    if (hasDue) return sweepUnits(oneByOne, systemId, BATCH);
+    if (!waiting) return { swept: 0, isMore: false };
+    try {
+      const swept = await moveBatch(systemId, BATCH);
+      return { swept, isMore: swept === BATCH };
+    } catch (error) {
+      if (!isOfUnits(error)) throw error;
+      return sweepUnits(oneByOne, systemId, BATCH);
+    }
+  }
+
+  // The database does it by itself: no event can end this process.
+  const oneByOne: UnitWork = {
+    ...{ db, onError, work: "number-event", canCrash: false },
+    list: (systemId, limit, apart) => listWaitingEvents(db, systemId, limit, apart),
+    run: (systemId, ids) => moveBatch(systemId, ids),
+  };
+
+  async function moveBatch(systemId: string, which: number | readonly string[]): Promise<number> {
+    const today = dayOf(clock());
+    if (preparedDay !== today) await createPartitions(db, eventsTable, today);
+    // Unset while the batch runs: if it fails, a missing partition may be the reason.
+    preparedDay = undefined;
+    const moved = await db.transaction(async (tx) => {
+      const last = await lockSequence(tx, systemId);
+      return (await insertEventsFromOutbox(tx, systemId, last, today, which)) - last;
+    });
+    preparedDay = today;
+    return moved;
+  }
+
+  return runOnce;
 }

@@ -4,6 +4,7 @@ import { valueOf } from "../db/rows.ts";
 import { type FleetCommand, runCommand } from "./command.ts";
 import {
   claimOverdueReservations,
+  listOverdueReservations,
   listBikesOfReservations,
   listUnendedReservations,
   lockQuotas,
@@ -141,18 +142,36 @@ export function cancelAllReservations(
   });
 }
 
+/** Reservations that have passed their end and are not written as expired, at most `limit`, the oldest first. */
+export function overdueReservations(
+  { db, clock }: Pick<CommandContext, "db" | "clock">,
+  systemId: string,
+  limit: number,
+  apart: readonly string[] = [],
+): Promise<string[]> {
+  return listOverdueReservations(db, systemId, { now: new Date(clock()), limit, apart });
+}
+
 /**
- * Writes reservations as expired that have passed their end, at most `limit`, the oldest first, and frees their bikes.
- * Any number of processes may do so at once: each reservation expires once. Those whose bike is locked at the moment are
- * left for the next call.
+ * Writes those of the reservations as expired that have passed their end, and frees their bikes. Any number of processes
+ * may do so at once: each reservation expires once. Those whose bike is locked at the moment are left for the next call.
  * @returns how many expired
  */
-export function expireOverdueReservations(context: CommandContext, systemId: string, limit: number): Promise<number> {
+export function expireReservations(context: CommandContext, systemId: string, ids: readonly string[]): Promise<number> {
   return runCommand(context, systemId, async (command) => {
     command.locks("bikes");
-    const overdue = await claimOverdueReservations(command.tx, systemId, command.now, limit);
+    const overdue = await claimOverdueReservations(command.tx, systemId, command.now, ids);
     await command.lockBikes(overdue.map(({ bike_id: bikeId }) => bikeId));
     const ended = await command.endReservations(overdue.map(({ id }) => ({ id, status: "expired" })));
     return ended.length;
   });
+}
+
+/** Writes overdue reservations as expired, at most `limit`, the oldest first. @returns how many expired */
+export async function expireOverdueReservations(
+  context: CommandContext,
+  systemId: string,
+  limit: number,
+): Promise<number> {
+  return expireReservations(context, systemId, await overdueReservations(context, systemId, limit));
 }

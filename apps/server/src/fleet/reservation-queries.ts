@@ -1,5 +1,5 @@
 import { arrayOf, columnsOf, columnsOfTable } from "../db/columns.ts";
-import type { Transaction } from "../db/database.ts";
+import type { Queryable, Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
@@ -90,13 +90,20 @@ const extend = statement(
    returning ${json}`,
 );
 
+const listOverdue = statement(
+  "reservations.listOverdue",
+  `select id from reservations
+   where system_id = $1 and status = 'active' and expires_at <= $2::timestamptz and id <> all($4::text[])
+   order by expires_at, id limit $3`,
+);
+
 // Bikes that another process has locked are left for the next sweep, so that sweepers never wait for one another. A
 // feed may have deleted the bike: then nothing is there to lock, and the update itself lets only one sweeper through.
 const claimOverdue = statement(
   "reservations.claimOverdue",
   `with due as materialized (
      select id, bike_id from reservations
-     where system_id = $1 and status = 'active' and expires_at <= $2::timestamptz order by expires_at, id limit $3),
+     where system_id = $1 and status = 'active' and expires_at <= $2::timestamptz and id = any($3::text[])),
    locked as materialized (
      select id from bikes where system_id = $1 and id = any(array(select bike_id from due)) for update skip locked)
    select id, bike_id from due
@@ -200,12 +207,21 @@ export async function updateReservationEnd(
   return oneRow(await tx.query<{ json: string }>(extend, [systemId, id, expiresAt, now])).json;
 }
 
-/** Reservations that have passed their end and that nobody has ended, the oldest first, their bikes locked. */
+/** Reservations that have passed their end and that nobody has ended, the oldest first. @param apart those to leave out */
+export async function listOverdueReservations(
+  db: Queryable,
+  systemId: string,
+  { now, limit, apart }: { readonly now: Date; readonly limit: number; readonly apart: readonly string[] },
+): Promise<string[]> {
+  return (await db.query<Pick<Row, "id">>(listOverdue, [systemId, now, limit, apart])).map(({ id }) => id);
+}
+
+/** Those of the reservations that have passed their end and that nobody has ended, their bikes locked. */
 export function claimOverdueReservations(
   tx: Transaction,
   systemId: string,
   now: Date,
-  limit: number,
+  ids: readonly string[],
 ): Promise<HeldBike[]> {
-  return tx.query<HeldBike>(claimOverdue, [systemId, now, limit]);
+  return tx.query<HeldBike>(claimOverdue, [systemId, now, ids]);
 }

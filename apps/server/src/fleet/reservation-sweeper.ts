@@ -1,6 +1,7 @@
 import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../background/periodic.ts";
 import type { CommandContext } from "../command-context.ts";
-import { expireOverdueReservations } from "./reservation-commands.ts";
+import { sweepUnits, type UnitWork } from "../set-aside/units.ts";
+import { expireReservations, overdueReservations } from "./reservation-commands.ts";
 
 /**
  * Time between two sweeps. Readers see a reservation expire at once; what waits for the sweep is its bike, the station's
@@ -18,11 +19,19 @@ export function startReservationSweeper({
   watch,
   ...context
 }: CommandContext & SweeperSurroundings): PeriodicWork<number> {
+  const work: UnitWork = {
+    db: context.db,
+    work: "expire-reservation",
+    canCrash: true,
+    list: (systemId, limit, apart) => overdueReservations(context, systemId, limit, apart),
+    run: (systemId, ids) => expireReservations(context, systemId, ids),
+    onError,
+  };
   return startSweeper({
     intervalMs: INTERVAL_MS,
     batchSize: BATCH_SIZE,
     systems,
-    sweep: (systemId, limit) => expireOverdueReservations(context, systemId, limit),
+    sweep: (systemId, limit) => sweepUnits(work, systemId, limit),
     onError,
     watch,
   });

@@ -222,6 +222,9 @@ export function startIdempotencySweeper({
     ...options,
     intervalMs: SWEEP_INTERVAL_MS,
     batchSize: BATCH_SIZE,
-    sweep: (systemId, limit) => deleteCalls(db, systemId, forgottenBefore(clock()), limit),
+    sweep: async (systemId, limit) => {
+      const swept = await deleteCalls(db, systemId, forgottenBefore(clock()), limit);
+      return { swept, isMore: swept === limit };
+    },
   });
 }

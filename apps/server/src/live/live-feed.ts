@@ -30,11 +30,9 @@ export function createLiveFeed(db: Queryable, prefix: string): LiveFeed {
       watched.some(([, system, id]) => system === systemId && id === endpointId),
     );
     for (const [systemId, keys] of Map.groupBy(watched, ([, system]) => system)) {
-      const found = await changes.poll(
-        db,
-        systemId,
-        keys.map(([, , id]) => id),
-      );
+      const endpointIds = keys.map(([, , id]) => id);
+      // A poll that fails is made up for by the next, which compares with what was seen last; the other systems go on.
+      const found = await changes.poll(db, systemId, endpointIds).catch(() => []);
       for (const { endpointId, ids, more } of found) {
         hub.publish(deliveriesKey(systemId, endpointId), "deliveries", { ids, more });
       }
@@ -42,10 +40,7 @@ export function createLiveFeed(db: Queryable, prefix: string): LiveFeed {
   };
   const timer = setInterval(() => {
     if (polling !== undefined || hub.watched().length === 0) return;
-    // A poll that fails is made up for by the next: it compares with what was seen last.
-    polling = poll()
-      .catch(() => undefined)
-      .finally(() => (polling = undefined));
+    polling = poll().finally(() => (polling = undefined));
   }, POLL_INTERVAL_MS);
   timer.unref();
   return {

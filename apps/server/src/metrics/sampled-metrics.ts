@@ -96,6 +96,37 @@ export function watchReservations(registry: Registry, read: () => Promise<readon
   );
 }
 
+/** Background work of a system that fails, so that the rest goes on without it. */
+export interface FailingWork {
+  readonly systemId: string;
+  readonly setAside: number;
+  readonly failing: number;
+}
+
+/** Adds what background work is set aside. */
+export function watchFailingWork(registry: Registry, read: () => Promise<readonly FailingWork[]>): void {
+  const labelsOf = ({ systemId: system }: FailingWork) => ({ system });
+  watchSamples(
+    registry,
+    read,
+    ["system"],
+    [
+      {
+        name: "bikeshare_work_set_aside",
+        help: "Units of background work that ended three processes and are not tried any more.",
+        valueOf: ({ setAside }) => setAside,
+        labelsOf,
+      },
+      {
+        name: "bikeshare_work_failing",
+        help: "Units of background work that fail and are tried again by themselves.",
+        valueOf: ({ failing }) => failing,
+        labelsOf,
+      },
+    ],
+  );
+}
+
 /** Adds what PostgreSQL says of itself and of its replicas. */
 export function watchDatabaseHealth(registry: Registry, read: () => Promise<DatabaseHealth>): void {
   let reading: Promise<readonly DatabaseHealth[]> = Promise.resolve([]);

@@ -7,8 +7,15 @@ import type { Database } from "../db/database.ts";
 import { allFeedAges } from "../feeds/gbfs/feed-watch.ts";
 import { runningImports } from "../imports/progress.ts";
 import { largestHolders } from "../reservations/service.ts";
+import { failingWork } from "../set-aside/service.ts";
 import { watchImports, watchWorks } from "./background-metrics.ts";
-import { watchDatabaseHealth, watchFeedAges, watchMachine, watchReservations } from "./sampled-metrics.ts";
+import {
+  watchDatabaseHealth,
+  watchFailingWork,
+  watchFeedAges,
+  watchMachine,
+  watchReservations,
+} from "./sampled-metrics.ts";
 
 /** What is read when somebody looks, rather than counted when it happens. */
 interface Sources {
@@ -21,6 +28,7 @@ interface Sources {
 /** Adds all that is read at each look, in every role. */
 export function watchSources(registry: Registry, { db, config, clock, works }: Sources): void {
   watchFeedAges(registry, () => allFeedAges(db, clock()));
+  watchFailingWork(registry, () => failingWork(db));
   watchDatabaseHealth(registry, () => databaseHealth(db));
   watchMachine(registry, () => machineFigures(config, clock()));
   watchWorks(registry, works);

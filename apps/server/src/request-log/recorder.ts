@@ -1,6 +1,7 @@
 import { startPeriodic } from "../background/periodic.ts";
 import type { Database } from "../db/database.ts";
 import { dayOf } from "../partitions/partition.rules.ts";
+import { isOfUnits } from "../set-aside/units.ts";
 import { type DayUsage, insertRequests, type MinuteUsage, updateDayUsage, updateMinuteUsage } from "./queries.ts";
 import { createRequestBuffer, createUsageCounter, type LoggedRequest } from "./usage.rules.ts";
 
@@ -35,20 +36,30 @@ export function openRequestLog({ db, onUnlogged, onError }: RequestLogOptions): 
   const buffer = createRequestBuffer();
   let flushes = 0;
 
+  /** A row that cannot be stored is left out; the others are written. */
+  const writeRequests = async (systemId: string, rows: LoggedRequest[]): Promise<void> => {
+    try {
+      await inBackground(db, (tx) => insertSystemRequests(tx, systemId, rows));
+    } catch (error) {
+      if (rows.length > 1 && isOfUnits(error)) {
+        const half = Math.ceil(rows.length / 2);
+        await writeRequests(systemId, rows.slice(0, half));
+        return writeRequests(systemId, rows.slice(half));
+      }
+      onUnlogged(rows.length);
+      onError(error);
+    }
+  };
   const writeLog = async () => {
     const { requests, unlogged } = buffer.take();
     if (unlogged > 0) onUnlogged(unlogged);
-    try {
-      const bySystem = Map.groupBy(requests, ({ systemId }) => systemId);
-      await inBackground(db, bySystem, insertSystemRequests);
-    } catch (error) {
-      onUnlogged(requests.length);
-      throw error;
-    }
+    for (const [systemId, rows] of Map.groupBy(requests, (request) => request.systemId))
+      await writeRequests(systemId, rows);
   };
   const writeCounts = async () => {
-    const taken = usage.take();
-    await inBackground(db, new Map(taken.map((counts) => [counts.systemId, counts])), addSystemUsage);
+    // Each system by itself: what cannot be written of one must not cost the others.
+    for (const counts of usage.take())
+      await inBackground(db, (tx) => addSystemUsage(tx, counts.systemId, counts)).catch(onError);
   };
   const write = async (isLast: boolean) => {
     const isCounting = isLast || ++flushes % FLUSHES_PER_COUNT === 0;
@@ -68,27 +79,17 @@ export function openRequestLog({ db, onUnlogged, onError }: RequestLogOptions): 
   };
 }
 
-type WriteSystem<Rows> = (tx: Parameters<typeof insertRequests>[0], systemId: string, rows: Rows) => void;
+type Writing = Parameters<typeof insertRequests>[0];
 
-/** Writes each system's rows in a transaction that does not wait for the disk: a log may lose its end in a crash. */
-async function inBackground<Rows>(
-  db: Database,
-  systems: ReadonlyMap<string, Rows>,
-  writeSystem: WriteSystem<Rows>,
-): Promise<void> {
-  for (const [systemId, rows] of systems) {
-    await db.transaction(async (tx) => {
-      await tx.run("set local synchronous_commit = off");
-      writeSystem(tx, systemId, rows);
-    });
-  }
+/** Writes in a transaction that does not wait for the disk: a log may lose its end in a crash. */
+function inBackground(db: Database, write: (tx: Writing) => void): Promise<void> {
+  return db.transaction(async (tx) => {
+    await tx.run("set local synchronous_commit = off");
+    write(tx);
+  });
 }
 
-function insertSystemRequests(
-  tx: Parameters<WriteSystem<unknown>>[0],
-  systemId: string,
-  requests: LoggedRequest[],
-): void {
+function insertSystemRequests(tx: Writing, systemId: string, requests: LoggedRequest[]): void {
   const rows = requests.map(({ id, at, keyId, partnerId, method, route, status, error, ms, address }) => ({
     ...{ logged_on: dayOf(at), id, at: new Date(at), key_id: keyId, partner_id: partnerId },
     ...{ method, route, status, error, ms, address },
@@ -97,7 +98,7 @@ function insertSystemRequests(
 }
 
 function addSystemUsage(
-  tx: Parameters<WriteSystem<unknown>>[0],
+  tx: Writing,
   systemId: string,
   { minutes, days }: { readonly minutes: readonly MinuteUsage[]; readonly days: readonly DayUsage[] },
 ): void {

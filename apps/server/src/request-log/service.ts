@@ -151,6 +151,9 @@ export function startUsageSweeper({ db, clock, ...options }: ReadContext & Sweep
     ...options,
     intervalMs: SWEEP_INTERVAL_MS,
     batchSize: SWEEP_BATCH,
-    sweep: (systemId, limit) => deletePastUsage(db, systemId, addDays(dayOf(clock()), -USAGE_RETENTION_DAYS), limit),
+    sweep: async (systemId, limit) => {
+      const swept = await deletePastUsage(db, systemId, addDays(dayOf(clock()), -USAGE_RETENTION_DAYS), limit);
+      return { swept, isMore: swept === limit };
+    },
   });
 }

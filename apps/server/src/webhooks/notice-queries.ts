@@ -14,14 +14,21 @@ const subscription = statement("stationNotices.subscription", `select ${isSubscr
  * last notice is the guard: where another process has written it meanwhile, this one publishes nothing. In the order of
  * the ids, so that two processes never deadlock.
  */
+const list = statement(
+  "stationNotices.list",
+  `select s.id from (select id, hashtextextended(json, 0) as json_hash from stations where system_id = $1) s
+   left join webhook_station_notices last on last.system_id = $1 and last.station_id = s.id
+   where (last.station_id is null or (last.notified_at <= $2 and last.json_hash <> s.json_hash)) and s.id <> all($4::text[])
+   order by s.id limit $3`,
+);
 const claim = statement(
   "stationNotices.claim",
   `with changed as materialized (
      select s.id, s.json, s.updated_at, s.json_hash
-     from (select id, json, updated_at, hashtextextended(json, 0) as json_hash from stations where system_id = $1) s
+     from (select id, json, updated_at, hashtextextended(json, 0) as json_hash
+           from stations where system_id = $1 and id = any($4::text[])) s
      left join webhook_station_notices last on last.system_id = $1 and last.station_id = s.id
-     where last.station_id is null or (last.notified_at <= $3 and last.json_hash <> s.json_hash)
-     order by s.id limit $4),
+     where last.station_id is null or (last.notified_at <= $3 and last.json_hash <> s.json_hash)),
    claimed as (
      insert into webhook_station_notices as last (system_id, station_id, notified_at, json_hash)
      select $1, id, $2, json_hash from changed order by id
@@ -36,13 +43,23 @@ export async function findStationSubscription(db: Queryable, systemId: string): 
   return oneRow(await db.query<{ found: boolean }>(subscription, [systemId])).found;
 }
 
-/** Claims the stations that changed since their last notice, if that was at `before` or earlier; `limit` at most. */
+/** The stations that changed since their last notice, if that was at `before` or earlier. @param apart those to leave out */
+export async function listChangedStations(
+  db: Queryable,
+  systemId: string,
+  { before, limit, apart }: { readonly before: Date; readonly limit: number; readonly apart: readonly string[] },
+): Promise<string[]> {
+  const rows = await db.query<Pick<Tables["stations"], "id">>(list, [systemId, before, limit, apart]);
+  return rows.map(({ id }) => id);
+}
+
+/** Claims those of the stations that changed since their last notice, if that was at `before` or earlier. */
 export function claimChangedStations(
   tx: Transaction,
   systemId: string,
   now: Date,
   before: Date,
-  limit: number,
+  ids: readonly string[],
 ): Promise<ChangedStation[]> {
-  return tx.query<ChangedStation>(claim, [systemId, now, before, limit]);
+  return tx.query<ChangedStation>(claim, [systemId, now, before, ids]);
 }

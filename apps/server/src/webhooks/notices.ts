@@ -2,7 +2,8 @@ import { STATION_NOTICE_SECONDS } from "@bikeshare/contract";
 import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../background/periodic.ts";
 import type { CommandContext } from "../command-context.ts";
 import { recordEvents } from "../events/outbox.ts";
-import { claimChangedStations, findStationSubscription } from "./notice-queries.ts";
+import { sweepUnits, type UnitWork } from "../set-aside/units.ts";
+import { claimChangedStations, findStationSubscription, listChangedStations } from "./notice-queries.ts";
 
 /**
  * Publishes a notice of each station that differs from its last one, once a minute at most, to the endpoints that subscribe
@@ -11,15 +12,35 @@ import { claimChangedStations, findStationSubscription } from "./notice-queries.
  * @returns how many stations
  */
 export async function publishChangedStations(
-  { db, clock, ids }: CommandContext,
+  context: CommandContext,
   systemId: string,
   limit: number,
 ): Promise<number> {
-  if (!(await findStationSubscription(db, systemId))) return 0;
+  return publishStations(context, systemId, await changedStations(context, systemId, limit, []));
+}
+
+async function changedStations(
+  { db, clock }: CommandContext,
+  systemId: string,
+  limit: number,
+  apart: readonly string[],
+): Promise<string[]> {
+  if (!(await findStationSubscription(db, systemId))) return [];
+  return listChangedStations(db, systemId, { before: noticedBefore(clock()), limit, apart });
+}
+
+function noticedBefore(now: number): Date {
+  return new Date(now - STATION_NOTICE_SECONDS * 1000);
+}
+
+function publishStations(
+  { db, clock, ids }: CommandContext,
+  systemId: string,
+  stationIds: readonly string[],
+): Promise<number> {
   const now = new Date(clock());
-  const before = new Date(now.getTime() - STATION_NOTICE_SECONDS * 1000);
   return db.transaction(async (tx) => {
-    const stations = await claimChangedStations(tx, systemId, now, before, limit);
+    const stations = await claimChangedStations(tx, systemId, now, noticedBefore(now.getTime()), stationIds);
     const notices = stations.map(({ json, updated_at }) => ({
       name: "station.updated" as const,
       occurredAt: updated_at,
@@ -45,11 +66,19 @@ export function startStationNotices({
   watch,
   ...context
 }: CommandContext & SweeperSurroundings): PeriodicWork<number> {
+  const work: UnitWork = {
+    db: context.db,
+    work: "notify-of-station",
+    canCrash: true,
+    list: (systemId, limit, apart) => changedStations(context, systemId, limit, apart),
+    run: (systemId, stationIds) => publishStations(context, systemId, stationIds),
+    onError,
+  };
   return startSweeper({
     intervalMs: SWEEP_INTERVAL_MS,
     batchSize: BATCH_SIZE,
     systems,
-    sweep: (systemId, limit) => publishChangedStations(context, systemId, limit),
+    sweep: (systemId, limit) => sweepUnits(work, systemId, limit),
     onError,
     watch,
   });

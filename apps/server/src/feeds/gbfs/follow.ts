@@ -2,6 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import type { WorkWatch } from "../../background/work-watch.ts";
 import type { Queryable } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
+import { runGuarded } from "../../set-aside/units.ts";
 import { isHttp, shownAddress } from "../address.ts";
 import { AddressSource } from "./address-source.ts";
 import { eventsOf, OtherSystemError, publishedIdOf, type EventCounts } from "./apply.ts";
@@ -168,7 +169,11 @@ class Follower {
     if (rejection !== undefined && publishedIdOf(reading.snapshot) === undefined) throw rejection.error;
     let imported: ImportOutcome | undefined;
     if (!isEmpty(reading.snapshot)) {
-      imported = await applyReading(db, { systemId, source, now, ids, force: this.#isForced }, reading);
+      const context = { systemId, source, now, ids, force: this.#isForced };
+      // A feed that ends the process each time must not end it at every poll.
+      imported = await runGuarded({ db, work: "follow-feed", systemId, unit: source, onError: () => undefined }, () =>
+        applyReading(db, context, reading),
+      );
       this.#isForced = false;
       this.#rejection = undefined;
     }

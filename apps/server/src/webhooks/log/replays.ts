@@ -1,6 +1,6 @@
 import { insertActOf } from "../../audit/queries.ts";
 import type { ActorContext } from "../../command-context.ts";
-import type { Database } from "../../db/database.ts";
+import type { Database, Transaction } from "../../db/database.ts";
 import { commandError } from "../../errors/command-errors.ts";
 import { type PartnerScope, recordEndpointAct, requireEndpoint } from "../endpoints/endpoint-context.ts";
 import { notifyQueued } from "../queue/enqueue-queries.ts";
@@ -111,18 +111,29 @@ export async function queueReplays(
   systemId: string,
 ): Promise<number> {
   let queued = 0;
-  // One at a time for each endpoint, in the order in which they were created.
+  const failures: unknown[] = [];
+  // One at a time for each endpoint, in the order in which they were created. One that fails does not stop the others.
   for (const { id, endpoint_id: endpointId } of await listUnfinishedReplays(db, systemId)) {
-    queued += await db.transaction(async (tx) => {
-      if (!(await lockReplay(tx, systemId, id))) return 0;
-      const capacity = MAX_QUEUED - (await countQueuedReplays(tx, systemId, endpointId, MAX_QUEUED));
-      if (capacity <= 0) return 0;
-      const now = new Date(clock());
-      const queuedNow = await insertReplayBatch(tx, systemId, id, now, capacity);
-      await updateReplayFinished(tx, systemId, id, now);
-      if (queuedNow > 0) await notifyQueued(tx, systemId);
-      return queuedNow;
+    const batch = db.transaction((tx) => queueBatch(tx, { systemId, id, endpointId }, new Date(clock())));
+    queued += await batch.catch((error: unknown) => {
+      failures.push(error);
+      return 0;
     });
   }
+  if (failures.length > 0) throw failures[0];
+  return queued;
+}
+
+async function queueBatch(
+  tx: Transaction,
+  { systemId, id, endpointId }: { readonly systemId: string; readonly id: string; readonly endpointId: string },
+  now: Date,
+): Promise<number> {
+  if (!(await lockReplay(tx, systemId, id))) return 0;
+  const capacity = MAX_QUEUED - (await countQueuedReplays(tx, systemId, endpointId, MAX_QUEUED));
+  if (capacity <= 0) return 0;
+  const queued = await insertReplayBatch(tx, systemId, id, now, capacity);
+  await updateReplayFinished(tx, systemId, id, now);
+  if (queued > 0) await notifyQueued(tx, systemId);
   return queued;
 }

@@ -1,0 +1,162 @@
+import type { Queryable } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+import type { Tables } from "../db/tables.generated.ts";
+import { MAX_CRASHES, type WorkName } from "./work.rules.ts";
+
+/** What is known of the units of a work before it goes on. */
+export interface UnitStates {
+  /** Runs were left behind by processes that ended. */
+  readonly has_left_behind: boolean;
+  /** Units that are not to be taken with others: they have failed, or a run that has not ended has them. */
+  readonly apart: readonly string[];
+  /** Those of them that a run has. */
+  readonly running: readonly string[];
+  /** Those of them that are to be tried now, each by itself. */
+  readonly due: readonly string[];
+}
+
+// By the clock of the database: those of processes may be an hour apart.
+const isOver = "ends_by <= now()";
+const failing = "from work_failures where system_id = $1 and work = $2";
+const running = `from work_runs where system_id = $1 and work = $2`;
+const states = statement(
+  "work.states",
+  `select exists (select ${running} and ${isOver}) as has_left_behind,
+     array(select unit ${failing} union select unnest(units) ${running}) as apart,
+     array(select distinct unnest(units) ${running}) as running,
+     array(select unit ${failing} and due_at <= now() and unit <> all(array(select unnest(units) ${running}))
+       order by due_at, unit limit $3) as due`,
+);
+
+/** @param limit of units that are due */
+export async function findUnitStates(
+  db: Queryable,
+  systemId: string,
+  work: WorkName,
+  limit: number,
+): Promise<UnitStates> {
+  const [found] = await db.query<UnitStates>(states, [systemId, work, limit]);
+  return found ?? { has_left_behind: false, apart: [], running: [], due: [] };
+}
+
+const insert = statement(
+  "work.insertRun",
+  `insert into work_runs (system_id, work, units, ends_by)
+   values ($1, $2, $3::text[], now() + $4::bigint * interval '1 ms') returning run`,
+);
+const end = statement("work.deleteRun", "delete from work_runs where system_id = $1 and work = $2 and run = $3");
+
+/** Notes that a run begins, which ends within `withinMs`, or its process does. @returns its id */
+export async function insertRun(
+  db: Queryable,
+  systemId: string,
+  work: WorkName,
+  units: readonly string[],
+  withinMs: number,
+): Promise<string> {
+  const [row] = await db.query<Pick<Tables["work_runs"], "run">>(insert, [systemId, work, units, withinMs]);
+  return row?.run ?? "";
+}
+
+export async function deleteRun(db: Queryable, systemId: string, work: WorkName, run: string): Promise<void> {
+  await db.query(end, [systemId, work, run]);
+}
+
+// A unit counts once, however many processes ended with it at the same time.
+const crashed = statement(
+  "work.insertCrashes",
+  `with ended as (
+     delete from work_runs where system_id = $1 and work = $2 and ${isOver} returning units),
+   crashed as (select distinct unnest(units) as unit from ended)
+   insert into work_failures as known (system_id, work, unit, crashes, message, due_at)
+   select $1, $2, unit, 1, $3, now() from crashed order by unit
+   on conflict (system_id, work, unit) do update set crashes = known.crashes + 1, message = excluded.message,
+     due_at = case when known.crashes + 1 < ${MAX_CRASHES} then now() end
+   returning unit, due_at is null as is_set_aside`,
+);
+
+/** Counts a crash for each unit of the runs that were left behind. @returns those that are set aside with it */
+export async function insertCrashes(
+  db: Queryable,
+  systemId: string,
+  work: WorkName,
+  message: string,
+): Promise<string[]> {
+  const rows = await db.query<{ unit: string; is_set_aside: boolean }>(crashed, [systemId, work, message]);
+  return rows.filter((row) => row.is_set_aside).map(({ unit }) => unit);
+}
+
+const failed = statement(
+  "work.insertFailure",
+  `insert into work_failures as known (system_id, work, unit, failures, message, due_at)
+   values ($1, $2, $3, 1, left($4, 1000), now() + $5::bigint * interval '1 ms')
+   on conflict (system_id, work, unit) do update set failures = least(known.failures + 1, 32767), crashes = 0,
+     message = excluded.message,
+     due_at = now() + least($6::bigint, $5::bigint * (1 << least(known.failures, 20))) * interval '1 ms'`,
+);
+
+/** Counts a failure of a unit, and postpones its next try: twice as long each time, up to `most`. */
+export async function insertFailure(
+  db: Queryable,
+  systemId: string,
+  work: WorkName,
+  { unit, message }: { readonly unit: string; readonly message: string },
+  delaysMs: { readonly first: number; readonly most: number },
+): Promise<void> {
+  await db.query(failed, [systemId, work, unit, message, delaysMs.first, delaysMs.most]);
+}
+
+const succeeded = statement(
+  "work.deleteFailures",
+  "delete from work_failures where system_id = $1 and work = $2 and unit = $3",
+);
+
+/** Forgets the failures of a unit, which is done. */
+export async function deleteFailures(db: Queryable, systemId: string, work: WorkName, unit: string): Promise<void> {
+  await db.query(succeeded, [systemId, work, unit]);
+}
+
+/** A unit that fails, or is set aside. */
+export type WorkFailure = Omit<Tables["work_failures"], "system_id">;
+
+const list = statement(
+  "work.list",
+  `select work, unit, failures, crashes, message, began_at, due_at from work_failures
+   where system_id = $1 order by began_at, work, unit limit $2`,
+);
+
+/** The units that fail or are set aside, in the order in which that began. */
+export function listWorkFailures(db: Queryable, systemId: string, limit: number): Promise<WorkFailure[]> {
+  return db.query<WorkFailure>(list, [systemId, limit]);
+}
+
+const count = statement(
+  "work.count",
+  `select count(*) filter (where due_at is null)::int as set_aside,
+     count(*) filter (where due_at is not null and failures > 0)::int as failing
+   from work_failures where system_id = $1`,
+);
+
+/** How many units of a system are set aside, and how many fail and are tried again. */
+export async function countWorkFailures(
+  db: Queryable,
+  systemId: string,
+): Promise<{ readonly set_aside: number; readonly failing: number }> {
+  const [row] = await db.query<{ set_aside: number; failing: number }>(count, [systemId]);
+  return row ?? { set_aside: 0, failing: 0 };
+}
+
+const release = statement(
+  "work.release",
+  `update work_failures set due_at = now(), crashes = 0, failures = 0
+   where system_id = $1 and ($2::text is null or unit = $2) returning work, unit`,
+);
+
+/** Has units be tried at once. @param unit null: every one */
+export function updateReleased(
+  db: Queryable,
+  systemId: string,
+  unit: string | null,
+): Promise<Pick<WorkFailure, "work" | "unit">[]> {
+  return db.query(release, [systemId, unit]);
+}

@@ -1,0 +1,208 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Queryable } from "../db/database.ts";
+import { codeOf, isRetryable, isUnavailable, sqlState } from "../db/errors.ts";
+import { deleteFailures, deleteRun, findUnitStates, insertCrashes, insertFailure, insertRun } from "./queries.ts";
+import type { WorkName } from "./work.rules.ts";
+
+/** Work on units of a system, such as its overdue reservations, of which a bad one must not stop the others. */
+export interface UnitWork {
+  readonly db: Queryable;
+  readonly work: WorkName;
+  /**
+   * Whether data of the units pass through this process, so that they could end it. Each run is noted before it begins
+   * then. Work that the database does by itself needs no note.
+   */
+  readonly canCrash: boolean;
+  /** The units to be worked on next, `limit` at most, without those that are tried apart. */
+  readonly list: (systemId: string, limit: number, apart: readonly string[]) => Promise<readonly string[]>;
+  /** Works on units in one transaction. @returns how many were there to work on */
+  readonly run: (systemId: string, units: readonly string[]) => Promise<number>;
+  /** Units fail or are set aside; the others go on. */
+  readonly onError: (error: unknown, systemId: string) => void;
+}
+
+export interface Swept {
+  readonly swept: number;
+  /** Whether more may be left. */
+  readonly isMore: boolean;
+}
+
+/**
+ * A run that has not ended by then counts as a crash: longer than its statements may take together. Longer, and what a
+ * process had in hand when it ended waits longer.
+ */
+export const RUN_TIMEOUT_MS = 60_000;
+/** Between two tries of a unit that fails. It is tried for ever: once its cause is mended, it is done within `most`. */
+const FAILURE_DELAYS_MS = { first: 5_000, most: 10 * 60_000 } as const;
+/** For finding the bad units of a batch. After it the rest waits for the next sweep, which does not meet those again. */
+const ISOLATION_TIMEOUT_MS = 120_000;
+
+const CRASHED = "the process that worked on it ended, or hung for a minute";
+
+/** Units are set aside. */
+class UnitsSetAside extends Error {
+  override readonly name = "UnitsSetAside";
+  readonly condition = "work_set_aside";
+  readonly sentences = {
+    begins: "background work ended three processes in a row and is set aside; the rest goes on",
+    lasts: "background work is still being set aside",
+    ends: "no more background work is set aside",
+  };
+}
+
+/** A unit fails. */
+class UnitFailing extends Error {
+  override readonly name = "UnitFailing";
+}
+
+/**
+ * Works on one batch of a system. A batch that fails is halved until what fails is known: that waits, is tried again by
+ * itself, and the rest is done. After a crash each unit that was under way is tried by itself, so that no other one is
+ * blamed; what ends three processes is set aside.
+ */
+export async function sweepUnits(work: UnitWork, systemId: string, limit: number): Promise<Swept> {
+  const { db } = work;
+  let states = await findUnitStates(db, systemId, work.work, limit);
+  if (states.has_left_behind) {
+    await recordCrashes(work, systemId);
+    states = await findUnitStates(db, systemId, work.work, limit);
+  }
+  const units = await work.list(systemId, limit, states.apart);
+  const isolation = new Isolation(work, systemId);
+  let swept = await isolation.run(units);
+  for (const unit of states.due) swept += await isolation.runAlone(unit);
+  const isMore = units.length >= limit || states.due.length >= limit;
+  // What another process has locked is not to be asked for again and again.
+  return { swept, isMore: isMore && swept + isolation.failed > 0 };
+}
+
+async function recordCrashes(
+  { db, work, onError }: Pick<UnitWork, "db" | "work" | "onError">,
+  systemId: string,
+): Promise<void> {
+  const setAside = await insertCrashes(db, systemId, work, CRASHED);
+  if (setAside.length === 0) return;
+  const names = setAside.slice(0, 10).join(", ");
+  onError(new UnitsSetAside(`${work}: ${names}. See \`bikeshare set-aside list\``), systemId);
+}
+
+/** Runs units of one batch, and finds those that fail. */
+class Isolation {
+  readonly #work: UnitWork;
+  readonly #systemId: string;
+  readonly #endsAt = performance.now() + ISOLATION_TIMEOUT_MS;
+  /** Units that fail by themselves. */
+  failed = 0;
+
+  constructor(work: UnitWork, systemId: string) {
+    this.#work = work;
+    this.#systemId = systemId;
+  }
+
+  /** @returns how many were worked on */
+  async run(units: readonly string[]): Promise<number> {
+    if (units.length === 0) return 0;
+    try {
+      return await this.#attempt(units);
+    } catch (error) {
+      if (!isOfUnits(error) || performance.now() > this.#endsAt) throw error;
+      const [unit] = units;
+      if (units.length === 1 && unit !== undefined) return this.#fail(unit, error);
+      const half = Math.ceil(units.length / 2);
+      return (await this.run(units.slice(0, half))) + (await this.run(units.slice(half)));
+    }
+  }
+
+  /** Runs a unit that has failed, or may have ended a process. */
+  async runAlone(unit: string): Promise<number> {
+    const failedBefore = this.failed;
+    const swept = await this.run([unit]);
+    if (this.failed === failedBefore) await deleteFailures(this.#work.db, this.#systemId, this.#work.work, unit);
+    return swept;
+  }
+
+  async #attempt(units: readonly string[]): Promise<number> {
+    const { db, work, canCrash, run } = this.#work;
+    if (!canCrash) return run(this.#systemId, units);
+    const id = await insertRun(db, this.#systemId, work, units, RUN_TIMEOUT_MS);
+    try {
+      return await run(this.#systemId, units);
+    } finally {
+      await deleteRun(db, this.#systemId, work, id);
+    }
+  }
+
+  async #fail(unit: string, cause: unknown): Promise<number> {
+    const { db, work, onError } = this.#work;
+    const message = cause instanceof Error ? cause.message : String(cause);
+    await insertFailure(db, this.#systemId, work, { unit, message }, FAILURE_DELAYS_MS);
+    this.failed++;
+    onError(new UnitFailing(`${unit} fails, and is tried again by itself: ${message}`, { cause }), this.#systemId);
+    return 0;
+  }
+}
+
+/** What guards one unit. */
+interface UnitGuard extends Pick<UnitWork, "db" | "work" | "onError"> {
+  readonly systemId: string;
+  readonly unit: string;
+}
+
+/** For which another process that works on the unit is waited for. */
+const OTHER_RUN_TIMEOUT_MS = 5_000;
+const OTHER_RUN_POLL_INTERVAL_MS = 100;
+
+/** A unit is not worked on now, because it may have ended a process. */
+class UnitKeptApart extends Error {
+  override readonly name = "UnitKeptApart";
+  readonly condition = "work_kept_apart";
+}
+
+/**
+ * Works on one unit that could end this process. What fails is the caller's to report; what ends three processes is set
+ * aside.
+ * @throws UnitKeptApart when it is set aside, or a process that worked on it ended within the last minute
+ */
+export async function runGuarded<Result>(guard: UnitGuard, run: () => Promise<Result>): Promise<Result> {
+  const { db, work, systemId, unit } = guard;
+  const hasFailed = await waitForUnit(guard);
+  const id = await insertRun(db, systemId, work, [unit], RUN_TIMEOUT_MS);
+  try {
+    const result = await run();
+    if (hasFailed) await deleteFailures(db, systemId, work, unit);
+    return result;
+  } finally {
+    await deleteRun(db, systemId, work, id);
+  }
+}
+
+/** @returns whether the unit has failed before */
+async function waitForUnit({ db, work, systemId, unit, onError }: UnitGuard): Promise<boolean> {
+  for (let leftMs = OTHER_RUN_TIMEOUT_MS; ; leftMs -= OTHER_RUN_POLL_INTERVAL_MS) {
+    let states = await findUnitStates(db, systemId, work, 1_000);
+    if (states.has_left_behind) {
+      await recordCrashes({ db, work, onError }, systemId);
+      states = await findUnitStates(db, systemId, work, 1_000);
+    }
+    if (!states.apart.includes(unit)) return false;
+    if (states.due.includes(unit)) return true;
+    if (leftMs <= 0 || !states.running.includes(unit))
+      throw new UnitKeptApart(
+        `${unit} is left alone, because a process that worked on it has ended, for a minute or until it is released. ` +
+          "See `bikeshare set-aside list`",
+      );
+    await sleep(OTHER_RUN_POLL_INTERVAL_MS);
+  }
+}
+
+/** PostgreSQL's classes of errors that come from the values it is given or finds, and its codes for damaged rows. */
+const OF_VALUES = /^(?:21|22|23|27|44|54|P0|XX001|XX002)/;
+
+/** Whether an error may come from single units, rather than from the database or the network. */
+export function isOfUnits(error: unknown): boolean {
+  const code = codeOf(error);
+  // Too slow: one unit, or the database as a whole, which halves show.
+  if (code === sqlState.queryCanceled) return true;
+  if (isUnavailable(error) || isRetryable(error)) return false;
+  return code === undefined || OF_VALUES.test(code);
+}
