@@ -4,7 +4,13 @@ import { expect, test } from "vitest";
 import { watchImports, watchWorks } from "./background-metrics.ts";
 import type { SystemBacklog } from "./backlog-metrics.ts";
 import { createMetrics } from "./registry.ts";
-import { watchDatabaseHealth, watchFeedAges, watchMachine, watchReservations } from "./sampled-metrics.ts";
+import {
+  watchDatabaseHealth,
+  watchFailingWork,
+  watchFeedAges,
+  watchMachine,
+  watchReservations,
+} from "./sampled-metrics.ts";
 import { startMetricsServer } from "./server.ts";
 
 interface Described {
@@ -57,6 +63,7 @@ async function readMetrics(): Promise<string> {
   );
   const use = { size_bytes: 1, connections: 1, max_connections: 97, oldest_transaction_seconds: 0 };
   const replicas = [{ replica: "replica-1", lag_seconds: 0.1, lag_bytes: 1 }];
+  watchFailingWork(metrics.registry, () => Promise.resolve([{ systemId: "main", setAside: 0, failing: 0 }]));
   watchDatabaseHealth(metrics.registry, () => Promise.resolve({ ...use, replicas }));
   watchMachine(metrics.registry, () =>
     Promise.resolve({ certificateExpiresAt: 1, latestBackupAgeMs: 1, maxBackupAgeMs: 1 }),

@@ -31,7 +31,7 @@ export interface Swept {
  * A run that has not ended by then counts as a crash: longer than its statements may take together. Longer, and what a
  * process had in hand when it ended waits longer.
  */
-export const RUN_TIMEOUT_MS = 60_000;
+const RUN_TIMEOUT_MS = 60_000;
 /** Between two tries of a unit that fails. It is tried for ever: once its cause is mended, it is done within `most`. */
 const FAILURE_DELAYS_MS = { first: 5_000, most: 10 * 60_000 } as const;
 /** For finding the bad units of a batch. After it the rest waits for the next sweep, which does not meet those again. */
