@@ -65,11 +65,12 @@ test("work stands still once neither a success nor its start is recent, whether 
   const conditions = createConditions({ monotonic: () => now, log: { info: ignore, warn: ignore, error: ignore } });
   const { failed, watch } = conditions.of("sweeping");
   conditions.of("work that is not repeated");
-  let sweep = (): Promise<number> => Promise.resolve(0);
+  const nothing = { swept: 0, isMore: false };
+  let sweep = (): Promise<typeof nothing> => Promise.resolve(nothing);
   const sweeper = startSweeper({
     ...{ intervalMs: MINUTE_MS, batchSize: 1, systems: () => Promise.resolve(["a", "b"]), watch },
     onError: (error) => failed(error),
-    sweep: (systemId) => (systemId === "a" ? Promise.resolve(0) : sweep()),
+    sweep: (systemId) => (systemId === "a" ? Promise.resolve(nothing) : sweep()),
   });
   const status = () => conditions.works()[0];
   const none = { work: "sweeping", succeededRuns: 0, failedRuns: 0, successAgeMs: undefined, lastRunMs: undefined };
@@ -86,7 +87,7 @@ test("work stands still once neither a success nor its start is recent, whether 
   now += 1;
   expect(status()?.standsStill).toBe(true);
 
-  const hanging = Promise.withResolvers<number>();
+  const hanging = Promise.withResolvers<typeof nothing>();
   const begun = Promise.withResolvers<void>();
   sweep = () => {
     begun.resolve();
@@ -96,7 +97,7 @@ test("work stands still once neither a success nor its start is recent, whether 
   await begun.promise;
   now += MINUTE_MS;
   expect(status()).toMatchObject({ failedRuns: 1, standsStill: true });
-  hanging.resolve(0);
+  hanging.resolve(nothing);
   await run;
   expect(status()).toMatchObject({ succeededRuns: 2, lastRunMs: MINUTE_MS, standsStill: false });
   await sweeper.close();
