@@ -201,7 +201,7 @@ const OF_VALUES = /^(?:21|22|23|27|44|54|P0|XX001|XX002)/;
 /** Whether an error may come from single units, rather than from the database or the network. */
 export function isOfUnits(error: unknown): boolean {
   const code = codeOf(error);
-  // Too slow: one unit, or the database as a whole, which halves show.
+  // Too slow: one unit, or the database as a whole. Fewer units show which.
   if (code === sqlState.queryCanceled) return true;
   if (isUnavailable(error) || isRetryable(error)) return false;
   return code === undefined || OF_VALUES.test(code);
