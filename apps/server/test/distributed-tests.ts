@@ -16,6 +16,11 @@ const leftOut: readonly { readonly file: string; readonly name?: RegExp; readonl
   { file: "src/webhooks/dispatcher/dispatcher-plans.test.ts", reason: PLANS },
   { file: "src/console/audit.test.ts", name: /each filter \w+ at a bounded number/, reason: PLANS },
   { file: "src/console/history.test.ts", name: /a bounded number of events is looked at/, reason: PLANS },
+  {
+    file: "src/db/migrate/plan.test.ts",
+    name: /each statement that is pending/,
+    reason: "sizes are those of the coordinator's own tables, whose rows lie on other machines",
+  },
   { file: "test/guard.test.ts", name: /cost no transaction/, reason: "the extension makes transactions of its own" },
   {
     file: "src/db/schema.test.ts",

@@ -19,7 +19,8 @@ afterEach(() => database.close());
 const compatible = `-- oldest program: ${readVersion()}\n`;
 const addColumn = `${compatible}alter table bikes add column is_electric boolean;`;
 const names = async (sql: string) => (await db.query<{ name: string }>(statement("", sql))).map(({ name }) => name);
-const addedColumns = () => names("select attname as name from pg_attribute where attname = 'is_electric'");
+const addedColumns = () =>
+  names("select attname as name from pg_attribute where attrelid = 'bikes'::regclass and attname = 'is_electric'");
 
 /** Holds what a statement locks, until it is let go. */
 async function hold(sql: string) {
