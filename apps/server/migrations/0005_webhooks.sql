@@ -176,7 +176,7 @@ create table webhook_queue (
         autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.2, autovacuum_analyze_threshold = 5000);
 create index webhook_queue_next on webhook_queue (system_id, endpoint_id, replay, due_at, delivery_id);
 -- Nearly always empty: those that may have ended their processes.
-create index webhook_queue_suspects on webhook_queue (system_id, due_at, delivery_id) where crashes >= 2;
+create index webhook_queue_suspects on webhook_queue (system_id, crashes, due_at, delivery_id) where crashes >= 1;
 
 -- system. Every POST: the bytes that went and the bytes that came.
 create table webhook_attempts (

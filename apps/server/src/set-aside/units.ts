@@ -206,3 +206,8 @@ export function isOfUnits(error: unknown): boolean {
   if (isUnavailable(error) || isRetryable(error)) return false;
   return code === undefined || OF_VALUES.test(code);
 }
+
+/** Whether an error can come from nothing but a value: one that PostgreSQL refuses, or that cannot be encoded for it. */
+export function isOfValues(error: unknown): boolean {
+  return error instanceof RangeError || error instanceof TypeError || OF_VALUES.test(codeOf(error) ?? "");
+}

@@ -1,6 +1,6 @@
 import type { Database } from "../../src/db/database.ts";
 import { LEASE_TIMEOUTS } from "../../src/webhooks/dispatcher/lane-keeper.ts";
-import { createSuspectSlot } from "../../src/webhooks/dispatcher/suspect-slot.ts";
+import { createSuspectSlots } from "../../src/webhooks/dispatcher/suspect-slots.ts";
 import { SystemDispatcher } from "../../src/webhooks/dispatcher/system-dispatcher.ts";
 import { loadEndpoints } from "../../src/webhooks/endpoints/dispatch-endpoints.ts";
 import { queueReplays } from "../../src/webhooks/log/replays.ts";
@@ -42,7 +42,7 @@ export function startProcess(harness: DispatchHarness, shared: Database, systemI
     random: () => CHANCE,
     userAgent: "test",
     inFlight: { count: 0 },
-    suspect: createSuspectSlot(),
+    suspects: createSuspectSlots(),
     timeouts: LEASE_TIMEOUTS,
     recordFailures: () => Promise.resolve(),
     loadEndpoints() {

@@ -7,6 +7,7 @@ import { createConcerns } from "../../conditions/concerns.ts";
 import { createConditions } from "../../conditions/conditions.ts";
 import { type Database, openDatabase } from "../../db/database.ts";
 import { redeliver } from "../log/resend.ts";
+import { MAX_SUSPECTS_TOGETHER } from "../rules/retry-policy.ts";
 import { watchSetAside } from "../set-aside-watch.ts";
 
 let harness: DispatchHarness;
@@ -103,4 +104,84 @@ test("a delivery that ends each process that sends it is set aside after three; 
   await watch.runOnce();
   expect(concerns.list()).toEqual([]);
   await watch.close();
+});
+
+test("of many that a process had claimed only those of the last hundred are tried alone, and none but the one that ends processes is set aside", async () => {
+  const endpoints = await Promise.all(Array.from({ length: 15 }, () => harness.endpoint()));
+  const { url } = endpoints[7] ?? { url: "" };
+  await harness.happen(10);
+  const isPoison = (request: { readonly url: string; readonly n: number }) => request.url === url && request.n === 3;
+  const first = begin();
+  await until(() => first.gate.waiting.length === 150);
+  await die(first);
+
+  // Those that are answered make room for others, until the one is among those that are sent.
+  const second = begin();
+  await until(() => {
+    expect(second.gate.waiting.length).toBeLessThanOrEqual(MAX_SUSPECTS_TOGETHER);
+    if (second.gate.waiting.some(isPoison)) return true;
+    second.gate.open(answered(204));
+    return false;
+  });
+  await die(second);
+  const third = begin();
+  let alone = 0;
+  await until(async () => {
+    const { waiting } = third.gate;
+    const crashed = await harness.rows<{ crashes: number }>(
+      "select crashes from webhook_queue where system_id = $1 and claim is not null and crashes > 0",
+    );
+    if (crashed.some(({ crashes }) => crashes === 2)) expect(crashed).toHaveLength(1);
+    if (waiting.length === 1 && waiting.some(isPoison)) return true;
+    if (waiting.length === 1) alone++;
+    third.gate.open(answered(204));
+    return false;
+  });
+  expect(alone).toBeLessThan(MAX_SUSPECTS_TOGETHER + 15);
+  await die(third);
+
+  const fourth = begin();
+  await until(() => {
+    fourth.gate.open(answered(204));
+    return harness.drained(undefined, 50).then(
+      () => true,
+      () => false,
+    );
+  });
+  const rows = await harness.rows<{ status: string; attempts: number }>(finished);
+  expect(rows.filter(({ status }) => status === "succeeded")).toHaveLength(149);
+  expect(rows.filter(({ status }) => status !== "succeeded")).toMatchObject([{ status: "failed", attempts: 3 }]);
+});
+
+test("a delivery whose result cannot be stored keeps no other result from being written, also when its process ends", async () => {
+  await harness.endpoint();
+  await harness.happen(8);
+  // The number of its next attempt is larger than the log's column holds.
+  const overflow = (n: number) =>
+    harness.rows<{ id: string }>(
+      `update webhook_queue set attempts = 32767 where system_id = $1 and delivery_id in (
+         select delivery_id from webhook_queue where system_id = $1 and attempts = 0 order by 1 limit $2) returning delivery_id as id`,
+      n,
+    );
+  const [one] = await overflow(1);
+  const process = begin();
+  await until(() => process.gate.waiting.length === 8);
+  process.gate.open(answered(204));
+  await harness.drained();
+  expect(process.setAside).toEqual([one?.id]);
+
+  await harness.happen(5);
+  const [other] = await overflow(1);
+  process.dispatcher.wake();
+  await until(() => process.gate.waiting.length === 5);
+  await die(process);
+  const next = begin();
+  await until(() => next.gate.waiting.length === 4);
+  next.gate.open(answered(204));
+  await harness.drained();
+  expect(next.setAside).toEqual([other?.id]);
+  const rows = await harness.rows<{ id: string; status: string; latest_failure: string | null }>(finished);
+  const setAside = rows.filter(({ latest_failure: failure }) => failure === "set_aside").map(({ id }) => id);
+  expect(new Set(setAside)).toEqual(new Set([one?.id, other?.id]));
+  expect(rows.filter(({ status }) => status === "succeeded")).toHaveLength(11);
 });

@@ -7,7 +7,7 @@ import type { Sender } from "../sender/sender.ts";
 import type { DispatchObserver, InFlight } from "./attempt-runner.ts";
 import { LEASE_TIMEOUTS, type LeaseTimeouts } from "./lane-keeper.ts";
 import type { RecordFailures } from "./result-writer.ts";
-import { createSuspectSlot } from "./suspect-slot.ts";
+import { createSuspectSlots } from "./suspect-slots.ts";
 import { SystemDispatcher } from "./system-dispatcher.ts";
 
 /** Sends the deliveries of all systems. Any number of processes may have one: they share the lanes. */
@@ -61,7 +61,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   });
   const worker = options.ids.next("worker");
   const inFlight: InFlight = { count: 0 };
-  const suspect = createSuspectSlot();
+  const suspects = createSuspectSlots();
   const systems = new Map<string, SystemDispatcher>();
   let isClosed = false;
 
@@ -72,7 +72,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       systemId,
       worker,
       inFlight,
-      suspect,
+      suspects,
       timeouts: options.timeouts ?? LEASE_TIMEOUTS,
       random: () => options.ids.random(),
       loadEndpoints: () => options.loadEndpoints(db, systemId),

@@ -24,6 +24,7 @@ export interface LaneKeeperOptions {
   readonly timeouts: LeaseTimeouts;
   /** Called with deliveries that an earlier holder of a lane had claimed and wrote no result of. */
   readonly onOrphans: (lane: Lane, orphans: readonly OrphanRow[]) => Promise<void>;
+  readonly onError: (error: unknown) => void;
 }
 
 export interface LeaseTimeouts {
@@ -107,7 +108,7 @@ export class LaneKeeper {
   }
 
   async #claimFree(share: number, endpoints: ReadonlyMap<string, DispatchEndpoint>): Promise<void> {
-    const { db, systemId, worker, monotonic, timeouts } = this.#options;
+    const { db, systemId, worker, monotonic, timeouts, onError } = this.#options;
     const missing = share - this.#lanes.size;
     if (missing <= 0) return;
     const from = monotonic();
@@ -117,7 +118,8 @@ export class LaneKeeper {
       const endpoint = endpoints.get(endpointId);
       // An endpoint that was made after the settings were loaded: next time.
       if (endpoint === undefined) await updateLanesReleased(db, systemId, [{ endpointId, token }]);
-      else await this.#adopt(createLane(token, endpoint, healthOf(row), from + timeouts.leaseMs));
+      // One that cannot be adopted now is leased again once its lease is over; the others are not kept from it.
+      else await this.#adopt(createLane(token, endpoint, healthOf(row), from + timeouts.leaseMs)).catch(onError);
     }
   }
 

@@ -140,6 +140,11 @@ export function canStartAttempt(lane: Lane, monotonic: number): boolean {
   );
 }
 
+/** How many more deliveries the lane can begin at once. */
+export function freeSlotsOf(lane: Lane): number {
+  return Math.max(0, Math.floor(concurrencyOf(lane)) - lane.inFlight - lane.ready.length);
+}
+
 /** An endpoint that was resumed gets one delivery at a time until it answers with success. */
 function concurrencyOf(lane: Lane): number {
   return lane.endpoint.status === "probing" ? 1 : lane.concurrencyLimit;

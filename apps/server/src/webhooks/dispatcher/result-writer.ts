@@ -13,6 +13,7 @@ import { type AfterAttempt, afterAttempt, MAX_CRASHES, SET_ASIDE } from "../rule
 import type { AttemptResult } from "../sender/attempt.ts";
 import { healthRowOf } from "./lane-health.ts";
 import type { Lane } from "./lane.ts";
+import { writeResults } from "./write-results.ts";
 
 /** An attempt that has ended, and what is to be written of it. */
 export interface CompletedAttempt {
@@ -33,6 +34,8 @@ export interface ResultWriterOptions {
   readonly recordFailures: RecordFailures;
   /** After the commit. `stale`: results that a later holder of the lane had written as unknown. */
   readonly onWritten: (attempts: readonly CompletedAttempt[], stale: number) => void;
+  /** A delivery was given up, because what is to be written of it cannot be stored. */
+  readonly onSetAside: (deliveryId: string, error: unknown) => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -78,13 +81,25 @@ export class ResultWriter {
   async #writeBatch(): Promise<number> {
     const batch = this.#waiting.slice(0, WRITE_BATCH);
     if (batch.length === 0) return 0;
-    const written = await this.#write(batch);
+    const written = await this.#writeOrSetAside(batch);
     // Removed after the commit: what could not be written is tried again.
     this.#waiting.splice(0, batch.length);
     for (const attempt of batch) markWritten(attempt, written.has(attempt.result));
     if (this.#waiting.length > 0) this.#writing.request();
     this.#options.onWritten(batch, batch.length - written.size);
     return 0;
+  }
+
+  /** @returns the results that were still this worker's to write, or whose deliveries it has set aside */
+  async #writeOrSetAside(batch: readonly CompletedAttempt[]): Promise<ReadonlySet<ResultRow>> {
+    const byResult = new Map(batch.map((attempt) => [attempt.result, attempt]));
+    const written = new Set<ResultRow>();
+    const write = async (results: readonly ResultRow[]) => {
+      const attempts = results.flatMap((result) => byResult.get(result) ?? []);
+      for (const result of await this.#write(attempts)) written.add(result);
+    };
+    for (const result of await writeResults(this.#options, [...byResult.keys()], write)) written.add(result);
+    return written;
   }
 
   /** @returns the results that were still this worker's to write */

@@ -2,30 +2,16 @@ import { Coalescer } from "../../background/coalescer.ts";
 import { IntervalTask } from "../../background/interval-task.ts";
 import type { Database } from "../../db/database.ts";
 import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
-import {
-  claimDeliveries,
-  type ClaimedRow,
-  type ClaimRequest,
-  claimSuspects,
-  listSuspects,
-  type OrphanRow,
-  updateDueToHeld,
-} from "../queue/claim-queries.ts";
-import { insertResults } from "../queue/result-queries.ts";
+import { claimDeliveries, type OrphanRow, updateDueToHeld } from "../queue/claim-queries.ts";
+import { insertResults, type ResultRow } from "../queue/result-queries.ts";
 import { SET_ASIDE } from "../rules/retry-policy.ts";
 import { AttemptRunner, type AttemptRunnerOptions } from "./attempt-runner.ts";
 import { LaneKeeper, type LeaseTimeouts } from "./lane-keeper.ts";
-import {
-  addClaimed,
-  advanceCursor,
-  canClaim,
-  canStartAttempt,
-  claimRequestFor,
-  type Lane,
-  type QueueName,
-} from "./lane.ts";
+import { addClaimed, advanceCursor, claimRequestFor, type Lane, type QueueName } from "./lane.ts";
 import { type CompletedAttempt, type RecordFailures, ResultWriter, unknownResultOf } from "./result-writer.ts";
-import type { SuspectSlot } from "./suspect-slot.ts";
+import { SuspectClaimer } from "./suspect-claimer.ts";
+import type { SuspectSlots } from "./suspect-slots.ts";
+import { writeResults } from "./write-results.ts";
 
 export interface SystemDispatcherOptions extends Omit<AttemptRunnerOptions, "onCompleted"> {
   readonly db: Database;
@@ -34,7 +20,7 @@ export interface SystemDispatcherOptions extends Omit<AttemptRunnerOptions, "onC
   readonly worker: string;
   readonly timeouts: LeaseTimeouts;
   /** Shared by all systems of the process. */
-  readonly suspect: SuspectSlot;
+  readonly suspects: SuspectSlots;
   /** Every endpoint of the system, with its active secrets. */
   readonly loadEndpoints: () => Promise<readonly DispatchEndpoint[]>;
   /** Queues the next deliveries of replays. @returns how many */
@@ -53,8 +39,6 @@ const FULL_CLAIM = 32;
 /** Deliveries of a paused endpoint held by one statement, and such statements in one pass. */
 const HOLD_BATCH = 1_000;
 const MAX_HOLD_BATCHES = 20;
-/** Of the suspects that wait; those of other workers' lanes are passed over. */
-const SUSPECTS_LOOKED_AT = 100;
 /** Milliseconds for which closing waits until the last results are written. */
 const FINAL_WRITE_TIMEOUT_MS = 5_000;
 
@@ -70,15 +54,18 @@ export class SystemDispatcher {
   readonly #loading: IntervalTask;
   readonly #polling: IntervalTask;
   readonly #timer: NodeJS.Timeout;
-  /** Suspects were there when they were last looked for. */
-  #suspectsWait = false;
+  readonly #suspects: SuspectClaimer;
 
   constructor(options: SystemDispatcherOptions) {
     const { monotonic, onError } = options;
     this.#options = options;
     this.#loading = new IntervalTask(SETTINGS_INTERVAL_MS, () => this.#loadSettings(), monotonic);
     this.#polling = new IntervalTask(POLL_INTERVAL_MS, () => this.#poll(), monotonic);
-    this.#writer = new ResultWriter({ ...options, onWritten: (attempts, stale) => this.#onWritten(attempts, stale) });
+    this.#writer = new ResultWriter({
+      ...options,
+      onWritten: (attempts, stale) => this.#onWritten(attempts, stale),
+      onSetAside: (id, error) => this.#onSetAside(id, error),
+    });
     this.#runner = new AttemptRunner({
       ...options,
       onCompleted: (attempt) => {
@@ -87,6 +74,7 @@ export class SystemDispatcher {
       },
     });
     this.#keeper = new LaneKeeper({ ...options, onOrphans: (lane, orphans) => this.#writeOrphans(lane, orphans) });
+    this.#suspects = new SuspectClaimer(options, this.#keeper.lanes);
     this.#cycle = new Coalescer({ work: () => this.#runCycle(), onError });
     this.#timer = setInterval(() => this.#cycle.request(), POLL_INTERVAL_MS);
     this.#cycle.request();
@@ -118,7 +106,7 @@ export class SystemDispatcher {
   async #runCycle(): Promise<number> {
     const hasPolled = await this.#polling.runIfDue();
     const claimed = (await this.#claim("regular", hasPolled)) + (await this.#claim("replay", hasPolled));
-    if (hasPolled || this.#suspectsWait) await this.#claimSuspect();
+    await this.#suspects.claim(hasPolled);
     this.#runner.startReady(this.#keeper.lanes);
     return claimed >= FULL_CLAIM ? 0 : CLAIM_INTERVAL_MS;
   }
@@ -186,49 +174,27 @@ export class SystemDispatcher {
     }
   }
 
-  /**
-   * Claims a suspect, where none of this process is being tried: if the process ends, it is known why. Others go on beside
-   * it, and are at most suspects afterwards.
-   */
-  async #claimSuspect(): Promise<void> {
-    const { db, systemId, monotonic, clock, suspect } = this.#options;
-    if (suspect.isTaken()) return;
-    const now = new Date(clock());
-    const waiting = await listSuspects(db, systemId, now, SUSPECTS_LOOKED_AT);
-    this.#suspectsWait = waiting.length > 0;
-    for (const { endpoint_id: endpointId, replay } of waiting) {
-      const lane = this.#keeper.lanes.get(endpointId);
-      if (lane === undefined || !canClaim(lane, monotonic()) || !canStartAttempt(lane, monotonic())) continue;
-      const request: ClaimRequest = { endpointId, token: lane.token, limit: 1, dueFrom: new Date(0) };
-      let rows: readonly ClaimedRow[] = [];
-      try {
-        rows = await claimSuspects(db, systemId, request, replay, now);
-      } catch (error) {
-        // Whether the claim was committed is not known.
-        lane.mustRelease = true;
-        throw error;
-      }
-      addClaimed(lane, rows);
-      const [row] = rows;
-      if (row === undefined) continue;
-      suspect.take(lane, row.delivery_id);
-      return;
-    }
-  }
-
   #onWritten(attempts: readonly CompletedAttempt[], stale: number): void {
     this.#options.observe.resultsWritten(attempts, stale);
     // Lanes may have waited for it.
     this.#runner.startReady(this.#keeper.lanes);
-    if (this.#suspectsWait) this.#cycle.request();
+    if (this.#suspects.isWaiting) this.#cycle.request();
     if (attempts.some(({ statusChange }) => statusChange !== null)) this.reload();
+  }
+
+  #onSetAside(deliveryId: string, error: unknown): void {
+    this.#options.observe.setAside(this.#options.systemId, [deliveryId]);
+    this.#options.onError(error);
   }
 
   async #writeOrphans(lane: Lane, orphans: readonly OrphanRow[]): Promise<void> {
     const { db, systemId, clock, observe } = this.#options;
     const now = clock();
     const results = orphans.map((orphan) => unknownResultOf(orphan, lane.endpoint.url, now));
-    await db.transaction((tx) => insertResults(tx, systemId, new Date(now), results));
+    const write = (some: readonly ResultRow[]) =>
+      db.transaction((tx) => insertResults(tx, systemId, new Date(now), some));
+    const onSetAside = (id: string, error: unknown) => this.#onSetAside(id, error);
+    await writeResults({ ...this.#options, onSetAside }, results, write);
     observe.orphansWritten(orphans.length);
     const setAside = results.filter(({ state, failure }) => state === "failed" && failure === SET_ASIDE);
     if (setAside.length > 0)

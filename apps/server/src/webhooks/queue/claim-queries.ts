@@ -68,12 +68,13 @@ const claimOf = (which: string) =>
      limit 1) as body
    order by claimed.due_at, claimed.delivery_id`;
 
-/** As the index of suspects has it: SUSPECT_CRASHES of rules/retry-policy.ts. */
-const isSuspect = "queued.crashes >= 2";
-const claim = statement("claim.deliveries", claimOf(`not ${isSuspect}`));
-const claimSuspect = statement("claim.suspect", claimOf(isSuspect));
+const claim = statement("claim.deliveries", claimOf("queued.crashes = 0"));
+/** How suspects are tried, by SUSPECT_CRASHES of rules/retry-policy.ts. */
+const howTried = { together: "queued.crashes = 1", alone: "queued.crashes >= 2" } as const;
+const claimTogether = statement("claim.together", claimOf(howTried.together));
+const claimAlone = statement("claim.alone", claimOf(howTried.alone));
 
-/** Claims due deliveries, for each lane as many as it asks for; not those that may have ended their processes. */
+/** Claims due deliveries, for each lane as many as it asks for; not suspects, which may have ended their processes. */
 export function claimDeliveries(
   db: Queryable,
   systemId: string,
@@ -84,33 +85,30 @@ export function claimDeliveries(
   return claimBy(claim, db, systemId, requests, replay, now);
 }
 
-/** Claims the suspects that a lane asks for. */
+/** Claims suspects, for each lane as many as it asks for. */
 export function claimSuspects(
   db: Queryable,
   systemId: string,
-  request: ClaimRequest,
-  replay: boolean,
-  now: Date,
+  requests: readonly ClaimRequest[],
+  { tried, replay, now }: { readonly tried: keyof typeof howTried; readonly replay: boolean; readonly now: Date },
 ): Promise<ClaimedRow[]> {
-  return claimBy(claimSuspect, db, systemId, [request], replay, now);
+  return claimBy(tried === "alone" ? claimAlone : claimTogether, db, systemId, requests, replay, now);
 }
 
 const suspects = statement(
   "claim.suspects",
-  `select queued.endpoint_id, queued.replay from webhook_queue queued
-   where queued.system_id = $1 and ${isSuspect} and queued.due_at <= $2 and queued.claim is null
-   order by queued.due_at, queued.delivery_id
-   limit $3`,
+  `select queued.endpoint_id, queued.replay, ${howTried.alone} as is_alone from webhook_queue queued
+   where queued.system_id = $1 and queued.crashes >= 1 and queued.due_at <= $2 and queued.claim is null
+   group by 1, 2, 3`,
 );
 
-/** Where suspects wait: the endpoints and queues of those that have been due for longest. */
-export function listSuspects(
-  db: Queryable,
-  systemId: string,
-  now: Date,
-  limit: number,
-): Promise<Pick<QueueRow, "endpoint_id" | "replay">[]> {
-  return db.query(suspects, [systemId, now, limit]);
+/** Suspects that are due, by the endpoint and the queue in which they wait, and by how they are tried. */
+export interface SuspectLane extends Pick<QueueRow, "endpoint_id" | "replay"> {
+  readonly is_alone: boolean;
+}
+
+export function listSuspectLanes(db: Queryable, systemId: string, now: Date): Promise<SuspectLane[]> {
+  return db.query<SuspectLane>(suspects, [systemId, now]);
 }
 
 function claimBy(

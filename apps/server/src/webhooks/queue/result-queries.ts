@@ -1,8 +1,9 @@
 import { finished } from "node:stream/promises";
 import { columnsOf, columnsOfTable, type WrittenRow } from "../../db/columns.ts";
-import type { Transaction } from "../../db/database.ts";
+import type { Queryable, Transaction } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
+import { SET_ASIDE } from "../rules/retry-policy.ts";
 import { bigints, booleans, dates, rowEncoder, smallints, texts, timestamps } from "./binary-format.ts";
 import { indexedMatch, matchesDelivery } from "./sql-fragments.ts";
 
@@ -70,6 +71,26 @@ const finish = statement(
    from mine where ${matchesDelivery("mine")}
    returning delivery.id`,
 );
+
+const setAside = statement(
+  "results.setAside",
+  `with gone as (
+     delete from webhook_queue queued where queued.system_id = $1 and queued.delivery_id = $2 and queued.claim = $3
+     returning queued.system_id, queued.created_on, queued.endpoint_id, queued.delivery_id)
+   update webhook_deliveries delivery
+   set status = 'failed', latest_code = null, latest_failure = '${SET_ASIDE}', finished_at = $4::timestamptz
+   from gone where ${matchesDelivery("gone")}`,
+);
+
+/** Gives up a claimed delivery whose result cannot be stored. */
+export async function updateSetAside(
+  db: Queryable,
+  systemId: string,
+  { delivery_id: id, claim }: Pick<ResultRow, "delivery_id" | "claim">,
+  now: Date,
+): Promise<void> {
+  await db.query(setAside, [systemId, id, claim, now]);
+}
 
 const logColumns = columnsOfTable("webhook_attempts");
 const encodeLog = rowEncoder("webhook_attempts");

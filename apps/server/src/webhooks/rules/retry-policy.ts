@@ -45,10 +45,18 @@ export const SCHEDULE_HOURS = Math.round(RETRY_DELAYS_MS.reduce((sum, delay) => 
 const JITTER = 0.1;
 
 /**
- * So many processes in a row have ended with a delivery claimed when it becomes a suspect: it is then claimed alone, so that
- * what ends the next process is known. Lower, and a single crash has a hundred innocent deliveries sent one by one.
+ * So many processes in a row have ended with a delivery claimed when it is claimed alone, so that what ends the next process
+ * is known. After the first one it is claimed with at most MAX_SUSPECTS_TOGETHER others: only those are claimed alone when
+ * that ends a process too. Lower, and a single crash has thousands of innocent deliveries sent one by one.
  */
 const SUSPECT_CRASHES = 2;
+
+/**
+ * Deliveries that have ended one process and that a process tries at the same time. Of N that a process had claimed at its
+ * end, N/100 rounds and then at most 100 single deliveries find the one that ends processes; fewer make more rounds, more
+ * make more single deliveries. For the 10,000 of a large deployment this is the least.
+ */
+export const MAX_SUSPECTS_TOGETHER = 100;
 
 /** So many, and it is set aside. It was claimed alone the last time, so that no other delivery is taken for it. */
 export const MAX_CRASHES = SUSPECT_CRASHES + 1;

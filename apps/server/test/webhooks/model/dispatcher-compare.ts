@@ -85,13 +85,16 @@ async function differenceOf(sides: Sides): Promise<string> {
   return rows.length === world.deliveries.size ? "" : `${rows.length} deliveries, not ${world.deliveries.size}`;
 }
 
-/** Of those that have ended two processes one is sent at a time. */
+/** Of those that have ended two processes one is sent at a time, and none while others that have ended one are sent. */
 function countSendable(all: readonly Delivery[], now: number): number {
-  const isSuspect = ({ crashes }: Delivery) => crashes >= 2;
+  const isAlone = ({ crashes }: Delivery) => crashes >= 2;
   const due = all.filter((delivery) => isDue(delivery, now));
-  const isTried = all.some((delivery) => delivery.underWay && isSuspect(delivery));
-  const suspects = due.filter(isSuspect).length;
-  return due.length - suspects + (isTried ? 0 : Math.min(1, suspects));
+  const tried = all.filter((delivery) => delivery.underWay && delivery.crashes > 0);
+  const fresh = due.filter(({ crashes }) => crashes === 0).length;
+  const together = due.filter(({ crashes }) => crashes === 1).length;
+  if (tried.some(isAlone)) return fresh;
+  if (together > 0 || tried.length > 0) return fresh + together;
+  return fresh + Math.min(1, due.filter(isAlone).length);
 }
 
 function describeRow({ status, attempts, tries, due_at: dueAt, claim }: Stored): string {
