@@ -10,7 +10,7 @@ interface WriteResultsOptions {
 }
 
 /**
- * Writes results together; where a value among them cannot be stored, in halves, until it is known which. Its delivery is set
+ * Writes results together; where a value among them cannot be stored, half of them at a time until it is known which. Its delivery is set
  * aside, so that it keeps no other result from being written.
  * @returns the results whose deliveries were set aside
  */
