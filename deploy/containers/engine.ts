@@ -26,7 +26,8 @@ const GROUP = "bikeshare-containers";
 const NAME_SERVER = "10.0.2.3";
 
 export class Engine {
-  readonly #processes: readonly ChildProcess[];
+  readonly #daemon: ChildProcess;
+  readonly #network: ChildProcess;
   /** The first process of the namespaces: they end with it. */
   readonly #init: number;
   /** All that it writes. */
@@ -34,10 +35,11 @@ export class Engine {
   /** The operator's shell: what one block sets, the next one has. */
   readonly shell: Shell;
 
-  private constructor(root: string, init: number, processes: readonly ChildProcess[]) {
+  private constructor(root: string, init: number, daemon: ChildProcess, network: ChildProcess) {
     this.root = root;
     this.#init = init;
-    this.#processes = processes;
+    this.#daemon = daemon;
+    this.#network = network;
     this.shell = new Shell(() => this.#inside("bash", "--norc"), join(root, "home"));
   }
 
@@ -54,7 +56,7 @@ export class Engine {
       stdio: [...stdio],
     });
     closeSync(log);
-    const engine = new Engine(root, init, [network, daemon]);
+    const engine = new Engine(root, init, daemon, network);
     await engine.until("docker version", 60_000);
     return engine;
   }
@@ -98,10 +100,16 @@ export class Engine {
 
   /** Ends every process in it, and removes what they wrote. */
   async close(): Promise<void> {
-    const ended = this.#processes.filter(({ exitCode }) => exitCode === null).map((child) => once(child, "exit"));
+    const ended = [this.#daemon, this.#network]
+      .filter(({ exitCode }) => exitCode === null)
+      .map((child) => once(child, "exit"));
     process.kill(this.#init, "SIGKILL");
+    this.#network.kill();
     await Promise.all(ended);
-    const groups = globSync(`/sys/fs/cgroup/{*/,}${GROUP}{/*,}`);
+    const inGroups = globSync(`/sys/fs/cgroup/{*/,}${GROUP}{/*,}`, { withFileTypes: true });
+    const groups = inGroups
+      .filter((entry) => entry.isDirectory())
+      .map(({ parentPath, name }) => join(parentPath, name));
     for (const group of groups.toSorted((one, other) => other.length - one.length)) rmdirSync(group);
     rmSync(this.root, { recursive: true, force: true });
   }

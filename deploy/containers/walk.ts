@@ -30,10 +30,13 @@ try {
     output: "",
     keys: { operator: "", partner: "" },
   });
-} finally {
-  await engine.close();
+} catch (error) {
+  // Before the engine is gone: closing may fail too.
+  console.error(error);
+  process.exitCode = 1;
 }
-say("every command has run as written, and what the page promises was so");
+await engine.close();
+if (process.exitCode === undefined) say("every command has run as written, and what the page promises was so");
 
 async function follow(blocks: readonly Block[], context: Context): Promise<void> {
   for (const [index, { heading, line, commands }] of blocks.entries()) {
