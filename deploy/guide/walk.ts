@@ -3,6 +3,7 @@
  * what the page promises. Needs root, Debian's debootstrap, systemd-container and pebble, and a build of the server:
  * `npx -y pnpm@12 test:guide`.
  */
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
@@ -75,18 +76,22 @@ async function follow(): Promise<void> {
       const failure = new Error(`docs/operations.md:${step?.line}, ${step?.title}`, { cause: error });
       if (process.env["GUIDE_KEEP"] === undefined) throw failure;
       console.error(failure);
-      index = (await askForStep(index)) - 1;
+      const next = await askForStep(index);
+      if (next === undefined) throw failure;
+      index = next - 1;
       steps = await readSteps();
     }
   }
 }
 
-/** The machines stay for a look, and for going on with a page that has been changed. */
-async function askForStep(failed: number): Promise<number> {
+/** The machines stay for a look, and for going on with a page that has been changed. @returns undefined: nobody answers */
+async function askForStep(failed: number): Promise<number | undefined> {
   const prompt = `Step ${failed} has failed. Enter: read the page again and repeat it; a number: go on at that step. `;
   const lines = createInterface({ input: process.stdin, output: process.stdout });
-  const answer = await lines.question(prompt);
+  const nobody = once(lines, "close").then(() => undefined);
+  const answer = await Promise.race([lines.question(prompt), nobody]);
   lines.close();
+  if (answer === undefined) return undefined;
   return answer.trim() === "" ? failed : Number(answer);
 }
 
