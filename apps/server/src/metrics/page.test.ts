@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { TOO_OLD_MS } from "../feeds/gbfs/feed-health.rules.ts";
 import { watchImports, watchWorks } from "./background-metrics.ts";
 import type { SystemBacklog } from "./backlog-metrics.ts";
 import { createMetrics } from "./registry.ts";
@@ -140,6 +141,8 @@ test("alert rules and the dashboard ask for metrics, labels and values of labels
   expect(alerts.length).toBeGreaterThan(15);
   expect(pages).toEqual(expect.arrayContaining(alerts));
   expect(pages).toHaveLength(alerts.length);
+  // As `doctor` and mails have it.
+  expect(rules).toContain(`(bikeshare_gbfs_feed_age_seconds) > ${TOO_OLD_MS / 1_000}\n`);
   for (const name of alerts) expect(rules).toContain(`runbook_url: docs/runbook.md#${name.toLowerCase()}\n`);
 
   const [ours, ofNode] = [/\bbikeshare_\w+/g, /\b(?:process|nodejs)_\w+/g].map(
