@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
 /*
@@ -26,15 +27,9 @@ export interface LoadResult {
 
 /** Sends requests for some seconds. What is under way at the end is dropped and not counted. */
 export async function load(options: LoadOptions): Promise<LoadResult> {
-  const { base, paths, headers, keys = [undefined], connections, seconds, status = 200 } = options;
-  const { hostname, port, host } = new URL(base);
-  const request = (path: string, key: string | undefined) => {
-    const lines = Object.entries({ host, ...headers, ...authorization(key) }).map(
-      ([name, value]) => `${name}: ${value}\r\n`,
-    );
-    return Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.join("")}\r\n`);
-  };
-  const requests = paths.flatMap((path) => keys.map((key) => request(path, key)));
+  const { base, connections, seconds, status = 200 } = options;
+  const { hostname, port } = new URL(base);
+  const requests = requestsOf(options);
   const totals = { requests: 0, bytes: 0 };
   let next = 0;
   const begun = performance.now();
@@ -52,6 +47,57 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
   }
 }
 
+/** Connections that stay open from one batch of requests to the next. */
+export interface Batches {
+  /** Sends so many requests, as `load` does. */
+  send(count: number): Promise<void>;
+  close(): void;
+}
+
+/** Resolves when all of them are open. */
+export async function openBatches(options: Omit<LoadOptions, "seconds">): Promise<Batches> {
+  const { base, connections, status = 200 } = options;
+  const { hostname, port } = new URL(base);
+  const requests = requestsOf(options);
+  let [next, unsent, unanswered] = [0, 0, 0];
+  let batch = Promise.withResolvers<void>();
+  const take = () => (unsent-- > 0 ? requests[next++ % requests.length] : undefined);
+  const totals = { requests: 0, bytes: 0 };
+  const answered = () => {
+    if (--unanswered === 0) batch.resolve();
+  };
+  const clients = Array.from({ length: connections }, () =>
+    openClient({ hostname, port: Number(port), status, totals, next: take, answered }),
+  );
+  for (const { failed } of clients) failed.catch((error: unknown) => batch.reject(error));
+  await Promise.all(clients.map(({ socket }) => once(socket, "connect")));
+  return {
+    async send(count) {
+      batch = Promise.withResolvers();
+      unsent = unanswered = count;
+      for (const { socket } of clients) socket.write(take() ?? "");
+      await batch.promise;
+    },
+    close() {
+      batch.promise.catch(() => undefined);
+      for (const { socket } of clients) socket.destroy();
+    },
+  };
+}
+
+/** Each path with each key, as bytes. */
+function requestsOf(options: Omit<LoadOptions, "connections" | "seconds">): Buffer[] {
+  const { base, paths, headers, keys = [undefined] } = options;
+  const { host } = new URL(base);
+  const request = (path: string, key: string | undefined) => {
+    const lines = Object.entries({ host, ...headers, ...authorization(key) }).map(
+      ([name, value]) => `${name}: ${value}\r\n`,
+    );
+    return Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.join("")}\r\n`);
+  };
+  return paths.flatMap((path) => keys.map((key) => request(path, key)));
+}
+
 /** The header that carries a key, if there is one. */
 export function authorization(key: string | undefined): Record<string, string> {
   return key === undefined ? {} : { authorization: `Bearer ${key}` };
@@ -63,9 +109,11 @@ interface ClientOptions {
   readonly status: number;
   readonly totals: { requests: number; bytes: number };
   readonly next: () => Buffer | undefined;
+  /** Called after each response. */
+  readonly answered?: () => void;
 }
 
-function openClient({ hostname, port, status, totals, next }: ClientOptions) {
+function openClient({ hostname, port, status, totals, next, answered }: ClientOptions) {
   const { promise: failed, reject } = Promise.withResolvers<never>();
   failed.catch(() => undefined);
   let response = createResponse();
@@ -83,6 +131,7 @@ function openClient({ hostname, port, status, totals, next }: ClientOptions) {
         totals.bytes += response.length();
         response = createResponse();
         socket.write(next() ?? "");
+        answered?.();
         return true;
       },
     },
