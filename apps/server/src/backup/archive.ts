@@ -8,7 +8,7 @@ import { finished, pipeline } from "node:stream/promises";
 import { crc32 } from "node:zlib";
 import yauzl from "yauzl";
 import yazl from "yazl";
-import { codeOf } from "../db/errors.ts";
+import { codeOf, isDiskFull } from "../db/errors.ts";
 
 /** A backup that cannot be read, or not by this program; the message says why and what to do. */
 export class BackupFileError extends Error {
@@ -44,7 +44,8 @@ export async function writeArchive(path: string, write: (archive: ArchiveWriter)
     return bytes;
   } catch (error) {
     await rm(draft, { force: true });
-    throw error;
+    if (!isDiskFull(error)) throw error;
+    throw new BackupFileError(`The disk of ${dirname(path)} is full: free space there, and back up again.`);
   }
 }
 
@@ -59,6 +60,8 @@ async function writeZip(path: string, write: (archive: ArchiveWriter) => Promise
   // What an earlier backup left that was killed is overwritten. Closing waits for the disk.
   const file = createWriteStream(path, { mode: 0o600, flush: true });
   const closed = once(file, "close");
+  // A failure of the file is that of `written`; unheard here it would end the process.
+  closed.catch(() => undefined);
   const written = Promise.race([pipeline(zip.outputStream, file), failed]);
   // Who waits for a stream learns of a failure of the file, or would wait for ever.
   written.catch(() => undefined);
@@ -67,7 +70,13 @@ async function writeZip(path: string, write: (archive: ArchiveWriter) => Promise
       add: (name, content) => zip.addBuffer(Buffer.from(content), name, { compressionLevel: COMPRESSION_LEVEL }),
       addStream: async (name, content) => {
         zip.addReadStream(content, name, { compressionLevel: COMPRESSION_LEVEL });
-        await Promise.race([finished(content), written]);
+        try {
+          await Promise.race([finished(content), written]);
+        } catch (error) {
+          // What gives it, such as a statement of PostgreSQL's, would wait for a reader for ever.
+          content.unpipe().resume();
+          throw error;
+        }
       },
     });
     zip.end();

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
@@ -245,6 +246,27 @@ it("of several begun in one second in one directory each has a file of its own; 
 });
 
 // The last, because it changes the schema.
+it.skipIf(!existsSync("/dev/full"))(
+  "a backup whose disk is full says so, leaves no file and no transaction behind, and ends no process",
+  async () => {
+    const path = join(directory, "full.zip");
+    // More than lies in the buffers between PostgreSQL and the file.
+    await harness.db.query(
+      statement(
+        "test.insertMuch",
+        `insert into audit_log (system_id, id, at, logged_on, actor, action, subject, detail)
+         select $1, 'much-' || n, now(), current_date, 'test', 'test', 'test', to_jsonb(repeat(md5(n::text), 40))
+         from generate_series(1, 8000) as n`,
+      ),
+      [harness.systemId],
+    );
+    await symlink("/dev/full", `${path}.part`);
+    const failing = createBackup(optionsOf(harness.db), path);
+    await expect(failing).rejects.toThrow(`The disk of ${directory} is full: free space there`);
+    expect((await readdir(directory)).filter((name) => name.startsWith("full"))).toEqual([]);
+  },
+);
+
 it("after going back one version, a backup also has the columns and tables that only the newer version knows", async () => {
   const added =
     "alter table rides add column price integer default 7; create table fares (system_id text primary key);";
