@@ -64,7 +64,7 @@ export async function podsRun(
     manifests.flatMap(({ kind: its, metadata: { name }, spec: { replicas = 1, template } = {} }) =>
       its !== kind || template === undefined
         ? []
-        : Array.from({ length: replicas }, (_, index) => ({ name: `${name}-${index}`, spec: template.spec })),
+        : Array.from({ length: replicas }, (_, index) => ({ name: `pod-${name}-${index}`, spec: template.spec })),
     );
 
   await startDatabases(engine, images);
