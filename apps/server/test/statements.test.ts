@@ -62,6 +62,11 @@ describe("a statement is refused that", () => {
       "update queue q set tries = q.tries + 1, due_at = now() + interval '1 s' where q.system_id = $1",
     ],
     [
+      "reads the clock behind `on conflict`",
+      "insert into queue (system_id, id, due_at) values ($1, $2, now()) on conflict (system_id, id) do update set due_at = now()",
+      "insert into queue (system_id, id, due_at) values ($1, $2, now()) on conflict (system_id, id) do update set due_at = excluded.due_at",
+    ],
+    [
       "locks a reference table beside a change",
       "with paused as (select id from endpoints where id = $2 for update) delete from queue using paused where queue.system_id = $1 and endpoint = paused.id",
       "with paused as (select id from endpoints where id = $2) delete from queue using paused where queue.system_id = $1 and endpoint = paused.id",

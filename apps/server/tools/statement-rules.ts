@@ -84,6 +84,15 @@ const statementRules: readonly StatementRule[] = [
   },
   {
     advice:
+      "reads the clock or adds an interval in the `set` behind `on conflict`: compute it in what is inserted, and write `excluded.…`",
+    breaks: (_, modifications) =>
+      modifications.some(({ verb, text }) => {
+        const tail = verb === "insert" ? behind(text, /\bon conflict\b/) : "";
+        return /\bset\b/.test(tail) && assignmentsOf(tail).some((each) => /\bnow\(\)|\+.*\binterval\b/.test(each));
+      }),
+  },
+  {
+    advice:
       "locks rows of a reference table and changes others in one statement: lock them in a statement before, in the same transaction",
     breaks: (statement, modifications, kinds) =>
       modifications.some(({ table }) => kinds.get(table) === "system") &&

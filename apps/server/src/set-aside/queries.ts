@@ -71,7 +71,7 @@ const crashed = statement(
    insert into work_failures as known (system_id, work, unit, crashes, message, due_at)
    select $1, $2, unit, 1, $3, now() from crashed order by unit
    on conflict (system_id, work, unit) do update set crashes = known.crashes + 1, message = excluded.message,
-     due_at = case when known.crashes + 1 < ${MAX_CRASHES} then now() end
+     due_at = case when known.crashes + 1 < ${MAX_CRASHES} then excluded.due_at end
    returning unit, due_at is null as is_set_aside`,
 );
 
@@ -89,10 +89,11 @@ export async function insertCrashes(
 const failed = statement(
   "work.insertFailure",
   `insert into work_failures as known (system_id, work, unit, failures, message, due_at)
-   values ($1, $2, $3, 1, left($4, 1000), now() + $5::bigint * interval '1 ms')
+   select $1, $2, $3, 1, left($4, 1000),
+     now() + least($6::bigint, $5::bigint * (1 << least(coalesce(max(before.failures), 0), 20))) * interval '1 ms'
+   from work_failures before where before.system_id = $1 and before.work = $2 and before.unit = $3
    on conflict (system_id, work, unit) do update set failures = least(known.failures + 1, 32767), crashes = 0,
-     message = excluded.message,
-     due_at = now() + least($6::bigint, $5::bigint * (1 << least(known.failures, 20))) * interval '1 ms'`,
+     message = excluded.message, due_at = excluded.due_at`,
 );
 
 /** Counts a failure of a unit, and postpones its next try: twice as long each time, up to `most`. */
