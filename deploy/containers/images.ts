@@ -76,5 +76,6 @@ function addPostgresql(directory: string, name: string): void {
   if (found === undefined) throw new Error("The PostgreSQL that the service brings is not installed for this machine.");
   const { version } = JSON.parse(readFileSync(join(modules, found, "package.json"), "utf8")) as { version: string };
   if (!name.startsWith(`postgres:${version.split(".")[0]}-`)) throw new Error(`${name} is not PostgreSQL ${version}.`);
-  cpSync(join(modules, found, "native"), join(directory, "native"), { recursive: true, dereference: true });
+  // cpSync leaves the links among its libraries, which lead out of the image.
+  execFileSync("cp", ["--recursive", "--dereference", join(modules, found, "native"), directory]);
 }
