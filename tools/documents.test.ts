@@ -38,12 +38,16 @@ const references: readonly Link[] = files
   );
 
 function withoutCode(text: string): string {
-  return text.replace(/^```[\s\S]*?^```/gm, "").replace(/`[^`\n]*`/g, "`");
+  return withoutBlocks(text).replace(/`[^`\n]*`/g, "`");
+}
+
+function withoutBlocks(text: string): string {
+  return text.replace(/^```[\s\S]*?^```/gm, "");
 }
 
 /** The anchors that GitHub gives to headings. */
 function anchorsOf(file: string): string[] {
-  return [...withoutCode(read(file)).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+  return [...withoutBlocks(read(file)).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
     heading
       .toLowerCase()
       .replace(/[^\p{L}\p{N}\s_-]/gu, "")

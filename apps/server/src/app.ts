@@ -35,6 +35,7 @@ import { createRefusedRequests } from "./http/refused-requests.ts";
 import { refuseMalformedRequests } from "./http/request-form.ts";
 import { compressAnswers, answerConditionally, sendExactJsonType, type ReadyBody } from "./http/response-body.ts";
 import { createHttpServer, sendStrictTransport } from "./http/server.ts";
+import { refuseAfterStandstill } from "./http/standstill.ts";
 import { closeConnectionsWhenDraining } from "./http/stopping.ts";
 import { withProxyWarnings, createTransport } from "./http/transport.ts";
 import { createKeyCache, type KeyCache, lookUpTogether } from "./keys/key-cache.ts";
@@ -76,6 +77,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const http = createHttpServer({ maxConnections: DEFAULT_MAX_CONNECTIONS, ...options, nextRequestId });
   answerUnknownRoutes(http);
   measureRequests(http, { ...options, metrics: metrics.requests });
+  refuseAfterStandstill(http);
   const connections = openConnections(http, options);
   logRequests(http, { ...options, metrics });
   const caches = openCaches(http, options, connections);

@@ -25,8 +25,8 @@ import { hasPrometheus, startPrometheus, WITH_PROMETHEUS } from "./servers/prome
 
 /** The processes' own. */
 const clock = () => Math.round(performance.timeOrigin + performance.now());
-const repository = join(import.meta.dirname, "../../..");
-const read = (path: string) => readFileSync(join(repository, path), "utf8");
+const read = (path: string) => readFileSync(join(import.meta.dirname, path), "utf8");
+const readMetricsPage = () => read("../../../docs/metrics.md");
 
 /** Metrics that only a PostgreSQL with a replica has. */
 const OF_REPLICAS = ["bikeshare_postgres_replica_lag_bytes", "bikeshare_postgres_replica_lag_seconds"];
@@ -91,7 +91,7 @@ const namesIn = (text: string) =>
 
 /** Those of the page's table: a histogram has series of three names. */
 function namesOnPage(): string[] {
-  const rows = [...read("docs/metrics.md").matchAll(/^\| `(\w+)` \| (\w+) \|/gm)];
+  const rows = [...readMetricsPage().matchAll(/^\| `(\w+)` \| (\w+) \|/gm)];
   return rows.flatMap(([, name = "", type]) => (type === "histogram" ? [`${name}_bucket`, `${name}_count`] : [name]));
 }
 
@@ -104,8 +104,8 @@ it.skipIf(!hasPrometheus)(
     const made = await reserve();
     expect(made.status).toBe(201);
 
-    const alerts = read("deploy/prometheus/alerts.yml");
-    const dashboard = JSON.parse(read("deploy/grafana/dashboard.json")) as {
+    const alerts = read("../../../deploy/prometheus/alerts.yml");
+    const dashboard = JSON.parse(read("../../../deploy/grafana/dashboard.json")) as {
       panels: readonly { readonly targets?: readonly { readonly expr: string }[] }[];
     };
     const questions = dashboard.panels.flatMap(({ targets: asked = [] }) => asked.map(({ expr }) => expr));
@@ -130,7 +130,7 @@ it.skipIf(!hasPrometheus)(
     expect(rules).toHaveLength([...alerts.matchAll(/- alert:/g)].length);
     expect(rules.filter(({ health }) => health !== "ok")).toEqual([]);
     const works = await prometheus.ask<string[]>("label/work/values");
-    expect(works.filter((work) => !read("docs/metrics.md").includes(`\`${work}\``))).toEqual([]);
+    expect(works.filter((work) => !readMetricsPage().includes(`\`${work}\``))).toEqual([]);
     expect(works.length).toBeGreaterThan(12);
 
     const exemplarOf = async () => {

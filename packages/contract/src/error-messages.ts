@@ -178,6 +178,8 @@ export const errorMessages = {
     stopping: "The process is shutting down. Try again in {retryAfterSeconds} s.",
     signIns: "Too many people are signing in at present. Try again in {retryAfterSeconds} s.",
     commands: "Too many commands are waiting. Nothing was changed. Try again in {retryAfterSeconds} s.",
+    stoodStill:
+      "The process stood still, and the request may have waited in it for longer than its sender did. Nothing was changed. Try again in {retryAfterSeconds} s.",
     ownFilteredLists:
       "You are reading other filtered lists at present. Read one at a time. Try again in {retryAfterSeconds} s.",
     filteredLists: "Too many filtered lists are read at present. Try again in {retryAfterSeconds} s.",

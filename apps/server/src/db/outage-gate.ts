@@ -41,6 +41,11 @@ const MAX_WAITING = 2_000;
 const CHECK_INTERVAL_MS = 50;
 /** Of one piece of work: more would have a statement that crashes PostgreSQL do so again and again. */
 const MAX_ATTEMPTS = 3;
+/**
+ * Since it was asked for, after which work is not run again: whoever asked may have given up and asked elsewhere. A process
+ * that stood still finds its transactions ended when it goes on.
+ */
+const MAX_REPEAT_AGE_MS = 10_000;
 /** For one check. */
 const CHECK_TIMEOUT_MS = 1_000;
 
@@ -77,6 +82,7 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
     isHolding: () => outage !== undefined && leftOf(outage) > 0,
     tolerates: (error) => isOutage(error) && !isClosed && leftOf(outage ?? begin(error)) > 0,
     async run(work, mayRepeat) {
+      const askedAt = performance.now();
       const current = outage;
       if (current !== undefined && !(await waitFor(current))) throw current.error;
       for (let attempt = 1; ; attempt++) {
@@ -84,6 +90,7 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
           return await work();
         } catch (error) {
           if (attempt >= MAX_ATTEMPTS || !isOutage(error) || !mayRepeat(error)) throw error;
+          if (performance.now() - askedAt > MAX_REPEAT_AGE_MS) throw error;
           if (!(await waitFor(outage ?? begin(error)))) throw error;
         }
       }

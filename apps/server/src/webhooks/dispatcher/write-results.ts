@@ -1,6 +1,7 @@
 import type { Queryable } from "../../db/database.ts";
 import { isOfValues } from "../../set-aside/units.ts";
 import { type ResultRow, updateSetAside } from "../queue/result-queries.ts";
+import { SET_ASIDE } from "../rules/retry-policy.ts";
 
 interface WriteResultsOptions {
   readonly db: Queryable;
@@ -26,7 +27,7 @@ export async function writeResults(
     if (!isOfValues(error)) throw error;
     const [result] = results;
     if (results.length === 1 && result !== undefined) {
-      await updateSetAside(options.db, options.systemId, result, new Date(options.clock()));
+      await updateSetAside(options.db, options.systemId, result, SET_ASIDE, new Date(options.clock()));
       options.onSetAside(result.delivery_id, error);
       return [result];
     }

@@ -3,7 +3,6 @@ import { columnsOf, columnsOfTable, type WrittenRow } from "../../db/columns.ts"
 import type { Queryable, Transaction } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
-import { SET_ASIDE } from "../rules/retry-policy.ts";
 import { bigints, booleans, dates, rowEncoder, smallints, texts, timestamps } from "./binary-format.ts";
 import { indexedMatch, matchesDelivery } from "./sql-fragments.ts";
 
@@ -78,18 +77,19 @@ const setAside = statement(
      delete from webhook_queue queued where queued.system_id = $1 and queued.delivery_id = $2 and queued.claim = $3
      returning queued.system_id, queued.created_on, queued.endpoint_id, queued.delivery_id)
    update webhook_deliveries delivery
-   set status = 'failed', latest_code = null, latest_failure = '${SET_ASIDE}', finished_at = $4::timestamptz
+   set status = 'failed', latest_code = null, latest_failure = $4, finished_at = $5::timestamptz
    from gone where ${matchesDelivery("gone")}`,
 );
 
-/** Gives up a claimed delivery whose result cannot be stored. */
+/** Gives up a claimed delivery whose result cannot be stored. @param failure what its row says of that */
 export async function updateSetAside(
   db: Queryable,
   systemId: string,
   { delivery_id: id, claim }: Pick<ResultRow, "delivery_id" | "claim">,
+  failure: string,
   now: Date,
 ): Promise<void> {
-  await db.query(setAside, [systemId, id, claim, now]);
+  await db.query(setAside, [systemId, id, claim, failure, now]);
 }
 
 const logColumns = columnsOfTable("webhook_attempts");
