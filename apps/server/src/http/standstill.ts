@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 
 /** Longer than a busy machine holds a process back; shorter than callers wait. */
 const MAX_STANDSTILL_MS = 5_000;
-const BEAT_INTERVAL_MS = 250;
+const HEARTBEAT_INTERVAL_MS = 250;
 /** After a process went on: what had waited in its sockets is read by then. */
 const READ_WITHIN_MS = 1_000;
 const RETRY_SECONDS = 1;
@@ -14,15 +14,15 @@ const RETRY_SECONDS = 1;
  * @param maxStandstillMs for which the process may stand still without any of this
  */
 export function refuseAfterStandstill(app: FastifyInstance, maxStandstillMs = MAX_STANDSTILL_MS): void {
-  let beatAt = performance.now();
+  let heartbeatAt = performance.now();
   let refusedUntil = 0;
   // Requests that had waited are read before the timer runs, and those of new connections soon after it.
-  const hasStoodStill = (now: number) => now - beatAt > maxStandstillMs;
+  const hasStoodStill = (now: number) => now - heartbeatAt > maxStandstillMs;
   const timer = setInterval(() => {
     const now = performance.now();
     if (hasStoodStill(now)) refusedUntil = now + READ_WITHIN_MS;
-    beatAt = now;
-  }, BEAT_INTERVAL_MS);
+    heartbeatAt = now;
+  }, HEARTBEAT_INTERVAL_MS);
   timer.unref();
   app.addHook("onClose", (_app, done) => {
     clearInterval(timer);
