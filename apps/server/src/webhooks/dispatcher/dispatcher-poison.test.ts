@@ -127,12 +127,13 @@ test("of many that a process had claimed only those of the last hundred are trie
   const third = begin();
   let alone = 0;
   await until(async () => {
-    const { waiting } = third.gate;
     const crashed = await harness.rows<{ crashes: number }>(
       "select crashes from webhook_queue where system_id = $1 and claim is not null and crashes > 0",
     );
     if (crashed.some(({ crashes }) => crashes === 2)) expect(crashed).toHaveLength(1);
-    if (waiting.length === 1 && waiting.some(isPoison)) return true;
+    // Looked at and opened at once: what comes in between would be answered unseen.
+    const { waiting } = third.gate;
+    if (waiting.some(isPoison)) return true;
     if (waiting.length === 1) alone++;
     third.gate.open(answered(204));
     return false;
