@@ -76,7 +76,9 @@ export async function startSigningAuthority(
   const pebble = { ...listening, certificate: certFile, privateKey: keyFile, httpPort: 80, tlsPort: 443 };
   writeFileSync(join(directory, "config.json"), JSON.stringify({ pebble }));
   const args = ["-config", join(directory, "config.json"), "-dnsserver", `${nameServer}:53`];
-  const child = spawn("pebble", args, { stdio: "ignore", env: { ...process.env, PEBBLE_VA_NOSLEEP: "1" } });
+  // Otherwise it waits before it asks for the file, and refuses one request in twenty to try its clients.
+  const settings = { PEBBLE_VA_NOSLEEP: "1", PEBBLE_WFE_NONCEREJECT: "0" };
+  const child = spawn("pebble", args, { stdio: "ignore", env: { ...process.env, ...settings } });
   const front = createServer({ key, cert }, (incoming, outgoing) => {
     const path = incoming.url === "/directory" ? "/dir" : incoming.url;
     const call = request(
