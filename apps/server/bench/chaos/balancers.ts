@@ -81,7 +81,7 @@ async function haproxyConfiguration({ directory, https, http, ports }: Replaceme
 }
 
 async function nginxConfiguration({ directory, https, http, ports }: Replacements): Promise<string> {
-  const servers = ports.map((port) => `    server 127.0.0.1:${port} max_fails=2 fail_timeout=5s;`).join("\n");
+  const servers = ports.map((port) => `    server 127.0.0.1:${port} max_fails=2 fail_timeout=1s;`).join("\n");
   const site = (await readFile(join(EXAMPLES, "nginx/bikeshare.conf"), "utf8"))
     .replaceAll(/ +listen \[::\].*\n/g, "")
     .replace("listen 443", `listen 127.0.0.1:${https}`)
