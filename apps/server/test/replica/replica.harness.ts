@@ -22,7 +22,8 @@ import { createSecretCipher } from "../../src/webhooks/endpoints/secret.ts";
 export interface Process {
   /** @returns the status and the body, parsed */
   get(path: string): Promise<Answer>;
-  post(path: string, body: object): Promise<Answer>;
+  /** @param idempotencyKey where it is repeated until its outcome is known */
+  post(path: string, body: object, idempotencyKey?: string): Promise<Answer>;
   delete(path: string): Promise<Answer>;
   /** A figure of its metrics. */
   metric(name: string): Promise<number>;
@@ -115,15 +116,19 @@ async function prepare(databaseUrl: string, secretsFile: string, url: string): P
 }
 
 function callsOf({ url, metricsUrl }: { url: string; metricsUrl: string }, keys: Keys): Process {
-  const call = async (method: string, path: string, body?: object): Promise<Answer> => {
+  const call = async (method: string, path: string, body?: object, idempotencyKey?: string): Promise<Answer> => {
     const key = path.startsWith("/operator") ? keys.operator : keys.partner;
-    const headers = { authorization: `Bearer ${key}`, ...(body && { "content-type": "application/json" }) };
+    const headers = {
+      authorization: `Bearer ${key}`,
+      ...(body && { "content-type": "application/json" }),
+      ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+    };
     const response = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   };
   return {
     get: (path) => call("GET", path),
-    post: (path, body) => call("POST", path, body),
+    post: (path, body, idempotencyKey) => call("POST", path, body, idempotencyKey),
     delete: (path) => call("DELETE", path),
     async metric(name) {
       const text = await (await fetch(`${metricsUrl}/metrics`)).text();
