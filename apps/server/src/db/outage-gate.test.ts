@@ -124,7 +124,9 @@ test("a transaction that stands still is rolled back by PostgreSQL, locks nothin
   const limit = statement("gate.limit", "select current_setting('idle_in_transaction_session_timeout') as limit");
   const locks = statement(
     "gate.locks",
-    "select count(*) as n from pg_locks where relation = 'written'::regclass and pid <> pg_backend_pid()",
+    `select count(*) as n from pg_locks
+     where database = (select oid from pg_database where datname = current_database())
+       and relation = 'written'::regclass and pid <> pg_backend_pid()`,
   );
   expect(await db.query(limit)).toEqual([{ limit: "5s" }]);
   const before = await db.query<{ n: number }>(countRows);

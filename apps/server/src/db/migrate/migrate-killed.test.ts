@@ -80,7 +80,9 @@ test("a migration that is killed during a backfill and again while it builds an 
   await until(async () => (await find(invalid)) !== undefined);
   await kill(second);
   // PostgreSQL notices by itself that its client is gone.
-  await until(async () => (await find("select 1 from pg_locks where locktype = 'advisory'")) === undefined);
+  const lock = `select 1 from pg_locks where locktype = 'advisory'
+    and database = (select oid from pg_database where datname = current_database())`;
+  await until(async () => (await find(lock)) === undefined);
   snapshot.resolve();
   await seen;
   expect(await find(invalid)).toBeDefined();

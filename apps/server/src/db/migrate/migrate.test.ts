@@ -23,10 +23,10 @@ const addedColumns = () =>
   names("select attname as name from pg_attribute where attrelid = 'bikes'::regclass and attname = 'is_electric'");
 
 /** Holds what a statement locks, until it is let go. */
-async function hold(sql: string) {
+async function hold(sql: string, holder = db) {
   const released = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
-  const ended = db.transaction(async (tx) => {
+  const ended = holder.transaction(async (tx) => {
     await tx.run(sql);
     held.resolve();
     await released.promise;
@@ -74,12 +74,18 @@ describe("while somebody holds a lock that a migration needs", () => {
   test("a migration that never gets it gives up with nothing changed, says who holds it, and can be run again", async () => {
     const program = await laterProgram("99.0.0", `${addColumn}\nalter table rides add column x integer;`);
     const { release } = await hold("select count(*) from rides");
+    // A copy of the same template: its tables have the same numbers.
+    const other = await createTestDatabase();
+    const elsewhere = await hold("select count(*) as elsewhere from rides", other.db);
     const failure: unknown = await migrate(db, { program, lockAttempts: 2, lockTimeoutMs: 20 }).catch(
       (error: unknown) => error,
     );
     const { message, cause } = failure as Error;
     expect(message).toMatch(/_added.sql failed. .* Remove the cause and run `bikeshare migrate`/);
     expect(String(cause)).toContain("select count(*) from rides");
+    expect(String(cause)).not.toContain("elsewhere");
+    await elsewhere.release();
+    await other.close();
     expect(await addedColumns()).toEqual([]);
     await release();
     expect(await migrate(db, { program })).toHaveLength(1);

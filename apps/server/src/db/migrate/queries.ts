@@ -43,7 +43,8 @@ const lockHolders = statement(
   `select distinct pid, coalesce(nullif(application_name, ''), usename) as who, state,
      extract(epoch from clock_timestamp() - xact_start)::integer as seconds, left(query, 100) as statement
    from pg_locks join pg_stat_activity using (pid)
-   where locktype = 'relation' and granted and pid <> pg_backend_pid()
+   where locktype = 'relation' and database = (select oid from pg_database where datname = current_database())
+     and granted and pid <> pg_backend_pid()
      and relation in (select to_regclass(name) from unnest($1::text[]) as name)
    order by seconds desc nulls last limit 3`,
 );
