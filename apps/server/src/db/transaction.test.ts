@@ -1,10 +1,13 @@
+import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { until } from "../../test/until.ts";
 import { openDatabase } from "./database.ts";
-import { TransactionConflict } from "./errors.ts";
+import { CommitOutcomeUnknown, TransactionConflict } from "./errors.ts";
 import { openListener } from "./listener.ts";
+import { createNotifier } from "./notifier.ts";
 import { statement } from "./statement.ts";
+import { inTransaction } from "./transaction.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -55,6 +58,30 @@ test("a transaction with a lock timeout waits for a lock that long, and others a
   const read = (options?: { lockTimeoutMs: number }) => database.db.transaction((tx) => tx.query(lockTimeout), options);
   expect(await read({ lockTimeoutMs: 70 })).toEqual([{ lock_timeout: "70ms" }]);
   expect(await read()).toEqual([{ lock_timeout: "0" }]);
+});
+
+test("a commit that takes too long counts as one of which nobody knows whether it took place: it may, later", async () => {
+  const { db } = database;
+  // As PostgreSQL's wait for a synchronous replica, it has no time limit but the driver's.
+  await db.transaction((tx) =>
+    tx.run(`create function wait_for_lock() returns trigger language plpgsql as
+              'begin perform pg_advisory_xact_lock(1); return null; end';
+            create constraint trigger waiting after insert on sent deferrable initially deferred
+              for each row execute function wait_for_lock()`),
+  );
+  const { connectionString } = db;
+  const pool = new pg.Pool({ connectionString, query_timeout: 500, pipeline: true });
+  const impatient = { pool, notifier: createNotifier(() => Promise.resolve([])), observer: undefined };
+  try {
+    await db.transaction(async (tx) => {
+      await tx.query(statement("test.lock", "select pg_advisory_xact_lock(1)"));
+      await expect(inTransaction(impatient, (other) => other.send(insert, [1]))).rejects.toThrow(CommitOutcomeUnknown);
+    });
+    await until(async () => (await rows()).length === 1);
+  } finally {
+    await pool.end();
+    await db.transaction((tx) => tx.run("drop function wait_for_lock cascade"));
+  }
 });
 
 describe("a notification", () => {

@@ -96,7 +96,8 @@ export async function inTransaction<Result>(
       if (named instanceof DatabaseUnavailable) broken = named;
       // A rollback that fails means the connection is gone; the server has rolled back by itself.
       else await client.query("rollback").catch((failure: unknown) => (broken = new Error(String(failure))));
-      if (isCommitting && isOutage(named))
+      // Also one that takes too long, as where PostgreSQL waits for a replica, may take place later.
+      if (isCommitting && (named instanceof DatabaseUnavailable || isOutage(named)))
         throw new CommitOutcomeUnknown("connection lost at commit", { cause: named });
       if (attempt >= MAX_ATTEMPTS || !isRetryable(error)) throw named;
       // Each time another statement is prepared again, until all are.

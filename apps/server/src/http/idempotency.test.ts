@@ -26,7 +26,9 @@ beforeEach(async () => {
   });
 });
 
-const context = () => ({ db: database.db, clock });
+const context = (runningTimeoutMs = 60_000) => ({ db: database.db, clock, runningTimeoutMs });
+/** Where a repeat is told at once that the first call is still running. */
+const impatient = () => context(0);
 const request = (changes: Partial<RepeatableRequest> = {}): RepeatableRequest => ({
   systemId: "main",
   caller: "partner-1",
@@ -43,7 +45,19 @@ async function work(tx: Transaction): Promise<{ status: number; body: string }> 
   return { status: 201, body: `{"id":"r${++made}",  "spaces kept":"é"}` };
 }
 
-const call = (changes: Partial<RepeatableRequest> = {}) => withIdempotency(context(), request(changes), work);
+const call = (changes: Partial<RepeatableRequest> = {}, by = context()) => withIdempotency(by, request(changes), work);
+
+/** A call with `key-1` whose work has begun, and goes on when it is told to. */
+async function callUnderWay(changes: Partial<RepeatableRequest> = {}) {
+  const [entered, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const answer = withIdempotency(context(), request(changes), async (tx) => {
+    entered.resolve();
+    await left.promise;
+    return work(tx);
+  });
+  await entered.promise;
+  return { answer, goOn: () => left.resolve() };
+}
 
 async function count(table: "effects" | "idempotency_keys"): Promise<number> {
   const [row] = await database.db.query<{ n: number }>(statement("", `select count(*) as n from ${table}`));
@@ -114,32 +128,35 @@ describe("a call with a key", () => {
     expect(await count("effects")).toBe(2);
   });
 
-  it("is refused with idempotency_in_progress while the first is still running, which then ends as if alone", async () => {
-    const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
-    const { promise: left, resolve: leave } = Promise.withResolvers<void>();
-    const first = withIdempotency(context(), request(), async (tx) => {
-      enter();
-      await left;
-      return work(tx);
-    });
-    await entered;
-    await expect(call()).rejects.toMatchObject({ code: "idempotency_in_progress" });
-    await expect(call({ body: "another" })).rejects.toMatchObject({ code: "idempotency_in_progress" });
+  it("waits for the first while that is still running, and gets its answer", async () => {
+    const { answer, goOn } = await callUnderWay();
+    const repeats = [call(), call({ body: "another" })];
     expect((await call({ key: "key-2" })).replayed).toBe(false);
-    leave();
-    const answer = await first;
-    expect(await call()).toEqual({ ...answer, replayed: true });
+    // The repeats, which came before it, have found the same by then.
+    await expect(call({}, impatient())).rejects.toMatchObject({ code: "idempotency_in_progress" });
+    goOn();
+    const first = await answer;
+    expect(await Promise.allSettled(repeats)).toMatchObject([
+      { value: { ...first, replayed: true } },
+      { reason: { code: "idempotency_key_reused" } },
+    ]);
     expect(await count("effects")).toBe(2);
   });
 
-  it("has its effect once, of a hundred that come at once; each of the others is replayed or told to wait", async () => {
+  it("is refused with idempotency_in_progress when the first runs for too long, which then ends as if alone", async () => {
+    const { answer, goOn } = await callUnderWay();
+    await expect(call({}, impatient())).rejects.toMatchObject({ code: "idempotency_in_progress" });
+    await expect(call({ body: "another" }, impatient())).rejects.toMatchObject({ code: "idempotency_in_progress" });
+    goOn();
+    expect(await call()).toEqual({ ...(await answer), replayed: true });
+    expect(await count("effects")).toBe(1);
+  });
+
+  it("has its effect once, of a hundred that come at once; the others are replayed", async () => {
     for (let round = 0; round < 5; round++) {
-      const outcomes = await Promise.allSettled(Array.from({ length: 100 }, () => call({ key: `round-${round}` })));
-      const answered = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
-      const refused = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason as unknown] : []));
-      expect(answered.filter(({ replayed }) => !replayed)).toHaveLength(1);
-      expect(new Set(answered.map(({ body }) => body)).size).toBe(1);
-      for (const reason of refused) expect(reason).toMatchObject({ code: "idempotency_in_progress" });
+      const answers = await Promise.all(Array.from({ length: 100 }, () => call({ key: `round-${round}` })));
+      expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1);
+      expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
       expect(await count("effects")).toBe(round + 1);
     }
   });
@@ -186,8 +203,8 @@ describe("the sweeper", () => {
 describe("requests that share a transaction", () => {
   const refused = new Error("refused");
   /** Each input leaves its effect and has an answer of its own, unless it says otherwise or has been answered before. */
-  const run = () =>
-    combineRequests<string>(context(), {
+  const run = (by = context()) =>
+    combineRequests<string>(by, {
       together: async (_systemId, tx, inputs, answered) => {
         if (inputs.includes("poison")) await tx.query(statement("test.poison", "select 1 / 0"));
         const outcomes: CallOutcome[] = [];
@@ -268,26 +285,20 @@ describe("requests that share a transaction", () => {
     expect([await count("effects"), await count("idempotency_keys")]).toEqual([99, 99]);
   });
 
-  it("and one that is still running elsewhere: that one is told so, the others are done", async () => {
-    const combined = run();
-    const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
-    const { promise: left, resolve: leave } = Promise.withResolvers<void>();
-    const elsewhere = withIdempotency(context(), named("shared"), async (tx) => {
-      enter();
-      await left;
-      return work(tx);
+  it("and one that is still running elsewhere: that one gets its answer, or is told so; no other waits with it", async () => {
+    const { answer, goOn } = await callUnderWay(named("shared"));
+    const isRefused = expect(run(impatient())(named("shared"), "a")).rejects.toMatchObject({
+      code: "idempotency_in_progress",
     });
-    await entered;
-    const outcomes = await Promise.allSettled(["shared", "b", "c"].map((key) => combined(named(key), "a")));
-    expect(outcomes).toMatchObject([
-      { reason: { code: "idempotency_in_progress" } },
-      { value: { replayed: false } },
-      { value: { replayed: false } },
-    ]);
-    leave();
-    const answer = await elsewhere;
-    expect(await combined(named("shared"), "a")).toEqual({ ...answer, replayed: true });
-    expect(await count("effects")).toBe(3);
+    const combined = run();
+    const repeats = Array.from({ length: 10 }, () => combined(named("shared"), "a"));
+    const others = ["b", "c", "alone"].map((input) => combined(named(input), input));
+    expect(await Promise.all(others)).toMatchObject(others.map(() => ({ replayed: false })));
+    await isRefused;
+    goOn();
+    const first = await answer;
+    expect(await Promise.all(repeats)).toEqual(repeats.map(() => ({ ...first, replayed: true })));
+    expect(await count("effects")).toBe(4);
   });
 
   it("with malformed keys are refused before they wait", async () => {

@@ -11,6 +11,7 @@ import {
   type IdempotencyContext,
   type RepeatableAnswer,
   type RepeatableCall,
+  waitWhileRunning,
   type Work,
 } from "../idempotency/service.ts";
 import { callerOf } from "./authenticate.ts";
@@ -58,7 +59,8 @@ export async function withIdempotency(
 ): Promise<RepeatableAnswer> {
   const name = nameOf(request);
   if (name === undefined) return { ...(await context.db.transaction(work)), replayed: false };
-  return doOnce(context, name, hashOf(request.body), work);
+  const attempt = () => doOnce(context, name, hashOf(request.body), work);
+  return waitWhileRunning(context, attempt(), attempt);
 }
 
 /** @throws ServiceError `invalid_parameter` when the key is malformed */
@@ -86,22 +88,25 @@ type Call<Input> = CombinableCall & RepeatableCall<Input>;
  * @returns what does a request. @param items how many things the request asks for
  */
 export function combineRequests<Input>(context: IdempotencyContext, verb: CombinedVerb<Input>) {
+  const runAlone = ({ systemId, name, bodyHash, input }: Call<Input>): Promise<RepeatableAnswer> => {
+    const work = (tx: Parameters<Work>[0]) => verb.alone(systemId, input, tx);
+    return name === undefined
+      ? context.db.transaction(async (tx) => ({ ...(await work(tx)), replayed: false }))
+      : doOnce(context, name, bodyHash, work);
+  };
   const combiner = new CommandCombiner<Call<Input>, RepeatableAnswer>({
     runTogether: (systemId, calls, onCommitting) =>
       doOnceTogether(context, systemId, calls, (...work) => verb.together(systemId, ...work), onCommitting),
     isRepeatable: ({ name }) => name !== undefined,
-    runAlone: ({ systemId, name, bodyHash, input }) => {
-      const work = (tx: Parameters<Work>[0]) => verb.alone(systemId, input, tx);
-      return name === undefined
-        ? context.db.transaction(async (tx) => ({ ...(await work(tx)), replayed: false }))
-        : doOnce(context, name, bodyHash, work);
-    },
+    runAlone,
   });
   return async (request: RepeatableRequest, input: Input, items = 1): Promise<RepeatableAnswer> => {
     const { systemId, keyId: owner, body } = request;
     const name = nameOf(request);
     const bodyHash = name === undefined ? new Uint8Array() : hashOf(body);
-    return combiner.run({ systemId, owner, items, name, bodyHash, input });
+    const call = { systemId, owner, items, name, bodyHash, input };
+    // The others of its transaction, and those that run alone, do not wait with it.
+    return waitWhileRunning(context, combiner.run(call), () => runAlone(call));
   };
 }
 

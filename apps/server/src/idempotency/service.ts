@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
-import { canonicalJson, forgottenBefore, serviceError } from "@bikeshare/rules";
+import { setTimeout as sleep } from "node:timers/promises";
+import { canonicalJson, forgottenBefore, serviceError, ServiceError } from "@bikeshare/rules";
 import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../background/periodic.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { codeOf, CommitOutcomeUnknown, sqlState } from "../db/errors.ts";
@@ -19,6 +20,8 @@ export type { CallName } from "./queries.ts";
 export interface IdempotencyContext {
   readonly db: Database;
   readonly clock: () => number;
+  /** For how long a repeat waits for a call that is still running. Default: `RUNNING_TIMEOUT_MS`. */
+  readonly runningTimeoutMs?: number;
 }
 
 /** What a call is answered. */
@@ -31,10 +34,18 @@ export interface Answer {
 export type Work = (tx: Transaction) => Promise<Answer>;
 
 /**
- * Milliseconds that a repeat waits for a call that is still running. Lower, and a slow disk looks like a running call;
- * higher, and repeats keep connections from others.
+ * Milliseconds that a repeat waits for a call that is still running, while it holds a connection. Lower, and a slow disk looks
+ * like a running call; higher, and repeats keep connections from others.
  */
 const LOCK_TIMEOUT_MS = 50;
+/**
+ * For which a repeat waits in all, holding nothing between its tries: a balancer that sends a request to a second process
+ * does so while the first may still wait for a commit, as in a failover. More delays the answer to callers who repeat what
+ * they should not.
+ */
+const RUNNING_TIMEOUT_MS = 4_000;
+/** Between two of its tries. Lower takes more of the database's time; higher adds to the time until the first answer is found. */
+const RUNNING_POLL_INTERVAL_MS = 200;
 
 /** The hash of a call's body. Two bodies that say the same, in whatever order and spacing, have the same. */
 export function hashOf(body: unknown): Uint8Array {
@@ -68,6 +79,31 @@ export async function doOnce(
     if (error instanceof CommitOutcomeUnknown) return once();
     throw error;
   });
+}
+
+/**
+ * Tries a call again while an earlier one with its name is still running, for a while. Nothing is held between two tries.
+ * @param first the first try, under way
+ * @throws ServiceError `idempotency_in_progress` when it is still running at the end; whatever a try throws
+ */
+export async function waitWhileRunning<Result>(
+  { runningTimeoutMs = RUNNING_TIMEOUT_MS }: Pick<IdempotencyContext, "runningTimeoutMs">,
+  first: Promise<Result>,
+  again: () => Promise<Result>,
+): Promise<Result> {
+  const endsAt = performance.now() + runningTimeoutMs;
+  for (let attempt = first; ; attempt = again()) {
+    try {
+      return await attempt;
+    } catch (error) {
+      if (!isInProgress(error) || performance.now() >= endsAt) throw error;
+      await sleep(RUNNING_POLL_INTERVAL_MS);
+    }
+  }
+}
+
+function isInProgress(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === "idempotency_in_progress";
 }
 
 function refuseWhileRunning(error: unknown): never {
