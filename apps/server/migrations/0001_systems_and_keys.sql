@@ -123,7 +123,7 @@ revoke update, truncate on audit_log_default from current_user;
 create table work_failures (
   system_id text collate "C" not null,
   work      text collate "C" not null,
-  -- its id: of a reservation, a station, an event, a source
+  -- its id: of a reservation, a station, an event, a source, a mail
   unit      text collate "C" not null,
   -- tries in a row that failed
   failures  smallint not null default 0,

@@ -6,6 +6,7 @@ import { checked, type Finding } from "../doctor/finding.ts";
 import type { Ids } from "../ids.ts";
 import type { Mailer } from "../mail/mailer.ts";
 import { type MailOutcome, type MailQueue, startOutbox } from "../mail/outbox.ts";
+import { systemsOf } from "../systems/service.ts";
 import {
   alertMail,
   type AlertState,
@@ -54,7 +55,8 @@ export function startAlerts(options: AlertsOptions): PeriodicWork {
   const checking = startPeriodic({ intervalMs: CHECK_INTERVAL_MS, work: () => checkAll(options), onError, watch });
   const outbox = startOutbox({
     ...shared,
-    queues: () => Promise.resolve([operatorMails(db)]),
+    // They are no system's; the first one's list has those that end processes.
+    queues: async () => (await systemsOf(db)).slice(0, 1).map((system) => operatorMails(db, system.system_id)),
     addressee: "the operator",
     observe: options.observeMail,
   });
@@ -171,8 +173,9 @@ function rowOf({ beganAt, seenAt, mailedAt, endedAt, ...rest }: AlertState): Ale
   return { ...rest, began_at, seen_at: new Date(seenAt), mailed_at: instant(mailedAt), ended_at: instant(endedAt) };
 }
 
-function operatorMails(db: Database): MailQueue {
+function operatorMails(db: Database, systemId: string): MailQueue {
   return {
+    systemId,
     async claim(now, delays) {
       const mail = await claimOperatorMail(db, now, delays);
       return mail && { ...mail, to: mail.address, detail: {} };

@@ -1,5 +1,7 @@
 import { type PeriodicWork, startPeriodic } from "../background/periodic.ts";
 import type { WorkWatch } from "../background/work-watch.ts";
+import type { Queryable } from "../db/database.ts";
+import { forgetUnit, runGuarded } from "../set-aside/units.ts";
 import { MAIL_TIMEOUT_MS, type Mailer, PermanentMailError } from "./mailer.ts";
 
 /**
@@ -41,6 +43,8 @@ export interface Expiry {
 
 /** Mails in a table. */
 export interface MailQueue {
+  /** Whose list of what is set aside has a mail that ends processes. */
+  readonly systemId: string;
   /** Claims the mail that has been due for longest, and postpones its next try; undefined: none is due. */
   claim(now: Date, delays: RetryDelays): Promise<QueuedMail | undefined>;
   delete(id: string): Promise<void>;
@@ -56,6 +60,7 @@ export interface MailOutbox {
 }
 
 export interface OutboxOptions {
+  readonly db: Queryable;
   readonly clock: () => number;
   readonly queues: () => Promise<readonly MailQueue[]>;
   /** Who gets these mails, in log lines: `a partner`. */
@@ -80,6 +85,8 @@ const POLL_INTERVAL_MS = 5_000;
 const RETRY_DELAYS_MS: RetryDelays = { first: MAIL_TIMEOUT_MS + 15_000, most: 3_600_000 };
 /** Milliseconds after which a mail is given up. Later, what it says helps nobody any more. */
 const MAIL_LIFETIME_MS = 24 * 3_600_000;
+/** A mail that ends three processes in a row is set aside: see set-aside/units.ts. */
+const WORK = { work: "send-mail" } as const;
 /** Milliseconds that the try under way has when the process stops. More, and the whole stop takes too long. */
 const CLOSE_TIMEOUT_MS = 5_000;
 
@@ -115,7 +122,7 @@ export function startOutbox(options: OutboxOptions): MailOutbox {
 }
 
 async function giveUpExpired(options: OutboxOptions, queue: MailQueue): Promise<void> {
-  const { clock, mailer, logger, observe, addressee } = options;
+  const { db, clock, mailer, logger, observe, addressee } = options;
   const now = clock();
   const expired = await queue.deleteExpired({
     recordedBefore: new Date(now - MAIL_LIFETIME_MS),
@@ -125,6 +132,7 @@ async function giveUpExpired(options: OutboxOptions, queue: MailQueue): Promise<
   });
   for (const { id, detail, attempts, body } of expired) {
     observe("expired");
+    await forgetUnit({ db, ...WORK, systemId: queue.systemId, unit: id });
     logger.warn(
       { mailId: id, ...detail, attempts, mail: body },
       `a mail to ${addressee} was not sent within a day; given up`,
@@ -134,31 +142,37 @@ async function giveUpExpired(options: OutboxOptions, queue: MailQueue): Promise<
 
 /** @returns whether there was one to send */
 async function sendNext(options: OutboxOptions, queue: MailQueue, signal: AbortSignal): Promise<boolean> {
-  const { clock, mailer, logger, observe, addressee } = options;
+  const { db, clock, mailer, logger, observe, addressee, onError } = options;
   if (mailer === undefined) return false;
   const mail = await queue.claim(new Date(clock()), RETRY_DELAYS_MS);
   if (mail === undefined) return false;
+  const guard = { db, ...WORK, systemId: queue.systemId, unit: mail.id, onError };
   const finish = async (outcome: MailOutcome): Promise<true> => {
     // Counted first: whether the row can be removed or not, this is what became of the try.
     observe(outcome);
     await queue.delete(mail.id);
     return true;
   };
-  const detail = { mailId: mail.id, ...mail.detail, attempts: mail.attempts };
-  if (mail.to === null) {
-    logger.warn({ ...detail, mail: mail.body }, `a mail to ${addressee} has no address any more; given up`);
+  const { id, to, subject, body: text } = mail;
+  const detail = { mailId: id, ...mail.detail, attempts: mail.attempts };
+  if (to === null) {
+    logger.warn({ ...detail, mail: text }, `a mail to ${addressee} has no address any more; given up`);
+    await forgetUnit(guard);
     return finish("unaddressed");
   }
-  try {
-    await mailer.send({ id: mail.id, to: mail.to, subject: mail.subject, text: mail.body }, signal);
-  } catch (error) {
-    if (error instanceof PermanentMailError) {
-      logger.warn({ err: error, ...detail, mail: mail.body }, `a mail to ${addressee} was refused; given up`);
-      return finish("refused");
-    }
-    observe("postponed");
-    logger.warn({ err: error, ...detail }, `a mail to ${addressee} could not be sent; tried again later`);
-    return true;
+  // A process that ends while it sends is noted; whatever else becomes of the try is not the mail's doing.
+  const send = () =>
+    mailer.send({ id, to, subject, text }, signal).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  const error = await runGuarded(guard, send).catch((reason: unknown) => reason);
+  if (error === undefined) return finish("sent");
+  if (error instanceof PermanentMailError) {
+    logger.warn({ err: error, ...detail, mail: text }, `a mail to ${addressee} was refused; given up`);
+    return finish("refused");
   }
-  return finish("sent");
+  observe("postponed");
+  logger.warn({ err: error, ...detail }, `a mail to ${addressee} could not be sent; tried again later`);
+  return true;
 }

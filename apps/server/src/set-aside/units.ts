@@ -176,6 +176,11 @@ export async function runGuarded<Result>(guard: UnitGuard, run: () => Promise<Re
   }
 }
 
+/** Forgets that a unit has failed, or is set aside: there is nothing left to do for it. */
+export async function forgetUnit({ db, work, systemId, unit }: Omit<UnitGuard, "onError">): Promise<void> {
+  await deleteFailures(db, systemId, work, unit);
+}
+
 /** @returns whether the unit has failed before */
 async function waitForUnit({ db, work, systemId, unit, onError }: UnitGuard): Promise<boolean> {
   for (let leftMs = OTHER_RUN_TIMEOUT_MS; ; leftMs -= OTHER_RUN_POLL_INTERVAL_MS) {

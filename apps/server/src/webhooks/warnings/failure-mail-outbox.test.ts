@@ -3,11 +3,14 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { type SmtpServer, type SmtpServerOptions, startSmtpServer } from "../../../test/servers/smtp-server.ts";
 import { until } from "../../../test/until.ts";
+import { createFragileDatabase } from "../../../test/webhooks/fragile-database.ts";
 import { statement } from "../../db/statement.ts";
 import { createIds } from "../../ids.ts";
-import { createMailer } from "../../mail/mailer.ts";
+import { createMailer, type Mail } from "../../mail/mailer.ts";
 import type { MailOutbox, MailOutcome } from "../../mail/outbox.ts";
 import { createPartner } from "../../partners/service.ts";
+import { releaseUnits, setAsideUnits } from "../../set-aside/service.ts";
+import { MAX_CRASHES } from "../../set-aside/work.rules.ts";
 import { type MailOutboxOptions, startMailOutbox } from "./failure-mail-outbox.ts";
 import { claimMail, insertMails } from "./failure-mail-queries.ts";
 
@@ -17,7 +20,7 @@ const HOUR = 60 * MINUTE;
 let database: TestDatabase;
 let clock: TestClock;
 const open: { close(): Promise<void> }[] = [];
-const logged: [message: string, detail: object][] = [];
+const logged: [message: string, detail: { readonly err?: unknown }][] = [];
 const outcomes: MailOutcome[] = [];
 
 beforeEach(async () => {
@@ -279,6 +282,58 @@ describe("several processes", () => {
     expect(messageIds(hung)).toEqual(["mail_1@bikes.example"]);
     expect(await waiting()).toEqual([]);
   });
+});
+
+test("a mail that ends each process that sends it is set aside after three, in the list, and the others go; released, it goes", async () => {
+  const server = await serve();
+  const id = await endpoint();
+  await note(id, "mail_1");
+  const real = createMailer(`smtp://127.0.0.1:${server.port}`, { from: "noreply@bikes.example" });
+  const { systemId } = database;
+  for (let death = 1; death <= MAX_CRASHES; death++) {
+    const db = createFragileDatabase(database.db);
+    const send = (mail: Mail) => {
+      if (mail.id === "mail_1") db.die();
+      return real?.send(mail) ?? Promise.resolve();
+    };
+    const dying = outbox(server.port, { db, mailer: { send } });
+    await dying.runOnce();
+    await dying.close();
+    // The minute passes in which a try ends, or its process has.
+    await rows("update work_runs set ends_by = now() where system_id = $1");
+    clock.advance(HOUR);
+  }
+  const sentByTheDying = server.mails.length;
+  await note(id, "mail_2");
+  const { runOnce } = outbox(server.port);
+  await runOnce();
+  expect(messageIds(server).slice(sentByTheDying)).toEqual(["mail_2@bikes.example"]);
+  expect(await setAsideUnits(database.db, systemId)).toMatchObject([
+    { work: "send-mail", unit: "mail_1", crashes: MAX_CRASHES, next_try_at: null },
+  ]);
+  expect(logged.map(([message, { err }]) => `${message}: ${String(err)}`).join("\n")).toContain("set-aside list");
+
+  const context = { db: database.db, clock, ids: createIds(clock), actor: "test" };
+  await releaseUnits(context, systemId, "mail_1");
+  clock.advance(HOUR);
+  await runOnce();
+  expect(messageIds(server).slice(sentByTheDying)).toEqual(["mail_2@bikes.example", "mail_1@bikes.example"]);
+  expect([await waiting(), await setAsideUnits(database.db, systemId)]).toEqual([[], []]);
+});
+
+test("a mail that is set aside is given up after a day like any other, and not listed any more", async () => {
+  await note(await endpoint());
+  await rows(
+    `insert into work_failures (system_id, work, unit, crashes, message) values ($1, 'send-mail', 'mail_1', 3, 'it ended')`,
+  );
+  const server = await serve();
+  const { runOnce } = outbox(server.port);
+  await runOnce();
+  expect(await waiting()).toEqual(["mail_1"]);
+  clock.advance(25 * HOUR);
+  await runOnce();
+  expect([await waiting(), await setAsideUnits(database.db, database.systemId)]).toEqual([[], []]);
+  expect(server.mails).toEqual([]);
 });
 
 test("a process that stops gives up a try that hangs, and the mail stays for the next", async () => {

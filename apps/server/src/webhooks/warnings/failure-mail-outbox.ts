@@ -11,11 +11,12 @@ export interface MailOutboxOptions extends Omit<OutboxOptions, "queues" | "addre
 /** Sends the mails to partners whose endpoints fail. */
 export function startMailOutbox({ db, systems, ...options }: MailOutboxOptions): MailOutbox {
   const queues = async () => (await systems()).map((systemId) => mailsOf(db, systemId));
-  return startOutbox({ ...options, queues, addressee: "a partner" });
+  return startOutbox({ ...options, db, queues, addressee: "a partner" });
 }
 
 function mailsOf(db: Database, systemId: string): MailQueue {
   return {
+    systemId,
     async claim(now, delays) {
       const mail = await claimMail(db, systemId, now, delays);
       return mail && { ...mail, to: mail.email, detail: { partner: mail.partner_id } };
