@@ -15,6 +15,9 @@ export function createParserErrorHandler(
   return (connections, error, socket) => {
     const code = codeOf(error);
     if (code === "ECONNRESET") return void socket.destroy();
+    // Browsers open spare connections before they need them. An answer on one that has asked nothing would be read as the
+    // answer to the next request; one that is merely closed makes them use another.
+    if (code === "ERR_HTTP_REQUEST_TIMEOUT" && socket.bytesRead === 0) return void socket.destroy();
     connections.refuse(socket, () => answer(parserMessage(code), nextRequestId(), { hasBody: !isHead(error) }));
   };
 }
