@@ -1,0 +1,50 @@
+import { existsSync } from "node:fs";
+import { join, relative } from "node:path";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+const directory = join(import.meta.dirname, "..");
+
+/** Files that take over ten seconds, the longest first. Which of two is first matters little. */
+const LONGEST = [
+  "src/feeds/trips/import.test.ts",
+  "src/cli/start.test.ts",
+  "test/console-walker.test.ts",
+  "test/bad-days/kills.test.ts",
+  "test/replica/replica.test.ts",
+  "test/several-processes.test.ts",
+  "test/exhaustion.test.ts",
+  "test/bad-days/database-network.test.ts",
+  "test/bodies.test.ts",
+  "src/fleet/reservation-races.test.ts",
+  "src/fleet/combined-commands.test.ts",
+  "src/webhooks/log/deliveries.test.ts",
+  "test/sdk/fake-parity.test.ts",
+  "test/row-json.test.ts",
+  "src/console/identity-provider.test.ts",
+  "src/fleet/ride-commands.test.ts",
+  "test/fuzz/fuzz.test.ts",
+  "test/live-properties.test.ts",
+  "test/prometheus.test.ts",
+  "src/console/webhook.test.ts",
+  "src/webhooks/dispatcher/dispatcher-pause.test.ts",
+  "src/webhooks/dispatcher/dispatcher-workers.test.ts",
+  "test/fuzz/every-identity.test.ts",
+  "src/webhooks/dispatcher/crash.test.ts",
+];
+
+/**
+ * Begins the longest files first, and the others in the order that vitest has for them. Without it a file of 40 s may
+ * begin last and run alone, while the other workers have nothing to do.
+ */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const missing = LONGEST.filter((file) => !existsSync(join(directory, file)));
+    if (missing.length > 0)
+      throw new Error(`test/longest-first.ts names files that there are not: ${missing.join(", ")}`);
+    const rank = ({ moduleId }: TestSpecification) => {
+      const index = LONGEST.indexOf(relative(directory, moduleId));
+      return index === -1 ? LONGEST.length : index;
+    };
+    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
+  }
+}
