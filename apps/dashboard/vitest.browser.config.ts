@@ -12,6 +12,8 @@ const config: ViteUserConfig = {
     globalSetup: ["./test/browser/global-setup.ts"],
     // One browser draws for all of them: two at a time, and each waits for the other.
     maxWorkers: 1,
+    // A group: vitest runs no two numbers of workers at once.
+    sequence: { groupOrder: 2 },
   },
 };
 

@@ -6,7 +6,8 @@ export default mergeConfig(sharedTestConfig("server"), {
   test: {
     // Most of its files wait for processes, leases and PostgreSQL: with the two of the others a core is idle at the end.
     maxWorkers: 3,
-    sequence: { sequencer: LongestFirst },
+    // Together with tests of other packages they are a group: vitest runs no two numbers of workers at once.
+    sequence: { sequencer: LongestFirst, groupOrder: 1 },
     globalSetup: ["./test/global-setup.ts"],
     setupFiles: [
       "./test/random-seed.ts",
