@@ -2,6 +2,7 @@
 export const sqlState = {
   featureNotSupported: "0A000",
   uniqueViolation: "23505",
+  checkViolation: "23514",
   serializationFailure: "40001",
   deadlockDetected: "40P01",
   readOnlySqlTransaction: "25006",
@@ -165,9 +166,24 @@ export function isStalePlan(error: unknown): boolean {
   return routineOf(error) === "RevalidateCachedQuery";
 }
 
+/** Functions of the server that find a row's partition, and the one that checks whether the default one may still take it. */
+const FINDS_PARTITION: ReadonlySet<string> = new Set(["ExecFindPartition", "ExecPartitionCheckEmitError"]);
+
+/**
+ * Whether a row found no partition because one for it was made in the same moment: it was on its way to the default partition, which
+ * may take no row of that day any more. Run again, the statement finds the new one. The code is that of a check which a
+ * value breaks, and Citus leaves out which function has raised it.
+ */
+export function isPartitionMoved(error: unknown): boolean {
+  if (codeOf(error) !== sqlState.checkViolation) return false;
+  const routine = routineOf(error) ?? "";
+  if (routine === "ReportResultError") return error instanceof Error && /\bpartition\b/.test(error.message);
+  return FINDS_PARTITION.has(routine);
+}
+
 /** Whether a transaction that failed this way changed nothing and may succeed when it is run again. */
 export function isRetryable(error: unknown): boolean {
-  if (error instanceof TransactionConflict || isStalePlan(error)) return true;
+  if (error instanceof TransactionConflict || isStalePlan(error) || isPartitionMoved(error)) return true;
   const code = codeOf(error);
   return code !== undefined && RETRYABLE.has(code);
 }

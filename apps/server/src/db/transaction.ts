@@ -6,6 +6,7 @@ import {
   CommitOutcomeUnknown,
   DatabaseUnavailable,
   isOutage,
+  isPartitionMoved,
   isRetryable,
   isStalePlan,
   nameConnectionError,
@@ -24,8 +25,8 @@ export interface QueryRunner {
 /** Something that runs statements: the database itself, or a transaction that is open in it. */
 export interface Queryable extends QueryRunner {
   /**
-   * Runs `work` in a transaction; inside one it joins the one that is open. After a deadlock, a serialization failure or a
-   * `TransactionConflict`, `work` runs again from the start, `MAX_ATTEMPTS` times in all: it must change nothing but the
+   * Runs `work` in a transaction; inside one it joins the one that is open. After a deadlock, a serialization failure, a
+   * partition that was made in the same moment or a `TransactionConflict`, `work` runs again from the start, `MAX_ATTEMPTS` times in all: it must change nothing but the
    * database.
    */
   transaction<Result>(
@@ -196,6 +197,7 @@ export async function runStatement<Row>(
   statement: Statement,
   values?: readonly unknown[],
   observer?: StatementObserver,
+  attempt = 1,
 ): Promise<Row[]> {
   const ended = observer?.statementSent(statement.name);
   const name = preparedName(statement);
@@ -206,10 +208,11 @@ export async function runStatement<Row>(
     return result.rows as Row[];
   } catch (error) {
     ended?.(error);
-    if (!isStalePlan(error)) throw nameConnectionError(error);
-    prepareAgain(statement, name);
+    const isStale = isStalePlan(error);
+    if (isStale) prepareAgain(statement, name);
+    else if (!isPartitionMoved(error) || attempt >= MAX_ATTEMPTS) throw nameConnectionError(error);
     // The transaction of a single connection has failed with it: that runs again as a whole.
     if (!("totalCount" in client)) throw error;
-    return runStatement(client, statement, values, observer);
+    return runStatement(client, statement, values, observer, isStale ? attempt : attempt + 1);
   }
 }

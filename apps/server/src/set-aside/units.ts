@@ -214,5 +214,6 @@ export function isOfUnits(error: unknown): boolean {
 
 /** Whether an error can come from nothing but a value: one that PostgreSQL refuses, or that cannot be encoded for it. */
 export function isOfValues(error: unknown): boolean {
+  if (isRetryable(error)) return false;
   return error instanceof RangeError || error instanceof TypeError || OF_VALUES.test(codeOf(error) ?? "");
 }
