@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { answered, type EndpointsHarness, openEndpointsHarness } from "../../test/webhooks/endpoints.harness.ts";
-import { columnTypes } from "../db/tables.generated.ts";
+import { statement } from "../db/statement.ts";
 import { recordEvents } from "../events/outbox.ts";
 import { createSequencer, type Sequencer } from "../events/sequencer.ts";
 import { forgetRider } from "./service.ts";
@@ -46,50 +46,62 @@ async function leaveTraces(riderRef: string): Promise<void> {
   );
   await happen(riderRef);
   await sequencer.runOnce(systemId);
-  await harness.send(endpointId, answered(500, `{"unknown":"${riderRef}"}`));
+  const answer = {
+    ...answered(500, `Nobody is called ${riderRef} here.`),
+    answerHeaders: [["Rider", riderRef]] as const,
+  };
+  await harness.send(endpointId, answer);
   await harness.rows(
     "update webhook_attempts set request_body = $2 where system_id = $1 and request_body like '%delivery_id%'",
     `{"data":${dataOf(riderRef)}}`,
   );
   await harness.rows(
     "insert into idempotency_keys (system_id, caller, path, key, body_hash, status, body, created_at) values ($1, $2, '/v1/reservations', $3, '', 201, $4, $5)",
-    ...[partnerId, riderRef, dataOf(riderRef), now],
+    ...[partnerId, ids.next("idempotency"), dataOf(riderRef), now],
   );
 }
 
-/** The tables that have text of some form. */
-async function tablesWith(text: string): Promise<string[]> {
+/** The columns that have a text, in whatever form: of every table of the schema, as PostgreSQL itself lists them. */
+async function columnsWith(text: string): Promise<string[]> {
+  const columns = await harness.rows<{ table: string; column: string; type: string }>(
+    `select c.relname::text as table, a.attname::text as column, t.typname::text as type
+     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+       join pg_type t on t.oid = a.atttypid
+     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'm') and not c.relispartition
+       and $1 <> ''
+     order by 1, 2`,
+  );
+  expect(columns.length).toBeGreaterThan(300);
   const found: string[] = [];
-  for (const table of Object.keys(columnTypes)) {
-    const asText =
-      table === "webhook_attempts" ? "t::text || encode(coalesce(response_body, ''), 'escape')" : "t::text";
-    const rows = await harness.rows(
-      `select 1 from ${table} t where $1 <> '' and ${asText} like $2 limit 1`,
-      `%${text}%`,
-    );
-    if (rows.length > 0) found.push(table);
+  for (const { table, column, type } of columns) {
+    const asText = type === "bytea" ? `encode("${column}", 'escape')` : `"${column}"::text`;
+    const rows = await harness.rows(`select 1 from "${table}" where $1 <> '' and ${asText} ~ $2 limit 1`, text);
+    if (rows.length > 0) found.push(`${table}.${column}`);
   }
   return found;
 }
 
-it("a rider's reference is gone from every table, and nobody else's is", async () => {
+it("a rider's reference is gone from every column of every table, and nobody else's is", async () => {
   for (const riderRef of ["rider-1", "rider-12"]) await leaveTraces(riderRef);
   // Not numbered yet.
   for (const riderRef of ["rider-1", "rider-12"]) await happen(riderRef);
-  const others = await tablesWith("rider-12");
+  const others = await columnsWith("rider-12");
   expect(others).toEqual([
-    "event_outbox",
-    "events",
-    "idempotency_keys",
-    "reservations",
-    "webhook_attempts",
-    "webhook_bodies",
+    "event_outbox.data",
+    "events.data",
+    "idempotency_keys.body",
+    "reservations.rider_ref",
+    "webhook_attempts.request_body",
+    "webhook_attempts.response_body",
+    "webhook_attempts.response_headers",
+    "webhook_bodies.data",
   ]);
+  expect(await columnsWith("rider-1(?!2)")).toEqual(others);
   expect(await forgetRider(harness, harness.systemId, "rider-1")).toEqual({
-    ...{ reservations: 1, event_outbox: 1, events: 1, webhook_bodies: 2, webhook_attempts: 2, idempotency_keys: 1 },
+    ...{ reservations: 1, event_outbox: 1, events: 1, webhook_bodies: 2, webhook_attempts: 1, idempotency_keys: 1 },
   });
-  expect(await tablesWith("rider-1[^2]")).toEqual([]);
-  expect(await tablesWith("rider-12")).toEqual(others);
+  expect(await columnsWith("rider-1(?!2)")).toEqual([]);
+  expect(await columnsWith("rider-12")).toEqual(others);
   expect(await harness.rows("select rider_ref from reservations where system_id = $1 order by rider_ref")).toEqual([
     { rider_ref: "rider-12" },
     { rider_ref: null },
@@ -99,3 +111,18 @@ it("a rider's reference is gone from every table, and nobody else's is", async (
   );
   expect(JSON.parse(event?.data ?? "")).toEqual({ id: "reservation of a rider", rider_ref: null, n: 1 });
 });
+
+it.each([
+  ["text", `'{"rider_ref":"rider-1"}'`],
+  ["jsonb", `'{"rider_ref":"rider-1"}'`],
+  ["bytea", `'"rider-1"'`],
+])(
+  "a column of %s in which nobody thought of riders is searched too: it is named, and nothing is said to be forgotten",
+  async (type, value) => {
+    const { db, systemId } = harness;
+    await db.query(statement("", `alter table regions add column noted ${type}`));
+    await harness.rows(`insert into regions (system_id, id, name, noted) values ($1, 'region-1', 'North', ${value})`);
+    await expect(forgetRider(harness, systemId, "rider-1")).rejects.toThrow("The reference is still in regions");
+    await expect(forgetRider(harness, systemId, "rider-2")).resolves.toEqual(expect.anything());
+  },
+);
