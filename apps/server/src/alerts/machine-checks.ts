@@ -1,6 +1,6 @@
 import { access, constants, statfs } from "node:fs/promises";
 import type { WorkStatus } from "../background/work-watch.ts";
-import { listBackups, maxBackupAgeMs } from "../backup/schedule.ts";
+import { latestBackup, maxBackupAgeMs } from "../backup/schedule.ts";
 import type { Config } from "../config.ts";
 import { failure, type Finding, ok, warning } from "../doctor/finding.ts";
 import { expiryOf, readCertificate } from "../startup/certificate.ts";
@@ -50,7 +50,7 @@ export async function checkRedis({ redisUrl }: Config): Promise<readonly Finding
 
 export async function checkLatestBackup({ backups }: Config, now: number): Promise<readonly Finding[]> {
   if (backups === undefined) return [];
-  const newest = (await listBackups(backups.directory)).at(-1);
+  const newest = await latestBackup(backups, now);
   const fix = 'Look for "making a backup" in the log of a worker, or run `bikeshare backup` by hand.';
   if (newest === undefined) return [warning("latest backup", `there is none in ${backups.directory}`, fix)];
   const age = now - newest.madeAt;
@@ -72,7 +72,7 @@ export function checkBackgroundWork(works: readonly WorkStatus[]): readonly Find
 /** The certificate's end, the latest backup's age and the age that it may have, for metrics. */
 export async function machineFigures({ tls, backups }: Pick<Config, "tls" | "backups">, now: number) {
   const certificate = tls && (await readCertificate(tls).catch(() => undefined));
-  const newest = backups && (await listBackups(backups.directory).catch(() => [])).at(-1);
+  const newest = backups && (await latestBackup(backups, now).catch(() => undefined));
   return {
     certificateExpiresAt: certificate && expiryOf(certificate).getTime(),
     latestBackupAgeMs: newest && now - newest.madeAt,

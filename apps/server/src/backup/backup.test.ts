@@ -22,7 +22,6 @@ import { readArchive } from "./archive.ts";
 import { createBackup, readManifest } from "./backup.ts";
 import { entryNames } from "./manifest.ts";
 import { restoreBackup } from "./restore.ts";
-import { createBackupIn, startScheduledBackups } from "./schedule.ts";
 
 let directory: string;
 let harness: FleetHarness;
@@ -205,44 +204,6 @@ describe("a backup is not made", () => {
     await expect(createBackup({ ...options, connectionString: gone }, path)).rejects.toThrow();
     expect((await readdir(directory)).filter((name) => name.startsWith("gone"))).toEqual([]);
   });
-});
-
-it("scheduled backups are made when the newest is old enough, and the oldest beyond the number to keep are removed", async () => {
-  const schedule = { directory: join(directory, "daily"), intervalMs: 24 * 3_600_000, keep: 2 };
-  let now = Date.parse("2026-06-01T03:00:00Z");
-  const made: string[] = [];
-  const scheduled = startScheduledBackups({
-    ...optionsOf(harness.db),
-    ...schedule,
-    clock: () => now,
-    onBackup: (path) => void made.push(path),
-    onError: (error) => {
-      throw error;
-    },
-  });
-  for (const hours of [0, 1, 23, 12, 12, 24]) {
-    now += hours * 3_600_000;
-    await scheduled.runOnce();
-    await writeFile(join(schedule.directory, "notes.txt"), "mine");
-  }
-  await scheduled.close();
-  expect(made).toHaveLength(4);
-  expect((await readdir(schedule.directory)).toSorted()).toEqual([
-    "bikeshare-20260603T030000Z.zip",
-    "bikeshare-20260604T030000Z.zip",
-    "notes.txt",
-  ]);
-});
-
-it("of several begun in one second in one directory each has a file of its own; one that fails leaves nothing", async () => {
-  const shared = await mkdtemp(join(directory, "shared-"));
-  const instant = Date.parse("2026-06-01T03:00:00.500Z");
-  const begin = (options = optionsOf(harness.db)) => createBackupIn(shared, options, instant);
-  const made = [...(await Promise.all([begin(), begin()])), await begin()];
-  await expect(begin({ ...optionsOf(harness.db), secretsPath: join(directory, "none.json") })).rejects.toThrow();
-  const names = ["00", "01", "02"].map((second) => `bikeshare-20260601T0300${second}Z.zip`);
-  expect(made.map(({ path }) => path).toSorted()).toEqual(names.map((name) => join(shared, name)));
-  expect((await readdir(shared)).toSorted()).toEqual(names);
 });
 
 // The last, because it changes the schema.

@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, rm } from "node:fs/promises";
+import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type PeriodicWork, startPeriodic } from "../background/periodic.ts";
 import type { WorkWatch } from "../background/work-watch.ts";
@@ -29,20 +29,33 @@ export function maxBackupAgeMs({ intervalMs }: Pick<BackupSchedule, "intervalMs"
 /** Between two looks whether a backup is due. Longer, and a failed one is tried again later. */
 const CHECK_INTERVAL_MS = 60_000;
 
+/** A draft to which nothing was written for so long has been left behind by a process that was killed. */
+const MAX_DRAFT_SILENCE_MS = 3_600_000;
+
 /**
  * Makes a backup whenever the newest in the directory is older than the interval, whatever was restarted meanwhile, and
- * then removes those beyond the newest few. Other files of the directory are left alone.
+ * then removes those beyond the newest few. Where another process makes one there, it leaves that to it. Other files of the
+ * directory are left alone.
  */
 export function startScheduledBackups(options: ScheduledBackupOptions): PeriodicWork {
-  const { directory, intervalMs, keep, clock, onBackup, onError, watch } = options;
+  const { directory, keep, clock, onBackup, onError, watch } = options;
+  const isDue = async () => {
+    const newest = await latestBackup(options, clock());
+    return newest === undefined || clock() - newest.madeAt >= options.intervalMs;
+  };
   const work = async () => {
     await mkdir(directory, { recursive: true, mode: 0o700 });
-    const newest = (await listBackups(directory)).at(-1);
-    if (newest !== undefined && clock() - newest.madeAt < intervalMs) return;
-    const { path, summary } = await createBackupIn(directory, options, clock());
+    if (!(await isDue())) return;
+    const path = await claimPath(directory, clock());
+    // Of processes that have begun one, the first goes on; it may have ended before ours was seen.
+    const [first] = await listDrafts(directory, clock());
+    const isFirst = first === undefined || join(directory, first) === draftOf(path);
+    if (!isFirst || !(await isDue())) return rm(draftOf(path), { force: true });
+    const summary = await createClaimed(path, options);
     onBackup(path, summary);
     const backups = await listBackups(directory);
-    for (const { name } of backups.slice(0, Math.max(0, backups.length - keep))) await rm(join(directory, name));
+    for (const { name } of backups.slice(0, Math.max(0, backups.length - keep)))
+      await rm(join(directory, name), { force: true });
   };
   // One backup of a large database may take hours.
   const maxSilenceMs = maxBackupAgeMs(options);
@@ -60,12 +73,33 @@ export async function createBackupIn(
   instant: number,
 ): Promise<{ readonly path: string; readonly summary: BackupSummary }> {
   const path = await claimPath(directory, instant);
+  return { path, summary: await createClaimed(path, options) };
+}
+
+async function createClaimed(path: string, options: BackupOptions): Promise<BackupSummary> {
   try {
-    return { path, summary: await createBackup(options, path) };
+    return await createBackup(options, path);
   } catch (error) {
     await rm(draftOf(path), { force: true });
     throw error;
   }
+}
+
+/** The drafts that are being written in a directory, the first to begin first. Removes those that a killed process has left. */
+async function listDrafts(directory: string, now: number): Promise<string[]> {
+  const drafts: string[] = [];
+  for (const name of (await readdir(directory)).toSorted()) {
+    if (!/^bikeshare-\d{8}T\d{6}Z\.zip\.part$/.test(name)) continue;
+    const path = join(directory, name);
+    const found = await stat(path).catch((error: unknown) => {
+      if (codeOf(error) !== "ENOENT") throw error;
+    });
+    // It has just become a backup.
+    if (found === undefined) continue;
+    if (now - found.mtimeMs > MAX_DRAFT_SILENCE_MS) await rm(path, { force: true });
+    else drafts.push(name);
+  }
+  return drafts;
 }
 
 /** Takes a name that is free by making its draft, which of two processes only one can. */
@@ -89,7 +123,7 @@ function backupName(instant: number): string {
 }
 
 /** The backups that have a name of `backupName` in a directory, the oldest first. @returns when they were begun, as named */
-export async function listBackups(directory: string): Promise<{ readonly name: string; readonly madeAt: number }[]> {
+async function listBackups(directory: string): Promise<{ readonly name: string; readonly madeAt: number }[]> {
   return (await readdir(directory)).toSorted().flatMap((name) => {
     const [, date, time] = /^bikeshare-(\d{8})T(\d{6})Z\.zip$/.exec(name) ?? [];
     if (date === undefined || time === undefined) return [];
@@ -98,4 +132,12 @@ export async function listBackups(directory: string): Promise<{ readonly name: s
     );
     return Number.isNaN(madeAt) ? [] : [{ name, madeAt }];
   });
+}
+
+/** The newest backup of a schedule. One that was named by a clock that was far ahead would be the newest for ever: it is none. */
+export async function latestBackup(
+  { directory, intervalMs }: Pick<BackupSchedule, "directory" | "intervalMs">,
+  now: number,
+): Promise<{ readonly name: string; readonly madeAt: number } | undefined> {
+  return (await listBackups(directory)).findLast(({ madeAt }) => madeAt <= now + intervalMs);
 }

@@ -33,7 +33,7 @@ export async function verifyBackup(
       isDurable: false,
     });
     try {
-      return await restoreAndCheck(path, { ...server, secretsPath: join(directory, "secrets.json"), onTable });
+      return await verifyInto(path, { ...server, secretsPath: join(directory, "secrets.json"), onTable });
     } finally {
       await server.close();
     }
@@ -42,7 +42,8 @@ export async function verifyBackup(
   }
 }
 
-async function restoreAndCheck(path: string, options: RestoreOptions): Promise<VerifiedBackup> {
+/** Does so in an empty database, which stays. @throws BackupFileError */
+export async function verifyInto(path: string, options: RestoreOptions): Promise<VerifiedBackup> {
   const summary = await restoreBackup(options, path);
   const db = openDatabase({ connectionString: options.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
   try {
