@@ -2,11 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, realpath, rm, symlink } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { installPacked, makeDatabaseDirectory } from "@bikeshare/test-kit";
+import { findFreePort, installPacked, makeDatabaseDirectory } from "@bikeshare/test-kit";
 
 const server = join(import.meta.dirname, "../../apps/server");
 
@@ -36,7 +35,7 @@ export async function startPackedServer(env: Readonly<Record<string, string>>): 
   const { installed } = await installPacked(server, project);
   await linkDependencies(project, installed);
   const data = await makeDatabaseDirectory("bikeshare-packed-", NEEDED_BYTES);
-  const [port, metricsPort] = [await freePort(), await freePort()];
+  const [port, metricsPort] = [await findFreePort(), await findFreePort()];
   const child = spawn(process.execPath, [join(installed, "dist/main.js"), "start"], {
     cwd: project,
     stdio: ["ignore", "pipe", "pipe"],
@@ -98,16 +97,4 @@ export async function end(child: ChildProcess): Promise<void> {
   const ended = once(child, "exit");
   child.kill("SIGTERM");
   await ended;
-}
-
-/** A port of this machine that nothing listens at. */
-export async function freePort(): Promise<number> {
-  const listener = createServer();
-  listener.listen(0, "127.0.0.1");
-  await once(listener, "listening");
-  const address = listener.address();
-  listener.close();
-  await once(listener, "close");
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }

@@ -7,9 +7,10 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Server
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { findFreePort } from "@bikeshare/test-kit";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { parse } from "yaml";
-import { end, freePort } from "./packed-server.ts";
+import { end } from "./packed-server.ts";
 import { isInstalled, searchPath } from "./proxies.ts";
 
 const directory = join(import.meta.dirname, "../patroni");
@@ -35,7 +36,7 @@ it.skipIf(!isHere)(`HAProxy leads to the primary and to the standby, and follows
   const nodes = [await startNode("db", "primary"), await startNode("db2", "replica")] as const;
   const { primary, replica } = await startHaproxy(nodes);
   const leadsTo = (port: number, name: string) =>
-    vi.waitFor(async () => expect(await greetingAt(port)).toBe(name), { timeout: 20_000, interval: 100 });
+    vi.waitFor(async () => expect(await greetingAt(port)).toBe(name), { timeout: 120_000, interval: 100 });
   await leadsTo(primary, "db");
   await leadsTo(replica, "db2");
 
@@ -46,7 +47,7 @@ it.skipIf(!isHere)(`HAProxy leads to the primary and to the standby, and follows
   await leadsTo(primary, "db2");
   await leadsTo(replica, "db");
   // A connection to the one that was the primary has been ended.
-  await vi.waitFor(() => expect(kept.destroyed).toBe(true), { timeout: 20_000 });
+  await vi.waitFor(() => expect(kept.destroyed).toBe(true), { timeout: 120_000 });
 });
 
 /** A stand-in for PostgreSQL, which says its name, with the health checks of its Patroni. */
@@ -87,7 +88,7 @@ async function listen(server: Server): Promise<number> {
 async function startHaproxy(nodes: readonly Node[]): Promise<{ readonly primary: number; readonly replica: number }> {
   const example = readFileSync(join(directory, "haproxy.cfg"), "utf8");
   execFileSync("haproxy", ["-c", "-f", join(directory, "haproxy.cfg")], { env: searchPath, stdio: "pipe" });
-  const ports = { primary: await freePort(), replica: await freePort() };
+  const ports = { primary: await findFreePort(), replica: await findFreePort() };
   let config = example
     .replace("127.0.0.1:5000", `127.0.0.1:${ports.primary}`)
     .replace("127.0.0.1:5001", `127.0.0.1:${ports.replica}`)

@@ -4,8 +4,9 @@ import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { findFreePort } from "@bikeshare/test-kit";
 import { generate } from "selfsigned";
-import { end, freePort } from "./packed-server.ts";
+import { end } from "./packed-server.ts";
 
 /** The address from which the proxies call the service. The demo's own simulator calls it from 127.0.0.1. */
 export const PROXY_ADDRESS = "127.0.0.2";
@@ -90,7 +91,7 @@ async function startProxy(serviceUrl: string, start: (setup: ProxySetup) => Prom
   ] as const) {
     await writeFile(join(directory, name), text);
   }
-  const setup = { directory, httpsPort: await freePort(), httpPort: await freePort() };
+  const setup = { directory, httpsPort: await findFreePort(), httpPort: await findFreePort() };
   const child = await start({ ...setup, service: new URL(serviceUrl).host });
   await once(child, "spawn");
   return {

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import { request, type RequestOptions } from "node:https";
 import { text } from "node:stream/consumers";
+import { findFreePort } from "@bikeshare/test-kit";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { freePort } from "./packed-server.ts";
 import { isInstalled, type Proxy, startHaproxy, startNginx } from "./proxies.ts";
 
 const PROXIES = [
@@ -56,7 +56,7 @@ for (const [name, start, { repeatsPosts }] of PROXIES) {
         () => true,
         () => false,
       );
-    await vi.waitUntil(listens, { timeout: 20_000, interval: 50 });
+    await vi.waitUntil(listens, { timeout: 120_000, interval: 50 });
     return proxy;
   };
   const unavailable = {
@@ -67,7 +67,7 @@ for (const [name, start, { repeatsPosts }] of PROXIES) {
   };
 
   it.skipIf(!isHere)(`${name} answers as the service does where no process is there${note}`, async () => {
-    const proxy = await open(`http://127.0.0.1:${await freePort()}`);
+    const proxy = await open(`http://127.0.0.1:${await findFreePort()}`);
     for (const method of ["GET", "POST"]) {
       expect(await send(proxy, { method, path: "/v1/stations" })).toEqual(unavailable);
     }

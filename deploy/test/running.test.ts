@@ -69,7 +69,7 @@ describe.skipIf(!isBuilt)(`the published server${isBuilt ? "" : " (skipped: not 
           ({ status }) => status === 200,
           () => false,
         );
-      await vi.waitUntil(isReady, { timeout: 20_000, interval: 50 });
+      await vi.waitUntil(isReady, { timeout: 120_000, interval: 50 });
     });
     afterAll(() => proxy?.close());
     const over = (path: string, options: RequestOptions = {}, body?: Buffer) =>

@@ -1,7 +1,6 @@
-import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
-import { createTestClock, type TestClock } from "@bikeshare/test-kit";
+import { createTestClock, findFreePort, type TestClock } from "@bikeshare/test-kit";
 import type { Environment } from "../src/cli/environment.ts";
 import { runProgram } from "../src/cli/program.ts";
 
@@ -65,17 +64,6 @@ export async function startServer(
       await closed;
     },
   };
-}
-
-/** Below the ports that systems give out by themselves: nobody else is given it while the server does not listen. */
-async function findFreePort(): Promise<number> {
-  const port = randomInt(20_000, 32_768);
-  const probe = createServer();
-  const isFree = await new Promise<boolean>((resolve) => {
-    probe.once("error", () => resolve(false));
-    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
-  });
-  return isFree ? port : findFreePort();
 }
 
 /** An answer of the service, whose limit no test reaches. */

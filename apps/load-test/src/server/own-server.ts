@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { setPriority, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { findFreePort } from "@bikeshare/embedded-postgres";
 
 /** A service of the load test's own: its process, its database and its data, all of which end with it. */
 export interface OwnServer {
@@ -46,7 +46,7 @@ export async function startOwnServer(niceness = SERVER_NICENESS): Promise<OwnSer
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-load-test-"));
   // As root PostgreSQL runs under another account, which must be able to enter.
   await chmod(directory, 0o711);
-  const metricsPort = await freePort();
+  const metricsPort = await findFreePort();
   const env = {
     ...inheritedEnvironment(),
     DATA_DIR: join(directory, "data"),
@@ -140,13 +140,4 @@ async function endProcess(child: ChildProcess): Promise<void> {
   const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
   await exited;
   clearTimeout(timer);
-}
-
-async function freePort(): Promise<number> {
-  const listener = createServer().listen(0, "127.0.0.1");
-  await once(listener, "listening");
-  const address = listener.address();
-  listener.close();
-  if (address === null || typeof address === "string") throw new Error("No port is free.");
-  return address.port;
 }
