@@ -210,8 +210,9 @@ it.skipIf(!hasRedis)(
       await session.arrayBuffer();
     }
     await revokeKey({ db: database.db, clock, ids, actor: "test" }, database.systemId, id);
+    // Well before the age at which a process reads a key anew without being told.
     for (const { url } of [one, other])
-      await until(async () => (await ask(url, "/v1/stations", key)).status === 401, 1_000);
+      await until(async () => (await ask(url, "/v1/stations", key)).status === 401, 20_000);
 
     // One is replaced after the other.
     const loaded = load((await issue(1_000_000)).key);

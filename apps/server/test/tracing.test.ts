@@ -86,8 +86,8 @@ it("follows a request through its statements to the attempts of its webhook, wit
   expect(response.status, await response.clone().text()).toBe(201);
 
   const named = (name: string) => collector.spans.find((span) => span.name === name);
-  await expect.poll(() => named("webhook attempt"), { timeout: 20_000 }).toBeDefined();
-  await expect.poll(() => named("POST /v1/reservations"), { timeout: 20_000 }).toBeDefined();
+  await expect.poll(() => named("webhook attempt")).toBeDefined();
+  await expect.poll(() => named("POST /v1/reservations")).toBeDefined();
   const [request, attempt] = [named("POST /v1/reservations"), named("webhook attempt")];
   expect(request).toMatchObject({
     traceId: TRACE,

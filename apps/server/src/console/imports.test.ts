@@ -86,7 +86,7 @@ it("what stands on an import keeps it; without that it is undone, with progress,
   expect(await undo("import_none")).toMatchObject([404, { message: "There is no import import_none." }]);
   for (const id of [second, first]) {
     expect(await undo(id)).toMatchObject([200, { is_decided: true, import: { id } }]);
-    await expect.poll(() => statusOf(id), { timeout: 5_000, interval: 20 }).toBe("undone");
+    await expect.poll(() => statusOf(id), { interval: 20 }).toBe("undone");
   }
   const { import: undone, acts, obstacle } = await detail(first);
   expect(undone).toMatchObject({ removed: 3, undone_at: new Date(app.clock()).toISOString() });

@@ -102,7 +102,8 @@ it("a machine's clock that differs from the database's is reported, and not foll
   const monotonic = () => performance.now();
   const clock = createServiceClock(() => Date.now() + offsetMs, monotonic);
   const watch = watchClock(app.db, { clock, monotonic, conditions, concerns });
-  const expectRight = () => expect(Math.abs(clock.now() - Date.now())).toBeLessThan(1_000);
+  // A busy machine measures it late, and so less exactly, but never by as much.
+  const expectRight = () => expect(Math.abs(clock.now() - Date.now())).toBeLessThan(HOUR / 60);
   await watch.runOnce();
   expectRight();
   expect(concerns.list()).toEqual([expect.stringMatching(/^the clock .+ differs .+ by 3600 s: .+ chrony/)]);

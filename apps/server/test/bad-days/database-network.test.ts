@@ -72,7 +72,7 @@ it("a network that takes 200 ms each way makes answers late, and no error", asyn
   expect(said.filter((each) => !isServed(each) && !isUnavailable(each))).toEqual([]);
   expect((await askBoth()).every(isServed)).toBe(true);
   proxy.delay(0);
-  await until(async () => (await askBoth()).every(isServed), 5_000);
+  await until(async () => (await askBoth()).every(isServed));
 });
 
 it("a network that stands still for a while: each answer is a plain error, in bounded time, and then all is well", async () => {
@@ -87,7 +87,7 @@ it("a network that stands still for a while: each answer is a plain error, in bo
   expect(said.filter(isUnavailable).length).toBeGreaterThan(100);
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(200e6);
   proxy.resume();
-  await until(async () => (await askBoth()).every(isServed), 30_000);
+  await until(async () => (await askBoth()).every(isServed));
   expect(proxy.connections()).toBeLessThan(40);
 });
 
@@ -98,5 +98,5 @@ it("connections that are forgotten without a word are found out in seconds, and 
   expect(said.flat().filter((each) => !isServed(each) && !isUnavailable(each))).toEqual([]);
   // By their own time limits they would take 12 s.
   expect(Math.max(...said.flat().map(({ ms }) => ms))).toBeLessThan(10_000);
-  await until(async () => (await askBoth()).every(isServed), 5_000);
+  await until(async () => (await askBoth()).every(isServed));
 });
