@@ -86,13 +86,16 @@ async function total({ url, key }: Running, path: string): Promise<number> {
   return ((await response.json()) as { total_pages: number }).total_pages;
 }
 
+/** For twenty rides to end. Lower fails on a machine that does much else beside a simulated city. */
+const RIDES_TIMEOUT_MS = 300_000;
+
 /** Asks every second and a half at most: the demo's key makes 60 requests a minute. */
 async function untilMore(running: Running, path: string, than: number): Promise<void> {
   let asked = 0;
   await until(async () => {
     if (++asked % 300 !== 0) return false;
     return (await total(running, path)) > than;
-  });
+  }, RIDES_TIMEOUT_MS);
 }
 
 /** Lets a city live until rides have come to their end, and stops it. @returns what it says then */

@@ -48,8 +48,11 @@ export function superviseService(
     // It has its own by now.
     if (log !== undefined) closeSync(log);
     const exited = once(child, "exit");
-    if (child.stdout === null) throw new Error("a pipe was asked for");
-    createInterface({ input: child.stdout }).once("line", (line) => {
+    const started = child;
+    if (started.stdout === null) throw new Error("a pipe was asked for");
+    createInterface({ input: started.stdout }).once("line", (line) => {
+      // It may have ended before its line is read.
+      if (child !== started) return;
       url = (JSON.parse(line) as { url: string | null }).url ?? undefined;
       isUp = true;
       up.resolve();
