@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { databaseChecks, machineChecks, processChecks } from "./alerts/checks.ts";
 import { startAlerts } from "./alerts/service.ts";
@@ -174,13 +175,31 @@ async function prepareDatabase({ db, applied }: Store, options: ServeOptions, lo
 /** Makes sure that there is a system. Where there are several, none needs to be chosen here. */
 async function ensureSystem(db: Database, { config, resolveSystem }: ServeOptions): Promise<void> {
   const ids = (await systemsOf(db)).map((system) => system.system_id);
-  if (ids.length === 0) await resolveSystem(db, undefined);
-  else if (config.isSystemIdSet && !ids.includes(config.systemId)) {
+  if (ids.length === 0) {
+    await offerRestore(config);
+    await resolveSystem(db, undefined);
+  } else if (config.isSystemIdSet && !ids.includes(config.systemId)) {
     throw new ConfigError(
       `SYSTEM_ID=${config.systemId}: names the first system of a new database; this one has ${ids.join(", ")}, and a system keeps its id. ` +
         `Unset SYSTEM_ID, or make another system: \`systems create ${config.systemId}\`.`,
     );
   }
+}
+
+/**
+ * A service that began anew beside the backups of one that was lost could not be restored into any more, and its own backups
+ * would take their place.
+ * @throws ConfigError where there are backups: what to restore, and how
+ */
+async function offerRestore({ backups }: Config): Promise<void> {
+  if (backups === undefined) return;
+  const { listBackups } = await import("./backup/schedule.ts");
+  const newest = (await listBackups(backups.directory).catch(() => [])).at(-1);
+  if (newest === undefined) return;
+  throw new ConfigError(
+    `BACKUP_DIR=${backups.directory}: has backups, and the database is empty. Restore the newest: \`bikeshare restore ${join(backups.directory, newest.name)}\`. ` +
+      "To begin anew instead, move them away, or set BACKUP_DIR to another directory.",
+  );
 }
 
 /** Serves metrics and health on a port of their own, if one is configured; otherwise nothing is counted. */

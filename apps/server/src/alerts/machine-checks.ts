@@ -13,9 +13,21 @@ const GIB = 1024 ** 3;
 export async function checkDataDirectory({ dataDir, databaseUrl }: Config): Promise<Finding> {
   await access(dataDir, constants.W_OK);
   const { bavail, bsize } = await statfs(dataDir);
-  const free = (bavail * bsize) / GIB;
+  return judgeFreeSpace({ dataDir, free: (bavail * bsize) / GIB, hasDatabase: databaseUrl === undefined });
+}
+
+/** @param free GiB on the disk of the data directory, in which the database is or not */
+export function judgeFreeSpace({
+  dataDir,
+  free,
+  hasDatabase,
+}: {
+  readonly dataDir: string;
+  readonly free: number;
+  readonly hasDatabase: boolean;
+}): Finding {
   const detail = `${dataDir} has ${free.toFixed(1)} GiB free`;
-  const enough = databaseUrl === undefined ? 2 : 0.2;
+  const enough = hasDatabase ? 2 : 0.2;
   if (free < enough / 10) return failure("data directory", detail, "Free space now: without it nothing can be stored.");
   if (free < enough) return warning("data directory", detail, "Free space, or move DATA_DIR to a larger disk.");
   return ok("data directory", detail);
@@ -51,7 +63,7 @@ export async function checkRedis({ redisUrl }: Config): Promise<readonly Finding
 export async function checkLatestBackup({ backups }: Config, now: number): Promise<readonly Finding[]> {
   if (backups === undefined) return [];
   const newest = await latestBackup(backups, now);
-  const fix = 'Look for "making a backup" in the log of a worker, or run `bikeshare backup` by hand.';
+  const fix = `Look for "making a backup" in the log of a worker, or make one by hand: \`bikeshare backup ${backups.directory}\`.`;
   if (newest === undefined) return [warning("latest backup", `there is none in ${backups.directory}`, fix)];
   const age = now - newest.madeAt;
   const detail = `${newest.name}, ${(age / 3_600_000).toFixed(1)} h old`;

@@ -123,7 +123,7 @@ function backupName(instant: number): string {
 }
 
 /** The backups that have a name of `backupName` in a directory, the oldest first. @returns when they were begun, as named */
-async function listBackups(directory: string): Promise<{ readonly name: string; readonly madeAt: number }[]> {
+export async function listBackups(directory: string): Promise<{ readonly name: string; readonly madeAt: number }[]> {
   return (await readdir(directory)).toSorted().flatMap((name) => {
     const [, date, time] = /^bikeshare-(\d{8})T(\d{6})Z\.zip$/.exec(name) ?? [];
     if (date === undefined || time === undefined) return [];

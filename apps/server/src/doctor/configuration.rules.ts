@@ -40,7 +40,7 @@ function checkTransport({ host, tls, trustedProxies, publicUrl }: Addresses): Fi
 function checkBackupSchedule({ backups, databaseUrl }: Addresses): Finding {
   if (backups !== undefined)
     return ok("backup schedule", `every ${backups.intervalMs / 3_600_000} h into ${backups.directory}`);
-  const fix = "Set BACKUP_DIR, or run `bikeshare backup` from a timer.";
+  const fix = "Set BACKUP_DIR, or run `bikeshare backup <directory>` from a timer.";
   if (databaseUrl === undefined) return warning("backup schedule", "the service makes no backups by itself", fix);
   return ok("backup schedule", "not by the service; DATABASE_URL is backed up by whoever runs it");
 }

@@ -11,15 +11,10 @@ import { secretsPath } from "../secrets.ts";
 import { systemsOf } from "../systems/service.ts";
 import { judgeDistribution } from "./distribution-check.rules.ts";
 import { checked, failure, type Finding, ok, warning } from "./finding.ts";
-import { findSettings, listUnusedIndexes, type ServerSettings } from "./queries.ts";
+import { findSettings, listUnusedIndexes } from "./queries.ts";
 import { checkReplica } from "./replica-check.ts";
+import { judgeSettings, judgeUnusedIndex } from "./settings.rules.ts";
 
-/** The oldest PostgreSQL that is supported, as PostgreSQL counts. */
-const MIN_VERSION = 150_000;
-/** Connections of one process that does everything. */
-const CONNECTIONS_OF_A_PROCESS = 30;
-/** A clock that differs by more lets keys and reservations expire early or late. */
-const MAX_CLOCK_DIFFERENCE_MS = 2_000;
 const MIN_UNUSED_INDEX_BYTES = 100 * 1024 ** 2;
 
 /** Where a statement of ours fails on a schema that it knows. */
@@ -37,7 +32,7 @@ export async function checkDatabase({ connectionString, config, clock }: Databas
   try {
     return await checked("database", "Start it, or correct DATABASE_URL.", async () => {
       const settings = await findSettings(db);
-      const found = [...checkSettings(settings, clock()), ...(await checkUse(db))];
+      const found = judgeSettings(settings, clock());
       if (!(await isMigrated(db))) {
         const fix = "Run `bikeshare migrate`, or start the service, which does so.";
         return [...found, failure("schema", "it is older than this program, or newer", fix)];
@@ -49,65 +44,13 @@ export async function checkDatabase({ connectionString, config, clock }: Databas
         ok("schema", "up to date"),
         ...replica,
         ...distribution,
+        ...(await checked("unused indexes", FAILED_CHECK, () => checkUse(db))),
         ...(await checkData(db, config, clock)),
       ];
     });
   } finally {
     await db.close();
   }
-}
-
-function checkSettings(settings: ServerSettings, now: number): Finding[] {
-  const { version, max_connections: connections } = settings;
-  const name = `PostgreSQL ${Math.floor(version / 10_000)}`;
-  const difference = Math.abs(settings.now.getTime() - now);
-  const free = connections - settings.superuser_reserved_connections;
-  return [
-    version < MIN_VERSION ? failure("database", `${name} is too old`, "Upgrade to 15 or newer.") : ok("database", name),
-    settings.is_replica
-      ? failure("database writes", "this is a replica, which takes no writes", "Name the primary in DATABASE_URL.")
-      : ok("database writes", "it is not a replica"),
-    checkDurability(settings),
-    settings.autovacuum
-      ? ok("autovacuum", "on")
-      : failure(
-          "autovacuum",
-          "off: tables grow, and lists become slow",
-          "alter system set autovacuum = on; select pg_reload_conf()",
-        ),
-    free < CONNECTIONS_OF_A_PROCESS
-      ? warning(
-          "connections",
-          `${free} for all processes; one that does everything uses ${CONNECTIONS_OF_A_PROCESS}`,
-          "Raise max_connections, or run a pool per process.",
-        )
-      : ok(
-          "connections",
-          `${free}, enough for ${Math.floor(free / CONNECTIONS_OF_A_PROCESS)} processes that do everything`,
-        ),
-    difference > MAX_CLOCK_DIFFERENCE_MS
-      ? warning(
-          "clock",
-          `this machine's and the database's differ by ${(difference / 1_000).toFixed(1)} s`,
-          "Set both by NTP: `timedatectl set-ntp true`.",
-        )
-      : ok("clock", "the same as the database's"),
-  ];
-}
-
-function checkDurability({ fsync, full_page_writes, synchronous_commit }: ServerSettings): Finding {
-  const off = [
-    ...(fsync ? [] : ["fsync"]),
-    ...(full_page_writes ? [] : ["full_page_writes"]),
-    ...(synchronous_commit === "off" ? ["synchronous_commit"] : []),
-  ];
-  if (off.length === 0) return ok("durability", "what was acknowledged survives a power failure");
-  const commands = off.map((setting) => `alter system set ${setting} = on`).join("; ");
-  return failure(
-    "durability",
-    `${off.join(", ")} off: a power failure loses what was acknowledged`,
-    `${commands}; select pg_reload_conf()`,
-  );
 }
 
 /** Of a database that Citus distributes. */
@@ -120,16 +63,7 @@ function checkDistribution(db: Database): Promise<Finding[]> {
 
 async function checkUse(db: Database): Promise<Finding[]> {
   const unused = await listUnusedIndexes(db, MIN_UNUSED_INDEX_BYTES);
-  const megabytes = (bytes: number) => `${Math.round(bytes / 1024 ** 2)} MiB`;
-  return [
-    ...unused.map(({ index, bytes }) =>
-      warning(
-        "unused indexes",
-        `${index} (${megabytes(bytes)}) was not used for a week`,
-        "Leave it if replicas use it; otherwise tell us.",
-      ),
-    ),
-  ];
+  return unused.length === 0 ? [ok("unused indexes", "each large one is used")] : unused.map(judgeUnusedIndex);
 }
 
 async function checkData(db: Database, config: Config, clock: () => number): Promise<Finding[]> {

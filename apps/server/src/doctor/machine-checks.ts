@@ -12,7 +12,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** What this machine has, and which others it reaches. */
 export async function checkMachine(config: Config, now: number): Promise<Finding[]> {
   const found = await Promise.all([
-    Promise.resolve([checkNode()]),
+    Promise.resolve([judgeNode(process.versions.node)]),
     checked("secrets file", "Name the file in SECRETS_FILE that the service has been using.", () =>
       checkSecretsFile(config),
     ),
@@ -29,10 +29,10 @@ export async function checkMachine(config: Config, now: number): Promise<Finding
 /** The oldest version that package.json allows. */
 const MIN_NODE = [22, 18] as const;
 
-function checkNode(): Finding {
-  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+export function judgeNode(installed: string): Finding {
+  const [major = 0, minor = 0] = installed.split(".").map(Number);
   const isOld = major < MIN_NODE[0] || (major === MIN_NODE[0] && minor < MIN_NODE[1]);
-  const version = `Node ${process.versions.node}`;
+  const version = `Node ${installed}`;
   if (!isOld) return ok("node", version);
   return failure("node", `${version} is too old`, `Install Node ${MIN_NODE.join(".")} or newer.`);
 }

@@ -27,11 +27,13 @@ const settings = statement(
 );
 const unusedIndexes = statement(
   "doctor.unusedIndexes",
-  `select i.relname::text as index, pg_relation_size(i.oid) as bytes
+  `select quote_ident(i.relname) as index, pg_relation_size(i.oid) as bytes
    from pg_stat_user_indexes s join pg_class i on i.oid = s.indexrelid join pg_index x on x.indexrelid = i.oid
      join pg_stat_database d on d.datname = current_database()
    where s.idx_scan = 0 and not x.indisunique and pg_relation_size(i.oid) > $1
-     and d.stats_reset < now() - interval '7 days' and s.schemaname = current_schema()
+     -- counted since the schema was made, where nobody has begun to count anew
+     and coalesce(d.stats_reset, (select min(applied_at) from migrations)) < now() - interval '7 days'
+     and s.schemaname = current_schema()
    order by bytes desc limit 5`,
 );
 export async function findSettings(db: Queryable): Promise<ServerSettings> {

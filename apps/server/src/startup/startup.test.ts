@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
@@ -7,9 +8,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTestIds } from "@bikeshare/test-kit";
 import fc from "fast-check";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { copyDatabase, dropDatabase, withDatabaseName } from "../../test/server-commands.ts";
 import { type Config, ConfigError, readConfig } from "../config.ts";
+import { openDatabase } from "../db/database.ts";
 import { openStore } from "../db/open.ts";
 import { statement } from "../db/statement.ts";
 import type { ServeOptions } from "../running-service.ts";
@@ -89,6 +92,26 @@ describe("a start with a wrong value names its variable, what is wrong, and what
       `METRICS_PORT=${port}: 127.0.0.1:${port} is in use. Stop what listens there, or set METRICS_PORT to another port.`,
     );
     other.close();
+  });
+
+  it("BACKUP_DIR with backups beside an empty database, which stays empty: what to restore", async () => {
+    const name = `test_${randomBytes(8).toString("hex")}`;
+    await copyDatabase(inject("serverUrl"), inject("templateDatabase"), name);
+    const url = withDatabaseName(inject("serverUrl"), name);
+    const env = { DATABASE_URL: url, BACKUP_DIR: directory, SECRETS_FILE: join(directory, "secrets.json") };
+    for (const day of ["01", "02"]) await writeFile(join(directory, `bikeshare-202605${day}T030000Z.zip`), "");
+    const restore = `bikeshare restore ${join(directory, "bikeshare-20260502T030000Z.zip")}`;
+    // Twice: whoever starts it again and again must not get through either.
+    for (const role of ["worker", "api"] as const)
+      expect(await errorOf(env, { role })).toContain(
+        `has backups, and the database is empty. Restore the newest: \`${restore}\``,
+      );
+    const empty = openDatabase({ connectionString: url });
+    expect(await empty.query(statement("", "select system_id from systems"))).toEqual([]);
+    await empty.close();
+    // One that has data needs nothing of them.
+    expect(await errorOf({ BACKUP_DIR: directory })).toBe("");
+    await dropDatabase(inject("serverUrl"), name);
   });
 
   it("METRICS_PORT that is PORT", () => {

@@ -1,0 +1,71 @@
+import { failure, type Finding, ok, warning } from "./finding.ts";
+import type { ServerSettings } from "./queries.ts";
+
+/** The oldest PostgreSQL that is supported, as PostgreSQL counts. */
+const MIN_VERSION = 150_000;
+/** Connections of one process that does everything. */
+const CONNECTIONS_OF_A_PROCESS = 30;
+/** A clock that differs by more lets keys and reservations expire early or late. */
+const MAX_CLOCK_DIFFERENCE_MS = 2_000;
+/** What PostgreSQL's settings, its clock and its role say. */
+export function judgeSettings(settings: ServerSettings, now: number): Finding[] {
+  const { version, max_connections: connections } = settings;
+  const name = `PostgreSQL ${Math.floor(version / 10_000)}`;
+  const difference = Math.abs(settings.now.getTime() - now);
+  const free = connections - settings.superuser_reserved_connections;
+  return [
+    version < MIN_VERSION ? failure("database", `${name} is too old`, "Upgrade to 15 or newer.") : ok("database", name),
+    settings.is_replica
+      ? failure("database writes", "this is a replica, which takes no writes", "Name the primary in DATABASE_URL.")
+      : ok("database writes", "it is not a replica"),
+    judgeDurability(settings),
+    settings.autovacuum
+      ? ok("autovacuum", "on")
+      : failure(
+          "autovacuum",
+          "off: tables grow, and lists become slow",
+          "alter system set autovacuum = on; select pg_reload_conf()",
+        ),
+    free < CONNECTIONS_OF_A_PROCESS
+      ? warning(
+          "connections",
+          `${free} for all processes; one that does everything uses ${CONNECTIONS_OF_A_PROCESS}`,
+          `alter system set max_connections = ${connections - free + 100}, and restart PostgreSQL.`,
+        )
+      : ok(
+          "connections",
+          `${free}, enough for ${Math.floor(free / CONNECTIONS_OF_A_PROCESS)} processes that do everything`,
+        ),
+    difference > MAX_CLOCK_DIFFERENCE_MS
+      ? warning(
+          "clock",
+          `this machine's and the database's differ by ${(difference / 1_000).toFixed(1)} s`,
+          "Set both by NTP: `timedatectl set-ntp true`.",
+        )
+      : ok("clock", "the same as the database's"),
+  ];
+}
+
+function judgeDurability({ fsync, full_page_writes, synchronous_commit }: ServerSettings): Finding {
+  const off = [
+    ...(fsync ? [] : ["fsync"]),
+    ...(full_page_writes ? [] : ["full_page_writes"]),
+    ...(synchronous_commit === "off" ? ["synchronous_commit"] : []),
+  ];
+  if (off.length === 0) return ok("durability", "what was acknowledged survives a power failure");
+  const commands = off.map((setting) => `alter system set ${setting} = on`).join("; ");
+  return failure(
+    "durability",
+    `${off.join(", ")} off: a power failure loses what was acknowledged`,
+    `${commands}; select pg_reload_conf()`,
+  );
+}
+
+/** A large index that nothing has read for a week. */
+export function judgeUnusedIndex({ index, bytes }: { readonly index: string; readonly bytes: number }): Finding {
+  return warning(
+    "unused indexes",
+    `${index} (${Math.round(bytes / 1024 ** 2)} MiB) was not used for a week`,
+    `Leave it if it is ours, or a replica uses it. One that you made: drop index concurrently ${index}`,
+  );
+}
