@@ -1,3 +1,4 @@
+import { findFreePort } from "@bikeshare/embedded-postgres";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { makeCertificate } from "../../test/servers/certificates.ts";
 import { type SmtpServer, type SmtpServerOptions, startSmtpServer } from "../../test/servers/smtp-server.ts";
@@ -141,9 +142,7 @@ describe("a server that does not take the mail is an error in time", () => {
   });
 
   test("one that is not there", async () => {
-    const server = await startSmtpServer();
-    await server.close();
-    expect((await failure(server.port)).message).toContain("ECONNREFUSED");
+    expect((await failure(await findFreePort())).message).toContain("ECONNREFUSED");
   });
 });
 
