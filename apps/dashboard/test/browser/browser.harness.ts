@@ -2,7 +2,8 @@ import { join } from "node:path";
 import axe from "axe-core";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
-import { acceptInvitation, invite, type Visited } from "./world.ts";
+import { inviteAsOperator } from "./partners.ts";
+import { acceptInvitation, type Visited } from "./world.ts";
 
 /** Whether screenshots are taken, to be looked at: they are a third of these tests' time. */
 const TAKES_SCREENSHOTS = process.env["TEST_SCREENSHOTS"] === "1";
@@ -85,10 +86,13 @@ export function openBrowser() {
       await addCookie(visitor.context, world.cookies[who]);
       return visitor;
     },
-    /** Somebody new, who is signed in in a session that the test may end. */
-    async visitAsNewPerson(membership: readonly string[], options: BrowserContextOptions = {}) {
+    /**
+     * Somebody new, who is signed in in a session that the test may end: an admin of a partner, or with null of the
+     * operator.
+     */
+    async visitAsNewPerson(partnerId: string | null, options: BrowserContextOptions = {}) {
       const visitor = await visit(options);
-      const link = await invite(world.dataDir, membership);
+      const link = await inviteAsOperator(world, "admin", partnerId);
       await addCookie(visitor.context, await acceptInvitation(world.url, link, "Ada Lovelace"));
       return visitor;
     },
@@ -98,8 +102,6 @@ export function openBrowser() {
       await addCookie(visitor.context, cookie);
       return visitor;
     },
-    /** The link of a new invitation: `["--partner", id, "--role", "viewer"]`. */
-    invite: (membership: readonly string[]) => invite(world.dataDir, membership),
   };
 }
 

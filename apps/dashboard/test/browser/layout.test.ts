@@ -77,7 +77,7 @@ it("a lost connection is shown, and gone from the page once the server is there 
 });
 
 it("signing out ends the session", async () => {
-  const { open, context } = await visitAsNewPerson(["--partner", world.partnerId]);
+  const { open, context } = await visitAsNewPerson(world.partnerId);
   const page = await open("/nowhere");
   const cookies = await context.cookies();
   await page.getByRole("button", { name: "Account of Ada Lovelace" }).click();

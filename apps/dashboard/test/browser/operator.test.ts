@@ -4,7 +4,7 @@ import { inspect, openBrowser } from "./browser.harness.ts";
 const { world, visitAs, visitAsNewPerson, allow } = openBrowser();
 
 it("the operator adds a partner, suspends it, resumes it, and removes it by typing its name", async () => {
-  const { open } = await visitAsNewPerson(["--operator"]);
+  const { open } = await visitAsNewPerson(null);
   const page = await open("/operator/partners");
   await page.getByRole("link", { name: "Transit App" }).waitFor();
   await page.getByRole("button", { name: "Add a partner" }).click();

@@ -7,12 +7,24 @@ export interface TestPartner {
   /** How the console's paths name it. */
   readonly params: { readonly system_id: string; readonly partner_id: string };
   /** The link of a new invitation. */
-  invite(role: "admin" | "viewer"): Promise<string>;
+  invite(role: Role): Promise<string>;
   /** The session cookie of somebody new. */
-  signIn(role: "admin" | "viewer"): Promise<string>;
+  signIn(role: Role): Promise<string>;
 }
 
+type Role = "admin" | "viewer";
+
 let invitedCount = 0;
+
+/** Invites somebody new to a partner, or with null to the operator. @returns the link */
+export async function inviteAsOperator(world: World, role: Role, partnerId: string | null): Promise<string> {
+  invitedCount += 1;
+  const email = `invited-${invitedCount}-${process.pid}@example.com`;
+  const operator = await callAsOperator(world);
+  const params = { system_id: world.systemId };
+  const { url } = await operator.operatorPeople.invite({ params, body: { email, role, partner_id: partnerId } });
+  return url ?? "";
+}
 
 /** Adds a partner with a key, without which it may subscribe to no event. */
 export async function createPartner(world: World, name: string): Promise<TestPartner> {
@@ -24,12 +36,7 @@ export async function createPartner(world: World, name: string): Promise<TestPar
     params,
     body: { partner_id: id, scopes: [...scopes], name: "Timetable", expires_at: null, rate_limit: null },
   });
-  const invite = async (role: "admin" | "viewer") => {
-    invitedCount += 1;
-    const email = `${id}-${invitedCount}@example.com`.toLowerCase();
-    const { url } = await operator.operatorPeople.invite({ params, body: { email, role, partner_id: id } });
-    return url ?? "";
-  };
+  const invite = (role: Role) => inviteAsOperator(world, role, id);
   return {
     id,
     params: { ...params, partner_id: id },

@@ -1,19 +1,23 @@
 import { expect, it } from "vitest";
 import { inspect, openBrowser } from "./browser.harness.ts";
-import { command } from "./service.ts";
+import { callAsOperator } from "./console-client.ts";
 
 const { world, visitAs, visitAsNewPerson } = openBrowser();
 
 /** A new partner with a key of 20 requests a minute, which is used until requests are refused. */
 async function busyPartner(name: string): Promise<{ readonly partnerId: string; readonly requestId: string }> {
-  const { id } = await command(world.dataDir, "partners", "create", name);
-  const partnerId = String(id);
-  const options = ["--scopes", "rides:read,stations:read", "--name", "Timetable", "--rate-limit", "20"];
-  const { key } = await command(world.dataDir, "keys", "issue", "--partner", partnerId, ...options);
+  const operator = await callAsOperator(world);
+  const params = { system_id: world.systemId };
+  const { id: partnerId } = await operator.partners.create({ params, body: { name, max_reservations: null } });
+  const scopes = ["rides:read", "stations:read"] as const;
+  const { key } = await operator.systemKeys.issue({
+    params,
+    body: { partner_id: partnerId, scopes: [...scopes], name: "Timetable", expires_at: null, rate_limit: 20 },
+  });
   let requestId = "";
   for (const path of ["stations?limit=1", "rides/ride_unknown", "rides?limit=x", "rides?limit=1"]) {
     for (let n = 0; n < 8; n++) {
-      const response = await fetch(`${world.url}/v1/${path}`, { headers: { authorization: `Bearer ${String(key)}` } });
+      const response = await fetch(`${world.url}/v1/${path}`, { headers: { authorization: `Bearer ${key}` } });
       await response.arrayBuffer();
       if (response.status === 400) requestId = response.headers.get("request-id") ?? "";
     }
@@ -30,7 +34,7 @@ async function statusWith(key: string): Promise<number> {
 
 it("a partner is led from the overview to what was refused, and learns what an error means", async () => {
   const { partnerId, requestId } = await busyPartner("Journey Planner");
-  const { page, open } = await visitAsNewPerson(["--partner", partnerId]);
+  const { page, open } = await visitAsNewPerson(partnerId);
   await open(`/partners/${partnerId}/overview`);
   // The counts are written every five seconds, and the page reads them again every fifteen.
   await page.getByText(/came to its limit of 20 requests a minute/).waitFor();
@@ -46,7 +50,7 @@ it("a partner is led from the overview to what was refused, and learns what an e
 
 it("an admin rotates a key, sees the new one once, and revokes the old one", async () => {
   const { partnerId } = await busyPartner("Night Bus");
-  const { page, open } = await visitAsNewPerson(["--partner", partnerId]);
+  const { page, open } = await visitAsNewPerson(partnerId);
   await open(`/partners/${partnerId}/keys`);
   await page.getByRole("button", { name: /Timetable/ }).click();
   await page.getByRole("heading", { name: "Requests per minute" }).waitFor();
@@ -70,7 +74,7 @@ it("an admin rotates a key, sees the new one once, and revokes the old one", asy
 
 it("the operator issues a key that the API accepts, finds who calls a route, and revokes it, upon which it is refused", async () => {
   await busyPartner("Ferry Guide");
-  const { page, open } = await visitAsNewPerson(["--operator"]);
+  const { page, open } = await visitAsNewPerson(null);
   await open("/operator/overview");
   await page.getByRole("heading", { name: "Requests per minute" }).waitFor();
   await open("/operator/keys");
