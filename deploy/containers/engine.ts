@@ -18,7 +18,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { Shell } from "../guide/shell.ts";
+import { outputOf, Shell, untilSuccess } from "../guide/shell.ts";
 
 /** The control group of its containers. */
 const GROUP = "bikeshare-containers";
@@ -75,27 +75,13 @@ export class Engine {
   }
 
   /** Runs commands beside the operator's shell. @returns what they printed @throws with it when they fail */
-  async run(commands: string): Promise<string> {
-    const child = this.#inside("bash", "-eo", "pipefail", "-c", commands);
-    child.stdin?.end();
-    let [output, errors] = ["", ""];
-    child.stdout?.setEncoding("utf8").on("data", (text: string) => (output += text));
-    child.stderr?.setEncoding("utf8").on("data", (text: string) => (errors += text));
-    const [code] = (await once(child, "close")) as [number | null];
-    if (code !== 0) throw new Error(`${commands}\n${output}${errors}`);
-    return output.trim();
+  run(commands: string): Promise<string> {
+    return outputOf(this.#inside("bash", "-eo", "pipefail", "-c", commands), commands);
   }
 
   /** Repeats commands until they succeed. @returns what they printed then */
-  async until(commands: string, timeoutMs: number): Promise<string> {
-    for (const end = performance.now() + timeoutMs; ;) {
-      try {
-        return await this.run(commands);
-      } catch (error) {
-        if (performance.now() > end) throw error;
-        await wait(500);
-      }
-    }
+  until(commands: string, timeoutMs: number): Promise<string> {
+    return untilSuccess(() => this.run(commands), timeoutMs);
   }
 
   /** Ends every process in it, and removes what they wrote. */

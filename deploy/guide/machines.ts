@@ -5,7 +5,7 @@ import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, wr
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { type MachineName, MACHINES } from "./page.ts";
-import { Shell } from "./shell.ts";
+import { outputOf, Shell, untilSuccess } from "./shell.ts";
 
 /** The addresses that the page gives its machines. */
 export const ADDRESSES: Readonly<Record<MachineName, string>> = {
@@ -74,27 +74,13 @@ export class Machine {
   }
 
   /** Runs commands beside the operator's shell. @returns what they printed @throws with it when they fail */
-  async run(commands: string): Promise<string> {
-    const child = this.#inside("bash", "-ec", commands);
-    child.stdin?.end();
-    let [output, errors] = ["", ""];
-    child.stdout?.setEncoding("utf8").on("data", (text: string) => (output += text));
-    child.stderr?.setEncoding("utf8").on("data", (text: string) => (errors += text));
-    const [code] = (await once(child, "close")) as [number | null];
-    if (code !== 0) throw new Error(`on ${this.name}: ${commands}\n${output}${errors}`);
-    return output.trim();
+  run(commands: string): Promise<string> {
+    return outputOf(this.#inside("bash", "-ec", commands), `on ${this.name}: ${commands}`);
   }
 
   /** Repeats commands until they succeed. @returns what they printed then */
-  async until(commands: string, timeoutMs: number): Promise<string> {
-    for (const end = performance.now() + timeoutMs; ;) {
-      try {
-        return await this.run(commands);
-      } catch (error) {
-        if (performance.now() > end) throw error;
-        await wait(500);
-      }
-    }
+  until(commands: string, timeoutMs: number): Promise<string> {
+    return untilSuccess(() => this.run(commands), timeoutMs);
   }
 
   /** Pulls the plug. What was written stays, for another `boot`. */

@@ -1,7 +1,9 @@
 /* A shell that runs one block after the other, as the operator would paste them. */
 import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 
 const MARK = "end-of-block-7f3a";
 
@@ -55,5 +57,28 @@ export class Shell {
       };
       child.stdin?.write(`. ~/.block </dev/null; { declare -p; echo cd "$PWD"; } > ~/.state; echo ${MARK}\n`);
     });
+  }
+}
+
+/** Waits for commands that run beside a shell. @returns what they printed @throws with it when they fail */
+export async function outputOf(child: ChildProcess, commands: string): Promise<string> {
+  child.stdin?.end();
+  let [output, errors] = ["", ""];
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => (output += text));
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => (errors += text));
+  const [code] = (await once(child, "close")) as [number | null];
+  if (code !== 0) throw new Error(`${commands}\n${output}${errors}`);
+  return output.trim();
+}
+
+/** Repeats commands until they succeed. @returns what they printed then @throws what the last of them threw */
+export async function untilSuccess(run: () => Promise<string>, timeoutMs: number): Promise<string> {
+  for (const end = performance.now() + timeoutMs; ;) {
+    try {
+      return await run();
+    } catch (error) {
+      if (performance.now() > end) throw error;
+      await wait(500);
+    }
   }
 }
