@@ -76,6 +76,30 @@ export const checks: Readonly<Record<string, Readonly<Record<string, Check>>>> =
       await a.until("ls /var/lib/bikeshare/backups/*.zip", 120_000);
     },
   },
+  "Off the machine": {
+    "the administrator's machine has what the node has, where nobody else can read it": async ({
+      machines: { a, c },
+    }) => {
+      const list = (directory: string) => `cd ${directory} && sha256sum *.zip`;
+      const fetched = await c.run(list("/var/backups/bikeshare"));
+      assert.equal(fetched, await a.run(list("/var/lib/bikeshare/backups")));
+      assert.equal(await c.run("find /var/backups/bikeshare -perm /077"), "");
+      await c.run("systemctl is-active fetch-backups.timer");
+    },
+  },
+  Alerts: {
+    "the operator has a mail when the backups could not be fetched": async ({
+      machines: { a, c },
+      outside: { mail },
+    }) => {
+      await c.until("amtool --alertmanager.url=http://127.0.0.1:9093 alert query", 30_000);
+      await a.run("systemctl stop ssh");
+      await assert.rejects(c.run("systemctl start fetch-backups"));
+      await a.run("systemctl start ssh");
+      await eventually(() => assert.ok(mail.mails.some(({ data }) => data.includes("BackupsNotFetched"))), 120_000);
+      await c.run("systemctl start fetch-backups");
+    },
+  },
   "A restored copy": {
     "it answers, with the same data, to the same key": sameDataOnCopy,
   },
