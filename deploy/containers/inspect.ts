@@ -70,3 +70,10 @@ export async function killedIsRestarted(engine: Engine, container: string): Prom
 async function restarts(engine: Engine, container: string): Promise<number> {
   return Number(await engine.run(`docker inspect --format '{{.RestartCount}}' ${container}`));
 }
+
+/** A worker has made a backup by itself, which can be restored. The commands are those of the page. */
+export async function backupIsGood(engine: Engine, container: string): Promise<void> {
+  await engine.until(`docker exec ${container} sh -c 'ls /backups/*.zip'`, STATE_TIMEOUT_MS);
+  const script = 'TMPDIR=/backups bikeshare backup verify "$(ls -t /backups/*.zip | head -n 1)"';
+  assert.match(await engine.run(`docker exec ${container} sh -c '${script}'`), /is good/);
+}

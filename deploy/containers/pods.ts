@@ -3,11 +3,11 @@
  * and probes. What a cluster does with Deployments, Services and the Ingress is not tried.
  */
 import assert from "node:assert/strict";
-import { chmodSync, chownSync, copyFileSync, readdirSync, readFileSync } from "node:fs";
+import { chmodSync, chownSync, copyFileSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import type { Engine } from "./engine.ts";
-import { isConfined } from "./inspect.ts";
+import { backupIsGood, isConfined } from "./inspect.ts";
 
 interface Probe {
   readonly httpGet: { readonly path: string; readonly port: string };
@@ -19,7 +19,7 @@ interface PodSpec {
   readonly containers: readonly [
     {
       readonly args: readonly string[];
-      readonly env: readonly { readonly name: string }[];
+      readonly env: readonly { readonly name: string; readonly value?: string }[];
       readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
       readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
       readonly readinessProbe?: Probe;
@@ -30,6 +30,7 @@ interface PodSpec {
   readonly volumes: readonly {
     readonly name: string;
     readonly emptyDir?: { readonly sizeLimit: string };
+    readonly persistentVolumeClaim?: { readonly claimName: string };
     readonly secret?: { readonly defaultMode: number; readonly items: readonly { readonly path: string }[] };
   }[];
 }
@@ -67,7 +68,7 @@ export async function podsRun(
         : Array.from({ length: replicas }, (_, index) => ({ name: `pod-${name}-${index}`, spec: template.spec })),
     );
 
-  await startDatabases(engine, images);
+  await startDatabases(engine, clone, images);
   for (const job of podsOf("Job")) {
     await start(job);
     assert.equal(await engine.run(`docker wait ${job.name}`), "0", await engine.run(`docker logs ${job.name} 2>&1`));
@@ -80,17 +81,22 @@ export async function podsRun(
     // Told by `migrate`: no other pod found anything to do.
     assert.doesNotMatch(await engine.run(`docker logs ${pod.name} 2>&1`), /schema migrated/);
   }
+  await backupIsGood(engine, "pod-bikeshare-backup-0");
   for (const pod of pods) await stopsInTime(engine, pod);
 }
 
+/** With a role as the page on configuration asks for: it owns its database and has no other right. */
 async function startDatabases(
   engine: Engine,
+  clone: string,
   { postgres, valkey }: { postgres: string; valkey: string },
 ): Promise<void> {
-  const settings = "--env POSTGRES_USER=bikeshare --env POSTGRES_DB=bikeshare --env POSTGRES_PASSWORD_FILE=/password";
+  const password = "/run/secrets/postgres-password";
+  const script = "make-database.sql";
   await engine.run(`docker network create pods; echo password > ${engine.root}/password
-    docker run --detach --name pods-postgres --network pods --network-alias postgres ${settings} \\
-      --volume ${engine.root}/password:/password:ro ${postgres}
+    docker run --detach --name pods-postgres --network pods --network-alias postgres \\
+      --env POSTGRES_PASSWORD_FILE=${password} --volume ${engine.root}/password:${password}:ro \\
+      --volume ${clone}/deploy/docker/${script}:/docker-entrypoint-initdb.d/${script}:ro ${postgres}
     docker run --detach --name pods-valkey --network pods --network-alias valkey ${valkey}`);
   await engine.until("docker exec pods-postgres pg_isready --host=127.0.0.1", 60_000);
 }
@@ -103,20 +109,26 @@ async function startPod(
 ): Promise<void> {
   const { containers, securityContext: account, volumes } = spec;
   const [container] = containers;
-  assert.deepEqual(
-    container.env.map((each) => each.name),
-    ["DATABASE_URL"],
-  );
+  const values = container.env.map((each) => [each.name, each.value ?? { DATABASE_URL }[each.name]] as const);
   const options = [`--user ${account.runAsUser}:${account.runAsGroup}`, `--group-add ${account.fsGroup}`];
   options.push(`--memory ${quantity(container.resources.limits.memory)}`);
-  for (const [key, value] of Object.entries({ ...variables, DATABASE_URL })) options.push(`--env ${key}='${value}'`);
+  for (const [key, value] of Object.entries({ ...variables, ...Object.fromEntries(values) }))
+    options.push(`--env ${key}='${value}'`);
   for (const { name: volume, mountPath } of container.volumeMounts) {
-    const { emptyDir, secret } = volumes.find((each) => each.name === volume) ?? {};
+    const { emptyDir, persistentVolumeClaim: claim, secret } = volumes.find((each) => each.name === volume) ?? {};
     if (emptyDir !== undefined) {
       options.push(`--tmpfs ${mountPath}:gid=${account.fsGroup},mode=2777,size=${quantity(emptyDir.sizeLimit)}`);
     }
+    if (claim !== undefined) {
+      const directory = join(engine.root, claim.claimName);
+      mkdirSync(directory);
+      // As a kubelet does for fsGroup.
+      chownSync(directory, 0, account.fsGroup);
+      chmodSync(directory, 0o2775);
+      options.push(`--volume ${directory}:${mountPath}`);
+    }
     for (const { path } of secret?.items ?? []) {
-      // As a kubelet does for fsGroup: root's, and readable by the group.
+      // Likewise: root's, and readable by the group.
       const file = join(engine.root, path);
       copyFileSync(secrets, file);
       chownSync(file, 0, account.fsGroup);

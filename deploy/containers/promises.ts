@@ -1,10 +1,12 @@
 /* What docs/containers.md promises, by heading: tried after the last command below it. */
 import assert from "node:assert/strict";
+import { basename } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Engine } from "./engine.ts";
 import { readImageNames } from "./images.ts";
 import {
   ask,
+  backupIsGood,
   becomes,
   isConfined,
   keyIn,
@@ -14,6 +16,7 @@ import {
   report,
 } from "./inspect.ts";
 import { podsRun } from "./pods.ts";
+import { auditLogIsGivenAway, longestStatementsAreListed } from "./statements.ts";
 
 export interface Context {
   readonly engine: Engine;
@@ -38,6 +41,10 @@ export const NOT_RUN: Readonly<Record<string, string>> = {
 
 /** Done before the first command below a heading. */
 export const preparations: Readonly<Record<string, Check>> = {
+  "After a loss": async ({ engine, clone }) => {
+    await engine.run(`cd ${clone} && docker compose --file deploy/docker/compose.yaml down`);
+    await engine.run("docker volume rm bikeshare_data bikeshare_postgres");
+  },
   "A new version": async ({ engine, clone }) => {
     await engine.run(`echo 'LABEL version=next' >> ${clone}/deploy/docker/Dockerfile`);
     // A line for each time at which a balancer would have found neither process.
@@ -65,6 +72,7 @@ export const promises: Readonly<Record<string, Readonly<Record<string, Check>>>>
       await report(engine, 3000, keyIn(output), "stations", STATION);
       await plainRequestIsRefused(engine, 3000);
     },
+    "it makes a backup by itself, which can be restored": ({ engine }) => backupIsGood(engine, "bikeshare"),
     "a process that answers nothing becomes unhealthy, and healthy when it answers again": async ({ engine }) => {
       const main = await mainProcess(engine, "bikeshare");
       await engine.run(`kill -STOP ${main}`);
@@ -104,13 +112,44 @@ export const promises: Readonly<Record<string, Readonly<Record<string, Check>>>>
     },
     "the key works on both, a ride on one is read on the other, and the worker numbers its events": async (context) => {
       context.keys.operator = keyIn(context.output);
-      context.keys.partner = await issuePartnerKey(context.engine);
+      context.keys.partner = await issuePartnerKey(context);
       await ride(context, "ride-1");
       await eventsAre(context, 1);
       await plainRequestIsRefused(context.engine, 3002);
     },
+    "the service's role is not a superuser, and its password lets in none": roleHasNoRights,
+    "the runbook's SQL shows what runs": ({ engine, clone }) => longestStatementsAreListed(engine, clone),
+    "the SQL of the page on commands takes the audit log from the service's role, which still adds to it": (context) =>
+      auditLogIsGivenAway(context.engine, context.clone, () => runInContainer(context, "keys issue --operator")),
     "each process that is killed starts again by itself": async ({ engine }) => {
       for (const name of PROCESSES) await killedIsRestarted(engine, name);
+    },
+  },
+  Backups: {
+    "the worker has made one by itself, beside the one by hand, and each can be restored": async ({
+      engine,
+      output,
+    }) => {
+      assert.match(output, /is good/);
+      const [first, second] = (await engine.run("ls /root/bikeshare-backups/*.zip")).split("\n");
+      assert.ok(first !== undefined && second !== undefined);
+      await engine.run(
+        `docker exec bikeshare-worker-1 env TMPDIR=/backups bikeshare backup verify /backups/${basename(first)}`,
+      );
+    },
+  },
+  "A restored copy": {
+    "it answers with the data of the composition, to the same key": async ({ engine, keys, output }) => {
+      assert.match(output, /"gbfs_versions"|"feeds"/);
+      const rides = await ask(engine, 3002, keys.partner, RIDES);
+      assert.match(rides, /"ride-1"/);
+      assert.equal(await ask(engine, 3003, keys.partner, RIDES), rides);
+    },
+  },
+  "After a loss": {
+    "the composition goes on with the data and keys of the backup": async (context) => {
+      assert.match(await ask(context.engine, 3001, context.keys.partner, RIDES), /"ride-1"/);
+      await eventsAre(context, 1);
     },
   },
   "A new version": {
@@ -143,6 +182,7 @@ export const promises: Readonly<Record<string, Readonly<Record<string, Check>>>>
   },
 };
 
+const RIDES = "/v1/rides?limit=10";
 const STATION = { id: "harbour", name: "Harbour Street", lat: 54.5, lon: 3.5, capacity: 12 };
 
 /** One ride over both API processes. */
@@ -153,19 +193,33 @@ async function ride({ engine, keys: { operator: key } }: Context, id: string): P
   await report(engine, 3002, key, "rides/end", { id, end_station_id: "harbour" });
 }
 
-async function issuePartnerKey(engine: Engine): Promise<string> {
-  const run = async (command: string) => {
-    const url = "postgres://bikeshare:$(cat /run/secrets/postgres-password)@postgres:5432/bikeshare";
-    const script = `DATABASE_URL="${url}" bikeshare ${command} --json`;
-    return JSON.parse(await engine.run(`docker exec bikeshare-api-1-1 sh -c '${script}'`)) as {
-      id: string;
-      key?: string;
-    };
-  };
+/** A command of the service, in the way of the page. */
+function runInContainer({ engine, clone }: Context, command: string): Promise<string> {
+  const compose = `docker compose --file ${clone}/deploy/docker/compose.yaml`;
+  return engine.run(`${compose} run --rm --no-deps worker ${command}`);
+}
+
+async function issuePartnerKey(context: Context): Promise<string> {
+  const run = async (command: string) =>
+    JSON.parse(await runInContainer(context, `${command} --json`)) as { id: string; key?: string };
   const { id } = await run("partners create Journeys");
   const { key } = await run(`keys issue --partner ${id} --scopes rides:read,events:read --rate-limit 6000`);
   assert.ok(key !== undefined);
   return key;
+}
+
+/** Over the network: inside its container PostgreSQL asks nobody for a password. */
+async function roleHasNoRights({ engine }: Context): Promise<void> {
+  const psql = (options: string) => `docker exec bikeshare-postgres-1 psql --no-psqlrc -At ${options}`;
+  const rights = "rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls";
+  const roles = await engine.run(psql(`-U postgres -c "select ${rights} from pg_roles where rolname = 'bikeshare'"`));
+  assert.equal(roles, "f|f|f|f|f");
+  const signIn = (role: string) =>
+    engine.run(
+      `docker exec bikeshare-postgres-1 sh -c 'PGPASSWORD=$(cat /run/secrets/postgres-password) psql -h postgres -U ${role} -Atc "select current_user" bikeshare'`,
+    );
+  assert.equal(await signIn("bikeshare"), "bikeshare");
+  await assert.rejects(signIn("postgres"), /password authentication failed/);
 }
 
 /** The list of events has none that the worker has not numbered. */

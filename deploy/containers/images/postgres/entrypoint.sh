@@ -8,13 +8,15 @@ if [ "$1" = postgres ] && [ "$(id -u)" = 0 ]; then
   exec setpriv --reuid postgres --regid postgres --init-groups "$0" "$@"
 fi
 if [ "$1" = postgres ] && [ ! -s "$PGDATA/PG_VERSION" ]; then
-  initdb --pgdata "$PGDATA" --username "$POSTGRES_USER" --pwfile "$POSTGRES_PASSWORD_FILE" \
+  initdb --pgdata "$PGDATA" --username postgres --pwfile "$POSTGRES_PASSWORD_FILE" \
     --auth-local trust --auth-host scram-sha-256
   echo 'host all all all scram-sha-256' >> "$PGDATA/pg_hba.conf"
-  echo "listen_addresses = '*'" >> "$PGDATA/postgresql.conf"
+  printf "listen_addresses = '*'\nunix_socket_directories = '/var/run/postgresql'\n" >> "$PGDATA/postgresql.conf"
   # Nobody connects before the database is there.
   pg_ctl --pgdata "$PGDATA" -o "-c listen_addresses=''" -w start
-  psql --host /tmp --username "$POSTGRES_USER" --dbname postgres --command "create database \"$POSTGRES_DB\""
+  for file in /docker-entrypoint-initdb.d/*.sql; do
+    psql --username postgres --no-psqlrc --set ON_ERROR_STOP=1 --file "$file"
+  done
   pg_ctl --pgdata "$PGDATA" -m fast -w stop
 fi
 exec "$@"

@@ -1,0 +1,36 @@
+/* SQL of other pages that an operator runs by hand: as it is written, in the composition's PostgreSQL. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Engine } from "./engine.ts";
+
+/** @param role `postgres`, or the service's own */
+function psql(engine: Engine, role: "bikeshare" | "postgres", statements: string): Promise<string> {
+  const options = "--no-psqlrc --quiet --tuples-only --no-align --set ON_ERROR_STOP=1";
+  const program = `docker exec --interactive bikeshare-postgres-1 psql ${options} --username=${role} bikeshare`;
+  return engine.run(`${program} <<'END'\n${statements}\nEND`);
+}
+
+function sqlOf(clone: string, page: string, heading: string): string {
+  const markdown = readFileSync(join(clone, "docs", page), "utf8");
+  const [, section = ""] = markdown.split(`\n## ${heading}\n`);
+  const [, statements] = /^```sql\n([^]*?)^```$/m.exec(section.split("\n## ")[0] ?? "") ?? [];
+  assert.ok(statements !== undefined, `docs/${page} has no SQL below ${heading}`);
+  return statements;
+}
+
+export async function longestStatementsAreListed(engine: Engine, clone: string): Promise<void> {
+  await psql(engine, "bikeshare", sqlOf(clone, "runbook.md", "FiguresMissing"));
+}
+
+/** An owner can grant itself what was revoked from it; after the SQL of the page the service's role is none. */
+export async function auditLogIsGivenAway(engine: Engine, clone: string, act: () => Promise<unknown>): Promise<void> {
+  const acts = async () => Number(await psql(engine, "bikeshare", "select count(*) from audit_log"));
+  const erase = "grant delete on audit_log to bikeshare; delete from audit_log;";
+  await psql(engine, "bikeshare", `begin; ${erase} rollback;`);
+  await psql(engine, "postgres", sqlOf(clone, "commands.md", "Audit log"));
+  await assert.rejects(psql(engine, "bikeshare", erase), /permission denied for table audit_log/);
+  const before = await acts();
+  await act();
+  assert.ok((await acts()) > before);
+}
