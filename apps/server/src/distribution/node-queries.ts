@@ -23,6 +23,8 @@ interface NodeSettings {
   readonly wal_level: string;
   /** Milliseconds between two looks at transactions that a crash has left prepared; -1: none. */
   readonly recovery_interval: number;
+  /** What sessions of the database begin with there, such as `TimeZone=UTC`. */
+  readonly session_defaults: readonly string[];
 }
 
 const nodes = statement(
@@ -36,7 +38,10 @@ const nodes = statement(
      case when answer.success then answer.result::json end as settings
    from pg_dist_node node
      left join run_command_on_all_nodes(
-       'select json_object_agg(name, case when name = ''wal_level'' then to_json(setting) else to_json(setting::bigint) end)
+       'select jsonb_object_agg(name, case when name = ''wal_level'' then to_json(setting) else to_json(setting::bigint) end)
+          || jsonb_build_object(''session_defaults'', coalesce((
+            select to_json(setconfig) from pg_db_role_setting join pg_database d on d.oid = setdatabase
+            where d.datname = current_database() and setrole = 0), ''[]''))
         from (select case when name = ''citus.recover_2pc_interval'' then ''recovery_interval'' else name end as name, setting
               from pg_settings where name in (''max_connections'', ''max_prepared_transactions'', ''wal_level'',
                 ''citus.recover_2pc_interval'')) as wanted', true, true) as answer using (nodeid)

@@ -7,6 +7,7 @@ const settings = {
   max_prepared_transactions: 100,
   wal_level: "logical",
   recovery_interval: 2_000,
+  session_defaults: ["TimeZone=UTC", "citus.propagate_set_commands=local"],
 };
 const node = (port: number, more: Partial<DatabaseNode> = {}): DatabaseNode => ({
   host: "db",
@@ -26,9 +27,9 @@ const second = (more: Partial<DatabaseNode>): DistributionState => ({
 
 describe("a distributed database", () => {
   it("is well where nothing is missing", () => {
-    expect(judgeDistribution(well).map(({ status }) => status)).toEqual(["ok", "ok", "ok", "ok"]);
+    expect(judgeDistribution(well).map(({ status }) => status)).toEqual(["ok", "ok", "ok", "ok", "ok"]);
     const alone = { ...well, nodes: [node(1, { has_systems: true, settings: { ...settings, wal_level: "replica" } })] };
-    expect(judgeDistribution(alone).map(({ status }) => status)).toEqual(["ok", "ok", "ok", "ok"]);
+    expect(judgeDistribution(alone).map(({ status }) => status)).toEqual(["ok", "ok", "ok", "ok", "ok"]);
   });
 
   it.each([
@@ -47,6 +48,20 @@ describe("a distributed database", () => {
       second({ settings: { ...settings, max_connections: 50 } }),
       /db:2/,
       /max_connections = 100/,
+    ],
+    [
+      "failure citus sessions",
+      second({ settings: { ...settings, session_defaults: ["TimeZone=UTC"] } }),
+      /db:2/,
+      /`bikeshare distribute`/,
+    ],
+    [
+      "failure citus sessions",
+      second({
+        settings: { ...settings, session_defaults: ["TimeZone=Europe/Oslo", "citus.propagate_set_commands=local"] },
+      }),
+      /db:2/,
+      /`bikeshare distribute`/,
     ],
     [
       "failure citus commits",

@@ -9,7 +9,7 @@ const MAX_RECOVERY_INTERVAL_MS = 10_000;
 
 /** What is wrong with a database that Citus distributes, each with the command that mends it. */
 export function judgeDistribution(state: DistributionState): Finding[] {
-  return [judgeTables(state), judgeMachines(state), judgeCommits(state), judgeMoves(state)];
+  return [judgeTables(state), judgeMachines(state), judgeSessions(state), judgeCommits(state), judgeMoves(state)];
 }
 
 function judgeTables({ undistributed, sharing }: DistributionState): Finding {
@@ -56,6 +56,22 @@ function judgeMachines({ nodes }: DistributionState): Finding {
     );
   }
   return ok(check, `${nodes.length}, all active and answering`);
+}
+
+/** What `distribute` sets, for the sessions that machines open for our statements: dates are in UTC, and locks given up in time. */
+const SESSION_DEFAULTS = ["timezone=utc", "citus.propagate_set_commands=local"];
+
+function judgeSessions({ nodes }: DistributionState): Finding {
+  const lacking = nodes.filter(({ settings }) => {
+    const present = settings?.session_defaults.map((text) => text.toLowerCase());
+    return present !== undefined && !SESSION_DEFAULTS.every((text) => present.includes(text));
+  });
+  if (lacking.length === 0) return ok("citus sessions", "they read dates and give up locks as ours do");
+  return failure(
+    "citus sessions",
+    `${named(lacking)} without settings of the database that \`distribute\` makes: days are counted wrong there, and locks waited for`,
+    "Run `bikeshare distribute`, and start the service anew.",
+  );
 }
 
 /** Nearly every transaction of ours is prepared before it is committed: Citus does so for an `insert … select`. */
