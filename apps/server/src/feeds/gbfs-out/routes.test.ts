@@ -252,17 +252,21 @@ describe("what there is not", () => {
       transaction: (...args: Parameters<typeof db.transaction>) => (transactions++, db.transaction(...args)),
     } as typeof db;
     const other = await harness.process({ db: counting });
-    for (let n = 0; n < 20; n++) {
-      for (const path of [
-        `/gbfs/none${n}/3.0/gbfs.json`,
-        `/gbfs/3.0/none${n}.json`,
-        "/gbfs/second%2Fcity/3.0/system_regions.json",
-      ]) {
-        expect((await callUrl(other.url + path)).status).toBe(404);
+    // Again where a busy machine makes the process miss a heartbeat meanwhile, and so drop what it knows.
+    await until(async () => {
+      transactions = 0;
+      for (let n = 0; n < 20; n++) {
+        for (const path of [
+          `/gbfs/none${n}/3.0/gbfs.json`,
+          `/gbfs/3.0/none${n}.json`,
+          "/gbfs/second%2Fcity/3.0/system_regions.json",
+        ]) {
+          expect((await callUrl(other.url + path)).status).toBe(404);
+        }
       }
-    }
-    // Which systems there are, and once that this one has no regions.
-    expect(transactions).toBe(2);
+      // Which systems there are, and once that this one has no regions.
+      return transactions <= 2;
+    });
   });
 });
 
