@@ -124,6 +124,8 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     tracing: readTracing(read),
     /** How long requests are still accepted after a stop signal. Undefined: the command decides. */
     drainDelayMs: read("DRAIN_DELAY", undefined, optional(duration("0s", "5m"))),
+    /** For how long the process may hang before it ends itself. */
+    hangTimeoutMs: read("HANG_TIMEOUT", 60_000, duration("5s", "1d")),
     /** The key with which `simulate` drives a service on another machine. */
     operatorKey: read("OPERATOR_KEY", undefined, optional(String)),
     logLevel: read("LOG_LEVEL", "info", oneOf(LOG_LEVELS)),

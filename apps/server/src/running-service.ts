@@ -55,6 +55,8 @@ export interface ServeOptions {
   readonly newSecrets?: boolean;
   /** No load balancer sends requests, so stopping need not wait for one. Default: on a terminal. */
   readonly isForTrying?: boolean;
+  /** Ends this process, as a work of it hangs. Without it nobody looks. */
+  readonly onHang?: () => void;
   /** The dashboard's pages. Without them there is no dashboard. */
   readonly dashboard?: DashboardPages;
   /** Runs after the database is open and before requests are accepted. */

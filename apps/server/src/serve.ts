@@ -7,6 +7,7 @@ import { createLogger, type Logger } from "./logger.ts";
 import type { ServeOptions } from "./running-service.ts";
 import { checkBeforeStart } from "./startup/checks.ts";
 import { explainDatabaseFailure } from "./startup/database-failure.ts";
+import { endIfHanging } from "./startup/end-if-hanging.ts";
 import { type ActivityTracker, createActivityTracker } from "./tracing/activity.ts";
 
 /** A running service. */
@@ -44,6 +45,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
     const { runService } = await loadService();
     const foundation = { store, logger, conditions, certificate, activities, isStopping: () => isStopping, closers };
     const url = await runService(options, foundation);
+    endIfHanging(options, foundation);
     // Node keeps compiled modules when the process ends, but not when it is killed.
     setTimeout(flushCompileCache, KEEP_COMPILED_AFTER_MS).unref();
     return { url, close };

@@ -73,7 +73,10 @@ test("work stands still once neither a success nor its start is recent, whether 
     sweep: (systemId) => (systemId === "a" ? Promise.resolve(nothing) : sweep()),
   });
   const status = () => conditions.works()[0];
-  const none = { work: "sweeping", succeededRuns: 0, failedRuns: 0, successAgeMs: undefined, lastRunMs: undefined };
+  const none = {
+    ...{ work: "sweeping", succeededRuns: 0, failedRuns: 0, successAgeMs: undefined, lastRunMs: undefined },
+    ...{ heldUpMs: 0, maxSilenceMs: 7 * MINUTE_MS },
+  };
   expect(conditions.works()).toEqual([{ ...none, standsStill: false }]);
   now = 8 * MINUTE_MS;
   expect(status()?.standsStill).toBe(true);
@@ -100,6 +103,16 @@ test("work stands still once neither a success nor its start is recent, whether 
   hanging.resolve(nothing);
   await run;
   expect(status()).toMatchObject({ succeededRuns: 2, lastRunMs: MINUTE_MS, standsStill: false });
+
+  // With each batch a sweep has got on.
+  const heldUpMs: unknown[] = [];
+  sweep = () => {
+    conditions.passTime(1_000);
+    heldUpMs.push(status()?.heldUpMs);
+    return Promise.resolve({ swept: 1, isMore: heldUpMs.length < 3 });
+  };
+  await sweeper.runOnce();
+  expect(heldUpMs).toEqual([1_000, 1_000, 1_000]);
   await sweeper.close();
   expect(conditions.works()).toEqual([]);
 });

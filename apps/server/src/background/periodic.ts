@@ -79,6 +79,7 @@ export function startSweeper(options: SweeperOptions): PeriodicWork<number> {
       for (let isMore = true; isMore && !isClosed;) {
         const batch = await sweep(systemId, batchSize);
         swept += batch.swept;
+        watch?.gotOn();
         isMore = batch.isMore;
       }
     } catch (error) {

@@ -10,6 +10,10 @@ export interface WorkStatus {
   readonly lastRunMs: number | undefined;
   /** Whether it has gone without a success for longer than it may. */
   readonly standsStill: boolean;
+  /** For how long a run has been under way without getting on, while this process ran: see hang-watch.ts. */
+  readonly heldUpMs: number;
+  /** For how long it may go without a success. */
+  readonly maxSilenceMs: number;
 }
 
 /** What a work may go without a success beside two of its intervals: a database that is restarted or failed over. */
@@ -27,6 +31,8 @@ export class WorkWatch {
   #succeededRuns = 0;
   #failedRuns = 0;
   #failures = 0;
+  /** The runs under way, and for how long each has not got on. */
+  readonly #runs = new Set<{ heldUpMs: number }>();
 
   constructor(work: string, monotonic: () => number) {
     this.#work = work;
@@ -52,8 +58,20 @@ export class WorkWatch {
     this.#failures++;
   }
 
+  /** The run under way has got on: a part of it is done. */
+  gotOn(): void {
+    for (const run of this.#runs) run.heldUpMs = 0;
+  }
+
+  /** This process has run for a while. */
+  passTime(ms: number): void {
+    for (const run of this.#runs) run.heldUpMs += ms;
+  }
+
   /** Does the work once. */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    const run = { heldUpMs: 0 };
+    this.#runs.add(run);
     const [startedAt, failures] = [this.#monotonic(), this.#failures];
     let isDone = false;
     try {
@@ -61,6 +79,7 @@ export class WorkWatch {
       isDone = this.#failures === failures;
       return result;
     } finally {
+      this.#runs.delete(run);
       const now = this.#monotonic();
       this.#lastRunMs = now - startedAt;
       if (isDone) {
@@ -81,6 +100,8 @@ export class WorkWatch {
       successAgeMs: this.#succeededAt === undefined ? undefined : now - this.#succeededAt,
       lastRunMs: this.#lastRunMs,
       standsStill: now - Math.max(this.#startedAt, this.#succeededAt ?? 0) > this.#maxSilenceMs,
+      heldUpMs: Math.max(0, ...[...this.#runs].map((run) => run.heldUpMs)),
+      maxSilenceMs: this.#maxSilenceMs,
     };
   }
 }

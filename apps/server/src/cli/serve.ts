@@ -2,7 +2,7 @@ import { Option } from "@commander-js/extra-typings";
 import type { Config } from "../config.ts";
 import { isLogForPeople } from "../logger.ts";
 import { openDashboardPages } from "../startup/dashboard-pages.ts";
-import { startUnlessStopped } from "../startup/signals.ts";
+import { createHangStop, startUnlessStopped } from "../startup/signals.ts";
 import type { OpenCli, ParentCommand } from "./context.ts";
 
 /** `serve`: runs until it is stopped. */
@@ -25,19 +25,18 @@ export function registerServe(program: ParentCommand, cli: OpenCli): void {
       const dashboard = role === "worker" ? undefined : openDashboardPages({ note: (text) => output.note(text) });
       // Only now: the server and all it stands on would cost every other command 60 MB.
       const { serve } = await import("../serve.ts");
-      const service = await startUnlessStopped(
-        stopped,
-        (status) => process.exit(status),
-        () =>
-          serve({
-            ...{ config, clock, ids, resolveSystem, role, newSecrets },
-            ...(serviceClock && { serviceClock }),
-            ...(dashboard && { dashboard }),
-          }),
+      const exit = (status: number) => process.exit(status);
+      const { untilHung, onHang } = createHangStop(exit);
+      const service = await startUnlessStopped(stopped, exit, () =>
+        serve({
+          ...{ config, clock, ids, resolveSystem, role, newSecrets, onHang },
+          ...(serviceClock && { serviceClock }),
+          ...(dashboard && { dashboard }),
+        }),
       );
       const { url = null } = service;
       output.result({ ready: true, url }, url === null ? "Ready: working." : `Ready: ${url} (reference: ${url}/docs)`);
-      await stopped;
+      await Promise.race([stopped, untilHung]);
       await service.close();
       if (isLogForPeople(config)) output.note("Stopped.");
     });

@@ -22,6 +22,8 @@ export interface Conditions {
   isOngoing(name: string): boolean;
   /** How the works are doing that are repeated. */
   works: () => readonly WorkStatus[];
+  /** This process has run for a while, for which works that are under way may not have got on. */
+  passTime(ms: number): void;
   /** Logs what is due and ends what is over. Called every few seconds. */
   check(): void;
 }
@@ -96,6 +98,9 @@ export function createConditions({ monotonic, log }: ConditionsOptions): Conditi
       },
     }),
     works: () => [...watches.values()].flatMap((watch) => watch.status() ?? []),
+    passTime: (ms) => {
+      for (const watch of watches.values()) watch.passTime(ms);
+    },
     isOngoing: (name) => [...conditions.values()].some(({ failure }) => failure.name === name),
     check() {
       const now = monotonic();

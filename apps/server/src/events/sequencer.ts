@@ -48,7 +48,7 @@ export function createSequencer({
   pollIntervalMs = POLL_INTERVAL_MS,
   watch,
 }: SequencerOptions): Sequencer {
-  const runOnce = createMover({ db, clock, onError });
+  const runOnce = createMover({ db, clock, onError, watch });
   const numbering = new Coalescer({
     work: async (systemId) => {
       await (watch === undefined ? runOnce(systemId) : watch.run(() => runOnce(systemId)));
@@ -74,7 +74,7 @@ export function createSequencer({
 }
 
 /** What moves all events of a system that were committed before the call. @returns how many were moved */
-function createMover({ db, clock, onError }: SequencerOptions): (systemId: string) => Promise<number> {
+function createMover({ db, clock, onError, watch }: SequencerOptions): (systemId: string) => Promise<number> {
   let preparedDay: string | undefined;
 
   async function runOnce(systemId: string): Promise<number> {
@@ -83,6 +83,7 @@ function createMover({ db, clock, onError }: SequencerOptions): (systemId: strin
     for (let isMore = true; isMore;) {
       const batch = await moveNext(systemId);
       moved += batch.swept;
+      watch?.gotOn();
       isMore = batch.isMore;
     }
     return moved;

@@ -100,7 +100,7 @@ export function startOutbox(options: OutboxOptions): MailOutbox {
   async function sendAll(): Promise<void> {
     for (const queue of await queues()) {
       await giveUpExpired(options, queue).catch(onError);
-      while (!closed && (await sendNext(options, queue, stop.signal).catch(onError)) === true);
+      while (!closed && (await sendNext(options, queue, stop.signal).catch(onError)) === true) watch?.gotOn();
     }
   }
   const sending: PeriodicWork = startPeriodic({

@@ -69,7 +69,15 @@ async function readMetrics(): Promise<string> {
   watchMachine(metrics.registry, () =>
     Promise.resolve({ certificateExpiresAt: 1, latestBackupAgeMs: 1, maxBackupAgeMs: 1 }),
   );
-  const run = { succeededRuns: 1, failedRuns: 0, successAgeMs: 1, lastRunMs: 1, standsStill: false };
+  const run = {
+    succeededRuns: 1,
+    failedRuns: 0,
+    successAgeMs: 1,
+    lastRunMs: 1,
+    standsStill: false,
+    heldUpMs: 0,
+    maxSilenceMs: 1,
+  };
   watchWorks(metrics.registry, () => [{ work: "keeping partitions", ...run }]);
   const rows = { share: 0.5, rows_read: 2, created: 1, unchanged: 0, rejected: 0 };
   watchImports(metrics.registry, () =>

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { isBroken, ancestorsOf, type Processes } from "./launcher.ts";
-import { createSignals } from "./signals.ts";
+import { createHangStop, createSignals } from "./signals.ts";
 
 /** Processes by number: their parent, and what is known of them. */
 type Table = Record<number, { parent: number; launched?: boolean; leads?: boolean }>;
@@ -76,3 +76,16 @@ it.each([["SIGTERM"], ["SIGINT"], ["SIGHUP"], ["launcher"]])(
     expect(exits).toEqual([1]);
   },
 );
+
+it("a process of which a part hangs stops in order, and is ended where that part keeps it from stopping", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const exits: number[] = [];
+  const { untilHung, onHang } = createHangStop((status) => void exits.push(status));
+  onHang();
+  await untilHung;
+  vi.advanceTimersByTime(29_000);
+  expect(exits).toEqual([]);
+  vi.advanceTimersByTime(2_000);
+  expect(exits).toEqual([1]);
+});

@@ -48,6 +48,21 @@ export function createSignals({ source, watchLauncher, monotonic }: SignalsOptio
   };
 }
 
+/** For which a process that ends because a part of it hangs stops in order: longer than requests may take to end. */
+const HUNG_STOP_TIMEOUT_MS = 30_000;
+
+/** Lets a process stop in order because a part of it hangs, and ends it when that part keeps it from doing so. */
+export function createHangStop(exit: (status: number) => void) {
+  const hung = Promise.withResolvers<void>();
+  return {
+    untilHung: hung.promise,
+    onHang: () => {
+      setTimeout(() => exit(1), HUNG_STOP_TIMEOUT_MS).unref();
+      hung.resolve();
+    },
+  };
+}
+
 /** How long a start that is told to stop may take to finish starting. One that hangs must not need a second signal. */
 const START_TIMEOUT_MS = 10_000;
 

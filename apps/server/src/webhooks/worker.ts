@@ -9,6 +9,7 @@ import { systemsOf } from "../systems/service.ts";
 import type { TracedAttempt, Tracer } from "../tracing/tracer.ts";
 import { type Dispatcher, startDispatcher } from "./dispatcher/dispatcher.ts";
 import type { CompletedAttempt } from "./dispatcher/result-writer.ts";
+import { POLL_INTERVAL_MS } from "./dispatcher/system-dispatcher.ts";
 import { type DispatchEndpoint, loadEndpoints } from "./endpoints/dispatch-endpoints.ts";
 import { recordServiceKey } from "./endpoints/endpoint-secrets.ts";
 import type { SecretCipher } from "./endpoints/secret.ts";
@@ -58,17 +59,14 @@ function reportSetAside({ logger, metrics }: WebhookWorkerOptions) {
 /** Starts sending webhooks from this process. */
 export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
   const { db, clock, ids, logger, metrics, mailer, cipher } = options;
-  const sending = options.conditions.of("sending webhooks");
-  const onError = (error: unknown) => sending.failed(error);
+  const { failed: onError, watch } = options.conditions.of("sending webhooks");
   const mailing = options.conditions.of("sending mails to partners");
   const decryption = options.conditions.of("decrypting the secrets of webhooks", DECRYPTION);
   const notices = { ids, canMail: mailer !== undefined, logger, dashboardUrl: null };
   const dispatcher = startDispatcher({
     connectionString: db.connectionString,
     sender: createSender({ rules: options.rules, clock }),
-    clock,
-    monotonic: () => performance.now(),
-    ids,
+    ...{ clock, ids, monotonic: () => performance.now() },
     userAgent: `bikeshare/${options.version}`,
     loadEndpoints: endpointLoader({ cipher, clock }, (error) => decryption.failed(error)),
     queueReplays: (on, systemId) => queueReplays({ db: on, clock }, systemId),
@@ -83,7 +81,9 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
       setAside: reportSetAside(options),
     },
     onError,
+    watch,
   });
+  watch.start(POLL_INTERVAL_MS);
   const systems = async () => (await systemsOf(db)).map((system) => system.system_id);
   const outbox = startMailOutbox({
     db,
@@ -102,6 +102,7 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
   return {
     ...dispatcher,
     async close() {
+      watch.stop();
       await Promise.all([dispatcher.close(), outbox.close()]);
     },
   };

@@ -1,4 +1,5 @@
 import { startPeriodic } from "../../background/periodic.ts";
+import type { WorkWatch } from "../../background/work-watch.ts";
 import { type Database, openDatabase } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
 import { systemsOf } from "../../systems/service.ts";
@@ -36,6 +37,8 @@ export interface DispatcherOptions {
   readonly observe: DispatchObserver;
   readonly onError: (error: unknown) => void;
   readonly timeouts?: LeaseTimeouts;
+  /** Learns how the cycles of all systems go. */
+  readonly watch?: WorkWatch | undefined;
 }
 
 /** Milliseconds between two checks for new systems. */

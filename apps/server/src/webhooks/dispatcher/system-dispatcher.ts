@@ -1,5 +1,6 @@
 import { Coalescer } from "../../background/coalescer.ts";
 import { IntervalTask } from "../../background/interval-task.ts";
+import type { WorkWatch } from "../../background/work-watch.ts";
 import type { Database } from "../../db/database.ts";
 import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
 import { claimDeliveries, type OrphanRow, updateDueToHeld } from "../queue/claim-queries.ts";
@@ -26,10 +27,12 @@ export interface SystemDispatcherOptions extends Omit<AttemptRunnerOptions, "onC
   /** Queues the next deliveries of replays. @returns how many */
   readonly queueReplays: () => Promise<number>;
   readonly recordFailures: RecordFailures;
+  /** Learns how the cycles go, of all systems of the process. */
+  readonly watch?: WorkWatch | undefined;
 }
 
 /** Milliseconds between two passes over everything: the delay of what no notification told of, and of retries. */
-const POLL_INTERVAL_MS = 1_000;
+export const POLL_INTERVAL_MS = 1_000;
 /** Milliseconds between two readings of the endpoints' settings, in case a notification was lost. */
 const SETTINGS_INTERVAL_MS = 15_000;
 /** Milliseconds between two claims that find little. Lower, and every single ride has a claim of its own. */
@@ -57,7 +60,7 @@ export class SystemDispatcher {
   readonly #suspects: SuspectClaimer;
 
   constructor(options: SystemDispatcherOptions) {
-    const { monotonic, onError } = options;
+    const { monotonic, onError, watch } = options;
     this.#options = options;
     this.#loading = new IntervalTask(SETTINGS_INTERVAL_MS, () => this.#loadSettings(), monotonic);
     this.#polling = new IntervalTask(POLL_INTERVAL_MS, () => this.#poll(), monotonic);
@@ -75,7 +78,8 @@ export class SystemDispatcher {
     });
     this.#keeper = new LaneKeeper({ ...options, onOrphans: (lane, orphans) => this.#writeOrphans(lane, orphans) });
     this.#suspects = new SuspectClaimer(options, this.#keeper.lanes);
-    this.#cycle = new Coalescer({ work: () => this.#runCycle(), onError });
+    const cycle = () => this.#runCycle();
+    this.#cycle = new Coalescer({ work: () => (watch === undefined ? cycle() : watch.run(cycle)), onError });
     this.#timer = setInterval(() => this.#cycle.request(), POLL_INTERVAL_MS);
     this.#cycle.request();
   }

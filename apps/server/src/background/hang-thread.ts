@@ -1,0 +1,42 @@
+import { writeSync } from "node:fs";
+import { workerData } from "node:worker_threads";
+
+/** How the last line of a process is written: as its log is (logger.ts). */
+export interface LastLine {
+  readonly format: "json" | "text" | "none";
+}
+
+/** What the thread is given. */
+export interface HangThreadData extends LastLine {
+  /** One 32-bit integer, which the main thread counts on. */
+  readonly heartbeats: SharedArrayBuffer;
+  /** What it is while a debugger is attached. */
+  readonly debugged: number;
+  readonly timeoutMs: number;
+  readonly intervalMs: number;
+}
+
+// Beside a process whose main thread may hang: kills it when the main thread has not counted on for too long.
+const { heartbeats, debugged, timeoutMs, intervalMs, format } = workerData as HangThreadData;
+const counter = new Int32Array(heartbeats);
+/** Fatal, as pino counts levels. */
+const LEVEL = 60;
+
+let last = 0;
+let hungMs = 0;
+// By its own steps, not by a clock: while the whole process is frozen, no time passes.
+setInterval(() => {
+  const now = Atomics.load(counter, 0);
+  hungMs = now === last && now !== debugged ? hungMs + intervalMs : 0;
+  last = now;
+  if (hungMs <= timeoutMs) return;
+  const seconds = Math.round(hungMs / 1_000);
+  const msg = `nothing of this process has run for ${seconds} s; it ends, so that its supervisor starts another one`;
+  const time = new Date(performance.timeOrigin + performance.now()).toISOString();
+  const text = { json: JSON.stringify({ level: LEVEL, time, condition: "process_hangs", seconds, msg }), text: msg };
+  try {
+    if (format !== "none") writeSync(2, `${text[format]}\n`);
+  } finally {
+    process.kill(process.pid, "SIGKILL");
+  }
+}, intervalMs);
