@@ -58,12 +58,20 @@ function lintFile({ name, sql }: MigrationFile, context: LintContext): string[] 
       `begin it with \`-- oldest program: ${last}\`, or an older release whose program works on the new schema too.`,
     );
   }
+  const created = new Set<string | undefined>();
   for (const [index, step] of parseSteps(sql).entries()) {
     const locked = new Map<string, LockMode>();
     for (const statement of splitStatements(step.sql)) {
       const where = `step ${index + 1}, \`${statement.text}\``;
       for (const issue of issuesOf(step, statement, locked, context)) refuse(`${where} ${issue}.`);
-      const removes = changeBy(statement)?.removes;
+      const { removes, narrows, creates, locks } = changeBy(statement) ?? {};
+      created.add(creates);
+      const table = locks?.[0]?.table;
+      if (narrows !== undefined && !created.has(table) && !isProven(statement, context.earlier) && !says(sql, table)) {
+        refuse(
+          `${where} refuses ${narrows}, which programs from ${oldest} on may write. See that they do not, and say why in a line \`-- narrows ${table}: …\`; else let a release write what it accepts first.`,
+        );
+      }
       if (removes !== undefined && oldest !== last) {
         refuse(
           `${where} removes ${removes}, which programs before ${last} may use. Once ${last} does not use it any more, write \`-- oldest program: ${last}\`; until then leave it.`,
@@ -73,6 +81,11 @@ function lintFile({ name, sql }: MigrationFile, context: LintContext): string[] 
     }
   }
   return messages;
+}
+
+/** Whether a migration says why programs write nothing that it refuses in a table from then on. */
+function says(sql: string, table: string | undefined): boolean {
+  return new RegExp(`^ *-- narrows ${table}: \\S`, "m").test(sql);
 }
 
 /** @param locked the locks that the step holds before the statement; gets those of the statement */

@@ -7,6 +7,7 @@ interface Action {
   /** A second table that it locks. */
   readonly other?: TableLock;
   readonly removes?: string;
+  readonly narrows?: string | undefined;
   readonly issue?: string;
   readonly advice?: string;
 }
@@ -20,9 +21,12 @@ const PROVEN =
 const BY_INDEX =
   "write `create unique index concurrently` in `-- step: autocommit`, and then `add constraint … using index …`";
 
+const DUPLICATES = "duplicates";
+
 const foreignKey = (target: string, isValidated: boolean): Action => ({
   mode: "share row exclusive",
   other: { table: target, mode: "share row exclusive" },
+  narrows: `what has no row in ${target}`,
   ...(isValidated && { work: "scan", advice: NOT_VALID }),
 });
 
@@ -37,13 +41,17 @@ const actions: readonly (readonly [RegExp, (match: readonly string[], action: st
     /^add (?:constraint \w+ )?check ?\(/,
     (_, action) => ({
       mode: "access exclusive",
+      narrows: "what the check refuses",
       ...(!action.endsWith("not valid") && { work: "scan", advice: NOT_VALID }),
     }),
   ],
-  [/^add (?:constraint \w+ )?(?:unique|primary key) using index /, () => ({ mode: "access exclusive" })],
+  [
+    /^add (?:constraint \w+ )?(?:unique|primary key) using index /,
+    () => ({ mode: "access exclusive", narrows: DUPLICATES }),
+  ],
   [
     /^add (?:constraint \w+ )?(?:unique|primary key|exclude)\b/,
-    () => ({ mode: "access exclusive", work: "index build", advice: BY_INDEX }),
+    () => ({ mode: "access exclusive", work: "index build", narrows: DUPLICATES, advice: BY_INDEX }),
   ],
   [/^add (?:column )?(?:if not exists )?(?!constraint )(\w+) (.*)$/, ([, definition = ""]) => addColumn(definition)],
   [/^drop constraint /, () => ({ mode: "access exclusive" })],
@@ -60,7 +68,10 @@ const actions: readonly (readonly [RegExp, (match: readonly string[], action: st
       advice: NEW_COLUMN,
     }),
   ],
-  [/^alter (?:column )?\w+ set not null$/, () => ({ mode: "access exclusive", work: "scan", advice: PROVEN })],
+  [
+    /^alter (?:column )?\w+ set not null$/,
+    () => ({ mode: "access exclusive", work: "scan", narrows: "null", advice: PROVEN }),
+  ],
   [/^alter (?:column )?\w+ (?:set default|drop default|drop not null)/, () => ({ mode: "access exclusive" })],
   [/^alter (?:column )?\w+ (?:set statistics|set \(|reset \()/, () => ({ mode: "share update exclusive" })],
   [/^rename constraint /, () => ({ mode: "access exclusive" })],
@@ -84,12 +95,13 @@ export function alterTable(table: string, text: string): SchemaChange | undefine
   const order: readonly Work[] = ["none", "scan", "index build", "rows", "rewrite"];
   const work = order[Math.max(...known.map((action) => order.indexOf(action.work ?? "none")))] ?? "none";
   const mode = known.map((action) => action.mode).reduce(strongerOf);
-  const first = <Name extends "removes" | "issue" | "advice">(name: Name) =>
+  const first = <Name extends "removes" | "narrows" | "issue" | "advice">(name: Name) =>
     known.find((action) => action[name] !== undefined)?.[name];
   return {
     locks: [{ table, mode }, ...known.flatMap(({ other }) => (other === undefined ? [] : [other]))],
     work,
     removes: first("removes"),
+    narrows: first("narrows"),
     issue: first("issue"),
     advice: first("advice"),
   };
@@ -114,7 +126,10 @@ function addColumn(definition: string): Action {
   if (isVolatile || isGenerated) return { mode: "access exclusive", work: "rewrite", advice: NEW_COLUMN };
   if (/\bunique\b|\bprimary key\b/.test(definition))
     return { mode: "access exclusive", work: "index build", advice: BY_INDEX };
-  if (target !== undefined) return { ...foreignKey(target, true), mode: "access exclusive" };
+  // What was written before leaves the column out.
+  if (target !== undefined) {
+    return { ...foreignKey(target, true), mode: "access exclusive", narrows: undefined };
+  }
   if (/\bcheck ?\(/.test(definition)) return { mode: "access exclusive", work: "scan", advice: NOT_VALID };
   if (/\bnot null\b/.test(definition) && given === undefined) {
     return {

@@ -44,7 +44,7 @@ test.each([
   ["alter table rides cluster on rides_pkey", "does not know: add it there"],
   ["-- step: autocommit\nalter table rides add column x text", "mark it `-- step: transaction`"],
 ])("%s is refused, with what to write instead", (sql, advice) => {
-  const messages = lint(HEADER + sql);
+  const messages = lint(`${HEADER}-- narrows rides: no program writes it\n${sql}`);
   expect(messages).toEqual([expect.stringContaining(advice)]);
   expect(messages[0]).toMatch(/^0099_added\.sql: step 1, `.*` .*\.$/);
 });
@@ -61,6 +61,26 @@ test.each([
   expect(lint(HEADER + sql)).toEqual([]);
 });
 
+test.each([
+  ["alter table rides add constraint x check (distance_meters < 1000000) not valid", "what the check refuses"],
+  [
+    "alter table rides add foreign key (system_id) references systems (system_id) not valid",
+    "what has no row in systems",
+  ],
+  ["-- step: autocommit\ncreate unique index concurrently x on rides (system_id, json)", "duplicates"],
+  ["create unique index x on systems (name)", "duplicates"],
+  ["alter table systems add constraint x unique using index y", "duplicates"],
+  ["alter table systems alter column name set not null", "null"],
+])("%s is refused unless it says why the releases that may work beside it write no such row", (sql, what) => {
+  expect(lint(HEADER + sql)).toEqual([
+    expect.stringContaining(`refuses ${what}, which programs from 1.1.0 on may write`),
+  ]);
+  const table = sql.includes("rides") ? "rides" : "systems";
+  expect(lint(`${HEADER}-- narrows ${table}: 1.1.0 checks it before it writes\n${sql}`)).toEqual([]);
+  expect(lint(`${HEADER}-- narrows ${table}:\n${sql}`)).toHaveLength(1);
+  expect(lint(`${HEADER}-- narrows stations: not this one\n${sql}`)).toHaveLength(1);
+});
+
 test("a migration says which released program is the oldest that works beside it", () => {
   for (const header of ["", "-- oldest program: 1.2.0\n", "-- oldest program: next\n"])
     expect(lint(`${header}alter table rides add column x text`)).toEqual([
@@ -70,6 +90,8 @@ test("a migration says which released program is the oldest that works beside it
 
 test("what the messages advise is accepted", () => {
   const sql = `-- oldest program: 1.0.0
+    -- narrows rides: programs before leave the price out, and it is 0 then
+    -- narrows keys: each program writes it
     -- step: transaction
     alter table rides add column price integer default 0, add column paid_at timestamptz default now();
     alter table rides add constraint rides_price check (price >= 0) not valid;

@@ -10,6 +10,8 @@ const on = (table: string | undefined, mode: LockMode, more: Partial<SchemaChang
   ...more,
 });
 
+const refusing = (unique: string | undefined) => (unique === undefined ? {} : { narrows: "duplicates" });
+
 const BACKFILL = "write `-- step: backfill <table>` and a statement with `where :batch`";
 const CONCURRENTLY = "write `concurrently`, in `-- step: autocommit`";
 
@@ -22,12 +24,12 @@ const statements: readonly (readonly [RegExp, (...names: string[]) => SchemaChan
   ],
   [/^create (?:unlogged )?table (?:if not exists )?(\w+)/, (table) => ({ ...nothing, creates: table })],
   [
-    /^create (?:unique )?index concurrently (?:if not exists )?\w+ on (?:only )?(\w+)/,
-    (table) => on(table, "share update exclusive", { work: "index build" }),
+    /^create (unique )?index concurrently (?:if not exists )?\w+ on (?:only )?(\w+)/,
+    (unique, table) => on(table, "share update exclusive", { work: "index build", ...refusing(unique) }),
   ],
   [
-    /^create (?:unique )?index (?:if not exists )?\w+ on (?:only )?(\w+)/,
-    (table) => on(table, "share", { work: "index build", advice: CONCURRENTLY }),
+    /^create (unique )?index (?:if not exists )?\w+ on (?:only )?(\w+)/,
+    (unique, table) => on(table, "share", { work: "index build", advice: CONCURRENTLY, ...refusing(unique) }),
   ],
   [
     /^drop index concurrently if exists (\w+)$/,

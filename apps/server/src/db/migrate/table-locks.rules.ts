@@ -44,6 +44,8 @@ export interface SchemaChange {
   readonly index?: { readonly name: string; readonly mode: LockMode };
   /** What a program that was written before may still use. */
   readonly removes?: string | undefined;
+  /** What it refuses from then on, which a program that was written before may still write. */
+  readonly narrows?: string | undefined;
   /** Why it fails, or harms, whatever the size of the table. */
   readonly issue?: string | undefined;
   /** What to write instead where it stops requests for long. */
