@@ -118,6 +118,13 @@ revoke update, delete, truncate on audit_log from current_user;
 create table audit_log_default partition of audit_log default;
 revoke update, truncate on audit_log_default from current_user;
 
+-- system. One row a system, made with it and never changed. An `insert … select` of many rows reads them beside it: from it
+-- a distributed database learns that all are written where the system lies.
+create table placed_systems (
+  system_id text collate "C" not null,
+  primary key (system_id)
+);
+
 -- system. Units of background work, such as an overdue reservation, that fail or have ended their process: each is tried
 -- by itself from then on (docs/decisions/background-work.md). Nearly always empty.
 create table work_failures (

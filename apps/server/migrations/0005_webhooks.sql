@@ -1,6 +1,6 @@
 -- Webhooks: where deliveries go, what is due, what was tried. The rules are in docs/decisions/webhooks.md.
 
--- reference. Where a partner's deliveries go: one address per partner.
+-- system. Where a partner's deliveries go: one address per partner.
 create table webhook_endpoints (
   system_id    text collate "C" not null,
   id           text collate "C" not null,
@@ -31,7 +31,7 @@ create unique index webhook_endpoints_partner on webhook_endpoints (system_id, p
 create unique index webhook_endpoints_tag on webhook_endpoints (system_id, tag);
 alter table webhook_endpoints add foreign key (system_id, partner_id) references partners (system_id, id);
 
--- reference. What an endpoint's deliveries are signed with: every secret that has not expired.
+-- system. What an endpoint's deliveries are signed with: every secret that has not expired.
 create table webhook_secrets (
   system_id   text collate "C" not null,
   id          text collate "C" not null,
@@ -44,7 +44,6 @@ create table webhook_secrets (
   primary key (system_id, id)
 );
 create index webhook_secrets_endpoint on webhook_secrets (system_id, endpoint_id, created_at);
-alter table webhook_secrets add foreign key (system_id, endpoint_id) references webhook_endpoints (system_id, id);
 
 -- reference. The fingerprint of the secrets file's key that encrypts a system's secrets, so that the first secret of all
 -- is not encrypted with another file than the service's.
@@ -75,7 +74,6 @@ create table webhook_lanes (
   warned            smallint not null default 0,
   primary key (system_id, endpoint_id)
 ) with (fillfactor = 50);
-alter table webhook_lanes add foreign key (system_id, endpoint_id) references webhook_endpoints (system_id, id);
 
 -- system. The running worker processes, which share the lanes evenly.
 create table webhook_workers (
@@ -284,4 +282,3 @@ create table webhook_log_sizes (
   answer_bytes bigint not null,
   primary key (system_id, endpoint_id, day)
 ) with (fillfactor = 50);
-alter table webhook_log_sizes add foreign key (system_id, endpoint_id) references webhook_endpoints (system_id, id);

@@ -33,6 +33,7 @@ const bounds: Readonly<Record<string, Bound>> = {
   vehicle_types: { growsWith: "vehicle types" },
   regions: { growsWith: "regions" },
   audit_log: byPartition,
+  placed_systems: { growsWith: "systems" },
   key_holders: { deletedBy: "keyHolders.deleteDead", when: "a process has given no sign of life" },
   api_processes: { deletedBy: "apiProcesses.deleteDead", when: "a process has given no sign of life" },
   work_failures: { deletedBy: "work.deleteFailures", when: "a try of the unit succeeds" },

@@ -67,6 +67,16 @@ describe("a statement is refused that", () => {
       "insert into queue (system_id, id, due_at) values ($1, $2, now()) on conflict (system_id, id) do update set due_at = excluded.due_at",
     ],
     [
+      "reads a reference table beside the row of its system",
+      "insert into queue (system_id, id) select placed.system_id, w.id from placed_systems placed cross join unnest($2::text[]) as w (id) join endpoints on endpoints.id = w.id where placed.system_id = $1",
+      "insert into queue (system_id, id) select placed.system_id, w.id from placed_systems placed cross join unnest($2::text[]) as w (id) where placed.system_id = $1",
+    ],
+    [
+      "ends with an insert beside the row of its system",
+      "with gone as (delete from queue where system_id = $1) insert into queue (system_id, id) select placed.system_id, $2 from placed_systems placed where placed.system_id = $1",
+      "with gone as (delete from queue where system_id = $1), made as (insert into queue (system_id, id) select placed.system_id, $2 from placed_systems placed where placed.system_id = $1) select",
+    ],
+    [
       "locks a reference table beside a change",
       "with paused as (select id from endpoints where id = $2 for update) delete from queue using paused where queue.system_id = $1 and endpoint = paused.id",
       "with paused as (select id from endpoints where id = $2) delete from queue using paused where queue.system_id = $1 and endpoint = paused.id",
@@ -84,7 +94,7 @@ describe("a statement is refused that", () => {
 
   test("share-locks a reference table, even if nobody calls it often", () => {
     const rarely = (lock: string) => ({
-      name: "endpoints.lock",
+      name: "people.lock",
       text: `select id from endpoints where id = $2 ${lock}`,
     });
     expect(refusedIn(rarely("for share"), kinds)).toHaveLength(1);

@@ -28,8 +28,6 @@ interface StatementRule {
  * table, so that none belongs into what partners call often: these are what somebody does now and then.
  */
 const rareLocks: ReadonlySet<string> = new Set([
-  "claim.lockPaused",
-  "endpoints.lock",
   "invitations.lock",
   "keyRotation.lockAuthenticatorApps",
   "members.lockOperatorAdmins",
@@ -90,6 +88,24 @@ const statementRules: readonly StatementRule[] = [
         const tail = verb === "insert" ? behind(text, /\bon conflict\b/) : "";
         return /\bset\b/.test(tail) && assignmentsOf(tail).some((each) => /\bnow\(\)|\+.*\binterval\b/.test(each));
       }),
+  },
+  {
+    advice:
+      "reads a reference table in an `insert … select` beside `placed_systems`, so that it is sent once for each system: read system tables alone",
+    breaks: (_, modifications, kinds) =>
+      modifications.some(
+        ({ verb, text }) =>
+          verb === "insert" &&
+          /\bplaced_systems\b/.test(text) &&
+          [...text.matchAll(/\b(?:from|join)\s+(\w+)/g)].some(([, table = ""]) => kinds.get(table) === "reference"),
+      ),
+  },
+  {
+    advice:
+      "is an `insert … select` beside `placed_systems` behind a `with`, which is sent to the machine whole, and fails there: make it a step too, and end with `select`",
+    breaks: (statement, modifications) =>
+      /^\s*with\b/.test(statement) &&
+      modifications.some(({ verb, text, isStep }) => verb === "insert" && !isStep && /\bplaced_systems\b/.test(text)),
   },
   {
     advice:

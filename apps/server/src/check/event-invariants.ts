@@ -14,6 +14,11 @@ const keptFrom = `
 
 export const eventInvariants: readonly InvariantText[] = [
   [
+    "placed_system",
+    "a system has its row in placed_systems, without which its events, rides and reservations would not be written",
+    `select 'the row is missing' where not exists (select from placed_systems where system_id = $1)`,
+  ],
+  [
     "ride_events_once",
     "a ride has one ride.started event at most, and one at most of ride.completed and ride.cancelled",
     `select ride_id from (${rideEvents}) as e where name <> 'ride.corrected' group by ride_id, name = 'ride.started' having count(*) > 1`,

@@ -3,7 +3,7 @@ import { answered, type EndpointsHarness, openEndpointsHarness } from "../../tes
 import { webhookInvariants } from "./event-invariants.ts";
 import { checkInvariants } from "./service.ts";
 
-const ours = new Set(webhookInvariants.map(([name]) => name));
+const ours = new Set([...webhookInvariants.map(([name]) => name), "placed_system"]);
 
 let harness: EndpointsHarness;
 let endpointId: string;
@@ -51,4 +51,9 @@ it("a delivery that is said to have succeeded, against its log, is found; also t
   await harness.rows("update webhook_deliveries set status = 'failed' where system_id = $1 and status = 'succeeded'");
   await harness.rows("update webhook_attempts set outcome = 'succeeded' where system_id = $1 and status = 204");
   expect(await broken()).toEqual(["delivery_attempts 1"]);
+});
+
+it("a system without the row beside which its events are written is found", async () => {
+  await harness.rows("delete from placed_systems where system_id = $1");
+  expect(await broken()).toEqual(["placed_system 1"]);
 });

@@ -1,6 +1,7 @@
 import type { Queryable, Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
+import { rowsOfSystem } from "../db/system-rows.ts";
 import type { Tables } from "../db/tables.generated.ts";
 
 /** The lists whose length is kept. */
@@ -18,10 +19,11 @@ const addToList = statement(
 const addToPeriods = statement(
   "counts.addToPeriods",
   `insert into ride_counts (system_id, period, starts_at, slot, n)
-   select $1, period, date_trunc(period, hour at time zone 'UTC') at time zone 'UTC' as starts_at, $2::smallint, sum(n)::bigint
-   from unnest($3::timestamptz[], $4::bigint[]) as delta(hour, n)
-   cross join (values ('day'), ('hour'), ('month')) as periods(period)
-   group by period, starts_at
+   select placed.system_id, period, date_trunc(period, hour at time zone 'UTC') at time zone 'UTC' as starts_at,
+     $2::smallint, sum(n)::bigint
+   from ${rowsOfSystem(`unnest($3::timestamptz[], $4::bigint[]) as delta(hour, n)
+   cross join (values ('day'), ('hour'), ('month')) as periods(period)`)}
+   group by placed.system_id, period, starts_at
    order by period, starts_at
    on conflict (system_id, period, starts_at, slot) do update set n = ride_counts.n + excluded.n`,
 );

@@ -316,6 +316,9 @@ export interface Tables {
     readonly totp_secret: string | null;
     readonly totp_last_step: number | null;
   };
+  readonly placed_systems: {
+    readonly system_id: string;
+  };
   readonly recovery_codes: {
     readonly person_id: string;
     readonly hash: Uint8Array;
@@ -680,6 +683,7 @@ export const columnTypes = {
   partners: { system_id: "text", id: "text", name: "text", created_at: "timestamptz", max_reservations: "integer", suspended_at: "timestamptz", removed_at: "timestamptz" },
   passkeys: { id: "text", person_id: "text", public_key: "bytea", counter: "bigint", transports: "text[]", name: "text", is_synced: "boolean", created_at: "timestamptz", last_used_at: "timestamptz" },
   people: { id: "text", email: "text", name: "text", created_at: "timestamptz", password_hash: "text", totp_secret: "text", totp_last_step: "bigint" },
+  placed_systems: { system_id: "text" },
   recovery_codes: { person_id: "text", hash: "bytea" },
   regions: { system_id: "text", id: "text", name: "text" },
   replication_tokens: { id: "integer", token: "text" },

@@ -74,7 +74,7 @@ function judgeSessions({ nodes }: DistributionState): Finding {
   );
 }
 
-/** Nearly every transaction of ours is prepared before it is committed: Citus does so for an `insert … select`. */
+/** What writes on several machines, and some of what does not, is prepared before it is committed. */
 function judgeCommits({ nodes }: DistributionState): Finding {
   const check = "citus commits";
   const few = nodes.filter(

@@ -1,6 +1,7 @@
 import { arrayOf, columnsOfTable, type RowOf } from "../db/columns.ts";
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
+import { rowsOfSystem } from "../db/system-rows.ts";
 import { insertDeliveries } from "../webhooks/queue/sql-fragments.ts";
 
 const columns = columnsOfTable("event_outbox")
@@ -10,12 +11,12 @@ const columns = columnsOfTable("event_outbox")
 /** The events, and a delivery of each to the endpoints that subscribe to it. */
 const insert = statement(
   "outbox.insert",
-  `with new as materialized (
-       select * from ${columns.unnest(3, "new")}),
-     recorded as (
+  `with recorded as (
        insert into event_outbox (system_id, id, name, occurred_at, partner_id, data)
-       select $1, id, name, occurred_at, partner_id, data from new where is_listed),
-     ${insertDeliveries("new")}`,
+       select placed.system_id, id, name, occurred_at, partner_id, data
+       from ${rowsOfSystem(columns.unnest(3, "event"), "is_listed")}),
+     ${insertDeliveries(columns.unnest(3, "event"))}
+     select`,
 );
 
 /** An event with its id, and whether it is listed: what is not is only delivered. */

@@ -2,6 +2,7 @@ import { arrayOf, columnsOf, columnsOfTable } from "../db/columns.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
+import { rowsOfSystem } from "../db/system-rows.ts";
 import type { Tables } from "../db/tables.generated.ts";
 
 type Row = Tables["reservations"];
@@ -33,7 +34,7 @@ const made = columnsOfTable("reservations").without(
 const insert = statement(
   "reservations.insert",
   `insert into reservations as r (system_id, status, updated_at, ${made.list()})
-   select $1, 'active', created_at, ${made.list()} from ${made.unnest(2, "w")}
+   select placed.system_id, 'active', created_at, ${made.list()} from ${rowsOfSystem(made.unnest(2, "w"))}
    on conflict (system_id, partner_id, rider_ref) where status = 'active' and rider_ref is not null do nothing
    returning r.id, ${json}`,
 );

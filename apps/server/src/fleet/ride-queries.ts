@@ -1,6 +1,7 @@
 import { columnsOfTable, type RowOf } from "../db/columns.ts";
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
+import { rowsOfSystem } from "../db/system-rows.ts";
 
 const columns = columnsOfTable("rides").without("system_id", "updated_at", "source", "import_id");
 
@@ -25,7 +26,8 @@ const insert = (name: string, returning: string) =>
   statement(
     name,
     `insert into rides (system_id, updated_at, source, ${columns.list()})
-   select $1, $2::timestamptz, 'operator', ${columns.list()} from ${columns.unnest(3, "w")}
+   select placed.system_id, $2::timestamptz, 'operator', ${columns.list()}
+   from ${rowsOfSystem(columns.unnest(3, "w"))}
    order by id
    -- Of the id, or of the one started ride that a bike may have.
    on conflict do nothing

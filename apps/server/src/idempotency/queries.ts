@@ -3,6 +3,7 @@ import { columnsOfTable, type RowOf } from "../db/columns.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
+import { rowsOfSystem } from "../db/system-rows.ts";
 
 /** Names a call that may come again: a key means something only to its caller, at one path. */
 export interface CallName {
@@ -62,7 +63,7 @@ const list = statement(
 const insertAll = statement(
   "idempotency.insert",
   `insert into idempotency_keys (system_id, created_at, ${answer.list()})
-   select $1, $2::timestamptz, ${answer.list()} from ${answer.unnest(3, "w")}
+   select placed.system_id, $2::timestamptz, ${answer.list()} from ${rowsOfSystem(answer.unnest(3, "w"))}
    order by caller, path, key
    on conflict (system_id, caller, path, key) do update
      set body_hash = excluded.body_hash, status = excluded.status, body = excluded.body,

@@ -9,11 +9,22 @@ const insert = statement(
   "systems.insert",
   `insert into systems (system_id, name, created_at) values ($1, $2, $3) on conflict do nothing returning system_id`,
 );
+// In a statement of its own: a distributed database has the two tables on different machines.
+const insertPlaced = statement(
+  "systems.insertPlaced",
+  `insert into placed_systems (system_id) values ($1) on conflict (system_id) do nothing`,
+);
 const all = statement("systems.all", `select system_id, name, created_at from systems order by created_at, system_id`);
 
 /** @returns false when there is a system with this id already */
-export async function insertSystem(db: Queryable, system: SystemRow): Promise<boolean> {
-  return (await db.query(insert, [system.system_id, system.name, system.created_at])).length === 1;
+export async function insertSystem(
+  db: Queryable,
+  { system_id: systemId, name, created_at: createdAt }: SystemRow,
+): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    tx.send(insertPlaced, [systemId]);
+    return (await tx.query(insert, [systemId, name, createdAt])).length === 1;
+  });
 }
 
 export function listSystems(db: Queryable): Promise<SystemRow[]> {

@@ -1,4 +1,5 @@
 import type { DeliveryName } from "@bikeshare/contract";
+import { rowsOfSystem } from "../../db/system-rows.ts";
 
 /**
  * SQL that is true for rows of the system `$1`, for the changed table of a statement that finds its rows in another way,
@@ -64,30 +65,33 @@ export function insertIntoQueue(from: string, columns: QueuedColumns): string {
 export const UNLESS_QUEUED = "on conflict (system_id, delivery_id) do nothing";
 
 /**
- * SQL, the last steps of a `with` statement, that makes a delivery of each event to each endpoint of the system `$1` that
- * subscribes to it: queued and due at `$2`, or held while the endpoint is paused. A delivery's id is made of its event's
- * and its endpoint's, because only the statement knows the endpoints.
- * @param events rows with `id`, `name`, `occurred_at`, `partner_id` (null: every partner's) and `data`, JSON whose `id` is
- *   the resource's
+ * SQL, steps of a `with` statement, that makes a delivery of each event to each endpoint of the system `$1` that subscribes
+ * to it: queued and due at `$2`, or held while the endpoint is paused. A delivery's id is made of its event's and its
+ * endpoint's, because only the statement knows the endpoints.
+ *
+ * Each step finds the endpoints by itself. If one read what another found, a distributed database would send that to every
+ * machine, and none could write while one is away. For the same reason the statement itself is to be a `select`.
+ * @param events rows from parameters, called `event`, with `id`, `name`, `occurred_at`, `partner_id` (null: every partner's)
+ *   and `data`, JSON whose `id` is the resource's
  */
 export function insertDeliveries(events: string): string {
-  return `subscribed as materialized (
-       select 'delivery_' || substr(event.id, strpos(event.id, '_') + 1) || endpoint.tag as delivery_id,
-         endpoint.id as endpoint_id, endpoint.status = 'paused' as paused, $2::timestamptz::date as created_on,
-         event.id as event_id, event.name, event.data::json ->> 'id' as resource_id
-       from ${events} event join webhook_endpoints endpoint
-         on endpoint.system_id = $1 and event.name = any(endpoint.events)
-         and (event.partner_id is null or event.partner_id = endpoint.partner_id)),
-     bodies as (
+  const subscribes = `endpoint.system_id = $1 and event.name = any(endpoint.events)
+         and (event.partner_id is null or event.partner_id = endpoint.partner_id)`;
+  const subscribed = `${events} join webhook_endpoints endpoint on ${subscribes}`;
+  const deliveryId = "'delivery_' || substr(event.id, strpos(event.id, '_') + 1) || endpoint.tag";
+  return `bodies as (
        insert into webhook_bodies (system_id, created_on, event_id, event, occurred_at, data)
-       select $1, $2::timestamptz::date, id, name, occurred_at, data from ${events}
-       where id in (select event_id from subscribed)),
+       select placed.system_id, $2::timestamptz::date, event.id, event.name, event.occurred_at, event.data
+       from ${rowsOfSystem(events, `exists (select from webhook_endpoints endpoint where ${subscribes})`)}),
      deliveries as (
        insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, resource_id, created_at, status)
-       select $1, created_on, delivery_id, endpoint_id, event_id, name, resource_id, $2,
-         case when paused then 'held' else 'pending' end
-       from subscribed)
-     ${insertIntoQueue("subscribed where not paused", { dueAt: "$2" })}`;
+       select placed.system_id, $2::timestamptz::date, ${deliveryId}, endpoint.id, event.id, event.name,
+         event.data::json ->> 'id', $2, case when endpoint.status = 'paused' then 'held' else 'pending' end
+       from ${rowsOfSystem(subscribed)}),
+     queued as (
+       insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
+       select placed.system_id, ${deliveryId}, endpoint.id, $2::timestamptz::date, event.id, $2
+       from ${rowsOfSystem(subscribed, "endpoint.status <> 'paused'")})`;
 }
 
 /**
