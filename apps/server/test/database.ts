@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { inject } from "vitest";
 import { type Database, openDatabase } from "../src/db/database.ts";
+import { updateDatabaseSettings } from "../src/distribution/queries.ts";
 import { createSystem } from "../src/systems/service.ts";
 import { copyDatabase, dropDatabase, withDatabaseName } from "./server-commands.ts";
 
@@ -28,6 +29,8 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     connectTimeoutMs: TEST_TIMEOUT_MS,
     statementTimeoutMs: TEST_TIMEOUT_MS,
   });
+  // A copy has the template's rows, and not what its sessions begin with.
+  if (process.env["TEST_CITUS_URL"] !== undefined) await updateDatabaseSettings(db);
   const systemId = "main";
   await createSystem(db, systemId, "Test city", 0);
   return {

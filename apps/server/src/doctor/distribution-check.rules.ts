@@ -39,7 +39,7 @@ function judgeMachines({ nodes }: DistributionState): Finding {
   if (silent.length > 0) {
     return failure(
       check,
-      `${named(silent)} not answering: its systems are away, and no system can be written to`,
+      `${named(silent)} not answering: its systems are away, and no reference table can be written to`,
       "Start PostgreSQL there, or its standby, and look at its log and at pg_hba.conf.",
     );
   }
