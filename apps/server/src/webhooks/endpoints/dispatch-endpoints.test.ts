@@ -1,5 +1,6 @@
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { until } from "../../../test/until.ts";
 import { type EndpointsHarness, openEndpointsHarness, otherCipher } from "../../../test/webhooks/endpoints.harness.ts";
 import { createPartner } from "../../partners/service.ts";
 import { createSystem } from "../../systems/service.ts";
@@ -72,7 +73,7 @@ describe("setting an endpoint", () => {
     expect(await actions()).toEqual(["webhook.created", "webhook.changed", "webhook.changed"]);
   });
 
-  it("twice at once makes one endpoint with one secret, and one of the two is secrets it", async () => {
+  it("twice at once makes one endpoint with one secret, and one of the two is told it", async () => {
     for (let round = 0; round < 10; round++) {
       const partnerId = await harness.partner(`Partner of round ${round}`);
       const both = await Promise.all(
@@ -172,23 +173,28 @@ describe("rotating a secret", () => {
   });
 });
 
-it("every change is secrets to the dispatchers", async () => {
+it("every change is told to the dispatchers", async () => {
   const heard: (string | undefined)[] = [];
   const listener = new pg.Client(harness.db.connectionString);
   listener.on("notification", ({ payload }) => heard.push(payload));
   await listener.connect();
   await listener.query("listen webhook_endpoints");
+  /** A change is told a moment after its commit, and with it another that comes in that moment. */
+  const heardOf = async <Result>(change: Promise<Result>): Promise<Result> => {
+    const before = heard.length;
+    const result = await change;
+    await until(() => heard.length > before);
+    return result;
+  };
   try {
-    const { endpoint } = await harness.endpoint();
-    const { systemId, partnerId } = harness;
-    await rotateSecret(harness, { systemId, partnerId, overlap: 0 });
+    const { endpoint } = await heardOf(harness.endpoint());
+    const { db, systemId, partnerId } = harness;
+    await heardOf(rotateSecret(harness, { systemId, partnerId, overlap: 0 }));
     const finding = { systemId, endpointId: endpoint.id, now: new Date(harness.clock()) };
-    await harness.db.transaction((tx) => pauseByAnswers(tx, { ...finding, reason: "gone" }));
-    await resumeEndpoint(harness, { systemId, partnerId });
-    await harness.db.transaction((tx) => activateByAnswers(tx, finding));
-    await pauseEndpoint(harness, { systemId, partnerId, reason: "partner" });
-    // PostgreSQL delivers notifications before the answer to a statement sent after them.
-    await listener.query("select 1");
+    await heardOf(db.transaction((tx) => pauseByAnswers(tx, { ...finding, reason: "gone" })));
+    await heardOf(resumeEndpoint(harness, { systemId, partnerId }));
+    await heardOf(db.transaction((tx) => activateByAnswers(tx, finding)));
+    await heardOf(pauseEndpoint(harness, { systemId, partnerId, reason: "partner" }));
     expect(heard).toEqual(Array.from({ length: 6 }, () => systemId));
   } finally {
     await listener.end();
@@ -196,7 +202,7 @@ it("every change is secrets to the dispatchers", async () => {
 });
 
 describe("a process with another secrets file", () => {
-  it("signs nothing: it is secrets so, with what to do", async () => {
+  it("signs nothing: it is told so, with what to do", async () => {
     const { endpoint } = await harness.endpoint();
     await expect(loadEndpoints({ db: harness.db, cipher: otherCipher() }, harness.systemId)).rejects.toThrow(
       `The secret of ${endpoint.id} was encrypted with a key that this SECRETS_FILE does not have.`,
