@@ -43,6 +43,11 @@ const areUsing = async (isUsed: boolean) =>
 const idsIn = ({ body }: { readonly body: Record<string, unknown> }) =>
   (body["data"] as { id: string }[]).map(({ id }) => id);
 
+/** Takes what `fetch` throws where it gets no answer. */
+function unlessDisconnected(error: unknown): undefined {
+  if (!(error instanceof TypeError)) throw error;
+}
+
 /** Callers that write on one process and read on another, until they are stopped. */
 function startCallers() {
   let isStopped = false;
@@ -58,17 +63,17 @@ function startCallers() {
     if (found !== written) wrong.push(`${what}: ${String(found)} instead of ${String(written)}`);
   };
   /**
-   * What was answered to a request, which is sent until that is known: `unavailable` may be said of a change that was made.
-   * Undefined where it was refused, which is wrong.
+   * What was answered to a request, which is sent until that is known: `unavailable` may be said of a change that was made,
+   * and a connection that was kept may be closed under a request. Undefined where it was refused, which is wrong.
    */
   const answered = async (send: () => ReturnType<Process["get"]>) => {
     for (;;) {
-      const answer = await send();
-      if (answer.status < 400) {
+      const answer = await send().catch(unlessDisconnected);
+      if (answer !== undefined && answer.status < 400) {
         served++;
         return answer;
       }
-      if (answer.status !== 503 && answer.body["error"] !== "idempotency_in_progress") {
+      if (answer !== undefined && answer.status !== 503 && answer.body["error"] !== "idempotency_in_progress") {
         wrong.push(`${answer.status} ${JSON.stringify(answer.body)}`);
         return undefined;
       }
@@ -129,9 +134,10 @@ function startCallers() {
     expectSame("ride of a webhook", ride?.body["status"], "completed");
   });
   const cycles = callers.map(() => 0);
+  const failures: unknown[] = [];
   const running = callers.map(async (call, index) => {
-    while (!isStopped) {
-      await call(++begun);
+    while (!isStopped && failures.length === 0) {
+      await call(++begun).catch((error: unknown) => failures.push(error));
       cycles[index] = (cycles[index] ?? 0) + 1;
     }
   });
@@ -139,8 +145,9 @@ function startCallers() {
     /** Resolves when each caller has gone through several cycles more. */
     async go(): Promise<void> {
       const [before, delivered] = [[...cycles], webhooks];
-      const areThrough = () => cycles.every((n, index) => n >= (before[index] ?? 0) + CYCLES);
-      await until(() => areThrough() && webhooks > delivered, STORY_TIMEOUT_MS);
+      const areThrough = () => cycles.every((n, index) => n >= (before[index] ?? 0) + CYCLES) && webhooks > delivered;
+      await until(() => failures.length > 0 || areThrough(), STATE_TIMEOUT_MS);
+      expect(failures).toEqual([]);
     },
     async end() {
       isStopped = true;
@@ -152,6 +159,8 @@ function startCallers() {
 
 /** Milliseconds. It waits for some twenty changes of state, each a matter of seconds where the machine is busy. */
 const STORY_TIMEOUT_MS = 600_000;
+/** Of one change. Less than the story's, so that a failure names the one that did not come. */
+const STATE_TIMEOUT_MS = 240_000;
 
 it(
   "whoever writes, or gets a webhook, reads nothing older on any process, whatever becomes of the replica",
@@ -262,5 +271,5 @@ async function isSynchronous(postgres: ReplicatedPostgres): Promise<boolean> {
 
 /** Asks seldom, since each answer costs the processes some work. */
 function eventually(isTrue: () => Promise<boolean>): Promise<unknown> {
-  return until(() => isTrue().then(async (holds) => holds || sleep(100, false)), STORY_TIMEOUT_MS);
+  return until(() => isTrue().then(async (holds) => holds || sleep(100, false)), STATE_TIMEOUT_MS);
 }
