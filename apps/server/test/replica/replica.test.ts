@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ReplicatedPostgres } from "@bikeshare/embedded-postgres/testing";
 import { randomRuns } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { checkReplicas } from "../../src/alerts/database-checks.ts";
 import { findIsCommitWaiting } from "../../src/database-health/service.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { codeOf, isOutage, wasNeverRun } from "../../src/db/errors.ts";
@@ -240,6 +241,31 @@ it("where the primary is needed a connection to a standby is refused, as it woul
     expect([isOutage(error), wasNeverRun(error), codeOf(error)]).toEqual([true, true, "25006"]);
   }
   for (const pool of pools) await pool.close();
+});
+
+it("doctor and the operator's mail name a replica that is gone for good, and doctor one that cannot be reached", async () => {
+  const { postgres } = harness;
+  const db = openDatabase({ connectionString: postgres.primaryUrl });
+  try {
+    expect(await checkReplicas(db)).toMatchObject([{ status: "ok" }]);
+    // As a replica leaves it that streamed over a slot and does not come back.
+    await postgres.primary().run("select pg_create_physical_replication_slot('gone', true)");
+    const [found, ...others] = await checkReplicas(db);
+    expect(found).toMatchObject({
+      status: "failure",
+      detail: expect.stringContaining("slot gone, for which") as string,
+    });
+    expect(found?.fix).toContain("pg_drop_replication_slot('gone')");
+    expect(others).toEqual([]);
+    await postgres.primary().run("select pg_drop_replication_slot('gone')");
+    expect(await checkReplicas(db)).toMatchObject([{ status: "ok" }]);
+    // Nothing listens there.
+    const [unreachable] = await checkReplica(db, "postgres://127.0.0.1:1/bikes");
+    expect(unreachable).toMatchObject({ check: "replica", status: "failure" });
+    expect(unreachable?.fix).toContain("DATABASE_REPLICA_URL");
+  } finally {
+    await db.close();
+  }
 });
 
 /** What `doctor` says of the replica, and of a failover to it. */
