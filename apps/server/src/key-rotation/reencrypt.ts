@@ -50,13 +50,25 @@ export async function reencryptAll(db: Database, secrets: AllSecrets): Promise<R
   return total;
 }
 
-/** Webhook secrets that sign and are encrypted with a key that is not the file's first. */
+/** Webhook secrets that sign, and authenticator apps, that are encrypted with a key that is not the file's first. */
 export async function countLeft(db: Database, secrets: AllSecrets): Promise<number> {
   const { fingerprint } = createSecretCipher(secrets.webhookKeys);
   let left = 0;
   for (const { system_id: systemId } of await systemsOf(db))
     left += await countSecretsOfOtherKeys(db, systemId, fingerprint);
-  return left;
+  return left + (await countApps(db, createTokenCipher(secrets.webhookKeys, SIGN_IN_PURPOSE)));
+}
+
+/** Those that no key decrypts were lost before, and need none. */
+async function countApps(db: Database, tokens: TokenCipher): Promise<number> {
+  let left = 0;
+  for (let after = ""; ;) {
+    const rows = await db.transaction((tx) => lockAuthenticatorApps(tx, after, BATCH_SIZE));
+    for (const { id, totp_secret: encrypted } of rows)
+      if (!tokens.isCurrent(encrypted) && tokens.decrypt(authenticatorContext(id), encrypted) !== undefined) left++;
+    if (rows.length < BATCH_SIZE) return left;
+    after = rows.at(-1)?.id ?? "";
+  }
 }
 
 interface Batch extends Reencrypted {

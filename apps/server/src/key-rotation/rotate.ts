@@ -86,7 +86,7 @@ export async function removeOldKeys(context: RotationContext, isForced: boolean)
   const left = await countLeft(db, secrets);
   if (left > 0)
     throw new Error(
-      `${left} webhook secrets are encrypted with an old key. Run \`secrets rotate\`, which encrypts them anew.`,
+      `${left} webhook secrets and authenticator apps are encrypted with an old key. Run \`secrets rotate\`, which encrypts them anew.`,
     );
   const usedAt = Date.parse(rotation?.used_at ?? "");
   if (!isForced && clock() - usedAt < IN_USE_MS) {
