@@ -1,10 +1,12 @@
 import type { InvariantText } from "./fleet-invariants.ts";
 
-// Events of rides, numbered already or not yet. Their data is the ride's JSON.
+// Events of rides, numbered already or not yet. Their data is the ride's JSON; what was damaged fails no other check.
 const rideEvents = `
-  select name, data::json ->> 'id' as ride_id from events where system_id = $1 and name like 'ride.%'
+  select name, data::json ->> 'id' as ride_id from events
+  where system_id = $1 and name like 'ride.%' and data like '{%}'
   union all
-  select name, data::json ->> 'id' from event_outbox where system_id = $1 and name like 'ride.%'`;
+  select name, data::json ->> 'id' from event_outbox
+  where system_id = $1 and name like 'ride.%' and data like '{%}'`;
 
 // Events are dropped after 30 days. From this time on none has been dropped: from the beginning while the first one is there.
 const keptFrom = `
@@ -17,6 +19,12 @@ export const eventInvariants: readonly InvariantText[] = [
     "placed_system",
     "a system has its row in placed_systems, without which its events, rides and reservations would not be written",
     `select 'the row is missing' where not exists (select from placed_systems where system_id = $1)`,
+  ],
+  [
+    "event_data",
+    "an event's data is a JSON object: a page with another one is not JSON",
+    `select id from events where system_id = $1 and data not like '{%}'
+     union all select id from event_outbox where system_id = $1 and data not like '{%}'`,
   ],
   [
     "ride_events_once",

@@ -1,5 +1,6 @@
 import type { Queryable } from "../db/database.ts";
-import { findBreach, listInvariants } from "./queries.ts";
+import { isDataError } from "../db/errors.ts";
+import { type Breach, findBreach, listInvariants } from "./queries.ts";
 
 /** What became of the check of one invariant. */
 export interface InvariantCheck {
@@ -20,8 +21,14 @@ export interface InvariantCheck {
 export async function checkInvariants(db: Queryable, systemId: string): Promise<InvariantCheck[]> {
   const checks: InvariantCheck[] = [];
   for (const invariant of listInvariants()) {
-    const breach = await findBreach(db, systemId, invariant);
+    const breach = await findBreach(db, systemId, invariant).catch(describeUnreadable);
     checks.push({ name: invariant.name, meaning: invariant.meaning, ...breach });
   }
   return checks;
+}
+
+/** What cannot even be read is broken, and no reason to check nothing else. */
+function describeUnreadable(error: unknown): Breach {
+  if (!(error instanceof Error) || !isDataError(error)) throw error;
+  return { broken: 1, examples: [`a value cannot be read: ${error.message}`] };
 }

@@ -77,6 +77,11 @@ export function codeOf(error: unknown): string | undefined {
   return typeof error.code === "string" ? error.code : undefined;
 }
 
+/** Whether a value that is stored cannot be read: it is not what it should be, or the disk has damaged it. */
+export function isDataError(error: unknown): boolean {
+  return /^(22|XX00[12])/.test(codeOf(error) ?? "");
+}
+
 /**
  * Functions of Citus that say, under the code of an internal error, that it has lost the machine of a statement's rows. The
  * transaction has not taken place.
