@@ -50,8 +50,8 @@ export async function checkConnections(db: Database): Promise<Finding> {
 /** Longer than any of ours but an import, a backup or a migration. */
 const LONG_TRANSACTION_S = 1_800;
 
-export async function checkTransactions(db: Database): Promise<readonly Finding[]> {
-  const open = await listLongTransactions(db, LONG_TRANSACTION_S);
+export async function checkTransactions(db: Database, longSeconds = LONG_TRANSACTION_S): Promise<readonly Finding[]> {
+  const open = await listLongTransactions(db, longSeconds);
   if (open.length === 0) return [ok("long transactions", "none")];
   return open.map(({ pid, seconds, program }) =>
     warning(
