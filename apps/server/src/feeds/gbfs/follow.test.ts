@@ -8,6 +8,7 @@ import { createTestDatabase, type TestDatabase } from "../../../test/database.ts
 import { CITY_TIME, city23, type Documents } from "../../../test/gbfs/city.ts";
 import { type FeedServer, startFeedServer } from "../../../test/gbfs/feed-server.ts";
 import { until } from "../../../test/until.ts";
+import { createSystem } from "../../systems/service.ts";
 import { type Following, type FollowOptions, type PollResult, startFollowing } from "./follow.ts";
 
 let database: TestDatabase;
@@ -29,6 +30,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   systemId = `s${++systems}`;
+  await createSystem(database.db, systemId, "City", 0);
   clock = createTestClock(new Date(CITY_TIME + 3_600_000).toISOString());
   polls = [];
   server = await startFeedServer(city());

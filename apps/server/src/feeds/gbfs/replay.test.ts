@@ -6,6 +6,7 @@ import { createTestIds } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { CITY_TIME } from "../../../test/gbfs/city.ts";
+import { createSystem } from "../../systems/service.ts";
 import { replaySnapshots, type ReplayOptions } from "./replay.ts";
 
 let database: TestDatabase;
@@ -26,7 +27,10 @@ afterAll(async () => {
   await database.close();
   await rm(directory, { recursive: true });
 });
-beforeEach(() => void (systemId = `s${++systems}`));
+beforeEach(async () => {
+  systemId = `s${++systems}`;
+  await createSystem(database.db, systemId, "City", 0);
+});
 
 /** A line: the stations named at a minute, in service unless written in capitals. */
 const line = (minute: number, stations: string) =>
