@@ -1,16 +1,22 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { makeCertificate } from "../../test/servers/certificates.ts";
 import { type SmtpServer, startSmtpServer } from "../../test/servers/smtp-server.ts";
 import type { PeriodicWork } from "../background/periodic.ts";
 import { createConcerns } from "../conditions/concerns.ts";
 import { readConfig } from "../config.ts";
 import { statement } from "../db/statement.ts";
 import { type Finding, ok, warning } from "../doctor/finding.ts";
+import { afterSuccess } from "../feeds/gbfs/feed-health.rules.ts";
+import { updateFeedHealth } from "../feeds/gbfs/health-queries.ts";
 import { createIds } from "../ids.ts";
 import { createMailer } from "../mail/mailer.ts";
 import { updateApiHeartbeat } from "../rate-limits/queries.ts";
-import { type AlertCheck, databaseChecks } from "./checks.ts";
+import { type AlertCheck, databaseChecks, machineChecks } from "./checks.ts";
 import { activeAlerts, startAlerts } from "./service.ts";
 
 const MINUTE = 60_000;
@@ -91,6 +97,141 @@ it("mails each address once when it begins and once when it is over, however man
   expect(await activeAlerts(database.db)).toEqual([]);
   expect(logged.map(([message]) => message)).toEqual(["an alert has begun", "an alert is over"]);
 });
+
+interface Incident {
+  readonly check: AlertCheck | undefined;
+  /** How the mail's subject begins. */
+  readonly subject: string;
+  readonly begin: () => unknown;
+  readonly end: () => unknown;
+}
+
+const rows = (sql: string, ...values: unknown[]) =>
+  database.db.query(statement("", sql), [database.systemId, ...values]);
+const configured = (env: Readonly<Record<string, string>> = {}) => readConfig(env, "/nowhere");
+const inDatabase = (name: string, config = configured(), now: () => number = clock) =>
+  databaseChecks(database.db, config, now).find((check) => check.name === name);
+
+/** What makes each alert begin and end that needs no Prometheus. */
+const incidents: Readonly<Record<string, () => Promise<Incident> | Incident>> = {
+  "a database that is nearly full": () => {
+    let databaseSizeLimitGb = 1_000;
+    const config = {
+      ...configured(),
+      get databaseSizeLimitGb() {
+        return databaseSizeLimitGb;
+      },
+    };
+    return {
+      check: inDatabase("database size", config),
+      subject: "Database size: the database has 0.0 of the ",
+      begin: () => (databaseSizeLimitGb = 0.001),
+      end: () => (databaseSizeLimitGb = 1_000),
+    };
+  },
+  "a feed that is silent": () => {
+    const health = (goodAt: number) =>
+      updateFeedHealth(
+        database.db,
+        { systemId: database.systemId, source: "gbfs", now: clock() },
+        new Map([["station_status", afterSuccess(goodAt)]]),
+      );
+    return {
+      check: inDatabase("feeds"),
+      subject: 'Feeds: the feed station_status of "gbfs" of main was last good ',
+      begin: () => health(clock() - 60 * MINUTE),
+      end: () => health(clock()),
+    };
+  },
+  "a backlog that is old": () => ({
+    check: inDatabase("webhooks"),
+    subject: "Webhooks: a webhook of main has been due for ",
+    begin: () =>
+      rows(
+        `insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, replay, due_at, attempts, tries)
+         values ($1, 'delivery-1', 'endpoint-1', $2::timestamptz::date, 'event-1', false, $2::timestamptz, 0, 0)`,
+        new Date(clock() - 20 * MINUTE),
+      ),
+    end: () => rows("delete from webhook_queue where system_id = $1"),
+  }),
+  "events that wait": () => ({
+    check: inDatabase("events"),
+    subject: "Events: the oldest event of main waits for its number since ",
+    begin: () =>
+      rows("insert into event_outbox values ($1, 'event-1', 'ride.started', now() - interval '5 min', null, '{}')"),
+    end: () => rows("delete from event_outbox where system_id = $1"),
+  }),
+  "an import that stands still": () => ({
+    check: inDatabase("imports"),
+    subject: "Imports: an import (trips) of main has not got on for 60 min",
+    begin: () =>
+      rows(
+        `insert into running_imports values ($1, 'import-1', 'trips', now(), now() + interval '1 h', now() - interval '1 h',
+           0.5, 1, 0, 0, 0)`,
+      ),
+    end: () => rows("update running_imports set got_on_at = now() where system_id = $1"),
+  }),
+  "a rate limit that each process counts by itself": () => ({
+    check: inDatabase("rate limit"),
+    subject: "Rate limit: 2 processes answer requests, and each counts by itself",
+    begin: async () => {
+      for (const process of ["one", "other"]) await updateApiHeartbeat(database.db, process, 60 * MINUTE);
+    },
+    end: () => database.db.query(statement("", "delete from api_processes")),
+  }),
+  "a certificate near its end": async () => {
+    const directory = await mkdtemp(join(tmpdir(), "bikeshare-alerts-"));
+    open.push({ close: () => rm(directory, { recursive: true }) });
+    const [certFile, keyFile] = [join(directory, "cert.pem"), join(directory, "key.pem")];
+    const renew = async (days: number) => {
+      const { cert, key } = await makeCertificate("bikes.example", days);
+      await Promise.all([writeFile(certFile, cert), writeFile(keyFile, key)]);
+    };
+    await renew(90);
+    const config = configured({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile });
+    const realClock = () => performance.timeOrigin + performance.now();
+    return {
+      check: machineChecks(config, realClock).find(({ name }) => name === "certificate"),
+      subject: `Certificate: ${certFile} expires on `,
+      begin: () => renew(5),
+      end: () => renew(90),
+    };
+  },
+};
+
+/** A subject as a reader shows it: unfolded, and with its quotes and letters of its own (RFC 2047). */
+function decoded(subject: string): string {
+  return subject
+    .replaceAll(/\r\n /g, " ")
+    .replaceAll(/\?= =\?/g, "?==?")
+    .replaceAll(/=\?UTF-8\?Q\?(.*?)\?=/g, (_, text: string) =>
+      decodeURIComponent(text.replaceAll("_", " ").replaceAll("%", "%25").replaceAll("=", "%")),
+    );
+}
+
+it.each(Object.keys(incidents))(
+  "%s is one mail to each address, no more while it lasts, and one when it is over",
+  async (name) => {
+    const { check, subject, begin, end } = await incidents[name]!();
+    const node = start({ checks: [check!] });
+    const minutes = async (count: number) => {
+      for (let minute = 0; minute < count; minute++) {
+        await node.runOnce();
+        clock.advance(MINUTE);
+      }
+    };
+    const subjects = () =>
+      smtp.mails.map(({ data }) => decoded(/^Subject: (.*(?:\r\n .*)*)\r$/m.exec(data)?.[1] ?? ""));
+    await minutes(4);
+    expect(subjects()).toEqual([]);
+    await begin();
+    await minutes(10);
+    expect(subjects()).toEqual([expect.stringContaining(subject), expect.stringContaining(subject)]);
+    await end();
+    await minutes(12);
+    expect(subjects().slice(2)).toEqual([`Over: ${check!.name}`, `Over: ${check!.name}`]);
+  },
+);
 
 it("is in the log where there is no mail server, with what to do; what is true of a machine names it", async () => {
   finding = warning("certificate", "it expires tomorrow", "Renew it.");

@@ -7,6 +7,7 @@ import {
   checkDatabaseSize,
   checkEvents,
   checkFeeds,
+  checkImports,
   checkPartitions,
   checkRateLimit,
   checkReplicas,
@@ -92,6 +93,7 @@ export function databaseChecks(db: Database, config: Config, clock: () => number
     check("events", () => checkEvents(db)),
     check("webhooks", () => checkWebhooks(db, clock())),
     check("set aside", () => checkSetAside(db)),
+    check("imports", () => checkImports(db)),
     check("feeds", () => checkFeeds(db, clock()), true),
   ];
 }

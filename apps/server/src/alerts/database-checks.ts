@@ -9,6 +9,7 @@ import type { Database } from "../db/database.ts";
 import { failure, type Finding, ok, warning } from "../doctor/finding.ts";
 import { TOO_OLD_MS } from "../feeds/gbfs/feed-health.rules.ts";
 import { allFeedAges } from "../feeds/gbfs/feed-watch.ts";
+import { runningImports } from "../imports/progress.ts";
 import { dailyTables, dayOf, firstDayOf } from "../partitions/partition.rules.ts";
 import { partitionedDays } from "../partitions/service.ts";
 import { countApiProcesses } from "../rate-limits/service.ts";
@@ -158,6 +159,19 @@ export async function checkSetAside(db: Database): Promise<readonly Finding[]> {
       found.push(warning("set aside", `${failing} units of background work of ${systemId} fail at each try`, fix));
   }
   return found.length === 0 ? [ok("set aside", "nothing is")] : found;
+}
+
+/** An import reads and writes all the time; a large statement of one takes a minute. */
+const MAX_IMPORT_IDLE_S = 900;
+
+export async function checkImports(db: Database): Promise<readonly Finding[]> {
+  const idle = (await runningImports(db)).filter(({ idle_seconds: seconds }) => seconds > MAX_IMPORT_IDLE_S);
+  if (idle.length === 0) return [ok("imports", "none that runs stands still")];
+  const fix =
+    "Look at what it prints, then end its process and begin it again: what it has stored stays, and is left out.";
+  return idle.map(({ systemId, kind, idle_seconds: seconds }) =>
+    warning("imports", `an import (${kind}) of ${systemId} has not got on for ${Math.round(seconds / 60)} min`, fix),
+  );
 }
 
 export async function checkFeeds(db: Database, now: number): Promise<readonly Finding[]> {

@@ -69,6 +69,12 @@ export function watchImports(registry: Registry, read: () => Promise<readonly Ru
         labelsOf,
       },
       {
+        name: "bikeshare_import_idle_seconds",
+        help: "Time since the one that has not got on for longest last did.",
+        valueOf: ({ idle_seconds: seconds }) => seconds,
+        labelsOf,
+      },
+      {
         name: "bikeshare_import_progress_ratio",
         help: "How much of it is done of the one that is least far.",
         valueOf: ({ share }) => share ?? undefined,

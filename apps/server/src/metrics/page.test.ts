@@ -79,7 +79,7 @@ async function readMetrics(): Promise<string> {
     maxSilenceMs: 1,
   };
   watchWorks(metrics.registry, () => [{ work: "keeping partitions", ...run }]);
-  const rows = { share: 0.5, rows_read: 2, created: 1, unchanged: 0, rejected: 0 };
+  const rows = { idle_seconds: 1, share: 0.5, rows_read: 2, created: 1, unchanged: 0, rejected: 0 };
   watchImports(metrics.registry, () =>
     Promise.resolve(
       ["trips", "gbfs", "replay"].map((kind) => ({ systemId: "main", kind, imports: 1, seconds: 1, ...rows })),

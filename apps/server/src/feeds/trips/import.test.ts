@@ -2,6 +2,8 @@ import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { examples, type TripImportHarness, openTripImportHarness } from "../../../test/trips/trip-import.harness.ts";
 import type { Database } from "../../db/database.ts";
+import { statement } from "../../db/statement.ts";
+import { updateRunningImport } from "../../imports/progress-queries.ts";
 import { runningImports, whileReporting } from "../../imports/progress.ts";
 import { openTimeZone } from "./time-zone.rules.ts";
 
@@ -478,6 +480,27 @@ it("says in the database how far it is while it runs, and nothing of it when it 
     rejected: 3,
   });
   expect(await running()).toEqual([]);
+});
+
+const NOTHING = { share: null, rows_read: 0, created: 0, unchanged: 0, rejected: 0 };
+
+it("an import has got on when its figures have changed, not when it says again how far it is", async () => {
+  const { systemId } = harness;
+  const reported = { db: harness.db, systemId, importId: "import_1", kind: "trips" } as const;
+  await whileReporting(
+    reported,
+    () => ({ rows_read: 1 }),
+    async () => {
+      await vi.waitUntil(async () => (await runningImports(harness.db)).length === 1, { timeout: 20_000 });
+      await harness.db.query(statement("", "update running_imports set got_on_at = now() - interval '1 h'"));
+      const say = (rows: number) =>
+        updateRunningImport(harness.db, { ...reported, id: "import_1" }, 60_000, { ...NOTHING, rows_read: rows });
+      await say(1);
+      expect((await runningImports(harness.db))[0]?.idle_seconds).toBeGreaterThan(3_000);
+      await say(2);
+      expect((await runningImports(harness.db))[0]?.idle_seconds).toBeLessThan(3_000);
+    },
+  );
 });
 
 /** A database that is gone after some transactions. */
