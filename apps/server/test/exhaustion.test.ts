@@ -7,8 +7,9 @@ import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import type { Database } from "../src/db/database.ts";
+import { openDatabase } from "../src/db/database.ts";
 import { readCertificate } from "../src/startup/certificate.ts";
+import { type Activity, type ActivityTracker, createActivityTracker } from "../src/tracing/activity.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp } from "./built-app.ts";
 import { makeCertificate } from "./servers/certificates.ts";
@@ -78,20 +79,29 @@ it("slow heads and slow bodies are ended in time, each with an answer, and nobod
 });
 
 it("a caller without a key is refused before the database is asked, whatever it asks for", async () => {
-  let statements = 0;
-  const count = <Args extends unknown[], Result>(call: (...args: Args) => Result) => {
-    return (...args: Args): Result => {
-      statements++;
-      return call(...args);
-    };
+  let asked: string[] = [];
+  let requests = new Set<Activity | undefined>();
+  const tracker = createActivityTracker();
+  // What the service asks by itself meanwhile, such as its heartbeat, belongs to no request.
+  const activities: ActivityTracker = {
+    ...tracker,
+    begin(span) {
+      const activity = tracker.begin(span);
+      requests.add(activity);
+      return activity;
+    },
+    statementSent(name) {
+      if (requests.has(tracker.current())) asked.push(name);
+      return tracker.statementSent(name);
+    },
   };
-  const db: Database = {
-    ...app.db,
-    query: count(app.db.query) as Database["query"],
-    transaction: count(app.db.transaction),
+  const db = openDatabase({ connectionString: app.db.connectionString, observer: activities });
+  const counted = await buildAnother({ ...app, db }, { publicRateLimit: 50, activities, slowRequestMs: 3_600_000 });
+  const close = async () => {
+    await counted.close();
+    await db.close();
   };
-  const counted = await buildAnother({ ...app, db }, { publicRateLimit: 50 });
-  services.push(counted);
+  services.push({ ...counted, close });
   const paths = [
     "/gbfs/3.0/station_status.json",
     "/console/v1/session",
@@ -100,13 +110,22 @@ it("a caller without a key is refused before the database is asked, whatever it 
     "/gbfs/none/2.3/gbfs.json",
   ];
   for (let n = 0; n < 50; n++) await (await fetch(counted.url + paths[n % paths.length]!)).arrayBuffer();
-  statements = 0;
+  // All of its connections are listened to.
+  expect(asked).not.toEqual([]);
+  [asked, requests] = [[], new Set()];
   for (let n = 0; n < 200; n++) {
     const response = await fetch(counted.url + paths[n % paths.length]!);
     expect(response.status).toBe(429);
     await response.arrayBuffer();
   }
-  expect(statements).toBe(0);
+  const closed = ["/v1/me", "/v1/rides?station_id=1", "/operator/v1/bikes", "/v1/nothing"];
+  for (let n = 0; n < 100; n++) {
+    const headers: Record<string, string> = n % 2 === 0 ? {} : { authorization: `Bearer no key ${n}` };
+    const response = await fetch(counted.url + closed[n % closed.length]!, { headers });
+    expect(response.status).toBe(401);
+    await response.arrayBuffer();
+  }
+  expect([requests.size, asked]).toEqual([300, []]);
 });
 
 it("idle connections beyond the bound are closed as they come, from however many addresses, and cost little", async () => {
