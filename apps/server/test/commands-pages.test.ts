@@ -114,7 +114,9 @@ const code = readdirSync(join(root, "apps/server/src"), { recursive: true, encod
   .join("\n");
 
 it("the table of conditions has every condition that the log names, and no other", () => {
-  const named = code.matchAll(/readonly condition = "(\w+)"|\bknown\("(\w+)"|\bname: "(unexpected)"/g);
+  const named = code.matchAll(
+    /readonly condition = "(\w+)"|\bcondition: "(\w+)"|\bknown\("(\w+)"|\bname: "(unexpected)"/g,
+  );
   const conditions = new Set([...named].map(([, ...names]) => names.find((name) => name !== undefined) ?? ""));
   expect(firstColumn(configurationPage, "## Log").flatMap(coded).toSorted()).toEqual([...conditions].toSorted());
 });
