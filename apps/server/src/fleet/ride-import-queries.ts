@@ -37,13 +37,14 @@ export async function updateStatementTimeout(tx: Transaction): Promise<void> {
 
 // Private to the connection and empty after each commit, so nobody has to clean it up.
 const createPastRides = `
-  set local client_min_messages = warning;
   create temporary table if not exists past_rides on commit delete rows as
     select ${lineColumns} from rides with no data`;
 const copyPastRides = `copy past_rides (${lineColumns}) from stdin`;
 
 /** Makes the connection ready for `copyIntoPastRides` in this transaction. */
 export async function createPastRidesTable(tx: Transaction): Promise<void> {
+  // By itself: Citus repeats the text that a setting stands in on other machines.
+  await tx.run("set local client_min_messages = warning");
   await tx.run(createPastRides);
 }
 
@@ -142,9 +143,7 @@ function readHeldRides(rows: readonly HeldRow[]): HeldRides {
 }
 
 // Private to the connection and gone with the transaction. An import that is tried may wait for its files.
-const prepareTrial = `
-  set local idle_in_transaction_session_timeout = 0;
-  set local client_min_messages = warning;
+const createTriedRides = `
   create temporary table tried_rides on commit drop as select ${compared.list()} from rides with no data;
   alter table tried_rides add primary key (id)`;
 
@@ -170,7 +169,9 @@ const heldOrTried = statement(
 
 /** Makes the transaction's connection ready to try rides. */
 export async function createTrialRidesTable(tx: Transaction): Promise<void> {
-  await tx.run(prepareTrial);
+  await tx.run("set local idle_in_transaction_session_timeout = 0");
+  await tx.run("set local client_min_messages = warning");
+  await tx.run(createTriedRides);
 }
 
 /** Forgets the past rides of the batch before. */
