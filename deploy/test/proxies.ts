@@ -32,14 +32,17 @@ export function isInstalled(program: string): boolean {
 
 export const searchPath = { PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` };
 
-/** Checks the example with `nginx -t`, and runs it in front of a service. */
+/**
+ * Checks the example with `nginx -t`, and runs it in front of a service. The addresses of the processes are replaced
+ * before the proxy's own ports, which may begin with the same digits.
+ */
 export async function startNginx(serviceUrl: string): Promise<Proxy> {
   return startProxy(serviceUrl, async ({ directory, httpsPort, httpPort, service }) => {
     const site = example("nginx/bikeshare.conf")
+      .replaceAll(/127[.]0[.]0[.]1:300\d/g, service)
       .replaceAll(/ +listen \[::\].*\n/g, "")
       .replace("listen 443", `listen 127.0.0.1:${httpsPort}`)
       .replace("listen 80", `listen 127.0.0.1:${httpPort}`)
-      .replaceAll(/127[.]0[.]0[.]1:300\d/g, service)
       .replaceAll("/etc/nginx/tls/bikes.example.com", join(directory, "tls"))
       .replaceAll("/var/log/nginx", directory)
       .replace("proxy_http_version", `proxy_bind ${PROXY_ADDRESS};\n    proxy_http_version`);
@@ -54,14 +57,14 @@ export async function startNginx(serviceUrl: string): Promise<Proxy> {
   });
 }
 
-/** Checks the example with `haproxy -c`, and runs it in front of a service. */
+/** Checks the example with `haproxy -c`, and runs it in front of a service; as to the order, see `startNginx`. */
 export async function startHaproxy(serviceUrl: string): Promise<Proxy> {
   return startProxy(serviceUrl, async ({ directory, httpsPort, httpPort, service }) => {
     const text = example("haproxy/haproxy.cfg")
+      .replaceAll(/127[.]0[.]0[.]1:300\d/g, service)
       .replace("maxconn 20000", "maxconn 1000")
       .replace("bind :443", `bind 127.0.0.1:${httpsPort}`)
       .replace("bind :80", `bind 127.0.0.1:${httpPort}`)
-      .replaceAll(/127[.]0[.]0[.]1:300\d/g, service)
       .replace("/etc/haproxy/tls/bikes.example.com.pem", join(directory, "both.pem"))
       .replace("default-server check", `default-server source ${PROXY_ADDRESS} check`);
     const file = join(directory, "haproxy.cfg");
