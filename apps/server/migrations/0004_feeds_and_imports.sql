@@ -124,7 +124,7 @@ create table running_imports (
   began_at    timestamptz(3) not null,
   alive_until timestamptz(3) not null,
   -- when it was last seen to be further than before
-  got_on_at   timestamptz(3) not null default now(),
+  progressed_at timestamptz(3) not null default now(),
   -- done of the whole, 0 to 1; null: how much it is will be known at its end
   share       double precision,
   -- rows of files, records of feeds, or snapshots of a series

@@ -169,7 +169,7 @@ const incidents: Readonly<Record<string, () => Promise<Incident> | Incident>> = 
         `insert into running_imports values ($1, 'import-1', 'trips', now(), now() + interval '1 h', now() - interval '1 h',
            0.5, 1, 0, 0, 0)`,
       ),
-    end: () => rows("update running_imports set got_on_at = now() where system_id = $1"),
+    end: () => rows("update running_imports set progressed_at = now() where system_id = $1"),
   }),
   "a rate limit that each process counts by itself": () => ({
     check: inDatabase("rate limit"),

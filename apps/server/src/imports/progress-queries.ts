@@ -12,10 +12,10 @@ const upsert = statement(
    values ($1, $2, $3, now(), now() + $4::bigint * interval '1 ms', $5, $6, $7, $8, $9)
    on conflict (system_id, id) do update set alive_until = excluded.alive_until, share = excluded.share,
      rows_read = excluded.rows_read, created = excluded.created, unchanged = excluded.unchanged,
-     rejected = excluded.rejected, got_on_at = case when
+     rejected = excluded.rejected, progressed_at = case when
        row(known.share, known.rows_read, known.created, known.unchanged, known.rejected) is distinct from
          row(excluded.share, excluded.rows_read, excluded.created, excluded.unchanged, excluded.rejected)
-       then excluded.got_on_at else known.got_on_at end`,
+       then excluded.progressed_at else known.progressed_at end`,
 );
 
 const remove = statement(
@@ -26,7 +26,7 @@ const remove = statement(
 const sums = statement(
   "runningImports.listByKind",
   `select kind, count(*) as imports, extract(epoch from now() - min(began_at))::double precision as seconds,
-     extract(epoch from now() - min(got_on_at))::double precision as idle_seconds,
+     extract(epoch from now() - min(progressed_at))::double precision as idle_seconds,
      min(share) as share, sum(rows_read)::bigint as rows_read, sum(created)::bigint as created,
      sum(unchanged)::bigint as unchanged, sum(rejected)::bigint as rejected
    from running_imports where system_id = $1 and alive_until > now() group by kind`,

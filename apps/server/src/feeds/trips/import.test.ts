@@ -492,7 +492,7 @@ it("an import has got on when its figures have changed, not when it says again h
     () => ({ rows_read: 1 }),
     async () => {
       await vi.waitUntil(async () => (await runningImports(harness.db)).length === 1, { timeout: 20_000 });
-      await harness.db.query(statement("", "update running_imports set got_on_at = now() - interval '1 h'"));
+      await harness.db.query(statement("", "update running_imports set progressed_at = now() - interval '1 h'"));
       const say = (rows: number) =>
         updateRunningImport(harness.db, { ...reported, id: "import_1" }, 60_000, { ...NOTHING, rows_read: rows });
       await say(1);
