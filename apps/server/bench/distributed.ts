@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { findFreePort } from "@bikeshare/embedded-postgres";
+import { findFreePort } from "@bikeshare/test-kit";
 import { superviseService } from "../test/bad-days/service-process.ts";
 import { startLoads, type SystemLoad, verifyLoads } from "./distributed/loads.ts";
 import { runPhases } from "./distributed/phases.ts";

@@ -4,8 +4,7 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { findFreePort } from "@bikeshare/embedded-postgres";
-import { makeDatabaseDirectory } from "@bikeshare/test-kit";
+import { findFreePort, makeDatabaseDirectory } from "@bikeshare/test-kit";
 import { type Batches, openBatches } from "./reading/load.ts";
 
 // What it costs to measure requests: processor time of the answering process by request, with each measurement on, beside

@@ -5,7 +5,7 @@ import { Agent, get } from "node:http";
 import { loadavg, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { findFreePort } from "@bikeshare/embedded-postgres";
+import { findFreePort } from "@bikeshare/test-kit";
 import { z } from "zod";
 import { cpuMicroseconds } from "./processes.ts";
 

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { scopeNames } from "@bikeshare/contract";
-import { findFreePort } from "@bikeshare/embedded-postgres";
+import { findFreePort } from "@bikeshare/test-kit";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { NetworkList } from "../src/addresses/network-list.ts";
 import { upsertBikes } from "../src/fleet/bike-commands.ts";

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { findFreePort } from "@bikeshare/embedded-postgres";
+import { findFreePort } from "@bikeshare/test-kit";
 import { makeCertificate } from "../../test/servers/certificates.ts";
 import { isListening } from "./component.ts";
 

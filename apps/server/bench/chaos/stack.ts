@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { findFreePort } from "@bikeshare/embedded-postgres";
+import { findFreePort } from "@bikeshare/test-kit";
 import { type Balancer, BALANCER_ADDRESS, type BalancerName, startBalancer } from "./balancers.ts";
 import { type Component, isListening, superviseProcess } from "./component.ts";
 import type { PostgresPair } from "./postgres.ts";

@@ -1,4 +1,4 @@
-import { findFreePort } from "@bikeshare/embedded-postgres";
+import { findFreePort } from "@bikeshare/test-kit";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { makeCertificate } from "../../test/servers/certificates.ts";
 import { type SmtpServer, type SmtpServerOptions, startSmtpServer } from "../../test/servers/smtp-server.ts";

@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { Transform } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { callbackify } from "node:util";
-import { findFreePort } from "@bikeshare/embedded-postgres";
+import { findFreePort } from "@bikeshare/test-kit";
 
 /** Stands between the service and its database, so that the database can go away and come back. */
 export interface TcpProxy {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findFreePort } from "@bikeshare/embedded-postgres";
+import { findFreePort } from "@bikeshare/test-kit";
 
 const deployed = join(import.meta.dirname, "../../../../deploy/prometheus");
 

@@ -1,5 +1,4 @@
-import { findFreePort } from "@bikeshare/embedded-postgres";
-import { createTestClock, type TestClock } from "@bikeshare/test-kit";
+import { createTestClock, findFreePort, type TestClock } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { type SmtpServer, type SmtpServerOptions, startSmtpServer } from "../../../test/servers/smtp-server.ts";
