@@ -174,6 +174,7 @@ it("without Redis, a second process that answers requests says that the limits a
   const notShared = ({ logged }: Process) => logged.filter((line) => line.includes("Set REDIS_URL"));
   expect(notShared(one)).toEqual([]);
   const other = await serve({ DRAIN_DELAY: "0s" });
+  await until(() => notShared(other).length > 0);
   expect(notShared(other).map((line) => JSON.parse(line) as object)).toMatchObject([
     { processes: 2, msg: expect.stringMatching(/^several processes answer requests.+ Set REDIS_URL/) as string },
   ]);
@@ -235,7 +236,7 @@ it.skipIf(!hasRedis)(
     const shared = await issue(LIMIT);
     for (const { url } of running) expect(await statusesOf(url, 40, shared.key)).toEqual({ 200: LIMIT / 2, 429: 10 });
     expect(await Promise.all(running.map((each) => each.metric("bikeshare_rate_limit_exact")))).toEqual([0, 0]);
-    for (const { logged } of running) expect(logged.join(" ")).toContain("redis_unavailable");
+    await until(() => running.every(({ logged }) => logged.join(" ").includes("redis_unavailable")));
     await redis.restart();
     await createRedisAccount(redis);
     await until(

@@ -146,10 +146,17 @@ describe.skipIf(!hasRedis)(`counting in Redis${WITH_REDIS}`, () => {
   it("allows exactly the limit over all processes, and says what is left", async () => {
     const processes = await openProcesses();
     const key = randomUUID();
+    const from = performance.now();
     const decisions = (await Promise.all(processes.map((process) => take(process, key, 40)))).flat();
+    const passedSeconds = Math.floor((performance.now() - from) / 1_000);
     const left = decisions.filter(({ allowed }) => allowed).map(({ remaining }) => remaining);
     expect(left.toSorted((a, b) => b - a)).toEqual(Array.from({ length: LIMIT }, (_, n) => LIMIT - 1 - n));
-    for (const { limit, resetSeconds } of decisions) expect([limit, resetSeconds]).toEqual([LIMIT, 60]);
+    for (const { limit, resetSeconds } of decisions) {
+      expect(limit).toBe(LIMIT);
+      // 60, but where a busy machine takes seconds for it.
+      expect(resetSeconds).toBeLessThanOrEqual(60);
+      expect(resetSeconds).toBeGreaterThanOrEqual(60 - passedSeconds);
+    }
     // Another key has its own.
     expect(await processes[0]?.limiter.peek(randomUUID(), LIMIT)).toMatchObject({ allowed: true, remaining: LIMIT });
   });
