@@ -2,6 +2,7 @@ import type { WorkStatus } from "../background/work-watch.ts";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import type { Finding } from "../doctor/finding.ts";
+import { START_REDIS } from "../rate-limits/redis-remedies.ts";
 import {
   checkConnections,
   checkDatabaseSize,
@@ -51,7 +52,7 @@ export function machineChecks(config: Config, clock: () => number): AlertCheck[]
     },
     {
       ...{ name: "redis", scope, isConcernElsewhere: true },
-      fix: "Start it, or correct REDIS_URL. Meanwhile each process counts with its share of the limit.",
+      fix: START_REDIS,
       find: () => checkRedis(config),
     },
     {

@@ -3,6 +3,8 @@ import type { WorkStatus } from "../background/work-watch.ts";
 import { latestBackup, maxBackupAgeMs } from "../backup/schedule.ts";
 import type { Config } from "../config.ts";
 import { failure, type Finding, ok, warning } from "../doctor/finding.ts";
+import { redisRemedy } from "../rate-limits/redis-remedies.ts";
+import { CHECK_REQUEST } from "../rate-limits/shared-windows.ts";
 import { expiryOf, readCertificate } from "../startup/certificate.ts";
 
 /** What is looked at on a machine, by `doctor` and for alerts. */
@@ -46,15 +48,21 @@ export async function checkCertificate({ tls }: Config, now: number): Promise<re
 export async function checkRedis({ redisUrl }: Config): Promise<readonly Finding[]> {
   if (redisUrl === undefined) return [];
   const { openRedisStore } = await import("../rate-limits/redis-store.ts");
-  const answered = Promise.withResolvers<void>();
+  const connected = Promise.withResolvers<void>();
   const store = openRedisStore({
     url: redisUrl,
-    onConnected: () => answered.resolve(),
-    onLost: (error) => answered.reject(error),
+    onConnected: () => connected.resolve(),
+    onLost: (error) => connected.reject(error),
   });
   try {
-    await answered.promise;
-    return [ok("redis", "answers")];
+    await connected.promise;
+    // One that answers may count nothing: a replica, for example.
+    await store.count(CHECK_REQUEST);
+    return [ok("redis", "counts")];
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const fix = `${redisRemedy(message)} Meanwhile each process counts with its share of the limit.`;
+    return [failure("redis", message, fix)];
   } finally {
     store.close();
   }

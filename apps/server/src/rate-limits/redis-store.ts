@@ -9,7 +9,7 @@ const CONNECT_TIMEOUT_MS = 1_000;
 const SILENCE_TIMEOUT_MS = 1_000;
 /** How long a process that ends waits for Redis to close its side: nothing is lost when it does not. */
 const CLOSE_TIMEOUT_MS = 100;
-/** Between two tries to connect. */
+/** Between two tries to connect, and before each one away from a replica. */
 const MAX_RECONNECT_DELAY_MS = 500;
 
 export interface RedisStoreOptions {
@@ -23,6 +23,10 @@ export interface RedisStoreOptions {
 
 /** Counts in Redis or Valkey, over one connection on which requests do not wait for one another. */
 export function openRedisStore({ url, onConnected, onLost }: RedisStoreOptions): RateStore {
+  let reason = new Error("it has not answered yet");
+  /** The connection was made, but not as the address asks. */
+  let isRefused = false;
+  let isReplica = false;
   const redis = new Redis({
     ...addressOf(url),
     connectionName: "bikeshare",
@@ -30,7 +34,13 @@ export function openRedisStore({ url, onConnected, onLost }: RedisStoreOptions):
     connectTimeout: CONNECT_TIMEOUT_MS,
     socketTimeout: SILENCE_TIMEOUT_MS,
     disconnectTimeout: CLOSE_TIMEOUT_MS,
-    retryStrategy: (attempt) => Math.min(attempt * 50, MAX_RECONNECT_DELAY_MS),
+    retryStrategy: (attempt) => (isReplica ? MAX_RECONNECT_DELAY_MS : Math.min(attempt * 50, MAX_RECONNECT_DELAY_MS)),
+    // After a failover the same address may lead to another Redis, while the one that is a replica now stays connected.
+    reconnectOnError: (error) => {
+      isReplica = error.message.includes("READONLY");
+      if (isReplica) reason = error;
+      return isReplica;
+    },
     // Nothing waits for a connection, and nothing is sent twice: who asks decides without Redis.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
@@ -40,20 +50,32 @@ export function openRedisStore({ url, onConnected, onLost }: RedisStoreOptions):
     // The replies are the same, and proxies for Redis know it.
     protocol: 2,
   });
-  let reason = new Error("it has not answered yet");
-  redis.on("error", (error: Error) => (reason = error));
+  redis.on("connect", () => {
+    isRefused = false;
+    isReplica = false;
+  });
+  redis.on("error", (error: Error) => {
+    reason = error;
+    // The client goes on in another database where the one of this number does not exist.
+    if (redis.status === "connect") isRefused = true;
+  });
   redis.on("ready", () => {
+    if (isRefused) return onLost(reason);
     reason = new Error("the connection was closed");
     onConnected();
   });
   redis.on("close", () => onLost(reason));
+  return countIn(redis, () => (redis.status !== "ready" || isRefused ? reason : undefined));
+}
 
+/** @param failure why the connection cannot be used, which says more than that it cannot; undefined where it can */
+function countIn(redis: Redis, failure: () => Error | undefined): RateStore {
   const script = windowScript();
   const digest = hash("sha1", script);
   return {
     async count(request: CountRequest): Promise<StoreWindow> {
-      // Why there is no connection says more than that there is none.
-      if (redis.status !== "ready") throw reason;
+      const known = failure();
+      if (known !== undefined) throw known;
       const call = [1, request.key, ...scriptArguments(request)] as const;
       try {
         return readReply(await redis.evalsha(digest, ...call));

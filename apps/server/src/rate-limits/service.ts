@@ -3,6 +3,7 @@ import type { Conditions } from "../conditions/conditions.ts";
 import type { Database } from "../db/database.ts";
 import { type ApiProcesses, joinApiProcesses } from "./api-processes.ts";
 import { createMemoryRateLimits, type RateLimits } from "./rate-limits.ts";
+import { redisRemedy } from "./redis-remedies.ts";
 import { createSharedRateLimits } from "./shared-limits.ts";
 import { SharedWindows } from "./shared-windows.ts";
 
@@ -75,8 +76,10 @@ async function openShared(
     onFailed: (error) => {
       if (!isLost) onRedisLost();
       isLost = true;
-      counting.failed(new RedisUnavailable(error instanceof Error ? error.message : String(error)));
-      concerns.set("redis", REDIS_UNAVAILABLE);
+      const message = error instanceof Error ? error.message : String(error);
+      const remedy = redisRemedy(message);
+      counting.failed(new RedisUnavailable(message), { remedy });
+      concerns.set("redis", `${REDIS_UNAVAILABLE}. ${remedy}`);
     },
     onUsable: () => {
       isLost = false;

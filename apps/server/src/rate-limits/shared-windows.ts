@@ -28,7 +28,7 @@ const CHECK_INTERVAL_MS = 1_000;
 /** Requests that wait at once. At 50 ms each that is a rate which no process serves. */
 const MAX_WAITING = 5_000;
 /** Counted at each check: only a write shows that the store is not full, not a replica, and open to this account. */
-const CHECK_REQUEST: CountRequest = {
+export const CHECK_REQUEST: CountRequest = {
   key: "bikeshare:rate:{check}",
   limit: 1_000_000,
   windowMs: 1_000,

@@ -20,8 +20,10 @@ export interface RedisServer {
   command(name: string, ...args: readonly (string | number)[]): Promise<unknown>;
   /** As a crash does: at once. */
   kill(): Promise<void>;
+  /** Where it keeps files. */
+  readonly directory: string;
   /** Starts it again, empty, at the same port. */
-  restart(): Promise<void>;
+  restart(...settings: readonly string[]): Promise<void>;
   /** Has it answer nothing and close nothing. */
   freeze(): void;
   thaw(): void;
@@ -63,9 +65,9 @@ export async function startRedis(options: { readonly isEncrypted?: boolean } = {
   });
   control.on("error", () => undefined);
   let child: ChildProcess | undefined;
-  const start = async () => {
+  const start = async (...settings: readonly string[]) => {
     const args = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", directory, ...listening];
-    child = spawn(redisProgram ?? "", args, { stdio: "ignore" });
+    child = spawn(redisProgram ?? "", [...args, ...settings], { stdio: "ignore" });
     await until(async () => {
       if (control.status !== "ready") await control.connect().catch(() => undefined);
       return control.status === "ready" && (await control.ping().catch(() => "")) === "PONG";
@@ -82,6 +84,7 @@ export async function startRedis(options: { readonly isEncrypted?: boolean } = {
   await start();
   return {
     port,
+    directory,
     url: `redis${isEncrypted ? "s" : ""}://127.0.0.1:${port}`,
     authorityFile: files.cert,
     command: (name, ...args) => control.call(name, ...args),
@@ -97,10 +100,12 @@ export async function startRedis(options: { readonly isEncrypted?: boolean } = {
   };
 }
 
-/** Stands before a server and passes on what it says after a delay, which may be changed at any time. */
-export async function startDelay(port: number): Promise<{ url: string; delayMs: number; close(): void }> {
+/** Stands before a server and passes on what it says after a delay. Delay and server may be changed at any time. */
+export async function startDelay(
+  port: number,
+): Promise<{ readonly url: string; delayMs: number; port: number; close(): void }> {
   const server = createServer((inner) => {
-    const outer = connect(port, "127.0.0.1");
+    const outer = connect(delay.port, "127.0.0.1");
     inner.pipe(outer);
     outer.on("data", (part: Buffer) => void sleep(delay.delayMs).then(() => inner.write(part)));
     for (const [one, other] of [
@@ -117,6 +122,7 @@ export async function startDelay(port: number): Promise<{ url: string; delayMs: 
   const delay = {
     url: `redis://127.0.0.1:${typeof address === "object" ? address?.port : ""}`,
     delayMs: 0,
+    port,
     close: () => void server.close(),
   };
   return delay;
