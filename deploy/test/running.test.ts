@@ -13,13 +13,9 @@ interface Answer {
 }
 
 /** Sends a request over the given way. */
-async function send(
-  request: typeof plainRequest | typeof tlsRequest,
-  options: RequestOptions,
-  body?: Buffer,
-): Promise<Answer> {
+async function send(request: typeof plainRequest | typeof tlsRequest, options: RequestOptions): Promise<Answer> {
   const call = request({ host: "127.0.0.1", rejectUnauthorized: false, agent: false, ...options });
-  call.end(body);
+  call.end();
   const [answer] = (await once(call, "response")) as [IncomingMessage];
   return { status: answer.statusCode, headers: answer.headers, body: JSON.parse(await text(answer)) };
 }
@@ -72,8 +68,8 @@ describe.skipIf(!isBuilt)(`the published server${isBuilt ? "" : " (skipped: not 
       await vi.waitUntil(isReady, { timeout: 120_000, interval: 50 });
     });
     afterAll(() => proxy?.close());
-    const over = (path: string, options: RequestOptions = {}, body?: Buffer) =>
-      send(tlsRequest, { port: proxy.httpsPort, path, ...options }, body);
+    const over = (path: string, options: RequestOptions = {}) =>
+      send(tlsRequest, { port: proxy.httpsPort, path, ...options });
 
     it.skipIf(!isHere)(`is reached over TLS alone, by callers who cannot say they are others${note}`, async () => {
       const headers = { authorization: `Bearer ${server.key}`, "x-forwarded-for": "203.0.113.9" };
@@ -84,8 +80,9 @@ describe.skipIf(!isBuilt)(`the published server${isBuilt ? "" : " (skipped: not 
     });
 
     it.skipIf(!isHere)(`gets no body of more than 1 MiB, and no flood from one address${note}`, async () => {
+      // Refused for its length alone: a body that is on its way when the proxy closes may take the answer with it.
       const large = { method: "POST", headers: { "content-length": 1_100_000 } };
-      const refused = await over("/v1/reservations", large, Buffer.alloc(1_100_000));
+      const refused = await over("/v1/reservations", large);
       expect(refused).toMatchObject({ status: 413, body: { error: "payload_too_large" } });
       const answers = await Promise.all(Array.from({ length: 130 }, () => over("/healthz").catch(() => undefined)));
       expect(answers.some((answer) => answer?.status === 200)).toBe(true);

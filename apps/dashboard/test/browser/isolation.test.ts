@@ -112,7 +112,7 @@ it("a page of another origin can change nothing with the reader's session, and n
   expect(answers.filter(({ isChange }) => isChange).length).toBeGreaterThanOrEqual(2 * paths.length);
   expect((await console.deliveries.list({ params: partner.params, query: {} })).data.length).toBe(1);
   expect((await console.webhook.show({ params: partner.params })).webhook?.status).toBe("active");
-  expect(receiver.received.filter(({ body }) => body.includes(deliveryId)).length).toBe(1);
+  await expect.poll(() => receiver.received.filter(({ body }) => body.includes(deliveryId)).length).toBe(1);
   allow(/403|404|CORS|ERR_FAILED|frame-ancestors|Framing|X-Frame-Options/);
 });
 

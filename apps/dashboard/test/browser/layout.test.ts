@@ -23,9 +23,9 @@ it("the keyboard alone skips to the page, and opens and closes the account menu"
   const page = await open("/nowhere");
   await page.getByRole("heading", { name: "There is no such page" }).waitFor();
   await page.keyboard.press("Tab");
-  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to the page");
+  await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to the page");
   await page.keyboard.press("Enter");
-  expect(await page.evaluate(() => document.activeElement?.id)).toBe("main");
+  await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("main");
   const account = page.getByRole("button", { name: "Account of Partner admin" });
   await account.focus();
   await page.keyboard.press("Enter");
@@ -43,11 +43,11 @@ it("the theme that is chosen stays after a reload", async () => {
   await page.getByRole("button", { name: "Account of Partner admin" }).click();
   const light = await background();
   await page.getByRole("button", { name: "Dark" }).click();
+  await expect.poll(background).not.toBe(light);
   const dark = await background();
-  expect(dark).not.toBe(light);
   await page.reload();
   await page.getByRole("button", { name: "Account of Partner admin" }).waitFor();
-  expect(await background()).toBe(dark);
+  await expect.poll(background).toBe(dark);
 });
 
 it("on a phone the navigation opens and closes by a button and by Escape", async () => {

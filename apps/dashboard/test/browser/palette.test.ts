@@ -26,7 +26,7 @@ it("the palette leads to a page and to an id, by the keyboard alone", async () =
   await page.keyboard.press("Enter");
   await page.waitForURL(`**/dashboard/partners/${world.partnerId}/stations?q=station-7`);
   await page.getByText("1 of 60 stations").waitFor();
-  expect(await page.getByRole("dialog").count()).toBe(0);
+  await page.getByRole("dialog").waitFor({ state: "detached" });
 });
 
 it("what was opened by the palette is offered again, and Escape closes it", async () => {

@@ -63,6 +63,7 @@ it("an admin rotates a key, sees the new one once, and revokes the old one", asy
   expect(key).toMatch(/^bss_live_\w{40}$/);
   await inspect(page, "key-made");
   await page.getByRole("button", { name: "I have kept it" }).click();
+  await made.waitFor({ state: "detached" });
   expect(await page.content()).not.toContain(key);
   expect(await statusWith(key)).toBe(200);
   await page.getByText("replaced").first().waitFor();

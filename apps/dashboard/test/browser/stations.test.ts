@@ -20,10 +20,12 @@ it("the table is sorted by its headers, with the keyboard too", async () => {
   const { open } = await visitAs("partner viewer");
   const page = await open(`/partners/${world.partnerId}/stations`);
   await page.getByRole("button", { name: "Bikes" }).focus();
+  const order = () => page.getByRole("columnheader", { name: "Bikes" }).getAttribute("aria-sort");
   await page.keyboard.press("Enter");
+  await expect.poll(order).toBe("ascending");
   await page.keyboard.press("Enter");
   await page.waitForURL(/sort=-bikes/);
-  expect(await page.getByRole("columnheader", { name: "Bikes" }).getAttribute("aria-sort")).toBe("descending");
+  await expect.poll(order).toBe("descending");
   const counts = await page.locator("tbody td:nth-child(3)").allTextContents();
   expect(counts.map(Number)).toEqual(counts.map(Number).toSorted((one, other) => other - one));
 });
