@@ -62,29 +62,34 @@ const insertMissing = statement(
    returning (extract(epoch from started_at) * 1000)::float8 as start`,
 );
 
-// The planner knows nothing of the temporary table and may read all rides to join it; each id has an index entry.
-const lookUpById = "set local enable_hashjoin = off; set local enable_mergejoin = off";
+const hasPastId = "id = any(array(select id from past_rides))";
+
+const storedRides = `select ${compared.list()}, status, import_id from rides where system_id = $1 and ${hasPastId}`;
 
 /**
  * Rides that differ, each, and by how much the stored one is later, where that is as much for its start as for its end;
  * then which imports made those that are the same. Values: the system, and the import whose own rides do not count.
- * @param stored the relation that has the stored rides
+ *
+ * The stored rides are found by a list of ids, which leaves the index as the only way: the planner knows nothing of the
+ * temporary table, and may compare each of its rows with all rides.
+ * @param stored a statement that gives the stored rides which have the past rides' ids
  */
 const heldPastRides = (stored: string) => `
   with numbered as (select row_number() over (order by past_rides.ctid) as number, past_rides.* from past_rides),
+  stored as materialized (${stored}),
   pairs as materialized (
     select past.number, past.id, stored.import_id,
       (${compared.list("stored")}) is distinct from (${compared.list("past")}) or stored.status <> 'completed' as differs,
       case when stored.started_at - past.started_at = stored.ended_at - past.ended_at
         then extract(epoch from stored.started_at - past.started_at)::float8 end as shift_seconds
-    from numbered as past join ${stored} as stored on stored.system_id = $1 and stored.id = past.id)
+    from numbered as past join stored on stored.id = past.id)
   select number, id, import_id, shift_seconds from pairs where differs
   union all
   select null, null, import_id, null from pairs
   where not differs and import_id is not null and import_id is distinct from $2 group by import_id
   order by number`;
 
-const held = statement("rides.heldPast", heldPastRides("rides"));
+const held = statement("rides.heldPast", heldPastRides(storedRides));
 
 /** Makes rides of those past rides that are set aside and whose id is free; gives their starts, milliseconds since 1970. */
 export async function insertMissingRides(tx: Transaction): Promise<number[]> {
@@ -121,7 +126,6 @@ export async function findHeldRides(
   importId: string | null,
   text: Statement = held,
 ): Promise<HeldRides> {
-  await tx.run(lookUpById);
   return readHeldRides(await tx.query<HeldRow>(text, [systemId, importId]));
 }
 
@@ -162,9 +166,8 @@ const tryPastRides = statement(
 
 const heldOrTried = statement(
   "rides.heldOrTried",
-  heldPastRides(`(
-    select system_id, ${compared.list()}, status, import_id from rides
-    union all select $1, ${compared.list()}, 'completed', null from tried_rides)`),
+  heldPastRides(`${storedRides}
+    union all select ${compared.list()}, 'completed', null from tried_rides where ${hasPastId}`),
 );
 
 /** Makes the transaction's connection ready to try rides. */
