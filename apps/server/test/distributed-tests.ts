@@ -35,9 +35,20 @@ const leftOut: readonly { readonly file: string; readonly name?: RegExp; readonl
     name: /are made while rides write theirs/,
     reason: "whoever writes a table uses its default partition as well: a new one waits for open transactions",
   },
+  {
+    file: "src/partitions/webhook-partitions.test.ts",
+    name: /that a row met on its way/,
+    reason:
+      "a row waits for the default partition before its own is chosen: it does not meet one that is made meanwhile",
+  },
   { file: "src/cli/audit.test.ts", name: /cannot take an act back/, reason: SUPERUSER },
   { file: "test/growth.test.ts", name: /keeps acts for a year/, reason: SUPERUSER },
   { file: "src/startup/startup.test.ts", name: /whose role may not make tables/, reason: SUPERUSER },
+  {
+    file: "src/startup/startup.test.ts",
+    name: /whose server speaks no TLS/,
+    reason: "the extension turns TLS on",
+  },
   {
     file: "src/webhooks/endpoints/endpoint-status.test.ts",
     name: /pauses and resumes at once/,

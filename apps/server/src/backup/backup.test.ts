@@ -89,7 +89,10 @@ async function tablesOf(db: Database): Promise<unknown[]> {
   );
 }
 
-/** How each index, key and foreign key was defined, but those of partitions, which have what their tables have. */
+/**
+ * How each index, key and foreign key was defined, but those of partitions, which have what their tables have. They are
+ * found by their tables: in `pg_class` alone a distributed database hides its shards.
+ */
 async function indexesOf(db: Database): Promise<unknown[]> {
   return db.query(
     statement(
@@ -97,8 +100,9 @@ async function indexesOf(db: Database): Promise<unknown[]> {
       `select pg_get_indexdef(indexrelid) as definition, indisvalid from pg_index join pg_class t on t.oid = indrelid
        where t.relnamespace = 'public'::regnamespace and not relispartition
        union all
-       select conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid), convalidated from pg_constraint
-       where connamespace = 'public'::regnamespace and conparentid = 0 and contype <> 'n'
+       select t.relname || ' ' || conname || ' ' || pg_get_constraintdef(c.oid), convalidated
+       from pg_constraint c join pg_class t on t.oid = conrelid
+       where t.relnamespace = 'public'::regnamespace and conparentid = 0 and contype <> 'n'
        order by definition`,
     ),
   );
