@@ -89,4 +89,12 @@ export const webhookInvariants: readonly InvariantText[] = [
      where delivery.system_id = $1 and delivery.status in ('succeeded', 'failed')
        and (delivery.status = 'succeeded') <> (last.outcome = 'succeeded')`,
   ],
+  // No foreign key guards them: their tables are distributed one after the other.
+  ...(["webhook_secrets", "webhook_lanes", "webhook_log_sizes"] as const).map((table): InvariantText => [
+    `${table}_endpoint`,
+    `a row of ${table} is of an endpoint that exists`,
+    `select distinct part.endpoint_id from ${table} part
+     where part.system_id = $1 and not exists (select from webhook_endpoints endpoint
+       where endpoint.system_id = $1 and endpoint.id = part.endpoint_id)`,
+  ]),
 ];

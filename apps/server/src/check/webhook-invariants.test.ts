@@ -57,3 +57,16 @@ it("a system without the row beside which its events are written is found", asyn
   await harness.rows("delete from placed_systems where system_id = $1");
   expect(await broken()).toEqual(["placed_system 1"]);
 });
+
+it.each([
+  ["secret", "update webhook_secrets set endpoint_id = 'gone' where system_id = $1", "webhook_secrets_endpoint 1"],
+  ["lane", "insert into webhook_lanes (system_id, endpoint_id) values ($1, 'gone')", "webhook_lanes_endpoint 1"],
+  [
+    "size of the log",
+    "insert into webhook_log_sizes values ($1, 'gone', '2026-01-01', 1, 1), ($1, 'gone', '2026-01-02', 1, 1)",
+    "webhook_log_sizes_endpoint 1",
+  ],
+])("a %s of an endpoint that does not exist is found", async (_what, damage, expected) => {
+  await harness.rows(damage);
+  expect(await broken()).toEqual([expected]);
+});
