@@ -3,16 +3,16 @@ import { deleteExpiredLinks } from "../src/dashboard-links/queries.ts";
 import { statement } from "../src/db/statement.ts";
 import { startIdempotencySweeper } from "../src/idempotency/service.ts";
 import { deleteRunningImport } from "../src/imports/progress-queries.ts";
-import { deleteKeyHolder } from "../src/key-rotation/queries.ts";
+import { updateKeyHolder } from "../src/key-rotation/queries.ts";
 import { addDays, dailyTables, dayOf, oldestKept } from "../src/partitions/partition.rules.ts";
 import { createPartitions, dropPastDays, partitionedDays } from "../src/partitions/service.ts";
 import { deleteExpiredChallenges } from "../src/people/credential-queries.ts";
 import { insertInvitation } from "../src/people/invitation-queries.ts";
-import { deleteApiProcess } from "../src/rate-limits/queries.ts";
+import { updateApiHeartbeat } from "../src/rate-limits/queries.ts";
 import { startUsageSweeper } from "../src/request-log/service.ts";
 import { deleteExpiredSessions } from "../src/sessions/queries.ts";
 import { updateSecretsEnd } from "../src/webhooks/endpoints/secret-queries.ts";
-import { deleteWorker } from "../src/webhooks/queue/lane-queries.ts";
+import { updateHeartbeat } from "../src/webhooks/queue/lane-queries.ts";
 import { deletePastLogSizes } from "../src/webhooks/queue/log-size-queries.ts";
 import { insertReplay } from "../src/webhooks/queue/replay-queries.ts";
 import { type EndpointsHarness, openEndpointsHarness } from "./webhooks/endpoints.harness.ts";
@@ -65,17 +65,18 @@ const sweeps: Readonly<Record<string, Sweep>> = {
   key_holders: {
     ...processes,
     columns: { process: "$2", host: "'host'", keys: "'{}'", current_keys: "'{}'", alive_until: "$3" },
-    run: () => deleteKeyHolder(harness.db, "another"),
+    // By another one that goes on.
+    run: () => updateKeyHolder(harness.db, { process: "another", host: "host", keys: [], current_keys: [] }, 10_000),
   },
   api_processes: {
     ...processes,
     columns: { process: "$2", alive_until: "$3" },
-    run: () => deleteApiProcess(harness.db, "another"),
+    run: () => updateApiHeartbeat(harness.db, "another", 10_000),
   },
   webhook_workers: {
     ...{ ...processes, name: "worker" },
     columns: { system_id: "$1", worker: "$2", alive_until: "$3" },
-    run: () => deleteWorker(harness.db, harness.systemId, "another"),
+    run: () => updateHeartbeat(harness.db, harness.systemId, "another", 10_000),
   },
   running_imports: {
     ...{ name: "id", past: 25 * HOUR, kept: 23 * HOUR },

@@ -20,19 +20,19 @@ const deleteDead = statement(
   "delete from key_holders where alive_until < now() - interval '1 hour'",
 );
 
-/** Says which keys a process has, and that it is alive for `aliveMs`. */
+/** Says which keys a process has, and that it is alive for `aliveMs`; forgets those that were killed long ago. */
 export async function updateKeyHolder(db: Queryable, holder: KeyHolder, aliveMs: number): Promise<void> {
   await db.query(heartbeat, [holder.process, holder.host, holder.keys, holder.current_keys, aliveMs]);
+  await db.query(deleteDead);
 }
 
 export function listKeyHolders(db: Queryable): Promise<KeyHolder[]> {
   return db.query<KeyHolder>(alive);
 }
 
-/** Deletes a process that ends, and those that ended long ago without deleting themselves. */
+/** Deletes a process that ends. */
 export async function deleteKeyHolder(db: Queryable, process: string): Promise<void> {
   await db.query(deleteOne, [process]);
-  await db.query(deleteDead);
 }
 
 type SecretRow = Pick<Tables["webhook_secrets"], "id" | "endpoint_id" | "encrypted">;

@@ -35,9 +35,11 @@ const heartbeat = statement(
 );
 const membership = statement(
   "lane.membership",
-  `select count(*) as workers, count(*) filter (where worker < $2) as before,
+  `select count(*) filter (where alive_until > now()) as workers,
+     count(*) filter (where alive_until > now() and worker < $2) as before,
+     count(*) filter (where alive_until < now() - interval '1 hour') as dead,
      (select count(*) from webhook_lanes where system_id = $1) as lanes
-   from webhook_workers where system_id = $1 and alive_until > now()`,
+   from webhook_workers where system_id = $1`,
 );
 const deleteOne = statement("lane.deleteWorker", "delete from webhook_workers where system_id = $1 and worker = $2");
 const deleteDead = statement(
@@ -53,7 +55,7 @@ export interface Membership {
   readonly lanes: number;
 }
 
-/** Counts a worker as alive for `aliveMs`. */
+/** Counts a worker as alive for `aliveMs`, and forgets those that were killed long ago. */
 export async function updateHeartbeat(
   db: Queryable,
   systemId: string,
@@ -61,7 +63,11 @@ export async function updateHeartbeat(
   aliveMs: number,
 ): Promise<Membership> {
   await db.query(heartbeat, [systemId, worker, aliveMs]);
-  return oneRow(await db.query<Membership>(membership, [systemId, worker]));
+  const { dead, ...found } = oneRow(
+    await db.query<Membership & { readonly dead: number }>(membership, [systemId, worker]),
+  );
+  if (dead > 0) await db.query(deleteDead, [systemId]);
+  return found;
 }
 
 const countAlive = statement(
@@ -74,10 +80,9 @@ export async function countWorkers(db: Queryable, systemId: string): Promise<num
   return oneRow(await db.query<{ n: number }>(countAlive, [systemId])).n;
 }
 
-/** Deletes a worker that has ended, and those that ended long ago without deleting themselves. */
+/** Deletes a worker that has ended. */
 export async function deleteWorker(db: Queryable, systemId: string, worker: string): Promise<void> {
   await db.query(deleteOne, [systemId, worker]);
-  await db.query(deleteDead, [systemId]);
 }
 
 const renew = statement(
