@@ -109,7 +109,10 @@ const logged: string[] = [];
 
 async function serve(): Promise<string> {
   const { stdout, stderr } = start("serve");
-  createInterface({ input: stderr as NodeJS.ReadableStream }).on("line", (line) => void logged.push(line));
+  createInterface({ input: stderr as NodeJS.ReadableStream }).on("line", (line) => {
+    // Said where the dashboard has not been built before.
+    if (!line.startsWith("The dashboard's pages were missing or old")) logged.push(line);
+  });
   const [line] = (await once(createInterface({ input: stdout as NodeJS.ReadableStream }), "line")) as [string];
   return (JSON.parse(line) as { url: string }).url;
 }

@@ -107,6 +107,7 @@ describe("a notification", () => {
         tx.notify("stations", "repeated");
         if (attempts++ === 0) throw new TransactionConflict();
       });
+      const from = performance.now();
       await Promise.all(
         Array.from({ length: 200 }, () => database.db.transaction((tx) => tx.notify("stations", "many"))),
       );
@@ -114,7 +115,9 @@ describe("a notification", () => {
       await until(() => Promise.resolve(heard.includes("last")));
       expect(new Set(heard)).toEqual(new Set(["repeated", "many", "last"]));
       expect(heard.filter((payload) => payload === "repeated")).toHaveLength(1);
-      expect(heard.filter((payload) => payload === "many").length).toBeLessThan(50);
+      // At most one in 5 ms, of which a timer may spare one: how long the transactions take is the machine's.
+      const atMost = 2 + (performance.now() - from) / 4;
+      expect(heard.filter((payload) => payload === "many").length).toBeLessThanOrEqual(atMost);
     } finally {
       await close();
     }
