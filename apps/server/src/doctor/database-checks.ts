@@ -11,9 +11,9 @@ import { secretsPath } from "../secrets.ts";
 import { systemsOf } from "../systems/service.ts";
 import { judgeDistribution } from "./distribution-check.rules.ts";
 import { checked, failure, type Finding, ok, warning } from "./finding.ts";
-import { findSettings, listUnusedIndexes } from "./queries.ts";
+import { findRoleRights, findSettings, listUnusedIndexes } from "./queries.ts";
 import { checkReplica } from "./replica-check.ts";
-import { judgeSettings, judgeUnusedIndex } from "./settings.rules.ts";
+import { judgeRole, judgeSettings, judgeUnusedIndex } from "./settings.rules.ts";
 
 const MIN_UNUSED_INDEX_BYTES = 100 * 1024 ** 2;
 
@@ -32,7 +32,7 @@ export async function checkDatabase({ connectionString, config, clock }: Databas
   try {
     return await checked("database", "Start it, or correct DATABASE_URL.", async () => {
       const settings = await findSettings(db);
-      const found = judgeSettings(settings, clock());
+      const found = [...judgeSettings(settings, clock()), judgeRole(await findRoleRights(db))];
       if (!(await isMigrated(db))) {
         const fix = "Run `bikeshare migrate`, or start the service, which does so.";
         return [...found, failure("schema", "it is older than this program, or newer", fix)];

@@ -52,8 +52,10 @@ describe("doctor", () => {
     );
     const { ok, checks } = JSON.parse(harness.written.stdout) as { ok: boolean; checks: Finding[] };
     expect(failed).toBe(!ok);
-    // The tests' own server is set up for speed, and its data belong to no service that makes backups.
+    // The tests' own server is set up for speed, a distributed one is asked as its superuser, and its data belong to no
+    // service that makes backups.
     const expected = [
+      "database role",
       "durability",
       "backup schedule",
       "data directory",

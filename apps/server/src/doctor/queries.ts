@@ -36,6 +36,29 @@ const unusedIndexes = statement(
      and s.schemaname = current_schema()
    order by bytes desc limit 5`,
 );
+
+/** What the role of the service may do in the whole of PostgreSQL, beyond its own database. */
+export interface RoleRights {
+  /** As it is written in a statement. */
+  readonly role: string;
+  readonly is_superuser: boolean;
+  /** The role that PostgreSQL was set up with, which stays a superuser. */
+  readonly is_first: boolean;
+  readonly may_create_roles: boolean;
+  readonly may_bypass_row_security: boolean;
+}
+
+const roleRights = statement(
+  "doctor.roleRights",
+  `select quote_ident(rolname) as role, rolsuper as is_superuser, oid = 10 as is_first, rolcreaterole as may_create_roles,
+     rolbypassrls as may_bypass_row_security
+   from pg_roles where rolname = current_user`,
+);
+
+export async function findRoleRights(db: Queryable): Promise<RoleRights> {
+  return oneRow(await db.query<RoleRights>(roleRights));
+}
+
 export async function findSettings(db: Queryable): Promise<ServerSettings> {
   return oneRow(await db.query<ServerSettings>(settings));
 }

@@ -1,5 +1,5 @@
 import { failure, type Finding, ok, warning } from "./finding.ts";
-import type { ServerSettings } from "./queries.ts";
+import type { RoleRights, ServerSettings } from "./queries.ts";
 
 /** The oldest PostgreSQL that is supported, as PostgreSQL counts. */
 const MIN_VERSION = 150_000;
@@ -58,6 +58,29 @@ function judgeDurability({ fsync, full_page_writes, synchronous_commit }: Server
     "durability",
     `${off.join(", ")} off: a power failure loses what was acknowledged`,
     `${commands}; select pg_reload_conf()`,
+  );
+}
+
+/** Whoever takes over the service, or its password, has what its role may do. */
+export function judgeRole({ role, is_superuser, is_first, ...rights }: RoleRights): Finding {
+  const tooMany = [
+    ...(is_superuser ? ["superuser"] : []),
+    ...(rights.may_create_roles ? ["createrole"] : []),
+    ...(rights.may_bypass_row_security ? ["bypassrls"] : []),
+  ];
+  const check = "database role";
+  if (tooMany.length === 0) return ok(check, `${role} has no rights beyond its database`);
+  const detail = `${role} has rights that the service does not need (${tooMany.join(", ")}): who takes over the service has the whole server`;
+  if (is_first) {
+    const fix =
+      "The first role of a server stays a superuser: make one for the service (docs/configuration.md, Your own PostgreSQL), move " +
+      "the data with `pg_dump --no-owner`, restored by that role, and name it in DATABASE_URL.";
+    return warning(check, detail, fix);
+  }
+  return warning(
+    check,
+    detail,
+    `As another superuser: alter role ${role} ${tooMany.map((right) => `no${right}`).join(" ")}`,
   );
 }
 
