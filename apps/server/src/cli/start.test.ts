@@ -1,16 +1,18 @@
 import { type ChildProcess, type ChildProcessByStdio, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { createTestClock, createTestIds } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { until } from "../../test/until.ts";
 import { checkInvariants } from "../check/service.ts";
+import { statement } from "../db/statement.ts";
 import { upsertStations } from "../fleet/station-commands.ts";
 import { keysOf } from "../keys/service.ts";
 
@@ -151,6 +153,30 @@ it("makes a city that lives; a second start goes on with the same city and key; 
   // Of the simulator's own keys nothing is left to look through.
   expect(keys.map(({ name }) => name)).toEqual(["made by start"]);
 }, 600_000);
+
+it("what fails after the service is up ends the process with the reason, and leaves nothing open", async () => {
+  await database.db.query(
+    statement(
+      "",
+      `create function refuse() returns trigger language plpgsql as $$ begin raise 'no simulator here'; end $$`,
+    ),
+  );
+  const trigger = "create trigger refuse before insert on partners for each row when (new.name = 'Simulator')";
+  await database.db.query(statement("", `${trigger} execute function refuse()`));
+  const child = spawn(process.execPath, ["--conditions=@bikeshare/source", main, "--json", "start"], {
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  children.add(child);
+  const [said, errors] = [text(child.stdout), text(child.stderr)];
+  await once(child, "close");
+  const { url } = JSON.parse(await said) as { url: string };
+  expect((await errors).trimEnd().split("\n").at(-1)).toBe("no simulator here");
+  expect(child.exitCode).toBe(1);
+  await expect(fetch(url)).rejects.toThrow("fetch failed");
+  // As one that was killed would leave it.
+  expect(await readdir(directory)).not.toContain("start.url");
+});
 
 it("leaves a database alone that it did not make: no key, no rides, and simulate refuses to mix in its own", async () => {
   const context = { db: database.db, clock: createTestClock(), ids: createTestIds() };

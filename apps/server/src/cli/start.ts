@@ -4,7 +4,7 @@ import { ensureLockFile, tryExclusiveLock } from "@bikeshare/embedded-postgres";
 import { createOperatorClient, readCity, type Simulation, startSimulation } from "@bikeshare/simulator";
 import { Option } from "@commander-js/extra-typings";
 import { type Config, ConfigError } from "../config.ts";
-import type { Database } from "../db/database.ts";
+import { type Database, openDatabase } from "../db/database.ts";
 import { DEMO_SEED, demoCity, fillWithDemoCity, isEmpty } from "../demo/demo-city.ts";
 import { createSimulatorKeys, demoPartner, issueDemoKey, type SimulatorKeys } from "../demo/keys.ts";
 import { inviteToDemo, type SignInLinks } from "../demo/people.ts";
@@ -31,12 +31,36 @@ export function registerStart(program: ParentCommand, cli: OpenCli): void {
     .action(({ speed, rebuildPages = false }) => start(cli(), speed, rebuildPages));
 }
 
+type Closers = (() => Promise<void>)[];
+
 async function start(given: CliContext, speed: number, isDashboardEdited: boolean): Promise<void> {
   const cli = { ...given, output: withoutNotesAmongLogs(given) };
+  const stopped = cli.signals.untilStopped();
+  const closers: Closers = [];
+  try {
+    await open(cli, { speed, isDashboardEdited }, closers);
+    await stopped;
+  } finally {
+    // Also after a failure: the end of the process would cut off what was opened before.
+    for (const close of closers.toReversed()) {
+      await close().catch((error: unknown) => cli.output.note(`While stopping: ${messageOf(error)}`));
+    }
+  }
+  if (isLogForPeople(cli.config)) cli.output.note("Stopped.");
+}
+
+interface StartOptions {
+  readonly speed: number;
+  readonly isDashboardEdited: boolean;
+}
+
+/** Opens everything, in an order whose reverse closes it. @param closers gets what closes each part */
+async function open(cli: CliContext, { speed, isDashboardEdited }: StartOptions, closers: Closers): Promise<void> {
   const { output } = cli;
   const lock = await lockStart(cli.config);
-  const stopped = cli.signals.untilStopped();
+  closers.push(() => lock.release());
   const webhooks = await startSampleWebhooks(cli);
+  closers.push(() => webhooks.close());
   const { config } = webhooks;
   let demo: Demo | undefined;
   // Only now, as in `serve`.
@@ -52,6 +76,7 @@ async function start(given: CliContext, speed: number, isDashboardEdited: boolea
       if (demo !== undefined) await webhooks.connect(db, demo.systemId, demo.partnerId);
     },
   });
+  closers.push(() => service.close());
   const { url = "" } = service;
   await lock.publish(url);
   const dataDir = config.databaseUrl === undefined ? config.dataDir : undefined;
@@ -62,16 +87,12 @@ async function start(given: CliContext, speed: number, isDashboardEdited: boolea
     welcome({ url, dataDir, isDefaultDataDir, speed, demo: shown }),
   );
   const access = demo !== undefined && speed > 0 ? await demo.access() : undefined;
+  if (access === undefined) return;
+  closers.push(() => access.remove());
   // With a public address of its own the service still listens where it is configured to.
   const here = config.publicUrl === undefined ? url : localAddress(config);
-  const city = access && (await startCity(cli, here, access, speed));
-  await stopped;
-  await city?.stop();
-  await access?.remove();
-  await service.close();
-  await webhooks.close();
-  await lock.release();
-  if (isLogForPeople(config)) output.note("Stopped.");
+  const city = await startCity(cli, here, access, speed);
+  if (city !== undefined) closers.push(() => city.stop());
 }
 
 /** Remarks among log lines in JSON would break whatever parses them: they go to stdout then. */
@@ -104,7 +125,7 @@ async function prepareDemo(cli: CliContext, db: Database): Promise<Demo | undefi
   };
   if (await isEmpty(db, systemId)) {
     cli.output.note("The database is empty: making a city with 200 stations, 2,000 bikes and 50,000 past rides …");
-    await fillWithDemoCity(context, systemId);
+    await withoutTimeLimits(db, (patient) => fillWithDemoCity({ ...context, db: patient }, systemId));
     const { key, partnerId } = await issueDemoKey(context);
     // Kept, so that the next start can show it again: a demo's key guards nothing.
     await writeFile(file, `${key}\n`, { mode: 0o600 });
@@ -113,6 +134,19 @@ async function prepareDemo(cli: CliContext, db: Database): Promise<Demo | undefi
   const kept = await trimmedText(file);
   const partnerId = await demoPartner(context, kept);
   return partnerId === undefined ? undefined : demoOf(partnerId, kept);
+}
+
+/**
+ * Runs work on connections that PostgreSQL never ends for standing still in a transaction: on a busy machine this process
+ * takes seconds for what it computes between two statements, and nobody else waits for what it has locked.
+ */
+async function withoutTimeLimits(db: Database, work: (patient: Database) => Promise<void>): Promise<void> {
+  const patient = openDatabase({ connectionString: db.connectionString, statementTimeoutMs: 0, maxConnections: 2 });
+  try {
+    await work(patient);
+  } finally {
+    await patient.close();
+  }
 }
 
 /** What a file says; nothing where there is none. */
@@ -138,9 +172,13 @@ async function startCity(
       observed: await readCity(url, access.partnerKey),
     });
   } catch (error) {
-    cli.output.note(`The city stands still: ${error instanceof Error ? error.message : String(error)}`);
+    cli.output.note(`The city stands still: ${messageOf(error)}`);
     return undefined;
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** The right to be the one `start` of a data directory. The system takes it back when the process ends, however it ends. */
