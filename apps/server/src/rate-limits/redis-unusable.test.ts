@@ -66,8 +66,9 @@ async function expectShareUntilMended(url: string, says: RegExp, remedy: RegExp,
   expect(first.remedy).toBe(redisRemedy(reason));
   await until(() => concerns.list().some((text) => remedy.test(text)));
   const doctor = async () => (await checkRedis(readConfig({ REDIS_URL: url }, "/nowhere")))[0];
-  await until(async () => says.test((await doctor())?.detail ?? ""));
-  expect(await doctor()).toMatchObject({ status: "failure", fix: expect.stringMatching(remedy) as string });
+  let finding = await doctor();
+  await until(async () => says.test((finding = await doctor())?.detail ?? ""));
+  expect(finding).toMatchObject({ status: "failure", fix: expect.stringMatching(remedy) as string });
   await mend();
   await until(() => limits.isExact());
   expect(logged.at(-1)?.message).toMatch(/^Redis can be used again/);
