@@ -10,13 +10,13 @@ import type { PeriodicWork } from "../background/periodic.ts";
 import { createConcerns } from "../conditions/concerns.ts";
 import { readConfig } from "../config.ts";
 import { statement } from "../db/statement.ts";
-import { type Finding, ok, warning } from "../doctor/finding.ts";
 import { afterSuccess } from "../feeds/gbfs/feed-health.rules.ts";
 import { updateFeedHealth } from "../feeds/gbfs/health-queries.ts";
 import { createIds } from "../ids.ts";
 import { createMailer } from "../mail/mailer.ts";
 import { updateApiHeartbeat } from "../rate-limits/queries.ts";
 import { type AlertCheck, databaseChecks, machineChecks } from "./checks.ts";
+import { type Finding, ok, warning } from "./finding.ts";
 import { activeAlerts, startAlerts } from "./service.ts";
 
 const MINUTE = 60_000;

@@ -1,7 +1,6 @@
 import type { WorkStatus } from "../background/work-watch.ts";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
-import type { Finding } from "../doctor/finding.ts";
 import { START_REDIS } from "../rate-limits/redis-remedies.ts";
 import {
   checkConnections,
@@ -17,6 +16,7 @@ import {
   checkWebhooks,
   checkWorkers,
 } from "./database-checks.ts";
+import type { Finding } from "./finding.ts";
 import {
   checkBackgroundWork,
   checkCertificate,

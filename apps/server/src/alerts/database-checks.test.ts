@@ -4,9 +4,9 @@ import { until } from "../../test/until.ts";
 import { findServerUse } from "../database-health/service.ts";
 import { openDatabase } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
-import type { Finding } from "../doctor/finding.ts";
 import { createFirstPartitions } from "../partitions/service.ts";
 import { checkDatabaseSize, checkPartitions, checkSetAside, checkTransactions } from "./database-checks.ts";
+import type { Finding } from "./finding.ts";
 
 let database: TestDatabase;
 beforeEach(async () => {

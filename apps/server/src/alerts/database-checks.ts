@@ -6,7 +6,6 @@ import {
   listMissingReplicas,
 } from "../database-health/service.ts";
 import type { Database } from "../db/database.ts";
-import { failure, type Finding, ok, warning } from "../doctor/finding.ts";
 import { TOO_OLD_MS } from "../feeds/gbfs/feed-health.rules.ts";
 import { allFeedAges } from "../feeds/gbfs/feed-watch.ts";
 import { runningImports } from "../imports/progress.ts";
@@ -16,6 +15,7 @@ import { countApiProcesses } from "../rate-limits/service.ts";
 import { failingWork } from "../set-aside/service.ts";
 import { systemsOf } from "../systems/service.ts";
 import { countLiveWorkers, oldestDueAt } from "../webhooks/worker-watch.ts";
+import { failure, type Finding, ok, warning } from "./finding.ts";
 import { findEventWait } from "./queries.ts";
 
 /** What is looked at in the database, by `doctor` and for alerts. */

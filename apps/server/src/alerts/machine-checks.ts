@@ -2,10 +2,10 @@ import { access, constants, statfs } from "node:fs/promises";
 import type { WorkStatus } from "../background/work-watch.ts";
 import { latestBackup, maxBackupAgeMs } from "../backup/schedule.ts";
 import type { Config } from "../config.ts";
-import { failure, type Finding, ok, warning } from "../doctor/finding.ts";
 import { redisRemedy } from "../rate-limits/redis-remedies.ts";
 import { CHECK_REQUEST } from "../rate-limits/shared-windows.ts";
 import { expiryOf, readCertificate } from "../startup/certificate.ts";
+import { failure, type Finding, ok, warning } from "./finding.ts";
 
 /** What is looked at on a machine, by `doctor` and for alerts. */
 

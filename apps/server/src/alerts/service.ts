@@ -2,7 +2,6 @@ import { type PeriodicWork, startPeriodic } from "../background/periodic.ts";
 import type { WorkWatch } from "../background/work-watch.ts";
 import type { Concerns } from "../conditions/concerns.ts";
 import type { Database, Queryable } from "../db/database.ts";
-import { checked, type Finding } from "../doctor/finding.ts";
 import type { Ids } from "../ids.ts";
 import type { Mailer } from "../mail/mailer.ts";
 import { type MailOutcome, type MailQueue, startOutbox } from "../mail/outbox.ts";
@@ -18,6 +17,7 @@ import {
   whenQuiet,
 } from "./alert.rules.ts";
 import type { AlertCheck } from "./checks.ts";
+import { checked, type Finding } from "./finding.ts";
 import {
   claimOperatorMail,
   deleteExpiredOperatorMails,

@@ -1,6 +1,6 @@
+import { checked, type Finding } from "../alerts/finding.ts";
 import { checkConfiguration } from "../doctor/configuration.rules.ts";
 import { checkDatabase } from "../doctor/database-checks.ts";
-import { checked, type Finding } from "../doctor/finding.ts";
 import { checkMachine } from "../doctor/machine-checks.ts";
 import type { CliContext, OpenCli, ParentCommand } from "./context.ts";
 

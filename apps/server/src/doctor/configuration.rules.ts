@@ -1,5 +1,5 @@
+import { type Finding, failure, ok, warning } from "../alerts/finding.ts";
 import type { Config } from "../config.ts";
-import { type Finding, failure, ok, warning } from "./finding.ts";
 
 type Addresses = Pick<Config, "host" | "publicUrl" | "tls" | "redisUrl" | "backups" | "databaseUrl" | "warnings"> & {
   readonly trustedProxies: { readonly networks: readonly string[] };

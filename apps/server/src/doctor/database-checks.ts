@@ -1,4 +1,5 @@
 import { BACKGROUND_WORK, databaseChecks } from "../alerts/checks.ts";
+import { checked, failure, type Finding, ok, warning } from "../alerts/finding.ts";
 import { activeAlerts } from "../alerts/service.ts";
 import { readSecretsOf } from "../backup/secrets.ts";
 import type { Config } from "../config.ts";
@@ -10,7 +11,6 @@ import { systemOverview } from "../overview/system-overview.ts";
 import { secretsPath } from "../secrets.ts";
 import { systemsOf } from "../systems/service.ts";
 import { judgeDistribution } from "./distribution-check.rules.ts";
-import { checked, failure, type Finding, ok, warning } from "./finding.ts";
 import { findRoleRights, findSettings, listUnusedIndexes } from "./queries.ts";
 import { checkReplica } from "./replica-check.ts";
 import { judgeRole, judgeSettings, judgeUnusedIndex } from "./settings.rules.ts";

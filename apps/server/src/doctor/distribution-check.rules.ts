@@ -1,5 +1,5 @@
+import { failure, type Finding, ok, warning } from "../alerts/finding.ts";
 import type { DatabaseNode, DistributionState } from "../distribution/examine.ts";
-import { failure, type Finding, ok, warning } from "./finding.ts";
 
 /**
  * Within it, what a machine's crash has left prepared is finished once the machine is back. Longer, and what was acknowledged

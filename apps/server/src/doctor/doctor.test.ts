@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { BACKGROUND_WORK } from "../alerts/checks.ts";
+import type { Finding } from "../alerts/finding.ts";
 import { deleteAlert, updateAlerts } from "../alerts/queries.ts";
 import { registerDoctor } from "../cli/doctor.ts";
 import { readConfig } from "../config.ts";
@@ -14,7 +15,6 @@ import { loadSecrets } from "../secrets.ts";
 import { recordServiceKey } from "../webhooks/endpoints/endpoint-secrets.ts";
 import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
 import { checkConfiguration } from "./configuration.rules.ts";
-import type { Finding } from "./finding.ts";
 
 describe("a configuration", () => {
   it.each([

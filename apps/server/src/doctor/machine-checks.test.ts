@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { makeCertificate } from "../../test/servers/certificates.ts";
+import type { Finding } from "../alerts/finding.ts";
 import { judgeFreeSpace } from "../alerts/machine-checks.ts";
 import { readConfig } from "../config.ts";
-import type { Finding } from "./finding.ts";
-import { checkMachine, judgeNode } from "./machine-checks.ts";
+import { checkMachine } from "./machine-checks.ts";
 
 /** Where nothing listens. */
 const NOBODY = "127.0.0.1:1";
@@ -100,10 +100,5 @@ describe("doctor finds on the machine", () => {
     [false, 0.019, "failure"],
   ] as const)("too little space: with the database there %s, %d GiB is %s", (hasDatabase, free, status) => {
     expect(judgeFreeSpace({ dataDir: "/data", free, hasDatabase }).status).toBe(status);
-  });
-
-  it("a Node that is older than the package allows", () => {
-    expect(["22.18.0", "24.0.0"].map((version) => judgeNode(version).status)).toEqual(["ok", "ok"]);
-    expect(["22.17.9", "20.19.0"].map((version) => judgeNode(version).status)).toEqual(["failure", "failure"]);
   });
 });

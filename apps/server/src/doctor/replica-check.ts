@@ -1,6 +1,6 @@
+import { checked, failure, type Finding, ok, warning } from "../alerts/finding.ts";
 import type { Database } from "../db/database.ts";
 import { examineReplica } from "../replica/service.ts";
-import { checked, failure, type Finding, ok, warning } from "./finding.ts";
 import { findSynchronousStandbys } from "./queries.ts";
 
 /** One that takes longer answers no reads anyway. */

@@ -1,13 +1,13 @@
-import { failure, type Finding, ok, warning } from "./finding.ts";
+import { failure, type Finding, ok, warning } from "../alerts/finding.ts";
+import { MAX_DIFFERENCE_MS } from "../conditions/service-clock.ts";
 import type { RoleRights, ServerSettings } from "./queries.ts";
 
 /** The oldest PostgreSQL that is supported, as PostgreSQL counts. */
 const MIN_VERSION = 150_000;
-/** Connections of one process that does everything. */
+/** The most that one process that does everything opens, on 20 processors: docs/configuration.md has the sum. */
 const CONNECTIONS_OF_A_PROCESS = 30;
-/** A clock that differs by more lets keys and reservations expire early or late. */
-const MAX_CLOCK_DIFFERENCE_MS = 2_000;
-/** What PostgreSQL's settings, its clock and its role say. */
+
+/** What PostgreSQL's settings and its clock say. */
 export function judgeSettings(settings: ServerSettings, now: number): Finding[] {
   const { version, max_connections: connections } = settings;
   const name = `PostgreSQL ${Math.floor(version / 10_000)}`;
@@ -29,14 +29,14 @@ export function judgeSettings(settings: ServerSettings, now: number): Finding[] 
     free < CONNECTIONS_OF_A_PROCESS
       ? warning(
           "connections",
-          `${free} for all processes; one that does everything uses ${CONNECTIONS_OF_A_PROCESS}`,
+          `${free} for all processes; one that does everything uses up to ${CONNECTIONS_OF_A_PROCESS}`,
           `alter system set max_connections = ${connections - free + 100}, and restart PostgreSQL.`,
         )
       : ok(
           "connections",
           `${free}, enough for ${Math.floor(free / CONNECTIONS_OF_A_PROCESS)} processes that do everything`,
         ),
-    difference > MAX_CLOCK_DIFFERENCE_MS
+    difference > MAX_DIFFERENCE_MS
       ? warning(
           "clock",
           `this machine's and the database's differ by ${(difference / 1_000).toFixed(1)} s`,
