@@ -64,7 +64,7 @@ export async function runStep(
 async function runTogether(session: MigrationSession, sql: string): Promise<void> {
   const statements = splitStatements(sql);
   if (statements.length < 2 || !(await findWhetherDistributed(session))) return session.run(sql);
-  for (const { text } of statements) await session.run(text);
+  for (const { source } of statements) await session.run(source);
 }
 
 /**

@@ -123,7 +123,30 @@ describe("what is said of a statement is what PostgreSQL does:", () => {
 test("a statement is split off at semicolons of its own only, and keeps its literals", () => {
   const sql = "-- a; b\nselect 'x;''y' /* ; */;\ncreate function f() as $body$ ; $body$;";
   expect(splitStatements(sql)).toEqual([
-    { text: "select 'x;''y'", bare: "select ''" },
-    { text: "create function f() as $body$ ; $body$", bare: "create function f() as ''" },
+    {
+      source: "-- a; b\nselect 'x;''y' /* ; */",
+      text: "select 'x;''y'",
+      bare: "select ''",
+    },
+    {
+      source: "\ncreate function f() as $body$ ; $body$",
+      text: "create function f() as $body$ ; $body$",
+      bare: "create function f() as ''",
+    },
   ]);
+});
+
+test("statements that are run one by one do what they do together: line ends in functions and literals stay", async () => {
+  const sql = `
+    create function two() returns integer language sql as $$
+      select 1 -- and
+        + 1
+    $$;
+    comment on function two() is 'one
+      and one';`;
+  const found = await database.db.transaction(async (tx) => {
+    for (const { source } of splitStatements(sql)) await tx.run(source);
+    return tx.query(statement("", "select two(), obj_description('two()'::regprocedure) as comment"));
+  });
+  expect(found).toEqual([{ two: 2, comment: "one\n      and one" }]);
 });

@@ -1,6 +1,8 @@
 /** One statement of a migration. */
 export interface SqlStatement {
-  /** As it is written, on one line and without comments. */
+  /** As it is written: what PostgreSQL is given. In a literal or the body of a function a line end may decide what it means. */
+  readonly source: string;
+  /** On one line and without comments: what people read. */
   readonly text: string;
   /** The same in lower case, without what stands in string literals and function bodies: what rules look at. */
   readonly bare: string;
@@ -18,9 +20,10 @@ export function splitStatements(sql: string): SqlStatement[] {
   return masked
     .split(";")
     .map((part) => {
-      const text = withoutComments.slice(start, start + part.length);
-      start += part.length + 1;
-      return { text: onOneLine(text), bare: onOneLine(part).replaceAll("' '", "''").toLowerCase() };
+      const end = start + part.length;
+      const [source, text] = [sql.slice(start, end), withoutComments.slice(start, end)];
+      start = end + 1;
+      return { source, text: onOneLine(text), bare: onOneLine(part).replaceAll("' '", "''").toLowerCase() };
     })
     .filter(({ bare }) => bare !== "");
 }
