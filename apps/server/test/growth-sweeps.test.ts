@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { deleteExpiredLinks } from "../src/dashboard-links/queries.ts";
 import { statement } from "../src/db/statement.ts";
 import { startIdempotencySweeper } from "../src/idempotency/service.ts";
-import { deleteRunningImport } from "../src/imports/progress-queries.ts";
+import { updateRunningImport } from "../src/imports/progress-queries.ts";
 import { updateKeyHolder } from "../src/key-rotation/queries.ts";
 import { addDays, dailyTables, dayOf, oldestKept } from "../src/partitions/partition.rules.ts";
 import { createPartitions, dropPastDays, partitionedDays } from "../src/partitions/service.ts";
@@ -79,12 +79,15 @@ const sweeps: Readonly<Record<string, Sweep>> = {
     run: () => updateHeartbeat(harness.db, harness.systemId, "another", 10_000),
   },
   running_imports: {
-    ...{ name: "id", past: 25 * HOUR, kept: 23 * HOUR },
+    ...{ ...processes, name: "id" },
     columns: {
       ...{ system_id: "$1", id: "$2", kind: "'trips'", began_at: "$3", alive_until: "$3" },
       ...{ rows_read: "0", created: "0", unchanged: "0", rejected: "0" },
     },
-    run: () => deleteRunningImport(harness.db, harness.systemId, "another"),
+    run: () =>
+      updateRunningImport(harness.db, { systemId: harness.systemId, id: "another", kind: "trips" }, 10_000, {
+        ...{ share: null, rows_read: 0, created: 0, unchanged: 0, rejected: 0 },
+      }),
   },
   idempotency_keys: {
     ...{ name: "key", past: 25 * HOUR, kept: 23 * HOUR },

@@ -60,7 +60,10 @@ const bounds: Readonly<Record<string, Bound>> = {
   gbfs_descriptions: { growsWith: "feeds of sources" },
   gbfs_publications: { growsWith: "published feeds" },
   imports: { growsWith: "imports that wrote something" },
-  running_imports: { deletedBy: "runningImports.delete", when: "they end, or another one does a day later" },
+  running_imports: {
+    deletedBy: "runningImports.deleteDead",
+    when: "they have given no sign of life, and another one does",
+  },
   import_reports: { deletedBy: "importReports.deletePast", when: "there are 100 newer ones" },
   import_overlaps: { growsWith: "pairs of imports of the same rides" },
   webhook_endpoints: { growsWith: "partners" },

@@ -18,9 +18,11 @@ const upsert = statement(
        then excluded.progressed_at else known.progressed_at end`,
 );
 
-const remove = statement(
-  "runningImports.delete",
-  `delete from running_imports where system_id = $1 and (id = $2 or alive_until < now() - interval '1 day')`,
+const deleteOne = statement("runningImports.delete", "delete from running_imports where system_id = $1 and id = $2");
+
+const deleteDead = statement(
+  "runningImports.deleteDead",
+  "delete from running_imports where system_id = $1 and alive_until < now() - interval '1 hour'",
 );
 
 const sums = statement(
@@ -32,7 +34,10 @@ const sums = statement(
    from running_imports where system_id = $1 and alive_until > now() group by kind`,
 );
 
-/** @param aliveMs for how long the import counts as running unless it is written again */
+/**
+ * Writes how far an import is, and forgets those that were killed long ago.
+ * @param aliveMs for how long the import counts as running unless it is written again
+ */
 export async function updateRunningImport(
   db: Queryable,
   { systemId, id, kind }: { readonly systemId: string; readonly id: string; readonly kind: string },
@@ -40,11 +45,12 @@ export async function updateRunningImport(
   { share, rows_read: read, created, unchanged, rejected }: ProgressRow,
 ): Promise<void> {
   await db.query(upsert, [systemId, id, kind, aliveMs, share, read, created, unchanged, rejected]);
+  await db.query(deleteDead, [systemId]);
 }
 
-/** Deletes an import that has ended, and those that were killed a day ago or earlier. */
+/** Deletes an import that has ended. */
 export async function deleteRunningImport(db: Queryable, systemId: string, id: string): Promise<void> {
-  await db.query(remove, [systemId, id]);
+  await db.query(deleteOne, [systemId, id]);
 }
 
 /** The imports of one kind that run now. */
