@@ -232,14 +232,14 @@ async function eventsAre({ engine, keys: { partner: key } }: Context, count: num
   }
 }
 
-/** Looks into the image as its root may. */
+/** Looks into the image as its root may. A command behind `!` would not end a script of `sh -e`. */
 async function imageIsBare({ engine }: Context): Promise<void> {
   const script = `
-    for tool in npm npx pnpm yarn tsc; do ! command -v $tool; done
+    for tool in npm npx pnpm yarn tsc; do if command -v $tool; then exit 1; fi; done
     for path in /repository /app/src /app/test; do [ ! -e $path ]; done
     for name in typescript vitest turbo vite oxlint; do [ ! -e /app/node_modules/.pnpm/node_modules/$name ]; done
     own=$(find /app -path /app/node_modules -prune -o -type f -print)
-    ! echo "$own" | grep -E '[.]ts$|[.]test[.]|[.]map$|/[.]env|secrets[.]json'
+    if echo "$own" | grep -E '[.]ts$|[.]test[.]js$|[.]map$|/[.]env|secrets[.]json'; then exit 1; fi
     [ -z "$(find /app /usr /etc /opt -xdev ! -type l \\( -perm -o=w -o -user 10001 \\))" ]`;
   await engine.run(`docker run --rm --interactive --user 0 --entrypoint sh bikeshare -e <<'END'\n${script}\nEND`);
 }
