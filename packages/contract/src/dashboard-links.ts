@@ -26,7 +26,9 @@ export const dashboardLinkRequest = extendApi(
         .max(MAX_VIEWER_LENGTH, issueText("tooLong", { limit: MAX_VIEWER_LENGTH }))
         .refine(isOneLine, issueText("oneLine"))
         .describe("Who looks, as your portal knows them, such as a mail address. The audit log names them by it"),
-      role: z.enum(["viewer", "admin"]).optional().describe("Default `viewer`, who changes nothing"),
+      role: extendApi(z.enum(["viewer", "admin"]).optional().describe("Default `viewer`, who changes nothing"), {
+        default: "viewer",
+      }),
       page: z
         .string()
         .max(MAX_PAGE_LENGTH, issueText("tooLong", { limit: MAX_PAGE_LENGTH }))

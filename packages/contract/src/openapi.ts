@@ -169,6 +169,7 @@ function describe(operation: Operation, metadata: Metadata, isConditional: boole
   const texts = [notice, operation.description, itemErrors(metadata), needs(scope)];
   return {
     ...operation,
+    ...(metadata.itemErrors.length > 0 && { "x-item-errors": metadata.itemErrors }),
     ...(deprecated && { deprecated: true, "x-sunset": deprecated.sunset }),
     description: texts.filter((text) => text !== undefined).join("\n\n"),
     parameters: isConditional ? [...parameters, { $ref: `#/components/parameters/${ifNoneMatch.name}` }] : parameters,

@@ -69,7 +69,10 @@ export const reservationRequest = extendApi(
         .describe(
           "Your own mark for the rider, such as a random number: never a name, an e-mail address or a telephone number. A rider holds one bike at a time",
         ),
-      hold_minutes: holdMinutes.optional().describe(`Default ${DEFAULT_HOLD_MINUTES}, most ${MAX_HOLD_MINUTES}`),
+      hold_minutes: extendApi(
+        holdMinutes.optional().describe(`Default ${DEFAULT_HOLD_MINUTES}, most ${MAX_HOLD_MINUTES}`),
+        { default: DEFAULT_HOLD_MINUTES },
+      ),
     })
     .strict()
     .superRefine((request, ctx) => {

@@ -121,9 +121,19 @@ function schemaChanges(contract: Contract, path: readonly string[], sender: "cli
       edit((n) => (n["enum"] = values.slice(1))),
       edit((n) => (n["enum"] = [...values, "added"])),
     ];
-    if (sender === "client") breaking.push(["value removed", removed]);
+    // The only value of a field tells the members of a union apart.
+    if (sender === "client" || values.length > 1) breaking.push(["value removed", removed]);
     if (sender === "client") harmless.push(["value added", added]);
     else breaking.push(["value added to a closed list", added]);
+  }
+  if (sender === "client" && schema["default"] !== undefined)
+    breaking.push(["another default", edit((node) => (node["default"] = "another"))]);
+  const union = (schema["anyOf"] ?? []) as Node[];
+  const known = union.findIndex((member) => Array.isArray(member["enum"]));
+  const namesOf = (node: Node) => (node["anyOf"] as Node[])[known]!["enum"] as unknown[];
+  if (sender === "service" && known !== -1) {
+    breaking.push(["value removed from an open list", edit((node) => void namesOf(node).shift())]);
+    harmless.push(["value added to an open list", edit((node) => void namesOf(node).push("added"))]);
   }
   for (const [keyword, step] of Object.entries({
     minimum: 1,
@@ -191,6 +201,9 @@ function operationChanges(path: readonly string[], operation: Node) {
       ...(status < "400" ? [] : codeChanges([...path, "responses", status], answer)),
     ]),
   ];
+  const itemErrors = (operation["x-item-errors"] ?? []) as string[];
+  if (itemErrors.length > 0)
+    breaking.push(["error code of an item removed", edit((node) => (node["x-item-errors"] = itemErrors.slice(1)))]);
   if (operation["requestBody"] !== undefined)
     breaking.push(["body removed", edit((node) => delete node["requestBody"])]);
   const harmless: Change[] = [
@@ -227,6 +240,41 @@ test("a route that was deprecated may be removed after its sunset, and not befor
     { location: "GET /v1/stations", rule: "the endpoint is gone, and its sunset is 2028-01-31" },
   ]);
   expect(findBreaks(released, after, "2028-01-31")).toEqual([]);
+});
+
+test("a sunset that was announced may be later, or be taken back, and not sooner", () => {
+  const announce = (contract: Contract, sunset: string | undefined) => {
+    const copy = structuredClone(contract);
+    const operation = nodeAt(copy, ["paths", "/v1/stations", "get"]);
+    if (sunset !== undefined) Object.assign(operation, { deprecated: true, "x-sunset": sunset });
+    return copy;
+  };
+  const contract = presentContract("partners");
+  const announced = announce(contract, "2028-01-31");
+  expect(findBreaks(announced, announce(contract, "2028-01-30"), today)).toEqual([
+    { location: "GET /v1/stations", rule: "its sunset was 2028-01-31 and is 2028-01-30" },
+  ]);
+  for (const sunset of ["2028-02-01", undefined])
+    expect(findBreaks(announced, announce(contract, sunset), today)).toEqual([]);
+});
+
+test.each([
+  { was: "none", is: "any", isBreak: true },
+  { was: "operator", is: "any", isBreak: true },
+  { was: "any", is: "stations:read", isBreak: true },
+  { was: "stations:read", is: "rides:read", isBreak: true },
+  { was: "stations:read", is: "operator", isBreak: true },
+  { was: "stations:read", is: "any", isBreak: false },
+  { was: "any", is: "none", isBreak: false },
+])("an endpoint that needed the scope $was and needs $is breaks its callers: $isBreak", ({ was, is, isBreak }) => {
+  const contract = presentContract("partners");
+  const needing = (scope: string) => {
+    const copy = structuredClone(contract);
+    nodeAt(copy, ["paths", "/v1/stations", "get"])["x-required-scope"] = scope;
+    return copy;
+  };
+  const rule = `it needed the scope ${was} and needs ${is}`;
+  expect(findBreaks(needing(was), needing(is), today)).toEqual(isBreak ? [{ location: "GET /v1/stations", rule }] : []);
 });
 
 test("a message names the location, down to the field, and the rule", () => {

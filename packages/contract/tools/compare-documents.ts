@@ -46,10 +46,22 @@ function compareOperation(old: Operation, now: Operation, comparison: Comparison
     ...compareResponses(old, now, comparison, location),
   ];
   if (old.operationId !== now.operationId) breaks.push({ location, rule: `its name was ${old.operationId}` });
+  const { "x-required-scope": needed } = old;
   const { "x-required-scope": scope } = now;
-  if (scope !== old["x-required-scope"] && scope !== "none" && scope !== "any")
-    breaks.push({ location, rule: `it needed the scope ${old["x-required-scope"]} and needs ${scope}` });
+  if (!isLetIn(needed, scope)) breaks.push({ location, rule: `it needed the scope ${needed} and needs ${scope}` });
+  const { "x-item-errors": codes = [] } = now;
+  for (const code of old["x-item-errors"] ?? [])
+    if (!codes.includes(code)) breaks.push({ location, rule: `the error code ${code} of an item is gone` });
+  const [promised, sunset] = [old["x-sunset"], now["x-sunset"]];
+  if (promised !== undefined && sunset !== undefined && sunset < promised)
+    breaks.push({ location, rule: `its sunset was ${promised} and is ${sunset}` });
   return breaks;
+}
+
+/** Whether whoever has what was needed has what is needed. `any` is any scope of a partner's key. */
+function isLetIn(needed: string | undefined, scope: string | undefined): boolean {
+  if (scope === needed || scope === "none") return true;
+  return scope === "any" && needed !== "none" && needed !== "operator";
 }
 
 /** What is POSTed to receivers. */

@@ -57,13 +57,23 @@ function referencesIn(json: string): string[] {
 function fit(given: Located, taken: Located, context: Context, location: string): Break[] {
   if (isUnchanged(given.schema, taken.schema, context.unchanged)) return [];
   const takers = membersOf(taken);
-  return membersOf(given).flatMap((member) => {
+  const givers = membersOf(given);
+  const gone = context.sender === "service" ? namesGone(takers, givers) : [];
+  const breaks = givers.flatMap((member) => {
     const attempts = takers.map((taker) =>
       fitMember({ ...given, schema: member }, { ...taken, schema: taker }, context, location),
     );
     // Of a union, the member that is nearest says best what is wrong.
     return attempts.toSorted((one, other) => one.length - other.length)[0] ?? [];
   });
+  return [...gone.map((name) => ({ location, rule: `the value ${show(name)} is gone` })), ...breaks];
+}
+
+/** The names that answers have had and have no more: programs that wait for one wait for good. */
+function namesGone(before: readonly Schema[], after: readonly Schema[]): unknown[] {
+  const namesOf = (members: readonly Schema[]) => members.flatMap((member) => asList(member["enum"]) as unknown[]);
+  const kept = namesOf(after);
+  return namesOf(before).filter((name) => !kept.includes(name));
 }
 
 /** The alternatives of a schema, each whole in itself: without references, unions and several types. */
