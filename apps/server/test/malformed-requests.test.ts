@@ -1,9 +1,14 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { connect } from "node:net";
 import { zstdCompressSync } from "node:zlib";
 import { errorBody } from "@bikeshare/contract";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "./app.ts";
+import { buildAnother } from "./built-app.ts";
 import { type RawAnswer, sendRaw } from "./raw-http.ts";
 import { bikeRow, rowWriter, stationRow } from "./rows.ts";
+import { until } from "./until.ts";
 
 let app: TestApp;
 let key: string;
@@ -218,4 +223,24 @@ it("a condition on a command is never answered 304: If-None-Match is for reads",
   }
   const again = await reserve(["If-None-Match: *"], '{"station_id":"a"}');
   expect(again.status).toBe(201);
+});
+
+it("a caller that goes away before its body has arrived counts as its own failure, not as an outage of the database", async () => {
+  const outages: unknown[] = [];
+  const service = await buildAnother(app, { onUnavailable: (error) => void outages.push(error) });
+  const { hostname, port } = new URL(service.url);
+  const socket = connect(Number(port), hostname);
+  const begun = once(service.app.http.server, "request") as Promise<[IncomingMessage]>;
+  const lines = [...withKey(), "Content-Type: application/json", "Content-Length: 20", "", '{"station'];
+  socket.write(["POST /v1/reservations HTTP/1.1", ...lines].join("\r\n"));
+  const [request] = await begun;
+  await until(() => request.readableFlowing === true);
+  const ended = new Promise<void>((resolve) => {
+    request.once("close", () => resolve());
+  });
+  socket.destroy();
+  await ended;
+  expect(request.errored).toMatchObject({ code: "ECONNRESET" });
+  expect(outages).toEqual([]);
+  await service.close();
 });

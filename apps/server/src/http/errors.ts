@@ -13,7 +13,7 @@ const RETRY_SECONDS = 5;
 export function handleErrors(app: FastifyInstance, onUnavailable: (error: unknown) => void = () => undefined): void {
   app.decorateRequest("errorCode");
   app.setErrorHandler((error, request, reply) => {
-    if (isUnavailable(error)) onUnavailable(error);
+    if (isUnavailable(error) && !isAborted(request, error)) onUnavailable(error);
     return sendError(reply, request, error);
   });
   // What Node would refuse by itself, without a body: `authorizeRequests` rejects a request without Host, and an
@@ -24,7 +24,7 @@ export function handleErrors(app: FastifyInstance, onUnavailable: (error: unknow
 
 /** Answers `error` as the catalogue says. What the catalogue does not know is logged, and never shown. */
 export function sendError(reply: FastifyReply, request: FastifyRequest, error: unknown): FastifyReply {
-  const known = toServiceError(error);
+  const known = isAborted(request, error) ? unreadable(error) : toServiceError(error);
   const code = isErrorCode(known.code) ? known.code : "internal";
   request.errorCode = code;
   if (code === "internal") request.log.error({ err: error, reqId: request.id }, "request failed");
@@ -36,6 +36,16 @@ export function sendError(reply: FastifyReply, request: FastifyRequest, error: u
       // As bytes: to a text Fastify adds a charset, and no hook takes it away again where the router itself failed.
       .send(Buffer.from(errorJson(code, known.httpMessage)))
   );
+}
+
+/** Whether the caller went away while its body was read: the error has the code of a connection that we lost ourselves. */
+function isAborted({ raw }: FastifyRequest, error: unknown): boolean {
+  return error instanceof Error && raw.errored === error;
+}
+
+/** For a caller that went away nobody reads it; it is counted and logged as the request's failure, not the service's. */
+function unreadable(cause: unknown): ServiceError {
+  return serviceError("invalid_request", "unreadable", {}, { cause });
 }
 
 declare module "fastify" {
@@ -64,9 +74,7 @@ function toServiceError(error: unknown): ServiceError {
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
       return serviceError("invalid_request", "bodyNotJson", {}, cause);
     default:
-      return isClientError(error)
-        ? serviceError("invalid_request", "unreadable", {}, cause)
-        : serviceError("internal", "default", {}, cause);
+      return isClientError(error) ? unreadable(error) : serviceError("internal", "default", {}, cause);
   }
 }
 
