@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { statement } from "../src/db/statement.ts";
 import { createSequencer } from "../src/events/sequencer.ts";
-import { expireOverdueReservations } from "../src/fleet/reservation-commands.ts";
 import { type FleetHarness, openFleetHarness, stationItem } from "./fleet/fleet.harness.ts";
+import { expireOverdueReservations } from "./reservations/expire-overdue.ts";
 
 const eventsSeen = statement(
   "test.eventsSeen",

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type FleetHarness, openFleetHarness, stationItem } from "../../test/fleet/fleet.harness.ts";
 import { noticesIn, subscribe, tellingsOf } from "../../test/notices.ts";
+import { expireOverdueReservations } from "../../test/reservations/expire-overdue.ts";
 import { statement } from "../db/statement.ts";
 import type { VehicleReport } from "./bike-snapshot-decision.rules.ts";
 import { applyBikeSnapshot } from "./bike-snapshot.ts";
 import { runCommand } from "./command.ts";
-import { expireOverdueReservations } from "./reservation-commands.ts";
 
 let harness: FleetHarness;
 beforeEach(async () => {

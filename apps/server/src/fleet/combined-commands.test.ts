@@ -3,10 +3,11 @@ import { ServiceError } from "@bikeshare/rules";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type FleetHarness, openFleetHarness, outcomes, stationItem } from "../../test/fleet/fleet.harness.ts";
+import { expireOverdueReservations } from "../../test/reservations/expire-overdue.ts";
 import { combineRequests, type RepeatableRequest } from "../http/idempotency.ts";
 import { createReservation, createReservations } from "./create-reservation.ts";
 import { endRides } from "./finish-rides.ts";
-import { cancelReservation, cancelReservations, expireOverdueReservations } from "./reservation-commands.ts";
+import { cancelReservation, cancelReservations } from "./reservation-commands.ts";
 import { startRides } from "./start-rides.ts";
 
 /*

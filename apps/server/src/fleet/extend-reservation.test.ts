@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startTestApp } from "../../test/app.ts";
+import { expireOverdueReservations } from "../../test/reservations/expire-overdue.ts";
 import {
   openReservationsHarness,
   outcomeOf,
@@ -8,7 +9,7 @@ import {
 } from "../../test/reservations/reservations.harness.ts";
 import { openDatabase } from "../db/database.ts";
 import { upsertBikes } from "./bike-commands.ts";
-import { expireOverdueReservations, extendReservation } from "./reservation-commands.ts";
+import { extendReservation } from "./reservation-commands.ts";
 
 let harness: ReservationsHarness;
 

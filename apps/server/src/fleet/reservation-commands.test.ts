@@ -1,5 +1,6 @@
 import { statusAt } from "@bikeshare/rules";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { expireOverdueReservations } from "../../test/reservations/expire-overdue.ts";
 import {
   openReservationsHarness,
   partner,
@@ -8,7 +9,6 @@ import {
 import { statement } from "../db/statement.ts";
 import { timePosition } from "../lists/page.ts";
 import { type FleetCommand, runCommand } from "./command.ts";
-import { expireOverdueReservations } from "./reservation-commands.ts";
 import type { ReservationOutcome } from "./reservation-queries.ts";
 
 let harness: ReservationsHarness;

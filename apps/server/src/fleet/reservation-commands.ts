@@ -142,12 +142,15 @@ export function cancelAllReservations(
   });
 }
 
-/** Reservations that have passed their end and are not written as expired, at most `limit`, the oldest first. */
+/**
+ * Reservations that have passed their end and are not written as expired, at most `limit`, the oldest first.
+ * @param apart ids that are left out
+ */
 export function overdueReservations(
   { db, clock }: Pick<CommandContext, "db" | "clock">,
   systemId: string,
   limit: number,
-  apart: readonly string[] = [],
+  apart: readonly string[],
 ): Promise<string[]> {
   return listOverdueReservations(db, systemId, { now: new Date(clock()), limit, apart });
 }
@@ -165,13 +168,4 @@ export function expireReservations(context: CommandContext, systemId: string, id
     const ended = await command.endReservations(overdue.map(({ id }) => ({ id, status: "expired" })));
     return ended.length;
   });
-}
-
-/** Writes overdue reservations as expired, at most `limit`, the oldest first. @returns how many expired */
-export async function expireOverdueReservations(
-  context: CommandContext,
-  systemId: string,
-  limit: number,
-): Promise<number> {
-  return expireReservations(context, systemId, await overdueReservations(context, systemId, limit));
 }

@@ -3,6 +3,7 @@ import { createRandom, type Random } from "@bikeshare/simulator";
 import { randomRuns } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { addPartners } from "../../test/partners.ts";
+import { expireOverdueReservations } from "../../test/reservations/expire-overdue.ts";
 import {
   insertBikes,
   openReservationsHarness,
@@ -16,7 +17,7 @@ import { until } from "../../test/until.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import { createReservation } from "./create-reservation.ts";
-import { cancelReservation, expireOverdueReservations } from "./reservation-commands.ts";
+import { cancelReservation } from "./reservation-commands.ts";
 
 let harness: ReservationsHarness;
 /** Another process's connections. */

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { expireOverdueReservations } from "../../test/reservations/expire-overdue.ts";
 import { openReservationsHarness, type ReservationsHarness } from "../../test/reservations/reservations.harness.ts";
 import { until } from "../../test/until.ts";
 import type { PeriodicWork } from "../background/periodic.ts";
 import { openDatabase } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
-import { expireOverdueReservations } from "./reservation-commands.ts";
 import { startReservationSweeper } from "./reservation-sweeper.ts";
 
 let harness: ReservationsHarness;

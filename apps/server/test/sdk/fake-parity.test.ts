@@ -3,9 +3,9 @@ import { describeParity } from "../../../../packages/sdk/test/fake-parity.ts";
 import type { ParityHarness } from "../../../../packages/sdk/test/fake.harness.ts";
 import { statement } from "../../src/db/statement.ts";
 import { createSequencer } from "../../src/events/sequencer.ts";
-import { expireOverdueReservations } from "../../src/fleet/reservation-commands.ts";
 import { createPartner } from "../../src/partners/service.ts";
 import { startTestApp } from "../app.ts";
+import { expireOverdueReservations } from "../reservations/expire-overdue.ts";
 
 const storedStations = statement("", "select json from stations where system_id = $1 order by id");
 

@@ -1,0 +1,11 @@
+import type { CommandContext } from "../../src/command-context.ts";
+import { expireReservations, overdueReservations } from "../../src/fleet/reservation-commands.ts";
+
+/** One batch of what the sweeper does: expires overdue reservations, at most `limit`. @returns how many expired */
+export async function expireOverdueReservations(
+  context: CommandContext,
+  systemId: string,
+  limit: number,
+): Promise<number> {
+  return expireReservations(context, systemId, await overdueReservations(context, systemId, limit, []));
+}
