@@ -40,19 +40,27 @@ const tryLock = statement("", "select pg_try_advisory_lock($1) as locked");
 const invalidIndex = statement("", "select indisvalid from pg_index where indexrelid = to_regclass($1)");
 const lockHolders = statement(
   "",
-  `select distinct pid, coalesce(nullif(application_name, ''), usename) as who, state,
+  `select distinct pid, coalesce(nullif(application_name, ''), usename, 'autovacuum') as who, state,
+     usesysid is null as "isAutovacuum",
      extract(epoch from clock_timestamp() - xact_start)::integer as seconds, left(query, 100) as statement
    from pg_locks join pg_stat_activity using (pid)
    where locktype = 'relation' and database = (select oid from pg_database where datname = current_database())
      and granted and pid <> pg_backend_pid()
      and relation in (select to_regclass(name) from unnest($1::text[]) as name)
-   order by seconds desc nulls last limit 3`,
+   order by "isAutovacuum" desc, seconds desc nulls last limit 3`,
+);
+
+const deadlockTimeout = statement(
+  "",
+  "select extract(epoch from current_setting('deadlock_timeout')::interval) * 1000 as ms",
 );
 
 /** Who holds a lock on a table. */
 export interface LockHolder {
   readonly pid: number;
   readonly who: string;
+  /** No other process of PostgreSQL that holds locks on tables of a database has no user. */
+  readonly isAutovacuum: boolean;
   readonly state: string | null;
   /** Since its transaction began; null: it is over. */
   readonly seconds: number | null;
@@ -100,4 +108,9 @@ export async function findWhetherDistributed(db: Runner): Promise<boolean> {
 /** Those who hold locks on some tables, the oldest transaction first. */
 export function listLockHolders(db: Runner, tables: readonly string[]): Promise<LockHolder[]> {
   return db.query(lockHolders, [tables]);
+}
+
+/** Milliseconds for which PostgreSQL lets a statement wait for a lock before it looks who holds it. */
+export async function findDeadlockTimeout(db: Runner): Promise<number> {
+  return Number((await db.query<{ ms: string | number }>(deadlockTimeout, []))[0]?.ms);
 }

@@ -2,8 +2,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf, isRetryable, sqlState } from "../errors.ts";
 import { statement } from "../statement.ts";
 import { type Backfill, findBatch, type Position } from "./backfill.ts";
+import { lockWaitMs } from "./lock-wait.rules.ts";
 import type { Migration } from "./program.ts";
-import { findIndexState, findWhetherDistributed, insertProgress, listLockHolders } from "./queries.ts";
+import {
+  findDeadlockTimeout,
+  findIndexState,
+  findWhetherDistributed,
+  insertProgress,
+  listLockHolders,
+  type LockHolder,
+} from "./queries.ts";
 import { lockedTables } from "./schema-change.rules.ts";
 import type { MigrationSession } from "./session.ts";
 import { splitStatements } from "./sql-statements.rules.ts";
@@ -39,10 +47,9 @@ export async function runStep(
 ): Promise<void> {
   const step = migration.steps[index];
   if (step === undefined) return;
-  const lockTimeoutMs = options.lockTimeoutMs ?? LOCK_TIMEOUT_MS;
-  const retried = (work: () => Promise<void>) => untilLocked(session, step, work, options);
+  const retried = (work: LockingWork) => untilLocked(session, step, work, options);
   if (step.kind === "transaction") {
-    await retried(() =>
+    await retried((lockTimeoutMs) =>
       session.transaction(lockTimeoutMs, async () => {
         await runTogether(session, step.sql);
         await insertProgress(session, migration, index + 1);
@@ -86,15 +93,15 @@ async function runBackfill(
   backfill: Backfill,
   start: Position | null,
   record: (end: Position) => Promise<void>,
-  retried: (work: () => Promise<void>) => Promise<void>,
-  { batchRows = BATCH_ROWS, lockTimeoutMs = LOCK_TIMEOUT_MS }: StepOptions,
+  retried: (work: LockingWork) => Promise<void>,
+  { batchRows = BATCH_ROWS }: StepOptions,
 ): Promise<void> {
   let position = start;
   for (;;) {
     const startedAt = performance.now();
     const batch = await findBatch(session, backfill, position, batchRows);
     if (batch === undefined) return;
-    await retried(() =>
+    await retried((lockTimeoutMs) =>
       session.transaction(lockTimeoutMs, async () => {
         await session.query(statement("", batch.sql), batch.values);
         await record(batch.end);
@@ -106,30 +113,34 @@ async function runBackfill(
   }
 }
 
+type LockingWork = (lockTimeoutMs: number) => Promise<void>;
+
 /** Repeats `work` with growing pauses while it does not get a lock, or loses a deadlock. */
 async function untilLocked(
   session: MigrationSession,
   step: Step,
-  work: () => Promise<void>,
-  { report, lockAttempts = LOCK_ATTEMPTS }: StepOptions,
+  work: LockingWork,
+  { report, lockTimeoutMs = LOCK_TIMEOUT_MS, lockAttempts = LOCK_ATTEMPTS }: StepOptions,
 ): Promise<void> {
+  let holders: readonly LockHolder[] = [];
   for (let attempt = 1; ; attempt++) {
     try {
-      await work();
+      const deadlockTimeoutMs = holders.length === 0 ? 0 : await findDeadlockTimeout(session);
+      await work(lockWaitMs({ attempt, holders, lockTimeoutMs, deadlockTimeoutMs }));
       return;
     } catch (error) {
       if (codeOf(error) !== sqlState.lockNotAvailable && !isRetryable(error)) throw error;
-      const holders = await describeHolders(session, step);
-      if (attempt >= lockAttempts) throw new Error(`A lock was not to be had: ${holders}`, { cause: error });
+      holders = await listLockHolders(session, lockedTables(step.sql));
+      const described = describeHolders(holders);
+      if (attempt >= lockAttempts) throw new Error(`A lock was not to be had: ${described}`, { cause: error });
       // Attempt 1, 2, 4, 8, …: the wait may be long.
-      if (Number.isInteger(Math.log2(attempt))) report?.(`waits for a lock: ${holders}`);
+      if (Number.isInteger(Math.log2(attempt))) report?.(`waits for a lock: ${described}`);
       await sleep(Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), MAX_PAUSE_MS));
     }
   }
 }
 
-async function describeHolders(session: MigrationSession, step: Step): Promise<string> {
-  const holders = await listLockHolders(session, lockedTables(step.sql));
+function describeHolders(holders: readonly LockHolder[]): string {
   if (holders.length === 0) return "whoever held it has ended by now";
   return holders
     .map(
