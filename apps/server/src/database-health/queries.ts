@@ -28,11 +28,11 @@ export async function findServerUse(db: Queryable): Promise<ServerUse> {
   return oneRow(await db.query<ServerUse>(use));
 }
 
-/** A replica that streams from this server. */
+/** Replicas of one name that stream from this server: `walreceiver`, where nobody has named them. */
 export interface ReplicaLag {
-  /** Its `application_name`. */
+  /** Their `application_name`. */
   readonly replica: string;
-  /** How far what it has applied is behind. */
+  /** How far what the last of them has applied is behind. */
   readonly lag_bytes: number;
   readonly lag_seconds: number;
 }
@@ -41,9 +41,10 @@ export interface ReplicaLag {
 const replicas = statement(
   "databaseHealth.replicas",
   `select application_name as replica,
-     greatest(0, pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn))::float8 as lag_bytes,
-     coalesce(extract(epoch from replay_lag), 0)::float8 as lag_seconds
+     max(greatest(0, pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)))::float8 as lag_bytes,
+     max(coalesce(extract(epoch from replay_lag), 0))::float8 as lag_seconds
    from pg_stat_replication where replay_lsn is not null and not pg_is_in_recovery()
+   group by application_name
    order by application_name limit $1`,
 );
 
