@@ -1,5 +1,6 @@
 import { openDatabase } from "../db/database.ts";
 import { type PlannedLock, type PlannedStatement, planMigrations } from "../db/migrate/plan.ts";
+import { explainDatabaseFailure } from "../startup/database-failure.ts";
 import type { CliContext, OpenCli, ParentCommand } from "./context.ts";
 
 /** `migrate` and `migrate plan`. */
@@ -25,12 +26,14 @@ function migrate({ output, withDatabase }: CliContext): Promise<void> {
   });
 }
 
-async function plan({ output, openDatabaseAsIs }: CliContext): Promise<void> {
+async function plan({ config, output, openDatabaseAsIs }: CliContext): Promise<void> {
   const server = await openDatabaseAsIs();
   const db = openDatabase({ connectionString: server.connectionString, maxConnections: 1 });
   try {
     const steps = await planMigrations(db);
     output.result({ steps }, steps.length === 0 ? "The schema is up to date: nothing is to be done." : describe(steps));
+  } catch (error) {
+    throw explainDatabaseFailure(error, config);
   } finally {
     await db.close();
     await server.close();
