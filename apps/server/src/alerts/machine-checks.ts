@@ -45,6 +45,9 @@ export async function checkCertificate({ tls }: Config, now: number): Promise<re
   return [days < 14 ? warning("certificate", detail, fix) : ok("certificate", detail)];
 }
 
+const EVICTS =
+  "Set maxmemory-policy to noeviction. What it forgets, callers may use a second time, and no process notices.";
+
 export async function checkRedis({ redisUrl }: Config): Promise<readonly Finding[]> {
   if (redisUrl === undefined) return [];
   const { openRedisStore } = await import("../rate-limits/redis-store.ts");
@@ -58,7 +61,11 @@ export async function checkRedis({ redisUrl }: Config): Promise<readonly Finding
     await connected.promise;
     // One that answers may count nothing: a replica, for example.
     await store.count(CHECK_REQUEST);
-    return [ok("redis", "counts")];
+    const policy = await store.evictionPolicy();
+    if (policy === undefined) return [ok("redis", "counts")];
+    return [
+      warning("redis", `counts, but forgets counts when its memory is full: maxmemory-policy is ${policy}`, EVICTS),
+    ];
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const fix = `${redisRemedy(message)} Meanwhile each process counts with its share of the limit.`;

@@ -11,10 +11,21 @@ const REMEDIES: readonly (readonly [says: RegExp, remedy: string])[] = [
   ],
   [/OOM/, "Its memory is full: raise its maxmemory, and let no other use fill it."],
   [/NOAUTH|WRONGPASS|invalid password/, "Correct the user and the password in REDIS_URL."],
-  [/NOPERM/, "Give the account the commands and keys that docs/configuration.md lists under Redis."],
+  [
+    /NOPERM|can't run this command/,
+    "Give the account the commands and keys that docs/configuration.md lists under Redis.",
+  ],
   [
     /DB index is out of range/,
     "Name a database number in REDIS_URL that it has: 0 to 15, unless it is set up for more.",
+  ],
+  [
+    /unknown command/,
+    "It lacks a command that docs/configuration.md lists under Redis: undo `rename-command`, or take a Redis that has it.",
+  ],
+  [
+    /^(?:MOVED|CLUSTERDOWN) /,
+    "It is a node of a cluster: name a proxy before the cluster in REDIS_URL, or a Redis that is in none.",
   ],
   [
     /no answer within/,

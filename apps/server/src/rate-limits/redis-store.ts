@@ -21,8 +21,13 @@ export interface RedisStoreOptions {
   readonly onLost: (error: Error) => void;
 }
 
+export interface RedisStore extends RateStore {
+  /** By what rule it forgets counts once its memory is full; undefined where it forgets none, or does not say. */
+  evictionPolicy(): Promise<string | undefined>;
+}
+
 /** Counts in Redis or Valkey, over one connection on which requests do not wait for one another. */
-export function openRedisStore({ url, onConnected, onLost }: RedisStoreOptions): RateStore {
+export function openRedisStore({ url, onConnected, onLost }: RedisStoreOptions): RedisStore {
   let reason = new Error("it has not answered yet");
   /** The connection was made, but not as the address asks. */
   let isRefused = false;
@@ -69,7 +74,9 @@ export function openRedisStore({ url, onConnected, onLost }: RedisStoreOptions):
 }
 
 /** @param failure why the connection cannot be used, which says more than that it cannot; undefined where it can */
-function countIn(redis: Redis, failure: () => Error | undefined): RateStore {
+function countIn(redis: Redis, failure: () => Error | undefined): RedisStore {
+  // Some hosts let nobody ask.
+  const ask = (section: string) => redis.info(section).catch(() => "");
   const script = windowScript();
   const digest = hash("sha1", script);
   return {
@@ -85,9 +92,14 @@ function countIn(redis: Redis, failure: () => Error | undefined): RateStore {
       }
     },
     async whichRun() {
-      // Some hosts let nobody ask; then every connection counts as one to another run.
-      const info = await redis.info("server").catch(() => "");
-      return /^run_id:(\w+)/m.exec(info)?.[1];
+      // Where it does not say, every connection counts as one to another run.
+      return /^run_id:(\w+)/m.exec(await ask("server"))?.[1];
+    },
+    async evictionPolicy() {
+      const memory = await ask("memory");
+      const isBounded = /^maxmemory:[1-9]/m.test(memory);
+      const policy = /^maxmemory_policy:([\w-]+)/m.exec(memory)?.[1];
+      return isBounded && policy !== "noeviction" ? policy : undefined;
     },
     close: () => redis.disconnect(),
   };

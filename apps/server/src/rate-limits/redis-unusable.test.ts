@@ -114,6 +114,24 @@ describe.skipIf(!hasRedis)(
       await expectShareUntilMended(url, /NOPERM/, /docs\/configuration\.md/, mend);
     });
 
+    it("that lets its account run scripts, and nothing in them", async () => {
+      const allowed = ["~*", "+@connection", "+info", "+evalsha", "+eval", "+time"];
+      await redis.command("ACL", "SETUSER", "bikeshare", "on", ">new", ...allowed);
+      const url = redis.url.replace("//", "//bikeshare:new@");
+      const mend = () => redis.command("ACL", "SETUSER", "bikeshare", "+@all");
+      await expectShareUntilMended(url, /can't run this command|NOPERM/, /docs\/configuration\.md/, mend);
+    });
+
+    it("that has no scripts", async () => {
+      await redis.kill();
+      await redis.restart("--rename-command", "EVALSHA", "");
+      const mend = async () => {
+        await redis.kill();
+        await redis.restart();
+      };
+      await expectShareUntilMended(redis.url, /unknown command/, /rename-command/, mend);
+    });
+
     it("that cannot save its file", async () => {
       // Where its file would be.
       const file = join(redis.directory, "dump.rdb");
@@ -148,6 +166,28 @@ describe.skipIf(!hasRedis)(
     });
   },
 );
+
+it("what to do with a node of a cluster is said", () => {
+  for (const says of ["CLUSTERDOWN Hash slot not served", "MOVED 5793 127.0.0.1:7001"])
+    expect(redisRemedy(says)).toMatch(/a proxy before the cluster/);
+});
+
+it.skipIf(!hasRedis)(`doctor warns of a Redis that may forget counts${WITH_REDIS}`, async () => {
+  const redis = await startRedis();
+  onTestFinished(() => redis.close());
+  const finding = async () => (await checkRedis(readConfig({ REDIS_URL: redis.url }, "/nowhere")))[0];
+  await redis.command("CONFIG", "SET", "maxmemory-policy", "volatile-lru");
+  // Without a bound its memory is never full.
+  expect(await finding()).toMatchObject({ status: "ok" });
+  await redis.command("CONFIG", "SET", "maxmemory", "100mb");
+  expect(await finding()).toMatchObject({
+    status: "warning",
+    detail: expect.stringContaining("volatile-lru") as string,
+    fix: expect.stringContaining("noeviction") as string,
+  });
+  await redis.command("CONFIG", "SET", "maxmemory-policy", "noeviction");
+  expect(await finding()).toMatchObject({ status: "ok" });
+});
 
 it("a process starts with a Redis that still reads its file, and is exact once that has been read", async () => {
   let isLoading = true;
