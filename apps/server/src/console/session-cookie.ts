@@ -1,5 +1,6 @@
 import { TLSSocket } from "node:tls";
 import type { FastifyRequest } from "fastify";
+import { protoOf } from "../http/transport.ts";
 
 /** What of a reply is needed here; Fastify's own type differs between its versions, and ts-rest hands over the older. */
 interface HeaderWriter {
@@ -90,10 +91,5 @@ function cookieName(request: CookieRequest, cookie: Cookie): string {
  * can only make the cookie stricter.
  */
 function isHttps({ raw }: CookieRequest): boolean {
-  return (
-    raw.socket instanceof TLSSocket ||
-    String(raw.headers["x-forwarded-proto"] ?? "")
-      .trim()
-      .endsWith("https")
-  );
+  return raw.socket instanceof TLSSocket || protoOf(raw.headers) === "https";
 }

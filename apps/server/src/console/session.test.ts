@@ -62,6 +62,23 @@ it("signs a new person in by an invitation's link, once", async () => {
   expect((await accept(token)).status).toBe(404);
 });
 
+it.each([
+  { "x-forwarded-proto": "https" },
+  { "x-forwarded-proto": "http, HTTPS" },
+  { forwarded: "for=203.0.113.9;proto=https" },
+])("gives a browser that speaks https a cookie for https and this host alone: %j", async (headers) => {
+  const { token } = await inviteTo(app.partnerId, `${Object.values(headers)[0]?.length}@example.com`);
+  const response = await accept(token, headers);
+  expect(response.status).toBe(200);
+  const cookie = response.headers.get("set-cookie") ?? "";
+  expect(cookie).toMatch(/^__Host-bikeshare_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+  const [pair = ""] = cookie.split(";", 1);
+  expect((await fetch(`${app.url}/console/v1/session`, { headers: { ...headers, cookie: pair } })).status).toBe(200);
+  // The same token in the cookie of a plain connection, which anybody on the way may have written, is none.
+  const plain = pair.replace("__Host-", "");
+  expect((await fetch(`${app.url}/console/v1/session`, { headers: { ...headers, cookie: plain } })).status).toBe(401);
+});
+
 it("lets one of two browsers in that accept an invitation at the same time", async () => {
   const { token } = await inviteTo(null, "race@example.com");
   const answers = await Promise.all([accept(token), accept(token)]);

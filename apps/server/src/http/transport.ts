@@ -87,7 +87,7 @@ function isForwarded(headers: IncomingHttpHeaders): boolean {
 }
 
 /** The scheme that the nearest proxy names in either of the headers that there are for it. */
-function protoOf(headers: IncomingHttpHeaders): string | undefined {
+export function protoOf(headers: IncomingHttpHeaders): string | undefined {
   const proto = last(headers["x-forwarded-proto"]);
   return proto ?? /;\s*proto="?([a-z]+)/.exec(`;${last(headers.forwarded) ?? ""}`)?.[1];
 }
