@@ -31,11 +31,11 @@ export interface Step {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** For which something must be found before anybody is told: a restart, or a busy minute, is nobody's business. */
+/** How long something must be found before anybody is told: a restart, or a busy minute, needs nobody. */
 const BEGIN_AFTER_MS = 2 * MINUTE_MS;
 /**
- * For which it must not be found until it counts as over; twice as long each time that it comes back. What comes and goes
- * all day so sends nine pairs of mails on the first day, and then fewer.
+ * How long it must not be found until it counts as over; twice as long each time that it comes back. So what comes and goes
+ * all day sends nine pairs of mails on the first day, and then fewer.
  */
 const END_AFTER_MS = 5 * MINUTE_MS;
 const REMIND_AFTER_MS = DAY_MS;
@@ -70,7 +70,7 @@ export function whenQuiet(stored: AlertState, now: number): Step {
   const quietMs = Math.min(DAY_MS, END_AFTER_MS * 2 ** (stored.episodes - 1));
   if (now - stored.seenAt < quietMs) return { next: stored, notice: undefined };
   const next = { ...stored, endedAt: stored.seenAt };
-  // Of what nobody was told, nobody needs to be told that it is over.
+  // Nobody needs to hear that something is over who never heard that it had begun.
   return { next, notice: stored.mailedAt === null ? undefined : "ends" };
 }
 

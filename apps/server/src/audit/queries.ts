@@ -3,7 +3,7 @@ import type { Queryable } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 
-// Who may read of an act follows from its subject, whoever writes it: no writer can forget to say so.
+// Which partner may read of an act follows from its subject, so that no code that records one can forget to say it.
 const partnerOfSubject = `coalesce($8, $7::jsonb ->> 'partner_id',
   (select id from partners where system_id = $1 and id = $6),
   (select partner_id from keys where system_id = $1 and id = $6),

@@ -57,13 +57,13 @@ export function draftOf(path: string): string {
 async function writeZip(path: string, write: (archive: ArchiveWriter) => Promise<void>): Promise<number> {
   const zip = new yazl.ZipFile();
   const failed = once(zip, "error").then(([error]) => Promise.reject(error as Error));
-  // What an earlier backup left that was killed is overwritten. Closing waits for the disk.
+  // Overwrites what a killed backup has left. Closing waits for the disk.
   const file = createWriteStream(path, { mode: 0o600, flush: true });
   const closed = once(file, "close");
-  // A failure of the file is that of `written`; unheard here it would end the process.
+  // `written` fails with the file. This promise then rejects too, which would end the process if nobody handled it.
   closed.catch(() => undefined);
   const written = Promise.race([pipeline(zip.outputStream, file), failed]);
-  // Who waits for a stream learns of a failure of the file, or would wait for ever.
+  // Handled for the same reason. `addStream` races with it: a stream alone would wait for ever after the file has failed.
   written.catch(() => undefined);
   try {
     await write({
@@ -73,7 +73,7 @@ async function writeZip(path: string, write: (archive: ArchiveWriter) => Promise
         try {
           await Promise.race([finished(content), written]);
         } catch (error) {
-          // What gives it, such as a statement of PostgreSQL's, would wait for a reader for ever.
+          // Read to its end: its source, such as a statement of PostgreSQL's, would wait for a reader for ever.
           content.unpipe().resume();
           throw error;
         }

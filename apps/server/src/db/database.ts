@@ -133,7 +133,7 @@ const CANCEL_TIMEOUT_MS = 2_000;
 const MIN_IDLE_TRANSACTION_MS = 5_000;
 
 /**
- * For which a transaction may stand between two statements, before PostgreSQL rolls it back and ends its connection: what a
+ * How long a transaction may stand between two statements before PostgreSQL rolls it back and ends its connection: what a
  * process that hangs, or is frozen, has locked is free before those who wait for it give up. A process that goes on later
  * runs the transaction again.
  */

@@ -185,7 +185,7 @@ function newReservation(
   };
 }
 
-/** Of what requests found no free bike for: what there may be one for all the same, once others have let go of it. */
+/** What requests found no free bike for (a station, a type), of those for which one may become free: others have locked it. */
 async function listContended(command: FleetCommand, decisions: readonly Decision[]): Promise<ReadonlySet<string>> {
   const { tx, systemId, now, bikes } = command;
   const wanted = new Map(

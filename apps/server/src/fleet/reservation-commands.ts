@@ -73,7 +73,7 @@ function decideCancel(
   reservations: ReadonlyMap<string, LockedReservation>,
 ): CancelDecision {
   const reservation = reservations.get(id);
-  // Locked it may be for the request of another partner, who owns it.
+  // One of another partner may be locked all the same, for a request of that partner.
   if (reservation?.partner_id !== partnerId) return { error: serviceError("not_found", "reservation") };
   try {
     const { json } = reservation;

@@ -96,7 +96,7 @@ function lingerWhenClosed(socket: Socket, connection: Connection): void {
 }
 
 function refuse(socket: Socket, connection: Connection, answer: () => string): void {
-  // Of what is no HTTP each further part is refused anew.
+  // Node calls this again for each further part of what is not HTTP: it is refused once.
   if (connection.closing) return;
   if (!socket.writable) {
     socket.destroy();

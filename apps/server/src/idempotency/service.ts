@@ -39,7 +39,7 @@ export type Work = (tx: Transaction) => Promise<Answer>;
  */
 const LOCK_TIMEOUT_MS = 50;
 /**
- * For which a repeat waits in all, holding nothing between its tries: a balancer that sends a request to a second process
+ * How long a repeat waits in all, holding nothing between its tries: a balancer that sends a request to a second process
  * does so while the first may still wait for a commit, as in a failover. More delays the answer to callers who repeat what
  * they should not.
  */

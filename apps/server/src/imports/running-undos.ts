@@ -24,7 +24,7 @@ interface RunningUndosOptions {
   readonly clock: () => number;
   readonly ids: Ids;
   readonly logger: { warn(fields: object, message: string): void };
-  /** For which the caller waits for the decision; proxies give up on answers that take much longer. */
+  /** How long the caller waits for the decision; proxies give up on answers that take much longer. */
   readonly decisionTimeoutMs?: number;
 }
 

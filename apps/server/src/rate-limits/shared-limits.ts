@@ -89,7 +89,7 @@ class SharedRateLimiter implements SweptRateLimiter {
     return { ...(isTaken ? this.#own.take(key, share) : this.#own.peek(key, share)), limit };
   }
 
-  /** Refused requests are not counted: none can be allowed before the oldest counted one leaves, and asking is idle. */
+  /** Refused requests are not counted, so none is allowed before the oldest counted one leaves: until then nobody asks. */
   #refuse(key: string, limit: number, { resetMs }: WindowState): void {
     this.#rejections.set(key, { limit, until: this.#options.monotonic() + resetMs });
   }

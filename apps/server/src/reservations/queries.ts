@@ -93,7 +93,7 @@ const limitOf = statement(
   "select max_reservations from partners where system_id = $1 and id = $2",
 );
 
-// Of what is overdue it does not matter whether that has been written.
+// An overdue reservation counts no more, whether the sweeper has written that or not.
 const countActive = statement(
   "reservations.countActive",
   `select count(*)::int as n from reservations

@@ -148,7 +148,7 @@ interface UnitGuard extends Pick<UnitWork, "db" | "work" | "onError"> {
   readonly unit: string;
 }
 
-/** For which another process that works on the unit is waited for. */
+/** How long another process that works on the unit is waited for. */
 const OTHER_RUN_TIMEOUT_MS = 5_000;
 const OTHER_RUN_POLL_INTERVAL_MS = 100;
 

@@ -48,7 +48,7 @@ export function createSignals({ source, watchLauncher, monotonic }: SignalsOptio
   };
 }
 
-/** For which a process that ends because a part of it hangs stops in order: longer than requests may take to end. */
+/** How long a process may take to stop in order when a part of it hangs: longer than requests may take to end. */
 const HUNG_STOP_TIMEOUT_MS = 30_000;
 
 /** Lets a process stop in order because a part of it hangs, and ends it when that part keeps it from doing so. */

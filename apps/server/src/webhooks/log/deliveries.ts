@@ -49,14 +49,14 @@ export interface DeliveryView extends Pick<
 
 export interface DeliveryPage {
   readonly deliveries: readonly DeliveryView[];
-  /** Behind which the next page begins; null: this was the last. */
+  /** The position behind which the next page begins; null: this was the last. */
   readonly next: DeliveryPosition | null;
-  /** So far back was searched, without finding a whole page; older ones may follow. Null: the page is full, or the last. */
+  /** How far back was searched without finding a whole page: older ones may follow. Null: the page is full, or the last. */
   readonly searchedTo: Date | null;
 }
 
 export interface DeliveryListInput extends PartnerScope, DeliveryFilter {
-  /** Behind which position, or (an id) behind which delivery, the page begins. */
+  /** The position, or the id of the delivery, behind which the page begins. */
   readonly after?: DeliveryPosition | string | undefined;
   /** 1 to 200. */
   readonly limit?: number | undefined;

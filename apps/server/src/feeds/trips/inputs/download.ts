@@ -8,7 +8,7 @@ const MAX_REDIRECTS = 5;
 export interface DownloadLimits {
   /** Until the whole file must have come. */
   readonly timeoutMs: number;
-  /** For which the server may send nothing. */
+  /** How long the server may send nothing. */
   readonly silenceMs: number;
   /** Ends the download. */
   readonly signal: AbortSignal;
