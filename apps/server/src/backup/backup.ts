@@ -5,7 +5,7 @@ import { columnTypes } from "../db/tables.generated.ts";
 import { dailyTables } from "../partitions/partition.rules.ts";
 import { partitionedDays } from "../partitions/service.ts";
 import { type ArchiveWriter, BackupFileError, readArchive, writeArchive } from "./archive.ts";
-import { type BackedUpTable, createManifest, entryNames, type Manifest, manifestShape } from "./manifest.ts";
+import { type BackedUpTable, createManifest, entryNames, FORMAT, type Manifest, manifestShape } from "./manifest.ts";
 import { copyOut, type CopiedTable, findInstant, listCopiedTables, lockForReading } from "./queries.ts";
 import { RowCounter } from "./row-counter.ts";
 import { readSecretsOf } from "./secrets.ts";
@@ -24,6 +24,7 @@ export interface BackupOptions {
 /** What a backup contains. */
 export interface BackupSummary {
   readonly bytes: number;
+  /** The data are those of this instant. RFC 3339. */
   readonly madeAt: string;
   readonly tables: number;
   readonly rows: number;
@@ -114,7 +115,7 @@ export function readManifest(path: string, text: string): Manifest {
   const format = /"format": (\d+)/.exec(text)?.[1];
   const manifest = manifestShape.safeParse(parseJson(text));
   if (manifest.success) return manifest.data;
-  const isNewer = format !== undefined && format !== "1";
+  const isNewer = format !== undefined && Number(format) !== FORMAT;
   throw new BackupFileError(
     isNewer
       ? `${path} was written by a newer version of the program, in a form that this one cannot read.`

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** Another number is another form of backups, which this program cannot read. */
-const FORMAT = 1;
+export const FORMAT = 1;
 
 /** What a backup says of itself: the file `manifest.json` in its archive. */
 export const manifestShape = z.object({

@@ -8,7 +8,7 @@ import { knownMigrations, migrate } from "../db/migrate/migrate.ts";
 import { dailyTables } from "../partitions/partition.rules.ts";
 import { createPartitionsOf } from "../partitions/service.ts";
 import { type ArchiveReader, BackupFileError, readArchive } from "./archive.ts";
-import { readManifest } from "./backup.ts";
+import { type BackupSummary, readManifest } from "./backup.ts";
 import { type BackedUpTable, entryNames, type Manifest } from "./manifest.ts";
 import { copyIn, deleteIndexes, findTableWithRows, updateStatistics } from "./queries.ts";
 import { RowCounter } from "./row-counter.ts";
@@ -22,21 +22,13 @@ export interface RestoreOptions {
   readonly onTable?: (name: string, done: number, all: number) => void;
 }
 
-/** What was restored. */
-export interface RestoreSummary {
-  readonly bytes: number;
-  /** The data are those of this instant. RFC 3339. */
-  readonly madeAt: string;
-  readonly tables: number;
-  readonly rows: number;
-}
-
 /**
  * Restores a backup into an empty database, all of it or nothing, and migrates it to this program's schema. Never
  * overwrites: neither data nor another secrets file.
+ * @returns what was restored
  * @throws BackupFileError
  */
-export function restoreBackup(options: RestoreOptions, path: string): Promise<RestoreSummary> {
+export function restoreBackup(options: RestoreOptions, path: string): Promise<BackupSummary> {
   return readArchive(path, async (archive) => {
     const manifest = readManifest(path, await archive.read(entryNames.manifest));
     const secrets = await archive.read(entryNames.secrets);

@@ -5,11 +5,12 @@ import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import { checkInvariants, type InvariantCheck } from "../check/service.ts";
 import { openDatabase } from "../db/database.ts";
 import { systemsOf } from "../systems/service.ts";
-import { type RestoreOptions, type RestoreSummary, restoreBackup } from "./restore.ts";
+import type { BackupSummary } from "./backup.ts";
+import { type RestoreOptions, restoreBackup } from "./restore.ts";
 import { readSecretsOf } from "./secrets.ts";
 
 /** What a restored backup is worth. */
-export interface VerifiedBackup extends RestoreSummary {
+export interface VerifiedBackup extends BackupSummary {
   readonly systems: readonly { readonly id: string; readonly invariants: readonly InvariantCheck[] }[];
 }
 
