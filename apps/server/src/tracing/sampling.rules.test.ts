@@ -36,3 +36,11 @@ it("records by chance, one a second for those who ask, and never more than its b
   now = 1_000;
   expect([asked(), asked()]).toEqual([true, false]);
 });
+
+it("those who ask for traces take none from requests that chance chooses, nor from webhooks", () => {
+  let chance = 0.9;
+  const sampling = createSampling({ ratio: 0.5, random: () => chance, monotonic: () => 0 });
+  for (let n = 0; n < 10 * MAX_TRACES_PER_SECOND; n++) sampling.isSampled(true);
+  chance = 0.1;
+  expect([sampling.isSampled(false), sampling.isSampled(false), sampling.isWithinBound()]).toEqual([true, true, true]);
+});

@@ -46,19 +46,23 @@ export function createSampling({ ratio, random, monotonic }: SamplingOptions): S
   let second = -1;
   let traces = 0;
   let askedFor = 0;
-  const isWithinBound = () => {
+  const begin = () => {
     const now = Math.floor(monotonic() / 1_000);
     if (now !== second) traces = askedFor = 0;
     second = now;
+  };
+  const isWithinBound = () => {
+    begin();
     return traces++ < MAX_TRACES_PER_SECOND;
   };
   return {
     isWithinBound,
     isSampled(isAskedFor) {
       const isChosen = random() < ratio;
-      if (!isChosen && !isAskedFor) return false;
-      if (!isWithinBound()) return false;
-      return isChosen || askedFor++ < MAX_ASKED_FOR_PER_SECOND;
+      if (isChosen) return isWithinBound();
+      begin();
+      // Refused before it is counted: who asks for many must not take the places of those that chance chooses.
+      return isAskedFor && askedFor++ < MAX_ASKED_FOR_PER_SECOND && isWithinBound();
     },
   };
 }
