@@ -46,6 +46,22 @@ it("one mail when it begins, a reminder a day, and one when it is over; nothing 
   ]);
 });
 
+it("one mail more when a warning becomes a failure, however often it wavers", () => {
+  const severityAt = (minute: number) => (minute >= 20 && minute % 2 === 0 ? "failure" : "warning");
+  const sent: [number, Notice | undefined][] = [];
+  let state: AlertState | undefined;
+  for (let minute = 0; minute < 60; minute++) {
+    const found = whenFound(state, { ...sighting, severity: severityAt(minute) }, minute * MINUTE);
+    state = found.next;
+    if (found.notice !== undefined) sent.push([minute, found.notice]);
+  }
+  expect(sent).toEqual([
+    [2, "begins"],
+    [20, "worsens"],
+  ]);
+  expect(state).toMatchObject({ severity: "failure" });
+});
+
 it("what comes and goes, however, is a few mails a day, each end after its beginning", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 400 }), fc.integer({ min: 1, max: 400 }), (on, off) => {

@@ -11,6 +11,8 @@ export interface Sighting {
 
 /** An alert as it is kept, its instants in milliseconds since 1970. */
 export interface AlertState extends Sighting {
+  /** The worst since it began: what wavers between both worsens once. */
+  readonly severity: Sighting["severity"];
   readonly beganAt: number;
   readonly seenAt: number;
   /** When the latest mail about it was recorded; null: none was yet. */
@@ -21,7 +23,7 @@ export interface AlertState extends Sighting {
 }
 
 /** What a mail says of an alert. */
-export type Notice = "begins" | "lasts" | "ends";
+export type Notice = "begins" | "worsens" | "lasts" | "ends";
 
 export interface Step {
   /** Undefined: nothing is kept of it any more. */
@@ -48,12 +50,15 @@ export function whenFound(stored: AlertState | undefined, sighting: Sighting, no
   if (stored.endedAt !== null) {
     return { next: { ...sighting, ...begunAt(now), episodes: stored.episodes + 1 }, notice: undefined };
   }
-  const next = { ...stored, ...sighting, seenAt: now };
+  const severity = stored.severity === "failure" ? stored.severity : sighting.severity;
+  const next = { ...stored, ...sighting, severity, seenAt: now };
   if (stored.mailedAt === null) {
     return now - stored.beganAt < BEGIN_AFTER_MS
       ? { next, notice: undefined }
       : { next: { ...next, mailedAt: now }, notice: "begins" };
   }
+  // Who was warned of a disk that fills learns at once, and not with the next reminder, that it is all but full.
+  if (severity !== stored.severity) return { next: { ...next, mailedAt: now }, notice: "worsens" };
   if (now - stored.mailedAt < REMIND_AFTER_MS) return { next, notice: undefined };
   return { next: { ...next, mailedAt: now }, notice: "lasts" };
 }
@@ -85,6 +90,7 @@ export function alertMail(alert: AlertState, notice: Notice, serviceName: string
   const where = scope === "" ? serviceName : `${serviceName}, on ${scope}`;
   const subject = {
     begins: `${capitalised(name)}: ${detail}`,
+    worsens: `Worse: ${name}: ${detail}`,
     lasts: `Still: ${name}: ${detail}`,
     ends: `Over: ${name}`,
   }[notice];

@@ -130,8 +130,10 @@ function log({ logger, mailer, addresses }: AlertsOptions, alert: AlertState, no
   const isMailed = mailer !== undefined && addresses.length > 0;
   const fields = { alert: name, ...(scope !== "" && { machine: scope }), severity, detail, fix, isMailed };
   if (notice === "ends") logger.info({ alert: name, isMailed }, "an alert is over");
-  else logger.warn(fields, notice === "begins" ? "an alert has begun" : "an alert lasts");
+  else logger.warn(fields, SENTENCES[notice]);
 }
+
+const SENTENCES = { begins: "an alert has begun", worsens: "an alert has become a failure", lasts: "an alert lasts" };
 
 /** What several findings of one check say together. */
 function sightingOf(name: string, scope: string, found: readonly Finding[]): Sighting {
