@@ -117,10 +117,10 @@ async function backInTime(context: Context): Promise<void> {
 }
 
 async function archiveOfThree({ machines: { db } }: Context): Promise<void> {
-  const list = (files: string) => db.run(`cd /var/backups/postgresql/15-main && ls ${files}`);
+  const list = (files: string) => db.run(`cd /var/backups/postgresql/*-main && ls ${files}`);
   const segments = "wal | grep -x '[0-9A-F]*.gz'";
   const [first = ""] = (await list(segments)).split("\n");
-  for (let base = 0; base < 3; base++) await db.run("systemctl start pg_basebackup@15-main");
+  for (let base = 0; base < 3; base++) await db.run("systemctl start pg_basebackup@$(ls /var/backups/postgresql)");
   assert.equal((await list("-d *backup")).split("\n").length, 3);
   const left = (await list(segments)).split("\n");
   assert.ok(left.length > 0 && left.every((segment) => segment > first), `${first} is still among ${left.join()}`);

@@ -18,7 +18,8 @@ export const ADDRESSES: Readonly<Record<MachineName, string>> = {
 /** This machine on their network: their gateway, name server and way to the registries. */
 export const GATEWAY = "10.77.0.1";
 const BRIDGE = "guide0";
-const SUITE = "bookworm";
+/** The release of Debian that they have. */
+export const SUITE = process.env["GUIDE_DEBIAN"] ?? "bookworm";
 /** What every rented machine has: systemd, a time zone, ssh for the one who rents it. */
 const PACKAGES = "systemd,systemd-sysv,dbus,libpam-systemd,iproute2,openssh-server,procps,tzdata,ca-certificates";
 

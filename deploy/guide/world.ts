@@ -7,7 +7,7 @@ import { createServer, request, type Server } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { GATEWAY } from "./machines.ts";
+import { GATEWAY, SUITE } from "./machines.ts";
 
 /** An address that is public by its number, because webhooks go to no other. It exists on the machines' bridge alone. */
 export const PUBLIC_ADDRESS = "192.31.196.10";
@@ -32,7 +32,7 @@ export function joinWorld(root: string, name: string): void {
   writeFileSync(join(root, "etc/hostname"), `${name}\n`);
   // debootstrap leaves these out; every installed system has them.
   writeFileSync(join(root, "etc/hosts"), "127.0.0.1 localhost\n::1 localhost ip6-localhost\n");
-  const security = "deb http://deb.debian.org/debian-security bookworm-security main\n";
+  const security = `deb http://deb.debian.org/debian-security ${SUITE}-security main\n`;
   writeFileSync(join(root, "etc/apt/sources.list.d/security.list"), security);
   // The names of the examples belong to nobody: the world's name server answers them.
   writeFileSync(join(root, "etc/resolv.conf"), `nameserver ${GATEWAY}\n`);
