@@ -1,9 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:http";
-import { Socket } from "node:net";
+import { createServer, type IncomingMessage } from "node:http";
+import { type AddressInfo, Socket } from "node:net";
 import { expect, test } from "vitest";
 import { NetworkList } from "../addresses/network-list.ts";
-import { limitConnections } from "./connections.ts";
+import { followConnections, limitConnections } from "./connections.ts";
 
 /** What a server does with connections from addresses: whether each is left open. */
 function connections(trustedProxies: readonly string[] = []) {
@@ -43,4 +44,20 @@ test("trusted proxies and this machine are not bound", () => {
   for (const address of ["10.0.0.1", "127.0.0.1", "::1"]) {
     for (let n = 0; n < 20; n++) expect(isOpen(address)).toBe(true);
   }
+});
+
+test("a request is dropped whose caller reset the connection before it was accepted: its address is not known", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const followed = followConnections(server);
+  const { port } = server.address() as AddressInfo;
+  const requested = once(server, "request") as Promise<[IncomingMessage]>;
+  const caller = `const socket = require("node:net").connect(${port}, "127.0.0.1", () =>
+    socket.write("GET / HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n", () => socket.resetAndDestroy()))`;
+  // While it runs, this process accepts nothing.
+  expect(spawnSync(process.execPath, ["-e", caller]).status).toBe(0);
+  const [request] = await requested;
+  expect(request.socket.remoteAddress).toBeUndefined();
+  expect(followed.isClosing(request)).toBe(true);
+  server.close();
 });

@@ -21,7 +21,7 @@ interface Connection {
 
 /** The connections of a server, and how they end. */
 export interface Connections {
-  /** Whether a request came over a connection that is being closed: nobody would get its answer. */
+  /** Whether a request came over a connection that is being closed, or is: nobody would get its answer. */
   readonly isClosing: (request: IncomingMessage) => boolean;
   /**
    * Sends the last bytes of a connection that received something other than HTTP, after the outstanding answers, and
@@ -69,7 +69,10 @@ export function followConnections(server: Server): Connections {
     // Here, because a listener for the end of each response would cost more than all else that is done for it here.
     connection.exchanges = connection.exchanges.filter(isOwed);
     connection.exchanges.push(exchange);
-    if (connection.exchanges.length <= MAX_UNANSWERED) return;
+    // A caller that has reset the connection left no address: it would count as one that sent its key over plain HTTP from
+    // elsewhere, and the key would be marked as compromised. Nobody is there to read an answer.
+    const isGone = request.socket.remoteAddress === undefined;
+    if (!isGone && connection.exchanges.length <= MAX_UNANSWERED) return;
     connection.closing = true;
     request.socket.destroy();
   });
