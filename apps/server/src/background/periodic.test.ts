@@ -58,6 +58,25 @@ test("a sweep takes full batches until one is not full, in every system, also be
   expect([left, errors]).toEqual([{ a: 0, b: 0 }, [[new Error("no such system"), "broken"]]]);
 });
 
+test("a sweeper that is closed ends after the batch under way, however much is left, in any system", async () => {
+  const swept: string[] = [];
+  let closing: Promise<void> | undefined;
+  const sweeper = startSweeper({
+    intervalMs: 60_000,
+    batchSize: 10,
+    systems: () => Promise.resolve(["a", "b"]),
+    sweep: (systemId) => {
+      swept.push(systemId);
+      closing ??= sweeper.close();
+      return Promise.resolve({ swept: 10, isMore: swept.length < 5 });
+    },
+    onError: noError,
+  });
+  expect(await sweeper.runOnce()).toBe(10);
+  await closing;
+  expect(swept).toEqual(["a"]);
+});
+
 test("work stands still once neither a success nor its start is recent, whether its runs fail in part, whole, or hang", async () => {
   const MINUTE_MS = 60_000;
   let now = 0;
