@@ -2,7 +2,7 @@ import { Option } from "@commander-js/extra-typings";
 import type { Config } from "../config.ts";
 import { isLogForPeople } from "../logger.ts";
 import { openDashboardPages } from "../startup/dashboard-pages.ts";
-import { createHangStop, startUnlessStopped } from "../startup/signals.ts";
+import { createHangStop, killThisProcess, startUnlessStopped } from "../startup/signals.ts";
 import type { OpenCli, ParentCommand } from "./context.ts";
 
 /** `serve`: runs until it is stopped. */
@@ -26,7 +26,7 @@ export function registerServe(program: ParentCommand, cli: OpenCli): void {
       // Only now: the server and all it stands on would cost every other command 60 MB.
       const { serve } = await import("../serve.ts");
       const exit = (status: number) => process.exit(status);
-      const { untilHung, onHang } = createHangStop(exit);
+      const { untilHung, onHang } = createHangStop(killThisProcess);
       const service = await startUnlessStopped(stopped, exit, () =>
         serve({
           ...{ config, clock, ids, resolveSystem, role, newSecrets, onHang },
@@ -36,8 +36,10 @@ export function registerServe(program: ParentCommand, cli: OpenCli): void {
       );
       const { url = null } = service;
       output.result({ ready: true, url }, url === null ? "Ready: working." : `Ready: ${url} (reference: ${url}/docs)`);
-      await Promise.race([stopped, untilHung]);
+      const isHung = await Promise.race([stopped.then(() => false), untilHung.then(() => true)]);
       await service.close();
+      // The exit status of a service that was stopped would keep some supervisors from starting another one.
+      if (isHung) throw new Error("The service stopped because a part of it hung. Its log says which part.");
       if (isLogForPeople(config)) output.note("Stopped.");
     });
 }

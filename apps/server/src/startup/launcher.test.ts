@@ -1,4 +1,9 @@
-import { EventEmitter } from "node:events";
+import { execFile, spawn } from "node:child_process";
+import { EventEmitter, once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { isBroken, ancestorsOf, type Processes } from "./launcher.ts";
 import { createHangStop, createSignals } from "./signals.ts";
@@ -77,15 +82,31 @@ it.each([["SIGTERM"], ["SIGINT"], ["SIGHUP"], ["launcher"]])(
   },
 );
 
-it("a process of which a part hangs stops in order, and is ended where that part keeps it from stopping", async () => {
+it("a process of which a part hangs stops in order, and is killed where that part keeps it from stopping", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
-  const exits: number[] = [];
-  const { untilHung, onHang } = createHangStop((status) => void exits.push(status));
+  const kill = vi.fn<() => void>();
+  const { untilHung, onHang } = createHangStop(kill);
   onHang();
   await untilHung;
   vi.advanceTimersByTime(29_000);
-  expect(exits).toEqual([]);
+  expect(kill).not.toHaveBeenCalled();
   vi.advanceTimersByTime(2_000);
-  expect(exits).toEqual([1]);
+  expect(kill).toHaveBeenCalledOnce();
+});
+
+it("a process that hangs in reading a file is killed, too", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "bikeshare-hang-"));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  // Without a writer, opening it never returns.
+  const pipe = join(directory, "pipe");
+  await promisify(execFile)("mkfifo", [pipe]);
+  const program = `
+    import { readFile } from "node:fs";
+    import { createHangStop, killThisProcess } from ${JSON.stringify(new URL("./signals.ts", import.meta.url).href)};
+    readFile(${JSON.stringify(pipe)}, () => undefined);
+    createHangStop(killThisProcess, 1).onHang();`;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", program], { stdio: "ignore" });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  expect(await once(child, "exit")).toEqual([null, "SIGKILL"]);
 });

@@ -51,16 +51,24 @@ export function createSignals({ source, watchLauncher, monotonic }: SignalsOptio
 /** How long a process may take to stop in order when a part of it hangs: longer than requests may take to end. */
 const HUNG_STOP_TIMEOUT_MS = 30_000;
 
-/** Lets a process stop in order because a part of it hangs, and ends it when that part keeps it from doing so. */
-export function createHangStop(exit: (status: number) => void) {
+/**
+ * Lets a process stop in order because a part of it hangs, and kills it when that part keeps it from doing so.
+ * @param stopTimeoutMs for stopping in order
+ */
+export function createHangStop(kill: () => void, stopTimeoutMs = HUNG_STOP_TIMEOUT_MS) {
   const hung = Promise.withResolvers<void>();
   return {
     untilHung: hung.promise,
     onHang: () => {
-      setTimeout(() => exit(1), HUNG_STOP_TIMEOUT_MS).unref();
+      setTimeout(kill, stopTimeoutMs).unref();
       hung.resolve();
     },
   };
+}
+
+/** Ends this process at once. `process.exit` waits for file operations, and so for ever where a file system hangs. */
+export function killThisProcess(): void {
+  process.kill(process.pid, "SIGKILL");
 }
 
 /** How long a start that is told to stop may take to finish starting. One that hangs must not need a second signal. */
