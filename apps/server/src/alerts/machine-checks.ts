@@ -4,6 +4,7 @@ import { latestBackup, maxBackupAgeMs } from "../backup/schedule.ts";
 import type { Config } from "../config.ts";
 import { redisRemedy } from "../rate-limits/redis-remedies.ts";
 import { CHECK_REQUEST } from "../rate-limits/shared-windows.ts";
+import { shellWord } from "../shell-word.ts";
 import { expiryOf, readCertificate } from "../startup/certificate.ts";
 import { failure, type Finding, ok, warning } from "./finding.ts";
 
@@ -78,7 +79,7 @@ export async function checkRedis({ redisUrl }: Config): Promise<readonly Finding
 export async function checkLatestBackup({ backups }: Config, now: number): Promise<readonly Finding[]> {
   if (backups === undefined) return [];
   const newest = await latestBackup(backups, now);
-  const fix = `Look for "making a backup" in the log of a worker, or make one by hand: \`bikeshare backup ${backups.directory}\`.`;
+  const fix = `Look for "making a backup" in the log of a worker, or make one by hand: \`bikeshare backup ${shellWord(backups.directory)}\`.`;
   if (newest === undefined) return [warning("latest backup", `there is none in ${backups.directory}`, fix)];
   const age = now - newest.madeAt;
   const detail = `${newest.name}, ${(age / 3_600_000).toFixed(1)} h old`;

@@ -26,19 +26,51 @@ export interface ArchiveWriter {
 }
 
 /**
- * Writes a zip archive that its owner alone can read. It has its name only when it is whole and on the disk.
- * @returns its size in bytes
- * @throws BackupFileError when there is a file of that name
+ * Takes the name of a file that is to be written by making its draft, which of two processes only one can: in one draft the
+ * other would overwrite what is read back.
+ * @returns whether it was free
+ * @throws BackupFileError when no file can be made there
  */
-export async function writeArchive(path: string, write: (archive: ArchiveWriter) => Promise<void>): Promise<number> {
+export async function claimDraft(path: string): Promise<boolean> {
+  try {
+    await (await open(draftOf(path), "wx", 0o600)).close();
+    return true;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === "EEXIST") return false;
+    const directory = dirname(path);
+    if (code === "ENOENT" || code === "ENOTDIR")
+      throw new BackupFileError(`There is no directory ${directory}: create it, or name another file.`);
+    if (code === "EACCES" || code === "EPERM" || code === "EROFS")
+      throw new BackupFileError(`This account may not write in ${directory}: allow it, or name another file.`);
+    throw error;
+  }
+}
+
+/** @throws BackupFileError when there is a file of that name */
+export async function assertFree(path: string): Promise<void> {
   const isTaken = await lstat(path).then(
     () => true,
     () => false,
   );
   if (isTaken) throw new BackupFileError(`${path} exists already: choose another name, or remove it.`);
+}
+
+/**
+ * Writes a zip archive that its owner alone can read, in a draft that was claimed. It has its name only when it is whole and
+ * on the disk.
+ * @returns its size in bytes
+ * @throws BackupFileError when there is a file of that name
+ */
+export async function writeArchive(
+  path: string,
+  write: (archive: ArchiveWriter) => Promise<void>,
+  signal?: AbortSignal,
+): Promise<number> {
+  await assertFree(path);
   const draft = draftOf(path);
   try {
-    const bytes = await writeZip(draft, write);
+    const bytes = await writeZip(draft, write, signal);
     await rename(draft, path);
     await syncDirectory(dirname(path));
     return bytes;
@@ -54,15 +86,21 @@ export function draftOf(path: string): string {
   return `${path}.part`;
 }
 
-async function writeZip(path: string, write: (archive: ArchiveWriter) => Promise<void>): Promise<number> {
+async function writeZip(
+  path: string,
+  write: (archive: ArchiveWriter) => Promise<void>,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  // A draft that was removed must not come back.
+  signal?.throwIfAborted();
   const zip = new yazl.ZipFile();
   const failed = once(zip, "error").then(([error]) => Promise.reject(error as Error));
-  // Overwrites what a killed backup has left. Closing waits for the disk.
+  // Closing waits for the disk.
   const file = createWriteStream(path, { mode: 0o600, flush: true });
   const closed = once(file, "close");
   // `written` fails with the file. This promise then rejects too, which would end the process if nobody handled it.
   closed.catch(() => undefined);
-  const written = Promise.race([pipeline(zip.outputStream, file), failed]);
+  const written = Promise.race([pipeline(zip.outputStream, file, { signal }), failed]);
   // Handled for the same reason. `addStream` races with it: a stream alone would wait for ever after the file has failed.
   written.catch(() => undefined);
   try {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
 import { type FleetHarness, openFleetHarness, stationItem } from "../../test/fleet/fleet.harness.ts";
 import { laterProgram } from "../../test/migrations.ts";
@@ -19,7 +19,7 @@ import { readVersion } from "../version.ts";
 import { recordServiceKey } from "../webhooks/endpoints/endpoint-secrets.ts";
 import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
 import { readArchive } from "./archive.ts";
-import { createBackup, readManifest } from "./backup.ts";
+import { createBackup, readManifest, writeBackup } from "./backup.ts";
 import { entryNames } from "./manifest.ts";
 import { restoreBackup } from "./restore.ts";
 
@@ -189,6 +189,21 @@ describe("a backup is not made", () => {
     expect((await readFile(backup)).equals(before)).toBe(true);
   });
 
+  it("by two processes in one file", async () => {
+    const path = join(directory, "twice.zip");
+    const begin = () => createBackup(optionsOf(harness.db), path);
+    const ends = await Promise.allSettled([begin(), begin()]);
+    expect(ends.flatMap((end) => (end.status === "rejected" ? [String(end.reason)] : []))).toEqual([
+      `BackupFileError: ${path}.part exists: another backup is being written there. If none runs, remove it.`,
+    ]);
+    expect((await readdir(directory)).filter((name) => name.startsWith("twice"))).toEqual(["twice.zip"]);
+  });
+
+  it("in a directory that is not there", async () => {
+    const path = join(directory, "none", "new.zip");
+    await expect(createBackup(optionsOf(harness.db), path)).rejects.toThrow(`There is no directory ${dirname(path)}: `);
+  });
+
   it("without the secrets with which the database is used", async () => {
     await loadSecrets(join(directory, "wrong.json"), randomBytes);
     for (const [secretsPath, message] of [
@@ -226,7 +241,7 @@ it.skipIf(!existsSync("/dev/full"))(
       [harness.systemId],
     );
     await symlink("/dev/full", `${path}.part`);
-    const failing = createBackup(optionsOf(harness.db), path);
+    const failing = writeBackup(optionsOf(harness.db), path);
     await expect(failing).rejects.toThrow(`The disk of ${directory} is full: free space there`);
     expect((await readdir(directory)).filter((name) => name.startsWith("full"))).toEqual([]);
   },

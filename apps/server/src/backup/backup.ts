@@ -1,14 +1,24 @@
+import { rm } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { openDatabase, type Queryable, type Transaction } from "../db/database.ts";
 import { appliedMigrations, knownMigrations } from "../db/migrate/migrate.ts";
 import { columnTypes } from "../db/tables.generated.ts";
 import { dailyTables } from "../partitions/partition.rules.ts";
 import { partitionedDays } from "../partitions/service.ts";
-import { type ArchiveWriter, BackupFileError, readArchive, writeArchive } from "./archive.ts";
+import {
+  type ArchiveWriter,
+  assertFree,
+  BackupFileError,
+  claimDraft,
+  draftOf,
+  readArchive,
+  writeArchive,
+} from "./archive.ts";
 import { type BackedUpTable, createManifest, entryNames, FORMAT, type Manifest, manifestShape } from "./manifest.ts";
 import { copyOut, type CopiedTable, findInstant, listCopiedTables, lockForReading } from "./queries.ts";
 import { RowCounter } from "./row-counter.ts";
 import { readSecretsOf } from "./secrets.ts";
+import { unlessAborted } from "./unless-aborted.ts";
 
 export interface BackupOptions {
   /** The database, which may be in use. */
@@ -19,6 +29,8 @@ export interface BackupOptions {
   readonly version: string;
   /** Called with each table, before its rows are written. */
   readonly onTable?: (name: string, done: number, all: number) => void;
+  /** Ends the backup, which then fails for its reason and leaves nothing. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What a backup contains. */
@@ -36,22 +48,42 @@ export interface BackupSummary {
  * @throws BackupFileError when the file is there already, or the secrets are not
  */
 export async function createBackup(options: BackupOptions, path: string): Promise<BackupSummary> {
+  await assertFree(path);
+  if (!(await claimDraft(path))) {
+    const draft = draftOf(path);
+    throw new BackupFileError(`${draft} exists: another backup is being written there. If none runs, remove it.`);
+  }
+  return writeBackup(options, path);
+}
+
+/** Does so into a file whose draft was claimed. */
+export async function writeBackup(options: BackupOptions, path: string): Promise<BackupSummary> {
+  try {
+    options.signal?.throwIfAborted();
+    await unlessAborted(copyDatabase(options, path), options.signal);
+    return await unlessAborted(checkBackup(path), options.signal);
+  } catch (error) {
+    await rm(draftOf(path), { force: true });
+    throw error;
+  }
+}
+
+async function copyDatabase(options: BackupOptions, path: string): Promise<void> {
   // A connection of its own, without the time limits of requests.
   const db = openDatabase({ connectionString: options.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
   try {
     const secrets = await readSecretsOf(db, options.secretsPath);
     const backedUpTables = await tablesToBackUp(db);
-    await writeArchive(path, (archive) =>
+    const write = (archive: ArchiveWriter) =>
       db.transaction(async (tx) => {
         const manifest = await copyTables(tx, archive, backedUpTables, options);
         archive.add(entryNames.secrets, secrets);
         archive.add(entryNames.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
-      }),
-    );
+      });
+    await writeArchive(path, write, options.signal);
   } finally {
     await db.close();
   }
-  return checkBackup(path);
 }
 
 /**

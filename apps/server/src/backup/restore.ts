@@ -79,7 +79,14 @@ async function copyTable(tx: Transaction, archive: ArchiveReader, table: BackedU
   const daily = dailyTables.find(({ name }) => name === table.name);
   if (daily !== undefined) await createPartitionsOf(tx, daily, table.days ?? []);
   const rows = new RowCounter();
-  await pipeline(await archive.open(entryNames.table(table.name)), rows, await copyIn(tx, table));
+  const entry = entryNames.table(table.name);
+  try {
+    await pipeline(await archive.open(entry), rows, await copyIn(tx, table));
+  } catch (error) {
+    // PostgreSQL may refuse a row of a damaged file before the end, where the checksum is.
+    await pipeline(await archive.open(entry), new RowCounter().resume());
+    throw error;
+  }
   if (rows.count !== table.rows)
     throw new BackupFileError(`The backup is damaged: ${table.name} has ${rows.count} rows instead of ${table.rows}.`);
   return rows.count;

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { machineChecks } from "../alerts/checks.ts";
 import type { PeriodicWork } from "../background/periodic.ts";
@@ -33,10 +33,12 @@ afterAll(async () => {
 let backups: string;
 let now: number;
 let made: string[];
+let failures: unknown[];
 beforeEach(async () => {
   backups = await mkdtemp(join(directory, "backups-"));
   now = START;
   made = [];
+  failures = [];
 });
 afterEach(async () => {
   for (const work of open.splice(0)) await work.close();
@@ -50,7 +52,7 @@ async function start(options: Partial<ReturnType<typeof optionsOf>> = {}): Promi
     ...{ ...optionsOf(database), ...options, directory: backups, intervalMs: 24 * HOUR_MS, keep: 2 },
     clock: () => now,
     onBackup: (path) => void made.push(path),
-    onError: () => undefined,
+    onError: (error) => void failures.push(error),
   });
   open.push(work);
   // After the one that the start has begun.
@@ -124,12 +126,36 @@ describe("scheduled backups", () => {
     expect(await files()).toEqual([FIRST]);
   });
 
+  it("that are under way when the service stops end at once, and leave nothing", async () => {
+    const isLocked = Promise.withResolvers<void>();
+    const mayEnd = Promise.withResolvers<void>();
+    const holding = database.db.transaction(async (tx) => {
+      await tx.run("lock table rides in access exclusive mode");
+      isLocked.resolve();
+      await mayEnd.promise;
+    });
+    await isLocked.promise;
+    const starting = start();
+    try {
+      await vi.waitFor(async () => expect(await files()).toEqual([`${FIRST}.part`]), { timeout: 20_000 });
+      await open.at(-1)?.close();
+      expect(await files()).toEqual([]);
+    } finally {
+      mayEnd.resolve();
+      await Promise.all([holding, starting]);
+    }
+    expect([made, failures]).toEqual([[], []]);
+  });
+
   it("do not wait for the time of one that was named by a clock a year ahead", async () => {
     await mkdir(backups, { recursive: true });
-    await writeFile(join(backups, "bikeshare-20210601T030000Z.zip"), "of a wrong clock");
+    // As many as are kept: a new one must not be removed for their sake.
+    const ofWrongClock = ["bikeshare-20210601T030000Z.zip", "bikeshare-20210602T030000Z.zip"];
+    for (const name of ofWrongClock) await writeFile(join(backups, name), "of a wrong clock");
     const work = await start();
     await work.runOnce();
     expect(made).toEqual([join(backups, FIRST)]);
+    expect(await files()).toEqual([FIRST, ...ofWrongClock]);
     expect(await alerts()).toEqual([`ok: ${FIRST}, 0.0 h old`]);
   });
 });

@@ -1,10 +1,10 @@
-import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
+import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type PeriodicWork, startPeriodic } from "../background/periodic.ts";
 import type { WorkWatch } from "../background/work-watch.ts";
 import { codeOf } from "../db/errors.ts";
-import { draftOf } from "./archive.ts";
-import { type BackupOptions, type BackupSummary, createBackup } from "./backup.ts";
+import { claimDraft, draftOf } from "./archive.ts";
+import { type BackupOptions, type BackupSummary, writeBackup } from "./backup.ts";
 
 export interface BackupSchedule {
   readonly directory: string;
@@ -14,7 +14,7 @@ export interface BackupSchedule {
   readonly keep: number;
 }
 
-interface ScheduledBackupOptions extends BackupSchedule, BackupOptions {
+interface ScheduledBackupOptions extends BackupSchedule, Omit<BackupOptions, "signal"> {
   readonly clock: () => number;
   readonly onBackup: (path: string, summary: BackupSummary) => void;
   readonly onError: (error: unknown) => void;
@@ -35,10 +35,11 @@ const MAX_DRAFT_SILENCE_MS = 3_600_000;
 /**
  * Makes a backup whenever the newest in the directory is older than the interval, whatever was restarted meanwhile, and
  * then removes those beyond the newest few. Where another process makes one there, it leaves that to it. Other files of the
- * directory are left alone.
+ * directory are left alone. Closing it ends the backup under way, which may need hours.
  */
 export function startScheduledBackups(options: ScheduledBackupOptions): PeriodicWork {
-  const { directory, keep, clock, onBackup, onError, watch } = options;
+  const { directory, keep, clock, onBackup, watch } = options;
+  const closed = new AbortController();
   const isDue = async () => {
     const newest = await latestBackup(options, clock());
     return newest === undefined || clock() - newest.madeAt >= options.intervalMs;
@@ -51,15 +52,23 @@ export function startScheduledBackups(options: ScheduledBackupOptions): Periodic
     const [first] = await listDrafts(directory, clock());
     const isFirst = first === undefined || join(directory, first) === draftOf(path);
     if (!isFirst || !(await isDue())) return rm(draftOf(path), { force: true });
-    const summary = await createClaimed(path, options);
+    const summary = await writeBackup({ ...options, signal: closed.signal }, path);
     onBackup(path, summary);
-    const backups = await listBackups(directory);
+    const backups = await datedBackups(options, clock());
     for (const { name } of backups.slice(0, Math.max(0, backups.length - keep)))
       await rm(join(directory, name), { force: true });
   };
+  const onError = (error: unknown) => {
+    if (!closed.signal.aborted) options.onError(error);
+  };
   // One backup of a large database may take hours.
   const maxSilenceMs = maxBackupAgeMs(options);
-  return startPeriodic({ intervalMs: CHECK_INTERVAL_MS, work, onError, immediately: true, watch, maxSilenceMs });
+  const runs = startPeriodic({ intervalMs: CHECK_INTERVAL_MS, work, onError, immediately: true, watch, maxSilenceMs });
+  const close = () => {
+    closed.abort(new Error("The service is stopped."));
+    return runs.close();
+  };
+  return { ...runs, close };
 }
 
 /**
@@ -73,16 +82,7 @@ export async function createBackupIn(
   instant: number,
 ): Promise<{ readonly path: string; readonly summary: BackupSummary }> {
   const path = await claimPath(directory, instant);
-  return { path, summary: await createClaimed(path, options) };
-}
-
-async function createClaimed(path: string, options: BackupOptions): Promise<BackupSummary> {
-  try {
-    return await createBackup(options, path);
-  } catch (error) {
-    await rm(draftOf(path), { force: true });
-    throw error;
-  }
+  return { path, summary: await writeBackup(options, path) };
 }
 
 /** The drafts that are being written in a directory, the first to begin first. Removes those that a killed process has left. */
@@ -106,12 +106,7 @@ async function listDrafts(directory: string, now: number): Promise<string[]> {
 async function claimPath(directory: string, from: number): Promise<string> {
   for (let instant = from; ; instant += 1_000) {
     const path = join(directory, backupName(instant));
-    try {
-      await (await open(draftOf(path), "wx", 0o600)).close();
-    } catch (error) {
-      if (codeOf(error) !== "EEXIST") throw error;
-      continue;
-    }
+    if (!(await claimDraft(path))) continue;
     if (!(await readdir(directory)).includes(backupName(instant))) return path;
     await rm(draftOf(path));
   }
@@ -134,10 +129,20 @@ export async function listBackups(directory: string): Promise<{ readonly name: s
   });
 }
 
-/** The newest backup of a schedule. One that was named by a clock that was far ahead would be the newest for ever: it is none. */
+/**
+ * The backups of a schedule, the oldest first. Those that a clock far ahead has named would be the newest for ever: they are
+ * none of its, or each new one would be removed for their sake.
+ */
+async function datedBackups({ directory, intervalMs }: Dated, now: number) {
+  return (await listBackups(directory)).filter(({ madeAt }) => madeAt <= now + intervalMs);
+}
+
+type Dated = Pick<BackupSchedule, "directory" | "intervalMs">;
+
+/** The newest backup of a schedule. */
 export async function latestBackup(
-  { directory, intervalMs }: Pick<BackupSchedule, "directory" | "intervalMs">,
+  schedule: Dated,
   now: number,
 ): Promise<{ readonly name: string; readonly madeAt: number } | undefined> {
-  return (await listBackups(directory)).findLast(({ madeAt }) => madeAt <= now + intervalMs);
+  return (await datedBackups(schedule, now)).at(-1);
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { chmod, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
@@ -13,7 +13,7 @@ import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
 import { readArchive, writeArchive } from "./archive.ts";
 import { createBackup } from "./backup.ts";
 import { entryNames, type Manifest } from "./manifest.ts";
-import { verifyInto } from "./verify.ts";
+import { verifyBackup, verifyInto } from "./verify.ts";
 
 let directory: string;
 let harness: FleetHarness;
@@ -130,13 +130,24 @@ describe("a backup on trial", () => {
   });
 });
 
+it("a damaged backup is said to be damaged, although PostgreSQL refuses one of its rows first", async () => {
+  // More than fits between the file and PostgreSQL.
+  const path = await changed(replaceIn("rides", /^/, "no ride\n".repeat(1_000_000)));
+  const archive = await readFile(path);
+  // The checksum is in the header before the last mention of the name.
+  const checksum = archive.lastIndexOf(entryNames.table("rides")) - 30;
+  archive[checksum] = (archive[checksum] ?? 0) ^ 4;
+  await writeFile(path, archive);
+  await expect(brokenIn(path)).rejects.toThrow("the checksum of tables/rides.copy is wrong");
+});
+
 async function otherSecrets(entries: Entries): Promise<void> {
   const path = join(directory, "other.json");
   await loadSecrets(path, randomBytes);
   entries.set(entryNames.secrets, await readFile(path, "utf8"));
 }
 
-it("`backup verify` has a PostgreSQL of its own, of which nothing stays, and fails for a backup that is broken", async () => {
+it("`backup verify` has a PostgreSQL of its own, of which nothing stays when it is stopped either, and fails for a backup that is broken", async () => {
   const temporary = await mkdtemp(join(directory, "temporary-"));
   // Whoever runs as root is another account while it runs PostgreSQL.
   for (const path of [directory, temporary]) await chmod(path, 0o711);
@@ -146,6 +157,10 @@ it("`backup verify` has a PostgreSQL of its own, of which nothing stays, and fai
     const broken = await changed(loseRow("event_outbox"));
     await expect(cli.run("backup", "verify", broken)).rejects.toThrow(/^1 of \d+ checks of .* do not hold\.$/);
     expect(cli.written.stdout).toMatch(/^BROKEN {2}main: ride_started_event: /m);
+    expect(await readdir(temporary)).toEqual([basename(cli.directory)]);
+    const stop = new AbortController();
+    const onTable = () => stop.abort(new Error("Stopped."));
+    await expect(verifyBackup(backup, { onTable, signal: stop.signal })).rejects.toThrow("Stopped.");
     expect(await readdir(temporary)).toEqual([basename(cli.directory)]);
   } finally {
     await cli.close();

@@ -8,6 +8,7 @@ import { systemsOf } from "../systems/service.ts";
 import type { BackupSummary } from "./backup.ts";
 import { type RestoreOptions, restoreBackup } from "./restore.ts";
 import { readSecretsOf } from "./secrets.ts";
+import { unlessAborted } from "./unless-aborted.ts";
 
 /** What a restored backup is worth. */
 export interface VerifiedBackup extends BackupSummary {
@@ -16,12 +17,12 @@ export interface VerifiedBackup extends BackupSummary {
 
 /**
  * Restores a backup into a PostgreSQL of its own, in a temporary directory, checks that its secrets are those of its data,
- * and every system's rows against what must be true of them; then removes everything again.
+ * and every system's rows against what must be true of them; then removes everything again, after the signal too.
  * @throws BackupFileError
  */
 export async function verifyBackup(
   path: string,
-  { onTable = () => undefined }: Pick<RestoreOptions, "onTable"> = {},
+  { onTable = () => undefined, signal }: Pick<RestoreOptions, "onTable"> & { readonly signal?: AbortSignal } = {},
 ): Promise<VerifiedBackup> {
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-verify-"));
   try {
@@ -34,7 +35,9 @@ export async function verifyBackup(
       isDurable: false,
     });
     try {
-      return await verifyInto(path, { ...server, secretsPath: join(directory, "secrets.json"), onTable });
+      const options = { ...server, secretsPath: join(directory, "secrets.json"), onTable };
+      // What goes on after the signal ends with the server.
+      return await unlessAborted(verifyInto(path, options), signal);
     } finally {
       await server.close();
     }

@@ -4,8 +4,10 @@ import { restoreBackup } from "../backup/restore.ts";
 import { createBackupIn } from "../backup/schedule.ts";
 import { verifyBackup } from "../backup/verify.ts";
 import { secretsPath } from "../secrets.ts";
+import { shellWord } from "../shell-word.ts";
 import { readVersion } from "../version.ts";
-import type { CliContext, OpenCli, ParentCommand } from "./context.ts";
+import { type CliContext, type OpenCli, type ParentCommand, stopSignal } from "./context.ts";
+import { UsageError } from "./options.ts";
 
 const fileArgument = ["<file>", "the backup: a zip archive"] as const;
 
@@ -30,6 +32,8 @@ export function registerBackup(program: ParentCommand, cli: OpenCli): void {
 
 async function back(context: CliContext, file: string): Promise<void> {
   const { config, clock, output } = context;
+  // As `backup "$DIRECTORY"` where the variable is not set.
+  if (file === "") throw new UsageError("<file> must not be empty.");
   const isDirectory = await stat(file).then(
     (found) => found.isDirectory(),
     () => false,
@@ -37,7 +41,8 @@ async function back(context: CliContext, file: string): Promise<void> {
   const server = await context.openDatabaseAsIs();
   try {
     const options = { ...server, secretsPath: secretsPath(config), version: readVersion() };
-    const reported = { ...options, onTable: progressOf(context, "Backing up") };
+    const signal = stopSignal(context, "Stopped: no backup was made.");
+    const reported = { ...options, signal, onTable: progressOf(context, "Backing up") };
     const { path, summary } = isDirectory
       ? await createBackupIn(file, reported, clock())
       : { path: file, summary: await createBackup(reported, file) };
@@ -48,7 +53,7 @@ async function back(context: CliContext, file: string): Promise<void> {
     ];
     output.result(
       { file: path, bytes: summary.bytes, made_at: summary.madeAt, checks },
-      `Backed up ${summary.rows} rows to ${path}, ${summary.bytes} bytes, and read them back.\nIt contains the secrets file: keep it where only you can read it. \`backup verify ${path}\` restores it on trial.`,
+      `Backed up ${summary.rows} rows to ${path}, ${summary.bytes} bytes, and read them back.\nIt contains the secrets file: keep it where only you can read it. \`backup verify ${shellWord(path)}\` restores it on trial.`,
     );
   } finally {
     await server.close();
@@ -59,6 +64,7 @@ async function verify(context: CliContext, file: string): Promise<void> {
   const { output } = context;
   const { bytes, madeAt, rows, tables, systems } = await verifyBackup(file, {
     onTable: progressOf(context, "Restoring on trial"),
+    signal: stopSignal(context, "Stopped: the backup was not verified."),
   });
   output.progress(undefined);
   const invariants = systems.flatMap(({ id, invariants: checked }) =>

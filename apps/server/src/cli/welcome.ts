@@ -1,3 +1,5 @@
+import { shellWord } from "../shell-word.ts";
+
 /** What `start` reports. */
 export interface Started {
   /** The service's base address. */
@@ -83,10 +85,5 @@ function withoutDemo(started: Started): string[] {
 /** The command line, with what another terminal does not know: without it, it would make a second database. */
 function commandOf({ dataDir, isDefaultDataDir }: Started): string {
   if (dataDir === undefined) return `DATABASE_URL=… ${COMMAND}`;
-  return isDefaultDataDir ? COMMAND : `DATA_DIR=${quoted(dataDir)} ${COMMAND}`;
-}
-
-/** A path as one word of a shell. */
-function quoted(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
+  return isDefaultDataDir ? COMMAND : `DATA_DIR=${shellWord(dataDir)} ${COMMAND}`;
 }

@@ -5,6 +5,7 @@ import { machineChecks } from "../alerts/checks.ts";
 import { checked, type Finding, ok, warning } from "../alerts/finding.ts";
 import type { Config } from "../config.ts";
 import { secretsPath } from "../secrets.ts";
+import { shellWord } from "../shell-word.ts";
 
 /** For another machine to accept a connection. */
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -31,7 +32,11 @@ async function checkSecretsFile(config: Config): Promise<Finding> {
   const path = secretsPath(config);
   const { mode } = await stat(path);
   if ((mode & 0o077) === 0 || process.platform === "win32") return ok("secrets file", path);
-  return warning("secrets file", `${path} can be read by other accounts of this machine`, `chmod 600 ${path}`);
+  return warning(
+    "secrets file",
+    `${path} can be read by other accounts of this machine`,
+    `chmod 600 ${shellWord(path)}`,
+  );
 }
 
 /** The other machines that the configuration names, by variable. */
