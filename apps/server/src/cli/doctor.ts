@@ -1,8 +1,12 @@
-import { checked, type Finding } from "../alerts/finding.ts";
+import { existsSync } from "node:fs";
+import { checked, failure, type Finding } from "../alerts/finding.ts";
 import { checkConfiguration } from "../doctor/configuration.rules.ts";
 import { checkDatabase } from "../doctor/database-checks.ts";
 import { checkMachine } from "../doctor/machine-checks.ts";
 import type { CliContext, OpenCli, ParentCommand } from "./context.ts";
+
+const SET_DATA_DIR =
+  "Set DATA_DIR or DATABASE_URL as the service has them; a service that never ran makes it at its first start.";
 
 /** `doctor`: the usual mistakes, each with what mends it. */
 export function registerDoctor(program: ParentCommand, cli: OpenCli): void {
@@ -18,6 +22,9 @@ async function examine(context: CliContext): Promise<void> {
     ...checkConfiguration(config),
     ...(await checkMachine(config, clock())),
     ...(await checked("database", "Correct DATABASE_URL or DATA_DIR.", async () => {
+      // Opening it would make an empty one, where the directory's name is most likely wrong.
+      if (config.databaseUrl === undefined && !existsSync(config.dataDir))
+        return failure("database", `there is none: ${config.dataDir} does not exist`, SET_DATA_DIR);
       const server = await context.openDatabaseAsIs();
       try {
         return await checkDatabase({ ...server, config, clock });

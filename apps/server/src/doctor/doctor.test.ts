@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
@@ -106,6 +106,11 @@ describe("doctor", () => {
 
     await harness.db.query(statement("", "delete from migrations where number > 1"));
     expect(await complaints()).toEqual(["failure schema"]);
+  });
+
+  it("makes no database where DATA_DIR does not exist", async () => {
+    await rm(join(harness.directory, "data"), { recursive: true });
+    expect(await complaints()).toEqual(["failure secrets file", "failure database"]);
   });
 });
 
