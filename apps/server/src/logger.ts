@@ -1,3 +1,4 @@
+import { format } from "node:util";
 import { type Logger, pino } from "pino";
 import type { Config } from "./config.ts";
 
@@ -20,4 +21,15 @@ export async function createLogger({
 /** Whether the log is text that a person reads, which may have other text in between; otherwise it is JSON lines. */
 export function isLogForPeople({ logFormat }: Pick<Config, "logFormat">): boolean {
   return logFormat === undefined ? process.stderr.isTTY : logFormat === "text";
+}
+
+/**
+ * Logs the warnings that libraries write to the console, such as the Redis client's: plain text among JSON lines would stop
+ * who reads those.
+ * @returns lets them go to the console again
+ */
+export function logConsoleWarnings(logger: Pick<Logger, "warn">): () => void {
+  const { console: before } = globalThis;
+  globalThis.console = { ...before, warn: (...said: unknown[]) => logger.warn(format(...said)) };
+  return () => void (globalThis.console = before);
 }

@@ -3,7 +3,7 @@ import { checkConditions, createConditions } from "./conditions/conditions.ts";
 import type { Config } from "./config.ts";
 import { ping, STATEMENT_TIMEOUT_MS } from "./db/database.ts";
 import { openStore, type Store } from "./db/open.ts";
-import { createLogger, type Logger } from "./logger.ts";
+import { createLogger, logConsoleWarnings, type Logger } from "./logger.ts";
 import type { ServeOptions } from "./running-service.ts";
 import { checkBeforeStart } from "./startup/checks.ts";
 import { explainDatabaseFailure } from "./startup/database-failure.ts";
@@ -31,6 +31,8 @@ export async function serve(options: ServeOptions): Promise<Service> {
   const store = await openDatabaseFor(config, logger, activities);
   // In the order of opening; closed in reverse: first no new requests, last the database.
   const closers: (() => Promise<void>)[] = [() => store.close()];
+  const stopLoggingWarnings = logConsoleWarnings(logger);
+  closers.push(() => Promise.resolve(stopLoggingWarnings()));
   let isStopping = false;
   const close = async () => {
     isStopping = true;
