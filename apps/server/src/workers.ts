@@ -14,6 +14,7 @@ import { startPartitionKeeper } from "./partitions/service.ts";
 import { startUsageSweeper } from "./request-log/service.ts";
 import { type AllSecrets, secretsPath } from "./secrets.ts";
 import { systemsOf } from "./systems/service.ts";
+import { startTableCare } from "./table-care/service.ts";
 import type { Tracer } from "./tracing/tracer.ts";
 import { readVersion } from "./version.ts";
 import { createSecretCipher } from "./webhooks/endpoints/secret.ts";
@@ -69,6 +70,11 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
       clock,
       warn: (detail, message) => options.logger.warn(detail, message),
       ...reporting("keeping partitions", { quietMs: 2 * 60_000 }),
+    }),
+    startTableCare({
+      db,
+      monotonic: () => performance.now(),
+      ...reporting("keeping lists fast", { quietMs: 2 * 60_000 }),
     }),
     startIdempotencySweeper({
       db,

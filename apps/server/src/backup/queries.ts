@@ -100,11 +100,6 @@ export async function findTableWithRows(db: Queryable, tables: readonly string[]
   return found === undefined ? undefined : tables[found.n];
 }
 
-/** Lets the planner and index-only scans know of rows that were just copied. */
-export async function updateStatistics(db: Queryable, tables: readonly string[]): Promise<void> {
-  await db.query(statement("", `vacuum (analyze) ${tables.map(quoted).join(", ")}`));
-}
-
 function quoted(identifier: string): string {
   return `"${identifier.replaceAll('"', '""')}"`;
 }

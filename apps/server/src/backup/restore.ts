@@ -5,12 +5,13 @@ import { makeDirectory } from "@bikeshare/embedded-postgres";
 import { openDatabase, type Transaction } from "../db/database.ts";
 import { codeOf } from "../db/errors.ts";
 import { knownMigrations, migrate } from "../db/migrate/migrate.ts";
+import { careForTables } from "../db/vacuum.ts";
 import { dailyTables } from "../partitions/partition.rules.ts";
 import { createPartitionsOf } from "../partitions/service.ts";
 import { type ArchiveReader, BackupFileError, readArchive } from "./archive.ts";
 import { type BackupSummary, readManifest } from "./backup.ts";
 import { type BackedUpTable, entryNames, type Manifest } from "./manifest.ts";
-import { copyIn, deleteIndexes, findTableWithRows, updateStatistics } from "./queries.ts";
+import { copyIn, deleteIndexes, findTableWithRows } from "./queries.ts";
 import { RowCounter } from "./row-counter.ts";
 
 export interface RestoreOptions {
@@ -44,7 +45,7 @@ export function restoreBackup(options: RestoreOptions, path: string): Promise<Ba
         return copied;
       });
       await migrate(db);
-      await updateStatistics(db, names(manifest));
+      await careForTables(options.connectionString, names(manifest));
       return { bytes: archive.bytes, madeAt: manifest.made_at, tables: manifest.tables.length, rows };
     } finally {
       await db.close();

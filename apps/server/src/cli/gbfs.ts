@@ -1,3 +1,4 @@
+import { FLEET_TABLES, careForTables } from "../db/vacuum.ts";
 import { type PollResult, type FeedProblem, startFollowing } from "../feeds/gbfs/follow.ts";
 import { importGbfs, type ImportCounts, type ImportOutcome } from "../feeds/gbfs/import.ts";
 import { type ReplayOutcome, replaySnapshots } from "../feeds/gbfs/replay.ts";
@@ -25,6 +26,7 @@ export function registerImportGbfs(parent: ParentCommand, cli: OpenCli): void {
         const importId = context.ids.next("gbfs");
         const reportDirectory = reportsDirectory(context.config);
         const outcome = await importGbfs(context.db, { ...context, ...options, location, importId, reportDirectory });
+        await careForTables(context.db.connectionString, FLEET_TABLES);
         for (const remark of importRemarks(outcome)) output.note(remark);
         const { id, stations, bikes, report, reading, applied } = outcome;
         const failed = reading.failures.map(({ feed, message }) => ({ feed, message }));
@@ -53,6 +55,7 @@ export function registerReplayGbfs(parent: ParentCommand, cli: OpenCli): void {
         const { output } = context;
         const onProgress = progressLine(context);
         const outcome = await replaySnapshots({ ...context, ...options, file, onProgress, signal });
+        await careForTables(context.db.connectionString, FLEET_TABLES);
         output.progress(undefined);
         const { snapshots, events, failed, problems } = outcome;
         const report = await writeReport(reportsDirectory(context.config), context.ids.next("replay"), problems);

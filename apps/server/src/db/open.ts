@@ -2,7 +2,7 @@ import { type EmbeddedPostgresEvent, openEmbeddedPostgres } from "@bikeshare/emb
 import { type Database, openDatabase } from "./database.ts";
 import { isMigrated, migrate } from "./migrate/migrate.ts";
 import type { StatementObserver } from "./statement-observer.ts";
-import { statement } from "./statement.ts";
+import { careForTables } from "./vacuum.ts";
 
 export interface OpenStoreOptions {
   /** Undefined: our own PostgreSQL in `dataDir`. */
@@ -63,26 +63,9 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   }
 }
 
-async function bringUpToDate(db: Database, { onMigrating, onConnectionLost }: OpenStoreOptions): Promise<string[]> {
+async function bringUpToDate(db: Database, { onMigrating }: OpenStoreOptions): Promise<string[]> {
   const applied = await migrate(db, { ...(onMigrating && { report: onMigrating }) });
-  if (applied.length > 0) await vacuumRides(db, onConnectionLost);
+  // Rewriting a table clears what lets PostgreSQL read its indexes alone.
+  if (applied.length > 0) await careForTables(db.connectionString, ["rides"]);
   return applied;
-}
-
-/**
- * Rewriting a table clears its visibility map: until the next vacuum, which autovacuum may not start for long, PostgreSQL
- * reads the rows where an index-only scan would do.
- */
-async function vacuumRides(db: Database, onConnectionLost: OpenStoreOptions["onConnectionLost"]): Promise<void> {
-  const withoutTimeout = openDatabase({
-    connectionString: db.connectionString,
-    statementTimeoutMs: 0,
-    maxConnections: 1,
-    onConnectionLost,
-  });
-  try {
-    await withoutTimeout.query(statement("", "vacuum (analyze) rides"));
-  } finally {
-    await withoutTimeout.close();
-  }
 }

@@ -3,6 +3,7 @@ import { createTestIds } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { examples, type TripImportHarness, NOW, openTripImportHarness } from "../../test/trips/trip-import.harness.ts";
+import { until } from "../../test/until.ts";
 import { listActs } from "../audit/queries.ts";
 import { checkInvariants } from "../check/service.ts";
 import { statement } from "../db/statement.ts";
@@ -62,6 +63,23 @@ async function openSystem() {
 }
 
 const rejection = (pattern: RegExp) => ({ name: "ServiceError", message: expect.stringMatching(pattern) as string });
+
+/** How often tables that rides are written to were vacuumed and analysed, the least of them. */
+async function timesCaredFor(): Promise<number> {
+  const text = `select min(least(vacuum_count, analyze_count))::int as n from pg_stat_user_tables
+    where relname in ('rides', 'ride_counts', 'list_counts', 'stations')`;
+  return (await harness.db.query<{ n: number }>(statement("", text)))[0]?.n ?? 0;
+}
+
+it("an import and its undo leave PostgreSQL with what it must know of the tables they wrote", async () => {
+  const city = await openSystem();
+  const before = await timesCaredFor();
+  const { id } = await city.import(examples.lyft);
+  await until(async () => (await timesCaredFor()) > before);
+  const between = await timesCaredFor();
+  await city.undo(id);
+  await until(async () => (await timesCaredFor()) > between);
+});
 
 describe("undoImport, trips", () => {
   it("removes rides and placeholder stations with their counts, makes no event, and lets the file be imported as another zone", async () => {

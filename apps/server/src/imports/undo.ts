@@ -2,6 +2,7 @@ import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext } from "../command-context.ts";
 import { pickSlot } from "../counts/service.ts";
 import type { Database, Queryable, Transaction } from "../db/database.ts";
+import { RIDE_TABLES, careForTables } from "../db/vacuum.ts";
 import { commandError } from "../errors/command-errors.ts";
 import { runCommand } from "../fleet/command.ts";
 import { changedSince, deletePastRides, type ImportedRides } from "../fleet/imported-rides.ts";
@@ -159,6 +160,7 @@ export async function completeUndo(
     await updateImportUndone(tx, systemId, row.id, new Date(clock()));
     return removed;
   });
+  await careForTables(db.connectionString, RIDE_TABLES);
   return { kind: row.kind, rides: deleted, stations, bikes: 0 };
 }
 

@@ -1,4 +1,5 @@
 import { pickSlot } from "../../counts/service.ts";
+import { RIDE_TABLES, careForTables } from "../../db/vacuum.ts";
 import {
   makePlaceholderStations,
   previewPlaceholderStations,
@@ -73,6 +74,7 @@ export function createTripWriter(options: TripImportOptions, origin: RideOrigin 
     async finish(report) {
       if (!isBegun) return null;
       await finishImport(db, systemId, importId, report);
+      await careForTables(db.connectionString, RIDE_TABLES);
       return importId;
     },
   };

@@ -1,0 +1,77 @@
+import { type PeriodicWork, startPeriodic } from "../background/periodic.ts";
+import type { WorkWatch } from "../background/work-watch.ts";
+import type { Database } from "../db/database.ts";
+import { vacuumTables, withoutTimeout } from "../db/vacuum.ts";
+import { cancelProcess, findProcess, listNeglectedTables } from "./queries.ts";
+
+/** Between two looks: the most that a list is slow for after rows were written by somebody who does not care for its tables. */
+const INTERVAL_MS = 5_000;
+/** Smaller tables are read whole in no time, whatever is known of them. */
+const MIN_PAGES = 100;
+/** A table rests for so many times as long as its vacuum took: all of them together use a twentieth of one processor. */
+const REST_FACTOR = 20;
+/** For which a table rests at least; each vacuum in a row that leaves it as it was doubles it: a long transaction is open. */
+const MIN_REST_MS = 10_000;
+const MAX_REST_MS = 15 * 60_000;
+
+export interface TableCareOptions {
+  readonly db: Database;
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonic: () => number;
+  readonly onError: (error: unknown) => void;
+  readonly watch?: WorkWatch | undefined;
+  /** 8 KiB pages of the smallest table that is looked after; tests make it small. */
+  readonly minPages?: number;
+}
+
+interface Rest {
+  readonly until: number;
+  readonly minMs: number;
+}
+
+/** Vacuums and analyses, one after the other, tables whose lists would be slow. Any number of processes may. */
+export function startTableCare(options: TableCareOptions): PeriodicWork {
+  const { db, monotonic, onError, watch, minPages = MIN_PAGES } = options;
+  const rests = new Map<string, Rest>();
+  let cancel: (() => Promise<unknown>) | undefined;
+  let isClosed = false;
+
+  const care = (name: string) =>
+    withoutTimeout(db.connectionString, async (own) => {
+      const pid = await findProcess(own);
+      cancel = () => cancelProcess(db, pid);
+      // However long it takes: PostgreSQL is at work.
+      const alive = setInterval(() => watch?.gotOn(), INTERVAL_MS);
+      try {
+        if (!isClosed) await vacuumTables(own, [name], { isLockAwaited: false });
+      } catch (error) {
+        if (!isClosed) throw error;
+      } finally {
+        clearInterval(alive);
+        cancel = undefined;
+      }
+    });
+  const work = async () => {
+    const neglected = await listNeglectedTables(db, { minPages });
+    const names = new Set(neglected.map(({ name }) => name));
+    for (const [name, { until }] of rests) if (!names.has(name) && monotonic() >= until) rests.delete(name);
+    for (const { name } of neglected) {
+      const rest = rests.get(name);
+      const begun = monotonic();
+      if (isClosed || (rest !== undefined && begun < rest.until)) continue;
+      await care(name);
+      const minMs = rest === undefined ? MIN_REST_MS : Math.min(MAX_REST_MS, 2 * rest.minMs);
+      const now = monotonic();
+      rests.set(name, { until: now + Math.max(minMs, REST_FACTOR * (now - begun)), minMs });
+    }
+  };
+  const periodic = startPeriodic({ intervalMs: INTERVAL_MS, work, onError, watch, immediately: true });
+  return {
+    runOnce: () => periodic.runOnce(),
+    async close() {
+      isClosed = true;
+      await cancel?.().catch(() => undefined);
+      await periodic.close();
+    },
+  };
+}
