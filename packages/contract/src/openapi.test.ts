@@ -10,18 +10,29 @@ import { deliveryNames, eventNames } from "./event-names.ts";
 import { deliveryOf } from "./events.ts";
 import { gbfsContract } from "./gbfs.ts";
 import { DEFAULT_PAGE_SIZE, DEFAULT_RATE_LIMIT, MAX_PAGE_SIZE } from "./limits.ts";
-import { createGbfsOpenApiDocument, createOpenApiDocument, createOperatorOpenApiDocument } from "./openapi.ts";
+import {
+  createGbfsOpenApiDocument,
+  createOpenApiDocument,
+  createOperatorOpenApiDocument,
+  type DocumentOptions,
+} from "./openapi.ts";
 import type { MediaType, OpenApiDocument, Operation, Parameter } from "./openapi/document.ts";
 import { operatorContract } from "./operator.ts";
 import { partnerContract } from "./partner.ts";
 
 const options = { baseUrl: "https://bikes.example/", version: "1.2.3" };
 const partners = open(createOpenApiDocument(options), partnerContract);
+const validators = open(createOpenApiDocument({ ...options, readers: "validators" }), partnerContract);
 const operators = open(createOperatorOpenApiDocument(options), operatorContract);
 const feeds = open(createGbfsOpenApiDocument(options), { gbfs: gbfsContract });
 
 describe.each([
   { whose: "partners'", ...partners, create: createOpenApiDocument },
+  {
+    whose: "partners' validators'",
+    ...validators,
+    create: (given: DocumentOptions) => createOpenApiDocument({ ...given, readers: "validators" }),
+  },
   { whose: "operator's", ...operators, create: createOperatorOpenApiDocument },
   { whose: "public feeds'", ...feeds, create: createGbfsOpenApiDocument },
 ])("the $whose document", ({ document, asJson, endpoints, create }) => {
@@ -70,10 +81,13 @@ describe.each([
     }
   });
 
-  test("is introduced with the base address, says whom to ask and under which licence, and defines nothing unused", () => {
+  test("is introduced with the base address, says whom to ask and where the data's licence is, and defines nothing unused", () => {
     const { description, contact, license } = document.info;
     expect(description).toContain("https://bikes.example/");
-    expect([contact.url, license.identifier]).toEqual(["https://bikes.example", "MIT"]);
+    expect([contact.url, license.url]).toEqual([
+      "https://bikes.example",
+      "https://bikes.example/gbfs/3.0/system_information.json",
+    ]);
     const { headers, parameters } = document.components;
     for (const name of Object.keys(headers)) expect(JSON.stringify(document.paths)).toContain(`/headers/${name}"`);
     for (const name of Object.keys(parameters))
@@ -85,7 +99,7 @@ describe.each([
   });
 });
 
-const schemas = [partners, operators, feeds].flatMap(({ document, ajv }) =>
+const schemas = [partners, validators, operators, feeds].flatMap(({ document, ajv }) =>
   Object.keys(document.components.schemas).map((name) => ({ name, ajv })),
 );
 test.each(schemas)("the schema $name compiles as strict JSON Schema 2020-12", ({ name, ajv }) => {
@@ -217,20 +231,38 @@ test.each(deliveryNames)(
   },
 );
 
-test("an event's name tells which schema it has, and every name that is not known yet has one of its own", () => {
-  const { components } = partners.document;
+/** The names of events that each schema of the union of events stands for. */
+function namesOfEvents({ components }: OpenApiDocument) {
   const { oneOf } = components.schemas["Event"] as { oneOf: { $ref: string }[] };
-  const names = oneOf.map((reference) => {
+  return oneOf.map((reference) => {
     const { properties } = components.schemas[nameIn(reference)] as {
       properties: { event: { enum?: string[]; not?: object } };
     };
     return properties.event.enum ?? properties.event.not;
   });
-  expect(names).toEqual([...eventNames.map((event) => [event]), { enum: eventNames }]);
+}
+
+test("an event's name tells which schema it has, so that clients made from the document narrow by it", () => {
+  expect(namesOfEvents(partners.document)).toEqual(eventNames.map((event) => [event]));
+  const { discriminator } = partners.document.components.schemas["Event"] as {
+    discriminator: { propertyName: string; mapping: Record<string, string> };
+  };
+  expect([discriminator.propertyName, Object.keys(discriminator.mapping)]).toEqual(["event", eventNames]);
+});
+
+test("no field is required for having a default: clients made from the document may leave it out", () => {
+  const withDefault = Object.entries(partners.document.components.schemas).filter(([, { properties = {} }]) =>
+    Object.values(properties as object).some((schema: object) => "default" in schema),
+  );
+  expect(withDefault.map(([name]) => name)).toEqual([]);
+});
+
+test("for validators every name of an event that is not known yet has a schema of its own", () => {
+  expect(namesOfEvents(validators.document)).toEqual([...eventNames.map((event) => [event]), { enum: eventNames }]);
 });
 
 describe("what is to come is valid by the document of today", () => {
-  const { ajv } = partners;
+  const { ajv } = validators;
   const validator = (name: string) => ajv.compile({ $ref: `doc:openapi#/components/schemas/${name}` });
   const exampleOf = (id: string, status: string) => {
     const examples =
@@ -297,12 +329,13 @@ test("page and limit are plain whole numbers, with the bounds and defaults of th
   expect(schemaOf("started_after")).toEqual({ type: "string", format: "date-time" });
 });
 
-test("the Idempotency-Key is described, optional, and bounded", () => {
+test("the Idempotency-Key is described, optional, bounded, and in the samples that references make", () => {
   const [header] = inlineParameters(operationOf(partners.document, "reservations.create"));
   expect(header).toEqual({
     name: "Idempotency-Key",
     in: "header",
     description: expect.stringContaining("24 hours") as string,
+    example: expect.stringMatching(/^[\da-f-]{36}$/) as string,
     schema: { type: "string", pattern: "^[\\x21-\\x7e]{1,255}$" },
   });
 });

@@ -38,28 +38,38 @@ export interface DocumentOptions {
   readonly baseUrl: string;
   /** The service's version. */
   readonly version: string;
+  /**
+   * Whom the document is for. By the one for `clients` (if not said) the name of an event tells its type; by the one for
+   * `validators` an event is valid, too, whose name is newer than the document.
+   */
+  readonly readers?: "clients" | "validators";
 }
 
-const partnerTags: Readonly<Record<keyof typeof partnerContract | "webhooks", string>> = {
-  stations: "Places where bikes are rented and returned.",
-  vehicleTypes: "What the vehicle type ids on stations, bikes and rides mean.",
-  regions: "What the region ids on stations mean.",
-  rides: "One bike's way from start to end. Who rode is never shown.",
-  bikes: "Bikes, and other vehicles that are shared the same way.",
-  reservations: "Bikes held for your riders, for some minutes from now. You see your own only.",
-  events: "What happened, in order, to catch up after you were down.",
-  me: "What the service knows of your key.",
-  health: "For load balancers and monitors. No key.",
-  webhooks: "What is POSTed to the address that you register.",
+/** What a group of endpoints is called, and what it is about. */
+type Tag = readonly [name: string, description: string];
+
+const partnerTags: Readonly<Record<keyof typeof partnerContract | "webhooks", Tag>> = {
+  stations: ["Stations", "Places where bikes are rented and returned."],
+  vehicleTypes: ["Vehicle types", "What the vehicle type ids on stations, bikes and rides mean."],
+  regions: ["Regions", "What the region ids on stations mean."],
+  rides: ["Rides", "One bike's way from start to end. Who rode is never shown."],
+  bikes: ["Bikes", "Bikes, and other vehicles that are shared the same way."],
+  reservations: ["Reservations", "Bikes held for your riders, for some minutes from now. You see your own only."],
+  events: ["Events", "What happened, in order, to catch up after you were down."],
+  me: ["Your key", "What the service knows of your key."],
+  health: ["Health", "For load balancers and monitors. No key."],
+  webhooks: ["Webhooks", "What is POSTed to the address that you register."],
 };
 
-const gbfsTags = { gbfs: "The General Bikeshare Feed Specification, as journey planners read it." };
+const gbfsTags: Readonly<Record<string, Tag>> = {
+  gbfs: ["GBFS feeds", "The General Bikeshare Feed Specification, as journey planners read it."],
+};
 
-const operatorTags: Readonly<Record<keyof typeof operatorContract, string>> = {
-  stations: "Places where bikes are rented and returned.",
-  bikes: "Bikes, and other vehicles that are shared the same way.",
-  rides: "One bike's way from start to end. Never send who rode.",
-  dashboardLinks: "Partners' pages of the dashboard, within your own portal.",
+const operatorTags: Readonly<Record<keyof typeof operatorContract, Tag>> = {
+  stations: ["Stations", "Places where bikes are rented and returned."],
+  bikes: ["Bikes", "Bikes, and other vehicles that are shared the same way."],
+  rides: ["Rides", "One bike's way from start to end. Never send who rode."],
+  dashboardLinks: ["Dashboard links", "Partners' pages of the dashboard, within your own portal."],
 };
 
 /** The OpenAPI 3.1 document of the partners' interface, derived from the contract. */
@@ -102,7 +112,7 @@ export function createGbfsOpenApiDocument(options: DocumentOptions): OpenApiDocu
 function assemble(
   options: DocumentOptions,
   contract: AppRouter,
-  tags: Readonly<Record<string, string>>,
+  tags: Readonly<Record<string, Tag>>,
   parts: {
     readonly info: Pick<OpenApiDocument["info"], "title" | "summary">;
     readonly introduction: (baseUrl: string) => string;
@@ -111,7 +121,7 @@ function assemble(
     readonly keyDescription?: string;
   },
 ): OpenApiDocument {
-  const { paths, schemas } = describeContract(contract);
+  const { paths, schemas } = describeContract(contract, options.readers);
   const { deliveries = { webhooks: {}, schemas: {} }, info, introduction: introduce, keyDescription } = parts;
   const baseUrl = options.baseUrl.replace(/\/+$/, "");
   const used = new Set(JSON.stringify(paths).match(/#\/components\/(?:headers|parameters)\/[\w-]+/g));
@@ -125,10 +135,11 @@ function assemble(
       summary: info.summary,
       description: introduce(baseUrl),
       contact: { name: "The operator of this service", url: baseUrl },
-      license: { name: "MIT", identifier: "MIT" },
+      // Of the data, which every operator chooses: that of the program says nothing about them.
+      license: { name: "The data's licence, from the operator", url: `${baseUrl}/gbfs/3.0/system_information.json` },
     },
     servers: [{ url: baseUrl }],
-    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    tags: Object.entries(tags).map(([name, [shown, description]]) => ({ name, description, "x-displayName": shown })),
     paths,
     webhooks: deliveries.webhooks,
     components: {
@@ -144,11 +155,14 @@ function assemble(
 }
 
 /** A contract's endpoints, each with what it needs, its answers, its errors and examples in words. */
-export function describeContract(contract: AppRouter): {
+export function describeContract(
+  contract: AppRouter,
+  readers: DocumentOptions["readers"] = "clients",
+): {
   readonly paths: Record<string, PathItem>;
   readonly schemas: Components["schemas"];
 } {
-  const { paths, schemas, metadata } = generate(contract, "clients");
+  const { paths, schemas, metadata } = generate(contract, { bodies: "clients", readers });
   const described = Object.entries(paths).map(([path, item]): [string, PathItem] => {
     const operations = Object.entries(item).map(([method, operation]): [string, Operation] => {
       const known = metadata.get(operation.operationId);

@@ -1,6 +1,6 @@
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_IDENTIFIER_LENGTH, MAX_RIDER_REF_LENGTH } from "./limits.ts";
 import { issueText } from "./messages.ts";
-import { isInstant, isPositiveInteger, readBoundingBox, isPathStep, isVisible } from "./text-rules.ts";
+import { BOUNDING_BOX, isInstant, isPositiveInteger, readBoundingBox, isPathStep, isVisible } from "./text-rules.ts";
 
 /** One thing that a text must be. */
 interface TextRule {
@@ -49,7 +49,7 @@ export const textKinds = {
   instant: [rule(isInstant, issueText("instantParameter"), { format: "date-time" })],
   /** An instant in a body. */
   givenInstant: [rule(isInstant, issueText("instant"), { format: "date-time" })],
-  boundingBox: [{ issueOf: boundingBoxIssue }],
+  boundingBox: [{ issueOf: boundingBoxIssue, schema: { pattern: BOUNDING_BOX.source } }],
   positiveInteger: [rule(isPositiveInteger, issueText("positiveInteger"))],
   /** Only its list can tell whether a cursor is one. */
   cursor: [],

@@ -40,13 +40,14 @@ const PARTS = [
   ["max_lat", 90],
 ] as const;
 
+/** The form of a bounding box: four decimal numbers. Bounds are looked at afterwards, so that a message can name the part. */
+export const BOUNDING_BOX = /^\s*-?\d+(\.\d+)?\s*(,\s*-?\d+(\.\d+)?\s*){3}$/;
+
 /** Reads `min_lon,min_lat,max_lon,max_lat`. @returns what is wrong with it, where it is not that */
 export function readBoundingBox(text: string): BoundingBox | string {
-  const numbers = text.split(",").map((part) => (/^-?\d+(\.\d+)?$/.test(part.trim()) ? Number(part) : undefined));
-  const [west, south, east, north] = numbers;
-  const isWhole = numbers.length === PARTS.length;
-  if (!isWhole || west === undefined || south === undefined || east === undefined || north === undefined)
-    return issueText("boundingBox");
+  if (!BOUNDING_BOX.test(text)) return issueText("boundingBox");
+  const numbers = text.split(",").map(Number);
+  const [west = 0, south = 0, east = 0, north = 0] = numbers;
   for (const [index, [part, bound]] of PARTS.entries()) {
     const value = numbers[index] ?? 0;
     if (Math.abs(value) > bound) return issueText("boundingBoxDegrees", { part, bound, value });

@@ -48,9 +48,12 @@ export const instantParam = textOf("instant", {
 export const givenInstant = textOf("givenInstant", { description: "RFC 3339 instant with `Z` or an offset" });
 
 /** A rectangle on the map in a query string. */
-export const boundingBoxParam = z.string(givenOnce()).transform((text, context) => {
-  const box = readBoundingBox(text);
-  if (typeof box !== "string") return box;
-  context.addIssue({ code: z.ZodIssueCode.custom, message: box });
-  return z.NEVER;
-});
+export const boundingBoxParam = extendApi(
+  z.string(givenOnce()).transform((text, context) => {
+    const box = readBoundingBox(text);
+    if (typeof box !== "string") return box;
+    context.addIssue({ code: z.ZodIssueCode.custom, message: box });
+    return z.NEVER;
+  }),
+  textSchema("boundingBox"),
+);

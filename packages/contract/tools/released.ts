@@ -18,7 +18,8 @@ export type DocumentName = (typeof documentNames)[number];
 
 /** A document of the present contract. */
 export function presentContract(name: DocumentName): Contract {
-  return essentials(create[name]({ baseUrl: "https://bikes.example", version: "0.0.0" }));
+  // The one for validators says more: it has the defaults, and what may come.
+  return essentials(create[name]({ baseUrl: "https://bikes.example", version: "0.0.0", readers: "validators" }));
 }
 
 /** A document of the last release's contract. */

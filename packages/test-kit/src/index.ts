@@ -1,3 +1,4 @@
+export { installApart } from "./apart.ts";
 export { makeDatabaseDirectory } from "./directories.ts";
 export { createTestClock, createTestIds, type TestClock } from "./fakes.ts";
 export { nodeBinaries, type NodeBinary } from "./node-binaries.ts";

@@ -1,5 +1,5 @@
 import type * as openApi from "@bikeshare/contract/openapi";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { sendKept } from "./kept-body.ts";
 import { type CodedBody, codedBody } from "./response-body.ts";
 
@@ -23,9 +23,15 @@ const MAX_AGE_SECONDS = 300;
 export function serveDocuments(app: FastifyInstance, { baseUrl, version, hasReference }: DocumentOptions): void {
   const json = (make: (generator: Generator) => object) => async () =>
     codedBody(JSON.stringify(make(await loadGenerator())), ["br", "gzip"]);
-  serveKept(app, "/openapi.json", {
-    type: "application/json",
-    make: json(({ createOpenApiDocument }) => createOpenApiDocument({ baseUrl: baseUrl(), version })),
+  const partners = (readers: "clients" | "validators") =>
+    kept({
+      type: "application/json",
+      make: json(({ createOpenApiDocument }) => createOpenApiDocument({ baseUrl: baseUrl(), version, readers })),
+    });
+  const [closed, open] = [partners("clients"), partners("validators")];
+  app.get("/openapi.json", (request, reply) => {
+    const isOpen = "open" in (request.query as object);
+    return (isOpen ? open : closed)(request, reply);
   });
   serveKept(app, "/openapi/operator.json", {
     type: "application/json",
@@ -45,7 +51,7 @@ export function serveDocuments(app: FastifyInstance, { baseUrl, version, hasRefe
     serveKept(app, path, {
       type: "text/html; charset=utf-8",
       make: () => codedBody(referencePage(audience), ["br", "gzip"]),
-      headers: () => pageSecurityHeaders(baseUrl()),
+      headers: pageSecurityHeaders,
     });
     serveKept(app, startPath(audience), { type, make: () => referenceStart(audience) });
   }
@@ -83,21 +89,25 @@ function loadGenerator(): Promise<Generator> {
 interface KeptDocument {
   readonly type: string;
   readonly make: () => CodedBody | Promise<CodedBody>;
-  readonly headers?: () => Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function serveKept(app: FastifyInstance, path: string, document: KeptDocument): void {
+  app.get(path, kept(document));
 }
 
 /** Serves a document that is made when it is first asked for, because the base address is known only then. */
-function serveKept(app: FastifyInstance, path: string, { type, make, headers = () => ({}) }: KeptDocument): void {
-  let kept: Promise<CodedBody> | undefined;
-  app.get(path, async (request, reply) => {
-    kept ??= Promise.resolve(make());
+function kept({ type, make, headers = {} }: KeptDocument) {
+  let made: Promise<CodedBody> | undefined;
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    made ??= Promise.resolve(make());
     reply
       .header("content-type", type)
       .header("x-content-type-options", "nosniff")
       .header("cache-control", `public, max-age=${MAX_AGE_SECONDS}`)
-      .headers(headers());
-    return sendKept(await kept, request, reply);
-  });
+      .headers(headers);
+    return sendKept(await made, request, reply);
+  };
 }
 
 /** Whom a page of the reference is for. Partners are not shown what they cannot call. */
@@ -160,7 +170,9 @@ async function referenceStart(audience: Audience): Promise<CodedBody> {
   // There is one way to sign in, so nobody needs to choose it.
   const authentication = { preferredSecurityScheme: SCHEME };
   const options = JSON.stringify({ sources, authentication, ...configuration });
-  return codedBody(`Scalar.createApiReference("#app", ${options});\n`, ["br", "gzip"]);
+  // Requests are tried where the page was loaded: another name of the same service, such as localhost, is another origin.
+  const text = `Scalar.createApiReference("#app", { ...${options}, servers: [{ url: location.origin }] });\n`;
+  return codedBody(text, ["br", "gzip"]);
 }
 
 let program: Promise<CodedBody> | undefined;
@@ -189,23 +201,19 @@ async function readProgram(): Promise<CodedBody> {
  * What the page may do: people paste keys into it. It runs files of ours only, asks this service only, and stands in no
  * other page's frame.
  */
-function pageSecurityHeaders(baseUrl: string): Readonly<Record<string, string>> {
-  const service = URL.parse(baseUrl)?.origin ?? "";
-  const policy = [
+const pageSecurityHeaders: Readonly<Record<string, string>> = {
+  "content-security-policy": [
     "default-src 'none'",
     "script-src 'self'",
     // The reference makes its styles as it runs.
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data: blob:",
     "font-src 'self' data:",
-    `connect-src 'self' ${service}`.trimEnd(),
+    "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
-  ];
-  return {
-    "content-security-policy": policy.join("; "),
-    "referrer-policy": "no-referrer",
-    "x-frame-options": "DENY",
-  };
-}
+  ].join("; "),
+  "referrer-policy": "no-referrer",
+  "x-frame-options": "DENY",
+};

@@ -7,10 +7,15 @@ export interface OpenApiDocument {
     readonly summary: string;
     readonly description: string;
     readonly contact: { readonly name: string; readonly url: string };
-    readonly license: { readonly name: string; readonly identifier: string };
+    readonly license: { readonly name: string; readonly url: string };
   };
   readonly servers: readonly { readonly url: string }[];
-  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly tags: readonly {
+    readonly name: string;
+    readonly description: string;
+    /** What readers are shown in the name's place, which programs use. */
+    readonly "x-displayName": string;
+  }[];
   readonly paths: Readonly<Record<string, PathItem>>;
   readonly webhooks: Readonly<Record<string, PathItem>>;
   readonly components: Components;
@@ -44,6 +49,7 @@ export interface Parameter {
   readonly in: "query" | "path" | "header";
   readonly description?: string;
   readonly required?: boolean;
+  readonly example?: string;
   readonly schema: JsonSchema;
 }
 

@@ -27,13 +27,19 @@ export type Metadata = z.infer<typeof metadataSchema>;
 
 type Schemas = Components["schemas"];
 
+export interface GenerateOptions {
+  /** Who writes the request bodies: `clients`, which may not send unknown fields, or `us`. */
+  readonly bodies: "clients" | "us";
+  /** `clients` are generated from it; `validators` let pass what is newer than it. */
+  readonly readers?: "clients" | "validators";
+}
+
 /**
  * Runs ts-rest's generator over a contract and lifts its OpenAPI 3.0 to 3.1.
  *
- * @param bodies who writes the request bodies: `clients`, which may not send unknown fields, or `us`
  * @throws ZodError when an endpoint's metadata names no scope
  */
-export function generate(contract: AppRouter, bodies: "clients" | "us"): Generated {
+export function generate(contract: AppRouter, { bodies, readers = "clients" }: GenerateOptions): Generated {
   const metadata = new Map<string, Metadata>();
   const document = generateOpenApi(
     contract,
@@ -54,21 +60,23 @@ export function generate(contract: AppRouter, bodies: "clients" | "us"): Generat
   };
   const inBodies: Additions = bodies === "us" ? "allowed" : "as-written";
   const sent = sentSchemas(paths, components.schemas);
+  const schemas = mapValues(components.schemas, (schema, name) =>
+    toJsonSchema(schema, sent.has(name) ? "allowed" : inBodies),
+  );
   return {
     paths: mapValues(paths, (item) => mapValues(item, (operation) => lift(operation, inBodies))),
-    schemas: withOtherMembers(
-      mapValues(components.schemas, (schema, name) => toJsonSchema(schema, sent.has(name) ? "allowed" : inBodies)),
-    ),
+    schemas: readers === "validators" ? withOtherMembers(schemas) : mapValues(schemas, withoutDefaults),
     metadata,
   };
 }
 
 /**
  * Opens unions that a field's value tells apart: beside the members known today stands one for every other value, so that
- * an answer with a member of tomorrow is valid. It has the fields that all members share.
+ * an answer with a member of tomorrow is valid. It has the fields that all members share. In a generated client this member
+ * would end narrowing: `event === "ride.completed"` could be either of two.
  *
  * The `discriminator` goes: by OpenAPI a value without a schema of its own would be an error. Each member has its value as
- * the only one of an `enum`, by which generators tell them apart too.
+ * the only one of an `enum`.
  */
 function withOtherMembers(schemas: Schemas): Schemas {
   const opened: Record<string, JsonSchema> = { ...schemas };
@@ -101,6 +109,13 @@ function otherMember(
   };
 }
 
+/** Leaves out the defaults of fields, which the descriptions name: generators make a field required that has one. */
+function withoutDefaults(schema: JsonSchema): JsonSchema {
+  const properties = schema["properties"] as Record<string, JsonSchema> | undefined;
+  if (properties === undefined) return schema;
+  return { ...schema, properties: mapValues(properties, ({ default: _, ...rest }) => rest) };
+}
+
 function nameOf(reference: string): string {
   return reference.slice(reference.lastIndexOf("/") + 1);
 }
@@ -123,7 +138,13 @@ function liftParameter(parameter: Parameter): Parameter {
   if (parameter.in !== "header") return { ...parameter, schema };
   // The generator leaves a header's description in its schema; the contract has its name as Node gives it.
   const { description, ...rest } = schema;
-  return { ...parameter, name: headerName(parameter.name), description: String(description), schema: rest };
+  const name = headerName(parameter.name);
+  return { ...parameter, name, description: String(description), ...exampleOf(name), schema: rest };
+}
+
+/** With an example, the samples of references send a header that may be left out. */
+function exampleOf(header: string): Pick<Parameter, "example"> {
+  return header === "Idempotency-Key" ? { example: "8c1f6a52-1d7e-4a53-9f0e-3f2b7f0c9d11" } : {};
 }
 
 /** `idempotency-key` → `Idempotency-Key`. */

@@ -11,7 +11,7 @@ export type Additions = "as-written" | "allowed";
  */
 export function toJsonSchema(source: JsonSchema, additions: Additions): JsonSchema {
   const { nullable, ...rest } = source;
-  const schema = withSubschemas(withNumericBounds(withoutShadowedUnion(rest)), additions);
+  const schema = withSubschemas(withNumericBounds(withoutShadowedUnion(withoutLoneAllOf(rest))), additions);
   const open = additions === "allowed" ? withOtherValues(schema) : schema;
   return nullable === true ? orNull(open) : open;
 }
@@ -36,6 +36,13 @@ function withoutShadowedUnion(schema: JsonSchema): JsonSchema {
   const isOfTypes = Array.isArray(oneOf) && oneOf.every((member) => isSchema(member) && member["type"] !== undefined);
   if (type === undefined || !isOfTypes) return schema;
   return Object.fromEntries(Object.entries(schema).filter(([keyword]) => keyword !== "oneOf"));
+}
+
+/** OpenAPI 3.0 lets a reference be nullable only within an `allOf`; JSON Schema needs none around one schema. */
+function withoutLoneAllOf(schema: JsonSchema): JsonSchema {
+  const { allOf, ...rest } = schema;
+  const [only, ...others] = Array.isArray(allOf) ? (allOf as unknown[]) : [];
+  return isSchema(only) && others.length === 0 && Object.keys(rest).length === 0 ? only : schema;
 }
 
 /** An exclusive bound is a number of its own, not a mark on `minimum` or `maximum`. */

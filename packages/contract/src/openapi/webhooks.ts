@@ -29,7 +29,7 @@ const receiverResponses: Record<string, Response> = {
 
 /** Every event as a webhook of OpenAPI 3.1, with the schemas of the deliveries. */
 export function webhooks(): { readonly webhooks: Record<string, PathItem>; readonly schemas: Components["schemas"] } {
-  const { paths, schemas } = generate(deliveries(), "us");
+  const { paths, schemas } = generate(deliveries(), { bodies: "us" });
   const described = deliveryNames.map((event): [string, PathItem] => {
     const operation = paths[pathOf(event)]?.post;
     if (operation === undefined) throw new Error(`no webhook was generated for ${event}`);
