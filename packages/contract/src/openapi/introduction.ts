@@ -10,6 +10,7 @@ import {
   RATE_WINDOW_SECONDS,
 } from "../limits.ts";
 import { scopes } from "../scopes.ts";
+import { walks } from "./samples.ts";
 
 /** What an engineer should know before the first request, in Markdown. */
 export function introduction(baseUrl: string): string {
@@ -57,17 +58,11 @@ Lists come in pages of ${DEFAULT_PAGE_SIZE} items; \`limit\` asks for others, up
 - **By cursor**, to read everything: copy \`next_cursor\` unchanged into \`cursor\`, until an answer has none. Whatever is inserted, changed or deleted meanwhile, each item that was there throughout comes exactly once. Never build or read a cursor: its form may change without warning. You may keep one to finish a walk that was interrupted; when it is answered with \`invalid_cursor\`, begin the walk again. To follow what is new, use \`/v1/events\` or \`updated_since\`. Keep the filters as they were (\`after\` too); \`limit\` may change.
 - **By number**, to jump: \`page\` counts from 1 up to \`total_pages\`. When the list changes between two requests, numbered pages can repeat or skip items. An empty list has one page. A page beyond the last is 400 \`page_out_of_range\`, also where the list has become shorter since you asked for the page before.
 
-\`page\` and \`cursor\` exclude each other.
+\`page\` and \`cursor\` exclude each other. The programs below print every ride, one a line. At 429 and 503 they wait as long as \`Retry-After\` says; any other failure ends them with an error, so that a list that was cut off is never taken for a whole one.
 
-\`\`\`sh
-cursor=
-while :; do
-  answer=$(curl -sfG -H "Authorization: Bearer $API_KEY" \${cursor:+--data-urlencode "cursor=$cursor"} ${baseUrl}/v1/rides) || break
-  printf '%s' "$answer" | jq -c '.data[]'
-  cursor=$(printf '%s' "$answer" | jq -r '.next_cursor // empty')
-  [ -n "$cursor" ] || break
-done
-\`\`\``;
+${walks(baseUrl)
+  .map(({ language, program }) => `\`\`\`${language}\n${program}\n\`\`\``)
+  .join("\n\n")}`;
 }
 
 function rateLimit(): string {
@@ -109,7 +104,7 @@ An event that a webhook has brought you is known by its delivery: the \`delivery
 function webhooks(): string {
   return `## Webhooks
 
-The operator registers one address of yours and the events that you want; each is then POSTed there as it happens, in the form shown under *webhooks* below. Your secret, a test delivery, a pause or a replay: ask the operator.
+In the dashboard, on the page Webhook, you enter one address of yours and choose events; each is then POSTed there as it happens, in the form shown under *Webhooks* below. The page also has the signing secret and its rotation, a test delivery, a pause and a replay; the page Deliveries shows every attempt.
 
 - Verify \`Service-Signature\` over the raw bytes of the body before you read it, answer with any 2xx within 15 seconds, and work afterwards.
 - What is not answered with 2xx is tried again, 14 times in about 73 hours, after 5 s, 30 s, 2 min and so on; \`Retry-After\` is honoured. Redirects are not followed.
