@@ -42,3 +42,18 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     },
   };
 }
+
+/** A database of the test's own that no program has migrated. */
+export async function createEmptyDatabase(): Promise<Omit<TestDatabase, "systemId">> {
+  const serverUrl = inject("serverUrl");
+  const name = `test_${randomBytes(8).toString("hex")}`;
+  await copyDatabase(serverUrl, "template0", name);
+  const db = openDatabase({ connectionString: withDatabaseName(serverUrl, name) });
+  return {
+    db,
+    close: async () => {
+      await db.close();
+      await dropDatabase(serverUrl, name);
+    },
+  };
+}

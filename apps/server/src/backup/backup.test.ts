@@ -3,12 +3,13 @@ import { existsSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createEmptyDatabase } from "../../test/database.ts";
 import { type FleetHarness, openFleetHarness, stationItem } from "../../test/fleet/fleet.harness.ts";
 import { laterProgram } from "../../test/migrations.ts";
-import { copyDatabase, dropDatabase, withDatabaseName } from "../../test/server-commands.ts";
+import { withDatabaseName } from "../../test/server-commands.ts";
 import { checkInvariants } from "../check/service.ts";
-import { type Database, openDatabase } from "../db/database.ts";
+import type { Database } from "../db/database.ts";
 import { migrate } from "../db/migrate/migrate.ts";
 import { statement } from "../db/statement.ts";
 import { columnTypes } from "../db/tables.generated.ts";
@@ -47,15 +48,11 @@ afterAll(async () => {
 /** Not even migrated; made for each test that asks for one. */
 let empty: Database;
 function useEmptyDatabase(): void {
+  let close: () => Promise<void>;
   beforeEach(async () => {
-    const name = `test_${randomBytes(8).toString("hex")}`;
-    await copyDatabase(inject("serverUrl"), "template0", name);
-    empty = openDatabase({ connectionString: withDatabaseName(inject("serverUrl"), name) });
+    ({ db: empty, close } = await createEmptyDatabase());
   });
-  afterEach(async () => {
-    await empty.close();
-    await dropDatabase(inject("serverUrl"), new URL(empty.connectionString).pathname.slice(1));
-  });
+  afterEach(() => close());
 }
 
 function optionsOf({ connectionString }: Database) {

@@ -17,6 +17,7 @@ export const sqlState = {
   queryCanceled: "57014",
   ioError: "58030",
   undefinedTable: "42P01",
+  undefinedColumn: "42703",
   invalidCatalogName: "3D000",
   invalidPassword: "28P01",
   invalidAuthorization: "28000",

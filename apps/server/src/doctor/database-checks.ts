@@ -4,6 +4,7 @@ import { activeAlerts } from "../alerts/service.ts";
 import { readSecretsOf } from "../backup/secrets.ts";
 import type { Config } from "../config.ts";
 import { type Database, openDatabase } from "../db/database.ts";
+import { UnknownSchemaError } from "../db/migrate/known-schema.ts";
 import { isMigrated } from "../db/migrate/migrate.ts";
 import { examineDistribution } from "../distribution/examine.ts";
 import type { OverviewContext } from "../overview/partner-overview.ts";
@@ -33,15 +34,13 @@ export async function checkDatabase({ connectionString, config, clock }: Databas
     return await checked("database", "Start it, or correct DATABASE_URL.", async () => {
       const settings = await findSettings(db);
       const found = [...judgeSettings(settings, clock()), judgeRole(await findRoleRights(db))];
-      if (!(await isMigrated(db))) {
-        const fix = "Run `bikeshare migrate`, or start the service, which does so.";
-        return [...found, failure("schema", "it is older than this program, or newer", fix)];
-      }
+      const schema = await checkSchema(db);
+      if (schema.status === "failure") return [...found, schema];
       const replica = await checkReplica(db, config.databaseReplicaUrl);
       const distribution = await checkDistribution(db);
       return [
         ...found,
-        ok("schema", "up to date"),
+        schema,
         ...replica,
         ...distribution,
         ...(await checked("unused indexes", FAILED_CHECK, () => checkUse(db))),
@@ -51,6 +50,17 @@ export async function checkDatabase({ connectionString, config, clock }: Databas
   } finally {
     await db.close();
   }
+}
+
+async function checkSchema(db: Database): Promise<Finding> {
+  try {
+    if (await isMigrated(db)) return ok("schema", "up to date");
+  } catch (error) {
+    if (error instanceof UnknownSchemaError) return failure("schema", `unknown: ${error.found}`, error.advice);
+    throw error;
+  }
+  const fix = "Run `bikeshare migrate`, or start the service, which does so.";
+  return failure("schema", "it is older than this program, or newer", fix);
 }
 
 /** Of a database that Citus distributes. */

@@ -6,6 +6,7 @@ import {
   pendingMigrations,
   type RecordedMigration,
 } from "./compatibility.rules.ts";
+import { assertKnownSchema } from "./known-schema.ts";
 import { type Migration, type Program, readProgram } from "./program.ts";
 import { createMigrations, listRecordedMigrations, lockAsMigrator, type Runner } from "./queries.ts";
 import { runStep, type StepOptions } from "./run-step.ts";
@@ -25,6 +26,7 @@ const REPORT_INTERVAL_MS = 10_000;
 /**
  * Brings the database's schema up to date, step by step. What is applied stays: whoever calls it after a failure or a
  * crash goes on where it ended. Safe when several processes start at once, and while others use the database.
+ * @throws UnknownSchemaError
  * @returns the file names of the migrations that this call completed
  */
 export async function migrate(
@@ -41,11 +43,16 @@ export async function migrate(
   }
 }
 
-/** Whether a program can work on the schema as it is. */
+/**
+ * Whether a program can work on the schema as it is.
+ * @throws UnknownSchemaError when its migrations cannot make it so
+ */
 export async function isMigrated(db: Runner, program?: Program): Promise<boolean> {
   const known = program ?? (await readProgram());
   const recorded = await listRecordedMigrations(db);
-  return pendingMigrations(known, recorded).length === 0 && findIncompatible(known, recorded) === undefined;
+  if (pendingMigrations(known, recorded).length === 0) return findIncompatible(known, recorded) === undefined;
+  await assertKnownSchema(db, known, recorded);
+  return false;
 }
 
 /** The numbers of the migrations that the schema has seen. */
@@ -81,9 +88,10 @@ async function applyPending(
   program: Program,
   { last = Number.POSITIVE_INFINITY, ...options }: MigrateOptions,
 ): Promise<string[]> {
-  await session.run(createMigrations);
   const recorded = await listRecordedMigrations(session);
   assertCompatible(program, recorded);
+  await assertKnownSchema(session, program, recorded);
+  await session.run(createMigrations);
   const names: string[] = [];
   for (const migration of pendingMigrations(program, recorded)) {
     if (migration.number > last) continue;

@@ -1,4 +1,5 @@
 import { assertCompatible, pendingMigrations } from "./compatibility.rules.ts";
+import { assertKnownSchema } from "./known-schema.ts";
 import { listTableSizes, type TableSize } from "./plan-queries.ts";
 import { type Migration, type Program, readProgram } from "./program.ts";
 import { listRecordedMigrations, type Runner } from "./queries.ts";
@@ -45,6 +46,7 @@ export async function planMigrations(db: Runner, program?: Program): Promise<Pla
   const known = program ?? (await readProgram());
   const recorded = await listRecordedMigrations(db);
   assertCompatible(known, recorded);
+  await assertKnownSchema(db, known, recorded);
   const statements = pendingMigrations(known, recorded).flatMap((migration) => {
     const begun = recorded.find(({ number }) => number === migration.number);
     return statementsFrom(migration, begun?.steps_done ?? 0);

@@ -3,6 +3,7 @@ import { IS_DISTRIBUTED } from "../distributed.ts";
 import { codeOf, sqlState } from "../errors.ts";
 import { statement } from "../statement.ts";
 import type { RecordedMigration } from "./compatibility.rules.ts";
+import { explainUnknownBook } from "./known-schema.ts";
 import type { Migration } from "./program.ts";
 
 /** Whatever runs statements: a pool, a transaction, or the session that migrates. */
@@ -67,12 +68,15 @@ export interface LockHolder {
   readonly statement: string;
 }
 
-/** Every migration that was applied or begun; none where no program has migrated the database yet. */
+/**
+ * Every migration that was applied or begun; none where no program has migrated the database yet.
+ * @throws UnknownSchemaError
+ */
 export async function listRecordedMigrations(db: Runner): Promise<RecordedMigration[]> {
   try {
     return await db.query<RecordedMigration>(recorded);
   } catch (error) {
-    if (codeOf(error) !== sqlState.undefinedTable) throw error;
+    if (codeOf(error) !== sqlState.undefinedTable) throw explainUnknownBook(error);
     return [];
   }
 }

@@ -1,0 +1,90 @@
+import { createHash } from "node:crypto";
+import { codeOf, sqlState } from "../errors.ts";
+import { statement } from "../statement.ts";
+import type { QueryRunner } from "../transaction.ts";
+import type { RecordedMigration } from "./compatibility.rules.ts";
+import type { Program } from "./program.ts";
+import { splitStatements } from "./sql-statements.rules.ts";
+
+/** The number of the last migration of version 0.1.0. Programs before it recorded other contents by the same numbers. */
+export const BASE = 7;
+
+/**
+ * SHA-256 of what the migrations of 0.1.0 create: `fingerprintOf`, which a test compares with a database. It never changes,
+ * as those migrations never do.
+ */
+const BASE_FINGERPRINT = "ed6130ce6fd7d7bf8b5f1913e16c42324ed25135c62421fe5b30f10a76466dca";
+
+const ADVICE =
+  "Nothing was changed. Go on with the program that made the database; or give this one an empty database, by another DATA_DIR or DATABASE_URL, and import your data again.";
+
+/** The database has a schema that no migration of this program leads to. */
+export class UnknownSchemaError extends Error {
+  override readonly name = "UnknownSchemaError";
+  /** What is wrong with it. */
+  readonly found: string;
+  readonly advice = ADVICE;
+
+  constructor(found: string) {
+    super(`This program does not know the schema of the database: ${found}. ${ADVICE}`);
+    this.found = found;
+  }
+}
+
+/** What reading the book of migrations fails with where another program keeps a table of that name. */
+export function explainUnknownBook(error: unknown): unknown {
+  if (codeOf(error) !== sqlState.undefinedColumn) return error;
+  return new UnknownSchemaError(
+    "its table `migrations` is of another program, or of a version of this one before 0.1.0",
+  );
+}
+
+/**
+ * Assures that the tables which later migrations change are those that the migrations of 0.1.0 create. Later ones have
+ * been applied only to such tables, so they need no look.
+ * @throws UnknownSchemaError
+ */
+export async function assertKnownSchema(
+  db: QueryRunner,
+  { migrations }: Program,
+  recorded: readonly RecordedMigration[],
+): Promise<void> {
+  const isBase =
+    recorded.length === BASE && recorded.every(({ number, applied_at: at }) => number <= BASE && at !== null);
+  if (!isBase) return;
+  const base = migrations.filter(({ number }) => number <= BASE);
+  if (
+    (await fingerprintOf(
+      db,
+      base.flatMap(({ steps }) => steps.map(({ sql }) => sql)),
+    )) === BASE_FINGERPRINT
+  )
+    return;
+  throw new UnknownSchemaError("a version of this program before 0.1.0 made its tables");
+}
+
+const listParts = statement(
+  "migrations.parts",
+  `select relname || '.' || attname || ' ' || format_type(atttypid, atttypmod) || case when attnotnull then ' not null' else '' end as part
+   from pg_attribute join pg_class on pg_class.oid = attrelid
+   where relnamespace = current_schema()::regnamespace and relname = any($1::text[]) and attnum > 0 and not attisdropped
+   union all
+   select proname || '(' || pg_get_function_identity_arguments(oid) || ') ' || prosrc from pg_proc
+   where pronamespace = current_schema()::regnamespace and proname = any($2::text[])`,
+);
+
+/** SHA-256 of the columns of the tables, and of the bodies of the functions, that some SQL creates, as the database has them. */
+async function fingerprintOf(db: QueryRunner, sql: readonly string[]): Promise<string> {
+  const created = (pattern: RegExp) =>
+    sql.flatMap((text) => splitStatements(text).flatMap(({ bare }) => pattern.exec(bare)?.[1] ?? []));
+  const names = [created(/^create table (\w+) ?\(/), created(/^create function (\w+) ?\(/)];
+  const parts = await db.query<{ part: string }>(listParts, names);
+  return createHash("sha256")
+    .update(
+      parts
+        .map(({ part }) => part)
+        .sort()
+        .join("\n"),
+    )
+    .digest("hex");
+}
