@@ -24,31 +24,40 @@ const begin = statement(
 const lock = statement("sequencer.lock", "select last_position from event_sequences where system_id = $1 for update");
 
 /*
- * Events are taken in the order of their ids, which the index has, and placed in the order in which they happened.
- * The day is read after the lock was given, so that it includes what the last holder wrote.
+ * Events are taken in the order of their ids, which the index has. They are locked, so that what removes a rider from an
+ * event comes before or after its move. The day is read after the sequence's lock was given, so that it includes what the
+ * last holder wrote.
+ */
+const take = statement(
+  "sequencer.take",
+  `select id, greatest($2::date, (select max(recorded_on) from event_counts where system_id = $1))::text as recorded_on
+   from event_outbox
+   where system_id = $1 and id = any(coalesce($4::text[], array(
+     select id from event_outbox where system_id = $1 and id <> all(array(${apart})) order by id limit $3)))
+   order by id for update`,
+);
+
+/*
+ * Events are placed in the order in which they happened. No step reads what another has made: a distributed database would
+ * send that to every machine, and so fail while one is away. It carries the steps out as they stand, so the outbox is
+ * emptied last.
  */
 const move = statement(
   "sequencer.move",
-  `with day as materialized (
-     select greatest($3::date, (select max(recorded_on) from event_counts where system_id = $1)) as recorded_on),
-   moved as (
-     delete from event_outbox
-     where system_id = $1 and id = any(coalesce($5::text[], array(
-       select id from event_outbox where system_id = $1 and id <> all(array(${apart})) order by id limit $4)))
-     returning id, name, occurred_at, partner_id, data),
-   numbered as materialized (
-     select $2::bigint + row_number() over (order by occurred_at, id) as position, id, name, occurred_at, partner_id, data
-     from moved),
-   placed as (
+  `with placed as (
      insert into events (system_id, recorded_on, position, id, name, occurred_at, partner_id, data)
-     select $1, (select recorded_on from day), position, id, name, occurred_at, partner_id, data from numbered),
+     select system_id, $3::date, $2::bigint + row_number() over (order by occurred_at, id),
+       id, name, occurred_at, partner_id, data
+     from event_outbox where system_id = $1 and id = any($4::text[])),
    counted as (
      insert into event_counts (system_id, recorded_on, name, partner_id, n)
-     select $1, (select recorded_on from day), name, coalesce(partner_id, ''), count(*) from numbered group by 3, 4
-     on conflict (system_id, recorded_on, name, partner_id) do update set n = event_counts.n + excluded.n)
-   update event_sequences set last_position = (select max(position) from numbered)
-   where system_id = $1 and exists (select from numbered)
-   returning last_position`,
+     select system_id, $3::date, name, coalesce(partner_id, ''), count(*)
+     from event_outbox where system_id = $1 and id = any($4::text[]) group by system_id, name, coalesce(partner_id, '')
+     on conflict (system_id, recorded_on, name, partner_id) do update set n = event_counts.n + excluded.n),
+   removed as (delete from event_outbox where system_id = $1 and id = any($4::text[])),
+   advanced as (
+     update event_sequences set last_position = $2::bigint + cardinality($4::text[]) where system_id = $1)
+   select`,
 );
 
 /** Whether the outbox holds committed events of a system, and whether some that failed are to be tried again. */
@@ -90,7 +99,11 @@ export async function insertEventsFromOutbox(
   today: string,
   which: number | readonly string[],
 ): Promise<number> {
-  const [limit, ids] = typeof which === "number" ? [which, null] : [which.length, which];
-  const [row] = await tx.query<{ last_position: number }>(move, [systemId, last, today, limit, ids]);
-  return row?.last_position ?? last;
+  const [limit, chosen] = typeof which === "number" ? [which, null] : [which.length, which];
+  const taken = await tx.query<{ id: string; recorded_on: string }>(take, [systemId, today, limit, chosen]);
+  const [first] = taken;
+  if (first === undefined) return last;
+  const ids = taken.map(({ id }) => id);
+  await tx.query(move, [systemId, last, first.recorded_on, ids]);
+  return last + ids.length;
 }
