@@ -109,7 +109,7 @@ describe("the programs of the guides", () => {
   it("report and reserve, and fail with the service's words", async () => {
     const key = env["OPERATOR_KEY"] ?? "";
     const reported = await report(app.url, key, "stations", [{ id: "program", name: "Program", lat: 1, lon: 2 }]);
-    expect(reported).toEqual([{ id: "program", outcome: "created", error: null }]);
+    expect(reported).toEqual([{ id: "program", outcome: "created", error: null, warning: null }]);
     await expect(report(app.url, key, "stations", [])).rejects.toThrow("invalid_parameter: ");
     expect(await reserve(app.url, env["API_KEY"] ?? "", "program", "r-1")).toBeUndefined();
     await report(app.url, key, "bikes", [{ id: "program-bike", station_id: "program" }]);

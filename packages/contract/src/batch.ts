@@ -51,6 +51,10 @@ export const batchResult = namedObject(
     id: z.string().nullable().describe("The item's id; null when it had none"),
     outcome: batchOutcome.describe("`failed` changed nothing; the same item sent again is `unchanged`"),
     error: errorBody.nullable(),
+    warning: z
+      .string()
+      .nullable()
+      .describe("What was stored otherwise than the item says, or needs your attention; null when nothing is"),
   },
 );
 export type BatchResult = z.infer<typeof batchResult>;

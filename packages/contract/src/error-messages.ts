@@ -64,7 +64,7 @@ export const errorMessages = {
     keyInUrl:
       "A key must not be in the URL, which logs keep. Send Authorization: Bearer <API_KEY>, and ask for a new key: others may have read this one.",
     stationAndBike: "station_id and bike_id exclude each other: give exactly one of them.",
-    inFuture: "{field} lies in the future.",
+    inFuture: "{field} lies in the future, more than {limitSeconds} s ahead of the service's clock.",
     startBefore1970: "started_at lies before 1970.",
     endBeforeStart: "{field} lies before the ride's start, {startedAt}.",
     endTooLate: "{field} lies more than {limit} s after the ride's start.",
@@ -136,11 +136,12 @@ export const errorMessages = {
   ride_conflict: {
     bikeOnRide: "Bike {bikeId} is on ride {rideId}. End or cancel that first.",
     sameId: "There is a ride with this id. Stored: {stored}.",
+    overlap:
+      "The bike cannot be on two rides at once: ride {rideId} overlaps these times. Stored: {stored}. Correct the times of one of the two.",
     startedMeanwhile: "Another ride with this id, or on this bike, was started at the same time.",
     started: "The ride is not over: end it, or cancel it. Stored: {stored}.",
     completed: "The ride has ended. To correct how, use rides/correct. Stored: {stored}.",
     cancelled: "The ride was cancelled, which is final. Stored: {stored}.",
-    otherRide: "There is another ride with this id: on another bike, from another time, or not completed.",
     otherRideStored:
       "There is another ride with this id: on another bike, from another time, or not completed. Stored: {stored}.",
   },

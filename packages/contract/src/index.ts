@@ -1,4 +1,5 @@
 export * from "./batch.ts";
+export * from "./batch-warnings.ts";
 export * from "./bikes.ts";
 export * from "./dashboard-links.ts";
 export { type Deprecation, deprecationHeaders } from "./deprecation.ts";

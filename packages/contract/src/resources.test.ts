@@ -45,7 +45,10 @@ const resources = [
   {
     name: "BatchResults",
     schema: batchResults,
-    example: { results: [{ id: null, outcome: "failed", error: { error: "not_found", message: "m" } }], failed: 1 },
+    example: {
+      results: [{ id: null, outcome: "failed", error: { error: "not_found", message: "m" }, warning: null }],
+      failed: 1,
+    },
   },
   ...eventNames.map((event) => ({
     name: `event ${event}`,

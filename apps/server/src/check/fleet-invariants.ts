@@ -1,5 +1,8 @@
-/** Name, meaning and query of an invariant. The query has one column of text, and a row for each thing that is wrong. */
-export type InvariantText = readonly [name: string, meaning: string, broken: string];
+/**
+ * Name, meaning and query of an invariant. The query has one column of text, and a row for each thing that is wrong.
+ * `warning`: what breaks it is what an import said, and the service works as well with it.
+ */
+export type InvariantText = readonly [name: string, meaning: string, broken: string, severity?: "warning"];
 
 const bikesAndRides: readonly InvariantText[] = [
   [
@@ -29,6 +32,35 @@ const bikesAndRides: readonly InvariantText[] = [
        and (vehicle_state, station_id, lat, lon) is distinct from
          (case when reservation_id is not null and reported_state = 'available' then 'reserved' else reported_state end,
           reported_station_id, reported_lat, reported_lon)`,
+  ],
+];
+
+// Until when the rides of the same bike that began before a ride last: those that commands wrote, and all. A ride that
+// lasted no time overlaps with none.
+const overlaps = `
+  with timed as (
+    select id, bike_id, import_id, started_at,
+      max(coalesce(ended_at, 'infinity')) filter (where import_id is null) over earlier as until_of_commands,
+      max(coalesce(ended_at, 'infinity')) over earlier as until
+    from rides where system_id = $1 and status <> 'cancelled' and ended_at is distinct from started_at
+    window earlier as (partition by bike_id order by started_at, id rows between unbounded preceding and 1 preceding)),
+  overlapping as (
+    select id || ' of bike ' || bike_id as ride,
+      import_id is null and coalesce(until_of_commands > started_at, false) as is_by_commands
+    from timed where until > started_at)
+  select ride from overlapping where`;
+
+const rideTimes: readonly InvariantText[] = [
+  [
+    "ride_overlaps",
+    "no two rides of one bike that commands wrote overlap: correct one of them with rides/correct.",
+    `${overlaps} is_by_commands`,
+  ],
+  [
+    "imported_overlaps",
+    "no imported ride overlaps with another ride of its bike: an import takes what its file says.",
+    `${overlaps} not is_by_commands`,
+    "warning",
   ],
 ];
 
@@ -120,4 +152,11 @@ const counts: readonly InvariantText[] = [
   ],
 ];
 
-export const fleetInvariants = [...bikesAndRides, ...reservations, ...quotas, ...stationCounters, ...counts];
+export const fleetInvariants = [
+  ...bikesAndRides,
+  ...rideTimes,
+  ...reservations,
+  ...quotas,
+  ...stationCounters,
+  ...counts,
+];

@@ -10,6 +10,7 @@ export interface Invariant {
   readonly name: string;
   /** What must be true. */
   readonly meaning: string;
+  readonly severity: "error" | "warning";
   readonly statement: Statement;
 }
 
@@ -31,9 +32,10 @@ const jsonInvariants = (["station", "bike", "ride"] as const).map((noun): Invari
 /** Everything that is checked. */
 export function listInvariants(): readonly Invariant[] {
   return [...fleetInvariants, ...jsonInvariants, ...eventInvariants, ...webhookInvariants].map(
-    ([name, meaning, query]) => ({
+    ([name, meaning, query, severity = "error"]) => ({
       name,
       meaning,
+      severity,
       statement: statement(
         `check.${name}`,
         `with broken (example) as materialized (${query})

@@ -7,6 +7,8 @@ export interface InvariantCheck {
   readonly name: string;
   /** What must be true. */
   readonly meaning: string;
+  /** A warning is to be looked at; the service works as well with it. */
+  readonly severity: "error" | "warning";
   /** How many rows it does not hold for. */
   readonly broken: number;
   /** Some of them: ids, or numbers that differ. */
@@ -22,7 +24,8 @@ export async function checkInvariants(db: Queryable, systemId: string): Promise<
   const checks: InvariantCheck[] = [];
   for (const invariant of listInvariants()) {
     const breach = await findBreach(db, systemId, invariant).catch(describeUnreadable);
-    checks.push({ name: invariant.name, meaning: invariant.meaning, ...breach });
+    const { name, meaning, severity } = invariant;
+    checks.push({ name, meaning, severity, ...breach });
   }
   return checks;
 }

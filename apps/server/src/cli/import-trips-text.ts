@@ -58,6 +58,10 @@ export function resultText(result: TripImportResult, isTrial: boolean): string {
     ...Object.entries(reasons).map(([reason, n]) => `  ${reason}: ${grouped(n)}`),
   ];
   if (result.first !== null) lines.push(`Rides started from ${result.first} to ${result.last ?? ""} (UTC)`);
+  const overlaps = result.warnings["overlapping_ride"];
+  if (overlaps !== undefined) {
+    lines.push(`${grouped(overlaps)} rides overlap with another ride of their bike`);
+  }
   if (stations > 0) {
     lines.push(`${grouped(stations)} unknown stations ${isTrial ? "would be" : "were"} added, out of service`);
   }

@@ -47,10 +47,11 @@ export function registerMaintenance(program: ParentCommand, cli: OpenCli): void 
 
 async function check({ db, output }: SystemContext, systemId: string): Promise<void> {
   const invariants = await checkInvariants(db, systemId);
-  const broken = invariants.filter((invariant) => invariant.broken > 0);
-  const lines = invariants.map(({ name, meaning, broken: n, examples }) =>
-    n === 0 ? `ok      ${name}` : `BROKEN  ${name}: ${meaning} Not so for ${n}: ${examples.join(", ")}`,
-  );
+  const broken = invariants.filter((invariant) => invariant.broken > 0 && invariant.severity === "error");
+  const lines = invariants.map(({ name, meaning, severity, broken: n, examples }) => {
+    const word = severity === "warning" ? "WARNING" : "BROKEN ";
+    return n === 0 ? `ok      ${name}` : `${word} ${name}: ${meaning} Not so for ${n}: ${examples.join(", ")}`;
+  });
   output.result({ system: systemId, ok: broken.length === 0, invariants }, lines.join("\n"));
   if (broken.length > 0) {
     throw new Error(`${broken.length} of ${invariants.length} invariants are broken in system ${systemId}.`);

@@ -3,6 +3,8 @@ import {
   type BatchOutcome,
   type BatchResult,
   type BatchResults,
+  type BatchWarning,
+  batchWarning,
   type ErrorArguments,
   type ErrorCode,
   errorMessage,
@@ -18,7 +20,7 @@ import { type FleetCommand, runCommand } from "./command.ts";
  * contract declares of the endpoint (`ItemError`), and with no others.
  */
 export interface BatchResultWriter<Declared extends ErrorCode> {
-  readonly done: (index: number, id: string, outcome: Exclude<BatchOutcome, "failed">) => void;
+  readonly done: (index: number, id: string, outcome: Exclude<BatchOutcome, "failed">, warning?: BatchWarning) => void;
   readonly failed: (index: number, id: string | null, ...error: ErrorArguments<Declared>) => undefined;
 }
 
@@ -81,10 +83,12 @@ const NONE_ANSWERED: AnsweredIndexes = Promise.resolve(new Set<number>());
 export function createBatchResults(): BatchResultWriter<ErrorCode> & { all(): BatchResults } {
   const results: BatchResult[] = [];
   return {
-    done: (index, id, outcome) => void (results[index] = { id, outcome, error: null }),
+    done: (index, id, outcome, warning) => {
+      results[index] = { id, outcome, error: null, warning: warning === undefined ? null : batchWarning(...warning) };
+    },
     failed: (index, id, error, ...message) => {
       const text = errorMessage(error, ...(message as MessageArguments<typeof error>));
-      results[index] = { id, outcome: "failed", error: { error, message: text } };
+      results[index] = { id, outcome: "failed", error: { error, message: text }, warning: null };
     },
     all: () => resultsOf(results),
   };

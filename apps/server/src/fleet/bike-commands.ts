@@ -5,7 +5,7 @@ import { type Batch, type BatchResultWriter, type Indexed, runBatch, runSharedBa
 import { type LocatedItem, newBike, reportedBike, type StationLocations, upsertedBike } from "./bike-changes.rules.ts";
 import { type BikeState, newPublicId } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
-import { isInFuture } from "./ride.rules.ts";
+import { isIssue, storedTime } from "./ride.rules.ts";
 import { findStationLocations } from "./station-queries.ts";
 
 /** Makes bikes, or changes what the operator says of them. */
@@ -79,14 +79,13 @@ async function report(
 ): Promise<void> {
   for (const entry of items) {
     const { index, item } = entry;
-    const at = new Date(item.at);
+    const time = storedTime("at", item.at, command.now);
     const bike = bikes.get(item.id);
-    if (isInFuture(at.getTime(), command.now.getTime()))
-      results.failed(index, item.id, "invalid_parameter", "inFuture", { field: "at" });
+    if (isIssue(time)) results.failed(index, item.id, "invalid_parameter", ...time);
     else if (bike === undefined) results.failed(index, item.id, "not_found", "bike");
     else if (hasKnownStation(entry, stations, results)) {
-      const after = reportedBike(bike, item, at, stations);
-      results.done(index, item.id, after === bike ? "unchanged" : "updated");
+      const after = reportedBike(bike, item, time.at, stations);
+      results.done(index, item.id, after === bike ? "unchanged" : "updated", time.warning);
       command.setBike(after);
     }
   }

@@ -22,7 +22,7 @@ import {
   type ReservationOutcome,
   updateClosedReservations,
 } from "./reservation-queries.ts";
-import { lockRides, type RideState } from "./ride-queries.ts";
+import { lockRides, lockUnknownBikes, type RideState } from "./ride-queries.ts";
 import { lockStations, type StationFields } from "./station-queries.ts";
 
 /** The order in which commands lock rows, each kind by id: in another, two of them could wait for each other forever. */
@@ -80,6 +80,11 @@ export class FleetCommand implements Command {
     const missing = ids.filter((id) => !this.bikes.has(id));
     await this.#lockBikesBy(missing, lockBikes);
     return this.bikes;
+  }
+
+  /** Keeps others from writing past rides of those of the bikes that do not exist, and so are not locked. */
+  async lockUnknownBikes(ids: readonly string[]): Promise<void> {
+    if (ids.some((id) => !this.bikes.has(id))) await lockUnknownBikes(this.tx, this.systemId);
   }
 
   /** Locks the bikes of rides. */

@@ -169,7 +169,7 @@ describe("a correction of an ended ride", () => {
   test("that is wrong in itself is refused, and says why", async () => {
     const before = await harness.picture();
     const results = await harness.correct(
-      { id: ride, ended_at: inMinutes(1.1) },
+      { id: ride, ended_at: inMinutes(5.1) },
       { id: ride, ended_at: inMinutes(-16) },
       { id: ride, end_station_id: "nowhere" },
       { id: ride, start_station_id: "nowhere" },
@@ -257,7 +257,7 @@ describe("a command that contradicts what is stored", () => {
       outcomes(await harness.start(...starts.map((start) => ({ id: `${ride}-3`, bike_id: bike, ...start })))),
     ).toEqual(["created", "ride_conflict"]);
     await harness.cancel({ id: `${ride}-3`, cancelled_at: inMinutes(0) });
-    expect(await conflict(harness.cancel({ id: `${ride}-3`, cancelled_at: inMinutes(0.5) }))).toContain(
+    expect(await conflict(harness.cancel({ id: `${ride}-3`, cancelled_at: inMinutes(-0.5) }))).toContain(
       "The ride was cancelled, which is final.",
     );
     expect(await conflict(harness.end({ id: `${ride}-3` }))).toContain("The ride was cancelled, which is final.");

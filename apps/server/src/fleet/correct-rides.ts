@@ -13,9 +13,10 @@ import {
   later,
   type ReportedLocation,
 } from "./bike.rules.ts";
+import type { FleetCommand } from "./command.ts";
 import { hasKnownStations, lockRideBatch, type RideBatch, rideFor } from "./ride-batch.ts";
-import { type RideState, updateRides } from "./ride-queries.ts";
-import { rideTimesIssue } from "./ride.rules.ts";
+import { listOverlappingRides, type RideState, type RideTimes, updateRides } from "./ride-queries.ts";
+import { isIssue, overlapIssue, storedEnd } from "./ride.rules.ts";
 
 /**
  * Corrects rides that have ended: what is stored of them, and where their bikes stand with the counters there, unless
@@ -32,7 +33,8 @@ export function correctRides(
     systemId,
     items,
     async (command, { items: readable, results }) => {
-      const batch = { command, results, ...(await lockRideBatch(command, readable)) };
+      const locked = await lockRideBatch(command, readable);
+      const batch = { command, results, ...locked, others: await listMeanwhile(command, locked.rides, readable) };
       const corrected = new Map<string, RideState>();
       for (const entry of readable) {
         const ride = decide(entry, batch);
@@ -48,17 +50,55 @@ export function correctRides(
   );
 }
 
+interface CorrectionBatch extends RideBatch {
+  /** Rides of the same bikes that began after a ride's stored end and before its corrected one. */
+  readonly others: ReadonlyMap<string, readonly RideState[]>;
+}
+
+/**
+ * Finds the rides that corrections would have rides overlap with. A ride that overlaps already, because both were imported,
+ * may be corrected all the same.
+ */
+async function listMeanwhile(
+  command: FleetCommand,
+  rides: ReadonlyMap<string, RideState>,
+  entries: readonly Indexed<RideCorrection>[],
+): Promise<CorrectionBatch["others"]> {
+  const longer = new Map<string, RideTimes>();
+  for (const { item } of entries) {
+    const ride = rides.get(item.id);
+    if (item.ended_at === undefined || ride === undefined || ride.ended_at === null) continue;
+    const ended_at = new Date(Math.max(Date.parse(item.ended_at), longer.get(ride.id)?.ended_at?.getTime() ?? 0));
+    if (ended_at <= ride.ended_at) continue;
+    longer.set(ride.id, { id: ride.id, bike_id: ride.bike_id, started_at: ride.ended_at, ended_at });
+  }
+  await command.lockUnknownBikes([...longer.values()].map((ride) => ride.bike_id));
+  const others = await listOverlappingRides(command.tx, command.systemId, [...longer.values()]);
+  return new Map(
+    [...others].map(([id, found]) => [
+      id,
+      found.filter((other) => other.started_at >= (longer.get(id)?.started_at ?? other.started_at)),
+    ]),
+  );
+}
+
+function correctedEnd(startedAt: Date, before: Date, { ended_at: given }: RideCorrection, now: Date) {
+  return given === undefined ? { at: before, warning: undefined } : storedEnd(startedAt, "ended_at", given, now);
+}
+
 type EndedRide = RideState & { readonly ended_at: Date };
 
 /** The ride as an item corrects it; undefined where that changes nothing of the ride itself, or it cannot be corrected. */
-function decide(entry: Indexed<RideCorrection>, batch: RideBatch): RideState | undefined {
+function decide(entry: Indexed<RideCorrection>, batch: CorrectionBatch): RideState | undefined {
   const { index, item } = entry;
   const { command, results, rides, stations } = batch;
   const ride = rideFor(entry, "correct", batch, () => false);
   if (ride === undefined || ride.ended_at === null) return undefined; // a completed ride has ended
-  const endedAt = item.ended_at === undefined ? ride.ended_at : new Date(item.ended_at);
-  const issue = rideTimesIssue(ride.started_at.getTime(), endedAt.getTime(), command.now.getTime(), "ended_at");
-  if (issue !== undefined) return results.failed(index, item.id, "invalid_parameter", ...issue);
+  const end = correctedEnd(ride.started_at, ride.ended_at, item, command.now);
+  if (isIssue(end)) return results.failed(index, item.id, "invalid_parameter", ...end);
+  const { at: endedAt, warning } = end;
+  const other = batch.others.get(ride.id)?.find(({ started_at: startedAt }) => startedAt < endedAt);
+  if (other !== undefined) return results.failed(index, item.id, "ride_conflict", ...overlapIssue(other));
   if (!hasKnownStations(entry, batch)) return undefined;
   const before = { ...ride, ended_at: ride.ended_at };
   const after = correctedRide(before, item, endedAt);
@@ -66,7 +106,7 @@ function decide(entry: Indexed<RideCorrection>, batch: RideBatch): RideState | u
   const moved = bike && movedBike(bike, before, after, item, stations);
   if (moved !== undefined) command.setBike(moved);
   const isSame = comparable.every((field) => timeOrValue(before[field]) === timeOrValue(after[field]));
-  results.done(index, item.id, isSame && moved === bike ? "unchanged" : "updated");
+  results.done(index, item.id, isSame && moved === bike ? "unchanged" : "updated", warning);
   if (isSame) return undefined;
   rides.set(ride.id, after);
   return after;

@@ -16,7 +16,7 @@ import {
   type RideItem,
 } from "./ride-batch.ts";
 import { type RideState, updateRides } from "./ride-queries.ts";
-import { isSameCancel, isSameEnd, rideTimesIssue } from "./ride.rules.ts";
+import { isIssue, isSameCancel, isSameEnd, storedEnd, type StoredTime } from "./ride.rules.ts";
 
 /** Ends rides: each bike stands where its ride ended, available again unless something later was reported of it. */
 export function endRides(
@@ -45,6 +45,7 @@ type EndedRide = RideState & { readonly status: "completed" | "cancelled"; reado
 
 interface Finish {
   readonly ride: EndedRide;
+  readonly warning: StoredTime["warning"];
   /** What becomes of the ride's bike; undefined where that is gone or on another ride. */
   readonly bike: BikeState | undefined;
   readonly facts: Partial<BikeState>;
@@ -59,11 +60,11 @@ function finishBy<Item extends RideItem>(decide: Decide<Item>) {
     for (const entry of items) {
       const decision = decide(entry, batch);
       if (decision === undefined) continue;
-      const { ride, bike, facts } = decision;
+      const { ride, bike, facts, warning } = decision;
       batch.rides.set(ride.id, ride);
       finished.set(ride.id, ride);
       if (bike !== undefined) command.changeBike(bike, facts);
-      results.done(entry.index, ride.id, "updated");
+      results.done(entry.index, ride.id, "updated", warning);
     }
     const [written] = await Promise.all([
       updateRides(command.tx, command.systemId, command.now, [...finished.values()]),
@@ -81,25 +82,26 @@ function decideEnd(entry: Indexed<RideEnd>, batch: RideBatch): Finish | undefine
   const { command, results, stations } = batch;
   const ride = rideFor(entry, "end", batch, isSameEnd);
   if (ride === undefined) return undefined;
-  const endedAt = item.ended_at === undefined ? command.now : new Date(item.ended_at);
-  const issue = rideTimesIssue(ride.started_at.getTime(), endedAt.getTime(), command.now.getTime(), "ended_at");
-  if (issue !== undefined) return results.failed(index, item.id, "invalid_parameter", ...issue);
+  const end = storedEnd(ride.started_at, "ended_at", item.ended_at, command.now);
+  if (isIssue(end)) return results.failed(index, item.id, "invalid_parameter", ...end);
   if (!hasKnownStations(entry, batch)) return undefined;
   const stationId = item.end_station_id ?? null;
   const ended: EndedRide = {
     ...ride,
     status: "completed",
-    ended_at: endedAt,
+    ended_at: end.at,
+    updated_at: command.now,
     end_station_id: stationId,
     distance_meters: item.distance_meters ?? ride.distance_meters,
     end_reason: item.end_reason ?? endReasonAt(stationId),
-    ...rideLength(ride.started_at.getTime(), endedAt.getTime()),
+    ...rideLength(ride.started_at.getTime(), end.at.getTime()),
   };
   const bike = bikeOn(ride, batch);
   return {
     ride: ended,
+    warning: end.warning,
     bike,
-    facts: bike === undefined ? {} : backFromRide(bike, endedAt, endLocation(item, stations)),
+    facts: bike === undefined ? {} : backFromRide(bike, end.at, endLocation(item, stations)),
   };
 }
 
@@ -108,17 +110,17 @@ function decideCancel(entry: Indexed<RideCancel>, batch: RideBatch): Finish | un
   const { command, results } = batch;
   const ride = rideFor(entry, "cancel", batch, isSameCancel);
   if (ride === undefined) return undefined;
-  const endedAt = item.cancelled_at === undefined ? command.now : new Date(item.cancelled_at);
-  const issue = rideTimesIssue(ride.started_at.getTime(), endedAt.getTime(), command.now.getTime(), "cancelled_at");
-  if (issue !== undefined) return results.failed(index, item.id, "invalid_parameter", ...issue);
+  const end = storedEnd(ride.started_at, "cancelled_at", item.cancelled_at, command.now);
+  if (isIssue(end)) return results.failed(index, item.id, "invalid_parameter", ...end);
   const cancelled: EndedRide = {
     ...ride,
     status: "cancelled",
-    ended_at: endedAt,
+    ended_at: end.at,
+    updated_at: command.now,
     end_reason: "cancelled",
-    ...rideLength(ride.started_at.getTime(), endedAt.getTime()),
+    ...rideLength(ride.started_at.getTime(), end.at.getTime()),
   };
-  return { ride: cancelled, bike: bikeOn(ride, batch), facts: { ride_id: null } };
+  return { ride: cancelled, warning: end.warning, bike: bikeOn(ride, batch), facts: { ride_id: null } };
 }
 
 /** The bike that is on a ride; undefined where it is gone or on another. */

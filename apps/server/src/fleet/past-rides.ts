@@ -1,9 +1,19 @@
-import type { BatchItem, BatchResults, ItemError, MessageArguments, PastRideUpsert } from "@bikeshare/contract";
+import type { BatchItem, BatchResults, ItemError, PastRideUpsert } from "@bikeshare/contract";
 import { rideLength } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
+import { TransactionConflict } from "../db/errors.ts";
 import { type BatchResultWriter, type Indexed, runBatch } from "./batch.ts";
-import { insertPastRides, type RideState, updateRides } from "./ride-queries.ts";
-import { describeRide, rideTimesIssue } from "./ride.rules.ts";
+import type { FleetCommand } from "./command.ts";
+import { insertPastRides, listOverlappingRides, type RideState, updateRides } from "./ride-queries.ts";
+import {
+  describeRide,
+  doOverlap,
+  isIssue,
+  overlapIssue,
+  storedEnd,
+  type StoredTime,
+  storedTime,
+} from "./ride.rules.ts";
 
 /** Adds rides that are over, or corrects them. Makes no events and moves no bike. */
 export function upsertPastRides(
@@ -18,29 +28,69 @@ export function upsertPastRides(
     async (command, { items: readable, results }) => {
       const { tx, now } = command;
       const wanted = wantedRides(readable, now, results);
-      const rides = [...wanted.values()].map((entry) => entry.item);
-      const inserted = await insertPastRides(tx, systemId, now, rides);
-      const stored = await command.lockRides(rides.filter(({ id }) => !inserted.has(id)).map(({ id }) => id));
-      const changed: RideState[] = [];
-      for (const { index, item } of wanted.values()) {
-        const before = stored.get(item.id);
-        if (inserted.has(item.id)) results.done(index, item.id, "created");
-        else if (!isSameRide(before, item)) results.failed(index, item.id, "ride_conflict", ...otherRide(before));
-        else if (isSame(before, item)) results.done(index, item.id, "unchanged");
-        else {
-          results.done(index, item.id, "updated");
-          changed.push(item);
-        }
-      }
+      const facts = await lockFacts(command, wanted);
+      const accepted = [...wanted.values()].filter((entry) => isAccepted(entry, facts, results));
+      const added = accepted.filter(({ item }) => !facts.stored.has(item.id)).map(({ item }) => item);
+      const changed = accepted.filter(({ item }) => facts.stored.has(item.id)).map(({ item }) => item);
+      const inserted = await insertPastRides(tx, systemId, now, added);
+      // Another command made one of them meanwhile: decide again, on what it made.
+      if (inserted.size < added.length) throw new TransactionConflict();
       await updateRides(tx, systemId, now, changed);
       command.countCorrectedRides(changed);
-      command.countRides(rides.filter(({ id }) => inserted.has(id)).map((ride) => ride.started_at));
+      command.countRides(added.map((ride) => ride.started_at));
     },
   );
 }
 
-function otherRide(stored: RideState | undefined): MessageArguments<"ride_conflict"> {
-  return stored === undefined ? ["otherRide"] : ["otherRideStored", { stored: describeRide(stored) }];
+/** What decides on past rides. */
+interface Facts {
+  readonly stored: ReadonlyMap<string, RideState>;
+  /** Stored rides of the same bikes that overlap, by the id of the wanted ride. */
+  readonly others: ReadonlyMap<string, readonly RideState[]>;
+  /** Rides as this batch writes them, and their bikes' rides among them. */
+  readonly written: Map<string, PastRide>;
+  readonly writtenOfBike: Map<string, PastRide[]>;
+}
+
+async function lockFacts(command: FleetCommand, wanted: ReadonlyMap<string, WantedRide>): Promise<Facts> {
+  const rides = [...wanted.values()].map(({ item }) => item);
+  const bikeIds = rides.map((ride) => ride.bike_id);
+  await command.lockBikes(bikeIds);
+  const stored = await command.lockRides(rides.map(({ id }) => id));
+  await command.lockUnknownBikes(bikeIds);
+  const others = await listOverlappingRides(command.tx, command.systemId, rides);
+  return { stored, others, written: new Map(), writtenOfBike: new Map() };
+}
+
+/** Decides one ride on what the items before leave. @returns whether it is to be written */
+function isAccepted(
+  { index, item, warning }: WantedRide,
+  { stored, others, written, writtenOfBike }: Facts,
+  results: BatchResultWriter<ItemError<"rides", "upsertPast">>,
+): boolean {
+  const before = stored.get(item.id);
+  if (before !== undefined && !isSameRide(before, item)) {
+    results.failed(index, item.id, "ride_conflict", "otherRideStored", { stored: describeRide(before) });
+    return false;
+  }
+  if (before !== undefined && isSame(before, item)) {
+    results.done(index, item.id, "unchanged", warning);
+    return false;
+  }
+  const ofBike = writtenOfBike.get(item.bike_id) ?? [];
+  const storedOthers = (others.get(item.id) ?? []).filter(({ id }) => !written.has(id));
+  // What overlaps already, because an import said so, may be changed all the same.
+  const other = [...storedOthers, ...ofBike].find(
+    (ride) => doOverlap(ride, item) && (before === undefined || !doOverlap(ride, before)),
+  );
+  if (other !== undefined) {
+    results.failed(index, item.id, "ride_conflict", ...overlapIssue(other));
+    return false;
+  }
+  results.done(index, item.id, before === undefined ? "created" : "updated", warning);
+  written.set(item.id, item);
+  writtenOfBike.set(item.bike_id, [...ofBike, item]);
+  return true;
 }
 
 /** The rides to be written, by id; the others have failed. */
@@ -48,30 +98,34 @@ function wantedRides(
   items: readonly Indexed<PastRideUpsert>[],
   now: Date,
   results: BatchResultWriter<"invalid_parameter">,
-): ReadonlyMap<string, Indexed<PastRide>> {
-  const wanted = new Map<string, Indexed<PastRide>>();
+): ReadonlyMap<string, WantedRide> {
+  const wanted = new Map<string, WantedRide>();
   for (const { index, item } of items) {
-    const issue = rideTimesIssue(Date.parse(item.started_at), Date.parse(item.ended_at), now.getTime(), "ended_at");
-    if (issue !== undefined) results.failed(index, item.id, "invalid_parameter", ...issue);
+    const start = storedTime("started_at", item.started_at, now);
+    const end = isIssue(start) ? start : storedEnd(start.at, "ended_at", item.ended_at, now);
+    if (isIssue(start)) results.failed(index, item.id, "invalid_parameter", ...start);
+    else if (isIssue(end)) results.failed(index, item.id, "invalid_parameter", ...end);
     else if (wanted.has(item.id)) results.failed(index, item.id, "invalid_parameter", "repeatedId");
-    else wanted.set(item.id, { index, item: pastRide(item) });
+    else wanted.set(item.id, { index, item: pastRide(item, start.at, end.at), warning: start.warning ?? end.warning });
   }
   return wanted;
 }
 
+interface WantedRide extends Indexed<PastRide> {
+  readonly warning: StoredTime["warning"];
+}
+
 type PastRide = RideState & { readonly ended_at: Date };
 
-function isSameRide(stored: RideState | undefined, wanted: PastRide): stored is RideState {
+function isSameRide(stored: RideState, wanted: PastRide): boolean {
   return (
-    stored?.status === "completed" &&
+    stored.status === "completed" &&
     stored.bike_id === wanted.bike_id &&
     stored.started_at.getTime() === wanted.started_at.getTime()
   );
 }
 
-function pastRide(item: PastRideUpsert): PastRide {
-  const startedAt = new Date(item.started_at);
-  const endedAt = new Date(item.ended_at);
+function pastRide(item: PastRideUpsert, startedAt: Date, endedAt: Date): PastRide {
   const endStation = item.end_station_id ?? null;
   return {
     id: item.id,

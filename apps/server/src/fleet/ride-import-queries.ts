@@ -191,3 +191,39 @@ export async function insertTriedRides(tx: Transaction, systemId: string): Promi
 export function findHeldOrTriedRides(tx: Transaction, systemId: string): Promise<HeldRides> {
   return findHeldRides(tx, systemId, null, heldOrTried);
 }
+
+/** Overlapping rides that are listed; all are counted. */
+const MAX_LISTED_OVERLAPS = 10_000;
+
+// With the rides that began up to a day before: those that lasted longer are left to `check`.
+const overlaps = statement(
+  "rides.importOverlaps",
+  `with timed as (
+     select id, import_id, started_at, ended_at, max(coalesce(ended_at, 'infinity')) over earlier as busy_until,
+       lead(started_at) over later as next_start
+     from rides
+     where system_id = $1 and started_at between $2::timestamptz - interval '1 day' and $3::timestamptz
+       and status <> 'cancelled' and ended_at is distinct from started_at
+     window later as (partition by bike_id order by started_at, id),
+       earlier as (later rows between unbounded preceding and 1 preceding))
+   select id, count(*) over () as n from timed
+   where import_id = $4 and (busy_until > started_at or next_start < ended_at)
+   order by started_at, id limit ${MAX_LISTED_OVERLAPS}`,
+);
+
+/** The rides of an import that overlap with other rides of their bikes: how many, and the first of them. */
+export interface ImportOverlaps {
+  readonly n: number;
+  readonly ids: readonly string[];
+}
+
+/** @param times when the import's first and last rides start */
+export async function findImportOverlaps(
+  tx: Transaction,
+  systemId: string,
+  importId: string,
+  times: { readonly first: Date; readonly last: Date },
+): Promise<ImportOverlaps> {
+  const rows = await tx.query<{ id: string; n: number }>(overlaps, [systemId, times.first, times.last, importId]);
+  return { n: rows[0]?.n ?? 0, ids: rows.map(({ id }) => id) };
+}

@@ -14,7 +14,9 @@ import {
   createTrialRidesTable,
   findHeldOrTriedRides,
   findHeldRides,
+  findImportOverlaps,
   type HeldRides,
+  type ImportOverlaps,
   insertMissingRides,
   insertTriedRides,
   truncatePastRides,
@@ -214,5 +216,18 @@ export function tryPastRides<Result>(
       const held = created === batch.rows ? NOTHING_HELD : await findHeldOrTriedRides(tx, systemId);
       return describeWritten(batch, created, held);
     });
+  });
+}
+
+/** Finds the rides of an import that overlap with other rides of their bikes. @param times when its first and last ride start */
+export function listImportOverlaps(
+  db: Database,
+  systemId: string,
+  importId: string,
+  times: { readonly first: Date; readonly last: Date },
+): Promise<ImportOverlaps> {
+  return db.transaction(async (tx) => {
+    await updateStatementTimeout(tx);
+    return findImportOverlaps(tx, systemId, importId, times);
   });
 }

@@ -8,8 +8,18 @@ import type { StationLocations } from "./bike-changes.rules.ts";
 import type { BikeState } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
 import type { LockedReservation } from "./reservation-queries.ts";
-import { insertStartedRides, type RideState } from "./ride-queries.ts";
-import { describeRide, EARLIEST_START, isInFuture, isSameStart } from "./ride.rules.ts";
+import { insertStartedRides, listOverlappingRides, type RideState, type RideTimes } from "./ride-queries.ts";
+import {
+  CLOCK_TOLERANCE_MS,
+  describeRide,
+  doOverlap,
+  EARLIEST_START,
+  isIssue,
+  isSameStart,
+  overlapIssue,
+  storedTime,
+  type StoredTime,
+} from "./ride.rules.ts";
 import { findStationLocations } from "./station-queries.ts";
 
 type StartError = ItemError<"rides", "start">;
@@ -40,9 +50,9 @@ async function start(
   const rides = starts.map(({ ride }) => ride);
   const inserted = await insertStartedRides(tx, systemId, now, rides);
   const started: RideState[] = [];
-  for (const { index, ride } of starts) {
+  for (const { index, ride, warning } of starts) {
     if (inserted.has(ride.id)) {
-      results.done(index, ride.id, "created");
+      results.done(index, ride.id, "created", warning);
       started.push(ride);
     } else results.failed(index, ride.id, "ride_conflict", "startedMeanwhile");
   }
@@ -70,25 +80,56 @@ interface Facts {
   readonly rides: Map<string, RideState>;
   readonly reservations: ReadonlyMap<string, LockedReservation>;
   readonly stations: StationLocations;
+  /** Rides of the same bikes that would overlap, by the id of the ride that is to start. */
+  readonly others: ReadonlyMap<string, readonly RideState[]>;
 }
 
 interface Start {
   readonly index: number;
   readonly ride: RideState;
+  readonly warning: StoredTime["warning"];
 }
 
 async function lockFacts(command: FleetCommand, entries: readonly Indexed<RideStart>[]): Promise<Facts> {
   const items = entries.map(({ item }) => item);
   const stationIds = items.flatMap((item) => item.start_station_id ?? []);
-  const [locked, rides, stations] = await Promise.all([
+  const { tx, systemId, now } = command;
+  const [locked, rides, stations, others] = await Promise.all([
     command.lockBikes(items.map((item) => item.bike_id)),
     command.lockRides(items.map((item) => item.id)),
-    findStationLocations(command.tx, command.systemId, stationIds),
+    findStationLocations(tx, systemId, stationIds),
+    listOverlappingRides(
+      tx,
+      systemId,
+      items.flatMap((item) => wantedTimes(item, now)),
+    ),
   ]);
   const bikes = new Map(locked);
   const held = [...bikes.values()].flatMap((bike) => bike.reservation_id ?? []);
   const reservations = await command.lockReservations(held);
-  return { bikes, rides, reservations, stations };
+  return { bikes, rides, reservations, stations, others };
+}
+
+function wantedTimes(item: RideStart, now: Date): RideTimes[] {
+  const time = storedTime("started_at", item.started_at, now);
+  return isIssue(time) ? [] : [{ id: item.id, bike_id: item.bike_id, started_at: time.at, ended_at: null }];
+}
+
+/** The rides that an item's ride would overlap: another item may give its id to another bike's ride, or another time. */
+function othersOf({ id, bike_id }: RideStart, { at }: StoredTime, { others }: Facts): RideState[] {
+  const times = { id, bike_id, started_at: at, ended_at: null };
+  return (others.get(id) ?? []).filter((other) => other.bike_id === bike_id && doOverlap(other, times));
+}
+
+/**
+ * When a ride starts; the ride that makes that impossible. A start of now is not before the end of the ride before, which
+ * may have been written by a process with another clock.
+ */
+function startBeside({ at, isNow }: StoredTime, others: readonly RideState[]): Date | RideState {
+  const ends = others.map(({ ended_at: endedAt }) => endedAt?.getTime() ?? Infinity);
+  const latest = Math.max(at.getTime(), ...ends);
+  const isClockAhead = isNow && latest <= at.getTime() + CLOCK_TOLERANCE_MS;
+  return isClockAhead ? new Date(latest) : (others[0] ?? at);
 }
 
 /** Decides one start on what the items before leave; records why it cannot be. */
@@ -98,7 +139,6 @@ function decide(
   now: Date,
   results: BatchResultWriter<StartError>,
 ): Start | undefined {
-  const startedAt = item.started_at === undefined ? now : new Date(item.started_at);
   const refuse = (...error: ErrorArguments<StartError>) => results.failed(index, item.id, ...error);
   const existing = facts.rides.get(item.id);
   if (existing !== undefined && rideTransitions[existing.status].start === "same") {
@@ -106,14 +146,16 @@ function decide(
     results.done(index, item.id, "unchanged");
     return undefined;
   }
-  if (isInFuture(startedAt.getTime(), now.getTime()))
-    return refuse("invalid_parameter", "inFuture", { field: "started_at" });
-  if (startedAt.getTime() < EARLIEST_START) return refuse("invalid_parameter", "startBefore1970");
+  const time = storedTime("started_at", item.started_at, now);
+  if (isIssue(time)) return refuse("invalid_parameter", ...time);
+  if (time.at.getTime() < EARLIEST_START) return refuse("invalid_parameter", "startBefore1970");
   const bike = facts.bikes.get(item.bike_id);
   if (bike === undefined) return refuse("not_found", "namedBike", { id: item.bike_id });
   if (bike.ride_id !== null) return refuse("ride_conflict", "bikeOnRide", { bikeId: bike.id, rideId: bike.ride_id });
   if (bike.reported_state !== "available")
     return refuse("bike_not_available", "reported", { id: bike.id, state: bike.reported_state });
+  const startedAt = startBeside(time, othersOf(item, time, facts));
+  if ("id" in startedAt) return refuse("ride_conflict", ...overlapIssue(startedAt));
   const namedStation = item.start_station_id ?? undefined;
   if (namedStation !== undefined && !facts.stations.has(namedStation)) {
     return refuse("not_found", "namedStation", { id: namedStation });
@@ -127,7 +169,7 @@ function decide(
   const ride = startedRide(item, startedAt, bike, reservationId);
   facts.bikes.set(bike.id, { ...bike, ride_id: ride.id, reservation_id: null });
   facts.rides.set(ride.id, ride);
-  return { index, ride };
+  return { index, ride, warning: time.warning };
 }
 
 function startedRide(item: RideStart, startedAt: Date, bike: BikeState, reservationId: string | null): RideState {

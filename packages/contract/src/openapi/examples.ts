@@ -97,8 +97,8 @@ export const pastRide: PastRideUpsert = {
 
 const batchResults: BatchResults = {
   results: [
-    { id: "a", outcome: "created", error: null },
-    { id: "b", outcome: "unchanged", error: null },
+    { id: "a", outcome: "created", error: null, warning: null },
+    { id: "b", outcome: "unchanged", error: null, warning: null },
     { id: "c", outcome: "failed", error: { error: "not_found", message: "There is no bike with the id bike_9." } },
   ],
   failed: 1,

@@ -286,6 +286,26 @@ describe("importTrips, row by row", () => {
   });
 });
 
+describe("importTrips, a bike on two rides at once", () => {
+  it("takes what the file says, and counts such rides as warnings, with those that are stored already", async () => {
+    const [header = "", , row = ""] = examples.citiBike.split("\n");
+    const [start, end] = ["2019-07-01 05:00:00.0000", "2019-07-01 05:00:59.9990"];
+    expect(row).toContain(`"${start}","${end}"`);
+    const at = (from: string, to: string) =>
+      row.replace(start, `2019-07-01 ${from}:00.0000`).replace(end, `2019-07-01 ${to}:00.0000`);
+    const file = (name: string, ...rows: string[]) => harness.write(name, `${[header, ...rows].join("\n")}\n`);
+    const apart = await harness.import([await file("a.csv", at("05:00", "05:10"), at("05:10", "05:20"))]);
+    expect(apart).toMatchObject({ created: 2 });
+    expect(apart.warnings).not.toHaveProperty("overlapping_ride");
+    const overlapping = await harness.import([await file("b.csv", at("05:05", "05:06"), at("05:30", "05:40"))]);
+    expect(overlapping).toMatchObject({ created: 2, rejected: 0, warnings: { overlapping_ride: 1 } });
+    const report = await harness.report(overlapping);
+    expect(report.filter(({ reason }) => reason === "overlapping_ride")).toMatchObject([
+      { kind: "warning", row: null, value: "test:29213:20190701T050500.000" },
+    ]);
+  });
+});
+
 describe("importTrips, stations", () => {
   it("makes placeholders, out of service, of unknown stations from the first row with a place, and warns once each", async () => {
     const rows = [

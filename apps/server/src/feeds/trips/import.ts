@@ -1,4 +1,4 @@
-import { type PastRideBatch, type RideOrigin, tryPastRides } from "../../fleet/ride-import.ts";
+import { listImportOverlaps, type PastRideBatch, type RideOrigin, tryPastRides } from "../../fleet/ride-import.ts";
 import { whileReporting } from "../../imports/progress.ts";
 import type { ImportReport } from "../../imports/service.ts";
 import { findInputs, type FoundInputs } from "./inputs/find-inputs.ts";
@@ -108,8 +108,21 @@ async function importInputs(all: Run, inputs: readonly TripInput[]): Promise<voi
       written.catch(() => undefined);
     }
     await written;
+    await reportOverlaps(all, inputs);
   } finally {
     await written.catch(() => undefined);
+  }
+}
+
+/** What a file says is taken; that bikes are on two rides at once is a warning. */
+async function reportOverlaps({ options, tally, report }: Run, inputs: readonly TripInput[]): Promise<void> {
+  const starts = tally.starts();
+  if (options.isTrial || starts === undefined || tally.counts().created === 0) return;
+  const { n, ids } = await listImportOverlaps(options.db, options.systemId, options.importId, starts);
+  tally.warn("overlapping_ride", n);
+  const file = inputs.length === 1 ? (inputs[0]?.name ?? "") : "all files";
+  for (const value of ids) {
+    report.add({ kind: "warning", file, row: null, column: null, value, reason: "overlapping_ride" });
   }
 }
 

@@ -18,7 +18,8 @@ export type WarningReason =
   | "station_without_location"
   | "duration_differs"
   | "unknown_rider_category"
-  | "unknown_vehicle_type";
+  | "unknown_vehicle_type"
+  | "overlapping_ride";
 
 /** Why a whole file was rejected. */
 export type ImportFileErrorReason =

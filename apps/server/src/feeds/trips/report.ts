@@ -79,7 +79,7 @@ export function createTally() {
   const instant = (at: number | undefined) => (at === undefined ? null : new Date(at).toISOString());
   return {
     rejectFile: (file: RefusedFile) => void refused.push(file),
-    warn: (reason: WarningReason) => addUp(warnings, reason, 1),
+    warn: (reason: WarningReason, n = 1) => addUp(warnings, reason, n),
     /** A file that was read and whose rides will be written. */
     addFile(file: StagedFile): void {
       rows += file.rows;
@@ -98,6 +98,9 @@ export function createTally() {
       for (const ride of written.differing) shifts.add(ride);
     },
     counts,
+    /** When the first and the last ride of the files started; undefined: no row could be read. */
+    starts: () =>
+      first === undefined || last === undefined ? undefined : { first: new Date(first), last: new Date(last) },
     /** @param id of the import's record */
     result: (id: string | null, report: string | null): TripImportResult => ({
       id,
