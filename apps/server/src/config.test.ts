@@ -60,6 +60,7 @@ it("takes what the variables say, paths from the directory it is started in", ()
     SECRETS_FILE: "../secrets.json",
     GBFS_SYNC_URL: "https://feeds.example.com/gbfs.json?key=x",
     GBFS_SYNC_EVERY: "2m",
+    GBFS_STALE_AFTER: "3h",
     WEBHOOK_ALLOW_NETWORKS: "127.0.0.0/8, ::1",
     WEBHOOK_ALLOW_PORTS: "443, 1024-65535",
     SMTP_URL: "smtp://user:pass@mail.example.com:587",
@@ -86,6 +87,7 @@ it("takes what the variables say, paths from the directory it is started in", ()
     rateLimit: 600,
     secretsFile: "/srv/secrets.json",
     gbfsSync: { url: "https://feeds.example.com/gbfs.json?key=x", intervalMs: 120_000 },
+    gbfsStaleAfterMs: 10_800_000,
     webhooks: {
       allowNetworks: new NetworkList(["127.0.0.0/8", "::1"]),
       allowPorts: [
@@ -122,6 +124,7 @@ it("takes an empty variable for one that is not set", () => {
     "SECRETS_FILE",
     "GBFS_SYNC_URL",
     "GBFS_SYNC_EVERY",
+    "GBFS_STALE_AFTER",
     "WEBHOOK_ALLOW_NETWORKS",
     "WEBHOOK_ALLOW_PORTS",
     "SMTP_URL",
@@ -155,6 +158,7 @@ it.each([
   ["RATE_LIMIT_PER_MINUTE", "0", "integer from 1 to"],
   ["RATE_LIMIT_PER_MINUTE", "1e3", "integer from 1 to"],
   ["RATE_LIMIT_PER_MINUTE", "unlimited", "integer from 1 to"],
+  ["GBFS_STALE_AFTER", "30s", "duration from 1m to 30d"],
   ["GBFS_SYNC_EVERY", "0s", "duration from 1s to 1d"],
   ["GBFS_SYNC_EVERY", "2d", "duration from 1s to 1d"],
   ["GBFS_SYNC_EVERY", "30", "duration from 1s to 1d"],

@@ -112,6 +112,8 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     ...readSignIn(read, publicUrl, issues),
     secretsFile: read("SECRETS_FILE", undefined, optional(path)),
     gbfsSync: readFeed(read),
+    /** The age at which the data of a feed are stale; undefined: it follows from each feed's `ttl`. */
+    gbfsStaleAfterMs: read("GBFS_STALE_AFTER", undefined, optional(duration("1m", "30d"))),
     backups: readBackups(read, path),
     webhooks: readAddressRules(read),
     mail: readMail(read, publicUrl, issues),

@@ -150,7 +150,9 @@ async function followFeed(options: WorkersOptions): Promise<Work | undefined> {
   const log = logPolls(logger, conditions, { system: systemId, source });
   const reportDirectory = reportsDirectory(config);
   const { watch } = conditions.of("following the feed");
-  return startFollowing({ db, clock, ids, url, intervalMs, systemId, source, reportDirectory, log, watch });
+  const { gbfsStaleAfterMs: staleAfterMs } = config;
+  const polling = { url, intervalMs, staleAfterMs, reportDirectory };
+  return startFollowing({ db, clock, ids, systemId, source, log, watch, ...polling });
 }
 
 /** Makes backups by themselves where a directory for them is configured. */

@@ -6,8 +6,7 @@ import {
   listMissingReplicas,
 } from "../database-health/service.ts";
 import type { Database } from "../db/database.ts";
-import { TOO_OLD_MS } from "../feeds/gbfs/feed-health.rules.ts";
-import { allFeedAges } from "../feeds/gbfs/feed-watch.ts";
+import { allFeedAges, isTooOld } from "../feeds/gbfs/feed-watch.ts";
 import { runningImports } from "../imports/progress.ts";
 import { dailyTables, dayOf, firstDayOf } from "../partitions/partition.rules.ts";
 import { partitionedDays } from "../partitions/service.ts";
@@ -175,9 +174,14 @@ export async function checkImports(db: Database): Promise<readonly Finding[]> {
 }
 
 export async function checkFeeds(db: Database, now: number): Promise<readonly Finding[]> {
-  const old = (await allFeedAges(db, now)).filter(({ ageMs = Number.POSITIVE_INFINITY }) => ageMs > TOO_OLD_MS);
-  if (old.length === 0) return [ok("feeds", "none that is followed is too old")];
-  return old.map(({ systemId, source, feed, ageMs }) => {
+  const found = (await allFeedAges(db, now)).filter((each) => isTooOld(each) || each.staleness !== undefined);
+  if (found.length === 0) return [ok("feeds", "none that is followed is too old or stale")];
+  return found.map((each) => {
+    const { systemId, source, feed, ageMs, staleness } = each;
+    if (staleness !== undefined && !isTooOld(each)) {
+      const fix = "Ask the publisher whether the feed is still made; raise GBFS_STALE_AFTER if it is.";
+      return warning("feeds", `the feed ${feed} of "${source}" of ${systemId} is stale: ${staleness}`, fix);
+    }
     const age = ageMs === undefined ? "was never good" : `was last good ${Math.round(ageMs / 60_000)} min ago`;
     const fix = "The log of the worker says why it fails; `bikeshare import gbfs <URL>` tries it by hand.";
     return warning("feeds", `the feed ${feed} of "${source}" of ${systemId} ${age}`, fix);

@@ -91,7 +91,7 @@ export function registerSyncGbfs(parent: ParentCommand, cli: OpenCli): void {
       return withSystem(cli(), async (context) => {
         const following = startFollowing({
           ...context,
-          ...{ source, url, intervalMs, force },
+          ...{ source, url, intervalMs, force, staleAfterMs: context.config.gbfsStaleAfterMs },
           reportDirectory: reportsDirectory(context.config),
           log: (round) => context.output.result({ ...round }, roundText(round)),
         });
@@ -158,11 +158,14 @@ function replayText({ snapshots, events, failed }: ReplayOutcome, report: string
   return [...lines, ...(report === null ? [] : [`Report:    ${report}`])].join("\n");
 }
 
-function roundText({ at, outcome, stations, bikes, events, failures, ages, report }: PollResult): string {
+function roundText(round: PollResult): string {
+  const { at, outcome, stations, bikes, events, failures, ages, stale, older, report } = round;
   const parts = [
     ...(stations ? [`stations ${countsText(stations)}`] : []),
     ...(bikes ? [`bikes ${countsText(bikes)}`] : []),
     ...Object.entries(events).map(([name, n]) => `${n} ${name}`),
+    ...older.map((feed) => `${feed} is older than the one applied before`),
+    ...stale.map(({ feed, message }) => `${feed} is stale: ${message}`),
     ...failures.map((failure) => describeFailure(failure, ages[failure.feed])),
     ...(report === null ? [] : [`report ${report}`]),
   ];
@@ -170,7 +173,7 @@ function roundText({ at, outcome, stations, bikes, events, failures, ages, repor
 }
 
 function describeFailure({ feed, message, since, retry_at }: FeedProblem, age: number | null | undefined): string {
-  if (feed === "") return message;
+  if (feed === "") return `${message} (next request at ${retry_at})`;
   const good = typeof age === "number" ? `last good ${age} s ago` : "never good yet";
   return `${feed} failed: ${message} (since ${since}, ${good}, next request at ${retry_at})`;
 }

@@ -7,7 +7,7 @@ import {
   sourceStates,
   type StoredFeedHealth,
 } from "../feeds/gbfs/source-state.ts";
-import { feedAdvice, sourceCondition } from "../overview/feed-problems.rules.ts";
+import { feedAdvice, feedState, sourceCondition } from "../overview/feed-problems.rules.ts";
 import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { instantOf } from "./dates.ts";
@@ -75,21 +75,16 @@ function followed(state: SourceState | undefined, now: number): Followed {
     information_at: instantOf(state.information_at),
     status_at: instantOf(state.status_at),
     vehicles_at: instantOf(state.vehicles_at),
-    feeds: state.feeds.map(shownFeed),
+    feeds: state.feeds.map((feed) => shownFeed(feed, state, now)),
   };
 }
 
-function shownFeed({
-  feed,
-  checked_at,
-  succeeded_at,
-  failing_since,
-  failures,
-  message,
-}: StoredFeedHealth): FollowedFeed {
+function shownFeed(health: StoredFeedHealth, source: SourceState, now: number): FollowedFeed {
+  const { feed, checked_at, succeeded_at, failing_since, failures, message, data_at } = health;
   const reason = failing_since === null ? null : message;
   return {
-    ...{ feed, failures, message: reason },
+    ...{ feed, state: feedState(health, source, now), failures, message: reason },
+    data_at: instantOf(data_at),
     checked_at: checked_at.toISOString(),
     succeeded_at: instantOf(succeeded_at),
     failing_since: instantOf(failing_since),

@@ -13,6 +13,7 @@ export interface Tables {
     readonly mailed_at: Date | null;
     readonly ended_at: Date | null;
     readonly episodes: number;
+    readonly unmailed: "begins" | "worsens" | "lasts" | "ends" | null;
   };
   readonly api_processes: {
     readonly process: string;
@@ -110,6 +111,10 @@ export interface Tables {
     readonly failing_since: Date | null;
     readonly failures: number;
     readonly message: string | null;
+    readonly data_at: Date | null;
+    readonly content_digest: string | null;
+    readonly content_since: Date | null;
+    readonly stale_after_seconds: number | null;
   };
   readonly gbfs_pending_station_parts: {
     readonly system_id: string;
@@ -652,7 +657,7 @@ export interface Tables {
 
 /** The columns that statements write, with PostgreSQL's types. */
 export const columnTypes = {
-  alerts: { name: "text", scope: "text", severity: "text", detail: "text", fix: "text", began_at: "timestamptz", seen_at: "timestamptz", mailed_at: "timestamptz", ended_at: "timestamptz", episodes: "smallint" },
+  alerts: { name: "text", scope: "text", severity: "text", detail: "text", fix: "text", began_at: "timestamptz", seen_at: "timestamptz", mailed_at: "timestamptz", ended_at: "timestamptz", episodes: "smallint", unmailed: "text" },
   api_processes: { process: "text", alive_until: "timestamptz" },
   audit_log: { system_id: "text", id: "text", at: "timestamptz", logged_on: "date", actor: "text", action: "text", subject: "text", partner_id: "text", detail: "jsonb" },
   bikes: { system_id: "text", id: "text", number: "text", vehicle_type_id: "text", vehicle_state: "text", station_id: "text", lat: "double precision", lon: "double precision", current_range_meters: "integer", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", ride_id: "text", reservation_id: "text", reported_state: "text", reported_state_at: "timestamptz", reported_station_id: "text", reported_lat: "double precision", reported_lon: "double precision", reported_position_at: "timestamptz", reported_range_at: "timestamptz", public_id: "text" },
@@ -662,7 +667,7 @@ export const columnTypes = {
   event_sequences: { system_id: "text", last_position: "bigint" },
   events: { system_id: "text", recorded_on: "date", position: "bigint", id: "text", name: "text", occurred_at: "timestamptz", partner_id: "text", data: "text" },
   gbfs_descriptions: { system_id: "text", source: "text", feed: "text", as_of: "timestamptz", content: "jsonb" },
-  gbfs_feed_health: { system_id: "text", source: "text", feed: "text", checked_at: "timestamptz", succeeded_at: "timestamptz", failing_since: "timestamptz", failures: "integer", message: "text" },
+  gbfs_feed_health: { system_id: "text", source: "text", feed: "text", checked_at: "timestamptz", succeeded_at: "timestamptz", failing_since: "timestamptz", failures: "integer", message: "text", data_at: "timestamptz", content_digest: "text", content_since: "timestamptz", stale_after_seconds: "integer" },
   gbfs_pending_station_parts: { system_id: "text", source: "text", station_id: "text", part: "text", as_of: "timestamptz", content: "jsonb" },
   gbfs_publications: { system_id: "text", version: "text", feed: "text", digest: "bytea", last_updated: "timestamptz", shares_second: "boolean" },
   gbfs_source_health: { system_id: "text", source: "text", location: "text", interval_ms: "integer", polled_at: "timestamptz", failing_since: "timestamptz", message: "text" },

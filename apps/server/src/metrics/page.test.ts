@@ -60,7 +60,12 @@ async function readMetrics(): Promise<string> {
   });
   metrics.http.watchReplica(() => ({ leftOut: undefined, lagMs: 0 }));
   watchFeedAges(metrics.registry, () =>
-    Promise.resolve([{ systemId: "main", source: "gbfs", feed: "station_status", ageMs: 1, failingMs: 0 }]),
+    Promise.resolve([
+      {
+        ...{ systemId: "main", source: "gbfs", feed: "station_status" },
+        ...{ ageMs: 1, failingMs: 0, dataAgeMs: 1, staleness: undefined },
+      },
+    ]),
   );
   const use = { size_bytes: 1, connections: 1, max_connections: 97, oldest_transaction_seconds: 0 };
   const replicas = [{ replica: "replica-1", lag_seconds: 0.1, lag_bytes: 1 }];

@@ -68,6 +68,18 @@ export function watchFeedAges(registry: Registry, read: () => Promise<readonly F
         valueOf: ({ failingMs }) => failingMs / 1_000,
         labelsOf,
       },
+      {
+        name: "bikeshare_gbfs_data_age_seconds",
+        help: "Time since the publisher of a followed feed last had something to say.",
+        valueOf: ({ dataAgeMs }) => (dataAgeMs === undefined ? undefined : dataAgeMs / 1_000),
+        labelsOf,
+      },
+      {
+        name: "bikeshare_gbfs_feed_stale",
+        help: "Whether the data of a followed feed are too old, though it can be read.",
+        valueOf: ({ dataAgeMs, staleness }) => (dataAgeMs === undefined ? undefined : Number(staleness !== undefined)),
+        labelsOf,
+      },
     ],
   );
 }

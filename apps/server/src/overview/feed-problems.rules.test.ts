@@ -3,7 +3,15 @@ import { feedAdvice, type SourceFacts, sourceCondition, sourceProblems } from ".
 
 const NOW = Date.UTC(2026, 0, 10);
 const ago = (minutes: number) => new Date(NOW - minutes * 60_000);
-const feed = { feed: "station_status", succeeded_at: ago(0), failing_since: null, message: null };
+const feed = {
+  feed: "station_status",
+  succeeded_at: ago(0),
+  failing_since: null,
+  message: null,
+  data_at: ago(1),
+  content_since: ago(1),
+  stale_after_seconds: 3_600,
+};
 const well: SourceFacts = {
   source: "gbfs",
   location: "https://feeds.example/gbfs.json",
@@ -35,8 +43,8 @@ test.each<[SourceFacts, string, string | null]>([
   [{ ...well, feeds: [broken(1)] }, "failing", null],
   [{ ...well, feeds: [broken(10)] }, "failing", "warning"],
   [{ ...well, feeds: [feed, broken(25)] }, "failing", "danger"],
-  [{ ...well, status_at: ago(59) }, "well", null],
-  [{ ...well, status_at: ago(61) }, "standing_still", "warning"],
+  [{ ...well, feeds: [{ ...feed, data_at: ago(59) }] }, "well", null],
+  [{ ...well, feeds: [{ ...feed, data_at: ago(61) }] }, "stale", "warning"],
 ])("a source is %#: %s", (facts, state, severity) => {
   expect(sourceCondition(facts, NOW).state).toBe(state);
   expect(sourceProblems(facts, NOW).map((problem) => problem.severity)).toEqual(severity === null ? [] : [severity]);

@@ -1,9 +1,10 @@
 /** How a source of feeds is doing, in words, and what to do about it. */
 import type { Problem } from "@bikeshare/contract/console";
+import { dataAge, type StoredAge } from "../feeds/gbfs/data-age.rules.ts";
 import { maxPollSilenceMs, TOO_OLD_MS } from "../feeds/gbfs/feed-health.rules.ts";
 
 /** What the rules need to know of a feed. */
-interface FeedFacts {
+interface FeedFacts extends StoredAge {
   readonly feed: string;
   /** When it was last fetched and read whole; null: never. */
   readonly succeeded_at: Date | null;
@@ -32,9 +33,9 @@ export interface SourceFacts {
 export interface SourceCondition {
   /**
    * not_followed: no process asks it regularly. silent: a process did, and has stopped. rejected: it answers, and what it
-   * says cannot be applied. failing: some of its feeds cannot be read. standing_still: they can, and say nothing new.
+   * says cannot be applied. failing: some of its feeds cannot be read. stale: they can, and their data are too old.
    */
-  readonly state: "well" | "not_followed" | "silent" | "rejected" | "failing" | "standing_still";
+  readonly state: "well" | "not_followed" | "silent" | "rejected" | "failing" | "stale";
   readonly text: string;
   /** What to do; null: nothing. */
   readonly action: string | null;
@@ -43,8 +44,6 @@ export interface SourceCondition {
 
 /** A source that no process has polled for so long is not followed any more. */
 const FORGOTTEN_MS = 7 * 24 * 3_600_000;
-/** Publishers set `last_updated` every minute or so, some only when a bike has moved: at night that takes a while. */
-const STANDING_STILL_MS = 3_600_000;
 
 /** How a source is doing, the worst first. @param now milliseconds since 1970 */
 export function sourceCondition(facts: SourceFacts, now: number): SourceCondition {
@@ -63,7 +62,7 @@ export function sourceCondition(facts: SourceFacts, now: number): SourceConditio
       action: `Start \`serve\` with GBFS_SYNC_URL, or \`sync gbfs\`. If one runs, its log says what stops it.`,
       since: polledAt,
     };
-  return rejected(facts) ?? failing(facts, now) ?? standingStill(facts, now) ?? well(facts);
+  return rejected(facts) ?? failing(facts, now) ?? stale(facts, now) ?? well(facts);
 }
 
 function rejected({ failing_since: since, message }: SourceFacts): SourceCondition | undefined {
@@ -86,15 +85,30 @@ function failing({ feeds }: SourceFacts, now: number): SourceCondition | undefin
   };
 }
 
-function standingStill(facts: SourceFacts, now: number): SourceCondition | undefined {
-  const newest = newestDocument(facts);
-  if (newest === null || now - newest.getTime() < STANDING_STILL_MS) return undefined;
+function stale({ feeds }: SourceFacts, now: number): SourceCondition | undefined {
+  const found = feeds.flatMap((feed) => {
+    const age = dataAge(feed, now);
+    return age?.reason === undefined ? [] : [{ feed: feed.feed, ageMs: age.ageMs, reason: age.reason }];
+  });
+  const oldest = found.toSorted((a, b) => b.ageMs - a.ageMs)[0];
+  if (oldest === undefined) return undefined;
+  const others = found.length > 1 ? `, and ${found.length - 1} more,` : "";
   return {
-    state: "standing_still",
-    text: `Its feeds can be read, and have said nothing new for ${agoText(newest, now)}.`,
-    action: "Ask the publisher whether the feeds are still made. Until then the stations stay as they were.",
-    since: newest,
+    state: "stale",
+    text: `${oldest.feed}${others} can be read and is stale: ${oldest.reason}.`,
+    action: "Ask the publisher whether the feed is still made. Until then stations and bikes stay as they were.",
+    since: new Date(now - oldest.ageMs),
   };
+}
+
+/** How one feed of a source is doing. */
+export type FeedState = "well" | "failing" | "not_applied" | "stale";
+
+/** Returns how a feed is doing. @param source its source, whose documents may not be applicable @param now milliseconds */
+export function feedState(feed: FeedFacts, source: Pick<SourceFacts, "message">, now: number): FeedState {
+  if (feed.failing_since !== null) return "failing";
+  if (source.message !== null) return "not_applied";
+  return dataAge(feed, now)?.reason === undefined ? "well" : "stale";
 }
 
 function well(facts: SourceFacts): SourceCondition {
@@ -152,7 +166,7 @@ export function sourceProblems(facts: SourceFacts, now: number): Problem[] {
   return [
     {
       code: codes[state],
-      severity: state === "standing_still" || (state === "failing" && !isAnyTooOld(facts, now)) ? "warning" : "danger",
+      severity: state === "stale" || (state === "failing" && !isAnyTooOld(facts, now)) ? "warning" : "danger",
       text: `The source ${facts.source}: ${text}`,
       action,
       at: since?.toISOString() ?? null,
@@ -167,7 +181,7 @@ const codes = {
   silent: "feed_silent",
   rejected: "feed_rejected",
   failing: "feed_failing",
-  standing_still: "feed_standing_still",
+  stale: "feed_stale",
 } as const;
 
 function isAnyTooOld({ feeds }: SourceFacts, now: number): boolean {

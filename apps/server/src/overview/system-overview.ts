@@ -2,12 +2,12 @@ import { MAX_COUNTED_DELIVERIES } from "@bikeshare/contract";
 import type { Problem, SystemOverview } from "@bikeshare/contract/console";
 import type { AlertState } from "../alerts/alert.rules.ts";
 import { activeAlerts } from "../alerts/service.ts";
-import { feedAges } from "../feeds/gbfs/feed-watch.ts";
-import { sourceStates } from "../feeds/gbfs/source-state.ts";
+import { FORGOTTEN_MS } from "../feeds/gbfs/feed-watch.ts";
+import { type SourceState, sourceStates } from "../feeds/gbfs/source-state.ts";
 import { keysOf } from "../keys/service.ts";
 import { keyTotals, type KeyTotal, usageByMinute } from "../request-log/service.ts";
 import { type EndpointOverview, listShownEndpoints } from "../webhooks/endpoints/endpoint-view.ts";
-import { sourceProblems } from "./feed-problems.rules.ts";
+import { feedState, sourceProblems } from "./feed-problems.rules.ts";
 import { factsOf } from "./key-facts.ts";
 import { counted, type KeyFacts, keyLabel, keyProblems } from "./key-problems.rules.ts";
 import { bySeverity, type OverviewContext } from "./partner-overview.ts";
@@ -22,12 +22,11 @@ export async function systemOverview(context: OverviewContext, systemId: string)
   const now = context.clock();
   const { starts, since } = lastHour(now);
   const range = { partnerId: null, keyId: null, since, until: new Date(now + DAY_MS) };
-  const [keys, totals, minutes, webhooks, feeds, sources, alerts] = await Promise.all([
+  const [keys, totals, minutes, webhooks, sources, alerts] = await Promise.all([
     keysOf(context, systemId),
     keyTotals(context, systemId, since),
     usageByMinute(context, systemId, range),
     listShownEndpoints(context, systemId),
-    feedAges(context.db, systemId, now),
     sourceStates(context.db, systemId),
     activeAlerts(context.db),
   ]);
@@ -56,10 +55,19 @@ export async function systemOverview(context: OverviewContext, systemId: string)
     endpoints: endpointCounts(webhooks),
     backlog: backlogOf(webhooks),
     refused,
-    feeds: feeds.map(({ source, feed, ageMs, failingMs }) => ({
-      ...{ source, feed, age_seconds: ageMs === undefined ? null : ageMs / 1_000, failing_seconds: failingMs / 1_000 },
-    })),
+    feeds: sources.flatMap((source) => followedFeeds(source, now)),
   };
+}
+
+function followedFeeds(source: SourceState, now: number): SystemOverview["feeds"] {
+  const since = (at: Date | null) => (at === null ? null : Math.max(0, now - at.getTime()) / 1_000);
+  return source.feeds
+    .filter(({ checked_at: at }) => now - at.getTime() < FORGOTTEN_MS)
+    .map((feed) => ({
+      ...{ source: source.source, feed: feed.feed, state: feedState(feed, source, now) },
+      age_seconds: since(feed.succeeded_at),
+      failing_seconds: since(feed.failing_since) ?? 0,
+    }));
 }
 
 type Refused = SystemOverview["refused"][number];

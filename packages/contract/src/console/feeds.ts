@@ -5,10 +5,16 @@ import { consoleErrors, consoleNeeds, systemPath } from "./endpoint.ts";
 
 const count = z.number().int().min(0);
 
+export const feedState = z
+  .enum(["well", "failing", "not_applied", "stale"])
+  .describe("not_applied: it can be read, and its source cannot be applied. stale: its data are too old");
+
 /** A feed of a source that is followed. */
 const followedFeed = z
   .object({
     feed: z.string().describe("Such as `station_status`"),
+    state: feedState,
+    data_at: timestamp.nullable().describe("`last_updated` of its document; null: none, or its data do not age"),
     checked_at: timestamp,
     succeeded_at: timestamp.nullable().describe("When it was last fetched and read whole; null: never"),
     failing_since: timestamp.nullable(),
@@ -33,7 +39,7 @@ const missingStation = z
 const feedSource = z
   .object({
     source: z.string(),
-    state: z.enum(["well", "not_followed", "silent", "rejected", "failing", "standing_still", "no_feed"]),
+    state: z.enum(["well", "not_followed", "silent", "rejected", "failing", "stale", "no_feed"]),
     text: z.string().describe("How it is doing, in words"),
     action: z.string().nullable().describe("What to do; null: nothing"),
     since: timestamp.nullable(),

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
 import { identifier, timestamp } from "../values.ts";
 import { consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
+import { feedState } from "./feeds.ts";
 import { waiting } from "./webhook.ts";
 
 /** Something that fails, or is about to. */
@@ -25,7 +26,7 @@ const problem = z
       "feed_silent",
       "feed_rejected",
       "feed_failing",
-      "feed_standing_still",
+      "feed_stale",
       "alert",
     ]),
     severity: z.enum(["danger", "warning", "info"]),
@@ -110,6 +111,7 @@ const feedAge = z
   .object({
     source: z.string(),
     feed: z.string(),
+    state: feedState,
     age_seconds: z.number().min(0).nullable().describe("Since it was last got and read whole; null: never"),
     failing_seconds: z.number().min(0).describe("0: it does not fail"),
   })

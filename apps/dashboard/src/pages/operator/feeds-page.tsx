@@ -14,6 +14,7 @@ import { PageHeader } from "../../layout/page-header.tsx";
 import { type UrlState, useUrlState } from "../../layout/url-state.ts";
 import { useOperatorAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
+import { FeedStatus } from "./feed-status.tsx";
 import { FleetLink } from "./ride-columns.tsx";
 
 const POLL_INTERVAL_MS = 15_000;
@@ -54,7 +55,7 @@ const tones: Readonly<Record<FeedSource["state"], Tone>> = {
   silent: "danger",
   rejected: "danger",
   failing: "warning",
-  standing_still: "warning",
+  stale: "warning",
 };
 
 function Source({ source, url }: { readonly source: FeedSource; readonly url: UrlState }) {
@@ -110,17 +111,18 @@ const feedColumns: readonly Column<FollowedFeed>[] = [
   {
     id: "state",
     title: "State",
-    cell: ({ failing_since: since, failures, message, advice }) =>
-      since === null ? (
-        <Status tone="success">read</Status>
-      ) : (
+    cell: ({ state, failures, message, advice }) =>
+      state === "failing" ? (
         <>
-          <Status tone="danger">{`failed ${failures} times`}</Status>
+          <Status tone="danger">{failures === 1 ? "failed once" : `failed ${failures} times`}</Status>
           <div>{message}</div>
           <div class="muted">{advice}</div>
         </>
+      ) : (
+        <FeedStatus state={state} />
       ),
   },
+  { id: "data", title: "Data as of", cell: ({ data_at: at }) => <Time at={at} /> },
   { id: "good", title: "Last read", cell: ({ succeeded_at: at }) => <Time at={at} /> },
   { id: "checked", title: "Last asked", isSecondary: true, cell: ({ checked_at: at }) => <Time at={at} /> },
 ];

@@ -11,6 +11,7 @@ import { type Column, Table } from "../../components/table.tsx";
 import { relativeText } from "../../components/time.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { NotFoundPage } from "../not-found-page.tsx";
+import { FeedStatus } from "../operator/feed-status.tsx";
 import { addressIn, type Scope, useOperatorScope } from "../scope.ts";
 import { waitingText } from "../waiting-text.ts";
 import { Figures } from "./figures.tsx";
@@ -133,8 +134,7 @@ function Feeds({ feeds }: { readonly feeds: readonly FeedState[] }) {
     {
       id: "state",
       title: "State",
-      cell: ({ failing_seconds: failing }) =>
-        failing > 0 ? <Status tone="danger">failing</Status> : <Status tone="success">well</Status>,
+      cell: ({ state }) => <FeedStatus state={state} />,
     },
     {
       id: "age",

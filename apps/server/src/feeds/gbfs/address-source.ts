@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { isHttp } from "../address.ts";
+import type { DocumentAge } from "./data-age.rules.ts";
 import { createDocumentReader } from "./document-reader.ts";
 import type { DiscoveredFeeds, DocumentName, Documents } from "./documents.ts";
 import { createFeedClient, type FetchOptions, type FeedClient, type Validators } from "./feed-client.ts";
@@ -19,6 +20,7 @@ interface LastResponse {
   readonly hash: string;
   /** By its own `ttl` the feed does not change before this instant, milliseconds since 1970. */
   readonly changesAt: number;
+  readonly age: DocumentAge | null;
 }
 
 /** The feeds that the `gbfs.json` at an address lists. Each poll gives only what changed since the one before. */
@@ -32,6 +34,8 @@ export class AddressSource implements GbfsSource {
   /** Of the poll under way: new responses, and the feeds that responded, changed or not. */
   readonly #newResponses = new Map<DocumentName, LastResponse>();
   readonly #responded = new Set<DocumentName>();
+  /** What the feeds that responded in the latest poll say of the age of their data. */
+  readonly #ages = new Map<DocumentName, DocumentAge>();
   #list: { readonly feeds: DiscoveredFeeds; readonly base: URL } | undefined;
   #now = 0;
 
@@ -50,6 +54,7 @@ export class AddressSource implements GbfsSource {
     this.#now = now;
     this.#newResponses.clear();
     this.#responded.clear();
+    this.#ages.clear();
     // A failed feed may have moved, so the list is fetched even where it is fresh.
     const hasRetries = [...this.#health].some(([feed, each]) => isFailing(each) && !this.#isWaiting(feed));
     const isUpToDate = this.#list !== undefined && !hasRetries && this.#isFresh("gbfs");
@@ -81,7 +86,11 @@ export class AddressSource implements GbfsSource {
   commit(): void {
     for (const [feed, response] of this.#newResponses) this.#responses.set(feed, response);
     this.#newResponses.clear();
-    for (const feed of this.#responded) this.#health.set(feed, afterSuccess(this.#now));
+    for (const feed of this.#responded) {
+      this.#health.set(feed, afterSuccess(this.#now));
+      const age = this.#responses.get(feed)?.age;
+      if (age) this.#ages.set(feed, age);
+    }
   }
 
   /** Forgets all responses, so that the next poll fetches every feed whole. */
@@ -92,6 +101,10 @@ export class AddressSource implements GbfsSource {
 
   get health(): ReadonlyMap<DocumentName, FeedHealth> {
     return this.#health;
+  }
+
+  get ages(): ReadonlyMap<DocumentName, DocumentAge> {
+    return this.#ages;
   }
 
   /** Frees the memory that reading takes. */
@@ -154,8 +167,8 @@ export class AddressSource implements GbfsSource {
       this.#newResponses.set(feed, { ...before, address: address.href, validators });
       return undefined;
     }
-    const { content, changesAt } = await this.#reader.read(feed, bytes, this.#now);
-    this.#newResponses.set(feed, { address: address.href, validators, hash, changesAt });
+    const { content, ...rest } = await this.#reader.read(feed, bytes, this.#now);
+    this.#newResponses.set(feed, { address: address.href, validators, hash, ...rest });
     return { content, url };
   }
 }

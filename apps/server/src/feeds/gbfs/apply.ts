@@ -54,11 +54,15 @@ export class OtherSystemError extends Error {
   /** A known cause, whose message says what to do. */
   readonly condition = "gbfs_other_system";
 
+  /** What the source called its system until then. */
+  readonly before: string;
+
   constructor(source: string, before: string, now: string) {
     super(
       `The source "${source}" was the system "${before}" until now, and its feeds say "${now}" (system_id). ` +
         `Nothing was changed. Import another system under another --source; if this one was renamed, say --force once.`,
     );
+    this.before = before;
   }
 }
 

@@ -49,9 +49,9 @@ export function createDocumentReader(limits: DocumentReaderLimits = {}): Documen
         chunk = await next({ read: "more" });
         for (const [id, record] of chunk.records) records.set(id, record);
       }
-      const { content, changesAt } = document;
+      const { content } = document;
       // The records are those that the thread took out of the content.
-      return { content: "records" in content ? { ...content, records } : content, changesAt } as DocumentContent;
+      return { ...document, content: "records" in content ? { ...content, records } : content } as DocumentContent;
     } catch (error) {
       if (error instanceof FeedFailure) throw error;
       thread = undefined;

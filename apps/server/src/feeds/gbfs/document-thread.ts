@@ -29,10 +29,11 @@ parentPort?.on("message", (request: ThreadRequest) => {
 
 function read({ read: name, bytes, now }: Exclude<ThreadRequest, { read: "more" }>): ThreadAnswer {
   try {
-    const { content, changesAt } = readDocument(name, bytes, now);
-    if (!("records" in content)) return { document: { content, changesAt }, records: [], isLast: true };
+    const document = readDocument(name, bytes, now);
+    const { content } = document;
+    if (!("records" in content)) return { document, records: [], isLast: true };
     records = content.records[Symbol.iterator]();
-    return { document: { content: { ...content, records: new Map() }, changesAt }, ...nextChunk() };
+    return { document: { ...document, content: { ...content, records: new Map() } }, ...nextChunk() };
   } catch (error) {
     // Any other error is a bug: it ends the thread, and the read with it.
     if (!(error instanceof FeedFailure)) throw error;

@@ -1,8 +1,9 @@
 import type { VehicleReport } from "../../fleet/bike-snapshot-decision.rules.ts";
 import type { StationInformation, StationStatusReport } from "../../fleet/station.rules.ts";
 import { parseBounded } from "./bounded-json.ts";
+import { contentDigest, type DocumentAge } from "./data-age.rules.ts";
 import { readDescription, type Description } from "./descriptions.ts";
-import type { Feed } from "./feed.ts";
+import { type Feed, lastUpdatedOf } from "./feed.ts";
 import { readStationInformation, readStationStatus, readVehicles } from "./fleet-feeds.ts";
 import { FeedFailure } from "./problems.ts";
 import { instantFrom, isObject, numberFrom, type JsonObject } from "./values.ts";
@@ -26,6 +27,8 @@ export interface DocumentContent<Name extends DocumentName = DocumentName> {
   readonly content: Documents[Name];
   /** Milliseconds since 1970, from the document's `last_updated` and `ttl`. */
   readonly changesAt: number;
+  /** Null: its data do not age. */
+  readonly age: DocumentAge | null;
 }
 
 const readers: { readonly [Name in DocumentName]: (document: unknown, now: number) => Documents[Name] } = {
@@ -55,7 +58,19 @@ export function readDocument<Name extends DocumentName>(
   } catch (error) {
     throw FeedFailure.from(name, error);
   }
-  return { content: readers[name](document, now), changesAt: nextChange(document, now) };
+  const content = readers[name](document, now);
+  return { content, changesAt: nextChange(document, now), age: ageOf(name, content, document, now) };
+}
+
+/** The feeds whose data age. */
+const AGEING: ReadonlySet<DocumentName> = new Set(["station_status", "vehicle_status", "free_bike_status"]);
+
+function ageOf(name: DocumentName, content: Documents[DocumentName], document: unknown, now: number) {
+  if (!AGEING.has(name)) return null;
+  const ttlMs = isObject(document) ? ttlOf(document) : 0;
+  // The names say that it is a feed of stations' states or of vehicles.
+  const digest = contentDigest(content as Parameters<typeof contentDigest>[0]);
+  return { at: lastUpdatedOf(document, now) ?? null, digest, ttlMs };
 }
 
 /**
@@ -68,8 +83,11 @@ const MAX_TTL_MS = 10 * 60_000;
 function nextChange(document: unknown, now: number): number {
   if (!isObject(document)) return now;
   const made = Math.min(instantFrom(document["last_updated"]) ?? now, now);
-  const ttl = Math.max(0, numberFrom(document["ttl"]) ?? 0) * 1000;
-  return made + Math.min(ttl, MAX_TTL_MS);
+  return made + Math.min(ttlOf(document), MAX_TTL_MS);
+}
+
+function ttlOf(document: JsonObject): number {
+  return Math.max(0, numberFrom(document["ttl"]) ?? 0) * 1000;
 }
 
 /** URLs of a source's feeds, as its `gbfs.json` lists them, by the feeds' names. */

@@ -41,10 +41,11 @@ test("every process says how old each part of a followed source is, and readines
       ["station_status", failed(START + MINUTE)],
     ]),
   );
+  const unjudged = { dataAgeMs: undefined, staleness: undefined };
   const common = { systemId, source: "oslo" };
   expect(await allFeedAges(db, now)).toEqual([
-    { ...common, feed: "gbfs", ageMs: 0, failingMs: 0 },
-    { ...common, feed: "station_status", ageMs: 25 * MINUTE, failingMs: 24 * MINUTE },
+    { ...common, feed: "gbfs", ageMs: 0, failingMs: 0, ...unjudged },
+    { ...common, feed: "station_status", ageMs: 25 * MINUTE, failingMs: 24 * MINUTE, ...unjudged },
   ]);
   await watch.runOnce();
   expect(concerns.list()).toEqual(['followed feeds are too old: station_status of "oslo" (last good 25 min ago)']);

@@ -4,6 +4,7 @@ import type { Conditions } from "../../conditions/conditions.ts";
 import { checkPeriodically } from "../../conditions/periodic-check.ts";
 import type { Database, Queryable } from "../../db/database.ts";
 import { systemsOf } from "../../systems/service.ts";
+import { dataAge } from "./data-age.rules.ts";
 import { TOO_OLD_MS } from "./feed-health.rules.ts";
 import { listFeedHealth } from "./health-queries.ts";
 
@@ -17,16 +18,33 @@ export async function allFeedAges(db: Database, now: number): Promise<FeedAge[]>
   return ages;
 }
 
-/** Reports followed feeds that are too old, whichever process follows them, in the readiness response, which stays 200. */
+/** Reports followed feeds that are too old or stale, whichever process follows them, in the readiness response, which stays 200. */
 export function watchFeeds(
   db: Database,
   { clock, conditions, concerns }: { clock: () => number; conditions: Conditions; concerns: Concerns },
 ): PeriodicWork {
   const asking = conditions.of("checking the age of feeds");
   return checkPeriodically(asking, async () => {
-    const old = (await allFeedAges(db, clock())).filter(({ ageMs = Infinity }) => ageMs > TOO_OLD_MS);
+    const ages = await allFeedAges(db, clock());
+    const old = ages.filter(isTooOld);
+    const stale = ages.filter((age) => age.staleness !== undefined && !isTooOld(age));
     concerns.set("feeds", old.length === 0 ? undefined : describe(old));
+    concerns.set("stale feeds", stale.length === 0 ? undefined : describeStale(stale));
   });
+}
+
+/** Whether a feed has not been read for too long. */
+export function isTooOld({ ageMs = Infinity }: FeedAge): boolean {
+  return ageMs > TOO_OLD_MS;
+}
+
+function describeStale(stale: readonly FeedAge[]): string {
+  const named = stale.slice(0, MAX_NAMED).map(({ source, feed, staleness }) => `${feed} of "${source}" (${staleness})`);
+  return `followed feeds are stale: ${named.join(", ")}${othersText(stale)}`;
+}
+
+function othersText({ length }: readonly FeedAge[]): string {
+  return length > MAX_NAMED ? `, and ${length - MAX_NAMED} more` : "";
 }
 
 function describe(old: readonly FeedAge[]): string {
@@ -34,8 +52,7 @@ function describe(old: readonly FeedAge[]): string {
     const age = ageMs === undefined ? "never good yet" : `last good ${Math.round(ageMs / 60_000)} min ago`;
     return `${feed} of "${source}" (${age})`;
   });
-  const others = old.length > MAX_NAMED ? `, and ${old.length - MAX_NAMED} more` : "";
-  return `followed feeds are too old: ${named.join(", ")}${others}`;
+  return `followed feeds are too old: ${named.join(", ")}${othersText(old)}`;
 }
 
 /** How old a followed feed is, and for how long it has failed. */
@@ -47,19 +64,25 @@ export interface FeedAge {
   readonly ageMs: number | undefined;
   /** 0: it does not fail. */
   readonly failingMs: number;
+  /** Milliseconds since its publisher last had something to say; undefined: not judged. */
+  readonly dataAgeMs: number | undefined;
+  /** Why its data are too old; undefined: they are not. */
+  readonly staleness: string | undefined;
 }
 
 /** A feed that no process has polled for so long is not followed any more. Shorter hides a follower that has died. */
-const FORGOTTEN_MS = 7 * 24 * 3_600_000;
+export const FORGOTTEN_MS = 7 * 24 * 3_600_000;
 
 /** The ages of a system's followed feeds. @param now milliseconds since 1970 */
 export async function feedAges(db: Queryable, systemId: string, now: number): Promise<FeedAge[]> {
   const feeds = await listFeedHealth(db, systemId, now - FORGOTTEN_MS);
-  return feeds.map(({ source, feed, succeeded_at: succeededAt, failing_since: failingSince }) => ({
-    systemId,
-    source,
-    feed,
-    ageMs: succeededAt === null ? undefined : Math.max(0, now - succeededAt.getTime()),
-    failingMs: failingSince === null ? 0 : Math.max(0, now - failingSince.getTime()),
-  }));
+  return feeds.map(({ source, feed, succeeded_at: succeededAt, failing_since: failingSince, ...stored }) => {
+    const data = dataAge(stored, now);
+    return {
+      ...{ systemId, source, feed },
+      ageMs: succeededAt === null ? undefined : Math.max(0, now - succeededAt.getTime()),
+      failingMs: failingSince === null ? 0 : Math.max(0, now - failingSince.getTime()),
+      ...{ dataAgeMs: data?.ageMs, staleness: data?.reason },
+    };
+  });
 }

@@ -106,11 +106,16 @@ export function dataOf(name: string, document: unknown): JsonObject {
 
 /** `last_updated`, or now where it is missing, or so far ahead that it would outrank the feed's next snapshots. */
 export function snapshotTime(document: unknown, now: number, problems: ProblemLog): number {
+  const at = lastUpdatedOf(document, now);
+  if (at !== undefined) return at;
   const value = isObject(document) ? document["last_updated"] : undefined;
-  const at = instantFrom(value);
-  const isAhead = at !== undefined && at > now + CLOCK_TOLERANCE_MS;
-  if (at !== undefined && at > 0 && !isAhead) return at;
-  const reason = isAhead ? "in_the_future" : "not_an_instant";
+  const reason = (instantFrom(value) ?? 0) > now ? "in_the_future" : "not_an_instant";
   problems.add({ record: null, field: "last_updated", value, reason, action: "repaired" });
   return now;
+}
+
+/** `last_updated`; undefined: missing, or so far ahead that it cannot be believed. */
+export function lastUpdatedOf(document: unknown, now: number): number | undefined {
+  const at = instantFrom(isObject(document) ? document["last_updated"] : undefined);
+  return at !== undefined && at > 0 && at <= now + CLOCK_TOLERANCE_MS ? at : undefined;
 }

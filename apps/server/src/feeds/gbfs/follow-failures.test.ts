@@ -7,6 +7,9 @@ import { createTestDatabase, type TestDatabase } from "../../../test/database.ts
 import { CITY_TIME, city23, type Documents } from "../../../test/gbfs/city.ts";
 import { type FeedServer, startFeedServer } from "../../../test/gbfs/feed-server.ts";
 import { until } from "../../../test/until.ts";
+import { checkFeeds } from "../../alerts/database-checks.ts";
+import { sourceCondition } from "../../overview/feed-problems.rules.ts";
+import { createSystem } from "../../systems/service.ts";
 import { OtherSystemError } from "./apply.ts";
 import { type Following, type FollowOptions, type PollResult, startFollowing } from "./follow.ts";
 import { sourceStates } from "./source-state.ts";
@@ -129,6 +132,64 @@ test("a source that becomes another system is refused with its stations untouche
   await roundUntil(({ outcome }) => outcome === "applied");
   expect(await stations()).toEqual(before);
   expect(await state()).toMatchObject({ failing_since: null, message: null });
+});
+
+test("a source that was another system for a moment is asked at its usual pace, and says when", async () => {
+  follow({ intervalMs: 5 });
+  await roundUntil(({ outcome }) => outcome === "unchanged");
+  // By its `ttl` this document need not be asked again for ten minutes; our clock stands still.
+  server.pages["system_information"] = { ...systemCalled("divvy"), last_updated: CITY_TIME / 1000 + 3_600, ttl: 600 };
+  const { failures } = await roundUntil(({ outcome }) => outcome === "failed");
+  const at = new Date(clock()).toISOString();
+  const retry_at = new Date(clock() + 5).toISOString();
+  expect(failures).toEqual([expect.objectContaining({ feed: "", since: at, retry_at })]);
+  expect(failures[0]?.message).toMatch(/asked again every 0.005 s, and applied once it says "oslo"/);
+  const [askedId, askedStations] = [asked("system_information"), asked("station_status")];
+  await until(() => asked("system_information") > askedId + 2);
+  // Nothing else is asked of it until then.
+  expect(asked("station_status")).toBe(askedStations);
+  server.pages["system_information"] = systemCalled("oslo");
+  expect((await roundUntil(({ outcome }) => outcome === "applied")).failures).toEqual([]);
+});
+
+test("a feed whose publisher has stopped behind a cache is stale in the poll, in readiness, doctor and alerts, until it goes on", async () => {
+  const now = clock();
+  const document = (minutesAgo: number, bikes = 3) => {
+    const page = withoutRest(city23())["station_status"] as { data: { stations: object[] } };
+    const changed = page.data.stations.map((station) => ({ ...station, num_bikes_available: bikes }));
+    return { ...page, last_updated: (now - minutesAgo * 60_000) / 1000, data: { stations: changed } };
+  };
+  server.pages["station_status"] = document(0);
+  follow({ staleAfterMs: 2 * 3_600_000 });
+  expect(await roundUntil(({ outcome }) => outcome === "applied")).toMatchObject({
+    ...{ stale: [], data_ages: { station_status: 0 }, older: [] },
+  });
+  const found = async () => {
+    const [source] = await sourceStates(database.db, systemId);
+    const findings = await checkFeeds(database.db, clock());
+    return {
+      doctor: findings.map(({ detail }) => detail).filter((detail) => detail.includes(` of ${systemId} `)),
+      page: source && sourceCondition(source, clock()).state,
+    };
+  };
+  await createSystem(database.db, systemId, "City", 0);
+  expect(await found()).toEqual({ doctor: [], page: "well" });
+  // It can be read all the time, and gives what it gave four hours ago.
+  server.pages["station_status"] = document(240, 1);
+  expect(await roundUntil(({ stale }) => stale.length > 0)).toMatchObject({
+    ...{
+      failures: [],
+      stale: [{ feed: "station_status", message: expect.stringMatching(/^its data are of /) as string }],
+    },
+    ...{ data_ages: { station_status: 14_400 }, older: ["station_status"] },
+  });
+  expect(await found()).toEqual({
+    doctor: [expect.stringMatching(/^the feed station_status of "gbfs" of s\d+ is stale: its data are of /) as string],
+    page: "stale",
+  });
+  server.pages["station_status"] = document(-1);
+  await roundUntil(({ stale }) => stale.length === 0);
+  expect(await found()).toEqual({ doctor: [], page: "well" });
 });
 
 test("with force a source may become another system once", async () => {

@@ -12,6 +12,9 @@ const quiet: PollResult = {
   events: {},
   failures: [],
   ages: {},
+  data_ages: {},
+  stale: [],
+  older: [],
   report: null,
 };
 const counts = { created: 1, updated: 0, unchanged: 0, removed: 0, rejected: 0 };

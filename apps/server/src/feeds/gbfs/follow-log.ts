@@ -12,6 +12,11 @@ class FeedFailing extends Error {
   readonly condition = "gbfs_feed_failing";
 }
 
+/** A feed can be read, and its data are too old; its message says how old. */
+class FeedStale extends Error {
+  readonly condition = "gbfs_feed_stale";
+}
+
 /**
  * Logs the polls of a followed source: what was applied, and what fails as a condition of each feed, so that a lasting
  * failure is one line, then one a minute, then one when the feed is well again.
@@ -32,13 +37,20 @@ export function logPolls(
     works.set(feed, work);
     return work;
   };
+  const staleFeeds = new Map<string, WorkCondition>();
+  const staleness = (feed: string) => {
+    const options = { quietMs: Number.POSITIVE_INFINITY, level: "warn", detail: name } as const;
+    const work = staleFeeds.get(feed) ?? conditions.of(`the data of the feed ${feed} of "${name.source}"`, options);
+    staleFeeds.set(feed, work);
+    return work;
+  };
   const fail = ({ feed, message, since, retry_at }: FeedProblem) => {
     const failureKey = `${since} ${retry_at} ${message}`;
     if (lastFailures.get(feed) === failureKey) return;
     lastFailures.set(feed, failureKey);
     workOf(feed).failed(new FeedFailing(message), { feed, since, retry_at });
   };
-  return ({ outcome, failures, stations, bikes, events, report }, error) => {
+  return ({ outcome, failures, stale, stations, bikes, events, report }, error) => {
     const failing = new Set(failures.map(({ feed }) => feed));
     for (const failure of failures) if (failure.feed !== "") fail(failure);
     if (error !== undefined) workOf("").failed(error);
@@ -47,6 +59,8 @@ export function logPolls(
       lastFailures.delete(feed);
       work.succeeded();
     }
+    for (const { feed, message } of stale) staleness(feed).failed(new FeedStale(message), { feed });
+    for (const [feed, work] of staleFeeds) if (!stale.some((each) => each.feed === feed)) work.succeeded();
     if (stations !== null || bikes !== null)
       logger.info({ ...name, outcome, stations, bikes, events, report }, "GBFS feed applied");
     else if (outcome === "unchanged") logger.debug({ ...name, outcome }, "GBFS feed unchanged");

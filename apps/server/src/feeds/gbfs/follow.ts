@@ -6,9 +6,10 @@ import { runGuarded } from "../../set-aside/units.ts";
 import { isHttp, shownAddress } from "../address.ts";
 import { AddressSource } from "./address-source.ts";
 import { eventsOf, OtherSystemError, publishedIdOf, type EventCounts } from "./apply.ts";
+import { dataAge } from "./data-age.rules.ts";
 import type { FetchOptions } from "./feed-client.ts";
 import { isFailing, maxPollSilenceMs, type FeedHealth } from "./feed-health.rules.ts";
-import { updateFeedHealth, updateSourceHealth } from "./health-queries.ts";
+import { type FeedDataAge, updateFeedHealth, updateSourceHealth } from "./health-queries.ts";
 import { applyReading, type ImportCounts, type ImportOutcome } from "./import.ts";
 import { FeedFailure } from "./problems.ts";
 import { ProblemJournal } from "./report.ts";
@@ -26,6 +27,8 @@ export interface FollowOptions {
   readonly systemId: string;
   /** The feed's name among the sources of the system. */
   readonly source: string;
+  /** The age at which data are stale; undefined: it follows from each feed's `ttl`. */
+  readonly staleAfterMs?: number | undefined;
   /** Applies the first snapshot even where the source calls its system otherwise than before. */
   readonly force?: boolean;
   /** Where what is wrong with records is written, each once. */
@@ -56,6 +59,12 @@ export interface PollResult {
   readonly failures: readonly FeedProblem[];
   /** Seconds since each feed was last fetched and read whole; null: never yet. */
   readonly ages: Readonly<Record<string, number | null>>;
+  /** Seconds since the publisher of each feed last had something to say, where that is judged. */
+  readonly data_ages: Readonly<Record<string, number>>;
+  /** The feeds whose data are too old, though they can be read. */
+  readonly stale: readonly StaleFeed[];
+  /** The feeds that gave an older document than the one that was applied before. */
+  readonly older: readonly string[];
   /** Where new problems with records were written in this poll; null: there are none. */
   readonly report: string | null;
 }
@@ -63,9 +72,15 @@ export interface PollResult {
 export interface FeedProblem {
   readonly feed: string;
   readonly message: string;
-  /** When it failed first, and before when it is not asked again, RFC 3339; null where it is no feed. */
+  /** When it failed first, RFC 3339; null where it is no feed and the source is no other system. */
   readonly since: string | null;
-  readonly retry_at: string | null;
+  /** It is not asked before, RFC 3339. */
+  readonly retry_at: string;
+}
+
+export interface StaleFeed {
+  readonly feed: string;
+  readonly message: string;
 }
 
 /** A feed that is being followed. */
@@ -116,18 +131,16 @@ export function startFollowing(options: FollowOptions): Following {
   };
 }
 
-/** Milliseconds between two polls of a source that has become another system. */
-const OTHER_SYSTEM_PAUSE_MS = 5 * 60_000;
-
 class Follower {
   readonly #options: FollowOptions;
   readonly #source: AddressSource;
   readonly #signal: AbortSignal;
   readonly #journal: ProblemJournal;
+  #dataAges: readonly FeedDataAge[] = [];
   /** Whether the next snapshot is applied even from another system. */
   #isForced: boolean;
   /** The source has become another system: nothing is applied until its `system_id` is the old one again. */
-  #rejection: { readonly error: OtherSystemError; readonly retryAt: number } | undefined;
+  #rejection: { readonly error: OtherSystemError; readonly since: number } | undefined;
 
   constructor(options: FollowOptions, location: URL, signal: AbortSignal) {
     this.#options = options;
@@ -144,13 +157,15 @@ class Follower {
       return { result: await this.#applyChanges(now) };
     } catch (error) {
       if (error instanceof OtherSystemError && this.#rejection?.error !== error) {
+        // What else it said belongs to the other system.
         this.#source.reset();
-        this.#rejection = { error, retryAt: now + OTHER_SYSTEM_PAUSE_MS };
+        this.#rejection = { error, since: this.#rejection?.since ?? now };
       }
-      const message = error instanceof Error ? error.message : String(error);
+      const message = this.#messageOf(error);
       // Where the database itself fails, this does too.
       if (!this.#signal.aborted) await this.#writeHealth(now, message).catch(() => undefined);
-      const failure = { feed: "", message, since: null, retry_at: null };
+      const since = error === this.#rejection?.error ? utc(this.#rejection.since) : null;
+      const failure = { feed: "", message, since, retry_at: utc(now + this.#options.intervalMs) };
       const result = this.#resultOf(now, "failed");
       return { result: { ...result, failures: [failure, ...result.failures] }, error };
     } finally {
@@ -159,14 +174,14 @@ class Follower {
   }
 
   async #applyChanges(now: number): Promise<PollResult> {
-    const { db, ids, systemId, source } = this.#options;
+    const { db, ids, systemId, source, staleAfterMs } = this.#options;
     const rejection = this.#rejection;
-    if (rejection !== undefined && now < rejection.retryAt) throw rejection.error;
     // A list that cannot be fetched is among the feeds' health; the feeds of the list before are still read.
     await this.#source.begin(now);
+    if (rejection !== undefined) await this.#checkSystem(rejection.error);
     const reading = await readSnapshot(this.#source, now);
     this.#signal.throwIfAborted();
-    if (rejection !== undefined && publishedIdOf(reading.snapshot) === undefined) throw rejection.error;
+    if (rejection !== undefined && publishedIdOf(reading.snapshot) !== rejection.error.before) throw rejection.error;
     let imported: ImportOutcome | undefined;
     if (!isEmpty(reading.snapshot)) {
       const context = { systemId, source, now, ids, force: this.#isForced };
@@ -181,13 +196,35 @@ class Follower {
     this.#source.commit();
     const report = imported === undefined ? null : await this.#journal.add(imported.problems, now);
     const { health } = this.#source;
-    await updateFeedHealth(db, { systemId, source, now }, health);
+    const { ages } = this.#source;
+    this.#dataAges = await updateFeedHealth(db, { systemId, source, now, staleAfterMs }, health, ages);
     await this.#writeHealth(now, null);
     if (![...health.values()].some(isFailing))
       return this.#resultOf(now, imported ? "applied" : "unchanged", imported, report);
     // The list alone is no data.
     const isAnyWell = [...health].some(([feed, each]) => feed !== "gbfs" && !isFailing(each));
     return this.#resultOf(now, isAnyWell ? "partial" : "failed", imported, report);
+  }
+
+  /** Asks a source that was another system what it is now: the one small document, whole. @throws OtherSystemError */
+  async #checkSystem(rejection: OtherSystemError): Promise<void> {
+    const said = await this.#source.read("system_information").catch((error: unknown) => {
+      if (error instanceof FeedFailure) return undefined;
+      throw error;
+    });
+    this.#signal.throwIfAborted();
+    // So that the next poll asks again, whatever the document's `ttl`.
+    this.#source.reset();
+    const isOldOne = said?.feed === "system_information" && said.publishedId === rejection.before;
+    if (!isOldOne) throw rejection;
+  }
+
+  #messageOf(error: unknown): string {
+    const message = error instanceof Error ? error.message : String(error);
+    const { intervalMs } = this.#options;
+    return error instanceof OtherSystemError
+      ? `${message} It is asked again every ${intervalMs / 1_000} s, and applied once it says "${error.before}".`
+      : message;
   }
 
   /** Writes how the source is doing, for every process. @param message why nothing can be applied */
@@ -203,23 +240,32 @@ class Follower {
     report: string | null = null,
   ): PollResult {
     const health = [...this.#source.health];
+    const ages = this.#dataAges.map((each) => ({ feed: each.feed, age: dataAge(each, now) }));
     const ageOf = ({ goodAt }: FeedHealth) => (goodAt === undefined ? null : Math.round((now - goodAt) / 1000));
     return {
-      at: new Date(now).toISOString(),
+      at: utc(now),
       outcome,
       stations: imported?.stations ?? null,
       bikes: imported?.bikes ?? null,
       events: imported ? eventsOf(imported.applied) : {},
       failures: health.filter(([, each]) => isFailing(each)).map(([feed, each]) => feedProblem(feed, each)),
       ages: Object.fromEntries(health.map(([feed, each]) => [feed, ageOf(each)])),
+      data_ages: Object.fromEntries(
+        ages.flatMap(({ feed, age }) => (age === undefined ? [] : [[feed, Math.round(age.ageMs / 1_000)]])),
+      ),
+      stale: ages.flatMap(({ feed, age }) => (age?.reason === undefined ? [] : [{ feed, message: age.reason }])),
+      older: imported?.applied.late ?? [],
       report,
     };
   }
 }
 
 function feedProblem(feed: string, { message = "", failingSince, retryAt }: FeedHealth): FeedProblem {
-  const since = failingSince === undefined ? null : new Date(failingSince).toISOString();
-  return { feed, message, since, retry_at: new Date(retryAt).toISOString() };
+  return { feed, message, since: failingSince === undefined ? null : utc(failingSince), retry_at: utc(retryAt) };
+}
+
+function utc(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
 }
 
 function isEmpty({ information, status, vehicles, descriptions = [] }: GbfsSnapshot): boolean {

@@ -2,46 +2,79 @@ import type { Queryable } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
 import { rowsJson } from "../../fleet/snapshot-rows.ts";
+import { type DocumentAge, staleAfterMs, type StoredAge } from "./data-age.rules.ts";
 import type { FeedHealth } from "./feed-health.rules.ts";
 
 // `greatest`, because a process that has just started knows no earlier success, and a slow one must not set times back.
+// A feed that was not asked, or failed, says nothing new of the age of its data.
 const upsertFeedHealth = statement(
   "gbfsFeedHealth.upsert",
   `with given as (
-     select feed, succeeded_at, failing_since, failures, message
-     from json_to_recordset($4::json) as each(feed text, succeeded_at timestamptz, failing_since timestamptz,
-                                              failures integer, message text)),
+     select feed, succeeded_at, failing_since, failures, message, data_at, content_digest, stale_after_seconds,
+       case when content_digest is not null then $3::timestamptz end as content_since
+     from json_to_recordset($4::json) as each(
+       feed text, succeeded_at timestamptz, failing_since timestamptz, failures integer, message text,
+       data_at timestamptz, content_digest text, stale_after_seconds integer)),
    gone as (
      delete from gbfs_feed_health where system_id = $1 and source = $2 and feed not in (select feed from given))
-   insert into gbfs_feed_health (system_id, source, feed, checked_at, succeeded_at, failing_since, failures, message)
-   select $1, $2, feed, $3::timestamptz, succeeded_at, failing_since, failures, message from given order by feed
+   insert into gbfs_feed_health as stored (system_id, source, feed, checked_at, succeeded_at, failing_since, failures,
+     message, data_at, content_digest, content_since, stale_after_seconds)
+   select $1, $2, feed, $3::timestamptz, succeeded_at, failing_since, failures, message, data_at, content_digest,
+     content_since, stale_after_seconds from given order by feed
    on conflict (system_id, source, feed) do update set
-     checked_at = greatest(gbfs_feed_health.checked_at, excluded.checked_at),
-     succeeded_at = greatest(gbfs_feed_health.succeeded_at, excluded.succeeded_at),
-     failing_since = excluded.failing_since, failures = excluded.failures, message = excluded.message`,
+     checked_at = greatest(stored.checked_at, excluded.checked_at),
+     succeeded_at = greatest(stored.succeeded_at, excluded.succeeded_at),
+     failing_since = excluded.failing_since, failures = excluded.failures, message = excluded.message,
+     data_at = case when excluded.stale_after_seconds is null then stored.data_at else excluded.data_at end,
+     content_since = case when excluded.stale_after_seconds is null or excluded.content_digest = stored.content_digest
+       then stored.content_since else excluded.content_since end,
+     content_digest = case when excluded.stale_after_seconds is null then stored.content_digest
+       else excluded.content_digest end,
+     stale_after_seconds = coalesce(excluded.stale_after_seconds, stored.stale_after_seconds)
+   returning feed, data_at, content_since, stale_after_seconds`,
 );
 
 const listPolledSince = statement(
   "gbfsFeedHealth.list",
-  `select source, feed, checked_at, succeeded_at, failing_since, failures, message from gbfs_feed_health
+  `select source, feed, checked_at, succeeded_at, failing_since, failures, message, data_at, content_since,
+     stale_after_seconds
+   from gbfs_feed_health
    where system_id = $1 and checked_at > $2::timestamptz order by source, feed limit 100`,
 );
 
-/** @param now milliseconds since 1970 */
-export async function updateFeedHealth(
+/** The age of a feed's data, as the database knows it after a poll. */
+export type FeedDataAge = StoredAge & { readonly feed: string };
+
+interface FeedPoll {
+  readonly systemId: string;
+  readonly source: string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** GBFS_STALE_AFTER. */
+  readonly staleAfterMs?: number | undefined;
+}
+
+/** @param ages what the feeds that responded say of the age of their data */
+export function updateFeedHealth(
   db: Queryable,
-  { systemId, source, now }: { readonly systemId: string; readonly source: string; readonly now: number },
+  { systemId, source, now, staleAfterMs: configured }: FeedPoll,
   health: ReadonlyMap<string, FeedHealth>,
-): Promise<void> {
+  ages: ReadonlyMap<string, DocumentAge> = new Map(),
+): Promise<FeedDataAge[]> {
   const rows = [...health].map(([feed, { goodAt = null, failingSince = null, failures, message = null }]) => {
-    return { feed, succeeded_at: goodAt, failing_since: failingSince, failures, message };
+    const age = ages.get(feed);
+    return {
+      ...{ feed, succeeded_at: goodAt, failing_since: failingSince, failures, message },
+      ...{ data_at: age?.at ?? null, content_digest: age?.digest ?? null },
+      stale_after_seconds: age === undefined ? null : Math.round(staleAfterMs(age.ttlMs, configured) / 1_000),
+    };
   });
-  const json = rowsJson(rows, ["succeeded_at", "failing_since"]);
-  await db.query(upsertFeedHealth, [systemId, source, new Date(now), json]);
+  const json = rowsJson(rows, ["succeeded_at", "failing_since", "data_at"]);
+  return db.query<FeedDataAge>(upsertFeedHealth, [systemId, source, new Date(now), json]);
 }
 
 /** The health of a followed feed as the database has it, the same for every process. */
-export type StoredFeedHealth = Omit<Tables["gbfs_feed_health"], "system_id">;
+export type StoredFeedHealth = Omit<Tables["gbfs_feed_health"], "system_id" | "content_digest">;
 
 /** The followed feeds of a system that any process has polled since an instant, 100 at most. */
 export function listFeedHealth(db: Queryable, systemId: string, since: number): Promise<StoredFeedHealth[]> {

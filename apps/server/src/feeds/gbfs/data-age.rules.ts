@@ -1,0 +1,95 @@
+/** How old the data of a feed are: not when it was read, but when its publisher last had something to say. */
+import { createHash } from "node:crypto";
+import type { VehicleReport } from "../../fleet/bike-snapshot-decision.rules.ts";
+import type { StationStatusReport } from "../../fleet/station.rules.ts";
+import type { Feed } from "./feed.ts";
+
+/** What a document says of the age of its data. */
+export interface DocumentAge {
+  /** Its `last_updated`, milliseconds since 1970; null: missing, or in the future. */
+  readonly at: number | null;
+  /** Of its records, without times that are set whenever the document is made; null: not judged. */
+  readonly digest: string | null;
+  /** Milliseconds for which the publisher promises it not to change. */
+  readonly ttlMs: number;
+}
+
+/** The feeds whose data age. Descriptions, and where stations are, may stay as they are for years. */
+type AgeingFeed = Feed<StationStatusReport> | Feed<VehicleReport>;
+
+/** A `last_reported` so near `last_updated` was set when the document was made. */
+const SAME_TIME_MS = 60_000;
+
+/**
+ * Returns a digest of what a feed says, which a document that is made anew of the same data has too; null where nothing
+ * is in service, because a system that is closed for the winter says the same until spring.
+ */
+export function contentDigest({ at, records }: AgeingFeed): string | null {
+  if (![...records.values()].some(isInService)) return null;
+  const hash = createHash("sha256");
+  for (const id of [...records.keys()].toSorted()) {
+    const { last_reported: reported = null, ...record } = records.get(id) ?? {};
+    const isOwnTime = reported !== null && Math.abs(at - reported) > SAME_TIME_MS;
+    hash.update(JSON.stringify([id, record, isOwnTime ? reported : null]));
+  }
+  return hash.digest("base64");
+}
+
+function isInService(record: StationStatusReport | VehicleReport): boolean {
+  return "is_renting" in record ? record.is_renting || record.is_returning : !record.is_disabled;
+}
+
+const HOUR_MS = 3_600_000;
+/** Times `ttl` for which `last_updated` may stay as it is. Lower: a publisher that is late once is stale. */
+const TTL_FACTOR = 10;
+/** Lower: a hiccup of the publisher is reported. Higher: partners see bikes that left hours ago. */
+const MIN_STALE_AFTER_MS = HOUR_MS;
+/** Higher: a document that claims a long `ttl` is never stale. */
+const MAX_STALE_AFTER_MS = 24 * HOUR_MS;
+/**
+ * How long the records may stay as they are while `last_updated` advances. Lower: the night of a small system is reported (ten
+ * stations of Oslo did not change for 7 hours).
+ */
+const MAX_UNCHANGED_MS = 24 * HOUR_MS;
+
+/** Returns the age at which data are stale. @param configured GBFS_STALE_AFTER, which decides where it is set */
+export function staleAfterMs(ttlMs: number, configured: number | undefined): number {
+  return configured ?? Math.min(MAX_STALE_AFTER_MS, Math.max(MIN_STALE_AFTER_MS, TTL_FACTOR * ttlMs));
+}
+
+/** What is stored of the age of a feed's data. */
+export interface StoredAge {
+  readonly data_at: Date | null;
+  readonly content_since: Date | null;
+  readonly stale_after_seconds: number | null;
+}
+
+/** How old a feed's data are. */
+export interface DataAge {
+  readonly ageMs: number;
+  /** Why they are too old; undefined: they are not. */
+  readonly reason: string | undefined;
+}
+
+/** Returns how old a feed's data are; undefined: not known, or not judged. @param now milliseconds since 1970 */
+export function dataAge(
+  { data_at: at, content_since: since, stale_after_seconds: seconds }: StoredAge,
+  now: number,
+): DataAge | undefined {
+  if (seconds === null) return undefined;
+  const staleMs = seconds * 1_000;
+  const [saidMs, unchangedMs] = [at, since].map((each) => each && Math.max(0, now - each.getTime()));
+  if (at !== null && typeof saidMs === "number" && saidMs > staleMs)
+    return { ageMs: saidMs, reason: `its data are of ${utc(at)} (last_updated)` };
+  if (since !== null && typeof unchangedMs === "number" && unchangedMs > Math.max(MAX_UNCHANGED_MS, staleMs)) {
+    const why = at === null ? "it has no last_updated" : "last_updated goes on";
+    return { ageMs: unchangedMs, reason: `none of its records has changed since ${utc(since)}, and ${why}` };
+  }
+  const ageMs = saidMs ?? unchangedMs;
+  return typeof ageMs === "number" ? { ageMs, reason: undefined } : undefined;
+}
+
+/** To the minute. */
+function utc(instant: Date): string {
+  return `${instant.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
