@@ -20,6 +20,8 @@ export interface AlertState extends Sighting {
   readonly endedAt: number | null;
   /** How often it has begun without a day between. */
   readonly episodes: number;
+  /** What a process without a mail server found, and nobody has mailed yet. */
+  readonly unmailed: Notice | null;
 }
 
 /** What a mail says of an alert. */
@@ -42,8 +44,12 @@ const BEGIN_AFTER_MS = 2 * MINUTE_MS;
 const END_AFTER_MS = 5 * MINUTE_MS;
 const REMIND_AFTER_MS = DAY_MS;
 
-/** What becomes of an alert when a process finds it now. @param stored undefined: nobody has found it lately */
-export function whenFound(stored: AlertState | undefined, sighting: Sighting, now: number): Step {
+/**
+ * What becomes of an alert when a process finds it now.
+ * @param stored undefined: nobody has found it lately
+ * @param isReminded whether it is mailed again each day
+ */
+export function whenFound(stored: AlertState | undefined, sighting: Sighting, now: number, isReminded = true): Step {
   if (stored === undefined) {
     return { next: { ...sighting, ...begunAt(now), episodes: 1 }, notice: undefined };
   }
@@ -59,12 +65,12 @@ export function whenFound(stored: AlertState | undefined, sighting: Sighting, no
   }
   // Who was warned of a disk that fills learns at once, and not with the next reminder, that it is all but full.
   if (severity !== stored.severity) return { next: { ...next, mailedAt: now }, notice: "worsens" };
-  if (now - stored.mailedAt < REMIND_AFTER_MS) return { next, notice: undefined };
+  if (!isReminded || now - stored.mailedAt < REMIND_AFTER_MS) return { next, notice: undefined };
   return { next: { ...next, mailedAt: now }, notice: "lasts" };
 }
 
 function begunAt(now: number) {
-  return { beganAt: now, seenAt: now, mailedAt: null, endedAt: null };
+  return { beganAt: now, seenAt: now, mailedAt: null, endedAt: null, unmailed: null };
 }
 
 /** What becomes of an alert that nobody may have found for a while. */
@@ -79,13 +85,33 @@ export function whenQuiet(stored: AlertState, now: number): Step {
   return { next, notice: stored.mailedAt === null ? undefined : "ends" };
 }
 
+/**
+ * Returns what is mailed of an alert now: what this step tells, and what a process without a mail server has left.
+ * @param waiting what was left before the step
+ */
+export function mailNow({ next, notice }: Step, waiting: Notice | null, canMail: boolean): Step {
+  if (next === undefined) return { next, notice: undefined };
+  const due = dueNotice(next, notice, waiting);
+  return canMail
+    ? { next: { ...next, unmailed: null }, notice: due ?? undefined }
+    : { next: { ...next, unmailed: due }, notice: undefined };
+}
+
+function dueNotice({ endedAt }: AlertState, notice: Notice | undefined, waiting: Notice | null): Notice | null {
+  // It has begun again before anybody was told of its end.
+  if (notice === undefined) return waiting === "ends" && endedAt === null ? null : waiting;
+  if (waiting !== "begins") return notice;
+  // Nobody needs to hear of the end who never heard of the beginning.
+  return notice === "ends" ? null : "begins";
+}
+
 /** Whether somebody has to look into it now. */
 export function isActive({ endedAt, beganAt, seenAt }: AlertState): boolean {
   return endedAt === null && seenAt - beganAt >= BEGIN_AFTER_MS;
 }
 
 /** The mail to the operator, which the log has where there is no mail server. */
-export function alertMail(alert: AlertState, notice: Notice, serviceName: string) {
+export function alertMail(alert: AlertState, notice: Notice, serviceName: string, isReminded = true) {
   const { name, scope, detail, fix, beganAt, seenAt } = alert;
   const where = scope === "" ? serviceName : `${serviceName}, on ${scope}`;
   const subject = {
@@ -107,7 +133,7 @@ export function alertMail(alert: AlertState, notice: Notice, serviceName: string
           "",
           `What to do: ${fix}`,
           "",
-          "`bikeshare doctor` shows all checks. You get a mail when this is over, and one a day while it lasts.",
+          `\`bikeshare doctor\` shows all checks. You get a mail when this is over${isReminded ? ", and one a day while it lasts" : ""}.`,
         ];
   return { subject, text: `${text.join("\n")}\n` };
 }

@@ -143,6 +143,21 @@ const incidents: Readonly<Record<string, () => Promise<Incident> | Incident>> = 
       end: () => health(clock()),
     };
   },
+  "a feed that is stale": () => {
+    const health = (dataAt: number) =>
+      updateFeedHealth(
+        database.db,
+        { systemId: database.systemId, source: "gbfs", now: clock() },
+        new Map([["station_status", afterSuccess(clock() + 60 * MINUTE)]]),
+        new Map([["station_status", { at: dataAt, digest: `${dataAt}`, ttlMs: 60_000 }]]),
+      );
+    return {
+      check: inDatabase("feeds"),
+      subject: 'Feeds: the feed station_status of "gbfs" of main is stale: its data are of ',
+      begin: () => health(clock() - 61 * MINUTE),
+      end: () => health(clock() + 60 * MINUTE),
+    };
+  },
   "a backlog that is old": () => ({
     check: inDatabase("webhooks"),
     subject: "Webhooks: a webhook of main has been due for ",
@@ -246,6 +261,52 @@ it("is in the log where there is no mail server, with what to do; what is true o
       expect.objectContaining({ alert: "certificate", machine: "node-1", fix: "Renew it.", isMailed: false }),
     ],
   ]);
+});
+
+it("what a process without a mail server finds is mailed by one that has it, at once", async () => {
+  const [finder, mailing] = [start({ hasMail: false }), start({ checks: [] })];
+  const minutes = async (count: number) => {
+    for (let minute = 0; minute < count; minute++) {
+      await finder.runOnce();
+      await mailing.runOnce();
+      clock.advance(MINUTE);
+    }
+  };
+  finding = warning("feeds", "the feed is silent", "Mend it.");
+  await minutes(3);
+  expect(mailed()).toEqual([
+    "<oncall@bikes.example> Feeds: the feed is silent",
+    "<ops@bikes.example> Feeds: the feed is silent",
+  ]);
+  await minutes(10);
+  expect(mailed()).toHaveLength(2);
+  finding = ok("feeds", "fine");
+  await minutes(10);
+  expect(mailed(2)).toEqual(["<oncall@bikes.example> Over: feeds", "<ops@bikes.example> Over: feeds"]);
+});
+
+it("what began and ended while nobody could mail it is not mailed afterwards", async () => {
+  const finder = start({ hasMail: false });
+  const minutes = async (node: typeof finder, count: number) => {
+    for (let minute = 0; minute < count; minute++, clock.advance(MINUTE)) await node.runOnce();
+  };
+  finding = warning("feeds", "the feed is silent", "Mend it.");
+  await minutes(finder, 5);
+  finding = ok("feeds", "fine");
+  await minutes(finder, 10);
+  await minutes(start(), 3);
+  expect(mailed()).toEqual([]);
+});
+
+it("what the configuration permits is mailed once, and not each day", async () => {
+  finding = warning("rate limit", "each counts by itself", "Set REDIS_URL.");
+  const node = start({ checks: [{ ...feeds, name: "rate limit", isPermitted: true }] });
+  for (let hour = 0; hour < 100; hour++) {
+    await node.runOnce();
+    clock.advance(60 * MINUTE);
+  }
+  expect(mailed()).toHaveLength(2);
+  expect(smtp.mails[0]?.data).not.toMatch(/one a day/);
 });
 
 it("finds in the database what nobody has to watch Prometheus for", async () => {

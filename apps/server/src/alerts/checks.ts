@@ -35,6 +35,8 @@ export interface AlertCheck {
   readonly scope: "machine" | "deployment";
   /** Whether something else already lists it among the concerns of `/readyz`. */
   readonly isConcernElsewhere?: boolean;
+  /** The configuration permits what it finds: one mail tells of it, and no reminder follows. */
+  readonly isPermitted?: boolean;
   readonly find: () => Promise<Finding | readonly Finding[]>;
 }
 
@@ -88,7 +90,7 @@ export function databaseChecks(db: Database, config: Config, clock: () => number
     check("connections in use", () => checkConnections(db)),
     check("long transactions", () => checkTransactions(db)),
     check("replicas", () => checkReplicas(db)),
-    check("rate limit", () => checkRateLimit(db, config)),
+    { ...check("rate limit", () => checkRateLimit(db, config)), isPermitted: true },
     check("partitions", () => checkPartitions(db, clock())),
     check("workers", () => checkWorkers(db), true),
     check("events", () => checkEvents(db)),

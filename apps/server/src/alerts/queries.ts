@@ -18,7 +18,7 @@ const upsert = statement(
   `insert into alerts (${stored.list()}) select ${stored.list()} from ${stored.unnest(1, "row")}
    on conflict (name, scope) do update set severity = excluded.severity, detail = excluded.detail, fix = excluded.fix,
      began_at = excluded.began_at, seen_at = excluded.seen_at, mailed_at = excluded.mailed_at,
-     ended_at = excluded.ended_at, episodes = excluded.episodes`,
+     ended_at = excluded.ended_at, episodes = excluded.episodes, unmailed = excluded.unmailed`,
 );
 
 /** All alerts, which no other process changes until the transaction ends. */

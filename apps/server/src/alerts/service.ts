@@ -10,6 +10,7 @@ import {
   alertMail,
   type AlertState,
   isActive,
+  mailNow,
   type Notice,
   type Sighting,
   type Step,
@@ -87,7 +88,9 @@ async function checkAll(options: AlertsOptions): Promise<void> {
   const now = clock();
   const notices = await db.transaction(async (tx) => {
     const stored = new Map((await lockAlerts(tx)).map((row) => [keyOf(row), stateOf(row)]));
-    const steps: Step[] = sightings.map((each) => whenFound(stored.get(keyOf(each)), each, now));
+    const steps: Step[] = sightings.map((each) =>
+      whenFound(stored.get(keyOf(each)), each, now, isReminded(options, each)),
+    );
     const found = new Set(sightings.map(keyOf));
     for (const [key, state] of stored) {
       if (found.has(key)) continue;
@@ -95,15 +98,32 @@ async function checkAll(options: AlertsOptions): Promise<void> {
       steps.push(step);
       if (step.next === undefined) await deleteAlert(tx, state);
     }
+    const mailed = steps.map((step) => {
+      const waiting = step.next === undefined ? null : (stored.get(keyOf(step.next))?.unmailed ?? null);
+      return mailNow(step, waiting, canMail(options));
+    });
     await updateAlerts(
       tx,
-      steps.flatMap(({ next }) => (next === undefined ? [] : [rowOf(next)])),
+      mailed.flatMap(({ next }) => (next === undefined ? [] : [rowOf(next)])),
     );
-    const changed = steps.flatMap(({ next, notice }) => (next && notice ? [{ alert: next, notice }] : []));
-    await recordMails(options, (mails) => insertOperatorMails(tx, new Date(now), mails), changed);
-    return changed;
+    await recordMails(options, (mails) => insertOperatorMails(tx, new Date(now), mails), noticesOf(mailed));
+    // The log has what this process found, and what it mails for another.
+    return noticesOf(mailed.map((each, index) => ({ ...each, notice: each.notice ?? steps[index]?.notice })));
   });
   for (const { alert, notice } of notices) log(options, alert, notice);
+}
+
+/** Without a mail server the log has what would be mailed, and another process mails it. */
+function canMail({ mailer, addresses }: AlertsOptions): boolean {
+  return mailer !== undefined && addresses.length > 0;
+}
+
+function isReminded({ checks }: AlertsOptions, alert: Pick<Sighting, "name">): boolean {
+  return checks.find(({ name }) => name === alert.name)?.isPermitted !== true;
+}
+
+function noticesOf(steps: readonly Step[]): AlertNotice[] {
+  return steps.flatMap(({ next, notice }) => (next && notice ? [{ alert: next, notice }] : []));
 }
 
 interface AlertNotice {
@@ -112,22 +132,23 @@ interface AlertNotice {
 }
 
 async function recordMails(
-  { ids, addresses, mailer, serviceName }: AlertsOptions,
+  options: AlertsOptions,
   insert: (mails: Parameters<typeof insertOperatorMails>[2]) => Promise<void>,
   notices: readonly AlertNotice[],
 ): Promise<void> {
-  if (mailer === undefined) return;
+  const { ids, addresses, serviceName } = options;
   await insert(
     notices.flatMap(({ alert, notice }) => {
-      const { subject, text: body } = alertMail(alert, notice, serviceName);
+      const { subject, text: body } = alertMail(alert, notice, serviceName, isReminded(options, alert));
       return addresses.map((address) => ({ id: ids.next("mail"), address, subject, body }));
     }),
   );
 }
 
-function log({ logger, mailer, addresses }: AlertsOptions, alert: AlertState, notice: Notice): void {
+function log(options: AlertsOptions, alert: AlertState, notice: Notice): void {
+  const { logger } = options;
   const { name, scope, severity, detail, fix } = alert;
-  const isMailed = mailer !== undefined && addresses.length > 0;
+  const isMailed = canMail(options);
   const fields = { alert: name, ...(scope !== "" && { machine: scope }), severity, detail, fix, isMailed };
   if (notice === "ends") logger.info({ alert: name, isMailed }, "an alert is over");
   else logger.warn(fields, SENTENCES[notice]);
@@ -157,10 +178,13 @@ function keyOf({ name, scope }: Pick<Sighting, "name" | "scope">): string {
   return JSON.stringify([name, scope]);
 }
 
+const NOTICES = ["begins", "worsens", "lasts", "ends"] as const;
+
 function stateOf(row: AlertRow): AlertState {
   const { name, scope, detail, fix, episodes } = row;
+  const unmailed = NOTICES.find((notice) => notice === row.unmailed) ?? null;
   return {
-    ...{ name, scope, detail, fix, episodes },
+    ...{ name, scope, detail, fix, episodes, unmailed },
     severity: row.severity === "failure" ? "failure" : "warning",
     beganAt: row.began_at.getTime(),
     seenAt: row.seen_at.getTime(),
