@@ -34,6 +34,11 @@ test("prints a line per round, JSON with --json, and ends when it is stopped", a
     events: {},
     failures: [],
     ages: { free_bike_status: 0, gbfs: 0, station_information: 0, station_status: 0 },
+    data_ages: { free_bike_status: 86_400, station_status: 86_400 },
+    stale: ["free_bike_status", "station_status"].map((feed) => ({
+      ...{ feed, message: "its data are of 2025-06-01 12:00 UTC (last_updated)" },
+    })),
+    older: [],
     report: null,
   });
   expect(second).toMatchObject({ outcome: "unchanged", stations: null, bikes: null });
@@ -46,7 +51,7 @@ test("for people prints the same as text, and what failed", async () => {
   harness.stop();
   await running;
   expect(lines()[0]).toMatch(
-    /^2025-06-02T12:00:00.000Z partial: stations none; bikes 3 created; station_status failed: HTTP 404 from .* never good yet, next request at /,
+    /^2025-06-02T12:00:00.000Z partial: stations none; bikes 3 created; free_bike_status is stale: its data are of 2025-06-01 12:00 UTC \(last_updated\); station_status failed: HTTP 404 from .* never good yet, next request at /,
   );
 });
 
