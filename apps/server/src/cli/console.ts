@@ -9,6 +9,7 @@ import { resetPerson } from "../people/reset.ts";
 import { type OpenCli, type ParentCommand, withSystem } from "./context.ts";
 import { option, UsageError } from "./options.ts";
 import { localAddress } from "./serve.ts";
+import { addressOfStart } from "./start-lock.ts";
 
 /** `console` with everything on the people who sign in to the dashboard. */
 export function registerConsole(program: ParentCommand, cli: OpenCli): void {
@@ -30,8 +31,10 @@ export function registerConsole(program: ParentCommand, cli: OpenCli): void {
         throw new UsageError("Say into whose people: --partner <id>, or --operator.");
       return withSystem(cli(), async (context, systemId) => {
         const { id, token, expires_at } = await invite(context, { systemId, partnerId, email, role });
-        const url = invitationUrl(context.config.publicUrl ?? localAddress(context.config), token);
-        const isMailed = await mail(context.config, { id, email, url, expiresAt: expires_at });
+        const { config } = context;
+        const baseUrl = config.publicUrl ?? (await addressOfStart(config)) ?? localAddress(config);
+        const url = invitationUrl(baseUrl, token);
+        const isMailed = await mail(config, { id, email, url, expiresAt: expires_at });
         const lines = [`Invitation ${id} for ${email}, until ${expires_at.toISOString()}:`, "", `  ${url}`, ""];
         const text = [
           ...lines,

@@ -1,4 +1,5 @@
 import type { Delivery } from "@bikeshare/webhooks";
+import { loopbackAddresses } from "../addresses/address-guard.ts";
 import { NetworkList } from "../addresses/network-list.ts";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
@@ -7,12 +8,13 @@ import { loadSecrets, secretsPath } from "../secrets.ts";
 import { loadEndpoints } from "../webhooks/endpoints/dispatch-endpoints.ts";
 import { setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
 import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
+import type { AddressRules } from "../webhooks/rules/receiver-url.ts";
 import type { CliContext } from "./context.ts";
 import type { Output } from "./output.ts";
 
 /** What `start` shows of webhooks: a receiver that verifies what arrives and prints it. */
 export interface SampleWebhooks {
-  /** The configuration, with the receiver's address allowed. */
+  /** The configuration, with receivers on this machine allowed. */
   readonly config: Config;
   /** Makes the receiver the endpoint of the demo's partner, unless that has chosen another. */
   connect(db: Database, systemId: string, partnerId: string): Promise<void>;
@@ -27,14 +29,7 @@ const COUNT_INTERVAL_MS = 30_000;
 export async function startSampleWebhooks(cli: CliContext): Promise<SampleWebhooks> {
   const printer = createPrinter(cli.output);
   const receiver = await startSampleReceiver((delivery) => printer.show(delivery));
-  const { webhooks } = cli.config;
-  const config: Config = {
-    ...cli.config,
-    webhooks: {
-      allowNetworks: new NetworkList([...webhooks.allowNetworks.networks, "127.0.0.1"]),
-      allowPorts: [...webhooks.allowPorts, { from: receiver.port, to: receiver.port }],
-    },
-  };
+  const config: Config = { ...cli.config, webhooks: rulesForTrying(cli.config.webhooks) };
   return {
     config,
     connect: (db, systemId, partnerId) => connect({ ...cli, config }, receiver, db, { systemId, partnerId }),
@@ -43,6 +38,12 @@ export async function startSampleWebhooks(cli: CliContext): Promise<SampleWebhoo
       await receiver.close();
     },
   };
+}
+
+/** The rules of `start`, under which developers receive webhooks on this machine. */
+export function rulesForTrying({ allowNetworks, allowPorts }: AddressRules): AddressRules {
+  const networks = new NetworkList([...allowNetworks.networks, ...loopbackAddresses]);
+  return { allowNetworks: networks, allowPorts, allowEveryLoopbackPort: true };
 }
 
 async function connect(

@@ -190,6 +190,27 @@ it("leaves a database alone that it did not make: no key, no rides, and simulate
   expect(left.filter(({ revoked_at }) => revoked_at === null)).toEqual([]);
 });
 
+it("beside a running `start` its commands know its address, and receivers on this machine may be set", async () => {
+  const server = await start("--speed", "0");
+  // As in another terminal: without the port that `start` was given.
+  env = { ...env, PORT: "" };
+  const run = async (...args: string[]) => {
+    const command = ["--conditions=@bikeshare/source", main, "--json", ...args];
+    return JSON.parse((await promisify(execFile)(process.execPath, command, { env })).stdout) as Record<
+      string,
+      unknown
+    >;
+  };
+  const invited = await run("console", "invite", "--operator", "--email", "a@example.com");
+  expect(new URL(String(invited["url"])).port).toBe(new URL(server.url).port);
+  const [key] = await keysOf(database, database.systemId);
+  const set = ["webhooks", "set", "--partner", key?.partner_id ?? "", "--url"];
+  expect(await run(...set, "http://localhost:4210/hooks")).toMatchObject({ url: "http://localhost:4210/hooks" });
+  await expect(run(...set, "http://10.0.0.1:4210/hooks")).rejects.toMatchObject({ code: 1 });
+  expect(await server.stop()).toBe(0);
+  await expect(run(...set, "http://localhost:4211/hooks")).rejects.toMatchObject({ code: 1 });
+}, 600_000);
+
 it("simulate drives a running service, ends its rides when it is stopped, and takes no key on the command line", async () => {
   const server = await start("--speed", "0");
   env = { ...env, PORT: new URL(server.url).port };

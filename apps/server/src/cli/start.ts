@@ -1,15 +1,12 @@
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { ensureLockFile, tryExclusiveLock } from "@bikeshare/embedded-postgres";
 import { createOperatorClient, readCity, type Simulation, startSimulation } from "@bikeshare/simulator";
 import { Option } from "@commander-js/extra-typings";
-import { type Config, ConfigError } from "../config.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { DEMO_SEED, demoCity, fillWithDemoCity, isEmpty } from "../demo/demo-city.ts";
 import { createSimulatorKeys, demoPartner, issueDemoKey, type SimulatorKeys } from "../demo/keys.ts";
 import { inviteToDemo, type SignInLinks } from "../demo/people.ts";
 import { isLogForPeople } from "../logger.ts";
-import { prepareDataDir } from "../startup/checks.ts";
 import { openDashboardPages } from "../startup/dashboard-pages.ts";
 import { integer } from "../startup/values.ts";
 import { systemsOf } from "../systems/service.ts";
@@ -17,6 +14,7 @@ import type { CliContext, OpenCli, ParentCommand } from "./context.ts";
 import { option } from "./options.ts";
 import type { Output } from "./output.ts";
 import { localAddress } from "./serve.ts";
+import { lockStart, trimmedText } from "./start-lock.ts";
 import { startSampleWebhooks } from "./start-webhooks.ts";
 import { welcome } from "./welcome.ts";
 
@@ -149,11 +147,6 @@ async function withoutTimeLimits(db: Database, work: (patient: Database) => Prom
   }
 }
 
-/** What a file says; nothing where there is none. */
-async function trimmedText(file: string): Promise<string> {
-  return (await readFile(file, "utf8").catch(() => "")).trim();
-}
-
 /** A demo whose city stands still is better than none: an error is shown, and `start` goes on. */
 async function startCity(
   cli: CliContext,
@@ -179,39 +172,4 @@ async function startCity(
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-/** The right to be the one `start` of a data directory. The system takes it back when the process ends, however it ends. */
-interface StartLock {
-  /** Writes the address down for a second `start`, which names it. */
-  publish(url: string): Promise<void>;
-  release(): Promise<void>;
-}
-
-/**
- * A second `start` would point the demo partner's webhooks at its own receiver, and leave the first with none when it ends.
- * (Any number of `serve` may share a data directory.)
- * @throws ConfigError when one is running, with its address
- */
-async function lockStart(config: Pick<Config, "dataDir">): Promise<StartLock> {
-  await prepareDataDir(config);
-  const lockFile = join(config.dataDir, "start.lock");
-  const addressFile = join(config.dataDir, "start.url");
-  await ensureLockFile(lockFile);
-  const lock = tryExclusiveLock(lockFile);
-  if (lock === undefined) {
-    // It may be starting, without an address yet.
-    const url = await trimmedText(addressFile);
-    throw new ConfigError(
-      `DATA_DIR=${config.dataDir}: \`start\` is running there already${url === "" ? "" : `, at ${url}`}. Use that one, stop it first, or set DATA_DIR to another directory.`,
-    );
-  }
-  await rm(addressFile, { force: true });
-  return {
-    publish: (url) => writeFile(addressFile, `${url}\n`),
-    async release() {
-      await rm(addressFile, { force: true });
-      lock.release();
-    },
-  };
 }

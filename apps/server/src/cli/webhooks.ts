@@ -1,5 +1,6 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
 import { ServiceError } from "@bikeshare/rules";
+import type { Config } from "../config.ts";
 import { commandError } from "../errors/command-errors.ts";
 import { secretsPath } from "../secrets.ts";
 import { readSecrets } from "../startup/service-secrets.ts";
@@ -11,8 +12,11 @@ import { pauseEndpoint, removeEndpoint, resumeEndpoint } from "../webhooks/endpo
 import { listEndpointsWithStatus, showEndpoint, unreadableEvents } from "../webhooks/endpoints/endpoint-view.ts";
 import { MAX_OVERLAP_DAYS, offeredEvents } from "../webhooks/endpoints/endpoint.rules.ts";
 import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
+import type { AddressRules } from "../webhooks/rules/receiver-url.ts";
 import { type CliContext, type OpenCli, type ParentCommand, type SystemContext, withSystem } from "./context.ts";
 import { listOf, option, overlapOption, partnerOption, UsageError } from "./options.ts";
+import { addressOfStart } from "./start-lock.ts";
+import { rulesForTrying } from "./start-webhooks.ts";
 import { registerDeliveries } from "./webhook-deliveries.ts";
 import {
   describeEndpoint,
@@ -69,7 +73,7 @@ function registerSet(webhooks: ParentCommand, cli: OpenCli): void {
         throw new UsageError("Give at least one of --url, --events, --email, --no-email and --signature.");
       }
       return withSecrets(cli(), { mayBeNew: false }, async (context, systemId) => {
-        const rules = context.config.webhooks;
+        const rules = await addressRules(context.config);
         const made = await setEndpoint({ ...context, rules }, { systemId, partnerId, url, events, email, signature });
         const unreadable = await unreadableEvents(context, { systemId, partnerId }, made.endpoint.events);
         const { endpoint, outcome, secret, old_secrets_end_at } = made;
@@ -91,6 +95,11 @@ function registerSet(webhooks: ParentCommand, cli: OpenCli): void {
         );
       });
     });
+}
+
+/** The rules of the process that sends: of a `start` that is running here, else those of the configuration. */
+async function addressRules(config: Config): Promise<AddressRules> {
+  return (await addressOfStart(config)) === undefined ? config.webhooks : rulesForTrying(config.webhooks);
 }
 
 /** `standard` is accepted for `both`: by the interface's specification every delivery has a Service-Signature. */

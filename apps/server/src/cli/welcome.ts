@@ -29,7 +29,7 @@ export function welcome(started: Started): string {
   const { url, dataDir, demo } = started;
   const facts = [
     `Ready:      ${url}`,
-    `Reference:  ${url}/docs`,
+    `Documents:  ${url}/docs`,
     `GBFS:       ${url}/gbfs/2.3/gbfs.json (needs no key)`,
     `Data:       ${dataDir ?? "in the database of DATABASE_URL"}`,
   ];
@@ -60,9 +60,13 @@ function withDemo(started: Started, demo: NonNullable<Started["demo"]>): string[
     `  curl -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\`,
     `    -H "Idempotency-Key: first-try" -d '{"station_id":"station-001"}' "${url}/v1/reservations"`,
     "",
+    "To receive webhooks in a program of yours on this machine, enter its URL in the dashboard as a partner, on the page",
+    "Webhook: any port will do.",
+    "",
     "As its operator, in another terminal, in this folder:",
     "",
     `  ${bikeshare} webhooks test --partner ${demo.partnerId}`,
+    `  ${bikeshare} webhooks set --partner ${demo.partnerId} --url http://localhost:4000/webhooks`,
     `  ${bikeshare} keys issue --operator`,
     "",
     "With data of your own (docs/commands.md):",

@@ -7,7 +7,6 @@ import { createReceiver, type ReceiverOptions } from "@bikeshare/webhooks/expres
 export interface SampleReceiver {
   /** Where it listens; the port differs at each start. */
   readonly url: string;
-  readonly port: number;
   /** Starts accepting deliveries signed with these secrets; before that it answers 503. */
   expect(secrets: readonly string[], options: Pick<ReceiverOptions, "onError">): void;
   close(): Promise<void>;
@@ -34,7 +33,6 @@ export async function startSampleReceiver(onDelivery: (delivery: Delivery) => vo
   if (address === null || typeof address === "string") throw new Error("the sample receiver has no port");
   return {
     url: `http://127.0.0.1:${address.port}${PATH}`,
-    port: address.port,
     expect(secrets, options) {
       receive = createReceiver({ ...options, secrets, onDelivery });
     },

@@ -32,6 +32,18 @@ describe("ports", () => {
 
 describe("URLs", () => {
   it.each([
+    ["http://localhost:4210/hooks", true],
+    ["http://127.0.0.1:4210/hooks", true],
+    ["http://[::1]:4210/hooks", true],
+    ["https://example.com:4210/", false],
+    ["http://10.0.0.1:4210/", false],
+  ])("at any port are accepted of this machine alone where `start` says so: %s", (text, isAccepted) => {
+    const trying = { ...allowing("127.0.0.1", "::1"), allowEveryLoopbackPort: true };
+    expect(judgeUrl(text, trying).ok).toBe(isAccepted);
+    expect(judgeUrl(text, allowing("127.0.0.1", "::1")).ok).toBe(false);
+  });
+
+  it.each([
     "https://0x7f.1/",
     "https://0x7f000001/",
     "https://2130706433/",

@@ -13,6 +13,8 @@ export interface AddressRules {
   readonly allowNetworks: NetworkList;
   /** WEBHOOK_ALLOW_PORTS, as `parsePorts` gives them: all that is allowed, 443 included only if it is listed. */
   readonly allowPorts: readonly PortRange[];
+  /** Whether this machine itself may be called at any port: by `start` alone, where developers try their receivers. */
+  readonly allowEveryLoopbackPort?: boolean;
 }
 
 export interface PortRange {
@@ -111,14 +113,18 @@ function judgeHost(url: URL): UrlVerdict | undefined {
   return isName ? undefined : refuse("host", "The host is neither a domain name nor an IP address.");
 }
 
-function judgePort(url: URL, { allowPorts }: AddressRules): UrlVerdict | undefined {
+function judgePort(url: URL, { allowPorts, allowEveryLoopbackPort = false }: AddressRules): UrlVerdict | undefined {
   const port = portOf(url);
-  if (isPortAllowed(port, allowPorts)) return undefined;
+  if (isPortAllowed(port, allowPorts) || (allowEveryLoopbackPort && isThisMachine(url))) return undefined;
   const listed = allowPorts.map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`)).join(", ");
   return refuse(
     "port",
     `Port ${port} is not allowed; allowed: ${listed}. The operator may list more in WEBHOOK_ALLOW_PORTS.`,
   );
+}
+
+function isThisMachine(url: URL): boolean {
+  return isLoopbackName(url.hostname) || loopbackAddresses.includes(literalAddress(url) ?? "");
 }
 
 function judgeDestination(url: URL, rules: AddressRules): UrlVerdict | undefined {
