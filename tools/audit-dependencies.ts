@@ -1,8 +1,9 @@
-// node tools/audit-dependencies.ts: holds what we depend on against tools/dependency-rules.ts. Fails on a licence that is not
-// on the list, on a high advisory that nobody has accepted, and on a bill of materials that is not whole. Where the registry
-// answers no advisories, it says so and goes on: a machine without one must still be able to run the checks.
+// node tools/audit-dependencies.ts: holds what we depend on against tools/dependency-rules.ts and tools/pin-rules.ts. Fails on
+// a licence that is not on the list, on a high advisory that nobody has accepted, on what builds or releases us and is not
+// pinned, and on a bill of materials that is not whole. Where the registry answers no advisories, it says so and goes on: a
+// machine without one must still be able to run the checks.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -13,8 +14,11 @@ import {
   openAdvisories,
   unknownLicences,
 } from "./dependency-rules.ts";
+import { pinIssues, releaseAgeIssues } from "./pin-rules.ts";
 
 const root = join(import.meta.dirname, "..");
+/** The version that builds and releases use. */
+const PNPM = "pnpm@12.21.0";
 /** Longer than any registry takes that answers at all. */
 const TIMEOUT_MS = 120_000;
 
@@ -22,7 +26,7 @@ const TIMEOUT_MS = 120_000;
 function pnpm(...args: readonly string[]): string {
   try {
     const options = { cwd: root, encoding: "utf8", timeout: TIMEOUT_MS, maxBuffer: 64 * 1024 * 1024 } as const;
-    return execFileSync("npx", ["-y", "pnpm@12", ...args], { ...options, stdio: ["ignore", "pipe", "pipe"] });
+    return execFileSync("npx", ["-y", PNPM, ...args], { ...options, stdio: ["ignore", "pipe", "pipe"] });
   } catch (error) {
     return (error as { stdout?: string }).stdout ?? "";
   }
@@ -60,10 +64,26 @@ function checkBill(): string[] {
   }
 }
 
+/** What builds and releases us. The README's commands name no exact version: a clone of any age must start with them. */
+function checkPins(): string[] {
+  const files = [
+    ...globSync([".github/workflows/*.yml", ".ci/run", "deploy/docker/Dockerfile"], { cwd: root }),
+    "tools/audit-dependencies.ts",
+  ];
+  const read = (file: string) => readFileSync(join(root, file), "utf8");
+  const texts = Object.fromEntries(files.map((file) => [file, commandsOf(read(file))]));
+  return [...pinIssues(texts), ...releaseAgeIssues(read("pnpm-workspace.yaml"))];
+}
+
+function commandsOf(text: string): string {
+  return text.replaceAll(/^ *(?:#|\/\/).*$/gm, "");
+}
+
 const licences = JSON.parse(pnpm("-r", "licenses", "list", "--json")) as LicenceList;
 const issues = [
   ...unknownLicences(licences).map((issue) => `licence: ${issue}`),
   ...checkAdvisories().map((issue) => `advisory: ${issue}`),
+  ...checkPins().map((issue) => `pin: ${issue}`),
   ...checkBill().map((issue) => `bill of materials: ${issue}`),
 ];
 for (const issue of issues) console.error(issue);
