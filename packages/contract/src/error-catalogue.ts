@@ -25,7 +25,8 @@ export const errorCatalogue = {
   },
   confirmation_required: {
     status: 403,
-    meaning: "The dashboard asks who you are once more before it shows a secret or makes a key.",
+    meaning:
+      "The dashboard asks who you are once more before it shows a secret, makes a key or sends deliveries elsewhere.",
     action: "Confirm with a passkey or your password, then send the request again.",
   },
   https_required: {

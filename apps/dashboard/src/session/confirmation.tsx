@@ -87,7 +87,10 @@ function ConfirmationForm({ onConfirmed }: { readonly onConfirmed: () => void })
   const hasPasskey = account !== undefined && methods?.passkey === true && account.passkeys.length > 0;
   return (
     <>
-      <p>What comes next shows a secret or changes who has access. Prove once more that it is you.</p>
+      <p>
+        What comes next shows a secret, changes who has access or where webhooks are sent. Prove once more that it is
+        you.
+      </p>
       {error !== undefined && <Notice tone="danger">{error}</Notice>}
       {hasPasskey && (
         <Button variant="primary" pending={isPending} onClick={() => void confirm(provePasskey)}>

@@ -3,7 +3,7 @@ import type { Probe, WebhookSettings } from "@bikeshare/contract/console";
 import type { ProbedAddress } from "../webhooks/address-probe.ts";
 import type { PartnerScope } from "../webhooks/endpoints/endpoint-context.ts";
 import { rotateSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
-import { setEndpoint, type SetEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
+import { setEndpoint, type SetEndpoint, type SettingContext } from "../webhooks/endpoints/endpoint-settings.ts";
 import { pauseEndpoint, removeEndpoint, resumeEndpoint } from "../webhooks/endpoints/endpoint-status.ts";
 import { showBody } from "../webhooks/log/delivery-view.ts";
 import { adviceOn } from "../webhooks/log/failure-advice.rules.ts";
@@ -38,7 +38,8 @@ export function webhookChanges<Call>(context: ConsoleContext, callerOf: (call: C
       return { status: 200 as const, body: probeJson(probed) };
     },
     test: async (call: WithBody<Call, { readonly event?: string | undefined }>) => {
-      const { actor, scope } = callerOf(call);
+      const { personId, actor, scope } = callerOf(call);
+      context.addressProber.count(personId);
       const id = await sendTestDelivery({ ...context, actor }, { ...scope, event: call.body.event });
       return { status: 200 as const, body: { delivery_id: id } };
     },
@@ -80,7 +81,7 @@ function statusChanges<Call>(context: ConsoleContext, callerOf: (call: Call) => 
 
 /** Sets a webhook's address, events and what else is given. */
 export function setWebhook(
-  context: ConsoleContext,
+  context: ConsoleContext & Pick<SettingContext, "permitNewOrigin">,
   { actor, scope }: WebhookCaller,
   settings: WebhookSettings,
 ): Promise<SetEndpoint> {

@@ -2,22 +2,32 @@ import type { consoleContract, Webhook } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { showSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
 import { type EndpointView, findShownEndpoint } from "../webhooks/endpoints/endpoint-view.ts";
-import { type ConsoleRequest, partnerCaller } from "./authorize.ts";
+import { type ConsoleRequest, consoleSession, partnerCaller, requireConfirmed } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { instantOf } from "./dates.ts";
 import { describeEvents } from "./event-descriptions.ts";
+import type { LongReads } from "./long-reads.ts";
 import { settingsJson, setWebhook, webhookChanges, type WebhookCaller } from "./webhook-changes.ts";
 
 /** A partner's webhook: its address, events and secret, and how it does. */
-export function webhookRoutes(context: ConsoleContext): RouterImplementation<typeof consoleContract>["webhook"] {
+export function webhookRoutes(
+  context: ConsoleContext,
+  long: LongReads,
+): RouterImplementation<typeof consoleContract>["webhook"] {
   return {
     ...webhookChanges(context, callerOf),
     show: async (call) => {
-      const view = await findShownEndpoint(context, callerOf(call).scope);
+      const view = await long.hold(call.request, () => findShownEndpoint(context, callerOf(call).scope));
       return { status: 200, body: { webhook: view === undefined ? null : shown(view) } };
     },
     events: async () => ({ status: 200, body: { data: [...(await describeEvents())] } }),
-    set: async (call) => ({ status: 200, body: settingsJson(await setWebhook(context, callerOf(call), call.body)) }),
+    set: async (call) => {
+      const session = consoleSession(call.request);
+      // Whoever has found an open page must not have all deliveries sent elsewhere.
+      const permitNewOrigin = () => requireConfirmed(session, context.clock());
+      const made = await setWebhook({ ...context, permitNewOrigin }, callerOf(call), call.body);
+      return { status: 200, body: settingsJson(made) };
+    },
     showSecret: async (call) => {
       const { actor, scope } = callerOf(call);
       return { status: 200, body: await showSecret({ ...context, actor, cipher: context.webhookCipher }, scope) };

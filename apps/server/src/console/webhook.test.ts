@@ -276,7 +276,7 @@ describe("a probe", () => {
     expect([response.status, response.headers.get("retry-after")]).toEqual([429, "60"]);
     expect(await response.json()).toMatchObject({
       error: "rate_limited",
-      message: expect.stringContaining("6 addresses") as string,
+      message: expect.stringContaining("6 test requests") as string,
     });
     expect(await probe("https://10.0.0.1/", await signInTo(partnerId))).toMatchObject({ is_allowed: false });
     harness.clock.advance(60_000);

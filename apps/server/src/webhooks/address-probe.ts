@@ -44,13 +44,15 @@ export interface AddressProber {
    * @throws ServiceError `rate_limited`
    */
   probe(context: ProbeContext, input: ProbeInput): Promise<ProbedAddress>;
+  /** Counts a test delivery as a probe: it calls an address whenever somebody wants it, too. @throws ServiceError `rate_limited` */
+  count(personId: string): void;
   /** Forgets what is counted no more. */
   sweep(): void;
 }
 
-/** Probes of one person in any 60 s: whoever tries out an address sends a few; more would scan the network through us. */
+/** Test requests of one person in any 60 s: whoever tries out an address sends a few; more would scan the network through us. */
 const PROBES_PER_PERSON = 6;
-/** Probes of all people of a process in any 60 s. Each holds a socket for 15 s at most, so that 15 are open at a time. */
+/** Test requests of all people of a process in any 60 s. Each holds a socket for 15 s at most, so that 15 are open at a time. */
 const PROBES_PER_PROCESS = 60;
 
 export function createAddressProber(
@@ -66,12 +68,16 @@ export function createAddressProber(
     const { allowed, resetSeconds } = limiter.take(key, limit);
     if (!allowed) throw serviceError("rate_limited", "probes", { limit, retryAfterSeconds: resetSeconds });
   };
+  const count = (personId: string) => {
+    take(personId, PROBES_PER_PERSON);
+    take("all", PROBES_PER_PROCESS);
+  };
   return {
+    count,
     sweep: () => limiter.sweep(),
     async probe(context, input) {
       await requirePartner(context, input);
-      take(input.personId, PROBES_PER_PERSON);
-      take("all", PROBES_PER_PROCESS);
+      count(input.personId);
       const { headers, body, isSignedWithSecret } = await compose(context, input, userAgent);
       // A sender of its own, so that no connection is reused: each probe resolves, connects and shakes hands anew.
       const sender = createSender(options);

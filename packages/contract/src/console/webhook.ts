@@ -69,7 +69,9 @@ const givenAddress = z.string().min(1).max(MAX_GIVEN_ADDRESS);
 
 const settings = z
   .object({
-    url: givenAddress.optional(),
+    url: givenAddress
+      .optional()
+      .describe("Another origin asks for a confirmation, and frames of the portal may not set one"),
     events: z.array(z.string().max(100)).max(100).optional(),
     email: z.string().max(254).nullable().optional(),
     signature: signatureScheme.optional(),
@@ -130,6 +132,8 @@ const eventDescription = z
   .strict();
 export type EventDescription = z.infer<typeof eventDescription>;
 
+/** Frames set no address, so they try none. */
+const probes = consoleNeeds("partner", "admin", { conflicts: ["conflict"], embedded: false });
 const done = z.object({ changed: z.boolean().describe("False: it was so already") }).strict();
 const nothing = z.object({}).strict();
 const view = consoleNeeds("partner");
@@ -213,7 +217,7 @@ export const webhookEndpoints = {
     method: "POST",
     path: `${partner}/webhook/probe`,
     summary: "Send one signed test request to an address, before it is set",
-    metadata: changes,
+    metadata: probes,
     ...shown,
     body: z.object({ url: givenAddress, event: z.enum(deliveryNames).optional() }).strict(),
     responses: { 200: probe, ...changeErrors },

@@ -5,6 +5,7 @@ import { Code } from "../../components/code.tsx";
 import { Checkbox, SelectField, TextField } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { showToast } from "../../components/toast.tsx";
+import { isEmbedded } from "../../embedding.ts";
 import { useAction } from "../use-action.ts";
 import { ProbeResult } from "./probe-result.tsx";
 import { type PartnerParams, refreshWebhooks, type WebhookClient } from "./webhook-client.ts";
@@ -57,6 +58,9 @@ export function SettingsForm({ params, client, webhook, events, canChange, onSec
   );
 }
 
+/** The server refuses another origin from here, because nobody in a frame has proved who they are. */
+const FRAME_HINT = "Where events are POSTed; another host is set in the dashboard itself";
+
 interface AddressFieldProps extends Pick<SettingsFormProps, "params" | "client" | "canChange"> {
   readonly url: string;
   readonly onUrl: (url: string) => void;
@@ -69,8 +73,15 @@ function AddressField({ params, client, url, onUrl, canChange }: AddressFieldPro
   const tryAddress = () => run(async () => setProbe(await client.probe({ params, body: { url } })));
   return (
     <>
-      <TextField label="Address" hint="Where events are POSTed; https" value={url} onInput={onUrl} monospace required />
-      {canChange && (
+      <TextField
+        label="Address"
+        hint={isEmbedded ? FRAME_HINT : "Where events are POSTed; https"}
+        value={url}
+        onInput={onUrl}
+        monospace
+        required
+      />
+      {canChange && !isEmbedded && (
         <div class="row">
           <Button pending={isPending} disabled={url === ""} onClick={() => void tryAddress()}>
             Try this address

@@ -37,15 +37,21 @@ export interface SetEndpoint {
   readonly old_secrets_end_at: Date | null;
 }
 
+export interface SettingContext extends SecretContext {
+  readonly rules: AddressRules;
+  /**
+   * Called before deliveries go to another origin (scheme, host and port) than until then.
+   * @throws ServiceError when the caller may not decide that
+   */
+  readonly permitNewOrigin?: () => void;
+}
+
 /**
  * Creates a partner's endpoint, or changes it: then it keeps its id, its secret and its status. A paused one stays paused;
  * a removed one is created anew, under the id that its log has.
  * @throws ServiceError when there is no such partner, or a value is not allowed
  */
-export async function setEndpoint(
-  context: SecretContext & { readonly rules: AddressRules },
-  input: EndpointSettings,
-): Promise<SetEndpoint> {
+export async function setEndpoint(context: SettingContext, input: EndpointSettings): Promise<SetEndpoint> {
   const given = readSettings(input, context.rules);
   const { systemId, partnerId } = input;
   await requirePartner(context, input);
@@ -101,7 +107,7 @@ function eventsFrom(names: readonly string[]): readonly string[] {
 }
 
 async function create(
-  context: SecretContext,
+  context: SettingContext,
   tx: Transaction,
   { systemId, partnerId }: PartnerScope,
   { url, events, email = null, signature = "service" }: GivenSettings,
@@ -110,6 +116,7 @@ async function create(
   if (url === undefined || events === undefined) {
     throw commandError("invalid_parameter", "newEndpoint");
   }
+  context.permitNewOrigin?.();
   await requireSharedKey(context, tx);
   const id = removed?.id ?? context.ids.next("endpoint");
   const now = new Date(context.clock());
@@ -140,7 +147,7 @@ async function restoreEndpoint(
 }
 
 async function change(
-  context: SecretContext,
+  context: SettingContext,
   tx: Transaction,
   systemId: string,
   before: EndpointRow,
@@ -151,6 +158,7 @@ async function change(
   if (isAsBefore(before, settings)) {
     return { endpoint: before, outcome: "unchanged", secret: null, old_secrets_end_at: null };
   }
+  if (originOf(url) !== originOf(before.url)) context.permitNewOrigin?.();
   const endpoint = await updateEndpoint(tx, systemId, before.id, settings, new Date(context.clock()));
   // What the old address did says nothing about the new one.
   if (url !== before.url) await updateHealthReset(tx, systemId, before.id);
@@ -159,6 +167,11 @@ async function change(
   if (!needsNewForm) return { endpoint, outcome: "changed", secret: null, old_secrets_end_at: null };
   await requireSharedKey(context, tx);
   return { endpoint, outcome: "changed", ...(await replaceSecret(context, tx, systemId, endpoint, FORM_OVERLAP_MS)) };
+}
+
+/** Of an address as it is stored. */
+function originOf(url: string | null): string | undefined {
+  return url === null ? undefined : new URL(url).origin;
 }
 
 /** Milliseconds for which old secrets sign beside one of another form: as in a rotation where nothing else is said. */
