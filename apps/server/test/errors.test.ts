@@ -1,3 +1,4 @@
+import { METHODS } from "node:http";
 import { errorBody } from "@bikeshare/contract";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openDatabase } from "../src/db/database.ts";
@@ -109,6 +110,19 @@ describe("paths", () => {
       expect((await app.get(path, { key: null })).headers.get("www-authenticate")).toBe("Bearer");
       await expectError(await app.get(path, { key: null }), 401, "unauthorized");
       await expectError(await app.get(path), 404, "not_found");
+    },
+  );
+
+  it.each(METHODS.filter((method) => !["CONNECT", "GET", "HEAD", "OPTIONS"].includes(method)))(
+    "with a method that the path does not take are 405 with those that it does: %s",
+    async (method) => {
+      for (const headers of ["", "Content-Type: application/json\r\n", "Content-Type: a/b\r\nContent-Length: 2\r\n"]) {
+        const body = headers.includes("Length") ? "{}" : "";
+        const request = `${method} /v1/stations HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n${headers}\r\n${body}`;
+        const answer = await sendRaw(app.url, request);
+        await expectError(answer, 405, "method_not_allowed");
+        expect(answer.headers.get("allow")).toBe("GET, HEAD");
+      }
     },
   );
 

@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { zstdCompressSync } from "node:zlib";
 import { errorBody } from "@bikeshare/contract";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { statement } from "../src/db/statement.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother } from "./built-app.ts";
 import { type RawAnswer, sendRaw } from "./raw-http.ts";
@@ -168,6 +169,37 @@ describe("a header that names one thing", () => {
       expect((await send("GET /healthz", [line])).status).toBe(200);
     },
   );
+});
+
+describe("a request that could be taken for two", () => {
+  const next = () =>
+    `POST /v1/reservations HTTP/1.1\r\n${withKey().join("\r\n")}\r\nContent-Type: application/json\r\n`;
+  const body = '{"station_id":"a"}';
+  const following = () => `${next()}Content-Length: ${body.length}\r\n\r\n${body}`;
+  const chunked = "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n";
+
+  it.each([
+    ["two hosts", "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"],
+    ["the same host twice", "GET /healthz HTTP/1.1\r\nHost: a\r\nhost: a\r\n\r\n"],
+    ["no host", "GET /healthz HTTP/1.1\r\n\r\n"],
+    ["a host that is none", "GET /healthz HTTP/1.1\r\nHost: a b\r\n\r\n"],
+    ["two keys", "GET /healthz HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer x\r\nAuthorization: Bearer y\r\n\r\n"],
+    ["chunks in HTTP/1.0", `POST /v1/reservations HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n${chunked}`],
+    ["a body, and two hosts", `POST /v1/reservations HTTP/1.1\r\nHost: a\r\nHost: b\r\n${chunked}`],
+  ])("is 400 and ends the connection, and nothing behind it is done: %s", async (_, request) => {
+    const active = () => app.db.query<{ id: string }>(statement("", "select id from reservations"));
+    const before = await active();
+    const socket = connect(Number(new URL(app.url).port), "127.0.0.1");
+    let text = "";
+    socket.setEncoding("utf8").on("data", (part: string) => (text += part));
+    socket.write(request + following() + following());
+    await once(socket, "close");
+    expect(text).toMatch(/^HTTP\/1\.1 400 /);
+    expect(text).toMatch(/\r\nconnection: close\r\n/i);
+    expect(text.match(/^HTTP\/1\.1 \d/gm)).toHaveLength(1);
+    expect(text).toMatch(/\r\nrequest-id: /i);
+    expect(await active()).toEqual(before);
+  });
 });
 
 describe("a URL that is badly encoded", () => {

@@ -14,7 +14,6 @@ import type { KeyRow } from "../keys/service.ts";
 import { authenticate, type AuthenticateOptions, endpointOf } from "./authenticate.ts";
 import { type CompromisedKeysOptions, keysIn, keysInUrl, markCompromisedKeys } from "./compromised-keys.ts";
 import type { PublicLimit } from "./public-limit.ts";
-import { checkAddressing } from "./request-form.ts";
 import { countedAddress, type Transport } from "./transport.ts";
 
 export interface AuthorizeOptions extends AuthenticateOptions {
@@ -71,7 +70,7 @@ function countLargeAnswers(app: FastifyInstance, publicLimit: PublicLimit): void
 
 /** Authorizes a request without a promise where the key and its rate are in memory: this is the hot path. */
 function authorize(request: FastifyRequest, reply: FastifyReply, options: AuthorizeOptions): Promise<void> | undefined {
-  checkAddressing(request.raw);
+  if (request.framingError !== undefined) throw request.framingError;
   const transport = options.transport(request.raw);
   request.transport = transport;
   const inUrl = keysInUrl(request.originalUrl);

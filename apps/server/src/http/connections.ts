@@ -17,12 +17,16 @@ interface Connection {
   latest: Exchange | undefined;
   /** Nothing that comes is read as a request any more. */
   closing: boolean;
+  /** Answered, and none behind it. */
+  last: IncomingMessage | undefined;
 }
 
 /** The connections of a server, and how they end. */
 export interface Connections {
   /** Whether a request came over a connection that is being closed, or is: nobody would get its answer. */
   readonly isClosing: (request: IncomingMessage) => boolean;
+  /** Takes no request that comes behind one on its connection. Its answer must say `Connection: close`. */
+  readonly endAfter: (request: IncomingMessage) => void;
   /**
    * Sends the last bytes of a connection that received something other than HTTP, after the outstanding answers, and
    * closes it.
@@ -56,7 +60,7 @@ export function followConnections(server: Server): Connections {
   const connectionOf = (socket: Socket): Connection => {
     let connection = connections.get(socket);
     if (connection === undefined) {
-      connection = { exchanges: [], latest: undefined, closing: false };
+      connection = { exchanges: [], latest: undefined, closing: false, last: undefined };
       connections.set(socket, connection);
       lingerWhenClosed(socket, connection);
     }
@@ -77,7 +81,13 @@ export function followConnections(server: Server): Connections {
     request.socket.destroy();
   });
   return {
-    isClosing: ({ socket }) => connections.get(socket)?.closing === true,
+    isClosing: (request) => {
+      const { closing = false, last } = connections.get(request.socket) ?? {};
+      return closing || (last !== undefined && last !== request);
+    },
+    endAfter: (request) => {
+      connectionOf(request.socket).last = request;
+    },
     refuse: (socket, answer) => refuse(socket, connectionOf(socket), answer),
   };
 }

@@ -1,5 +1,11 @@
 import type { IncomingMessage } from "node:http";
-import { isDecodable, queryEncodingError, type ServiceError, serviceError } from "@bikeshare/rules";
+import {
+  isDecodable,
+  queryEncodingError,
+  type ServiceError,
+  type ServiceErrorOptions,
+  serviceError,
+} from "@bikeshare/rules";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
 /** Headers that name one thing: with two of them, each reader on the way could take another. */
@@ -9,18 +15,28 @@ const SINGLE_HEADERS = ["host", "authorization", "content-type", "idempotency-ke
 const HOST = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::\d{0,5})?$/i;
 
 /**
- * Refuses a request of which it is unclear whom it asks or who asks.
- * @throws ServiceError `invalid_request` without exactly one proper `Host`, or with two `Authorization`
+ * What is wrong with a request that two readers on the way could take for different ones: whom it asks, who asks, or where
+ * it ends. Whatever follows on its connection could be part of it for one of them, so its answer closes the connection.
  */
-export function checkAddressing({ headers, httpVersion, rawHeaders }: IncomingMessage): void {
-  if (headers.host === undefined) {
-    if (httpVersion !== "1.1") return;
-    throw serviceError("invalid_request", "missingHost");
-  }
-  if (!HOST.test(headers.host)) throw serviceError("invalid_request", "invalidHost");
+export function framingError({ headers, httpVersion, rawHeaders }: IncomingMessage): ServiceError | undefined {
+  const fail = (message: "missingHost" | "invalidHost" | "transferEncoding") =>
+    serviceError("invalid_request", message, {}, CLOSING);
+  // Proxies of the time before it pass on what they do not know, and take the next request for what remains.
+  if (httpVersion === "1.0" && headers["transfer-encoding"] !== undefined) return fail("transferEncoding");
+  if (headers.host === undefined) return httpVersion === "1.1" ? fail("missingHost") : undefined;
+  if (!HOST.test(headers.host)) return fail("invalidHost");
   const repeated = repeatedHeader(rawHeaders);
-  if (repeated === "host" || repeated === "authorization") throw givenTwice(repeated);
+  return repeated === "host" || repeated === "authorization" ? givenTwice(repeated, CLOSING) : undefined;
 }
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Thrown when the request is authorized, so that it is measured and logged as any other. */
+    framingError: ServiceError | undefined;
+  }
+}
+
+const CLOSING: ServiceErrorOptions = { headers: { connection: "close" } };
 
 /**
  * Rejects what the router would let pass or reject too early: a badly encoded URL, and repeated headers. Registered after
@@ -44,11 +60,10 @@ function malformation(request: FastifyRequest): ServiceError | undefined {
   return repeated === undefined ? undefined : givenTwice(repeated);
 }
 
-function givenTwice(header: (typeof SINGLE_HEADERS)[number]): ServiceError {
+function givenTwice(header: (typeof SINGLE_HEADERS)[number], options?: ServiceErrorOptions): ServiceError {
   const name = header.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase());
-  return serviceError(header === "idempotency-key" ? "invalid_parameter" : "invalid_request", "repeatedHeader", {
-    name,
-  });
+  const code = header === "idempotency-key" ? "invalid_parameter" : "invalid_request";
+  return serviceError(code, "repeatedHeader", { name }, options);
 }
 
 /** The first of the single headers that stands twice among the raw ones: name, value, name, value and so on. */

@@ -6,7 +6,7 @@ import { readJsonBodies } from "./body.ts";
 import { limitConnections, followConnections } from "./connections.ts";
 import { handleErrors, sendError } from "./errors.ts";
 import { answerConnect, createParserErrorHandler } from "./parser-errors.ts";
-import { routableUrl } from "./request-form.ts";
+import { framingError, routableUrl } from "./request-form.ts";
 
 export interface HttpServerOptions {
   readonly logger: FastifyBaseLogger;
@@ -69,12 +69,20 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       ? { https: { ...https, ...serverOptions, handshakeTimeout: HANDSHAKE_TIMEOUT_MS } }
       : { http: serverOptions }),
   }) as unknown as FastifyInstance; // with `https` Fastify types its raw server otherwise; nothing here touches it
+  // No path takes it. Fastify would look at its body before anybody says so.
+  app.addHttpMethod("QUERY", { overrideExisting: true });
   const connections = followConnections(app.server);
   limitConnections(app.server, options);
   answerConnect(app.server, connections, nextRequestId);
+  app.decorateRequest("framingError");
   app.addHook("onRequest", (request, reply, done) => {
-    if (connections.isClosing(request.raw)) reply.hijack();
-    else done();
+    if (connections.isClosing(request.raw)) {
+      reply.hijack();
+      return;
+    }
+    request.framingError = framingError(request.raw);
+    if (request.framingError !== undefined) connections.endAfter(request.raw);
+    done();
   });
   readJsonBodies(app);
   handleErrors(app, options.onUnavailable);
