@@ -40,6 +40,8 @@ export interface ConsoleNeeds {
   readonly role: "viewer" | "admin";
   /** The caller must have signed in, or confirmed who they are, within the last minutes. */
   readonly confirmed?: true;
+  /** For how many requests of its session it counts, where that is more than one. */
+  readonly cost?: number;
   /** Whether it may be called in a frame of the operator's portal, where nobody has proved who they are. */
   readonly embedded: boolean;
 }

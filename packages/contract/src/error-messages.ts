@@ -42,11 +42,14 @@ export const errorMessages = {
   invalid_request: {
     notHttp: "The request is not valid HTTP.",
     unreadable: "The request could not be read.",
+    readerGone: "The connection was closed before the answer was read.",
     tooSlow: "The request took too long to arrive.",
     connect: "CONNECT is not possible: this server is not a proxy.",
     headersTooLarge: "The request's headers are larger than {limit}.",
     chunkExtensionsTooLarge: "The chunk extensions of the request's body are too large.",
     missingHost: "The request has no Host header, which HTTP/1.1 requires.",
+    transferEncoding:
+      "A request of HTTP/1.0 cannot have Transfer-Encoding. Send Content-Length instead, or use HTTP/1.1.",
     invalidHost: "The Host header is not a host and a port.",
     repeatedHeader: "The request has the header {name} more than once. Send it once.",
     invalidPath: "The path is not valid percent-encoded UTF-8.",
@@ -163,11 +166,14 @@ export const errorMessages = {
     key: "The key has made {limit} requests in the last {windowSeconds} s. Try again in {retryAfterSeconds} s.",
     address:
       "This address has used up the {limit} requests without a key that it may make in {windowSeconds} s; large answers count as several. Try again in {retryAfterSeconds} s.",
-    probes: "{limit} addresses were tried in the last 60 s, which is the most. Try again in {retryAfterSeconds} s.",
+    probes: "{limit} test requests were sent in the last 60 s, which is the most. Try again in {retryAfterSeconds} s.",
     signIn: "Too many attempts to sign in. Try again in {retryAfterSeconds} s, or use a passkey.",
     liveStreams:
       "Too many pages are open that follow changes; one person may have {limit}. Close some, then try again in {retryAfterSeconds} s.",
-    session: "Your session has made {limit} requests in {windowSeconds} s. Try again in {retryAfterSeconds} s.",
+    session:
+      "Your session has used up the {limit} requests that it may make in {windowSeconds} s; a file or a large resend counts as several. Try again in {retryAfterSeconds} s.",
+    exports:
+      "A file of these deliveries is being downloaded at present. Download one at a time. Try again in {retryAfterSeconds} s.",
     wrongCredentials:
       "Too many requests with wrong credentials from this address. Try again in {retryAfterSeconds} s with a key that works.",
   },
@@ -182,7 +188,7 @@ export const errorMessages = {
     stoodStill:
       "The process stood still, and the request may have waited in it for longer than its sender did. Nothing was changed. Try again in {retryAfterSeconds} s.",
     ownFilteredLists:
-      "You are reading other filtered lists at present. Read one at a time. Try again in {retryAfterSeconds} s.",
+      "You are reading other filtered lists or searches at present. Read one at a time. Try again in {retryAfterSeconds} s.",
     filteredLists: "Too many filtered lists are read at present. Try again in {retryAfterSeconds} s.",
     slowFilter:
       "More passes the filters than can be read in {limitSeconds} s. Narrow them, for example by time, or read the list by cursor; the same request may be tried again in {retryAfterSeconds} s.",

@@ -27,7 +27,7 @@ export interface HeavyPartnerFigures {
   readonly memoryMiB: { readonly before: number; readonly after: number };
 }
 
-interface Percentiles {
+export interface Percentiles {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
@@ -110,13 +110,13 @@ async function measureOthers({ url, lightKey }: HeavyPartnerSubject, seconds: nu
   return { times, failed };
 }
 
-function percentiles(times: readonly number[]): Percentiles {
+export function percentiles(times: readonly number[]): Percentiles {
   const sorted = times.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
   return { p50: at(0.5), p99: at(0.99), max: at(1) };
 }
 
-async function pause(milliseconds: number): Promise<void> {
+export async function pause(milliseconds: number): Promise<void> {
   await new Promise((resolve) => {
     setTimeout(resolve, Math.max(0, milliseconds));
   });

@@ -52,7 +52,10 @@ export async function openPages(log: DeliveryLog, repetitions: number): Promise<
 }
 
 /** Makes somebody who may read the pages of the operator and of the partner. */
-async function makePerson({ db, clock, ids }: CommandContext, { systemId, partnerId }: DeliveryLog): Promise<string> {
+export async function makePerson(
+  { db, clock, ids }: CommandContext,
+  { systemId, partnerId }: Pick<DeliveryLog, "systemId" | "partnerId">,
+): Promise<string> {
   const [personId, now] = [ids.next("person"), new Date(clock())];
   await insertPerson(db, {
     id: personId,

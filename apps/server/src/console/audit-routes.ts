@@ -2,38 +2,45 @@ import type { AuditQuery, consoleContract, ShownAct } from "@bikeshare/contract/
 import { cursorScope, readPageRequest } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { type ActRow, searchActs } from "../audit/service.ts";
+import type { Queryable } from "../db/database.ts";
 import { cursorPosition } from "../http/cursor.ts";
 import { timePosition } from "../lists/page.ts";
 import { personWithEmail } from "../people/sign-in.ts";
-import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
+import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { dateOf } from "./dates.ts";
+import type { LongReads, LongRequest } from "./long-reads.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
 
 /** What was done to a partner. */
-export function partnerAuditRoutes(context: ConsoleContext): Routes["partnerAudit"] {
+export function partnerAuditRoutes(context: ConsoleContext, long: LongReads): Routes["partnerAudit"] {
   return {
     list: async ({ query, request }) => {
       const { partnerId } = consoleCaller(request);
-      return listActs(context, request, { ...query, partner_id: partnerId ?? undefined }, withoutAccount);
+      return listActs(
+        { ...context, db: long.databaseFor(request) },
+        request,
+        { ...query, partner_id: partnerId ?? undefined },
+        withoutAccount,
+      );
     },
   };
 }
 
 /** All of a system's audit log, for the operator. */
-export function systemAuditRoutes(context: ConsoleContext): Routes["systemAudit"] {
+export function systemAuditRoutes(context: ConsoleContext, long: LongReads): Routes["systemAudit"] {
   return {
     list: async ({ query, request }) => {
       const actor = await actorOf(context, query.actor);
-      return listActs(context, request, { ...query, actor }, (act) => act);
+      return listActs({ ...context, db: long.databaseFor(request) }, request, { ...query, actor }, (act) => act);
     },
   };
 }
 
 async function listActs(
-  context: ConsoleContext,
-  request: ConsoleRequest,
+  context: Pick<ConsoleContext, "clock" | "cursorCipher"> & { readonly db: Queryable },
+  request: LongRequest,
   { cursor, limit, ...filters }: AuditQuery,
   view: (act: ShownAct) => ShownAct,
 ) {

@@ -1,7 +1,6 @@
 import type { ConsoleNeeds } from "@bikeshare/contract";
-import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
 import type { MembershipRole } from "@bikeshare/contract/console";
-import { type RateLimiter, serviceError } from "@bikeshare/rules";
+import { serviceError } from "@bikeshare/rules";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { insertFirstActOf } from "../audit/queries.ts";
 import type { ActorContext, CommandContext } from "../command-context.ts";
@@ -10,8 +9,9 @@ import { partnerWithId } from "../partners/service.ts";
 import type { RateLimits } from "../rate-limits/rate-limits.ts";
 import { type MembershipRow, noteUse } from "../sessions/service.ts";
 import { CONFIRMATION_MINUTES, confirmedUntil, isCsrfToken, isLastUseDue } from "../sessions/session.rules.ts";
-import { findSession, type FoundSession } from "./find-session.ts";
+import { createSessionFinder, type FoundSession } from "./find-session.ts";
 import { bringsSession } from "./session-cookie.ts";
+import { createSessionRate } from "./session-rate.ts";
 
 /** Whoever calls an endpoint of a system's pages. */
 export interface ConsoleCaller {
@@ -69,48 +69,43 @@ export interface ConsoleAuthorizer {
   sweep(): void;
 }
 
-/**
- * Requests in any 60 s of one session: ten pages that ask once a second. More is a program with a stolen cookie, or a page
- * gone wild.
- */
-const SESSION_RATE_LIMIT = 600;
-
 export function createConsoleAuthorizer(options: ConsoleAuthorizeOptions): ConsoleAuthorizer {
   const { db, clock } = options;
-  const limiter = options.rateLimits.limiter("session");
+  const rate = createSessionRate(options.rateLimits, clock);
+  const findSession = createSessionFinder(db, clock);
   return {
-    sweep: () => limiter.sweep(),
+    sweep: () => rate.sweep(),
     async authorize(request, reply) {
       // Nothing of it may stay in a browser that somebody else uses next.
       reply.header("cache-control", "no-store");
       const needs = consoleNeedsOf(request);
       const address = request.transport?.address ?? "";
       requireOwnOrigin(request, options.baseUrl());
-      const session = await findSession(request, needs, db, clock());
+      rate.refuseFlood(request);
+      const session = await findSession(request, needs);
       if (session === undefined) {
         await options.countPublic(address);
         if (needs.audience === "public") return;
         throw serviceError("unauthorized", bringsSession(request) ? "endedSession" : "noSession");
       }
       request.consoleSession = session;
-      await countRequest(limiter, session.id);
+      await rate.count(session, needs.cost);
       if (needs.audience === "public") return;
       if (changesSomething(request) && !isCsrfToken(String(request.headers["x-csrf-token"] ?? ""), session.token))
         throw serviceError("forbidden", "csrfToken");
       if (isLastUseDue(session, clock())) await noteUse(db, session.id, new Date(clock()), address);
       if (needs.audience !== "person") request.consoleCaller = await enter(request, needs, session, options);
       if (session.isEmbedded && !needs.embedded) throw serviceError("forbidden", "embedded");
-      if (needs.confirmed === true && confirmedUntil(session).getTime() <= clock())
-        throw serviceError("confirmation_required", "missing", { minutes: CONFIRMATION_MINUTES });
+      if (needs.confirmed === true) requireConfirmed(session, clock());
     },
   };
 }
 
-async function countRequest(limiter: RateLimiter, sessionId: string): Promise<void> {
-  const { allowed, limit, resetSeconds } = await limiter.take(sessionId, SESSION_RATE_LIMIT);
-  if (allowed) return;
-  const values = { limit, windowSeconds: RATE_WINDOW_SECONDS, retryAfterSeconds: resetSeconds };
-  throw serviceError("rate_limited", "session", values);
+/** @throws ServiceError unless the caller has proved within the last minutes who they are, which nobody does in a frame */
+export function requireConfirmed(session: FoundSession, now: number): void {
+  if (session.isEmbedded) throw serviceError("forbidden", "embedded");
+  if (confirmedUntil(session).getTime() <= now)
+    throw serviceError("confirmation_required", "missing", { minutes: CONFIRMATION_MINUTES });
 }
 
 function changesSomething({ method }: FastifyRequest): boolean {

@@ -1,7 +1,6 @@
 import type { consoleContract, DeliveryFilters, ResendSelection } from "@bikeshare/contract/console";
 import { cursorScope, readPageRequest } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import type { FastifyRequest } from "fastify";
 import { cursorPosition } from "../http/cursor.ts";
 import { type PositionCodec, timePosition } from "../lists/page.ts";
 import { cancelResend, countResend, type ResendChoice, showResend, startResend } from "../webhooks/log/bulk-resend.ts";
@@ -16,13 +15,16 @@ import { partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { dateOf } from "./dates.ts";
 import { deliveryDetailJson, deliveryJson, resendJson } from "./delivery-json.ts";
+import { createExports } from "./exports.ts";
+import type { LongReads, LongRequest } from "./long-reads.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
-type CallerRequest = Pick<FastifyRequest, "consoleSession" | "consoleCaller" | "url">;
 
 /** A partner's deliveries. */
-export function deliveryRoutes(context: ConsoleContext): Routes["deliveries"] {
-  const reading: ReadContext = { db: context.db, clock: context.clock, hints: pageHints };
+export function deliveryRoutes(context: ConsoleContext, long: LongReads): Routes["deliveries"] {
+  const { db, clock } = context;
+  const reading: ReadContext = { db, clock, hints: pageHints };
+  const searching = (request: LongRequest): ReadContext => ({ ...reading, db: long.databaseFor(request) });
   return {
     list: async ({ query: { limit, cursor, ...filters }, request }) => {
       const scope = scopeOf(request);
@@ -30,7 +32,12 @@ export function deliveryRoutes(context: ConsoleContext): Routes["deliveries"] {
       const position = cursorPosition(context.cursorCipher, selection, deliveryPosition);
       const page = readPageRequest({ limit, cursor }, (text) => position.decode(text));
       const after = page.kind === "cursor" ? page.after : undefined;
-      const found = await listDeliveries(reading, { ...scope, ...filterOf(filters), after, limit: page.limit });
+      const found = await listDeliveries(searching(request), {
+        ...scope,
+        ...filterOf(filters),
+        after,
+        limit: page.limit,
+      });
       return {
         status: 200,
         body: {
@@ -42,8 +49,9 @@ export function deliveryRoutes(context: ConsoleContext): Routes["deliveries"] {
     },
     get: async ({ params: { delivery_id: id }, request }) => {
       const scope = scopeOf(request);
-      const detail = await showDelivery(reading, scope, id);
-      return { status: 200, body: deliveryDetailJson(detail, await findFailingBeside(reading, scope, detail)) };
+      const search = searching(request);
+      const detail = await showDelivery(search, scope, id);
+      return { status: 200, body: deliveryDetailJson(detail, await findFailingBeside(search, scope, detail)) };
     },
     resend: async ({ params: { delivery_id: id }, request }) => ({
       status: 200,
@@ -58,30 +66,43 @@ export function deliveryRoutes(context: ConsoleContext): Routes["deliveries"] {
       const input = { ...scopeOf(request), deliveryId, to, attempt };
       return { status: 200, body: { command: await signedCurlOf(signing, input) } };
     },
+    ...exportRoute(searching),
+  };
+}
+
+/** The file of what a list shows. */
+function exportRoute(searching: (request: LongRequest) => ReadContext): Pick<Routes["deliveries"], "export"> {
+  const exports = createExports();
+  return {
     export: async ({ query, request, reply }) => {
       const scope = scopeOf(request);
-      // Before the answer begins: afterwards an error could no longer be told.
-      await listDeliveries(reading, { ...scope, ...filterOf(query), limit: 1 });
+      const csv: unknown = await exports.begin(scope, async () => {
+        const input = { ...scope, ...filterOf(query) };
+        // Before the answer begins: afterwards an error could no longer be told.
+        await listDeliveries(searching(request), { ...input, limit: 1 });
+        return deliveriesCsv(searching(request), input);
+      });
       reply.header("content-type", "text/csv; charset=utf-8");
       reply.header("content-disposition", 'attachment; filename="deliveries.csv"');
       // Fastify sends a stream as it comes.
-      const csv: unknown = deliveriesCsv(reading, { ...scope, ...filterOf(query) });
       return { status: 200, body: csv as string };
     },
   };
 }
 
 /** Deliveries sent again, many at once. */
-export function resendRoutes(context: ConsoleContext): Routes["resends"] {
-  const acting = (request: CallerRequest) => ({ ...context, actor: partnerCaller(request).actor });
+export function resendRoutes(context: ConsoleContext, long: LongReads): Routes["resends"] {
+  const acting = (request: LongRequest) => ({ ...context, actor: partnerCaller(request).actor });
   return {
     count: async ({ body, request }) => ({
       status: 200,
-      body: { total: await countResend(acting(request), scopeOf(request), choiceOf(body)) },
+      body: {
+        total: await long.hold(request, () => countResend(acting(request), scopeOf(request), choiceOf(body))),
+      },
     }),
     create: async ({ body, request }) => ({
       status: 200,
-      body: resendJson(await startResend(acting(request), scopeOf(request), choiceOf(body))),
+      body: resendJson(await long.hold(request, () => startResend(acting(request), scopeOf(request), choiceOf(body)))),
     }),
     get: async ({ params: { resend_id: id }, request }) => ({
       status: 200,
@@ -94,7 +115,7 @@ export function resendRoutes(context: ConsoleContext): Routes["resends"] {
   };
 }
 
-function scopeOf(request: CallerRequest) {
+function scopeOf(request: LongRequest) {
   const { systemId, partnerId } = partnerCaller(request);
   return { systemId, partnerId };
 }

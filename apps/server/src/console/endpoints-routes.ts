@@ -6,6 +6,7 @@ import { redeliver } from "../webhooks/log/resend.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { dateOf, instantOf } from "./dates.ts";
+import type { LongReads } from "./long-reads.ts";
 import { settingsJson, setWebhook, webhookChanges, type WebhookCaller } from "./webhook-changes.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>["endpoints"];
@@ -16,14 +17,15 @@ interface EndpointCall {
 }
 
 /** Every partner's endpoint, for the operator. */
-export function endpointRoutes(context: ConsoleContext): Routes {
+export function endpointRoutes(context: ConsoleContext, long: LongReads): Routes {
   return {
     ...webhookChanges(context, callerOf),
     ...sendingAgain(context),
     list: async ({ request }) => {
       const { systemId } = consoleCaller(request);
-      const { endpoints, workers } = await listShownEndpoints(context, systemId);
-      const logBytes = await logBytesByPartner(context, systemId);
+      const [{ endpoints, workers }, logBytes] = await long.hold(request, () =>
+        Promise.all([listShownEndpoints(context, systemId), logBytesByPartner(context, systemId)]),
+      );
       const data = endpoints.map(({ paused_at: _pausedAt, ...endpoint }) => ({
         ...endpoint,
         failing_since: instantOf(endpoint.failing_since),

@@ -11,13 +11,19 @@ import { feedAdvice, feedState, sourceCondition } from "../overview/feed-problem
 import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { instantOf } from "./dates.ts";
+import type { LongReads } from "./long-reads.ts";
 
 /** Where a system's stations and bikes come from, for the operator. */
-export function feedRoutes({ db, clock }: ConsoleContext): RouterImplementation<typeof consoleContract>["feeds"] {
+export function feedRoutes(
+  { db, clock }: ConsoleContext,
+  long: LongReads,
+): RouterImplementation<typeof consoleContract>["feeds"] {
   return {
     list: async ({ request }) => {
       const { systemId } = consoleCaller(request);
-      const [states, contents] = await Promise.all([sourceStates(db, systemId), sourceContents(db, systemId)]);
+      const [states, contents] = await long.hold(request, () =>
+        Promise.all([sourceStates(db, systemId), sourceContents(db, systemId)]),
+      );
       const names = [...new Set([...states, ...contents].map(({ source }) => source))];
       const now = clock();
       const data = names.map((name) =>

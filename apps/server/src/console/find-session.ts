@@ -2,6 +2,7 @@ import type { ConsoleNeeds } from "@bikeshare/contract";
 import type { FastifyRequest } from "fastify";
 import { embeddedSessionOf } from "../dashboard-links/service.ts";
 import type { Queryable } from "../db/database.ts";
+import { lookUpTogether } from "../keys/key-cache.ts";
 import { type SessionRow, sessionOf } from "../sessions/service.ts";
 import { frameToken, sessionToken } from "./session-cookie.ts";
 
@@ -21,7 +22,7 @@ function isFromFrame({ headers }: Pick<FastifyRequest, "headers">): boolean {
  * The session of a person's cookie or, for a page in a frame, that of the frame's. Where the portal is of the same site
  * as the service a browser sends both, and each page means its own.
  */
-export async function findSession(
+async function findSession(
   request: FastifyRequest,
   { audience }: ConsoleNeeds,
   db: Queryable,
@@ -35,6 +36,41 @@ export async function findSession(
   const framed = mayBeFrame && audience !== "public" ? frameToken(request) : undefined;
   const embedded = framed === undefined ? undefined : await embeddedSessionOf(db, framed, now);
   return embedded && framed !== undefined ? { ...embedded, token: framed, isEmbedded: true } : undefined;
+}
+
+/** Finds the sessions of requests. */
+export type SessionFinder = (request: FastifyRequest, needs: ConsoleNeeds) => Promise<FoundSession | undefined>;
+
+/**
+ * Requests of one browser that come at once share a look-up, which begins after each of them came: otherwise somebody who
+ * asks for hundreds of pages at once would have all connections.
+ */
+export function createSessionFinder(db: Queryable, clock: () => number): SessionFinder {
+  const lanes = new Map<
+    string,
+    { readonly find: (request: FastifyRequest) => Promise<FoundSession | undefined>; users: number }
+  >();
+  return async (request, needs) => {
+    const { cookie } = request.headers;
+    if (cookie === undefined) return undefined;
+    const name = [needs.audience, request.method === "GET", isFromFrame(request), cookie].join("\n");
+    const lane = lanes.get(name) ?? {
+      find: lookUpTogether(async (alike: readonly FastifyRequest[]) => {
+        const [first = request] = alike;
+        const found = await findSession(first, needs, db, clock());
+        return alike.map(() => found);
+      }),
+      users: 0,
+    };
+    lanes.set(name, lane);
+    lane.users++;
+    try {
+      return await lane.find(request);
+    } finally {
+      lane.users--;
+      if (lane.users === 0) lanes.delete(name);
+    }
+  };
 }
 
 /** Whether a session goes on, for streams that outlast a request. */

@@ -14,17 +14,18 @@ import { getRide, listRides, type RideContext } from "../rides/service.ts";
 import { getStation } from "../stations/service.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
+import type { LongReads } from "./long-reads.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>["fleet"];
 
 /** Stations, bikes and rides, for the operator: the partners' lists, and histories. */
-export function fleetRoutes(context: ConsoleContext, reads: RideContext): Routes {
+export function fleetRoutes(context: ConsoleContext, reads: RideContext, long: LongReads): Routes {
   return {
     station: async ({ params: { id }, request }) => {
       const { systemId } = consoleCaller(request);
       const station = await getStation(reads, systemId, id);
       if (station === undefined) throw serviceError("not_found", "station");
-      const { changes, searchedTo } = await stationHistory(context, systemId, id);
+      const { changes, searchedTo } = await stationHistory({ db: long.databaseFor(request) }, systemId, id);
       const body = {
         station: JSON.parse(station) as Station, // the database keeps the JSON of the contract
         changes: changes as StationChange[], // named by the statement
@@ -52,7 +53,7 @@ export function fleetRoutes(context: ConsoleContext, reads: RideContext): Routes
       if (ride === undefined) throw serviceError("not_found", "ride");
       return { status: 200, body: jsonBody(ride) };
     },
-    ...historyRoutes(context, reads),
+    ...historyRoutes(context, reads, long),
   };
 }
 
@@ -60,6 +61,7 @@ export function fleetRoutes(context: ConsoleContext, reads: RideContext): Routes
 function historyRoutes(
   context: ConsoleContext,
   reads: RideContext,
+  long: LongReads,
 ): Pick<Routes, "reservations" | "reservation" | "history"> {
   return {
     reservations: async ({ query: { bike_id: bikeId, ride_id: rideId }, request }) => {
@@ -76,7 +78,7 @@ function historyRoutes(
       const { systemId } = consoleCaller(request);
       const times = await timesOf(context, reads, { systemId, of, id });
       const around = times.flatMap((at) => (at === null ? [] : [Date.parse(at)]));
-      const { events, isComplete } = await resourceHistory(context, systemId, id, around);
+      const { events, isComplete } = await resourceHistory({ db: long.databaseFor(request) }, systemId, id, around);
       const data = events.map((event) => ({ ...event, deliveries: [...event.deliveries] }));
       return { status: 200, body: { data, is_complete: isComplete } };
     },

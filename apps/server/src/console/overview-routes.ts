@@ -4,22 +4,26 @@ import { partnerOverview } from "../overview/partner-overview.ts";
 import { systemOverview } from "../overview/system-overview.ts";
 import { consoleCaller, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
+import type { LongReads } from "./long-reads.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
 
 /** What a partner sees first. */
-export function partnerOverviewRoutes(context: ConsoleContext): Routes["partnerOverview"] {
+export function partnerOverviewRoutes(context: ConsoleContext, long: LongReads): Routes["partnerOverview"] {
   return {
-    get: async ({ request }) => ({ status: 200, body: await partnerOverview(context, partnerCaller(request)) }),
+    get: async ({ request }) => ({
+      status: 200,
+      body: await long.hold(request, () => partnerOverview(context, partnerCaller(request))),
+    }),
   };
 }
 
 /** What the operator sees first. */
-export function systemOverviewRoutes(context: ConsoleContext): Routes["systemOverview"] {
+export function systemOverviewRoutes(context: ConsoleContext, long: LongReads): Routes["systemOverview"] {
   return {
     get: async ({ request }) => ({
       status: 200,
-      body: await systemOverview(context, consoleCaller(request).systemId),
+      body: await long.hold(request, () => systemOverview(context, consoleCaller(request).systemId)),
     }),
   };
 }

@@ -14,14 +14,15 @@ import { removePartner, resumePartner, suspendPartner } from "../partners/suspen
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { instantOf } from "./dates.ts";
+import type { LongReads } from "./long-reads.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
 
 /** The partners of a system, for the operator. */
-export function partnerRoutes(context: ConsoleContext): Routes["partners"] {
+export function partnerRoutes(context: ConsoleContext, long: LongReads): Routes["partners"] {
   return {
     list: async ({ request }) => {
-      const partners = await overviewsOf(context, consoleCaller(request).systemId);
+      const partners = await long.hold(request, () => overviewsOf(context, consoleCaller(request).systemId));
       return { status: 200, body: { data: partners.map(shown) } };
     },
     get: async ({ params, request }) => ({ status: 200, body: await read(context, request, params.partner_id) }),

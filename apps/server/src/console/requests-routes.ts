@@ -20,9 +20,10 @@ import {
   usageByMinute,
   type UsageRange,
 } from "../request-log/service.ts";
-import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
+import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { dateOf } from "./dates.ts";
+import type { LongReads, LongRequest } from "./long-reads.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
 
@@ -31,17 +32,22 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** A partner's requests and usage. */
-export function partnerRequestRoutes(context: ConsoleContext): Routes["partnerRequests"] {
-  return requestRoutes(context);
+export function partnerRequestRoutes(context: ConsoleContext, long: LongReads): Routes["partnerRequests"] {
+  return requestRoutes(context, long);
 }
 
 /** All of a system's, for the operator. */
-export function systemRequestRoutes(context: ConsoleContext): Routes["systemRequests"] {
+export function systemRequestRoutes(context: ConsoleContext, long: LongReads): Routes["systemRequests"] {
   return {
-    ...requestRoutes(context),
+    ...requestRoutes(context, long),
     callers: async ({ query, request }) => {
       const { systemId } = consoleCaller(request);
-      const data = await callersOf(context, systemId, [query.route], query.days ?? DEFAULT_DAYS);
+      const data = await callersOf(
+        readingOf(context, long, request),
+        systemId,
+        [query.route],
+        query.days ?? DEFAULT_DAYS,
+      );
       return { status: 200 as const, body: { data } };
     },
   };
@@ -49,23 +55,23 @@ export function systemRequestRoutes(context: ConsoleContext): Routes["systemRequ
 
 interface Call<Query> {
   readonly query: Query;
-  readonly request: ConsoleRequest;
+  readonly request: LongRequest;
 }
 
 /** What both have in common: whose requests they are is what the caller's page says. */
-function requestRoutes(context: ConsoleContext) {
+function requestRoutes(context: ConsoleContext, long: LongReads) {
   const { clock } = context;
   return {
-    list: listRequests(context),
+    list: listRequests(context, long),
     get: async ({
       params: { id },
       request,
     }: {
       readonly params: { readonly id: string };
-      readonly request: ConsoleRequest;
+      readonly request: LongRequest;
     }) => {
       const { systemId, partnerId } = consoleCaller(request);
-      const found = await requestWithId(context, systemId, id);
+      const found = await requestWithId(readingOf(context, long, request), systemId, id);
       if (found === undefined || (partnerId !== null && found.partner_id !== partnerId))
         throw serviceError("not_found", "request", { days: REQUEST_LOG_DAYS });
       return { status: 200 as const, body: shown(found) };
@@ -73,7 +79,7 @@ function requestRoutes(context: ConsoleContext) {
     minutes: async ({ query, request }: Call<MinutesQuery>) => {
       const since = dateOf(query.since) ?? new Date(clock() - HOUR_MS);
       const range = rangeOf(request, query.key_id, since, dateOf(query.until) ?? new Date(clock() + DAY_MS));
-      const minutes = await usageByMinute(context, consoleCaller(request).systemId, range);
+      const minutes = await usageByMinute(readingOf(context, long, request), consoleCaller(request).systemId, range);
       return {
         status: 200 as const,
         body: { data: minutes.map(({ minute, ...counts }) => ({ minute: minute.toISOString(), ...counts })) },
@@ -84,7 +90,9 @@ function requestRoutes(context: ConsoleContext) {
       const { deprecatedRoutes } = context;
       const names = deprecatedRoutes.map(({ route }) => route);
       const calls =
-        names.length === 0 ? [] : await callersOf(context, systemId, names, query.days ?? DEFAULT_DAYS, partnerId);
+        names.length === 0
+          ? []
+          : await callersOf(readingOf(context, long, request), systemId, names, query.days ?? DEFAULT_DAYS, partnerId);
       const data = deprecatedRoutes.flatMap(({ route, since, sunset, successor = null }) =>
         calls.filter((call) => call.route === route).map((call) => ({ ...call, since, sunset, successor })),
       );
@@ -95,19 +103,24 @@ function requestRoutes(context: ConsoleContext) {
       const range = rangeOf(request, query.key_id, since, new Date(clock() + DAY_MS));
       return {
         status: 200 as const,
-        body: { data: await usageByDay(context, consoleCaller(request).systemId, range) },
+        body: { data: await usageByDay(readingOf(context, long, request), consoleCaller(request).systemId, range) },
       };
     },
   };
 }
 
-function listRequests(context: ConsoleContext) {
+/** All that counts or searches requests may take long. */
+function readingOf({ clock }: ConsoleContext, long: LongReads, request: LongRequest) {
+  return { clock, db: long.databaseFor(request) };
+}
+
+function listRequests(context: ConsoleContext, long: LongReads) {
   return async ({ query: { cursor, limit, ...filters }, request }: Call<RequestQuery>) => {
     const { systemId, partnerId } = consoleCaller(request);
     const scope = cursorScope(systemId, "requests", { partner_id: partnerId, ...filters });
     const position = cursorPosition(context.cursorCipher, scope, logPosition);
     const asked = readPageRequest({ limit, cursor }, (text) => position.decode(text));
-    const page = await searchRequests(context, systemId, {
+    const page = await searchRequests(readingOf(context, long, request), systemId, {
       partnerId: partnerId ?? undefined,
       keyId: filters.key_id,
       ...statusRange(filters.status),
@@ -131,7 +144,7 @@ function listRequests(context: ConsoleContext) {
   };
 }
 
-function rangeOf(request: ConsoleRequest, keyId: string | undefined, since: Date, until: Date): UsageRange {
+function rangeOf(request: LongRequest, keyId: string | undefined, since: Date, until: Date): UsageRange {
   return { partnerId: consoleCaller(request).partnerId, keyId: keyId ?? null, since, until };
 }
 

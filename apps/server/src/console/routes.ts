@@ -15,6 +15,7 @@ import { fleetRoutes } from "./fleet-routes.ts";
 import { importRoutes } from "./imports-routes.ts";
 import { partnerKeyRoutes, systemKeyRoutes } from "./keys-routes.ts";
 import { liveRoutes } from "./live-routes.ts";
+import { createLongReads } from "./long-reads.ts";
 import { partnerOverviewRoutes, systemOverviewRoutes } from "./overview-routes.ts";
 import { partnerRoutes } from "./partners-routes.ts";
 import { operatorPeopleRoutes, partnerPeopleRoutes } from "./people-routes.ts";
@@ -36,6 +37,7 @@ export function serveConsole(http: FastifyInstance, context: ConsoleContext, rea
 /** Every endpoint of the console, each area's from its own file. */
 function consoleRoutes(context: ConsoleContext, reads: RideContext): RouterImplementation<typeof consoleContract> {
   const mapOf = stationMapOf(context);
+  const long = createLongReads(reads.filtered);
   const provider = providerRoutes(context);
   return {
     session: { ...sessionRoutes(context), ...provider.session },
@@ -45,25 +47,25 @@ function consoleRoutes(context: ConsoleContext, reads: RideContext): RouterImple
     account: { ...accountRoutes(context), ...provider.account },
     partnerPeople: partnerPeopleRoutes(context),
     operatorPeople: operatorPeopleRoutes(context),
-    partnerOverview: partnerOverviewRoutes(context),
-    systemOverview: systemOverviewRoutes(context),
+    partnerOverview: partnerOverviewRoutes(context, long),
+    systemOverview: systemOverviewRoutes(context, long),
     partnerKeys: partnerKeyRoutes(context),
     systemKeys: systemKeyRoutes(context),
-    partnerRequests: partnerRequestRoutes(context),
-    systemRequests: systemRequestRoutes(context),
-    deliveries: deliveryRoutes(context),
-    resends: resendRoutes(context),
+    partnerRequests: partnerRequestRoutes(context, long),
+    systemRequests: systemRequestRoutes(context, long),
+    deliveries: deliveryRoutes(context, long),
+    resends: resendRoutes(context, long),
     live: liveRoutes(context),
-    partners: partnerRoutes(context),
-    partnerAudit: partnerAuditRoutes(context),
-    systemAudit: systemAuditRoutes(context),
-    fleet: fleetRoutes(context, reads),
+    partners: partnerRoutes(context, long),
+    partnerAudit: partnerAuditRoutes(context, long),
+    systemAudit: systemAuditRoutes(context, long),
+    fleet: fleetRoutes(context, reads, long),
     imports: importRoutes(context),
-    feeds: feedRoutes(context),
+    feeds: feedRoutes(context, long),
     descriptions: descriptionRoutes(context),
     partnerStations: partnerStationRoutes(mapOf),
     systemStations: systemStationRoutes(mapOf),
-    webhook: webhookRoutes(context),
-    endpoints: endpointRoutes(context),
+    webhook: webhookRoutes(context, long),
+    endpoints: endpointRoutes(context, long),
   };
 }

@@ -1,7 +1,7 @@
 import { ServiceError } from "@bikeshare/rules";
 import { expect, it } from "vitest";
-import type { QueryRunner } from "../db/database.ts";
-import { createFilteredReads } from "./read-context.ts";
+import type { Queryable } from "../db/database.ts";
+import { createFilteredReads, type ListReader } from "./read-context.ts";
 
 /** Reads that end when the test says so; a clock that stands still unless moved. */
 function makeReads(options: { readonly maxWaitMs?: number } = {}) {
@@ -10,15 +10,16 @@ function makeReads(options: { readonly maxWaitMs?: number } = {}) {
   const begun: string[] = [];
   const ends = new Map<string, (error?: Error) => void>();
   const reads = createFilteredReads({
-    run: (work) => work({} as QueryRunner),
+    run: (work) => work({} as Queryable),
+    primary: {} as Queryable,
     maxRunning: 3,
     monotonic: () => state.now,
     onRefused: (reason) => refused.push(reason),
     maxWaitMs: 60_000,
     ...options,
   });
-  const read = (partnerId: string, name = partnerId) => {
-    const result = reads.read({ systemId: "main", partnerId }, () => {
+  const read = (partnerId: string, name = partnerId, more: Omit<ListReader, "systemId" | "partnerId"> = {}) => {
+    const result = reads.read({ systemId: "main", partnerId, ...more }, () => {
       begun.push(name);
       const { promise, resolve, reject } = Promise.withResolvers<string>();
       ends.set(name, (error) => (error === undefined ? resolve(name) : reject(error)));
@@ -110,4 +111,30 @@ it("what PostgreSQL gave up is refused with what to do; another failure stays wh
   await expect(broken).rejects.toThrow("broken");
   expect(refused).toEqual(["slow"]);
   expect(reads.usage()).toEqual({ running: 0, waiting: 0 });
+});
+
+it("whoever has gone, before it begins or while it waits, takes no place", async () => {
+  const { read, begun, end, reads } = makeReads();
+  const first = read("a", "a1");
+  const reader = new AbortController();
+  const waiting = read("a", "a2", { signal: reader.signal });
+  await Promise.resolve();
+  expect(reads.usage()).toEqual({ running: 1, waiting: 1 });
+  reader.abort();
+  await expect(waiting).rejects.toMatchObject({ code: "invalid_request" });
+  await expect(read("b", "b1", { signal: reader.signal })).rejects.toMatchObject({ code: "invalid_request" });
+  expect(reads.usage()).toEqual({ running: 1, waiting: 0 });
+  await end("a1", first);
+  expect(begun).toEqual(["a1"]);
+});
+
+it("a partner's programs go before its pages, of which more may wait", async () => {
+  const { read, begin, begun, end, reads } = makeReads();
+  const first = read("a", "a1");
+  const pages = Array.from({ length: 81 }, (_, n) => read("a", `page${n}`, { isPage: true }));
+  begin("a", "program");
+  await expect(pages[80]).rejects.toMatchObject({ code: "unavailable" });
+  expect(reads.usage()).toEqual({ running: 1, waiting: 81 });
+  await end("a1", first);
+  expect(begun).toEqual(["a1", "program"]);
 });

@@ -1,5 +1,5 @@
 import { type ServiceError, serviceError } from "@bikeshare/rules";
-import type { QueryRunner } from "../db/database.ts";
+import type { Queryable, QueryRunner } from "../db/database.ts";
 import { codeOf, sqlState } from "../db/errors.ts";
 import type { ReadPool } from "../db/read-pool.ts";
 
@@ -10,10 +10,15 @@ export interface ReadContext {
 }
 
 /** The same over one pool, for a program of its own that reads a list now and then. */
-export function readContextOn(db: QueryRunner): ReadContext {
+export function readContextOn(db: Queryable): ReadContext {
   return {
     readPool: { read: (statement, values) => db.query(statement, values), close: () => Promise.resolve() },
-    filtered: { read: (_, work) => work(db), usage: () => ({ running: 0, waiting: 0 }) },
+    filtered: {
+      read: (_, work) => work(db),
+      hold: (_, work) => work(),
+      databaseFor: () => db,
+      usage: () => ({ running: 0, waiting: 0 }),
+    },
   };
 }
 
@@ -21,6 +26,10 @@ export function readContextOn(db: QueryRunner): ReadContext {
 export interface ListReader {
   readonly systemId: string;
   readonly partnerId: string;
+  /** Aborted when nobody waits for the answer any more: then nothing further begins. */
+  readonly signal?: AbortSignal;
+  /** Whether somebody waits for a page, of which several may be open: it waits for longer, behind the partner's programs. */
+  readonly isPage?: boolean;
 }
 
 /**
@@ -33,6 +42,10 @@ export interface FilteredReads {
    * @throws ServiceError `unavailable` when the read cannot begin in time, or takes too long
    */
   read<Result>(whose: ListReader, work: (db: QueryRunner) => Promise<Result>): Promise<Result>;
+  /** Does work on other connections that takes as long as such a read, and counts as one. */
+  hold<Result>(whose: ListReader, work: () => Promise<Result>): Promise<Result>;
+  /** The primary, for services that make several statements: each of these, and each transaction, is such a read. */
+  databaseFor(whose: ListReader): Queryable;
   readonly usage: () => { readonly running: number; readonly waiting: number };
 }
 
@@ -42,6 +55,8 @@ export type RunFiltered = <Result>(work: (db: QueryRunner) => Promise<Result>) =
 export interface FilteredReadsOptions {
   /** On a pool of `maxRunning` connections for these reads alone, with a statement timeout. */
   readonly run: RunFiltered;
+  /** The pool itself, on the primary. */
+  readonly primary: Queryable;
   readonly maxRunning: number;
   /** Milliseconds of a clock that never goes back. */
   readonly monotonic: () => number;
@@ -57,6 +72,8 @@ export const FILTERED_STATEMENT_TIMEOUT_MS = 1_500;
 const MAX_WAIT_MS = 500;
 /** Reads of one partner that may wait. */
 const MAX_WAITING = 8;
+/** Pages wait so many times longer, and so many times more of them: a change has every open page read at once. */
+const PAGE_FACTOR = 10;
 /**
  * A partner whose reads have recently run for more than so many milliseconds leaves the last connection to others:
  * partners who read a lot cannot occupy all connections, and quick reads always find one.
@@ -70,31 +87,37 @@ const RETRY_FULL_SECONDS = 1;
 const RETRY_SLOW_SECONDS = 5;
 
 export function createFilteredReads(options: FilteredReadsOptions): FilteredReads {
-  const { run, monotonic, onRefused } = options;
+  const { run, primary, monotonic, onRefused } = options;
   const queue = createQueue(options);
+  const hold: FilteredReads["hold"] = async (whose, work) => {
+    const reader = `${whose.systemId}\n${whose.partnerId}`;
+    await queue.enter(reader, whose);
+    const begun = monotonic();
+    try {
+      return await work();
+    } catch (error) {
+      if (codeOf(error) !== sqlState.queryCanceled) throw error;
+      onRefused("slow");
+      throw tooSlow(error);
+    } finally {
+      queue.leave(reader, monotonic() - begun);
+    }
+  };
   return {
     usage: queue.usage,
-    async read({ systemId, partnerId }, work) {
-      const reader = `${systemId}\n${partnerId}`;
-      await queue.enter(reader);
-      const begun = monotonic();
-      try {
-        return await run(work);
-      } catch (error) {
-        if (codeOf(error) !== sqlState.queryCanceled) throw error;
-        onRefused("slow");
-        throw tooSlow(error);
-      } finally {
-        queue.leave(reader, monotonic() - begun);
-      }
-    },
+    hold,
+    read: (whose, work) => hold(whose, () => run(work)),
+    databaseFor: (whose) => ({
+      query: (...sent) => hold(whose, () => primary.query(...sent)),
+      transaction: (...given) => hold(whose, () => primary.transaction(...given)),
+    }),
   };
 }
 
 /** Lets readers run, each once at a time and `maxRunning` in all. */
 interface ReadQueue {
-  /** Resolves when the reader may run. @throws ServiceError when it has waited too long */
-  enter(reader: string): Promise<void>;
+  /** Resolves when the reader may run. @throws ServiceError when it has waited too long, or is gone */
+  enter(reader: string, how: Pick<ListReader, "signal" | "isPage">): Promise<void>;
   /** @param ms for how long the read ran */
   leave(reader: string, ms: number): void;
   readonly usage: FilteredReads["usage"];
@@ -102,6 +125,7 @@ interface ReadQueue {
 
 interface Waiting {
   readonly reader: string;
+  readonly isPage: boolean;
   readonly begin: () => void;
 }
 
@@ -118,18 +142,25 @@ function createQueue({ maxRunning, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS
   };
   return {
     usage: () => ({ running: running.size, waiting: waiting.length }),
-    enter(reader) {
+    enter(reader, { signal, isPage = false }) {
+      if (signal?.aborted === true) return Promise.reject(gone());
       if (canRun(reader)) {
         running.add(reader);
         return Promise.resolve();
       }
       return new Promise((resolve, reject) => {
-        if (waiting.filter((each) => each.reader === reader).length >= MAX_WAITING) throw refuse(reader);
-        const timer = setTimeout(() => {
+        const factor = isPage ? PAGE_FACTOR : 1;
+        const before = waiting.filter((each) => each.reader === reader && each.isPage === isPage);
+        if (before.length >= MAX_WAITING * factor) throw refuse(reader);
+        const end = () => {
+          clearTimeout(timer);
+          signal?.removeEventListener("abort", giveUp);
           waiting = waiting.filter((each) => each !== entry);
-          reject(refuse(reader));
-        }, maxWaitMs);
-        const entry = { reader, begin: () => (clearTimeout(timer), resolve()) };
+        };
+        const giveUp = () => (end(), reject(gone()));
+        const timer = setTimeout(() => (end(), reject(refuse(reader))), maxWaitMs * factor);
+        const entry = { reader, isPage, begin: () => (end(), resolve()) };
+        signal?.addEventListener("abort", giveUp);
         waiting.push(entry);
       });
     },
@@ -137,14 +168,20 @@ function createQueue({ maxRunning, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS
       uses.add(reader, ms);
       running.delete(reader);
       const able = waiting.filter((each) => canRun(each.reader));
-      // The reader with the least use comes first; of several, the one that has waited longest.
-      const [next] = able.toSorted((one, other) => uses.of(one.reader) - uses.of(other.reader));
+      // The reader with the least use comes first, a program before a page; of several, the one that has waited longest.
+      const [next] = able.toSorted(
+        (one, other) => uses.of(one.reader) - uses.of(other.reader) || Number(one.isPage) - Number(other.isPage),
+      );
       if (next === undefined) return;
-      waiting = waiting.filter((each) => each !== next);
       running.add(next.reader);
       next.begin();
     },
   };
+}
+
+/** For whoever has closed the connection: nobody reads it, and it is counted as the request's failure. */
+function gone(): ServiceError {
+  return serviceError("invalid_request", "readerGone");
 }
 
 function tooMany(hasAnother: boolean): ServiceError {

@@ -30,6 +30,7 @@ export function openListReads(
   const filteredOn = (run: Parameters<typeof createFilteredReads>[0]["run"]) =>
     createFilteredReads({
       run,
+      primary: connections.filtered,
       maxRunning: FILTERED_CONNECTIONS,
       monotonic: () => performance.now(),
       onRefused: (reason) => metrics.filteredReadRejected(reason),

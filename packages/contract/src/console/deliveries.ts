@@ -133,6 +133,8 @@ const deliveryPath = partnerPath.extend({ delivery_id: identifierParam });
 /** Of endpoints that change something. */
 export const changes = consoleNeeds("partner", "admin", { conflicts: ["conflict"] });
 export const changeErrors = { 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
+/** A whole file reads 50 pages or more: a session may download 30 in a minute, one after the other. */
+const EXPORT_COST = 20;
 const attemptNumber = z.number().int().min(1);
 
 /** A partner's deliveries. */
@@ -191,7 +193,7 @@ export const deliveryEndpoints = {
     method: "GET",
     path: `${partner}/deliveries.csv`,
     summary: "What a list shows, as CSV",
-    metadata: consoleNeeds("partner"),
+    metadata: consoleNeeds("partner", "viewer", { cost: EXPORT_COST }),
     pathParams: partnerPath,
     query: deliveryFilters.strict(),
     responses: { 200: z.string(), ...consoleErrors },

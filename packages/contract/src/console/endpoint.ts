@@ -17,14 +17,16 @@ export function consoleNeeds(
     readonly confirmed?: true;
     /** Whether frames of the operator's portal may call it. By default what shows a partner's data, and no secret. */
     readonly embedded?: boolean;
+    /** For how many requests of its session it counts. */
+    readonly cost?: number;
     /** The codes of status 409 that it may answer with. */
     readonly conflicts?: readonly ErrorCode[];
   } = {},
 ): EndpointMetadata {
-  const { confirmed, conflicts, embedded = audience === "partner" && confirmed === undefined } = more;
+  const { confirmed, conflicts, cost, embedded = audience === "partner" && confirmed === undefined } = more;
   return {
     scope: "console",
-    console: { audience, role, embedded, ...(confirmed && { confirmed }) },
+    console: { audience, role, embedded, ...(confirmed && { confirmed }), ...(cost && { cost }) },
     ...(conflicts && { conflicts }),
   };
 }

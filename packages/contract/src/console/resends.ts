@@ -42,13 +42,17 @@ export type BulkResend = z.infer<typeof bulkResend>;
 
 const resendPath = partnerPath.extend({ resend_id: identifierParam });
 
+/** As many rows are looked at as for a file. */
+const CHOICE_COST = 20;
+const chooses = consoleNeeds("partner", "admin", { conflicts: ["conflict"], cost: CHOICE_COST });
+
 /** Deliveries sent again, many at once. */
 export const resendEndpoints = {
   count: {
     method: "POST",
     path: `${partner}/resends/count`,
     summary: "How many deliveries would be sent again",
-    metadata: changes,
+    metadata: chooses,
     pathParams: partnerPath,
     query: noQuery,
     body: resendSelection,
@@ -58,7 +62,7 @@ export const resendEndpoints = {
     method: "POST",
     path: `${partner}/resends`,
     summary: "Send many deliveries again",
-    metadata: changes,
+    metadata: chooses,
     pathParams: partnerPath,
     query: noQuery,
     body: resendSelection,

@@ -1,16 +1,24 @@
 import { Readable } from "node:stream";
+import { ServiceError } from "@bikeshare/rules";
 import {
   type DeliveryListInput,
+  type DeliveryPage,
   type DeliveryView,
   listDeliveries,
   MAX_DELIVERIES,
   type ReadContext,
 } from "./deliveries.ts";
+import type { DeliveryPosition } from "./search-sql-fragments.ts";
 
 /** Rows of one file, at most: more is for a program, which has the events list. */
 const MAX_CSV_ROWS = 10_000;
-/** Pages that a file is read from, at most: a filter that hardly anything passes reads many and fills none. */
-const MAX_CSV_PAGES = 500;
+/**
+ * Pages that a file is read from, at most: a filter that hardly anything passes reads MAX_SEARCHED_ROWS rows for each and
+ * fills none. More, and a file takes minutes; fewer, and one of a million deliveries needs several.
+ */
+const MAX_CSV_PAGES = 100;
+/** Times that a page is asked for in a busy service, some seconds each, before the file ends without it. */
+const MAX_PAGE_ATTEMPTS = 3;
 
 const columns = [
   "id",
@@ -26,24 +34,63 @@ const columns = [
   "explanation",
 ] as const satisfies readonly (keyof DeliveryView)[];
 
-/** What a list shows, as CSV, page by page: the next is read when the one before has gone. */
-export function deliveriesCsv(context: ReadContext, input: Omit<DeliveryListInput, "after" | "limit">): Readable {
-  return Readable.from(pagesOf(context, input), { objectMode: false, highWaterMark: 1 });
+/**
+ * What a list shows, as CSV, page by page: the next is read when the one before has gone. A file that leaves something out
+ * says so in its last record, with how far was looked.
+ */
+export function deliveriesCsv(
+  context: ReadContext,
+  input: Omit<DeliveryListInput, "after" | "limit">,
+  bounds: Partial<CsvBounds> = {},
+): Readable {
+  return Readable.from(pagesOf(context, input, { maxRows: MAX_CSV_ROWS, maxPages: MAX_CSV_PAGES, ...bounds }), {
+    objectMode: false,
+    highWaterMark: 1,
+  });
 }
 
-async function* pagesOf(context: ReadContext, input: DeliveryListInput): AsyncGenerator<string> {
+interface CsvBounds {
+  readonly maxRows: number;
+  readonly maxPages: number;
+}
+
+async function* pagesOf(
+  context: ReadContext,
+  input: DeliveryListInput,
+  { maxRows, maxPages }: CsvBounds,
+): AsyncGenerator<string> {
   yield csvLine(columns);
   let rows = 0;
-  let after: DeliveryListInput["after"];
-  for (let page = 0; page < MAX_CSV_PAGES && rows < MAX_CSV_ROWS; page++) {
-    const limit = Math.min(MAX_DELIVERIES, MAX_CSV_ROWS - rows);
-    const { deliveries, next } = await listDeliveries(context, { ...input, after, limit });
+  let after: DeliveryPosition | undefined;
+  for (let page = 0; page < maxPages && rows < maxRows; page++) {
+    const limit = Math.min(MAX_DELIVERIES, maxRows - rows);
+    const found = await pageOf(context, { ...input, after, limit });
+    if (found === undefined) break;
+    const { deliveries, next } = found;
     if (deliveries.length > 0)
       yield deliveries.map((row) => csvLine(columns.map((name) => textOf(row[name])))).join("");
     rows += deliveries.length;
     if (next === null) return;
     after = next;
   }
+  yield csvLine([incomplete(after)]);
+}
+
+/** Undefined: the service is too busy. */
+async function pageOf(context: ReadContext, input: DeliveryListInput): Promise<DeliveryPage | undefined> {
+  for (let attempt = 1; attempt <= MAX_PAGE_ATTEMPTS; attempt++) {
+    try {
+      return await listDeliveries(context, input);
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== "unavailable") throw error;
+    }
+  }
+  return undefined;
+}
+
+function incomplete(after: DeliveryPosition | undefined): string {
+  const at = after === undefined ? "" : ` created before ${after.created_at.toISOString()}`;
+  return `Incomplete: deliveries${at} were not looked at. Export them by a filter of time.`;
 }
 
 function textOf(value: DeliveryView[keyof DeliveryView]): string {

@@ -1,0 +1,60 @@
+import { parentPort, workerData } from "node:worker_threads";
+
+/*
+ * The viewer of `heavy-viewer.ts`, in a thread of its own, so that what it takes to ask does not delay those whose answers
+ * are measured. Each message begins a burst; the answer to it says how many requests ended how.
+ */
+
+export interface ViewerData {
+  /** The address of the partner's pages. */
+  readonly url: string;
+  readonly cookie: string;
+  readonly burstMilliseconds: number;
+}
+
+/** Milliseconds after which every second download is dropped. */
+const DROP_AFTER_MS = 300;
+/** What the trial asked for, that found one viewer to hold the database. A file costs 20, so that most are refused. */
+const DOWNLOADS = 300;
+const PAGES_OF_EACH = 20;
+const PAGES = [
+  "deliveries?code=299",
+  "deliveries?status=unsuccessful",
+  "overview",
+  "webhook",
+  "requests?status=4xx",
+  "audit",
+];
+
+const { url, cookie, burstMilliseconds } = workerData as ViewerData;
+
+parentPort?.on("message", () => {
+  burst().then(
+    (answers) => parentPort?.postMessage(answers),
+    (error: unknown) => {
+      throw error;
+    },
+  );
+});
+
+async function burst(): Promise<Readonly<Record<string, number>>> {
+  const answers: Record<string, number> = {};
+  const ended = AbortSignal.timeout(burstMilliseconds);
+  const ask = async (path: string, signal: AbortSignal) => {
+    const kind = path.replace(/\?.*/, "");
+    try {
+      const answer = await fetch(`${url}/${path}`, { headers: { cookie }, signal });
+      await answer.arrayBuffer();
+      count(`${kind} ${answer.status}`);
+    } catch {
+      count(`${kind} dropped`);
+    }
+  };
+  const count = (what: string) => (answers[what] = (answers[what] ?? 0) + 1);
+  const dropped = () => AbortSignal.any([ended, AbortSignal.timeout(DROP_AFTER_MS)]);
+  await Promise.all([
+    ...Array.from({ length: PAGES_OF_EACH }, () => PAGES.map((path) => ask(path, ended))).flat(),
+    ...Array.from({ length: DOWNLOADS }, (_, n) => ask("deliveries.csv?code=299", n % 2 === 0 ? dropped() : ended)),
+  ]);
+  return answers;
+}
