@@ -1,3 +1,4 @@
+import { MAX_COUNTED_DELIVERIES } from "@bikeshare/contract";
 import type { Config } from "../config.ts";
 import {
   findIsCommitWaiting,
@@ -13,6 +14,8 @@ import { partitionedDays } from "../partitions/service.ts";
 import { countApiProcesses } from "../rate-limits/service.ts";
 import { failingWork } from "../set-aside/service.ts";
 import { systemsOf } from "../systems/service.ts";
+import { listShownEndpoints } from "../webhooks/endpoints/endpoint-view.ts";
+import { isStranded } from "../webhooks/endpoints/endpoint.rules.ts";
 import { countLiveWorkers, oldestDueAt } from "../webhooks/worker-watch.ts";
 import { failure, type Finding, ok, warning } from "./finding.ts";
 import { findEventWait } from "./queries.ts";
@@ -136,6 +139,7 @@ const MAX_DUE_MS = 15 * 60_000;
 export async function checkWebhooks(db: Database, now: number): Promise<readonly Finding[]> {
   const found: Finding[] = [];
   for (const { system_id: systemId } of await systemsOf(db)) {
+    found.push(...(await strandedAt(db, systemId, now)));
     const due = await oldestDueAt(db, systemId, new Date(now));
     if (due === null || now - due.getTime() <= MAX_DUE_MS) continue;
     const minutes = Math.round((now - due.getTime()) / 60_000);
@@ -143,7 +147,23 @@ export async function checkWebhooks(db: Database, now: number): Promise<readonly
       "`bikeshare webhooks list` says where they wait; start another worker, or pause an endpoint that hangs.";
     found.push(warning("webhooks", `a webhook of ${systemId} has been due for ${minutes} min`, fix));
   }
-  return found.length === 0 ? [ok("webhooks", "none has been due for long")] : found;
+  return found.length === 0
+    ? [ok("webhooks", "none has been due for long, and none is held but at paused endpoints")]
+    : found;
+}
+
+/** Deliveries that are held at an endpoint that was resumed: nobody sends them until somebody decides. */
+async function strandedAt(db: Database, systemId: string, now: number): Promise<Finding[]> {
+  const { endpoints } = await listShownEndpoints({ db, clock: () => now }, systemId);
+  return endpoints.filter(isStranded).map(({ partner_id: partner, held }) => {
+    const count = held < MAX_COUNTED_DELIVERIES ? `${held}` : `${held} or more`;
+    const fix = `\`bikeshare webhooks send-held --partner ${partner}\` sends them, \`webhooks drop-held\` gives them up.`;
+    return warning(
+      "webhooks",
+      `${count} deliveries of ${systemId} are held for ${partner}, whose endpoint is not paused`,
+      fix,
+    );
+  });
 }
 
 export async function checkSetAside(db: Database): Promise<readonly Finding[]> {

@@ -13,7 +13,7 @@ import { integer } from "../startup/values.ts";
 import { type OpenCli, type ParentCommand, type SystemContext, withSystem } from "./context.ts";
 import { option, UsageError } from "./options.ts";
 import { table } from "./output.ts";
-import { describeReplayNeed } from "./webhooks-text.ts";
+import { describeHeld } from "./webhooks-text.ts";
 
 /** More than any city has bikes: a mistyped number is noticed. */
 const MAX_RESERVATIONS = 1_000_000;
@@ -113,7 +113,7 @@ async function resume(context: SystemContext, systemId: string, id: string): Pro
   const lines = [
     changed ? `Resumed ${id} (${partner.name}): its keys are accepted again.` : `${id} is not suspended.`,
     ...(endpoint === null ? [] : [`Its endpoint is active again: ${probe ?? "the next event"} is sent as a probe.`]),
-    ...describeReplayNeed(id, held, held_since),
+    ...describeHeld(id, held),
   ];
   context.output.result({ id, status: partnerStatus(partner), changed, probe, held, held_since }, lines.join("\n"));
 }

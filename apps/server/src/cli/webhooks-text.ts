@@ -49,11 +49,14 @@ function describeSignature(signature: "service" | "both"): string {
   return signature === "both" ? "Service-Signature and Standard Webhooks" : "Service-Signature";
 }
 
-/** How many deliveries are held, and how to send them. */
-export function describeReplayNeed(partner: string, held: number, since: Date | null): string[] {
-  if (held === 0 || since === null) return [];
-  const command = `webhooks replay --partner ${partner} --since ${since.toISOString()} --status held`;
-  return [`${held} deliveries stay held. To send them once the endpoint is active again:`, `  ${command}`];
+/** How many deliveries are held, and how to send or drop them. */
+export function describeHeld(partner: string, held: number): string[] {
+  if (held === 0) return [];
+  return [
+    `${held} deliveries are held. They are not sent by themselves:`,
+    `  webhooks send-held --partner ${partner}   sends them once the endpoint is active`,
+    `  webhooks drop-held --partner ${partner}   gives them up`,
+  ];
 }
 
 /** A warning where a partner gets by webhook what none of its keys may read. */
@@ -105,7 +108,7 @@ export function describeEndpoint(view: EndpointView): string {
   return [
     ...rows.map(([name, value]) => `${name.padEnd(9)} ${value}`),
     ...describeUnreadable(view.unreadable_events),
-    ...describeReplayNeed(view.partner_id, view.held, view.held_since),
+    ...(view.url === null || view.is_replaying ? [] : describeHeld(view.partner_id, view.held)),
   ].join("\n");
 }
 

@@ -134,10 +134,28 @@ describe("webhooks show, pause, resume, rotate", () => {
     await happen(3);
     expect(await text("show", "--partner", partner)).toContain("paused by the operator, 2026-06-01T12:00:00.000Z");
     const resumed = await text("resume", "--partner", partner);
-    expect(resumed).toMatch(/^Resumed endpoint_\S+ delivery_\S+ is sent as a probe\.\n2 deliveries stay held/);
-    const [, command = ""] = /^ {2}webhooks (replay .+)$/m.exec(resumed) ?? [];
-    expect(await json(...command.split(" "))).toMatchObject({ total: 2, endpoint_status: "probing" });
+    expect(resumed).toMatch(/^Resumed endpoint_\S+ delivery_\S+ is sent as a probe\.\n2 deliveries are held/);
+    expect(await text("show", "--partner", partner)).toContain(
+      "2 deliveries are held. They are not sent by themselves",
+    );
+    const [, command = ""] = /^ {2}webhooks (send-held \S+ \S+)/m.exec(resumed) ?? [];
+    expect(await json(...command.split(" "))).toEqual({ sent: 2 });
+    expect(await text("show", "--partner", partner)).not.toContain("by themselves");
     expect(await text("resume", "--partner", partner)).toContain("is not paused: it is probing");
+  });
+
+  it("resume and send what is held, or drop it, but never more than whoever drops has been shown", async () => {
+    await make();
+    await json("pause", "--partner", partner);
+    await happen(3);
+    expect(await json("resume", "--partner", partner, "--send-held")).toMatchObject({ sent: 2, held: 0 });
+    await json("pause", "--partner", partner);
+    await happen(3);
+    expect(await text("drop-held", "--partner", partner)).toBe(
+      `3 deliveries are held. To drop them: webhooks drop-held --partner ${partner} --count 3\n`,
+    );
+    await expect(json("drop-held", "--partner", partner, "--count", "2")).rejects.toThrow(/3 deliveries are held now/);
+    expect(await json("drop-held", "--partner", partner, "--count", "3")).toEqual({ dropped: 3, held: 0 });
   });
 
   it("rotate a secret, with an overlap or none", async () => {

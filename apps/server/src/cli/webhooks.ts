@@ -18,11 +18,12 @@ import { listOf, option, overlapOption, partnerOption, UsageError } from "./opti
 import { addressOfStart } from "./start-lock.ts";
 import { rulesForTrying } from "./start-webhooks.ts";
 import { registerDeliveries } from "./webhook-deliveries.ts";
+import { registerHeld } from "./webhook-held.ts";
 import {
   describeEndpoint,
+  describeHeld,
   describeOverview,
   describeRemoved,
-  describeReplayNeed,
   describeSecret,
   describeSet,
 } from "./webhooks-text.ts";
@@ -51,6 +52,7 @@ export function registerWebhooks(program: ParentCommand, cli: OpenCli): void {
       }),
     );
   registerPauseAndResume(webhooks, cli);
+  registerHeld(webhooks, cli);
   registerRotate(webhooks, cli);
   registerRemove(webhooks, cli);
   registerDeliveries(webhooks, cli);
@@ -128,16 +130,19 @@ function registerPauseAndResume(webhooks: ParentCommand, cli: OpenCli): void {
     .command("resume")
     .description("send to a paused endpoint again, beginning with one probe")
     .requiredOption(...partnerOption)
-    .action(({ partner: partnerId }) =>
+    .option("--send-held", "send what is held as well, once the probe has succeeded")
+    .action(({ partner: partnerId, sendHeld: sendsHeld = false }) =>
       withSystem(cli(), async (context, systemId) => {
-        const { endpoint, changed, probe, held, held_since } = await resumeEndpoint(context, { systemId, partnerId });
+        const resumed = await resumeEndpoint(context, { systemId, partnerId, sendsHeld });
+        const { endpoint, changed, probe, sent, held, held_since } = resumed;
         const { id, status } = endpoint;
         const probing = probe === null ? "The next event is sent as a probe." : `${probe} is sent as a probe.`;
         const lines = [
           changed ? `Resumed ${id}. ${probing}` : `${id} is not paused: it is ${status}.`,
-          ...describeReplayNeed(partnerId, held, held_since),
+          ...(sent === 0 ? [] : [`${sent} held deliveries are sent once the endpoint is active.`]),
+          ...describeHeld(partnerId, held),
         ];
-        context.output.result({ id, status, changed, probe, held, held_since }, lines.join("\n"));
+        context.output.result({ id, status, changed, probe, sent, held, held_since }, lines.join("\n"));
       }),
     );
 }

@@ -143,6 +143,7 @@ it("each problem says what is wrong, what to do and where, the worst first", asy
   );
   expect(problems.map(({ code }) => code).toSorted()).toEqual([
     "deliveries_given_up",
+    "deliveries_held",
     "endpoint_failing",
     "key_expires",
     "key_rate_limited",

@@ -5,6 +5,7 @@ import type { PartnerScope } from "../webhooks/endpoints/endpoint-context.ts";
 import { rotateSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
 import { setEndpoint, type SetEndpoint, type SettingContext } from "../webhooks/endpoints/endpoint-settings.ts";
 import { pauseEndpoint, removeEndpoint, resumeEndpoint } from "../webhooks/endpoints/endpoint-status.ts";
+import { dropHeld, sendHeld } from "../webhooks/endpoints/held.ts";
 import { showBody } from "../webhooks/log/delivery-view.ts";
 import { adviceOn } from "../webhooks/log/failure-advice.rules.ts";
 import { retryEndpointNow, sendTestDelivery } from "../webhooks/log/resend.ts";
@@ -62,10 +63,21 @@ function statusChanges<Call>(context: ConsoleContext, callerOf: (call: Call) => 
       const { changed } = await pauseEndpoint({ ...context, actor }, input);
       return { status: 200 as const, body: { changed } };
     },
-    resume: async (call: Call) => {
+    resume: async (call: WithBody<Call, { readonly sends_held?: boolean | undefined }>) => {
       const { actor, scope, by } = callerOf(call);
-      const { changed } = await resumeEndpoint({ ...context, actor }, { ...scope, by });
-      return { status: 200 as const, body: { changed } };
+      const sendsHeld = call.body.sends_held === true;
+      const { changed, sent } = await resumeEndpoint({ ...context, actor }, { ...scope, by, sendsHeld });
+      return { status: 200 as const, body: { changed, sent } };
+    },
+    sendHeld: async (call: Call) => {
+      const { actor, scope } = callerOf(call);
+      return { status: 200 as const, body: { sent: await sendHeld({ ...context, actor }, scope) } };
+    },
+    dropHeld: async (call: WithBody<Call, { readonly total: number; readonly until: string }>) => {
+      const { actor, scope } = callerOf(call);
+      const { total, until } = call.body;
+      const body = await dropHeld({ ...context, actor }, scope, { total, until: new Date(until) });
+      return { status: 200 as const, body };
     },
     retryNow: async (call: Call) => {
       const { actor, scope } = callerOf(call);

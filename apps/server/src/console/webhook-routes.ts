@@ -2,6 +2,7 @@ import type { consoleContract, Webhook } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { showSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
 import { type EndpointView, findShownEndpoint } from "../webhooks/endpoints/endpoint-view.ts";
+import { showHeld } from "../webhooks/endpoints/held.ts";
 import { type ConsoleRequest, consoleSession, partnerCaller, requireConfirmed } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { instantOf } from "./dates.ts";
@@ -19,6 +20,10 @@ export function webhookRoutes(
     show: async (call) => {
       const view = await long.hold(call.request, () => findShownEndpoint(context, callerOf(call).scope));
       return { status: 200, body: { webhook: view === undefined ? null : shown(view) } };
+    },
+    held: async (call) => {
+      const { total, until } = await long.hold(call.request, () => showHeld(context, callerOf(call).scope));
+      return { status: 200, body: { total, until: until.toISOString() } };
     },
     events: async () => ({ status: 200, body: { data: [...(await describeEvents())] } }),
     set: async (call) => {

@@ -102,7 +102,7 @@ describe("the status", () => {
     expect(await answer(admin, "POST", pathOf("pause"), {})).toEqual([200, { changed: true }]);
     expect(await show()).toMatchObject({ status: "paused", pause_reason: "partner" });
     expect(await answer(admin, "POST", pathOf("retry-now"), {})).toMatchObject([409, { error: "conflict" }]);
-    expect(await answer(admin, "POST", pathOf("resume"), {})).toEqual([200, { changed: true }]);
+    expect(await answer(admin, "POST", pathOf("resume"), {})).toEqual([200, { changed: true, sent: 0 }]);
     expect(await show()).toMatchObject({ status: "probing" });
     expect(await answer(admin, "POST", pathOf("retry-now"), {})).toEqual([200, { deliveries: 0 }]);
     expect(await answer(admin, "POST", pathOf("remove"), {})).toEqual([200, { changed: true }]);
@@ -121,7 +121,7 @@ describe("the status", () => {
     }
     await set({ url: "https://elsewhere.example/" });
     expect(await show()).toMatchObject({ status: "paused", pause_reason: "operator" });
-    expect(await answer(operator, "POST", endpointPath("resume"), {})).toEqual([200, { changed: true }]);
+    expect(await answer(operator, "POST", endpointPath("resume"), {})).toEqual([200, { changed: true, sent: 0 }]);
     expect(await show()).toMatchObject({ status: "probing" });
   });
 

@@ -49,9 +49,11 @@ const commandErrors = {
     endpointPausedProbe:
       "The endpoint of partner {partnerId} is paused: `webhooks resume` sends it a delivery as a probe.",
     endpointPausedReplay:
-      "The endpoint of partner {partnerId} is paused: what waited is held. `webhooks resume`, then `webhooks replay`.",
+      "The endpoint of partner {partnerId} is paused: what waited is held. `webhooks resume` asks what becomes of it.",
     endpointRemoved:
       "The endpoint of partner {partnerId} was removed: `webhooks set` makes it anew. Nothing was changed.",
+    heldChanged:
+      "{total} deliveries are held now, more than the {seen} that you were shown. Nothing was dropped: count them again.",
     importChangedOthers:
       "Import {id} cannot be undone: it changed {count} stations and bikes that were there before, and what they were is not kept. Import the feed they came from again instead.",
     importNotLast:
@@ -105,7 +107,8 @@ const pageMessages: {
     endpointPausedByOperator:
       "The operator has paused the webhook: only the operator can resume or remove it. Nothing was changed.",
     endpointPausedProbe: "The webhook is paused: resume it, which sends a delivery as a probe.",
-    endpointPausedReplay: "The webhook is paused: what waited is held. Resume it, then resend what is held.",
+    endpointPausedReplay:
+      "The webhook is paused: what waited is held. Resume it, and choose whether that is sent or dropped.",
     endpointRemoved: "The webhook was removed: set its address anew. Nothing was changed.",
     importNotLast:
       'Import {id} cannot be undone before the later ones of the source "{source}". Undo those first, the latest first.',

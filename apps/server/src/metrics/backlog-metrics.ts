@@ -7,8 +7,10 @@ export interface SystemBacklog {
   readonly pending: number;
   /** Milliseconds for which the oldest of those that are due has been so; null: none is due. */
   readonly oldestDueMs: number | null;
-  /** Deliveries held at paused endpoints. */
+  /** Deliveries held, at paused endpoints or since. */
   readonly held: number;
+  /** Of them those at endpoints that are not paused, which nobody sends. */
+  readonly stranded: number;
   readonly endpoints: { readonly active: number; readonly probing: number; readonly paused: number };
   /** Mails about failing endpoints that are not sent yet. */
   readonly waitingMails: number;
@@ -62,6 +64,7 @@ export function createBacklogMetrics(registry: Registry, timeoutMs: number): Bac
       gauges.pending.set({ system }, figures.pending);
       gauges.oldestDue.set({ system }, (figures.oldestDueMs ?? 0) / 1_000);
       gauges.held.set({ system }, figures.held);
+      gauges.stranded.set({ system }, figures.stranded);
       gauges.waitingMails.set({ system }, figures.waitingMails);
       gauges.workers.set({ system }, figures.workers);
       for (const [status, count] of Object.entries(figures.endpoints)) gauges.endpoints.set({ system, status }, count);
@@ -80,7 +83,10 @@ function register(registers: Registry[]) {
     inFlight: gauge("attempts_in_flight", "Attempts in flight in this process."),
     pending: gauge("pending_deliveries", "Deliveries that are due now or later, or being sent.", ["system"]),
     oldestDue: gauge("oldest_due_age_seconds", "For how long the oldest due delivery has been due.", ["system"]),
-    held: gauge("held_deliveries", "Deliveries held at paused endpoints.", ["system"]),
+    held: gauge("held_deliveries", "Deliveries held, at paused endpoints or since.", ["system"]),
+    stranded: gauge("stranded_deliveries", "Deliveries held at endpoints that are not paused, which nobody sends.", [
+      "system",
+    ]),
     waitingMails: gauge("waiting_mails", "Mails about failing endpoints that are not sent yet.", ["system"]),
     workers: gauge("workers", "Worker processes that are alive.", ["system"]),
     endpoints: gauge("endpoints", "Endpoints by status.", ["system", "status"]),

@@ -26,6 +26,7 @@ const backlog: SystemBacklog = {
   oldestDueMs: 3_500,
   held: 4,
   endpoints: { active: 5, probing: 1, paused: 2 },
+  stranded: 2,
   waitingMails: 3,
   workers: 2,
   logs: [{ partnerId: "partner_2", bytes: 4_096 }],
@@ -164,6 +165,7 @@ describe("the backlog", () => {
     expect(counted.get('bikeshare_webhook_oldest_due_age_seconds{system="bergen"}')).toBe(0);
     expect(counted.get('bikeshare_webhook_held_deliveries{system="oslo"}')).toBe(4);
     expect(counted.get('bikeshare_webhook_endpoints{system="oslo",status="paused"}')).toBe(2);
+    expect(counted.get('bikeshare_webhook_stranded_deliveries{system="oslo"}')).toBe(2);
     expect(counted.get('bikeshare_webhook_waiting_mails{system="oslo"}')).toBe(3);
     expect(counted.get('bikeshare_webhook_workers{system="oslo"}')).toBe(2);
     expect(counted.get('bikeshare_webhook_endpoint_failing_seconds{system="oslo",partner="partner_1"}')).toBe(90);

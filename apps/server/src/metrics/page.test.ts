@@ -32,6 +32,7 @@ async function readMetrics(): Promise<string> {
     oldestDueMs: null,
     held: 0,
     endpoints: { active: 0, probing: 0, paused: 0 },
+    stranded: 0,
     waitingMails: 0,
     workers: 1,
     logs: [{ partnerId: "partner_1", bytes: 1 }],

@@ -1,7 +1,7 @@
 /** What is wrong with a partner's webhooks. */
 import { MAX_COUNTED_DELIVERIES } from "@bikeshare/contract";
 import type { Problem } from "@bikeshare/contract/console";
-import { pauseDescriptions } from "../webhooks/endpoints/endpoint.rules.ts";
+import { isStranded, pauseDescriptions } from "../webhooks/endpoints/endpoint.rules.ts";
 import { counted } from "./key-problems.rules.ts";
 
 type PauseReason = keyof typeof pauseDescriptions;
@@ -14,6 +14,8 @@ export interface EndpointFacts {
   readonly failing_since: Date | null;
   readonly pending: number;
   readonly held: number;
+  /** A replay is not finished: what is held may be about to be sent. */
+  readonly is_replaying: boolean;
 }
 
 interface Whose extends Pick<Problem, "partner_id" | "partner_name"> {
@@ -21,7 +23,7 @@ interface Whose extends Pick<Problem, "partner_id" | "partner_name"> {
   readonly subject: string;
 }
 
-const resume = "Repair the receiver, then resume sending on the webhook page: what is held is sent then.";
+const resume = "Repair the receiver, then resume sending on the webhook page, and send or drop what is held.";
 const pauseActions: Readonly<Record<PauseReason, string>> = {
   partner: "Resume sending on the webhook page when the receiver is ready.",
   operator: "The operator resumes it.",
@@ -34,12 +36,33 @@ const pauseActions: Readonly<Record<PauseReason, string>> = {
 /** Somebody wanted it so. */
 const CHOSEN_PAUSES: readonly PauseReason[] = ["partner", "operator", "suspended"];
 
-/** An endpoint that is paused or fails. */
-export function endpointProblems(endpoint: EndpointFacts, { subject, ...whose }: Whose): Problem[] {
+/** An endpoint that is paused, fails, or was resumed and left with held deliveries. */
+export function endpointProblems(endpoint: EndpointFacts, whose: Whose): Problem[] {
+  return [...statusProblems(endpoint, whose), ...heldProblems(endpoint, whose)];
+}
+
+/** What is held at an endpoint that is not paused is sent by nobody until somebody decides. */
+function heldProblems(endpoint: EndpointFacts, whose: Whose): Problem[] {
+  if (!isStranded(endpoint)) return [];
+  const { subject, ...of } = whose;
+  return [
+    {
+      code: "deliveries_held",
+      severity: "warning",
+      text: `${subject} is not paused, but ${heldText(endpoint.held, "still held")}.`,
+      action: "Send or drop them on the webhook page. Held deliveries are not sent by themselves.",
+      at: null,
+      ...of,
+      link: { page: "webhook", query: {} },
+    },
+  ];
+}
+
+function statusProblems(endpoint: EndpointFacts, { subject, ...whose }: Whose): Problem[] {
   const { status, pause_reason: reason, held } = endpoint;
   const link = { page: "webhook", query: {} } as const;
   if (status === "paused" && reason !== null) {
-    const waiting = held === 0 ? "" : ` ${heldText(held)} held.`;
+    const waiting = held === 0 ? "" : ` ${capitalised(heldText(held, "held"))}.`;
     return [
       {
         code: "endpoint_paused",
@@ -66,9 +89,13 @@ export function endpointProblems(endpoint: EndpointFacts, { subject, ...whose }:
   ];
 }
 
-function heldText(held: number): string {
-  const orMore = held < MAX_COUNTED_DELIVERIES ? "" : "At least ";
-  return `${orMore}${counted(held, "delivery is", "deliveries are")}`;
+function heldText(held: number, state: string): string {
+  const orMore = held < MAX_COUNTED_DELIVERIES ? "" : "at least ";
+  return `${orMore}${counted(held, "delivery is", "deliveries are")} ${state}`;
+}
+
+function capitalised(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 /** What the rules need to know of the deliveries. */

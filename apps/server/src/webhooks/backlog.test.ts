@@ -32,6 +32,7 @@ test("a system without endpoints has nothing to show, and no worker", async () =
     oldestDueMs: null,
     held: 0,
     endpoints: { active: 0, probing: 0, paused: 0 },
+    stranded: 0,
     waitingMails: 0,
     workers: 0,
     failing: [],

@@ -154,6 +154,7 @@ export async function readBacklog(
     pending: row.pending,
     oldestDueMs: row.oldest_due_at === null ? null : now - row.oldest_due_at.getTime(),
     held: row.held,
+    stranded: row.stranded,
     waitingMails: row.waiting_mails,
     workers: row.workers,
     endpoints: { active: row.active, probing: row.probing, paused: row.paused },

@@ -21,6 +21,7 @@ const endpointSummary = z
     pending: waiting,
     oldest_due: timestamp.nullable(),
     held: waiting,
+    is_replaying: z.boolean(),
     log_bytes: z.number().int().describe("What its attempts take in the log"),
   })
   .strict();
@@ -58,7 +59,7 @@ const replay = z
   })
   .strict();
 
-const { set, probe, test, rotateSecret, remove } = webhookEndpoints;
+const { set, probe, test, rotateSecret, remove, resume, sendHeld, dropHeld } = webhookEndpoints;
 
 /** What a partner's admins do with their webhook, done by the operator's. Secrets that are made are shown this once. */
 const webhookChanges = {
@@ -75,6 +76,9 @@ const webhookChanges = {
   test: { ...test, path: `${one}/test`, metadata: needs },
   rotateSecret: { ...rotateSecret, path: `${one}/secret/rotate`, metadata: showsSecret },
   remove: { ...remove, path: `${one}/remove`, metadata: needs },
+  resume: { ...resume, path: `${one}/resume`, metadata: needs },
+  sendHeld: { ...sendHeld, path: `${one}/held/send`, metadata: needs },
+  dropHeld: { ...dropHeld, path: `${one}/held/drop`, metadata: needs },
   resend: { ...deliveryEndpoints.resend, path: `${one}/deliveries/:delivery_id/resend`, metadata: needs },
 } as const;
 
@@ -127,16 +131,6 @@ export const systemEndpoints = {
     method: "POST",
     path: `${one}/pause`,
     summary: "Stop sending to an endpoint until the operator resumes it",
-    metadata: needs,
-    pathParams: partnerPath,
-    query: noQuery,
-    body: nothing,
-    responses: { 200: done, ...errors },
-  },
-  resume: {
-    method: "POST",
-    path: `${one}/resume`,
-    summary: "Send again, beginning with one delivery as a probe",
     metadata: needs,
     pathParams: partnerPath,
     query: noQuery,

@@ -12,6 +12,7 @@ const problem = z
       "no_endpoint",
       "endpoint_paused",
       "endpoint_failing",
+      "deliveries_held",
       "deliveries_given_up",
       "deliveries_failing",
       "no_worker",

@@ -5,6 +5,7 @@ import { MAX_COUNTED_DELIVERIES } from "../limits.ts";
 import { identifier, timestamp } from "../values.ts";
 import { changeErrors, changes, deliveryAttempt, partner } from "./deliveries.ts";
 import { consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
+import { heldEndpoints } from "./held.ts";
 
 export const endpointStatus = z.enum(["active", "probing", "paused"]);
 export const pauseReason = z.enum(["partner", "operator", "failing", "gone", "probe_failed", "suspended", "removed"]);
@@ -52,6 +53,7 @@ const webhook = z
     oldest_due: timestamp.nullable(),
     held: waiting,
     held_since: timestamp.nullable(),
+    is_replaying: z.boolean().describe("Deliveries are being sent again: some of those held may be among them"),
     workers: z.number().int().describe("Processes that send webhooks at present"),
     secrets: z
       .array(z.object({ id: identifier, expires_at: timestamp.nullable() }).strict())
@@ -134,6 +136,11 @@ export type EventDescription = z.infer<typeof eventDescription>;
 
 /** Frames set no address, so they try none. */
 const probes = consoleNeeds("partner", "admin", { conflicts: ["conflict"], embedded: false });
+
+const resumption = z
+  .object({ sends_held: z.boolean().optional().describe("What is held is sent as soon as the webhook is active") })
+  .strict();
+
 const done = z.object({ changed: z.boolean().describe("False: it was so already") }).strict();
 const nothing = z.object({}).strict();
 const view = consoleNeeds("partner");
@@ -177,8 +184,11 @@ const statusChanges = {
     summary: "Send again, beginning with one delivery as a probe",
     metadata: changes,
     ...shown,
-    body: nothing,
-    responses: { 200: done, ...changeErrors },
+    body: resumption,
+    responses: {
+      200: done.extend({ sent: z.number().int().describe("Held deliveries that are sent") }),
+      ...changeErrors,
+    },
   },
   retryNow: {
     method: "POST",
@@ -204,6 +214,7 @@ const statusChanges = {
 export const webhookEndpoints = {
   ...reads,
   ...statusChanges,
+  ...heldEndpoints,
   set: {
     method: "PATCH",
     path: `${partner}/webhook`,

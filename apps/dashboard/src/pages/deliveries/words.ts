@@ -10,11 +10,12 @@ export interface StateWords {
 }
 
 /** A delivery's state in a word. */
-export function stateOf({ status, is_failing: isFailing, attempts }: Delivery): StateWords {
+export function stateOf({ status, is_failing: isFailing, attempts, failure }: Delivery): StateWords {
   switch (status) {
     case "succeeded":
       return { tone: "success", word: "arrived" };
     case "failed":
+      if (failure === "dropped") return { tone: "neutral", word: "dropped" };
       return { tone: "danger", word: "given up" };
     case "held":
       return { tone: "warning", word: "held" };
@@ -50,13 +51,14 @@ const failures: Readonly<Record<string, string>> = {
   address_refused: "private address",
   unknown: "result unknown",
   set_aside: "ended its processes",
+  dropped: "dropped on request",
 };
 
 export const statusChoices: readonly Choice[] = [
   { value: "", label: "Any status" },
   { value: "unsuccessful", label: "Failing or given up" },
   { value: "failing", label: "Failing, to be tried again" },
-  { value: "failed", label: "Given up" },
+  { value: "failed", label: "Given up or dropped" },
   { value: "held", label: "Held" },
   { value: "pending", label: "Waiting" },
   { value: "succeeded", label: "Arrived" },

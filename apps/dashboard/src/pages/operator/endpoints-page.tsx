@@ -1,20 +1,18 @@
 import type { EndpointSummary } from "@bikeshare/contract/console";
 import { useQuery } from "@tanstack/preact-query";
 import { Link } from "wouter-preact";
-import { api, queries } from "../../api/api.ts";
-import { Button } from "../../components/button.tsx";
+import { api } from "../../api/api.ts";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Status } from "../../components/status.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
-import { showToast } from "../../components/toast.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { endpointState } from "../endpoint-state.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { addressIn, type Scope, useOperatorScope } from "../scope.ts";
-import { useAction } from "../use-action.ts";
 import { waitingText } from "../waiting-text.ts";
+import { EndpointActions } from "./endpoint-actions.tsx";
 
 /** Every partner's endpoint: how it does, and the switch that stops it. */
 export function EndpointsPage() {
@@ -49,6 +47,13 @@ function Address({ url }: Pick<EndpointSummary, "url">) {
   return <code class="mono table-address">{url ?? "removed"}</code>;
 }
 
+const HELD: Column<EndpointSummary> = {
+  id: "held",
+  title: "Held",
+  align: "end",
+  cell: ({ held }) => waitingText(held),
+};
+
 function columnsFor(scope: Scope): readonly Column<EndpointSummary>[] {
   return [
     {
@@ -79,7 +84,7 @@ function columnsFor(scope: Scope): readonly Column<EndpointSummary>[] {
       isSecondary: true,
       cell: ({ oldest_due: at }) => <Time at={at} show="relative" none="–" />,
     },
-    { id: "held", title: "Held", align: "end", isSecondary: true, cell: ({ held }) => waitingText(held) },
+    HELD,
     {
       id: "log",
       title: "Log",
@@ -93,55 +98,9 @@ function columnsFor(scope: Scope): readonly Column<EndpointSummary>[] {
             id: "actions",
             title: "",
             align: "end" as const,
-            cell: (row: EndpointSummary) => row.url !== null && <Actions systemId={scope.systemId} endpoint={row} />,
+            cell: (row: EndpointSummary) => row.url !== null && <EndpointActions scope={scope} endpoint={row} />,
           },
         ]
       : []),
   ];
-}
-
-interface ActionsProps {
-  readonly systemId: string;
-  readonly endpoint: EndpointSummary;
-}
-
-function Actions({ systemId, endpoint }: ActionsProps) {
-  const { run, isPending } = useAction();
-  const request = { params: { system_id: systemId, partner_id: endpoint.partner_id }, body: {} };
-  const act = (work: () => Promise<unknown>, said: string) =>
-    void run(async () => {
-      await work();
-      await queries.invalidateQueries({ queryKey: ["endpoints"] });
-      showToast("success", said);
-    });
-  const name = endpoint.partner_name;
-  return (
-    <div class="row">
-      {endpoint.status === "paused" ? (
-        <Button
-          pending={isPending}
-          onClick={() => act(() => api.endpoints.resume(request), `${name} is sent to again.`)}
-        >
-          Resume
-        </Button>
-      ) : (
-        <Button
-          variant="quiet"
-          pending={isPending}
-          onClick={() => act(() => api.endpoints.retryNow(request), `What waits for ${name} is sent now.`)}
-        >
-          Retry now
-        </Button>
-      )}
-      {endpoint.pause_reason !== "operator" && (
-        <Button
-          variant="danger"
-          pending={isPending}
-          onClick={() => act(() => api.endpoints.pause(request), `Nothing more is sent to ${name}.`)}
-        >
-          Stop
-        </Button>
-      )}
-    </div>
-  );
 }

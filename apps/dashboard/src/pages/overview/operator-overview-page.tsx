@@ -89,7 +89,7 @@ function WebhookFigures({ overview, scope }: { readonly overview: SystemOverview
           value: waitingText(backlog.pending, backlog.is_complete),
           note: backlog.oldest_due_at === null ? "none is due" : `first due ${fromNow(backlog.oldest_due_at)}`,
         },
-        { label: "Held", value: waitingText(backlog.held, backlog.is_complete), note: "while paused" },
+        { label: "Held", value: waitingText(backlog.held, backlog.is_complete), note: "not sent" },
       ]}
     />
   );

@@ -27,7 +27,7 @@ export function Webhooks({ overview: { endpoint, deliveries }, scope }: Webhooks
     );
   }
   return (
-    <Figures title="Deliveries" figures={deliveryFigures(deliveries, scope)}>
+    <Figures title="Deliveries" figures={deliveryFigures(deliveries, endpoint, scope)}>
       <EndpointLine endpoint={endpoint} href={webhook} />
     </Figures>
   );
@@ -48,7 +48,7 @@ function EndpointLine({ endpoint, href }: { readonly endpoint: Endpoint; readonl
   );
 }
 
-function deliveryFigures(deliveries: Deliveries, scope: Scope): readonly Figure[] {
+function deliveryFigures(deliveries: Deliveries, endpoint: Endpoint, scope: Scope): readonly Figure[] {
   const { succeeded, given_up: givenUp, failing, pending, held, is_complete: isComplete } = deliveries;
   const to = (status: string) => addressIn(scope, "deliveries", { status });
   const count = (value: number) => `${value.toLocaleString("en")}${isComplete ? "" : "+"}`;
@@ -57,6 +57,12 @@ function deliveryFigures(deliveries: Deliveries, scope: Scope): readonly Figure[
     { label: "Given up", value: count(givenUp), note: "in 24 hours", isBad: givenUp > 0, href: to("failed") },
     { label: "Failing", value: count(failing), note: "tried again", isBad: failing > 0, href: to("failing") },
     { label: "Pending", value: waitingText(pending), note: "now", href: to("pending") },
-    { label: "Held", value: waitingText(held), note: "while paused", href: to("held") },
+    {
+      label: "Held",
+      value: waitingText(held),
+      note: "not sent",
+      isBad: held > 0 && endpoint.status !== "paused",
+      href: to("held"),
+    },
   ];
 }

@@ -9,6 +9,7 @@ import { showToast } from "../../components/toast.tsx";
 import { endpointState } from "../endpoint-state.ts";
 import { useAction } from "../use-action.ts";
 import { waitingText } from "../waiting-text.ts";
+import { HeldDialog } from "./held-dialog.tsx";
 import { type PartnerParams, refreshWebhooks, type WebhookClient } from "./webhook-client.ts";
 
 interface StatusSectionProps {
@@ -20,13 +21,19 @@ interface StatusSectionProps {
 
 /** How the webhook does, and what stops it. */
 export function StatusSection({ params, client, webhook, canChange }: StatusSectionProps) {
-  const { status, failing_since, pending, held, held_since, workers } = webhook;
+  const { status, failing_since, pending, held, held_since, workers, paused_at, is_replaying: isReplaying } = webhook;
   const [tone, text] = endpointState(webhook);
   return (
     <section class="card stack" aria-labelledby="status">
       <h2 id="status">Status</h2>
       <p>
         <Status tone={tone}>{text}</Status>
+        {paused_at !== null && (
+          <span class="muted">
+            {" "}
+            since <Time at={paused_at} />
+          </span>
+        )}
       </p>
       {failing_since !== null && (
         <p>
@@ -42,9 +49,37 @@ export function StatusSection({ params, client, webhook, canChange }: StatusSect
           </>
         )}
       </p>
+      {isReplaying && (
+        <p class="muted">
+          {status === "active"
+            ? "Deliveries are being sent again."
+            : "Deliveries wait to be sent again until the webhook is active."}
+        </p>
+      )}
       {workers === 0 && <Notice tone="warning">No process of the service sends webhooks at present.</Notice>}
-      {canChange && <StatusActions params={params} client={client} isPaused={status === "paused"} />}
+      {status !== "paused" && held > 0 && !isReplaying && (
+        <StrandedNotice params={params} client={client} held={held} canChange={canChange} />
+      )}
+      {canChange && <StatusActions params={params} client={client} isPaused={status === "paused"} held={held} />}
     </section>
+  );
+}
+
+interface StrandedNoticeProps extends Pick<StatusSectionProps, "params" | "client" | "canChange"> {
+  readonly held: number;
+}
+
+/** What is held although the webhook is not paused, with the buttons that end that. */
+function StrandedNotice({ params, client, held, canChange }: StrandedNoticeProps) {
+  const [isAsking, setAsking] = useState(false);
+  return (
+    <>
+      <Notice tone="warning" actions={canChange && <Button onClick={() => setAsking(true)}>Send or drop them</Button>}>
+        {waitingText(held)} {held === 1 ? "delivery is" : "deliveries are"} still held from the last pause. Held
+        deliveries are not sent by themselves.
+      </Notice>
+      <HeldDialog params={params} client={client} isPaused={false} isOpen={isAsking} onClose={() => setAsking(false)} />
+    </>
   );
 }
 
@@ -52,10 +87,12 @@ interface StatusActionsProps {
   readonly params: PartnerParams;
   readonly client: WebhookClient;
   readonly isPaused: boolean;
+  readonly held: number;
 }
 
-function StatusActions({ params, client, isPaused }: StatusActionsProps) {
+function StatusActions({ params, client, isPaused, held }: StatusActionsProps) {
   const { run, isPending } = useAction();
+  const [isAsking, setAsking] = useState(false);
   const act = (work: () => Promise<unknown>, said: string) =>
     void run(async () => {
       await work();
@@ -69,7 +106,7 @@ function StatusActions({ params, client, isPaused }: StatusActionsProps) {
   return (
     <div class="row">
       {isPaused ? (
-        <Button pending={isPending} onClick={resume}>
+        <Button pending={isPending} onClick={() => (held > 0 ? setAsking(true) : resume())}>
           Resume
         </Button>
       ) : (
@@ -83,6 +120,7 @@ function StatusActions({ params, client, isPaused }: StatusActionsProps) {
         </>
       )}
       <RemoveButton params={params} client={client} />
+      <HeldDialog params={params} client={client} isPaused isOpen={isAsking} onClose={() => setAsking(false)} />
     </div>
   );
 }

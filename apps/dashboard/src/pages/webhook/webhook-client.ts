@@ -12,7 +12,7 @@ type Operators = typeof api.endpoints;
 /** What changes a webhook: the endpoints of its partner's admins, or those of the operator's. */
 export interface WebhookClient
   extends
-    Pick<Own, "pause" | "resume" | "retryNow" | "remove" | "probe" | "test" | "rotateSecret">,
+    Pick<Own, "pause" | "resume" | "sendHeld" | "dropHeld" | "retryNow" | "remove" | "probe" | "test" | "rotateSecret">,
     // A partner's admins see their secret again; the operator sees one when it is made.
     Partial<Pick<Own, "showSecret">>,
     // A partner's admins choose what is sent again in the list of deliveries.

@@ -1,3 +1,4 @@
+import type { Webhook } from "@bikeshare/contract/console";
 import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { api } from "../../api/api.ts";
@@ -53,7 +54,7 @@ export function WebhookView({ scope, client, title, about }: WebhookViewProps) {
       {webhook === null && !canChange ? (
         <EmptyState title="There is no webhook yet">An admin of the partner can set its address.</EmptyState>
       ) : (
-        <SettingsForm {...common} key={webhook?.updated_at} webhook={webhook} events={catalogue} onSecret={setSecret} />
+        <SettingsForm {...common} key={settingsOf(webhook)} webhook={webhook} events={catalogue} onSecret={setSecret} />
       )}
       {webhook !== null && (
         <>
@@ -74,12 +75,28 @@ export function WebhookView({ scope, client, title, about }: WebhookViewProps) {
   );
 }
 
+/** Milliseconds between two reads while the status is about to change by itself. */
+const CHANGING_INTERVAL_MS = 2_000;
+
+/** Whether a probe, a replay or a pause is under way, so that what is shown now is not what comes of it. */
+function isChanging(webhook: Webhook | null | undefined): boolean {
+  if (webhook === null || webhook === undefined) return false;
+  const { status, pending, is_replaying: isReplaying } = webhook;
+  return status === "probing" || (status === "active" && isReplaying) || (status === "paused" && pending > 0);
+}
+
+/** What the form shows: another status must not take from it what is being typed. */
+function settingsOf(webhook: Webhook | null): string {
+  return JSON.stringify(webhook && [webhook.url, webhook.events, webhook.email, webhook.signature]);
+}
+
 /** What the page shows: the webhook, and the events there are. */
 function useWebhook({ systemId, partnerId = "" }: Scope) {
   const params = { system_id: systemId, partner_id: partnerId };
   const shown = useQuery({
     queryKey: ["webhook", params],
     queryFn: ({ signal }) => api.webhook.show({ params, signal }),
+    refetchInterval: ({ state }) => (isChanging(state.data?.webhook) ? CHANGING_INTERVAL_MS : false),
   });
   const events = useQuery({
     queryKey: ["webhook-events", params],

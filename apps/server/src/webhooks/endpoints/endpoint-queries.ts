@@ -171,6 +171,8 @@ export interface EndpointCounts {
   /** Held deliveries, and when the first of them was created. */
   readonly held: number;
   readonly held_since: Date | null;
+  /** A replay is not finished: what is held may be about to be sent. */
+  readonly is_replaying: boolean;
 }
 
 /**
@@ -190,11 +192,14 @@ const joinCounts = (endpointId: string, most: string) => `
    cross join lateral (
      select count(*) as held from (
        select from webhook_deliveries
-       where system_id = $1 and endpoint_id = ${endpointId} and problem = 'held' limit ${most}::bigint) as first) unsent`;
+       where system_id = $1 and endpoint_id = ${endpointId} and problem = 'held' limit ${most}::bigint) as first) unsent
+   cross join lateral (
+     select exists (select from webhook_replays
+       where system_id = $1 and endpoint_id = ${endpointId} and finished_at is null) as is_replaying) replaying`;
 
 const counts = statement(
   "endpoints.counts",
-  `select lane.failing_since, lane.failures, queued.pending, oldest.oldest_due, unsent.held,
+  `select lane.failing_since, lane.failures, queued.pending, oldest.oldest_due, unsent.held, replaying.is_replaying,
      (select created_at from webhook_deliveries
       where system_id = $1 and endpoint_id = $2 and problem = 'held' order by created_at limit 1) as held_since
    from webhook_lanes lane ${joinCounts("lane.endpoint_id", "$3")}
@@ -215,14 +220,15 @@ export async function countEndpoint(
 export interface SummaryRow
   extends
     Pick<EndpointRow, "id" | "partner_id" | "url" | "status" | "pause_reason" | "paused_at">,
-    Pick<EndpointCounts, "failing_since" | "pending" | "oldest_due" | "held"> {
+    Pick<EndpointCounts, "failing_since" | "pending" | "oldest_due" | "held" | "is_replaying"> {
   readonly partner_name: string;
 }
 
 const summaries = statement(
   "endpoints.summaries",
   `select endpoint.id, endpoint.partner_id, partner.name as partner_name, endpoint.url, endpoint.status,
-     endpoint.pause_reason, endpoint.paused_at, lane.failing_since, queued.pending, oldest.oldest_due, unsent.held
+     endpoint.pause_reason, endpoint.paused_at, lane.failing_since, queued.pending, oldest.oldest_due, unsent.held,
+     replaying.is_replaying
    from webhook_endpoints endpoint
    join partners partner on partner.system_id = $1 and partner.id = endpoint.partner_id
    join webhook_lanes lane on lane.system_id = $1 and lane.endpoint_id = endpoint.id ${joinCounts("endpoint.id", "$3")}

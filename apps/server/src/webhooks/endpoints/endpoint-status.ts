@@ -21,6 +21,7 @@ import {
   updateStatus,
 } from "./endpoint-queries.ts";
 import { isRemoved, REMOVED_URL } from "./endpoint.rules.ts";
+import { sendHeldLocked } from "./held.ts";
 import { deleteSecrets } from "./secret-queries.ts";
 
 /** An endpoint whose status somebody asked to change. */
@@ -61,7 +62,9 @@ export async function pauseEndpoint(
 export interface ResumedEndpoint extends EndpointChange {
   /** The held delivery that is sent to see whether the endpoint works again; null: the next event is. */
   readonly probe: string | null;
-  /** Deliveries that stay held: a replay sends them. */
+  /** Deliveries that are sent once the endpoint is active, because whoever resumed asked for it. */
+  readonly sent: number;
+  /** Deliveries that stay held, until somebody has them sent or dropped. */
   readonly held: number;
   readonly held_since: Date | null;
 }
@@ -69,19 +72,23 @@ export interface ResumedEndpoint extends EndpointChange {
 /**
  * Resumes a paused endpoint: one delivery is sent as a probe, the oldest of those held; once it succeeds the endpoint is
  * active.
+ * @param scope `sendsHeld`: the other held deliveries are sent then; else they stay held
  * @throws ServiceError when there is no endpoint, or its partner is suspended
  */
 export async function resumeEndpoint(
   context: ActorContext,
-  scope: PartnerScope & { readonly by?: ChangedBy },
+  scope: PartnerScope & { readonly by?: ChangedBy; readonly sendsHeld?: boolean },
 ): Promise<ResumedEndpoint> {
-  const { systemId, partnerId, by = "operator" } = scope;
+  const { systemId, partnerId, by = "operator", sendsHeld = false } = scope;
   return context.db.transaction(async (tx) => {
     const partner = await holdPartner(tx, systemId, partnerId);
     const before = await lockExistingEndpoint(tx, scope);
     requireOwnPause(before, by);
     if (partner?.suspended_at instanceof Date) throw suspended(partnerId);
-    return resumeLocked(context, tx, systemId, before);
+    const resumed = await resumeLocked(context, tx, systemId, before);
+    if (!sendsHeld) return resumed;
+    const sent = await sendHeldLocked(context, tx, systemId, before.id);
+    return { ...resumed, sent, held: Math.max(0, resumed.held - sent) };
   });
 }
 
@@ -107,7 +114,7 @@ async function resumeLocked(
     await recordEndpointAct(context, tx, systemId, "webhook.resumed", before.id, { was, probe });
   }
   const { held, held_since } = await countEndpoint(tx, systemId, before.id);
-  return { endpoint: resumed ?? before, changed: resumed !== undefined, probe, held, held_since };
+  return { endpoint: resumed ?? before, changed: resumed !== undefined, probe, sent: 0, held, held_since };
 }
 
 /** Rejects what would send something to a suspended partner. */

@@ -15,7 +15,7 @@ import {
   type SummaryRow,
   type EndpointRow,
 } from "./endpoint-queries.ts";
-import { describeStatus, isRemoved } from "./endpoint.rules.ts";
+import { describeShownStatus, describeStatus, isRemoved } from "./endpoint.rules.ts";
 import { listActiveSecrets } from "./secret-queries.ts";
 
 /** An endpoint as its partner sees it. Never with a secret. */
@@ -57,7 +57,8 @@ export async function findShownEndpoint(
   scope: PartnerScope,
 ): Promise<EndpointView | undefined> {
   const row = await findEndpoint(context.db, scope.systemId, scope.partnerId);
-  return row === undefined || isRemoved(row) ? undefined : viewOf(context, scope, row, MAX_COUNTED_DELIVERIES);
+  if (row === undefined || isRemoved(row)) return undefined;
+  return { ...(await viewOf(context, scope, row, MAX_COUNTED_DELIVERIES)), status_text: describeShownStatus(row) };
 }
 
 async function viewOf(
@@ -122,11 +123,12 @@ export async function listEndpointsWithStatus(
 }
 
 /** The same for a page, which counts up to MAX_COUNTED_DELIVERIES of each kind. */
-export function listShownEndpoints(
+export async function listShownEndpoints(
   context: { readonly db: Queryable; readonly clock: () => number },
   systemId: string,
 ): Promise<EndpointOverview> {
-  return listEndpointsWithStatus(context, systemId, MAX_COUNTED_DELIVERIES);
+  const { endpoints, workers } = await listEndpointsWithStatus(context, systemId, MAX_COUNTED_DELIVERIES);
+  return { endpoints: endpoints.map((each) => ({ ...each, status_text: describeShownStatus(each) })), workers };
 }
 
 /** Partners whose log is measured: more than a deployment has. */

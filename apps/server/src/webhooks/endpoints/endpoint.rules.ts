@@ -52,12 +52,33 @@ export function isRemoved({ pause_reason: reason }: Pick<EndpointRow, "pause_rea
   return reason === "removed";
 }
 
+/**
+ * Whether deliveries are held that nobody sends: the endpoint is not paused any more, and no replay is under way that may
+ * have them.
+ */
+export function isStranded(endpoint: {
+  readonly status: EndpointRow["status"];
+  readonly held: number;
+  readonly is_replaying: boolean;
+}): boolean {
+  return endpoint.status !== "paused" && endpoint.held > 0 && !endpoint.is_replaying;
+}
+
 /** An endpoint's status in words. */
 export function describeStatus({ status, pause_reason: reason, paused_at: pausedAt }: EndpointStatusColumns): string {
   if (status === "active") return "active";
   if (status === "probing") return "probing: resumed, one delivery at a time until one succeeds";
-  const why = reason === null ? "paused" : pauseDescriptions[reason];
+  const why = describePause(reason);
   return pausedAt === null ? why : `${why}, ${pausedAt.toISOString()}`;
+}
+
+/** The same for a page, which shows the time of a pause by itself. */
+export function describeShownStatus(endpoint: EndpointStatusColumns): string {
+  return endpoint.status === "paused" ? describePause(endpoint.pause_reason) : describeStatus(endpoint);
+}
+
+function describePause(reason: EndpointRow["pause_reason"]): string {
+  return reason === null ? "paused" : pauseDescriptions[reason];
 }
 
 type EndpointStatusColumns = Pick<EndpointRow, "status" | "pause_reason" | "paused_at">;

@@ -172,7 +172,7 @@ describe("each delivery is explained", () => {
     );
     await resumeEndpoint(harness, scope());
     expect((await list({ status: "held" })).deliveries[0]?.explanation).toMatch(
-      /it no longer is: `redeliver` or `replay`/,
+      /it no longer is: `send-held` sends it/,
     );
     expect((await list({ status: "pending" })).deliveries[0]?.explanation).toMatch(/one delivery at a time until one/);
   });

@@ -1,6 +1,7 @@
 import type { Queryable } from "../../db/database.ts";
 import { oneRow } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
+import { DROPPED } from "../queue/sql-fragments.ts";
 
 /** How an endpoint's deliveries have gone lately. */
 export interface DeliverySummary {
@@ -16,6 +17,7 @@ export interface DeliverySummary {
 }
 
 // Each part walks one index from its newest end, and no further than the limit. What is given up was created days before.
+// What somebody has dropped is left out behind the limit: looking past all of it would have no bound.
 const summary = statement(
   "deliveries.summary",
   `with latest as materialized (
@@ -36,7 +38,7 @@ const summary = statement(
      (select count(*) from failing) as failing,
      (select count(*) from latest) < $4 and (select count(*) from failed) < $4 and (select count(*) from failing) < $4
        as is_complete
-   from failed where finished_at >= $3`,
+   from failed where finished_at >= $3 and latest_failure is distinct from '${DROPPED}'`,
 );
 
 /** Counts an endpoint's deliveries since an instant, up to `limit` of each kind. */

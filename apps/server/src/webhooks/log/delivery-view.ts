@@ -2,7 +2,7 @@ import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
 import { addDays, dayOf } from "../../partitions/partition.rules.ts";
 import type { EndpointRow } from "../endpoints/endpoint-queries.ts";
 import { describeStatus, isRemoved } from "../endpoints/endpoint.rules.ts";
-import { isTestDelivery } from "../queue/sql-fragments.ts";
+import { DROPPED, isTestDelivery } from "../queue/sql-fragments.ts";
 import { describeOutcome, MAX_TRIES, SET_ASIDE } from "../rules/retry-policy.ts";
 import type { AttemptRow, DeliveryRow, LatestAttempt } from "./delivery-queries.ts";
 
@@ -13,6 +13,7 @@ type ExplainedDelivery = Pick<
   | "created_at"
   | "status"
   | "attempts"
+  | "latest_failure"
   | "finished_at"
   | "due_at"
   | "tries"
@@ -44,7 +45,7 @@ export interface Hints {
 
 export const commandHints: Hints = {
   resend: "`redeliver` sends it again",
-  resendHeld: "`redeliver` or `replay` sends it",
+  resendHeld: "`send-held` sends it with the others that are held, `redeliver` alone",
   queue: "`redeliver` queues it",
   setUp: "once `set` has made it anew, `redeliver` or `replay` sends it",
   start: "start `serve`",
@@ -72,6 +73,9 @@ export function explainDelivery(
     case "succeeded":
       return `arrived ${at(delivery.finished_at)} at attempt ${delivery.attempts}${last?.status ? `, answered ${last.status}` : ""}`;
     case "failed":
+      if (delivery.latest_failure === DROPPED) {
+        return `dropped ${at(delivery.finished_at)} on request, while it was held, after ${count(delivery.attempts)}; ${waysOn(delivery, circumstances)}`;
+      }
       return `given up ${at(delivery.finished_at)} after ${count(delivery.attempts)}${result}; ${waysOn(delivery, circumstances)}`;
     case "held":
       return explainHeld(delivery, circumstances);
@@ -145,6 +149,7 @@ function at(instant: Date | null): string {
 }
 
 function count(attempts: number): string {
+  if (attempts === 0) return "no attempt";
   return attempts === 1 ? "1 attempt" : `${attempts} attempts`;
 }
 

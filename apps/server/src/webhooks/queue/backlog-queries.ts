@@ -7,6 +7,8 @@ export interface BacklogRow {
   readonly pending: number;
   readonly oldest_due_at: Date | null;
   readonly held: number;
+  /** Of them those at endpoints that are not paused, and that no unfinished replay may be about to send. */
+  readonly stranded: number;
   readonly active: number;
   readonly probing: number;
   /** Without those that were removed. */
@@ -25,6 +27,12 @@ const backlog = statement(
       where delivery.system_id = $1 and delivery.problem = 'held'
         and not exists (select from webhook_endpoints
           where system_id = $1 and id = delivery.endpoint_id and pause_reason = 'removed')) as held,
+     (select count(*) from webhook_deliveries delivery
+      where delivery.system_id = $1 and delivery.problem = 'held' and exists (
+        select from webhook_endpoints endpoint
+        where endpoint.system_id = $1 and endpoint.id = delivery.endpoint_id and endpoint.status <> 'paused'
+          and not exists (select from webhook_replays
+            where system_id = $1 and endpoint_id = endpoint.id and finished_at is null))) as stranded,
      count(*) filter (where status = 'active') as active,
      count(*) filter (where status = 'probing') as probing,
      count(*) filter (where status = 'paused' and pause_reason <> 'removed') as paused,

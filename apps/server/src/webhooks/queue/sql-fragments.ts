@@ -37,8 +37,11 @@ export function matchesDelivery(rows: string): string {
 /** The order of the index that gives an endpoint's queue without the others'. */
 export const QUEUE_ORDER = "order by queued.replay, queued.due_at, queued.delivery_id";
 
+/** Why a held delivery failed that somebody has dropped, as the log calls it: no attempt of it failed. */
+export const DROPPED = "dropped";
+
 /** SQL that makes a finished delivery pending again, for `insertIntoQueue` to follow. */
-export const PENDING_AGAIN = "status = 'pending', finished_at = null";
+export const PENDING_AGAIN = `status = 'pending', finished_at = null, latest_failure = nullif(latest_failure, '${DROPPED}')`;
 
 /** SQL for the columns of a queued delivery that `insertIntoQueue` does not read from its rows. */
 interface QueuedColumns {

@@ -1,7 +1,7 @@
 import { type AttemptEnd, afterAttempt, type DeliveryState } from "../../../src/webhooks/rules/retry-policy.ts";
 
 /** What can happen to a delivery. */
-export type DeliveryCommand = "succeed" | "retry" | "give_up" | "hold" | "probe" | "redeliver" | "replay";
+export type DeliveryCommand = "succeed" | "retry" | "give_up" | "hold" | "probe" | "redeliver" | "replay" | "drop";
 
 /**
  * A delivery's life. It begins `pending`, or `held` where its endpoint is paused when the event happens. For each state
@@ -21,6 +21,7 @@ export const deliveryTransitions = {
     probe: "same",
     redeliver: "same",
     replay: "same",
+    drop: "same",
   },
   succeeded: {
     succeed: "conflict",
@@ -30,6 +31,7 @@ export const deliveryTransitions = {
     probe: "conflict",
     redeliver: "pending",
     replay: "pending",
+    drop: "same",
   },
   failed: {
     succeed: "conflict",
@@ -39,6 +41,7 @@ export const deliveryTransitions = {
     probe: "conflict",
     redeliver: "pending",
     replay: "pending",
+    drop: "same",
   },
   held: {
     succeed: "conflict",
@@ -48,6 +51,7 @@ export const deliveryTransitions = {
     probe: "pending",
     redeliver: "pending",
     replay: "pending",
+    drop: "failed",
   },
 } as const satisfies Record<DeliveryState, Record<DeliveryCommand, DeliveryState | "same" | "conflict">>;
 
@@ -72,7 +76,7 @@ export type DeliveryEvent =
   /** Given back unsent, by a process that stops. */
   | { readonly type: "released" }
   | ({ readonly type: "attempt_ended" } & Omit<AttemptEnd, "tries" | "crashes">)
-  | { readonly type: "endpoint_paused" }
+  | { readonly type: "endpoint_paused" | "dropped" }
   | { readonly type: "probe_chosen" | "redelivered" | "replayed"; readonly now: number };
 
 /** A delivery of an event that happens now. @param paused whether its endpoint is */
@@ -96,6 +100,8 @@ export function deliveryAfter(delivery: Delivery, event: DeliveryEvent): Deliver
       return delivery.underWay ? attempted(delivery, event) : "conflict";
     case "endpoint_paused":
       return delivery.underWay ? delivery : move(delivery, "hold", null);
+    case "dropped":
+      return move(delivery, "drop", null);
     case "probe_chosen":
       return move(delivery, "probe", event.now);
     case "redelivered":

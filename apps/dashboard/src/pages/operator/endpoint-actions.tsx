@@ -1,0 +1,72 @@
+import type { EndpointSummary } from "@bikeshare/contract/console";
+import { api, queries } from "../../api/api.ts";
+import { Button, ButtonLink } from "../../components/button.tsx";
+import { showToast } from "../../components/toast.tsx";
+import { addressIn, type Scope } from "../scope.ts";
+import { useAction } from "../use-action.ts";
+
+interface EndpointActionsProps {
+  readonly scope: Scope;
+  readonly endpoint: EndpointSummary;
+}
+
+/** What the operator does with an endpoint in the list. */
+export function EndpointActions({ scope, endpoint }: EndpointActionsProps) {
+  const { run, isPending } = useAction();
+  const request = { params: { system_id: scope.systemId, partner_id: endpoint.partner_id }, body: {} };
+  const act = (work: () => Promise<unknown>, said: string) =>
+    void run(async () => {
+      await work();
+      await queries.invalidateQueries({ queryKey: ["endpoints"] });
+      showToast("success", said);
+    });
+  const { partner_name: name, status, pause_reason: reason } = endpoint;
+  return (
+    <div class="row">
+      <Resume
+        endpoint={endpoint}
+        href={addressIn(scope, `endpoints/${encodeURIComponent(endpoint.partner_id)}`)}
+        isPending={isPending}
+        onResume={() => act(() => api.endpoints.resume(request), `${name} is sent to again.`)}
+      />
+      {status !== "paused" && (
+        <Button
+          variant="quiet"
+          pending={isPending}
+          onClick={() => act(() => api.endpoints.retryNow(request), `What waits for ${name} is sent now.`)}
+        >
+          Retry now
+        </Button>
+      )}
+      {reason !== "operator" && (
+        <Button
+          variant="danger"
+          pending={isPending}
+          onClick={() => act(() => api.endpoints.pause(request), `Nothing more is sent to ${name}.`)}
+        >
+          Stop
+        </Button>
+      )}
+    </div>
+  );
+}
+
+interface ResumeProps {
+  readonly endpoint: EndpointSummary;
+  /** The page of its webhook, which asks what becomes of held deliveries. */
+  readonly href: string;
+  readonly isPending: boolean;
+  readonly onResume: () => void;
+}
+
+/** Resumes a paused endpoint; leads to its page wherever deliveries are held. */
+function Resume({ endpoint: { status, held, is_replaying: isReplaying }, href, isPending, onResume }: ResumeProps) {
+  if (status !== "paused")
+    return held > 0 && !isReplaying ? <ButtonLink href={href}>Send or drop held</ButtonLink> : null;
+  if (held > 0) return <ButtonLink href={href}>Resume</ButtonLink>;
+  return (
+    <Button pending={isPending} onClick={onResume}>
+      Resume
+    </Button>
+  );
+}

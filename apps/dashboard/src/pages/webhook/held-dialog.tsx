@@ -1,0 +1,114 @@
+import { useQuery } from "@tanstack/preact-query";
+import { api } from "../../api/api.ts";
+import { Button } from "../../components/button.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { ErrorState } from "../../components/error-state.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { showToast } from "../../components/toast.tsx";
+import { countDeliveries } from "../deliveries/words.ts";
+import { useAction } from "../use-action.ts";
+import { type PartnerParams, refreshWebhooks, type WebhookClient } from "./webhook-client.ts";
+
+interface HeldDialogProps {
+  readonly params: PartnerParams;
+  readonly client: Pick<WebhookClient, "resume" | "sendHeld" | "dropHeld">;
+  /** Whether the webhook is resumed as well. */
+  readonly isPaused: boolean;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+/** Asks what becomes of held deliveries: they are sent, dropped, or stay held. */
+export function HeldDialog(props: HeldDialogProps) {
+  const { isPaused, isOpen, onClose } = props;
+  const { held, total, isPending, keep, drop, send } = useHeld(props);
+  return (
+    <Dialog
+      title={isPaused ? "Resume the webhook" : "Held deliveries"}
+      isOpen={isOpen}
+      onClose={onClose}
+      actions={
+        <>
+          {isPaused && (
+            <Button pending={isPending} onClick={keep}>
+              {total === 0 ? "Resume" : "Resume and decide later"}
+            </Button>
+          )}
+          {total > 0 && (
+            <>
+              <Button variant="danger" pending={isPending} onClick={drop}>
+                Drop them{isPaused && " and resume"}
+              </Button>
+              <Button variant="primary" pending={isPending} onClick={send}>
+                {isPaused ? "Resume and send" : "Send"} the {total.toLocaleString("en")} held
+              </Button>
+            </>
+          )}
+        </>
+      }
+    >
+      {held.error !== null && <ErrorState error={held.error} onRetry={() => void held.refetch()} />}
+      {held.error === null && held.data === undefined && <Loading label="Counting …" />}
+      {held.data !== undefined && <HeldText total={total} isPaused={isPaused} />}
+    </Dialog>
+  );
+}
+
+/** What is held, and what can be done with it. */
+function useHeld({ params, client, isPaused, isOpen, onClose }: HeldDialogProps) {
+  const held = useQuery({
+    queryKey: ["webhook", params, "held"],
+    queryFn: ({ signal }) => api.webhook.held({ params, signal }),
+    enabled: isOpen,
+    // What is dropped is what the reader sees: no later count may take its place unseen.
+    staleTime: Infinity,
+    gcTime: 0,
+  });
+  const { run, isPending } = useAction();
+  const total = held.data?.total ?? 0;
+  const act = (work: () => Promise<string>) =>
+    void run(async () => {
+      try {
+        const said = await work();
+        onClose();
+        showToast("success", said);
+      } finally {
+        await refreshWebhooks();
+      }
+    });
+  const resume = async (sends: boolean) => (await client.resume({ params, body: { sends_held: sends } })).sent;
+  const send = async () => {
+    const sent = isPaused ? await resume(true) : (await client.sendHeld({ params, body: {} })).sent;
+    return `${countDeliveries(sent)} will be sent after current events.`;
+  };
+  const drop = async () => {
+    let dropped = 0;
+    for (let remaining = total; remaining > 0 && held.data !== undefined;) {
+      const batch = await client.dropHeld({ params, body: { ...held.data, total: remaining } });
+      dropped += batch.dropped;
+      remaining = batch.dropped === 0 ? 0 : batch.remaining;
+    }
+    if (isPaused) await resume(false);
+    return `${countDeliveries(dropped)} dropped.`;
+  };
+  const keep = async () => {
+    await resume(false);
+    return "The webhook is resumed.";
+  };
+  return { held, total, isPending, keep: () => act(keep), drop: () => act(drop), send: () => act(send) };
+}
+
+function HeldText({ total, isPaused }: { readonly total: number; readonly isPaused: boolean }) {
+  if (total === 0) return <p>No delivery is held that is not being sent already.</p>;
+  return (
+    <>
+      <p>
+        <strong>{countDeliveries(total)}</strong> {total === 1 ? "is" : "are"} held.
+        {isPaused && " One delivery is sent first, as a probe; the others follow once it succeeds."}
+      </p>
+      <p class="muted">
+        A dropped delivery is not sent. It stays in the log as “dropped”, and can be resent from there for 30 days.
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,85 @@
+import type { ActorContext } from "../../command-context.ts";
+import type { Queryable, Transaction } from "../../db/database.ts";
+import { commandError } from "../../errors/command-errors.ts";
+import { countHeld, type HeldRange, insertHeldReplay, updateHeldDropped } from "../queue/held-queries.ts";
+import { lockExistingEndpoint, type PartnerScope, recordEndpointAct, requireEndpoint } from "./endpoint-context.ts";
+
+/** What is held at an endpoint, without what an unfinished replay sends. */
+export interface HeldDeliveries {
+  readonly total: number;
+  /** Held by then. Whoever drops them names it, so that nothing that is held later is dropped unseen. */
+  readonly until: Date;
+}
+
+/**
+ * Counts what is held at an endpoint: what can be sent or dropped.
+ * @throws ServiceError when there is no endpoint
+ */
+export async function showHeld(
+  { db, clock }: { readonly db: Queryable; readonly clock: () => number },
+  scope: PartnerScope,
+): Promise<HeldDeliveries> {
+  const { id: endpointId } = await requireEndpoint(db, scope);
+  const until = new Date(clock());
+  return { total: await countHeld(db, { systemId: scope.systemId, endpointId, until }), until };
+}
+
+/**
+ * Sends what is held, after current events and as soon as the endpoint is active. What another replay sends already is
+ * left out, so that two who press the same button send once.
+ * @returns how many deliveries
+ * @throws ServiceError when there is no endpoint
+ */
+export async function sendHeld(context: ActorContext, scope: PartnerScope): Promise<number> {
+  return context.db.transaction(async (tx) => {
+    const { id: endpointId } = await lockExistingEndpoint(tx, scope);
+    return sendHeldLocked(context, tx, scope.systemId, endpointId);
+  });
+}
+
+/** The same, at an endpoint that is locked. */
+export async function sendHeldLocked(
+  context: ActorContext,
+  tx: Transaction,
+  systemId: string,
+  endpointId: string,
+): Promise<number> {
+  const now = new Date(context.clock());
+  const id = context.ids.next("replay");
+  const total = await insertHeldReplay(tx, { systemId, endpointId, until: now }, { id, now });
+  if (total > 0)
+    await recordEndpointAct(context, tx, systemId, "webhook.held_sent", endpointId, { replay_id: id, total });
+  return total;
+}
+
+/** Deliveries dropped in one transaction. More would lock the endpoint for more than a moment. */
+const DROP_BATCH = 5_000;
+
+/** A batch of held deliveries that were given up. */
+export interface DroppedHeld {
+  readonly dropped: number;
+  /** Still to be dropped: the same call again goes on. */
+  readonly remaining: number;
+}
+
+/**
+ * Gives up what is held, a batch at a time, the oldest first. They stay in the log and can be resent for as long as they
+ * are kept.
+ * @param seen what the caller was shown. What is held since then stays
+ * @throws ServiceError when there is no endpoint, or more is held than the caller was shown
+ */
+export async function dropHeld(context: ActorContext, scope: PartnerScope, seen: HeldDeliveries): Promise<DroppedHeld> {
+  const { systemId } = scope;
+  return context.db.transaction(async (tx) => {
+    // Against whoever resumes, pauses, or sends what is held.
+    const { id: endpointId } = await lockExistingEndpoint(tx, scope);
+    const range: HeldRange = { systemId, endpointId, until: seen.until };
+    const total = await countHeld(tx, range);
+    if (total > seen.total) throw commandError("conflict", "heldChanged", { total, seen: seen.total });
+    if (total === 0) return { dropped: 0, remaining: 0 };
+    const dropped = await updateHeldDropped(tx, range, new Date(context.clock()), DROP_BATCH);
+    const detail = { dropped, held_until: seen.until };
+    await recordEndpointAct(context, tx, systemId, "webhook.held_dropped", endpointId, detail);
+    return { dropped, remaining: total - dropped };
+  });
+}

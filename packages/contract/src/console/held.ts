@@ -1,0 +1,47 @@
+import { z } from "zod";
+import { noQuery } from "../endpoint.ts";
+import { givenInstant } from "../values.ts";
+import { changeErrors, changes, partner } from "./deliveries.ts";
+import { consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
+
+const heldDeliveries = z
+  .object({
+    total: z.number().int().min(0).describe("Deliveries that are held, without those that are being sent again"),
+    until: givenInstant.describe("Held by then. What is held later is not dropped with them"),
+  })
+  .strict();
+
+const shown = { pathParams: partnerPath, query: noQuery };
+
+/** Deliveries that were held while the webhook was paused. */
+export const heldEndpoints = {
+  held: {
+    method: "GET",
+    path: `${partner}/webhook/held`,
+    summary: "How many deliveries are held, to be sent or dropped",
+    metadata: consoleNeeds("partner"),
+    ...shown,
+    responses: { 200: heldDeliveries, ...consoleErrors },
+  },
+  sendHeld: {
+    method: "POST",
+    path: `${partner}/webhook/held/send`,
+    summary: "Send what is held as soon as the webhook is active, after current events",
+    metadata: changes,
+    ...shown,
+    body: z.object({}).strict(),
+    responses: { 200: z.object({ sent: z.number().int() }).strict(), ...changeErrors },
+  },
+  dropHeld: {
+    method: "POST",
+    path: `${partner}/webhook/held/drop`,
+    summary: "Give up what is held, the oldest first; repeated until none remains",
+    metadata: changes,
+    ...shown,
+    body: heldDeliveries,
+    responses: {
+      200: z.object({ dropped: z.number().int(), remaining: z.number().int() }).strict(),
+      ...changeErrors,
+    },
+  },
+} as const;
