@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import { createWriteStream } from "node:fs";
-import { lstat, open, rename, rm } from "node:fs/promises";
+import { constants, createWriteStream } from "node:fs";
+import { type FileHandle, lstat, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Readable, Transform } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -145,6 +145,34 @@ export interface ArchiveReader {
   open(name: string): Promise<Readable>;
 }
 
+/** Bytes of what is read as a whole: the manifest and the secrets have some kilobytes each. */
+const MAX_TEXT_BYTES = 16 * 1024 * 1024;
+/** Files of an archive: a table has one. Each that is listed takes memory, whether it is read or not. */
+const MAX_ENTRIES = 1_000;
+
+/** Opens a file for reading at any position. @throws BackupFileError for what has none, such as a pipe, which would never end */
+async function openFile(path: string): Promise<FileHandle> {
+  // Without waiting for somebody who writes into a pipe.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
+    const code = codeOf(error);
+    if (code === "ENOENT") throw new BackupFileError(`There is no file ${path}.`);
+    if (code === "EACCES" || code === "EPERM")
+      throw new BackupFileError(`This account may not read ${path}: allow it.`);
+    // A socket.
+    if (code === "ENXIO") throw notAFile(path);
+    throw error;
+  });
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw notAFile(path);
+}
+
+function notAFile(path: string): BackupFileError {
+  return new BackupFileError(
+    `${path} is not a file: a backup is read from its end, which a directory, a pipe or a device does not have. Name the file, or save what comes as one first.`,
+  );
+}
+
 /**
  * Reads an archive.
  * @throws BackupFileError when it is none, or damaged
@@ -153,9 +181,7 @@ export async function readArchive<Result>(
   path: string,
   work: (archive: ArchiveReader) => Promise<Result>,
 ): Promise<Result> {
-  const file = await open(path, "r").catch((error: unknown) => {
-    throw codeOf(error) === "ENOENT" ? new BackupFileError(`There is no file ${path}.`) : error;
-  });
+  const file = await openFile(path);
   const damaged = (error: unknown) =>
     new BackupFileError(
       `${path} is not a backup, or it is damaged: ${error instanceof Error ? error.message : String(error)}`,
@@ -166,6 +192,7 @@ export async function readArchive<Result>(
     const zip = await yauzl.fromFdPromise(file.fd, { lazyEntries: true, autoClose: false }).catch((error: unknown) => {
       throw damaged(error);
     });
+    if (zip.entryCount > MAX_ENTRIES) throw damaged(new Error(`it has ${zip.entryCount} files`));
     for await (const entry of zip.eachEntry()) entries.set(entry.fileName, entry);
     const openEntry = async (name: string): Promise<Readable> => {
       const entry = entries.get(name);
@@ -176,7 +203,11 @@ export async function readArchive<Result>(
       checked.on("close", () => packed.destroy());
       return packed.pipe(checked);
     };
-    return await work({ bytes: size, open: openEntry, read: async (name) => text(await openEntry(name)) });
+    const read = async (name: string) => {
+      if ((entries.get(name)?.uncompressedSize ?? 0) > MAX_TEXT_BYTES) throw damaged(new Error(`${name} is too large`));
+      return text(await openEntry(name));
+    };
+    return await work({ bytes: size, open: openEntry, read });
   } finally {
     await file.close();
   }

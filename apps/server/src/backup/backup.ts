@@ -113,7 +113,7 @@ async function copyTables(
     onTable?.(table.name, tables.length, backedUpTables.length);
     const daily = dailyTables.find(({ name }) => name === table.name);
     const days = daily && (await partitionedDays(tx, daily));
-    const rows = new RowCounter();
+    const rows = new RowCounter(() => tooLongRow(table.name));
     await Promise.all([
       pipeline(await copyOut(tx, table), rows),
       archive.addStream(entryNames.table(table.name), rows),
@@ -132,7 +132,7 @@ function checkBackup(path: string): Promise<BackupSummary> {
     const manifest = readManifest(path, await archive.read(entryNames.manifest));
     await archive.read(entryNames.secrets);
     for (const { name, rows } of manifest.tables) {
-      const found = new RowCounter();
+      const found = new RowCounter(() => tooLongRow(name));
       await pipeline(await archive.open(entryNames.table(name)), found.resume());
       if (found.count !== rows)
         throw new BackupFileError(`${path} is damaged: ${name} has ${found.count} rows instead of ${rows}.`);
@@ -140,6 +140,10 @@ function checkBackup(path: string): Promise<BackupSummary> {
     const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
     return { bytes: archive.bytes, madeAt: manifest.made_at, tables: manifest.tables.length, rows };
   });
+}
+
+export function tooLongRow(table: string): BackupFileError {
+  return new BackupFileError(`The backup is damaged: ${table} has a row that is longer than any of ours.`);
 }
 
 /** @throws BackupFileError when it is not that of a backup which this program can read */

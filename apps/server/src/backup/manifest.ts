@@ -3,6 +3,9 @@ import { z } from "zod";
 /** Another number is another form of backups, which this program cannot read. */
 export const FORMAT = 1;
 
+/** Of a table by day: more than ten years. Each is a partition, which takes its time and memory. */
+const MAX_DAYS = 4_000;
+
 /** What a backup says of itself: the file `manifest.json` in its archive. */
 export const manifestShape = z.object({
   format: z.literal(FORMAT),
@@ -11,13 +14,13 @@ export const manifestShape = z.object({
   /** The version of the program that wrote it. */
   program: z.string(),
   /** The numbers of the migrations that the schema had seen. */
-  migrations: z.array(z.number().int().positive()),
+  migrations: z.array(z.number().int().positive()).min(1),
   tables: z.array(
     z.object({
       name: z.string(),
       columns: z.array(z.string()),
       /** The days that had partitions, `2026-01-31`, of a table by day. */
-      days: z.array(z.string().date()).optional(),
+      days: z.array(z.string().date()).max(MAX_DAYS).optional(),
       rows: z.number().int().min(0),
     }),
   ),

@@ -9,9 +9,9 @@ import { careForTables } from "../db/vacuum.ts";
 import { dailyTables } from "../partitions/partition.rules.ts";
 import { createPartitionsOf } from "../partitions/service.ts";
 import { type ArchiveReader, BackupFileError, readArchive } from "./archive.ts";
-import { type BackupSummary, readManifest } from "./backup.ts";
+import { type BackupSummary, readManifest, tooLongRow } from "./backup.ts";
 import { type BackedUpTable, entryNames, type Manifest } from "./manifest.ts";
-import { copyIn, deleteIndexes, findTableWithRows } from "./queries.ts";
+import { copyIn, type CopiedTable, deleteIndexes, findTableWithRows, listCopiedTables } from "./queries.ts";
 import { RowCounter } from "./row-counter.ts";
 
 export interface RestoreOptions {
@@ -38,6 +38,7 @@ export function restoreBackup(options: RestoreOptions, path: string): Promise<Ba
     const db = openDatabase({ connectionString: options.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
     try {
       await migrate(db, { last: manifest.migrations.at(-1) });
+      assertTables(manifest, await listCopiedTables(db));
       const rows = await db.transaction(async (tx) => {
         const copied = await copyTables(tx, archive, manifest, options);
         // Before the commit: data without their secrets would be of no use, and could not be restored again.
@@ -72,25 +73,55 @@ async function copyTables(
     onTable?.(table.name, done++, manifest.tables.length);
     rows += await copyTable(tx, archive, table);
   }
-  await createIndexes();
+  await createIndexes().catch((error: unknown) => {
+    throw isRefusedData(error) ? contradiction(error) : error;
+  });
   return rows;
 }
 
 async function copyTable(tx: Transaction, archive: ArchiveReader, table: BackedUpTable): Promise<number> {
   const daily = dailyTables.find(({ name }) => name === table.name);
   if (daily !== undefined) await createPartitionsOf(tx, daily, table.days ?? []);
-  const rows = new RowCounter();
+  const rows = new RowCounter(() => tooLongRow(table.name));
   const entry = entryNames.table(table.name);
   try {
     await pipeline(await archive.open(entry), rows, await copyIn(tx, table));
   } catch (error) {
     // PostgreSQL may refuse a row of a damaged file before the end, where the checksum is.
-    await pipeline(await archive.open(entry), new RowCounter().resume());
-    throw error;
+    await pipeline(await archive.open(entry), new RowCounter(() => tooLongRow(table.name)).resume());
+    throw isRefusedData(error) ? refusedRow(table.name, error) : error;
   }
   if (rows.count !== table.rows)
     throw new BackupFileError(`The backup is damaged: ${table.name} has ${rows.count} rows instead of ${table.rows}.`);
   return rows.count;
+}
+
+/** Whether PostgreSQL refuses values (class 22), what they say together (23), or their size (54). */
+function isRefusedData(error: unknown): error is Error {
+  return error instanceof Error && /^(?:22|23|54)/.test(codeOf(error) ?? "");
+}
+
+function refusedRow(table: string, cause: Error): BackupFileError {
+  const message = `The backup is damaged: PostgreSQL refuses a row of ${table}: ${cause.message}. Nothing was restored: use an earlier backup.`;
+  return new BackupFileError(message, { cause });
+}
+
+function contradiction(cause: Error): BackupFileError {
+  const message = `The backup is damaged: its rows contradict each other: ${cause.message}. Nothing was restored: use an earlier backup.`;
+  return new BackupFileError(message, { cause });
+}
+
+/** @throws BackupFileError where the manifest names what the schema of its migrations does not have, or something twice */
+function assertTables(manifest: Manifest, present: readonly CopiedTable[]): void {
+  const columnsOf = new Map(present.map(({ name, columns }) => [name, new Set(columns)]));
+  for (const { name, columns } of manifest.tables) {
+    const known = columnsOf.get(name);
+    const isTwice = !columnsOf.delete(name) || new Set(columns).size < columns.length;
+    if (known !== undefined && !isTwice && columns.every((column) => known.has(column))) continue;
+    throw new BackupFileError(
+      `The backup is damaged: the schema of its migrations has not the table ${JSON.stringify(name)} with its columns.`,
+    );
+  }
 }
 
 function names({ tables }: Manifest): string[] {

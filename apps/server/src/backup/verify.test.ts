@@ -1,4 +1,6 @@
+import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { mkdirSync, symlinkSync } from "node:fs";
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -10,7 +12,7 @@ import { registerBackup } from "../cli/backup.ts";
 import { loadSecrets } from "../secrets.ts";
 import { recordServiceKey } from "../webhooks/endpoints/endpoint-secrets.ts";
 import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
-import { readArchive, writeArchive } from "./archive.ts";
+import { BackupFileError, readArchive, writeArchive } from "./archive.ts";
 import { createBackup } from "./backup.ts";
 import { entryNames, type Manifest } from "./manifest.ts";
 import { verifyBackup, verifyInto } from "./verify.ts";
@@ -83,6 +85,22 @@ function loseRow(table: string) {
   };
 }
 
+/** Changes what the backup says of itself. */
+function inManifest(change: (manifest: Manifest) => Manifest) {
+  return (entries: Entries) => {
+    const manifest = JSON.parse(entries.get(entryNames.manifest) ?? "") as Manifest;
+    entries.set(entryNames.manifest, JSON.stringify(change(manifest)));
+  };
+}
+
+/** Says that there is one more table, which has no rows. */
+function withTable(table: Manifest["tables"][number]) {
+  return (entries: Entries) => {
+    if (!entries.has(entryNames.table(table.name))) entries.set(entryNames.table("rows"), "");
+    inManifest((manifest) => ({ ...manifest, tables: [...manifest.tables, table] }))(entries);
+  };
+}
+
 /** What verifying a backup finds broken, in a database of its own on the tests' server. */
 async function brokenIn(path: string): Promise<string[]> {
   const name = `test_${randomBytes(8).toString("hex")}`;
@@ -124,6 +142,72 @@ describe("a backup on trial", () => {
       (entries: Entries) => void entries.delete(entryNames.secrets),
       "secrets.json is missing",
     ],
+    [
+      "a value is not of its type",
+      replaceIn("rides", "ride-1", "ride-1\tx"),
+      "PostgreSQL refuses a row of rides: extra data",
+    ],
+    [
+      "a value contradicts its column",
+      replaceIn("bikes", /(bike-1\t.*?)available/, "$1teleported"),
+      /damaged: PostgreSQL refuses a row of bikes|rows contradict each other/,
+    ],
+    [
+      "two rows have one key",
+      (entries: Entries) => {
+        replaceIn("bikes", /^(.*)$/m, "$1\n$1")(entries);
+        inManifest(({ tables, ...rest }) => ({
+          ...rest,
+          tables: tables.map((table) => (table.name === "bikes" ? { ...table, rows: table.rows + 1 } : table)),
+        }))(entries);
+      },
+      "its rows contradict each other: could not create unique index",
+    ],
+    ["a table is one that nobody has", withTable({ name: "no_such_table", columns: ["a"], rows: 0 }), "no_such_table"],
+    ["a table is another's", withTable({ name: "pg_authid", columns: ["rolname"], rows: 0 }), "pg_authid"],
+    [
+      "a table is the list of migrations",
+      withTable({ name: "migrations", columns: ["number"], rows: 0 }),
+      "migrations",
+    ],
+    ["a table has a name that is SQL", withTable({ name: '"; drop table rides; --', columns: ["a"], rows: 0 }), "drop"],
+    ["a table is listed twice", withTable({ name: "rides", columns: ["id"], rows: 0 }), 'the table "rides"'],
+    [
+      "a column is one that nobody has",
+      inManifest(({ tables, ...rest }) => ({
+        ...rest,
+        tables: tables.map((table) => (table.name === "rides" ? { ...table, columns: ["no_such_column"] } : table)),
+      })),
+      'the table "rides" with its columns',
+    ],
+    ["no migration is listed", inManifest((manifest) => ({ ...manifest, migrations: [] })), "its manifest.json is not"],
+    [
+      "there are days of thousands of years",
+      inManifest(({ tables, ...rest }) => ({
+        ...rest,
+        tables: tables.map((table) =>
+          table.name === "audit_log" ? { ...table, days: Array<string>(5_000).fill("2026-01-01") } : table,
+        ),
+      })),
+      "its manifest.json is not",
+    ],
+    [
+      "its manifest is larger than any",
+      (entries: Entries) => void entries.set(entryNames.manifest, " ".repeat(17 * 1024 * 1024)),
+      "manifest.json is too large",
+    ],
+    [
+      "a row is longer than any",
+      (entries: Entries) => void entries.set(entryNames.table("rides"), "x".repeat(65 * 1024 * 1024)),
+      "rides has a row that is longer than any of ours",
+    ],
+    [
+      "it has more files than tables",
+      (entries: Entries) => {
+        for (let n = 0; n < 1_000; n++) entries.set(`tables/t${n}.copy`, "");
+      },
+      /it has 1\d{3} files/,
+    ],
     ["its secrets are not those of its data", otherSecrets, "is not the one that the database is used with"],
   ])("is refused where %s", async (_, change, message) => {
     await expect(brokenIn(await changed(change))).rejects.toThrow(message);
@@ -139,6 +223,17 @@ it("a damaged backup is said to be damaged, although PostgreSQL refuses one of i
   archive[checksum] = (archive[checksum] ?? 0) ^ 4;
   await writeFile(path, archive);
   await expect(brokenIn(path)).rejects.toThrow("the checksum of tables/rides.copy is wrong");
+});
+
+it.each([
+  ["a pipe", (path: string) => void execFileSync("mkfifo", [path])],
+  ["a directory", (path: string) => void mkdirSync(path)],
+  ["a device", (path: string) => void symlinkSync("/dev/zero", path)],
+])("%s is refused in words, and nobody waits for it", async (_, make) => {
+  const path = join(directory, `special-${randomBytes(4).toString("hex")}`);
+  make(path);
+  await expect(brokenIn(path)).rejects.toThrow("is not a file: a backup is read from its end");
+  await expect(brokenIn(path)).rejects.toBeInstanceOf(BackupFileError);
 });
 
 async function otherSecrets(entries: Entries): Promise<void> {
