@@ -15,10 +15,11 @@ const CHUNK_ROWS = 1_000_000;
  * Fills a database with one system of made-up rides: one every 15.768 s up to the end of 2025, so that 2 million are a year. Bikes are ridden evenly; stations as in a city, the busiest by 0.7 % of all rides, half of them by less than 0.05 %.
  * Indexes are made after the rows: so 10 million rides take minutes, not an hour.
  */
-export async function fillWithRides(db: Database, rides: number): Promise<void> {
+export async function fillWithRides(db: Database, rides: number, lastStart = LAST_START): Promise<void> {
   const restoreIndexes = await dropIndexes(db);
   for (let first = 1; first <= rides; first += CHUNK_ROWS) {
-    await db.transaction((tx) => tx.run(insertRides(first, Math.min(rides, first + CHUNK_ROWS - 1), rides)));
+    const last = Math.min(rides, first + CHUNK_ROWS - 1);
+    await db.transaction((tx) => tx.run(insertRides({ first, last, rides, lastStart })));
   }
   await restoreIndexes();
   await db.transaction(async (tx) => {
@@ -32,17 +33,25 @@ export async function fillWithRides(db: Database, rides: number): Promise<void> 
   });
 }
 
-function insertRides(first: number, last: number, rides: number): string {
+interface MadeRides {
+  readonly first: number;
+  readonly last: number;
+  /** Of all. */
+  readonly rides: number;
+  readonly lastStart: string;
+}
+
+function insertRides({ first, last, rides, lastStart }: MadeRides): string {
   // A number from 0 up to 1 that looks random and is the same in every run; its power makes some stations busier.
   const station = (digits: number) =>
     `'station-' || lpad(floor(${RIDDEN_STATIONS} * power(('x' || substr(digest, ${digits}, 6))::bit(24)::int / 16777216.0, 1.5))::text, 4, '0')`;
   return `
     insert into rides (system_id, id, bike_id, status, start_station_id, end_station_id, started_at, ended_at,
       duration_seconds, distance_meters, vehicle_type_id, rider_category, end_reason, is_countable, updated_at, source)
-    select 'main', upper(substr(digest, 1, 16)), 'bike-' || (i * 7919 % ${BIKES}), 'completed',
+    select 'main', upper(substr(digest, 1, 16)), 'bike-' || (i * 7919 % ${BIKES}), case when i % 50 = 7 then 'cancelled' else 'completed' end,
       ${station(17)}, ${station(23)}, started_at, started_at + interval '11 min', 660, 2100,
-      'classic', case when i % 5 = 0 then 'casual' else 'member' end, 'returned', true, started_at + interval '11 min', 'bench'
-    from (select i, md5(i::text) as digest, timestamptz '${LAST_START}' - (${rides} - i) * interval '15.768 s' as started_at
+      'classic', case when i % 5 = 0 then 'casual' else 'member' end, 'returned', true, case when i * 2 < ${rides} then timestamptz '2025-01-01Z' + i * 10 / ${rides} * interval '1 day' else started_at + interval '11 min' end, 'bench'
+    from (select i, md5(i::text) as digest, timestamptz '${lastStart}' - (${rides} - i) * interval '15.768 s' as started_at
           from generate_series(${first}::bigint, ${last}::bigint) as i) as made`;
 }
 

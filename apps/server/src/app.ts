@@ -10,7 +10,6 @@ import { serveConsole } from "./console/routes.ts";
 import { STATION_MAP_MIN_AGE_MS } from "./console/stations-routes.ts";
 import { dashboardLinkRoutes } from "./dashboard-links/routes.ts";
 import { openRequestConnections, type RequestConnections } from "./db/connections.ts";
-import type { Database } from "./db/database.ts";
 import { isUnavailable } from "./db/errors.ts";
 import { openListener } from "./db/listener.ts";
 import { eventRoutes } from "./events/routes.ts";
@@ -47,10 +46,8 @@ import { uncounted } from "./metrics/metrics.ts";
 import { createMemoryRateLimits, type RateLimits } from "./rate-limits/rate-limits.ts";
 import { openListReads } from "./replica/open-reads.ts";
 import { reservationRoutes } from "./reservations/routes.ts";
-import { createDepthIndex } from "./rides/depth-index.ts";
-import { createPastCounts } from "./rides/past-counts.ts";
+import { createRideMemory, learnRideDays, type RideMemory } from "./rides/memory.ts";
 import { rideRoutes } from "./rides/routes.ts";
-import { rideHours } from "./rides/service.ts";
 import { stationRoutes } from "./stations/routes.ts";
 import { systemRoutes } from "./systems/routes.ts";
 import { systemsOf } from "./systems/service.ts";
@@ -99,7 +96,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   http.addHook("onClose", () => reads.close());
   const pools = { general: db.usage, vital: connections.vital.usage, filtered: connections.filtered.usage };
   metrics.watch({ pools, filteredReads: reads.filtered.usage, listening: caches.listening, rateLimits });
-  const read = { ...reads, ...rideDepths(db, clock) };
+  const read = { ...reads, ...rememberRides(http, options) };
   bindContract(http, partnerContract, {
     stations: stationRoutes(read, cursorCipher, caches.stationPages),
     ...systemRoutes(read, cursorCipher),
@@ -131,10 +128,14 @@ function openConnections(http: FastifyInstance, { db, logger, outages, activitie
   return connections;
 }
 
-/** Finds pages of the rides at any depth without counting the rides before them. */
-function rideDepths(db: Database, clock: () => number) {
-  const depths = createDepthIndex({ read: (systemId) => rideHours(db, systemId), clock });
-  return { depths, pastCounts: createPastCounts(clock) };
+function rememberRides(http: FastifyInstance, { db, clock }: AppOptions): RideMemory {
+  const memory = createRideMemory(db, clock);
+  // Beside the first requests.
+  http.addHook("onListen", (done) => {
+    learnRideDays(db, memory).catch(() => undefined);
+    done();
+  });
+  return memory;
 }
 
 /** Serves what people read in a browser: the reference, whom to tell of a weakness, and the dashboard where it has pages. */

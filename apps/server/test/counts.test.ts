@@ -179,8 +179,7 @@ describe("deep pages, once the service knows how deep each hour lies", () => {
         ),
         [to],
       );
-      countRides(tx, app.systemId, 3, [moved!.was], -1);
-      countRides(tx, app.systemId, 3, [to]);
+      countRides(tx, app.systemId, 3, { deleted: [moved!.was], inserted: [to] });
     });
   }
 

@@ -115,12 +115,7 @@ export function rowWriter(app: TestApp, slot: () => number = () => 0): RowWriter
           "rides",
           rows.map((row) => ({ ...row, system_id: systemId, source: "test" })),
         );
-        countRides(
-          tx,
-          systemId,
-          slot(),
-          rows.map((row) => new Date(row.started_at)),
-        );
+        countRides(tx, systemId, slot(), { inserted: rows.map((row) => new Date(row.started_at)) });
       }),
     remove: (list, ids) => change(list, (tx) => removeRows(tx, systemId, list, ids, slot())),
     update: (list, id, fields) =>
@@ -144,7 +139,7 @@ async function removeRows(
   const deleted = await tx.query<{ started_at: Date }>(statement("", text), [systemId, ids]);
   if (list !== "rides") return countRows(tx, systemId, list, slot, -deleted.length);
   const starts = deleted.map((row) => row.started_at);
-  countRides(tx, systemId, slot, starts, -1);
+  countRides(tx, systemId, slot, { deleted: starts });
 }
 
 const notify = statement("test.notify", "select pg_notify($1, $2)");

@@ -10,22 +10,29 @@ export type CountedList = Tables["list_counts"]["list"];
 // Rows are taken in the order of the primary key, so that two transactions never wait for each other in a ring.
 const addToList = statement(
   "counts.addToList",
-  `insert into list_counts (system_id, list, slot, n, past_changes)
-   values ($1, $2, $3::smallint, $4::bigint, (coalesce($5::timestamptz < now() - interval '2 days', false))::int)
+  `insert into list_counts (system_id, list, slot, n, past_changes, noted_changes)
+   select $1, $2, $3::smallint, $4::bigint, changes, changes
+   from (select (coalesce($5::timestamptz < now() - interval '2 days', false))::int as changes) as past
    on conflict (system_id, list, slot) do update
-   set n = list_counts.n + excluded.n, past_changes = list_counts.past_changes + excluded.past_changes`,
+   set n = list_counts.n + excluded.n, past_changes = list_counts.past_changes + excluded.past_changes,
+     noted_changes = list_counts.noted_changes + excluded.noted_changes`,
 );
 
+const startsAt = "date_trunc(period, hour at time zone 'UTC') at time zone 'UTC'";
+const isPastDay = `period = 'day' and ${startsAt} < now() - interval '2 days'`;
+
+// Of an hour whose rides were only corrected, the day alone is written, if it is past.
 const addToPeriods = statement(
   "counts.addToPeriods",
-  `insert into ride_counts (system_id, period, starts_at, slot, n)
-   select placed.system_id, period, date_trunc(period, hour at time zone 'UTC') at time zone 'UTC' as starts_at,
-     $2::smallint, sum(n)::bigint
+  `insert into ride_counts (system_id, period, starts_at, slot, n, changes)
+   select placed.system_id, period, ${startsAt} as starts_at, $2::smallint, sum(n)::bigint, (${isPastDay})::int
    from ${rowsOfSystem(`unnest($3::timestamptz[], $4::bigint[]) as delta(hour, n)
    cross join (values ('day'), ('hour'), ('month')) as periods(period)`)}
-   group by placed.system_id, period, starts_at
-   order by period, starts_at
-   on conflict (system_id, period, starts_at, slot) do update set n = ride_counts.n + excluded.n`,
+   group by placed.system_id, period, ${startsAt}
+   having sum(n) <> 0 or (${isPastDay})
+   order by period, ${startsAt}
+   on conflict (system_id, period, starts_at, slot) do update
+   set n = ride_counts.n + excluded.n, changes = ride_counts.changes + excluded.changes`,
 );
 
 const length = statement(
@@ -40,7 +47,7 @@ export async function countList(db: Queryable, systemId: string, list: CountedLi
 
 /**
  * Adds `n` (negative: takes away) to a list's length.
- * @param oldest when the oldest ride that came or went had started (RFC 3339); only of rides
+ * @param oldest when the oldest ride that came, went or was corrected had started (RFC 3339); only of rides
  */
 export function updateListCount(
   tx: Transaction,
@@ -53,7 +60,10 @@ export function updateListCount(
   tx.send(addToList, [systemId, list, slot, n, oldest ?? null]);
 }
 
-/** Adds to the number of rides that started in each given hour (instants at full hours), and in its day and month. */
+/**
+ * Adds to the number of rides that started in each given hour (instants at full hours), and in its day and month, and notes
+ * that rides of past days changed. 0: rides of the hour were corrected.
+ */
 export function updateRideCounts(
   tx: Transaction,
   systemId: string,

@@ -31,40 +31,39 @@ export function countRows(
 
 const HOUR_MS = 3_600_000;
 
+/** When rides started that a transaction changed; a number is milliseconds since 1970. */
+interface ChangedRides {
+  readonly inserted?: Iterable<Date | number>;
+  readonly deleted?: Iterable<Date | number>;
+  /** That had ended: what processes remember of past rides no longer holds. */
+  readonly corrected?: Iterable<Date | number>;
+}
+
 /**
  * Changes the kept numbers of rides: in all, and by the hour, day and month in which they started. To be the last
  * statement of the transaction.
- * @param starts when each ride started; a number is milliseconds since 1970
- * @param difference 1 for rides that were inserted, -1 for deleted ones
  */
 export function countRides(
   tx: Transaction,
   systemId: string,
   slot: number,
-  starts: Iterable<Date | number>,
-  difference: 1 | -1 = 1,
+  { inserted = [], deleted = [], corrected = [] }: ChangedRides,
 ): void {
   const hours = new Map<number, number>();
   let total = 0;
   let oldest = Infinity;
-  for (const start of starts) {
-    const hour = Math.floor(Number(start) / HOUR_MS) * HOUR_MS;
-    hours.set(hour, (hours.get(hour) ?? 0) + difference);
-    total += difference;
-    oldest = Math.min(oldest, hour);
-  }
+  const add = (starts: Iterable<Date | number>, difference: -1 | 0 | 1) => {
+    for (const start of starts) {
+      const hour = Math.floor(Number(start) / HOUR_MS) * HOUR_MS;
+      hours.set(hour, (hours.get(hour) ?? 0) + difference);
+      total += difference;
+      oldest = Math.min(oldest, hour);
+    }
+  };
+  add(inserted, 1);
+  add(deleted, -1);
+  add(corrected, 0);
   if (hours.size === 0) return;
   updateRideCounts(tx, systemId, slot, new Map([...hours].map(([hour, n]) => [new Date(hour).toISOString(), n])));
   updateListCount(tx, systemId, "rides", slot, total, new Date(oldest).toISOString());
-}
-
-/**
- * Notes that rides were corrected: what processes remember of past rides no longer holds. To be the last statement of the
- * transaction.
- * @param startedAt when each corrected ride started
- */
-export function countCorrectedRides(tx: Transaction, systemId: string, slot: number, startedAt: readonly Date[]): void {
-  if (startedAt.length === 0) return;
-  const oldest = Math.min(...startedAt.map((instant) => instant.getTime()));
-  updateListCount(tx, systemId, "rides", slot, 0, new Date(oldest).toISOString());
 }

@@ -266,6 +266,7 @@ export interface Tables {
     readonly slot: number;
     readonly n: number;
     readonly past_changes: number;
+    readonly noted_changes: number;
   };
   readonly memberships: {
     readonly system_id: string;
@@ -377,6 +378,7 @@ export interface Tables {
     readonly starts_at: Date;
     readonly slot: number;
     readonly n: number;
+    readonly changes: number;
   };
   readonly rides: {
     readonly system_id: string;
@@ -682,7 +684,7 @@ export const columnTypes = {
   key_usage_days: { system_id: "text", key_id: "text", day: "date", route: "text", partner_id: "text", requests: "bigint", client_errors: "bigint", server_errors: "bigint", rate_limited: "bigint", total_ms: "double precision" },
   key_usage_minutes: { system_id: "text", counted_on: "date", key_id: "text", minute: "timestamptz", partner_id: "text", requests: "integer", client_errors: "integer", server_errors: "integer", rate_limited: "integer", unlogged: "integer" },
   keys: { system_id: "text", id: "text", partner_id: "text", name: "text", hash: "bytea", last4: "text", scopes: "text[]", rate_limit: "integer", created_at: "timestamptz", expires_at: "timestamptz", revoked_at: "timestamptz", rotated_to: "text", compromised_at: "timestamptz", last_used_at: "timestamptz", last_used_path: "text", last_used_address: "text" },
-  list_counts: { system_id: "text", list: "text", slot: "smallint", n: "bigint", past_changes: "bigint" },
+  list_counts: { system_id: "text", list: "text", slot: "smallint", n: "bigint", past_changes: "bigint", noted_changes: "bigint" },
   memberships: { system_id: "text", person_id: "text", partner_id: "text", role: "text", created_at: "timestamptz", id: "text" },
   migrations: { number: "integer", name: "text", oldest_program: "text", steps_done: "integer", position: "text[]", applied_at: "timestamptz" },
   operator_mails: { id: "text", address: "text", subject: "text", body: "text", created_at: "timestamptz", attempts: "smallint", due_at: "timestamptz" },
@@ -696,7 +698,7 @@ export const columnTypes = {
   request_log: { system_id: "text", logged_on: "date", id: "text", at: "timestamptz", key_id: "text", partner_id: "text", method: "text", route: "text", status: "smallint", error: "text", ms: "real", address: "text" },
   reservation_quotas: { system_id: "text", partner_id: "text" },
   reservations: { system_id: "text", id: "text", partner_id: "text", status: "text", station_id: "text", bike_id: "text", vehicle_type_id: "text", rider_ref: "text", created_at: "timestamptz", expires_at: "timestamptz", cancelled_at: "timestamptz", cancel_reason: "text", ride_id: "text", updated_at: "timestamptz" },
-  ride_counts: { system_id: "text", period: "text", starts_at: "timestamptz", slot: "smallint", n: "bigint" },
+  ride_counts: { system_id: "text", period: "text", starts_at: "timestamptz", slot: "smallint", n: "bigint", changes: "bigint" },
   rides: { system_id: "text", id: "text", bike_id: "text", status: "text", start_station_id: "text", end_station_id: "text", started_at: "timestamptz", ended_at: "timestamptz", duration_seconds: "integer", distance_meters: "integer", vehicle_type_id: "text", rider_category: "text", end_reason: "text", is_countable: "boolean", reservation_id: "text", updated_at: "timestamptz", source: "text", import_id: "text" },
   running_imports: { system_id: "text", id: "text", kind: "text", began_at: "timestamptz", alive_until: "timestamptz", progressed_at: "timestamptz", share: "double precision", rows_read: "bigint", created: "bigint", unchanged: "bigint", rejected: "bigint" },
   sessions: { id: "text", person_id: "text", hash: "bytea", created_at: "timestamptz", last_used_at: "timestamptz", expires_at: "timestamptz", confirmed_at: "timestamptz", address: "text", user_agent: "text" },

@@ -1,5 +1,5 @@
 import type { Command } from "../command-context.ts";
-import { countCorrectedRides, countRides, countRows, pickSlot } from "../counts/service.ts";
+import { countRides, countRows, pickSlot } from "../counts/service.ts";
 import { type NewEvent, type NewNotice, recordEvents } from "../events/outbox.ts";
 import type { Ids } from "../ids.ts";
 import { type BikeState, newPublicId } from "./bike.rules.ts";
@@ -59,8 +59,7 @@ export function writeEffects(command: Command, { events, channels, counts }: Eff
   if (counts.bikes === 0 && counts.stations === 0 && rideStarts.length + correctedStarts.length === 0) return;
   const slot = pickSlot(() => ids.random());
   countRows(tx, systemId, "bikes", slot, counts.bikes);
-  countRides(tx, systemId, slot, rideStarts);
-  countCorrectedRides(tx, systemId, slot, correctedStarts);
+  countRides(tx, systemId, slot, { inserted: rideStarts, corrected: correctedStarts });
   countRows(tx, systemId, "stations", slot, counts.stations);
 }
 

@@ -58,7 +58,7 @@ export async function deletePastRides(
     deleted += await db.transaction(async (tx) => {
       const starts = await deleteUntouchedRides(tx, rides, ids);
       await record(tx, starts.length);
-      countRides(tx, rides.systemId, slot(), starts, -1);
+      countRides(tx, rides.systemId, slot(), { deleted: starts });
       return starts.length;
     });
     onProgress(deleted);

@@ -157,7 +157,7 @@ async function recordWritten(
     const progress = { created, unchanged, rejected: differing.length, starts: firstAndLast(starts) };
     await addToImport(tx, systemId, importId, progress);
   }
-  countRides(tx, systemId, slot, starts);
+  countRides(tx, systemId, slot, { inserted: starts });
 }
 
 function firstAndLast(starts: Iterable<number>): { first: Date; last: Date } | null {

@@ -92,8 +92,8 @@ export async function listFiltered<Position>(
 }
 
 /** The statement that reads the first rows of a list. */
-function firstRowsOf(
-  list: FilterableList<never>,
+export function firstRowsOf(
+  list: Omit<FilterableList<never>, "placeholders">,
   { branches, indexed }: Pick<Filter, "branches" | "indexed">,
   limit: number,
 ): string {
@@ -118,7 +118,10 @@ interface StepRange {
 }
 
 /** The statement that reads a page's rows: first their ids, then the rows. */
-function rowsOf({ table, order, direction, json }: FilterableList<never>, page: StepRange): string {
+export function rowsOf(
+  { table, order, direction, json }: Omit<FilterableList<never>, "placeholders">,
+  page: StepRange,
+): string {
   const { branches, skip, limit, fromEnd = false } = page;
   const ordered = (way: "asc" | "desc") => `order by ${order.map((column) => `${column} ${way}`).join(", ")}`;
   const opposite = direction === "asc" ? "desc" : "asc";

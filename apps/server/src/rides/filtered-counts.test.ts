@@ -1,5 +1,6 @@
+import type { PageRequest } from "@bikeshare/rules";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { countRides } from "../counts/service.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
@@ -7,13 +8,19 @@ import { openReadPool, type ReadPool } from "../db/read-pool.ts";
 import { statement } from "../db/statement.ts";
 import { upsertPastRides } from "../fleet/past-rides.ts";
 import { createIds } from "../ids.ts";
-import { listFilteredRideRows, listQuickRideRows, type RideFilters } from "./filtered-queries.ts";
+import { splitRows, type TimePosition } from "../lists/page.ts";
+import { readContextOn } from "../lists/read-context.ts";
+import { createDayIndex, type DayIndex } from "./day-index.ts";
+import { readChangedDays } from "./day-queries.ts";
+import { listQuickRideRows, type RideFilters } from "./filtered-queries.ts";
 import { createPastCounts, type PastCounts } from "./past-counts.ts";
+import { listRides } from "./service.ts";
 
 const HOUR_MS = 3_600_000;
 let database: TestDatabase;
 let clock = 0;
 let pastCounts: PastCounts;
+let days: DayIndex;
 let readPool: ReadPool;
 /** How often the quick way gave a page. */
 let quickly = 0;
@@ -25,6 +32,10 @@ beforeAll(async () => {
   const [row] = await database.db.query<{ at: Date }>(statement("", "select now() as at"));
   now = row?.at.getTime() ?? 0;
   pastCounts = createPastCounts(() => clock);
+  days = createDayIndex({
+    read: (systemId, known) => readChangedDays(database.db, systemId, known),
+    clock: () => clock,
+  });
   readPool = openReadPool({ connectionString: database.db.connectionString, connections: 1 });
   await insert(Array.from({ length: 400 }, (_, index) => ({ id: `ride ${index}`, hoursAgo: index * 3.7 })));
 });
@@ -70,7 +81,14 @@ async function remove(ride: Ride): Promise<void> {
 
 function count(tx: Transaction, rides: readonly Ride[], difference: 1 | -1): void {
   const starts = rides.map(({ hoursAgo }) => now - hoursAgo * HOUR_MS);
-  countRides(tx, "main", 3, starts, difference);
+  countRides(tx, "main", 3, difference === 1 ? { inserted: starts } : { deleted: starts });
+}
+
+/** A page as the service reads it, by everything that is remembered. */
+function list(db: Queryable, filters: RideFilters, request: PageRequest<TimePosition>) {
+  const depths = { locate: () => undefined, observe: () => undefined };
+  const context = { ...readContextOn(db), readPool, pastCounts, depths, days };
+  return listRides(context, { systemId: "main", partnerId: "p" }, filters, request);
 }
 
 /** The total that a page shows, and what counting the rides one by one gives. */
@@ -79,10 +97,11 @@ async function totals(filters: RideFilters, request: { readonly page?: number } 
     limit: 50,
     ...(request.page === undefined ? { kind: "first" } : { kind: "page", page: request.page }),
   };
-  const { rows, total } = await listFilteredRideRows(database.db, "main", filters, asked as never, pastCounts);
+  const { items, total } = await list(database.db, filters, asked as never);
   const quick = await listQuickRideRows(readPool, "main", filters, asked as never, pastCounts);
   quickly += Number(quick !== undefined);
-  expect(quick ?? { rows, total }).toEqual({ rows, total });
+  expect((quick ?? { total }).total).toEqual(total);
+  if (quick !== undefined) expect(splitRows(quick.rows, 50).items).toBe(items);
   const [real] = await database.db.query<{ n: number }>(
     statement(
       "",
@@ -196,9 +215,117 @@ it("past rides are counted once, until a day has passed", async () => {
       return database.db.query(asked, values);
     },
   };
-  const read = () => listFilteredRideRows(db, "main", { bike_id: "bike 2" }, { kind: "first", limit: 50 }, pastCounts);
+  const filters = { bike_id: "bike 2", status: "completed" };
+  const read = () => list(db, filters, { kind: "first", limit: 50 });
   for (let times = 0; times < 3; times++, clock += 11 * HOUR_MS) await read();
   expect(counted).toBe(1);
   await read();
   expect(counted).toBe(2);
+});
+
+describe("any filters, alone and together", () => {
+  const at = (hoursAgo: number) => new Date(now - hoursAgo * HOUR_MS).toISOString();
+  const some = <Value>(values: fc.Arbitrary<Value>) => fc.option(values, { nil: undefined });
+  const filters = fc.record({
+    status: some(fc.constantFrom("started", "completed", "cancelled")),
+    bike_id: some(fc.constantFrom("bike 1", "bike 2", "nobody's")),
+    station_id: some(fc.constantFrom("s0", "s1", "s4")),
+    started_after: some(fc.double({ min: -10, max: 1600, noNaN: true })),
+    started_before: some(fc.double({ min: -10, max: 1600, noNaN: true })),
+    updated_since: some(fc.double({ min: -2, max: 1600, noNaN: true })),
+  });
+  let made = 0;
+  /** What may happen to rides between two pages. */
+  const changes = {
+    "a past ride comes": async () => insert([{ id: `came ${++made}`, hoursAgo: 100 + ((made * 97) % 1400) }]),
+    "a ride starts": async () => insert([{ id: `began ${++made}`, hoursAgo: 0.01, isUnderWay: true }]),
+    "a ride ends": async () =>
+      database.db.query(
+        statement(
+          "",
+          `update rides set status = 'completed', ended_at = now(), end_station_id = 's1', updated_at = now()
+           where id = (select id from rides where status = 'started' order by started_at desc limit 1)`,
+        ),
+      ),
+    "a past ride goes": async () => {
+      const text = `select id, extract(epoch from started_at)::float8 * 1000 as at from rides
+        where status = 'completed' and started_at < now() - interval '4 days' order by md5(id || ${++made}::text) limit 1`;
+      const [ride] = await database.db.query<{ id: string; at: number }>(statement("", text));
+      if (ride !== undefined) await remove({ id: ride.id, hoursAgo: (now - ride.at) / HOUR_MS });
+    },
+    "a past ride is corrected": async () =>
+      database.db.transaction(async (tx) => {
+        const text = `update rides set updated_at = now(), end_station_id = 's4'
+          where id = (select id from rides where status = 'completed' order by md5(id || ${++made}::text) limit 1) returning started_at`;
+        const [ride] = await tx.query<{ started_at: Date }>(statement("", text));
+        countRides(tx, "main", 3, { corrected: ride === undefined ? [] : [ride.started_at] });
+      }),
+    "nothing happens": () => Promise.resolve(),
+  };
+
+  beforeAll(async () => {
+    await database.db.query(
+      statement(
+        "",
+        "update rides set updated_at = started_at + interval '11 min' where id like 'ride %' and status = 'completed'",
+      ),
+    );
+    await database.db.query(
+      statement(
+        "",
+        "update rides set status = 'cancelled' where id in ('ride 7', 'ride 57', 'ride 157', 'ride 257', 'ride 377')",
+      ),
+    );
+    // Written past the counts: learnt anew.
+    await database.db.transaction((tx) => {
+      countRides(tx, "main", 3, { corrected: Array.from({ length: 400 }, (_, index) => now - index * 3.7 * HOUR_MS) });
+      return Promise.resolve();
+    });
+  });
+
+  it("show at every page the rides, and the number of pages, that counting one by one gives", async () => {
+    const change = fc.constantFrom(...(Object.keys(changes) as (keyof typeof changes)[]));
+    await fc.assert(
+      fc.asyncProperty(filters, change, fc.double({ min: 0, max: 1, noNaN: true }), async (asked, happening, depth) => {
+        await changes[happening]();
+        const { started_after: after, started_before: before, updated_since: since } = asked;
+        const given: RideFilters = {
+          ...asked,
+          started_after: after === undefined ? undefined : at(after),
+          started_before: before === undefined ? undefined : at(before),
+          updated_since: since === undefined ? undefined : at(since),
+        };
+        const rides = await database.db.query<{ id: string; started_at: Date }>(
+          statement(
+            "",
+            `select id, started_at from rides where ($1::text is null or bike_id = $1)
+               and ($2::text is null or start_station_id = $2 or end_station_id = $2)
+               and ($3::timestamptz is null or started_at >= $3) and ($4::timestamptz is null or started_at < $4)
+               and ($5::text is null or status = $5) and ($6::timestamptz is null or updated_at >= $6)
+             order by started_at desc, id desc`,
+          ),
+          [
+            given.bike_id,
+            given.station_id,
+            given.started_after,
+            given.started_before,
+            given.status,
+            given.updated_since,
+          ].map((each) => each ?? null),
+        );
+        const limit = 10;
+        const page = 1 + Math.floor(depth * Math.max(0, Math.ceil(rides.length / limit) - 1));
+        const idsOf = (items: string) => (JSON.parse(`[${items}]`) as { id: string }[]).map(({ id }) => id);
+        const shown = await list(database.db, given, { kind: "page", page, limit });
+        const expected = rides.slice((page - 1) * limit, page * limit);
+        expect([given, idsOf(shown.items), shown.total]).toEqual([given, expected.map(({ id }) => id), rides.length]);
+        const last = expected.at(-1);
+        if (last === undefined) return;
+        const position = { at: last.started_at.toISOString(), id: last.id };
+        const next = await list(database.db, given, { kind: "cursor", after: position, limit });
+        expect(idsOf(next.items)).toEqual(rides.slice(page * limit, (page + 1) * limit).map(({ id }) => id));
+      }),
+      { numRuns: 400 },
+    );
+  });
 });

@@ -1,13 +1,17 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { until } from "../../test/until.ts";
+import { countRides } from "../counts/service.ts";
 import type { Queryable } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
-import { listFilteredRideRows, type RideFilters } from "./filtered-queries.ts";
+import { createDayIndex, type DayIndex } from "./day-index.ts";
+import { readChangedDays } from "./day-queries.ts";
+import { listFilteredRideRows, needsDays, type RideFilters } from "./filtered-queries.ts";
 import { createPastCounts } from "./past-counts.ts";
 
 const RIDES = 10_000;
 let database: TestDatabase;
+let days: DayIndex;
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -22,7 +26,13 @@ beforeAll(async () => {
        from (select i, timestamptz '2026-01-01Z' + i * interval '16 s' as at from generate_series(1, ${RIDES}) as i) as made`,
     );
   });
+  await database.db.transaction((tx) => {
+    const firstMs = Date.parse("2026-01-01T00:00:00Z");
+    countRides(tx, "main", 3, { inserted: Array.from({ length: RIDES }, (_, i) => firstMs + (i + 1) * 16_000) });
+    return Promise.resolve();
+  });
   await vacuum();
+  days = createDayIndex({ read: (systemId, known) => readChangedDays(database.db, systemId, known), clock: () => 0 });
 });
 afterAll(() => database.close());
 
@@ -59,8 +69,10 @@ async function pagesRead(
   };
   // Pages of 50 begin at multiples of 50.
   const request = { kind: "page", page: skip / 50 + 1, limit: 50 } as const;
-  const { rows, total } = await listFilteredRideRows(counting, "main", filters, request, pastCounts);
-  return { rows: rows === null ? 0 : rows.split("\n").length, total: total ?? 0, pages };
+  const known = needsDays(filters) ? await days.known("main") : undefined;
+  const found = await listFilteredRideRows(counting, "main", filters, request, pastCounts, known);
+  if (found === undefined) throw new Error("past rides have changed");
+  return { rows: found.rows === null ? 0 : found.rows.split("\n").length, total: found.total ?? 0, pages };
 }
 
 const everything = { started_after: "2000-01-01T00:00:00Z", updated_since: "2000-01-01T00:00:00Z" };

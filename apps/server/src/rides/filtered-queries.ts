@@ -1,29 +1,27 @@
-import { listFilters, type PageRequest } from "@bikeshare/rules";
+import type { PageRequest } from "@bikeshare/rules";
 import type { QueryRunner } from "../db/database.ts";
 import type { ReadPool } from "../db/read-pool.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
-import { conditionsOf } from "../lists/conditions.ts";
-import { type Bind, countRows, type Filter, type FilterableList, listFiltered } from "../lists/filtered-queries.ts";
+import { type Filter, listFiltered } from "../lists/filtered-queries.ts";
 import { type PageRows, startOf, type TimePosition } from "../lists/page.ts";
-import type { PastCount, PastCounts } from "./past-counts.ts";
+import {
+  alternativesOf,
+  type AskedRides,
+  countBetween,
+  describe,
+  isStretchOfTime,
+  list,
+  ownerOf,
+  type RideFilters,
+  withoutTimes,
+} from "./asked-rides.ts";
+import type { KnownDays } from "./day-index.ts";
+import type { PastCount, PastCounts, PastPart } from "./past-counts.ts";
+import { listBehind, listStretches, pastChanges, totalOf } from "./stretch-queries.ts";
+import { changedIn, countOfDay, DAY_MS, type Stretch, stretchesOf } from "./stretches.rules.ts";
 
-export interface RideFilters {
-  readonly status?: string | undefined;
-  readonly bike_id?: string | undefined;
-  readonly station_id?: string | undefined;
-  readonly started_after?: string | undefined;
-  readonly started_before?: string | undefined;
-  readonly updated_since?: string | undefined;
-}
-
-const list: FilterableList<TimePosition> = {
-  table: "rides",
-  order: ["started_at", "id"],
-  direction: "desc",
-  json: "json",
-  placeholders: ({ at, id }, bind) => [`${bind(at)}::timestamptz`, bind(id)],
-};
+export type { RideFilters } from "./asked-rides.ts";
 
 /**
  * A page of the rides that pass filters, where it costs little more than one of the whole list: an index leads to its rows, and
@@ -44,12 +42,24 @@ export async function listQuickRideRows(
   if (isStretchOfTime(asked.names)) return listFiltered(db, list, withTotal(asked, countBetween(filters)), request);
   const known = pastCounts.get(systemId, asked.key);
   if (known?.isRecent !== true) return undefined;
-  return listWithPast(db, asked, known, request, pastCounts);
+  const total = totalOf(asked, stretchesOfPast(asked, known, undefined), known.pastChanges);
+  if (total === undefined) return undefined;
+  const rows = await listFiltered(db, list, withTotal(asked, total.sql, total.values), request);
+  if (rows.total !== null) return rows;
+  pastCounts.forget(systemId, asked.key);
+  return undefined;
+}
+
+/** Whether a page is found with what is known of each past day. */
+export function needsDays(filters: RideFilters): boolean {
+  return ownerOf(filters) === undefined || filters.updated_since !== undefined;
 }
 
 /**
- * A page of the rides that pass filters. Its exact length is not counted one by one where that can be helped: a stretch of
- * time is counted from the kept numbers of months, days and hours; other filters from what is remembered of past rides.
+ * A page of the rides that pass filters, found and counted with what is remembered of past rides: by day, and for a bike or a
+ * station by month. Only rides are counted and stepped over of the parts of the list where that does not decide.
+ * @param days undefined: not known; then rides are counted and stepped over one by one, where no bike or station is asked for
+ * @returns undefined when past rides have changed since what is remembered
  */
 export async function listFilteredRideRows(
   db: QueryRunner,
@@ -57,138 +67,60 @@ export async function listFilteredRideRows(
   filters: RideFilters,
   request: PageRequest<TimePosition>,
   pastCounts: PastCounts,
-): Promise<PageRows> {
+  days: KnownDays | undefined,
+): Promise<PageRows | undefined> {
   const asked = describe(systemId, filters);
-  if (request.kind === "cursor" || filters.updated_since !== undefined) {
-    return listFiltered(db, list, asked.filter, request);
+  if (request.kind === "cursor") {
+    return days === undefined
+      ? listFiltered(db, list, asked.filter, request)
+      : listBehind(db, asked, stretchesOfDays(asked, days), days.pastChanges, request);
   }
-  if (isStretchOfTime(asked.names)) return listFiltered(db, list, withTotal(asked, countBetween(filters)), request);
+  if (ownerOf(filters) === undefined) {
+    if (days === undefined) return listFiltered(db, list, asked.filter, request);
+    return listStretches(db, asked, stretchesOfDays(asked, days), days.pastChanges, request);
+  }
   const remembered = pastCounts.get(systemId, asked.key);
   const known = remembered ?? (await countPast(db, systemId, filters));
   if (remembered === undefined) pastCounts.keep(systemId, asked.key, known);
-  const rows = await listWithPast(db, asked, known, request, pastCounts);
-  return rows ?? listFiltered(db, list, { ...asked.filter, name: undefined }, request);
+  const rows = await listStretches(db, asked, stretchesOfPast(asked, known, days), known.pastChanges, request);
+  if (rows === undefined) pastCounts.forget(systemId, asked.key);
+  return rows;
+}
+
+/** The same where nothing that is remembered holds for long enough: all are counted. */
+export function listCountedRideRows(
+  db: QueryRunner,
+  systemId: string,
+  filters: RideFilters,
+  request: PageRequest<TimePosition>,
+): Promise<PageRows> {
+  return listFiltered(db, list, { ...describe(systemId, filters).filter, name: undefined }, request);
 }
 
 type QueryArguments = Parameters<QueryRunner["query"]>;
-
-/** What a list of rides is asked for. */
-interface AskedRides {
-  readonly systemId: string;
-  readonly names: readonly (keyof RideFilters)[];
-  readonly filter: Filter;
-  /** What its number is remembered by. */
-  readonly key: string;
-}
-
-function describe(systemId: string, filters: RideFilters): AskedRides {
-  const values: unknown[] = [systemId];
-  const { branches, overlapping } = alternativesOf(filters, (value) => `$${values.push(value)}`);
-  const names = namesOf(filters);
-  const name = statementName(names);
-  return {
-    systemId,
-    names,
-    filter: { branches, values, name, indexed: name === undefined ? undefined : overlapping },
-    key: JSON.stringify(names.map((each) => [each, filters[each]])),
-  };
-}
 
 function withTotal({ filter }: AskedRides, sql: string, values = filter.values): Filter {
   return { ...filter, total: { sql, values } };
 }
 
-/** A page with its number made of what is remembered and what came since; undefined when past rides have changed meanwhile. */
-async function listWithPast(
-  db: QueryRunner,
-  asked: AskedRides,
-  known: PastCount,
-  request: PageRequest<TimePosition>,
-  pastCounts: PastCounts,
-): Promise<PageRows | undefined> {
-  const values = [...asked.filter.values];
-  const sql = countWithPast(asked.filter.branches, known, (value) => `$${values.push(value)}`);
-  const rows = await listFiltered(db, list, withTotal(asked, sql, values), request);
-  if (rows.total !== null) return rows;
-  pastCounts.forget(asked.systemId, asked.key);
-  return undefined;
+function stretchesOfDays({ byDay }: AskedRides, { days, upto }: KnownDays): Stretch[] {
+  const parts = days.map((day) => ({ from: day.from, to: day.from + DAY_MS, n: countOfDay(day, byDay) }));
+  return stretchesOf(parts, upto, byDay);
 }
 
-function namesOf(filters: RideFilters): (keyof RideFilters)[] {
-  const names = Object.keys(listFilters.rides) as (keyof RideFilters)[]; // the contract's, which are those of the type
-  return names.filter((name) => filters[name] !== undefined).sort();
+/** Of a bike or a station. */
+function stretchesOfPast({ byDay }: AskedRides, past: PastCount, days: KnownDays | undefined): Stretch[] {
+  const { upto } = past;
+  const known = days?.pastChanges === past.pastChanges ? days : { days: [], upto: -Infinity };
+  const parts = past.parts.map(({ from, n }) => {
+    const part = { from, to: Math.min(from + PART_DAYS * DAY_MS, upto) };
+    return { ...part, n: { all: n, none: 0, some: undefined }[changedIn(part, known, byDay)] };
+  });
+  return stretchesOf(parts, upto, byDay);
 }
 
-const TIMES: readonly string[] = ["started_after", "started_before"];
-
-function isStretchOfTime(names: readonly string[]): boolean {
-  return names.every((name) => TIMES.includes(name));
-}
-
-/**
- * A name where the statement is to be prepared once, because one index holds the rides of any such filter in the list's order:
- * those of a bike or a station or of all, in a stretch of time. With other filters the plan depends on their values.
- */
-function statementName(names: readonly string[]): string | undefined {
-  const [owner, ...others] = names.filter((name) => !TIMES.includes(name));
-  if (others.length > 0 || !(owner === undefined || owner === "bike_id" || owner === "station_id")) return undefined;
-  return `rides.by.${names.join("+")}`;
-}
-
-/**
- * Conditions as alternatives. A station's rides are those that started there and those that ended there: each alternative
- * has an index in the list's order, the two joined by `or` have none. A ride that did both counts once: `branches` has it
- * as one that started there. `overlapping` has it twice, so that neither alternative steps over rows.
- */
-function alternativesOf(
-  { station_id: stationId, ...filters }: RideFilters,
-  bind: Bind,
-): { readonly branches: string[]; readonly overlapping: string[] } {
-  const conditions = conditionsOf(listFilters.rides, filters).map((condition) => condition(bind));
-  const common = ["system_id = $1", ...conditions].join(" and ");
-  if (stationId === undefined) return { branches: [common], overlapping: [common] };
-  const station = bind(stationId);
-  const started = `${common} and start_station_id = ${station}`;
-  const ended = `${common} and end_station_id = ${station}`;
-  return {
-    branches: [started, `${ended} and start_station_id is distinct from ${station}`],
-    overlapping: [started, ended],
-  };
-}
-
-/** SQL: rides that started in a stretch of time, on the placeholders of its conditions, which come first. */
-function countBetween(filters: RideFilters): string {
-  const given = Object.keys(listFilters.rides).filter((name) => Reflect.get(filters, name) !== undefined);
-  const countUpto = (name: string) => countBefore(`$${given.indexOf(name) + 2}::timestamptz`);
-  const all = "(select coalesce(sum(n), 0) from list_counts where system_id = $1 and list = 'rides')";
-  const upto = filters.started_before === undefined ? all : countUpto("started_before");
-  return filters.started_after === undefined
-    ? `(${upto})::bigint`
-    : `greatest(0, ${upto} - ${countUpto("started_after")})::bigint`;
-}
-
-/** SQL: rides that started before an instant, from whole months, then days, then hours, then the index. */
-function countBefore(at: string): string {
-  const kept = (period: string, from: string | undefined) => `
-    (select coalesce(sum(n), 0) from ride_counts where system_id = $1 and period = '${period}'
-       and starts_at < date_trunc('${period}', ${at})${from === undefined ? "" : ` and starts_at >= date_trunc('${from}', ${at})`})`;
-  const inHour = `
-    (select count(*) from rides where system_id = $1 and started_at >= date_trunc('hour', ${at}) and started_at < ${at})`;
-  return `(${[kept("month", undefined), kept("day", "month"), kept("hour", "day"), inHour].join(" + ")})`;
-}
-
-const pastChanges =
-  "(select coalesce(sum(past_changes), 0)::bigint from list_counts where system_id = $1 and list = 'rides')";
-
-/** SQL: what is remembered of past rides and those since; null where past rides have come or gone meanwhile. */
-function countWithPast(branches: readonly string[], known: PastCount, bind: Bind): string {
-  const upto = `${bind(known.upto)}::timestamptz`;
-  const since = countRows(
-    list,
-    branches.map((branch) => `${branch} and started_at >= ${upto}`),
-  );
-  return `case when ${pastChanges} = ${bind(known.pastChanges)}::bigint then ${bind(known.n)}::bigint + ${since} end`;
-}
+/** Days of a part of the past whose rides are counted together, of one bike or station. */
+const PART_DAYS = 30;
 
 /**
  * Counts the past rides that pass filters: those before the third day before now, and before every ride that has not ended.
@@ -197,13 +129,18 @@ function countWithPast(branches: readonly string[], known: PastCount, bind: Bind
  */
 async function countPast(db: QueryRunner, systemId: string, filters: RideFilters): Promise<PastCount> {
   const values: unknown[] = [systemId];
-  const { branches } = alternativesOf(filters, (value) => `$${values.push(value)}`);
-  const past = branches.map((branch) => `${branch} and started_at < (select upto from past)`);
+  const { branches } = alternativesOf(withoutTimes(filters), (value) => `$${values.push(value)}`);
+  const past = branches.map(
+    (branch) => `select started_at from rides where ${branch} and started_at < (select upto from past)`,
+  );
   const text = `
     with past as materialized (
-      select least(date_trunc('day', now() - interval '3 days'),
+      select least((date_trunc('day', now() at time zone 'UTC') - interval '3 days') at time zone 'UTC',
         (select started_at from rides where system_id = $1 and status = 'started' order by started_at limit 1)) as upto)
-    select (select upto from past)::text as upto, (select upto from past) > now() - interval '7 days' as "isRecent",
-      ${countRows(list, past)} as n, ${pastChanges} as "pastChanges"`;
-  return oneRow(await db.query<PastCount>(statement("", text), values));
+    select (select extract(epoch from upto)::float8 * 1000 from past) as upto,
+      (select upto from past) > now() - interval '7 days' as "isRecent", ${pastChanges} as "pastChanges",
+      (select coalesce(json_agg(json_build_object('from', extract(epoch from part)::float8 * 1000, 'n', n) order by part desc), '[]')
+       from (select date_bin('${PART_DAYS} days', started_at, '1970-01-01Z') as part, count(*) as n
+             from (${past.join(" union all ")}) as found group by part) as parts) as parts`;
+  return oneRow(await db.query<PastCount & { readonly parts: readonly PastPart[] }>(statement("", text), values));
 }

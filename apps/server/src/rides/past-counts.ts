@@ -1,10 +1,18 @@
+/** Rides that started in a part of the past, within 30 days, and pass a filter. */
+export interface PastPart {
+  /** Milliseconds since 1970. */
+  readonly from: number;
+  readonly n: number;
+}
+
 /** How many rides that started before an instant pass a filter. */
 export interface PastCount {
-  /** The instant, as PostgreSQL writes it: every ride that started before it has ended. */
-  readonly upto: string;
+  /** The instant, milliseconds since 1970: every ride that started before it has ended. */
+  readonly upto: number;
   /** Whether that is a week ago at most, so that counting the rides since takes next to no time. */
   readonly isRecent: boolean;
-  readonly n: number;
+  /** The youngest first. Parts that are missing have none. */
+  readonly parts: readonly PastPart[];
   /** How often past rides had come or gone when this was so. */
   readonly pastChanges: number;
 }
@@ -21,7 +29,7 @@ export interface PastCounts {
   forget(systemId: string, filter: string): void;
 }
 
-/** Filters that are remembered: each station and some thousand bikes, some 200 bytes each. Above it the oldest are dropped. */
+/** Filters that are remembered: each station and some thousand bikes, some 200 bytes each, and 100 for a year. Above it the oldest are dropped. */
 const CAPACITY = 10_000;
 /** After it a filter is counted anew: the days since are counted for each page. */
 const MAX_AGE_MS = 24 * 3_600_000;

@@ -1,18 +1,20 @@
 import type { PageRequest } from "@bikeshare/rules";
 import { toPage, type Page, type PageRows, startOf, type TimePosition, timePositionOf } from "../lists/page.ts";
 import type { ListReader, ReadContext } from "../lists/read-context.ts";
-import type { DepthIndex } from "./depth-index.ts";
-import { listFilteredRideRows, listQuickRideRows, type RideFilters } from "./filtered-queries.ts";
-import type { PastCounts } from "./past-counts.ts";
-import { countRidesByHour, findRide, listRideRows, listRideRowsAt, listRideRowsFrom } from "./queries.ts";
+import {
+  listCountedRideRows,
+  listFilteredRideRows,
+  listQuickRideRows,
+  needsDays,
+  type RideFilters,
+} from "./filtered-queries.ts";
+import type { RideMemory } from "./memory.ts";
+import { findRide, listRideRows, listRideRowsAt, listRideRowsFrom } from "./queries.ts";
 
 export type { RideFilters } from "./filtered-queries.ts";
 
 /** What reading rides needs. */
-export interface RideContext extends ReadContext {
-  readonly depths: DepthIndex;
-  readonly pastCounts: PastCounts;
-}
+export interface RideContext extends ReadContext, RideMemory {}
 
 /** A page of a system's rides, newest start first. */
 export async function listRides(
@@ -31,14 +33,24 @@ export async function listRides(
 
 /** Only a page that may take long waits for one of the few connections of such lists. */
 async function listFilteredRides(
-  { readPool, filtered, pastCounts }: RideContext,
+  { readPool, filtered, pastCounts, days }: RideContext,
   whose: ListReader,
   filters: RideFilters,
   request: PageRequest<TimePosition>,
 ): Promise<PageRows> {
   const { systemId } = whose;
   const quick = await listQuickRideRows(readPool, systemId, filters, request, pastCounts);
-  return quick ?? filtered.read(whose, (db) => listFilteredRideRows(db, systemId, filters, request, pastCounts));
+  if (quick !== undefined) return quick;
+  let known = needsDays(filters) ? await days.known(systemId) : undefined;
+  for (let attempt = 0; attempt < 2; attempt++) {
+    const asOf = known;
+    const rows = await filtered.read(whose, (db) =>
+      listFilteredRideRows(db, systemId, filters, request, pastCounts, asOf),
+    );
+    if (rows !== undefined) return rows;
+    if (known !== undefined) known = await days.renew(systemId, known);
+  }
+  return filtered.read(whose, (db) => listCountedRideRows(db, systemId, filters, request));
 }
 
 /** Uses the depth index where the page lies deep and the index is up to date. */
@@ -66,6 +78,3 @@ async function listAllRides(
 export function getRide({ readPool }: ReadContext, systemId: string, id: string): Promise<string | undefined> {
   return findRide(readPool, systemId, id);
 }
-
-/** How many rides started in each hour: what a depth index is made of. */
-export const rideHours = countRidesByHour;

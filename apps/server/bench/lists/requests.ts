@@ -1,0 +1,86 @@
+import { type Filter, listFilters } from "@bikeshare/rules";
+import type { Database } from "../../src/db/database.ts";
+
+export type ListName = keyof typeof listFilters;
+
+/** A value of a filter, and what is special about it. */
+interface Sample {
+  readonly name: string;
+  readonly kind: string;
+  readonly value: string;
+}
+
+/** A list asked with one filter or two. */
+export interface Combination {
+  /** The filters' names: what the table has a row for. */
+  readonly filters: string;
+  /** With the values. */
+  readonly text: string;
+  readonly query: string;
+}
+
+/** Every filter of a list and every pair of them, each with values that pass most items, few, and none. */
+export async function combinationsOf(db: Database, list: ListName): Promise<Combination[]> {
+  const filters: Readonly<Record<string, Filter>> = listFilters[list];
+  const names = Object.keys(filters);
+  const samples = new Map<string, Sample[]>();
+  for (const name of names) samples.set(name, await samplesOf(db, list, name, filters[name]));
+  const of = (name: string) => samples.get(name) ?? [];
+  const singles = names.flatMap((name) => of(name).map((sample) => [sample]));
+  const pairs = names.flatMap((one, index) =>
+    names.slice(index + 1).flatMap((other) => of(one).flatMap((a) => of(other).map((b) => [a, b]))),
+  );
+  return [...singles, ...pairs].map((chosen) => ({
+    filters: chosen.map(({ name }) => name).join(" + "),
+    text: chosen.map(({ name, kind }) => `${name} (${kind})`).join(", "),
+    query: chosen.map(({ name, value }) => `${name}=${encodeURIComponent(value)}`).join("&"),
+  }));
+}
+
+const TABLES: Readonly<Record<ListName, string>> = {
+  stations: "stations",
+  bikes: "bikes",
+  rides: "rides",
+  reservations: "reservations",
+  events: "events",
+};
+
+/** Where events have another name for what they are filtered by. */
+const COLUMNS: Readonly<Record<string, string>> = { event: "name" };
+
+async function samplesOf(db: Database, list: ListName, name: string, filter: Filter | undefined): Promise<Sample[]> {
+  const [comparison, field = ""] = filter ?? ["equals"];
+  const column = COLUMNS[field] ?? field;
+  const rows = (text: string) => db.query<{ value: string }>({ name: "", text });
+  if (comparison === "within") {
+    return [
+      { name, kind: "everywhere", value: "-180,-90,180,90" },
+      { name, kind: "nowhere", value: "170,-80,171,-79" },
+    ];
+  }
+  if (comparison === "equals") {
+    // Of a million items: those that are rarest among all need not be known.
+    const found = await rows(`
+      select ${column} as value from (select ${column} from ${TABLES[list]} where ${column} is not null limit 1000000) as counted
+      group by 1 order by count(*) desc`);
+    const [common, rare] = [found[0], found.at(-1)];
+    return [
+      ...(common === undefined ? [] : [{ name, kind: "common", value: common.value }]),
+      ...(rare === undefined || found.length < 2 ? [] : [{ name, kind: "rare", value: rare.value }]),
+    ];
+  }
+  const at = async (kind: string, sql: string): Promise<Sample[]> => {
+    const [row] = await rows(`select to_char((${sql}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as value`);
+    return row?.value ? [{ name, kind, value: row.value }] : [];
+  };
+  const [first, last] = [
+    `(select min(${column}) from ${TABLES[list]})`,
+    `(select max(${column}) from ${TABLES[list]})`,
+  ];
+  return [
+    ...(await at("all", comparison === "since" ? first : `${last} + interval '1 day'`)),
+    ...(await at("half", `${first} + (${last} - ${first}) / 2`)),
+    ...(await at("few", comparison === "since" ? `${last} - interval '1 hour'` : `${first} + interval '1 hour'`)),
+    ...(await at("none", comparison === "since" ? `now() + interval '1 day'` : first)),
+  ];
+}

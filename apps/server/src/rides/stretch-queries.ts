@@ -1,0 +1,126 @@
+import type { PageRequest } from "@bikeshare/rules";
+import type { QueryRunner } from "../db/database.ts";
+import { oneRow } from "../db/rows.ts";
+import { statement } from "../db/statement.ts";
+import { type Bind, countRows, type Filter, firstRowsOf, rowsOf } from "../lists/filtered-queries.ts";
+import { fetchSize, type PageRows, startOf, type TimePosition } from "../lists/page.ts";
+import { type AskedRides, list } from "./asked-rides.ts";
+import { behind, type PagePlace, placeOf, type Stretch, withFewUncounted } from "./stretches.rules.ts";
+
+/** SQL: how often past rides have changed. */
+export const pastChanges =
+  "(select coalesce(sum(past_changes), 0)::bigint from list_counts where system_id = $1 and list = 'rides')";
+
+/** Stretches that one statement counts at most. Each is a sub-select of it, planned in 0.1 ms. */
+const MAX_COUNTED = 40;
+
+/** A page of the rides of some stretches; undefined when past rides have changed since these were known. */
+export async function listStretches(
+  db: QueryRunner,
+  asked: AskedRides,
+  stretches: readonly Stretch[],
+  known: number,
+  request: PageRequest<TimePosition>,
+): Promise<PageRows | undefined> {
+  const counted = await countStretches(db, asked, withFewUncounted(stretches, MAX_COUNTED), known);
+  if (counted === undefined) return undefined;
+  const start = startOf(request);
+  const skip = "skip" in start ? start.skip : 0;
+  const total = counted.reduce((sum, { n }) => sum + n, 0);
+  const place = placeOf(counted, skip, fetchSize(request.limit));
+  return place === undefined ? { rows: null, total } : { rows: await readPlace(db, asked.filter, place), total };
+}
+
+async function countStretches(
+  db: QueryRunner,
+  { filter }: AskedRides,
+  stretches: readonly Stretch[],
+  known: number,
+): Promise<(Stretch & { readonly n: number })[] | undefined> {
+  const values = [...filter.values];
+  const bind = (value: unknown) => `$${values.push(value)}`;
+  const counts = stretches.filter(({ n }) => n === undefined).map((each) => countWithin(filter.branches, each, bind));
+  // As float8, because pg gives an array of bigint as texts.
+  const text = `select case when ${pastChanges} = ${bind(known)}::bigint then array[${counts.join(", ")}]::float8[] end as counts`;
+  const { counts: numbers } = oneRow(
+    await db.query<{ counts: number[] | null }>(statement("", withTypes(text, filter)), values),
+  );
+  if (numbers === null) return undefined;
+  let next = 0;
+  return stretches.map((each) => ({ ...each, n: each.n ?? numbers[next++] ?? 0 }));
+}
+
+/** PostgreSQL must be told the types of values that a statement does not use. */
+function withTypes(text: string, { values }: Filter): string {
+  const unused = values.flatMap((_, index) => (text.includes(`$${index + 1}`) ? [] : [`$${index + 1}::text is null`]));
+  return unused.length === 0 ? text : `${text} where ${unused.join(" or ")} or true`;
+}
+
+async function readPlace(db: QueryRunner, filter: Filter, place: PagePlace): Promise<string | null> {
+  const values = [...filter.values];
+  const bind = (value: unknown) => `$${values.push(value)}`;
+  const inside = within(place, bind);
+  const branches = filter.branches.map((branch) => `${branch} and ${inside}`);
+  const text = rowsOf(list, { ...place, branches });
+  return oneRow(await db.query<Pick<PageRows, "rows">>(statement("", text), values)).rows;
+}
+
+/** A page by cursor that looks only where rides can pass the filters; undefined when past rides have changed since. */
+export async function listBehind(
+  db: QueryRunner,
+  asked: AskedRides,
+  stretches: readonly Stretch[],
+  known: number,
+  request: Extract<PageRequest<TimePosition>, { kind: "cursor" }>,
+): Promise<PageRows | undefined> {
+  const { filter } = asked;
+  const size = fetchSize(request.limit);
+  const isOwners = asked.names.some((name) => name === "bike_id" || name === "station_id");
+  const place = behind(stretches, Date.parse(request.after.at), isOwners ? Infinity : size);
+  const values = [...filter.values];
+  const bind = (value: unknown) => `$${values.push(value)}`;
+  const inside = within(place, bind);
+  const position = list.placeholders(request.after, bind).join(", ");
+  const branches = filter.branches.map((branch) => `${branch} and ${inside} and (started_at, id) < (${position})`);
+  const text = `select (${firstRowsOf(list, { branches }, size)}) as rows, ${pastChanges} = ${bind(known)}::bigint as holds`;
+  const { rows, holds } = oneRow(await db.query<{ rows: string | null; holds: boolean }>(statement("", text), values));
+  return holds ? { rows, total: null } : undefined;
+}
+
+/** Stretches that a statement which is prepared counts: always so many. */
+const PREPARED_COUNTED = 2;
+
+/** SQL: how many rides some stretches have; null where past rides have changed since they were known. Undefined: too many to count. */
+export function totalOf(
+  { filter }: AskedRides,
+  stretches: readonly Stretch[],
+  known: number,
+): { readonly sql: string; readonly values: readonly unknown[] } | undefined {
+  const values = [...filter.values];
+  const bind = (value: unknown) => `$${values.push(value)}`;
+  const uncounted = stretches.filter(({ n }) => n === undefined);
+  if (uncounted.length > PREPARED_COUNTED) return undefined;
+  while (uncounted.length < PREPARED_COUNTED) uncounted.push({ from: Infinity, to: Infinity, n: undefined });
+  const sum = stretches.reduce((n, each) => n + (each.n ?? 0), 0);
+  const counts = uncounted.map((each) => countWithin(filter.branches, each, bind));
+  const sql = `case when ${pastChanges} = ${bind(known)}::bigint then ${bind(sum)}::bigint + ${counts.join(" + ")} end`;
+  return { sql, values };
+}
+
+function countWithin(branches: readonly string[], stretch: Pick<Stretch, "from" | "to">, bind: Bind): string {
+  const inside = within(stretch, bind);
+  return countRows(
+    list,
+    branches.map((branch) => `${branch} and ${inside}`),
+  );
+}
+
+/** SQL: the ride started in a stretch. */
+function within({ from, to }: Pick<Stretch, "from" | "to">, bind: Bind): string {
+  return `started_at >= ${bind(instant(from))}::timestamptz and started_at < ${bind(instant(to))}::timestamptz`;
+}
+
+function instant(ms: number): string {
+  if (Number.isFinite(ms)) return new Date(ms).toISOString();
+  return ms < 0 ? "-infinity" : "infinity";
+}
