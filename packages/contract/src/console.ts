@@ -62,7 +62,7 @@ export type {
   RequestCounts,
   SystemOverview,
 } from "./console/overview.ts";
-export type { DaysQuery, LoggedRequest, MinutesQuery, RequestQuery } from "./console/requests.ts";
+export type { DaysQuery, LoggedRequest, MinutesQuery, RequestDetail, RequestQuery } from "./console/requests.ts";
 export { type IssuedInvitation, issuedInvitation, type MemberList, memberList } from "./console/people.ts";
 export * from "./console/session.ts";
 export * from "./console/sign-in.ts";

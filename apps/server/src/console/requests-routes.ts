@@ -4,6 +4,7 @@ import type {
   DaysQuery,
   LoggedRequest,
   MinutesQuery,
+  RequestDetail,
   RequestQuery,
 } from "@bikeshare/contract/console";
 import { cursorScope, readPageRequest, serviceError } from "@bikeshare/rules";
@@ -19,6 +20,7 @@ import {
   usageByDay,
   usageByMinute,
   type UsageRange,
+  type WholeRequestRow,
 } from "../request-log/service.ts";
 import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
@@ -74,7 +76,7 @@ function requestRoutes(context: ConsoleContext, long: LongReads) {
       const found = await requestWithId(readingOf(context, long, request), systemId, id);
       if (found === undefined || (partnerId !== null && found.partner_id !== partnerId))
         throw serviceError("not_found", "request", { days: REQUEST_LOG_DAYS });
-      return { status: 200 as const, body: shown(found) };
+      return { status: 200 as const, body: shownWhole(found) };
     },
     minutes: async ({ query, request }: Call<MinutesQuery>) => {
       const since = dateOf(query.since) ?? new Date(clock() - HOUR_MS);
@@ -167,4 +169,8 @@ function statusRange(filter: string | undefined): { readonly statusFrom?: number
 
 function shown({ logged_on: _day, at, ...row }: RequestRow): LoggedRequest {
   return { ...row, at: at.toISOString() };
+}
+
+function shownWhole({ message, target, body, body_bytes, ...row }: WholeRequestRow): RequestDetail {
+  return { ...shown(row), message, target, body, body_bytes };
 }

@@ -351,6 +351,10 @@ export interface Tables {
     readonly error: string | null;
     readonly ms: number;
     readonly address: string;
+    readonly message: string | null;
+    readonly target: string | null;
+    readonly body: string | null;
+    readonly body_bytes: number | null;
   };
   readonly reservation_quotas: {
     readonly system_id: string;
@@ -695,7 +699,7 @@ export const columnTypes = {
   recovery_codes: { person_id: "text", hash: "bytea" },
   regions: { system_id: "text", id: "text", name: "text" },
   replication_tokens: { id: "integer", token: "text" },
-  request_log: { system_id: "text", logged_on: "date", id: "text", at: "timestamptz", key_id: "text", partner_id: "text", method: "text", route: "text", status: "smallint", error: "text", ms: "real", address: "text" },
+  request_log: { system_id: "text", logged_on: "date", id: "text", at: "timestamptz", key_id: "text", partner_id: "text", method: "text", route: "text", status: "smallint", error: "text", ms: "real", address: "text", message: "text", target: "text", body: "text", body_bytes: "integer" },
   reservation_quotas: { system_id: "text", partner_id: "text" },
   reservations: { system_id: "text", id: "text", partner_id: "text", status: "text", station_id: "text", bike_id: "text", vehicle_type_id: "text", rider_ref: "text", created_at: "timestamptz", expires_at: "timestamptz", cancelled_at: "timestamptz", cancel_reason: "text", ride_id: "text", updated_at: "timestamptz" },
   ride_counts: { system_id: "text", period: "text", starts_at: "timestamptz", slot: "smallint", n: "bigint", changes: "bigint" },

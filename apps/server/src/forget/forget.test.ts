@@ -56,6 +56,14 @@ async function leaveTraces(riderRef: string): Promise<void> {
     `{"data":${dataOf(riderRef)}}`,
   );
   await harness.rows(
+    `insert into request_log (system_id, logged_on, id, at, key_id, partner_id, method, route, status, error, ms, address,
+       message, target, body, body_bytes)
+     values ($1, ($3::timestamptz)::date, $2, $3, 'key', $4, 'POST', '/v1/reservations', 400, 'invalid_parameter', 1, '::1',
+       $5, $6, $7, 10)`,
+    ...[ids.next("req"), now, partnerId, `Not ${JSON.stringify(riderRef)}.`, `/v1/reservations?a=${riderRef}`],
+    dataOf(riderRef),
+  );
+  await harness.rows(
     "insert into idempotency_keys (system_id, caller, path, key, body_hash, status, body, created_at) values ($1, $2, '/v1/reservations', $3, '', 201, $4, $5)",
     ...[partnerId, ids.next("idempotency"), dataOf(riderRef), now],
   );
@@ -90,6 +98,9 @@ it("a rider's reference is gone from every column of every table, and nobody els
     "event_outbox.data",
     "events.data",
     "idempotency_keys.body",
+    "request_log.body",
+    "request_log.message",
+    "request_log.target",
     "reservations.rider_ref",
     "webhook_attempts.request_body",
     "webhook_attempts.response_body",
@@ -99,6 +110,7 @@ it("a rider's reference is gone from every column of every table, and nobody els
   expect(await columnsWith("rider-1(?!2)")).toEqual(others);
   expect(await forgetRider(harness, harness.systemId, "rider-1")).toEqual({
     ...{ reservations: 1, event_outbox: 1, events: 1, webhook_bodies: 2, webhook_attempts: 1, idempotency_keys: 1 },
+    request_log: 1,
   });
   expect(await columnsWith("rider-1(?!2)")).toEqual([]);
   expect(await columnsWith("rider-12")).toEqual(others);

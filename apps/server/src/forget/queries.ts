@@ -49,6 +49,16 @@ const ofAnswers = statement(
      where system_id = $1 and position(convert_to($2, 'UTF8') in response_body) > 0 returning 1)
    select count(*) as n from forgotten`,
 );
+// What a refused request asked for goes whole: a query and a message have forms of their own.
+const ofRequests = statement(
+  "forget.requests",
+  `with forgotten as (
+     update request_log set message = null, target = null, body = null, body_bytes = null
+     where system_id = $1 and (position($2 in body) > 0 or position($2 in message) > 0
+       or position('=' || $3 || '&' in target || '&') > 0)
+     returning 1)
+   select count(*) as n from forgotten`,
+);
 const contains = ({ column, only }: JsonTable) =>
   `${only === undefined ? "" : `${only} and `}position($2 in ${column}) > 0`;
 const daysOf = (table: JsonTable): Statement =>
@@ -86,6 +96,12 @@ export interface WrittenReference {
 /** Takes the kept answers that contain a text. @returns how many */
 export async function updateAnswers(db: Queryable, systemId: string, text: string): Promise<number> {
   return oneRow(await db.query<Count>(ofAnswers, [systemId, text])).n;
+}
+
+/** Takes what is kept of refused requests that name a rider. @returns of how many */
+export async function updateRequests(db: Queryable, systemId: string, riderRef: string): Promise<number> {
+  const [, value] = new URLSearchParams({ rider_ref: riderRef }).toString().split("=");
+  return oneRow(await db.query<Count>(ofRequests, [systemId, JSON.stringify(riderRef), value])).n;
 }
 
 /** Replaces a text in the JSON of a table's rows. @returns in how many */

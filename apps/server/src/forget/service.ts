@@ -1,6 +1,13 @@
 import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext } from "../command-context.ts";
-import { listJsonTables, listTablesWith, updateAnswers, updateJson, updateReservations } from "./queries.ts";
+import {
+  listJsonTables,
+  listTablesWith,
+  updateAnswers,
+  updateJson,
+  updateRequests,
+  updateReservations,
+} from "./queries.ts";
 
 /** Of rows that were written while others were changed, none is left after the second run, unless there is no end to them. */
 const MAX_RUNS = 3;
@@ -25,6 +32,7 @@ export async function forgetRider(context: ActorContext, systemId: string, rider
     for (const table of listJsonTables())
       add(table.table, await updateJson(db, systemId, table, [written.json, '"rider_ref":null']));
     add("webhook_attempts", await updateAnswers(db, systemId, quoted));
+    add("request_log", await updateRequests(db, systemId, riderRef));
     left = await listTablesWith(db, systemId, riderRef, written);
     if (left.length === 0) break;
   }

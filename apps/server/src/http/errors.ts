@@ -12,6 +12,7 @@ const RETRY_SECONDS = 5;
  */
 export function handleErrors(app: FastifyInstance, onUnavailable: (error: unknown) => void = () => undefined): void {
   app.decorateRequest("errorCode");
+  app.decorateRequest("errorMessage");
   app.setErrorHandler((error, request, reply) => {
     if (isUnavailable(error) && !isAborted(request, error)) onUnavailable(error);
     return sendError(reply, request, error);
@@ -27,6 +28,7 @@ export function sendError(reply: FastifyReply, request: FastifyRequest, error: u
   const known = isAborted(request, error) ? unreadable(error) : toServiceError(error);
   const code = isErrorCode(known.code) ? known.code : "internal";
   request.errorCode = code;
+  request.errorMessage = known.httpMessage;
   if (code === "internal") request.log.error({ err: error, reqId: request.id }, "request failed");
   return (
     reply
@@ -52,6 +54,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** The code of the error that the request was answered with. */
     errorCode: ErrorCode | undefined;
+    /** And its message. */
+    errorMessage: string | undefined;
   }
 }
 

@@ -1,6 +1,8 @@
-import type { FastifyBaseLogger, FastifyInstance } from "fastify";
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from "fastify";
 import type { Database } from "../db/database.ts";
 import type { HttpMetrics } from "../metrics/http-metrics.ts";
+import { createDetailBudget } from "../request-log/detail-budget.ts";
+import { detailsOf, type RefusedDetails, sizeOf } from "../request-log/refused-details.ts";
 import { openRequestLog } from "../request-log/service.ts";
 
 interface LogOptions {
@@ -20,6 +22,15 @@ export function logRequests(app: FastifyInstance, { db, clock, logger, metrics }
     onUnlogged: (requests) => metrics.unlogged(requests),
     onError: (error) => logger.warn({ err: error }, "requests were not logged"),
   });
+  const budget = createDetailBudget();
+  /** Undefined: the caller's part is used up, or the answer says the same each time. */
+  const details = (request: FastifyRequest, message: string): RefusedDetails | undefined => {
+    if (request.errorCode === "rate_limited") return undefined;
+    const { url, body, headers } = request;
+    const kept = detailsOf({ url, message, body, bodyBytes: Number(headers["content-length"]) });
+    const key = request.caller?.key ?? request.refusedKey;
+    return budget.take(`${key?.system_id} ${key?.partner_id}`, sizeOf(kept), clock()) ? kept : undefined;
+  };
   app.addHook("onClose", () => log.close());
   app.addHook("onResponse", (request, reply, done) => {
     const key = request.caller?.key ?? request.refusedKey;
@@ -37,6 +48,7 @@ export function logRequests(app: FastifyInstance, { db, clock, logger, metrics }
         error: request.errorCode ?? null,
         ms,
         address: request.transport?.address ?? "",
+        ...(request.errorMessage !== undefined && { details: details(request, request.errorMessage) }),
       });
     }
     done();

@@ -3,19 +3,24 @@ import type { Queryable, Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { type Statement, statement } from "../db/statement.ts";
 
-const logColumns = columnsOfTable("request_log").without("system_id");
-/** A request as it is logged. */
+const allColumns = columnsOfTable("request_log").without("system_id");
+/** A request as it is logged, with what is kept of a refused one. */
+export type WholeRequestRow = RowOf<typeof allColumns>;
+
+// Lists leave out what may be long.
+const logColumns = columnsOfTable("request_log").without("system_id", "message", "target", "body", "body_bytes");
+/** A request as a list shows it. */
 export type RequestRow = RowOf<typeof logColumns>;
 
 const insertLog = statement(
   "requests.insert",
-  `insert into request_log (system_id, ${logColumns.list()})
-   select $1, ${logColumns.list("r")} from ${logColumns.unnest(2, "r")} on conflict do nothing`,
+  `insert into request_log (system_id, ${allColumns.list()})
+   select $1, ${allColumns.list("r")} from ${allColumns.unnest(2, "r")} on conflict do nothing`,
 );
 
 /** Writes requests of a system. */
-export function insertRequests(tx: Transaction, systemId: string, rows: readonly RequestRow[]): void {
-  tx.send(insertLog, [systemId, ...logColumns.arrays(rows)]);
+export function insertRequests(tx: Transaction, systemId: string, rows: readonly WholeRequestRow[]): void {
+  tx.send(insertLog, [systemId, ...allColumns.arrays(rows)]);
 }
 
 const minuteColumns = columnsOfTable("key_usage_minutes").without("system_id");
@@ -159,7 +164,7 @@ type ScannedRow = Pick<ScannedRequests, "scanned" | "last"> & (RequestRow | { re
 
 const find = statement(
   "requests.find",
-  `select ${logColumns.list()} from request_log where system_id = $1 and logged_on = any($2::date[]) and id = $3`,
+  `select ${allColumns.list()} from request_log where system_id = $1 and logged_on = any($2::date[]) and id = $3`,
 );
 
 /** The request with a Request-Id. @param days on which it may have arrived */
@@ -168,6 +173,6 @@ export async function findRequest(
   systemId: string,
   days: readonly string[],
   id: string,
-): Promise<RequestRow | undefined> {
-  return (await db.query<RequestRow>(find, [systemId, days, id]))[0];
+): Promise<WholeRequestRow | undefined> {
+  return (await db.query<WholeRequestRow>(find, [systemId, days, id]))[0];
 }

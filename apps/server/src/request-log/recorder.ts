@@ -3,6 +3,7 @@ import type { Database } from "../db/database.ts";
 import { dayOf } from "../partitions/partition.rules.ts";
 import { isOfUnits } from "../set-aside/units.ts";
 import { type DayUsage, insertRequests, type MinuteUsage, updateDayUsage, updateMinuteUsage } from "./queries.ts";
+import { NO_DETAILS } from "./refused-details.ts";
 import { createRequestBuffer, createUsageCounter, type LoggedRequest } from "./usage.rules.ts";
 
 /** Keeps what callers ask for and how they are answered, off the request's path. */
@@ -90,9 +91,10 @@ function inBackground(db: Database, write: (tx: Writing) => void): Promise<void>
 }
 
 function insertSystemRequests(tx: Writing, systemId: string, requests: LoggedRequest[]): void {
-  const rows = requests.map(({ id, at, keyId, partnerId, method, route, status, error, ms, address }) => ({
+  const rows = requests.map(({ id, at, keyId, partnerId, method, route, status, error, ms, address, details }) => ({
     ...{ logged_on: dayOf(at), id, at: new Date(at), key_id: keyId, partner_id: partnerId },
     ...{ method, route, status, error, ms, address },
+    ...(details ?? NO_DETAILS),
   }));
   insertRequests(tx, systemId, rows);
 }

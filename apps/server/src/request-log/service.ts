@@ -9,6 +9,7 @@ import {
   type LogPosition,
   type RequestFilters,
   type RequestRow,
+  type WholeRequestRow,
 } from "./queries.ts";
 import {
   findDayUsage,
@@ -21,7 +22,7 @@ import {
 } from "./usage-queries.ts";
 
 export { openRequestLog } from "./recorder.ts";
-export type { LogPosition, RequestRow } from "./queries.ts";
+export type { LogPosition, RequestRow, WholeRequestRow } from "./queries.ts";
 export type { KeyTotal, UsageRange } from "./usage-queries.ts";
 
 interface ReadContext {
@@ -99,7 +100,7 @@ export function requestWithId(
   { db, clock }: ReadContext,
   systemId: string,
   id: string,
-): Promise<RequestRow | undefined> {
+): Promise<WholeRequestRow | undefined> {
   const days = Array.from({ length: REQUEST_LOG_DAYS + 2 }, (_, n) => addDays(dayOf(clock()), 1 - n));
   return findRequest(db, systemId, days, id);
 }

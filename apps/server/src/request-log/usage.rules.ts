@@ -1,5 +1,6 @@
 import { dayOf } from "../partitions/partition.rules.ts";
 import type { DayUsage, MinuteUsage } from "./queries.ts";
+import type { RefusedDetails } from "./refused-details.ts";
 
 /** A request that carried a key of ours, as its response left. */
 export interface LoggedRequest {
@@ -18,6 +19,8 @@ export interface LoggedRequest {
   readonly error: string | null;
   readonly ms: number;
   readonly address: string;
+  /** Of a refused request; left out where they are not kept. */
+  readonly details?: RefusedDetails | undefined;
 }
 
 /** Most requests in a write, of a second. Each costs PostgreSQL up to 26 µs: with more it would be over 1.3 % of a core. */

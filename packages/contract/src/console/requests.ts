@@ -22,6 +22,16 @@ const loggedRequest = z
   .strict();
 export type LoggedRequest = z.infer<typeof loggedRequest>;
 
+const requestDetail = loggedRequest
+  .extend({
+    message: z.string().nullable().describe("The message of the error; null: it succeeded, or it was not kept"),
+    target: z.string().nullable().describe("Path and query of a refused request, without credentials"),
+    body: z.string().nullable().describe("Its body as JSON, without credentials; null: none, or too large to keep"),
+    body_bytes: z.number().int().nullable().describe("The size of its body as it was received"),
+  })
+  .strict();
+export type RequestDetail = z.infer<typeof requestDetail>;
+
 const requestPage = z
   .object({
     data: z.array(loggedRequest),
@@ -206,7 +216,7 @@ function requestEndpoints<const Base extends `/console/v1/systems/:system_id${st
       metadata,
       pathParams: pathParams.extend({ id: identifierParam }),
       query: noQuery,
-      responses: { 200: loggedRequest, ...consoleErrors },
+      responses: { 200: requestDetail, ...consoleErrors },
     },
     ...usageEndpoints(base, pathParams, audience),
   } as const;

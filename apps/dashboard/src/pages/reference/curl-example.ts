@@ -1,3 +1,4 @@
+import { quoted } from "../quoted.ts";
 import { type Endpoint, successOf } from "./openapi.ts";
 
 /** An endpoint as a command. The key comes from the environment, so that it stands in no history of commands. */
@@ -23,9 +24,4 @@ function withExampleId(endpoint: Endpoint, path: string): string {
   const value: unknown = example?.value;
   const id: unknown = typeof value === "object" && value !== null ? Reflect.get(value, "id") : undefined;
   return typeof id === "string" ? path.replace("{id}", encodeURIComponent(id)) : path;
-}
-
-/** As one word of a shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,4 +1,4 @@
-import type { LoggedRequest, ShownKey } from "@bikeshare/contract/console";
+import type { RequestDetail, ShownKey } from "@bikeshare/contract/console";
 import { type ErrorCode, errorCatalogue } from "@bikeshare/contract/pure";
 import { useQuery } from "@tanstack/preact-query";
 import { Link } from "wouter-preact";
@@ -11,6 +11,7 @@ import { Notice } from "../../components/notice.tsx";
 import { Time } from "../../components/time.tsx";
 import { keyName } from "../keys/key-dialogs.tsx";
 import { addressIn, type Scope } from "../scope.ts";
+import { RefusedRequest } from "./refused-request.tsx";
 import { RequestStatus } from "./request-status.tsx";
 
 interface RequestDetailsProps {
@@ -44,7 +45,7 @@ function readRequest(id: string, { systemId, partnerId }: Scope, signal: AbortSi
 }
 
 interface DetailsProps {
-  readonly request: LoggedRequest;
+  readonly request: RequestDetail;
   readonly scope: Scope;
   readonly shownKey: ShownKey | undefined;
 }
@@ -79,12 +80,13 @@ function Details({ request, scope, shownKey }: DetailsProps) {
         <dt>From</dt>
         <dd class="mono">{request.address}</dd>
       </dl>
+      <RefusedRequest request={request} />
     </>
   );
 }
 
 /** What an error code means, from the contract's catalogue. */
-function Explanation({ request: { error, status } }: Pick<DetailsProps, "request">) {
+function Explanation({ request: { error, status, message } }: Pick<DetailsProps, "request">) {
   if (error === null) return status < 400 ? null : <Notice tone="warning">The answer had no error code.</Notice>;
   const entry = isErrorCode(error) ? errorCatalogue[error] : undefined;
   return (
@@ -93,7 +95,7 @@ function Explanation({ request: { error, status } }: Pick<DetailsProps, "request
         "A code of a newer version of the service. Reload the page."
       ) : (
         <>
-          <p>{plain(entry.meaning)}</p>
+          <p>{message ?? plain(entry.meaning)}</p>
           <p>
             <strong>What to do:</strong> {plain(entry.action)}
           </p>

@@ -1,0 +1,47 @@
+import type { RequestDetail } from "@bikeshare/contract/console";
+import { Code } from "../../components/code.tsx";
+import { quoted } from "../quoted.ts";
+
+/** What a refused request asked for, what it was answered, and how to send it again. */
+export function RefusedRequest({ request }: { readonly request: RequestDetail }) {
+  const { status, error, message, target, body, body_bytes: bytes } = request;
+  if (status < 400 || error === "rate_limited") return null;
+  if (message === null || target === null) {
+    return <p class="muted">Its message and body were not kept: too many requests were refused at that time.</p>;
+  }
+  return (
+    <>
+      <h3>Request</h3>
+      <Code text={`${request.method} ${target}`} label="Path and query" />
+      {body !== null && <Code text={indented(body)} label="Request body" />}
+      {body === null && bytes !== null && (
+        <p class="muted">
+          Its body of {bytes.toLocaleString("en")} bytes was not kept: it is no JSON, was not read, or is too large.
+        </p>
+      )}
+      <h3>Answer</h3>
+      <Code text={JSON.stringify({ error, message }, null, 2)} label="Answer body" />
+      <h3>As curl</h3>
+      <Code text={curlOf(request, target)} label="curl command" />
+    </>
+  );
+}
+
+function indented(json: string): string {
+  try {
+    return JSON.stringify(JSON.parse(json), null, 2);
+  } catch {
+    return json;
+  }
+}
+
+/** The key comes from the environment, so that it stands in no history of commands. */
+export function curlOf({ method, body }: Pick<RequestDetail, "method" | "body">, target: string): string {
+  const lines = [
+    `curl ${method === "GET" ? "" : `-X ${method} `}${quoted(location.origin + target)}`,
+    '-H "Authorization: Bearer $API_KEY"',
+  ];
+  if (method === "POST") lines.push('-H "Idempotency-Key: $(uuidgen)"');
+  if (body !== null) lines.push(`-H ${quoted("Content-Type: application/json")}`, `--data-raw ${quoted(body)}`);
+  return lines.join(" \\\n  ");
+}

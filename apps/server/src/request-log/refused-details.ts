@@ -1,0 +1,82 @@
+/** What is kept of a refused request beside its row: enough to say what was wrong, and never a credential. */
+
+/** A refused request, as it came and as it was answered. */
+export interface RefusedRequest {
+  readonly url: string;
+  readonly message: string;
+  /** As it was parsed; undefined: there was none, or it was not read. */
+  readonly body: unknown;
+  /** NaN: the caller has not said how many come. */
+  readonly bodyBytes: number;
+}
+
+export interface RefusedDetails {
+  readonly message: string | null;
+  readonly target: string | null;
+  readonly body: string | null;
+  readonly body_bytes: number | null;
+}
+
+export const NO_DETAILS: RefusedDetails = { message: null, target: null, body: null, body_bytes: null };
+
+const MAX_MESSAGE_CHARS = 2_000;
+const MAX_TARGET_CHARS = 2_000;
+/** Larger bodies are batches of an operator's backend: the message names the item. */
+const MAX_KEPT_BODY_BYTES = 16_384;
+
+/** The details of a refused request, with every credential taken out. */
+export function detailsOf({ url, message, body, bodyBytes }: RefusedRequest): RefusedDetails {
+  const isKept = body !== undefined && body !== null && bodyBytes <= MAX_KEPT_BODY_BYTES;
+  return {
+    message: storable(redactText(message).slice(0, MAX_MESSAGE_CHARS)),
+    target: storable(redactTarget(url.slice(0, MAX_TARGET_CHARS))),
+    body: isKept ? storable(redactText(JSON.stringify(body, redactField))) : null,
+    body_bytes: bodyBytes > 0 ? bodyBytes : null,
+  };
+}
+
+/** Bytes that details take, nearly. */
+export function sizeOf({ message, target, body }: RefusedDetails): number {
+  return (message?.length ?? 0) + (target?.length ?? 0) + (body?.length ?? 0);
+}
+
+const REDACTED = "[redacted]";
+/** Keys of this service and secrets of webhooks, wherever they are. */
+const CREDENTIALS = /(bss_[a-z]+_|whsec_)[\w+/=-]*/g;
+/** Names under which callers send credentials. */
+const CREDENTIAL_NAMES = /^(?:authorization|(?:api|access)?[_-]?(?:key|token)|secret|client[_-]?secret|password)$/i;
+
+function redactText(text: string): string {
+  return text.replaceAll(CREDENTIALS, `$1${REDACTED}`);
+}
+
+function redactField(name: string, value: unknown): unknown {
+  return CREDENTIAL_NAMES.test(name) ? REDACTED : value;
+}
+
+/**
+ * Path and query in one spelling each, so that a rider who is to be forgotten is found however the caller had encoded the
+ * reference.
+ */
+function redactTarget(url: string): string {
+  const mark = url.indexOf("?");
+  const path = mark < 0 ? url : url.slice(0, mark);
+  const segments = path.split("/").map((segment) => encodeURIComponent(decoded(segment)));
+  const query = new URLSearchParams(mark < 0 ? "" : url.slice(mark));
+  for (const [name] of [...query]) if (CREDENTIAL_NAMES.test(name)) query.set(name, REDACTED);
+  const text = query.toString();
+  return redactText(`${segments.join("/")}${text === "" ? "" : `?${text}`}`);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** PostgreSQL takes neither a NUL nor half of a surrogate pair. */
+function storable(text: string): string {
+  return text.replaceAll("\0", "\u{FFFD}").toWellFormed();
+}
