@@ -102,7 +102,7 @@ async function signInEverybody({ db, ids, systemId }: World): Promise<{ path: st
     partners.map(async ({ partner_id: partnerId }) => {
       const [personId, id, createdAt] = [ids.next("person"), ids.next("membership"), new Date(clock())];
       const email = `${personId.toLowerCase()}@example.com`;
-      await insertPerson(db, { id: personId, email, name: "Bench", created_at: createdAt });
+      await insertPerson(db, { id: personId, email, name: "Bench", created_at: createdAt }, null);
       await insertMembership(db, { id, systemId, personId, partnerId, role: "viewer", createdAt });
       const token = await startSession({ db, clock, ids }, personId, { address: "127.0.0.1", userAgent: "bench" });
       const path = `/console/v1/systems/${systemId}/partners/${partnerId}/live?topic=deliveries`;

@@ -222,7 +222,7 @@ function registerAuthorization(
   http: FastifyInstance,
   options: AppOptions & { readonly rateLimits: RateLimits },
   keys: KeyCache,
-  { signInLimits, addressProber }: ConsoleContext,
+  { signInLimits, invitationLimits, addressProber }: ConsoleContext,
 ): void {
   const { db, clock, logger, monotonic = clock } = options;
   const lastUses = createLastUses((uses) => recordUses(db, uses));
@@ -240,7 +240,7 @@ function registerAuthorization(
   const console = createConsoleAuthorizer({ ...options, countPublic: (address) => publicLimit.count(address) });
   const maintenance = setInterval(() => {
     const credentials = [limiter, wrongCredentials, compromises, publicRequests];
-    for (const windows of [...credentials, console, signInLimits, addressProber]) windows.sweep();
+    for (const windows of [...credentials, console, signInLimits, invitationLimits, addressProber]) windows.sweep();
     refusedRequests.flush();
     lastUses.flush().catch((error: unknown) => logger.warn({ err: error }, "last use of keys not recorded"));
   }, MAINTENANCE_INTERVAL_MS);

@@ -133,7 +133,7 @@ const sweeps: Readonly<Record<string, Sweep>> = {
       insertInvitation(harness.db, {
         ...{ system_id: harness.systemId, id: "another", hash: Buffer.alloc(32), email: "b@bikes.example" },
         ...{ partner_id: null, role: "viewer", created_at: now, created_by: "", expires_at: now },
-        ...{ accepted_at: null, revoked_at: null },
+        ...{ accepted_at: null, revoked_at: null, proves: null },
       }),
   },
   webhook_log_sizes: {

@@ -31,7 +31,8 @@ export async function signIn(
   const { db, clock, ids } = app;
   const now = new Date(clock());
   const id = ids.next("person");
-  await insertPerson(db, { id, email: `${id.toLowerCase()}@example.com`, name: id, created_at: now });
+  const person = { id, email: `${id.toLowerCase()}@example.com`, name: id, created_at: now };
+  await insertPerson(db, person, { by: "mail", systemId: null });
   if (membership !== undefined) {
     const { partnerId, role = "admin", systemId = app.systemId } = membership;
     const member = { systemId, personId: id, partnerId, role, id: ids.next("membership"), createdAt: now };

@@ -17,6 +17,8 @@ export const errorMessages = {
     suspendedPartner: "The partner of the key {id} (…{last4}) is suspended. Ask the operator.",
     inactivePartner: "The partner that the key belongs to is suspended or was removed. Ask the operator.",
     noSession: "You are not signed in. Sign in, then try again.",
+    unprovedInvitation:
+      "This address has an account already. Sign in, then try again. If you never made one, ask the operator of this service for an invitation: its link opens the account.",
     endedSession: "Your session has ended. Sign in again.",
     wrongSignIn: "The address, the password or the code is wrong, or this account has no password.",
     wrongPasskey: "This passkey could not be used. Try again, or sign in another way.",
@@ -168,6 +170,7 @@ export const errorMessages = {
       "This address has used up the {limit} requests without a key that it may make in {windowSeconds} s; large answers count as several. Try again in {retryAfterSeconds} s.",
     probes: "{limit} test requests were sent in the last 60 s, which is the most. Try again in {retryAfterSeconds} s.",
     signIn: "Too many attempts to sign in. Try again in {retryAfterSeconds} s, or use a passkey.",
+    invitations: "Too many invitations in the last hour. Try again in {retryAfterSeconds} s.",
     liveStreams:
       "Too many pages are open that follow changes; one person may have {limit}. Close some, then try again in {retryAfterSeconds} s.",
     session:

@@ -7,7 +7,7 @@ import { useSignInOptions } from "./branding.ts";
 const texts: Readonly<Record<SignInNotice, string>> = {
   cancelled: "You have cancelled it.",
   credentials_removed:
-    "Passkeys, password and sessions that this account had are removed, because nobody had proved that the address is theirs. Were they yours? Add them again.",
+    "You are the first to prove that the address of this account is yours. The passkeys, password and sessions that it had are removed. Were they yours? Add them again.",
   email_domain: "Addresses of that domain may not sign in here.",
   email_unverified:
     "The provider has not verified your mail address. Sign in another way, then connect it on the page Account.",
@@ -28,8 +28,9 @@ export function ProviderNotice() {
   const notice = new URLSearchParams(useSearch()).get("notice");
   const provider = useSignInOptions().data?.methods.provider ?? "the identity provider";
   if (notice === null || !Object.hasOwn(texts, notice)) return null;
+  const isRemoval = notice === "credentials_removed";
   return (
-    <Notice tone={notice === "credentials_removed" ? "warning" : "danger"} title={`Sign-in with ${provider}`}>
+    <Notice tone={isRemoval ? "warning" : "danger"} title={isRemoval ? "Your account" : `Sign-in with ${provider}`}>
       {texts[notice as SignInNotice]}
     </Notice>
   );

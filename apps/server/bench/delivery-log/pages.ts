@@ -57,12 +57,9 @@ export async function makePerson(
   { systemId, partnerId }: Pick<DeliveryLog, "systemId" | "partnerId">,
 ): Promise<string> {
   const [personId, now] = [ids.next("person"), new Date(clock())];
-  await insertPerson(db, {
-    id: personId,
-    email: `${personId.toLowerCase()}@example.com`,
-    name: "Bench",
-    created_at: now,
-  });
+  const email = `${personId.toLowerCase()}@example.com`;
+  const proof = { by: "operator", systemId: null } as const;
+  await insertPerson(db, { id: personId, email, name: "Bench", created_at: now }, proof);
   for (const whose of [null, partnerId]) {
     const id = ids.next("membership");
     await insertMembership(db, { id, systemId, personId, partnerId: whose, role: "viewer", createdAt: now });

@@ -1,7 +1,7 @@
 import { createTestClock } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
-import { acceptInvitation, openInvitation } from "../people/invitations.ts";
+import { acceptInvitation, openInvitation } from "../people/accept-invitation.ts";
 import { sessionOf, startSession } from "../sessions/service.ts";
 import { registerConsole } from "./console.ts";
 
@@ -44,8 +44,9 @@ it("refuses an invitation of nobody, and one for a partner that there is not", a
 it("resets somebody: signed out everywhere, and let in again by a new invitation", async () => {
   const context = { db: harness.db, clock, ids, signInMethods: ["passkey"] } as const;
   const token = await invitedToken("--operator", "--email", "lost@example.com");
-  const { id } = await acceptInvitation(context, token, { signedIn: undefined, name: "Lost" });
-  const session = await startSession(context, id, { address: "", userAgent: "" });
+  const { session } = await acceptInvitation(context, token, { signedIn: undefined, name: "Lost" }, (tx, id) =>
+    startSession({ ...context, db: tx }, id, { address: "", userAgent: "" }),
+  );
   expect(await sessionOf(harness.db, session, clock())).toBeDefined();
   await harness.run("console", "reset", "--email", "lost@example.com");
   expect(await sessionOf(harness.db, session, clock())).toBeUndefined();

@@ -30,7 +30,8 @@ export function registerConsole(program: ParentCommand, cli: OpenCli): void {
       if (partnerId === null && !operator)
         throw new UsageError("Say into whose people: --partner <id>, or --operator.");
       return withSystem(cli(), async (context, systemId) => {
-        const { id, token, expires_at } = await invite(context, { systemId, partnerId, email, role });
+        const invitation = { systemId, partnerId, email, role, proves: "operator" } as const;
+        const { id, token, expires_at } = await invite(context, invitation);
         const { config } = context;
         const baseUrl = config.publicUrl ?? (await addressOfStart(config)) ?? localAddress(config);
         const url = invitationUrl(baseUrl, token);

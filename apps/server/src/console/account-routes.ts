@@ -2,8 +2,8 @@ import type { Account, consoleContract } from "@bikeshare/contract/console";
 import { serviceError } from "@bikeshare/rules";
 import type { RegistrationResponseJSON } from "@simplewebauthn/server";
 import type { RouterImplementation } from "@ts-rest/fastify";
+import type { AccountOwner } from "../people/account-owner.ts";
 import {
-  type AccountOwner,
   addPasskey,
   credentialsOf,
   disconnectIdentity,
@@ -102,7 +102,7 @@ function passwordRoutes(
   };
 }
 
-function ownerOf(request: SessionRequest): AccountOwner {
+function ownerOf(request: SessionRequest): AccountOwner & { readonly email: string } {
   const { person_id: personId, email, id: sessionId } = consoleSession(request);
   return { personId, email, sessionId };
 }

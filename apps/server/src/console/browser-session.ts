@@ -2,6 +2,7 @@ import type { ConsoleSession } from "@bikeshare/contract/console";
 import type { AuthenticationResponseJSON } from "@simplewebauthn/server";
 import type { FastifyRequest } from "fastify";
 import { countedAddress } from "../http/transport.ts";
+import type { BeginSession } from "../people/context.ts";
 import type { PasskeyProof } from "../people/sign-in.ts";
 import { type Browser, endSession, type SessionRow, sessionOf, startSession } from "../sessions/service.ts";
 import { confirmedUntil, csrfTokenOf } from "../sessions/session.rules.ts";
@@ -14,21 +15,13 @@ export interface Exchange {
   readonly reply: { header(name: string, value: string): unknown };
 }
 
-/**
- * Begins a session in a browser, in place of the one it had.
- * @param confirmedAt when the person proved who they are; now, when left out
- * @returns what the page is told of it
- */
-export async function signIn(
-  context: ConsoleContext,
-  exchange: Exchange,
-  personId: string,
-  confirmedAt?: number,
-): Promise<ConsoleSession> {
-  const { request } = exchange;
-  const token = await startSession(context, personId, browserOf(request), confirmedAt);
-  if (request.consoleSession !== undefined) await endSession(context.db, request.consoleSession.id);
-  return showSession(context, exchange, token);
+/** Begins a session in a browser, in place of the one it had. `showSession` gives it the cookie afterwards. */
+export function beginIn(context: ConsoleContext, { request }: Exchange): BeginSession {
+  return async (tx, personId, confirmedAt) => {
+    const token = await startSession({ ...context, db: tx }, personId, browserOf(request), confirmedAt);
+    if (request.consoleSession !== undefined) await endSession(tx, request.consoleSession.id);
+    return token;
+  };
 }
 
 /** Gives a browser the cookie of a session. @returns what the page is told of it */
@@ -48,6 +41,7 @@ export function describeSession(session: SessionRow, token: string, now: number)
   return {
     person: { id: session.person_id, email: session.email, name: session.name },
     memberships: session.memberships.map(({ partner_suspended: _, ...membership }) => membership),
+    needs_proof: session.needs_proof,
     csrf_token: csrfTokenOf(token),
     confirmed_until: until.getTime() > now ? until.toISOString() : null,
     expires_at: session.expires_at.toISOString(),
@@ -58,9 +52,9 @@ function browserOf({ transport, headers }: FastifyRequest): Browser {
   return { address: transport?.address ?? "", userAgent: headers["user-agent"] ?? "" };
 }
 
-/** What attempts to sign in are counted under, beside the account. */
+/** What attempts to sign in are counted under, beside the account. Of IPv6, what one customer of a provider is given at most. */
 export function addressOf({ transport }: Pick<FastifyRequest, "transport">): string {
-  return countedAddress(transport?.address ?? "");
+  return countedAddress(transport?.address ?? "", 48);
 }
 
 /** A browser's answer to a challenge, as the contract has it. What else it says is the library's to check. */

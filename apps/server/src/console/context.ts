@@ -13,9 +13,10 @@ import { createLiveFeed, type LiveFeed } from "../live/live-feed.ts";
 import { createMailer, type Mailer } from "../mail/mailer.ts";
 import { SIGN_IN_PURPOSE } from "../people/authenticator-app.ts";
 import type { SignInContext } from "../people/context.ts";
+import { createInvitationLimits, type InvitationLimits } from "../people/invitation-limits.ts";
 import { DEFAULT_SERVICE_NAME } from "../people/mails.ts";
 import { createPasswordHashing } from "../people/passwords.ts";
-import { createSignInLimits, type SignInLimits } from "../people/sign-in-limits.ts";
+import { createSignInLimits } from "../people/sign-in-limits.ts";
 import type { RateLimits } from "../rate-limits/rate-limits.ts";
 import type { AllSecrets } from "../secrets.ts";
 import type { Branding } from "../startup/branding.ts";
@@ -26,7 +27,7 @@ import type { AddressRules } from "../webhooks/rules/receiver-url.ts";
 /** What the routes of the console work with. */
 export interface ConsoleContext extends SignInContext {
   readonly db: Database;
-  readonly signInLimits: SignInLimits;
+  readonly invitationLimits: InvitationLimits;
   /** What the operator looks like on the pages. */
   readonly branding: Pick<SignInOptions["branding"], "logo_url" | "color">;
   readonly cursorCipher: CursorCipher;
@@ -92,6 +93,7 @@ export function createConsoleContext(given: ConsoleOptions): ConsoleContext {
     signInMethods,
     identityProvider: identityProvider && createIdentityProvider(identityProvider, clock),
     signInLimits: createSignInLimits(options.rateLimits),
+    invitationLimits: createInvitationLimits(options.rateLimits),
     live: createLiveFeed(options.db, options.ids.next("live")),
     webhookCipher: createSecretCipher(() => options.secrets.webhookKeys),
     mailer: mail && createMailer(mail.smtpUrl, { from: mail.from }),

@@ -2,7 +2,7 @@ import { account, consoleSession } from "@bikeshare/contract/console";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { createSoftwarePasskey, type SoftwarePasskey } from "../../test/authenticator.ts";
-import { type SignedIn, signIn } from "../../test/sign-in.ts";
+import { type SignedIn, signIn, signInAgain } from "../../test/sign-in.ts";
 
 let app: TestApp;
 
@@ -111,6 +111,24 @@ it("asks for a confirmation after ten minutes, and takes it from the same person
   expect((await person.call("GET", "/console/v1/session")).status).toBe(401);
   const [cookie = ""] = (confirmed.headers.get("set-cookie") ?? "").split(";", 1);
   expect((await fetch(`${app.url}/console/v1/session`, { headers: { cookie } })).status).toBe(200);
+});
+
+it("ends the account's other sessions when a passkey is added", async () => {
+  const person = await signIn(app, { partnerId: app.partnerId });
+  const other = await signInAgain(app, person.personId);
+  expect((await addPasskey(person, createSoftwarePasskey())).status).toBe(200);
+  expect((await other.call("GET", "/console/v1/session")).status).toBe(401);
+  expect((await person.call("GET", "/console/v1/session")).status).toBe(200);
+});
+
+it("refuses a passkey that an authenticator calls somebody else's", async () => {
+  const passkey = createSoftwarePasskey();
+  await personWith(passkey);
+  const { challenge_token, response } = await assertion(passkey);
+  const userHandle = Buffer.from("person_other").toString("base64url");
+  const { response: signed, ...rest } = response as { readonly response: object };
+  const body = { challenge_token, response: { ...rest, response: { ...signed, userHandle } } };
+  expect((await post("/console/v1/sign-in/passkey", body)).status).toBe(401);
 });
 
 it("removes a passkey, but not the last way to sign in", async () => {

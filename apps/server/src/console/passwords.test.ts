@@ -4,6 +4,8 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type { z } from "zod";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { type SignedIn, signIn, signInAgain } from "../../test/sign-in.ts";
+import { createSignInLimits } from "../people/sign-in-limits.ts";
+import { createMemoryRateLimits } from "../rate-limits/rate-limits.ts";
 
 let app: TestApp;
 
@@ -68,16 +70,57 @@ it("answers the same to a wrong password, an account without one, and an account
   expect(answers[2]).toEqual(answers[0]);
 });
 
-it("bounds attempts on one account to ten in 15 minutes, right ones too", async () => {
+it("bounds attempts on one account to ten in 15 minutes, right ones too, however its address is spelled", async () => {
   const { email } = await personWithPassword();
+  const spellings = [email, email.toUpperCase(), ` ${email}`, `${email.slice(0, 1).toUpperCase()}${email.slice(1)}\t`];
   const statuses = [];
-  for (let attempt = 0; attempt < 10; attempt++) statuses.push((await tryPassword(email, "wrong")).status);
+  for (let attempt = 0; attempt < 10; attempt++)
+    statuses.push((await tryPassword(spellings[attempt % spellings.length] ?? "", "wrong")).status);
   expect(statuses).toEqual(Array<number>(10).fill(401));
-  const refused = await tryPassword(email, PASSWORD);
-  expect(refused.status).toBe(429);
-  expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(600);
+  for (const spelling of spellings) {
+    const refused = await tryPassword(spelling, PASSWORD);
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(600);
+  }
   app.clock.advance(15 * 60_000);
   expect((await tryPassword(email, PASSWORD)).status).toBe(200);
+});
+
+it("bounds codes by the person, whatever attempts on the account are left", async () => {
+  const person = await personWithPassword();
+  const { code } = await setUpApp(person);
+  const limits = createSignInLimits(createMemoryRateLimits(app.clock));
+  for (let attempt = 0; attempt < 10; attempt++) await limits.countCode(person.personId);
+  await expect(limits.countCode(person.personId)).rejects.toMatchObject({ code: "rate_limited" });
+  await expect(limits.countCode("somebody else")).resolves.toBeUndefined();
+  for (let attempt = 0; attempt < 9; attempt++)
+    expect((await tryPassword(person.email, PASSWORD, "000000")).status).toBe(401);
+  // Those without a code, and with a wrong password, use up none of the codes.
+  app.clock.advance(14 * 60_000);
+  expect((await tryPassword(person.email, PASSWORD)).status).toBe(200);
+  app.clock.advance(60_000);
+  expect((await tryPassword(person.email, PASSWORD, code())).status).toBe(200);
+});
+
+it("lets somebody who is signed in confirm, whatever strangers try, ten times in a session", async () => {
+  const person = await personWithPassword();
+  for (let attempt = 0; attempt < 11; attempt++) await tryPassword(person.email, "wrong");
+  expect((await tryPassword(person.email, PASSWORD)).status).toBe(429);
+  const confirm = (browser: SignedIn, password: string) =>
+    browser.call("POST", "/console/v1/session/confirm", { password });
+  const stolen = await signInAgain(app, person.personId);
+  for (let attempt = 0; attempt < 10; attempt++) expect((await confirm(stolen, "wrong")).status).toBe(403);
+  expect((await confirm(stolen, PASSWORD)).status).toBe(429);
+  expect((await confirm(person, PASSWORD)).status).toBe(200);
+});
+
+it("signs every other browser out when there is something new to sign in with", async () => {
+  const person = await personWithPassword();
+  const others = async () => signInAgain(app, person.personId);
+  const beforeApp = await others();
+  await setUpApp(person);
+  expect((await beforeApp.call("GET", "/console/v1/session")).status).toBe(401);
+  expect((await person.call("GET", "/console/v1/session")).status).toBe(200);
 });
 
 it("refuses a password that is short, simple or contains the address", async () => {

@@ -2,7 +2,7 @@ import type { consoleContract, IssuedInvitation, MemberList, MembershipRole } fr
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { ActorContext } from "../command-context.ts";
 import { invitationUrl } from "../people/invitation.rules.ts";
-import { type InvitationInput, invite } from "../people/invitations.ts";
+import { type InvitationInput, invite, type LinkProof, noteShown } from "../people/invitations.ts";
 import { invitationMail } from "../people/mails.ts";
 import { changeRole, peopleOf, type PeopleScope, removeMember, revokeInvitation } from "../people/members.ts";
 import { consoleCaller, type ConsoleRequest, partnerCaller } from "./authorize.ts";
@@ -27,7 +27,7 @@ export function partnerPeopleRoutes(context: ConsoleContext): Routes["partnerPeo
     },
     invite: async ({ request, body }) => ({
       status: 200,
-      body: await inviteAndMail(context, as(request), { ...scopeOf(request), ...body }),
+      body: await inviteAndMail(context, as(request), { ...scopeOf(request), ...body }, null),
     }),
     ...memberRoutes(as, scopeOf),
   };
@@ -44,7 +44,7 @@ export function operatorPeopleRoutes(context: ConsoleContext): Routes["operatorP
     }),
     invite: async ({ request, body: { email, role, partner_id: partnerId } }) => {
       const input = { systemId: scopeOf(request).systemId, partnerId, email, role };
-      return { status: 200, body: await inviteAndMail(context, as(request), input) };
+      return { status: 200, body: await inviteAndMail(context, as(request), input, "operator") };
     },
     ...memberRoutes(as, scopeOf),
   };
@@ -84,23 +84,32 @@ function actingAs({ db, clock, ids }: ConsoleContext, actor: string): ActorConte
   return { db, clock, ids, actor };
 }
 
-/** Invites by mail, so that the link reaches the invited person alone. Where no mail can be sent, the inviter gets it. */
+/**
+ * Invites by mail, so that the link reaches the invited person alone. Where no mail can be sent, the inviter gets it.
+ * @param shown what the link proves when the inviter has seen it
+ */
 async function inviteAndMail(
-  { mailer, baseUrl, serviceName, logger }: ConsoleContext,
+  { mailer, baseUrl, serviceName, logger, invitationLimits }: ConsoleContext,
   acting: ActorContext,
-  input: InvitationInput,
+  input: Omit<InvitationInput, "proves">,
+  shown: LinkProof | null,
 ): Promise<IssuedInvitation> {
-  const { id, token, expires_at: expiresAt } = await invite(acting, input);
-  const { email } = input;
+  const inviter = shown === "operator" ? null : input.partnerId;
+  await invitationLimits.count({ systemId: input.systemId, partnerId: inviter }, input.email);
+  const proves = mailer === undefined ? shown : "mail";
+  const { id, token, expires_at: expiresAt } = await invite(acting, { ...input, proves });
+  const { email, systemId } = input;
   const url = invitationUrl(baseUrl(), token);
-  const shown = { id, email, expires_at: expiresAt.toISOString() };
-  if (mailer === undefined) return { ...shown, url };
+  const body = { id, email, expires_at: expiresAt.toISOString(), proves_address: proves !== null };
+  if (mailer === undefined) return { ...body, url };
   try {
     await mailer.send(invitationMail({ id, email, serviceName, url, expiresAt }));
-    return { ...shown, url: null };
+    return { ...body, url: null };
   } catch (error) {
     logger.warn({ err: error, invitation: id }, "an invitation could not be mailed: its link is shown to the inviter");
-    return { ...shown, url };
+    // First, so that nobody has seen a link that proves more.
+    await noteShown(acting, systemId, id, shown);
+    return { ...body, url, proves_address: shown !== null };
   }
 }
 

@@ -1,10 +1,11 @@
-import { issuedInvitation, memberList } from "@bikeshare/contract/console";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { consoleSession, issuedInvitation, memberList } from "@bikeshare/contract/console";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { buildAnother } from "../../test/built-app.ts";
 import { startSmtpServer } from "../../test/servers/smtp-server.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import { listActs } from "../audit/queries.ts";
+import { resetPerson } from "../people/reset.ts";
 
 let app: TestApp;
 
@@ -130,4 +131,87 @@ it("shows the link where the mail server refuses", async () => {
     await another.close();
     await smtp.close();
   }
+});
+
+describe("an invitation", () => {
+  const accept = (url: string | null) =>
+    fetch(`${app.url}/console/v1/invitations/accept`, {
+      method: "POST",
+      headers: { origin: app.url, "content-type": "application/json" },
+      body: JSON.stringify({ token: url?.split("#")[1] ?? "" }),
+    });
+  const inviteBy = async (person: SignedIn, path: string, body: object) =>
+    issuedInvitation.parse(await (await person.call("POST", `${path}/invitations`, body)).json());
+
+  it("ends with its maker's right: when they are made a viewer, removed, or reset", async () => {
+    const chief = await signIn(app, { partnerId: app.partnerId });
+    for (const end of ["demoted", "removed", "reset"]) {
+      const maker = await signIn(app, { partnerId: app.partnerId });
+      const body = { email: `${end}@example.com`, role: "admin" };
+      const { id, url } = await inviteBy(maker, partnerPath(), body);
+      const membership = `${partnerPath()}/${await membershipOf(maker, partnerPath())}`;
+      if (end === "demoted") await chief.call("PATCH", membership, { role: "viewer" });
+      if (end === "removed") await chief.call("DELETE", membership);
+      const { db, clock, ids, systemId } = app;
+      const email = `${maker.personId.toLowerCase()}@example.com`;
+      if (end === "reset") await resetPerson({ db, clock, ids, actor: "cli:test" }, systemId, email);
+      expect((await accept(url)).status, end).toBe(404);
+      const { invitations } = await peopleSeenBy(chief, partnerPath());
+      expect(invitations.map((one) => one.id)).not.toContain(id);
+    }
+  });
+
+  it("of the operator ends when its maker leaves, also when both happen at the same time", async () => {
+    const chief = await signIn(app, { partnerId: null });
+    for (let round = 0; round < 8; round++) {
+      const maker = await signIn(app, { partnerId: null });
+      const email = `race-${round}@example.com`;
+      const { url } = await inviteBy(maker, operatorPath(), { email, role: "admin", partner_id: null });
+      const membership = `${operatorPath()}/${await membershipOf(maker, operatorPath())}`;
+      const [accepted, removed] = await Promise.all([accept(url), chief.call("DELETE", membership)]);
+      expect([200, 404]).toContain(accepted.status);
+      expect(removed.status).toBe(200);
+      // Afterwards there is nothing left to open.
+      expect((await accept(url)).status).toBe(404);
+    }
+  });
+
+  it("replaces an open one for the same address and partner, also of two that are made at the same time", async () => {
+    const admin = await signIn(app, { partnerId: app.partnerId });
+    const body = { email: "again@example.com", role: "viewer" };
+    const urls = await Promise.all([1, 2].map(async () => (await inviteBy(admin, partnerPath(), body)).url));
+    const { invitations } = await peopleSeenBy(admin, partnerPath());
+    expect(invitations.filter(({ email }) => email === body.email)).toHaveLength(1);
+    const statuses = (await Promise.all(urls.map(accept))).map(({ status }) => status);
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 404]);
+  });
+
+  it("is made three times an hour for an address, and fifty times for a partner", async () => {
+    app.clock.advance(3_600_000);
+    const admin = await signIn(app, { partnerId: app.partnerId });
+    const send = async (email: string, by = admin, path = partnerPath()) =>
+      (await by.call("POST", `${path}/invitations`, { email, role: "viewer" })).status;
+    const statuses = [];
+    for (const email of ["bomb@example.com", "Bomb@example.com", "bomb@example.com", "BOMB@example.com"])
+      statuses.push(await send(email));
+    expect(statuses).toEqual([200, 200, 200, 429]);
+    for (let count = 4; count < 50; count++) expect(await send(`one-${count}@example.com`)).toBe(200);
+    expect(await send("one-more@example.com")).toBe(429);
+    const operator = await signIn(app, { partnerId: null });
+    const body = { email: "bomb@example.com", role: "viewer", partner_id: app.partnerId };
+    expect((await operator.call("POST", `${operatorPath()}/invitations`, body)).status).toBe(200);
+    app.clock.advance(3_600_000);
+    expect(await send("bomb@example.com", await signIn(app, { partnerId: app.partnerId }))).toBe(200);
+  });
+});
+
+it("lets rights of the operator rest in an account whose address nobody has proved", async () => {
+  const person = await signIn(app, { partnerId: null });
+  const session = async () => consoleSession.parse(await (await person.call("GET", "/console/v1/session")).json());
+  expect(await session()).toMatchObject({ needs_proof: false, memberships: [{ partner_id: null }] });
+  await app.db.query({ name: "people.unprove", text: "update people set proof = null where id = $1" }, [
+    person.personId,
+  ]);
+  expect(await session()).toMatchObject({ needs_proof: true, memberships: [] });
+  expect((await person.call("GET", operatorPath())).status).toBe(404);
 });

@@ -11,7 +11,6 @@ import {
   signInAtProvider,
 } from "../people/identities.ts";
 import { namedBaseUrl } from "../people/invitation.rules.ts";
-import { credentialsRemovedMail } from "../people/mails.ts";
 import {
   ATTEMPT_TIMEOUT_SECONDS,
   beginAttempt,
@@ -24,8 +23,9 @@ import {
 } from "../people/provider-attempts.ts";
 import { confirmSession } from "../sessions/service.ts";
 import { consoleSession } from "./authorize.ts";
-import { addressOf, type Exchange, showSession, signIn } from "./browser-session.ts";
+import { addressOf, beginIn, type Exchange, showSession } from "./browser-session.ts";
 import type { ConsoleContext } from "./context.ts";
+import { mailRemoved } from "./removed-mail.ts";
 import { attemptToken, clearAttemptCookie, setAttemptCookie } from "./session-cookie.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
@@ -99,10 +99,12 @@ async function finishInBrowser(context: ConsoleContext, exchange: Exchange): Pro
     clearAttemptCookie(request, reply);
     page = pageOf(attempt.purpose);
     requireSameSession(request, attempt.purpose);
-    await context.signInLimits.countAddress(addressOf(request));
+    await context.signInLimits.countReturn(addressOf(request));
     const identity = await identify(context, attempt, query);
     return await finishAttempt(context, exchange, attempt, { identity, challenge });
   } catch (error) {
+    // An office whose people all get in uses nothing up.
+    await context.signInLimits.countFailedReturn(addressOf(request));
     return withNotice(page, noticeOf(context, error));
   }
 }
@@ -118,9 +120,11 @@ async function finishAttempt(
   { purpose, next, begunAt }: ProviderAttempt,
   proof: ProviderProof,
 ): Promise<string> {
+  const begin = beginIn(context, exchange);
   if (purpose.kind === "connect") {
-    await connectIdentity(context, proof, purpose.personId);
-    return next;
+    const { session, ...connected } = await connectIdentity(context, proof, purpose, begin);
+    if (session !== undefined) await showSession(context, exchange, session);
+    return afterSignIn(context, connected, next);
   }
   if (purpose.kind === "confirm") {
     await confirmAtProvider(context, proof, { personId: purpose.personId, since: begunAt });
@@ -129,27 +133,22 @@ async function finishAttempt(
     await showSession(context, exchange, token);
     return next;
   }
-  if (purpose.kind === "invitation") {
-    const signedIn = await acceptAtProvider(context, proof, purpose.token);
-    await signIn(context, exchange, signedIn.person.id);
-    return afterSignIn(context, signedIn, next);
-  }
-  const signedIn = await signInAtProvider(context, proof);
-  // The provider may know them for long. Where it does not say, what asks for a confirmation asks at once.
-  await signIn(context, exchange, signedIn.person.id, proof.identity.authenticatedAt ?? 0);
+  const signedIn =
+    purpose.kind === "invitation"
+      ? await acceptAtProvider(context, proof, purpose.token, begin)
+      : await signInAtProvider(context, proof, begin);
+  await showSession(context, exchange, signedIn.session);
   return afterSignIn(context, signedIn, next);
 }
 
 /** @returns the page that comes first: the one that says what the account has lost, if it has */
-function afterSignIn(context: ConsoleContext, { person, removed }: ProviderSignIn, next: string): string {
+function afterSignIn(
+  context: ConsoleContext,
+  { person, removed }: Pick<ProviderSignIn, "person" | "removed">,
+  next: string,
+): string {
   if (removed === undefined) return next;
-  const { mailer, logger, serviceName, ids } = context;
-  const { name: providerName } = requireProvider(context);
-  const mail = credentialsRemovedMail({ id: ids.next("mail"), email: person.email, serviceName, providerName });
-  // Nobody waits for a mail server to sign in.
-  mailer?.send(mail).catch((error: unknown) => {
-    logger.warn({ err: error, person: person.id }, "a mail on removed credentials could not be sent");
-  });
+  mailRemoved(context, person, requireProvider(context).name);
   return withNotice("/account", "credentials_removed");
 }
 
@@ -175,6 +174,8 @@ function noticeOf({ logger }: ConsoleContext, error: unknown): SignInNotice {
     invalid_parameter: "expired",
     not_found: "invitation_over",
     rate_limited: "rate_limited",
+    // The session that began it has ended.
+    unauthorized: "expired",
   };
   const notice = error instanceof ServiceError ? known[error.code] : undefined;
   if (notice === undefined) throw error;

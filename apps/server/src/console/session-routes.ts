@@ -5,7 +5,7 @@ import { endEmbeddedSession } from "../dashboard-links/service.ts";
 import { confirmPerson, requireMethod } from "../people/sign-in.ts";
 import { confirmSession, endSession } from "../sessions/service.ts";
 import { consoleSession } from "./authorize.ts";
-import { addressOf, describeSession, passkeyProof, showSession } from "./browser-session.ts";
+import { describeSession, passkeyProof, showSession } from "./browser-session.ts";
 import type { ConsoleContext } from "./context.ts";
 import { clearFrameCookie, clearSessionCookie } from "./session-cookie.ts";
 
@@ -26,9 +26,9 @@ export function sessionRoutes(context: ConsoleContext): Omit<Routes["session"], 
       return { status: 200, body: {} };
     },
     confirm: async ({ request, reply, body }) => {
-      const { person_id: personId, id, email } = consoleSession(request);
+      const { person_id: personId, id } = consoleSession(request);
       requireMethod(context, "password" in body ? "password" : "passkey");
-      if ("password" in body) await signInLimits.count(email, addressOf(request));
+      if ("password" in body) await signInLimits.countConfirmation(id);
       await confirmPerson(context, personId, "password" in body ? body : passkeyProof(body));
       const token = await confirmSession(context, id);
       if (token === undefined) throw serviceError("unauthorized", "endedSession");

@@ -1,7 +1,7 @@
 import { consoleSession, openInvitation, signInOptions } from "@bikeshare/contract/console";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
-import { signIn } from "../../test/sign-in.ts";
+import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import { invite } from "../people/invitations.ts";
 
 let app: TestApp;
@@ -11,9 +11,11 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-function inviteTo(partnerId: string | null, email: string, actor = "cli:test") {
+/** Invites somebody: at the command line, or as a partner's admin, who is shown the link. */
+function inviteTo(partnerId: string | null, email: string, admin?: SignedIn) {
   const { db, clock, ids, systemId } = app;
-  return invite({ db, clock, ids, actor }, { systemId, partnerId, email, role: "admin" });
+  const [actor, proves] = admin === undefined ? ["cli:test", "operator" as const] : [admin.actor, null];
+  return invite({ db, clock, ids, actor }, { systemId, partnerId, email, role: "admin", proves });
 }
 
 function post(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
@@ -87,7 +89,8 @@ it("lets one of two browsers in that accept an invitation at the same time", asy
 
 it("signs nobody in by a link whose maker could not open the account's other memberships", async () => {
   await cookieOf(await accept((await inviteTo(null, "boss@example.com")).token));
-  const { token } = await inviteTo(app.partnerId, "boss@example.com", "person:partner-admin");
+  const admin = await signIn(app, { partnerId: app.partnerId });
+  const { token } = await inviteTo(app.partnerId, "boss@example.com", admin);
   expect((await accept(token)).status).toBe(401);
   const other = await signIn(app, { partnerId: app.partnerId });
   expect((await accept(token, { cookie: other.cookie })).status).toBe(403);

@@ -1,12 +1,13 @@
 import type { consoleContract } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { SignInMethod } from "../config.ts";
-import { acceptInvitation, openInvitation } from "../people/invitations.ts";
+import { acceptInvitation, openInvitation } from "../people/accept-invitation.ts";
 import { beginAuthentication } from "../people/passkeys.ts";
 import { relyingParty } from "../people/relying-party.rules.ts";
 import { requireMethod, signInWithPasskey, signInWithPassword } from "../people/sign-in.ts";
-import { addressOf, passkeyProof, signIn } from "./browser-session.ts";
+import { addressOf, beginIn, passkeyProof, showSession } from "./browser-session.ts";
 import type { ConsoleContext } from "./context.ts";
+import { mailRemoved } from "./removed-mail.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
 
@@ -31,15 +32,17 @@ export function signInRoutes(context: ConsoleContext): Omit<Routes["signIn"], "b
     },
     passkey: async ({ request, reply, body }) => {
       requireMethod(context, "passkey");
-      const personId = await signInWithPasskey(context, passkeyProof(body));
-      return { status: 200, body: await signIn(context, { request, reply }, personId) };
+      const begin = beginIn(context, { request, reply });
+      const token = await signInWithPasskey(context, passkeyProof(body), begin);
+      return { status: 200, body: await showSession(context, { request, reply }, token) };
     },
     password: async ({ request, reply, body }) => {
       requireMethod(context, "password");
-      await signInLimits.count(body.email, addressOf(request));
-      const outcome = await signInWithPassword(context, body);
+      const address = addressOf(request);
+      await signInLimits.count(body.email, address);
+      const outcome = await signInWithPassword(context, { ...body, address }, beginIn(context, { request, reply }));
       if (outcome === "needs_code") return { status: 200, body: { needs_code: true } };
-      return { status: 200, body: await signIn(context, { request, reply }, outcome) };
+      return { status: 200, body: await showSession(context, { request, reply }, outcome) };
     },
   };
 }
@@ -49,14 +52,18 @@ export function invitationRoutes(context: ConsoleContext): Routes["invitations"]
   return {
     read: async ({ body }) => {
       const invitation = await openInvitation(context, body.token);
-      const { email, system_name, partner_name, role, expires_at, needsSignIn } = invitation;
+      const { email, system_name, partner_name, role, expires_at, needsSignIn, provesAddress } = invitation;
       const named = { email, system_name, partner_name, role, expires_at: expires_at.toISOString() };
-      return { status: 200, body: { ...named, needs_sign_in: needsSignIn } };
+      return { status: 200, body: { ...named, needs_sign_in: needsSignIn, proves_address: provesAddress } };
     },
     accept: async ({ body, request, reply }) => {
       const signedIn = request.consoleSession?.person_id;
-      const person = await acceptInvitation(context, body.token, { signedIn, name: body.name });
-      return { status: 200, body: await signIn(context, { request, reply }, person.id) };
+      const begin = beginIn(context, { request, reply });
+      const accepted = await acceptInvitation(context, body.token, { signedIn, name: body.name }, begin);
+      const session = await showSession(context, { request, reply }, accepted.session);
+      const hasRemoved = accepted.removed !== undefined;
+      if (hasRemoved) mailRemoved(context, accepted.person, "the link of an invitation");
+      return { status: 200, body: { ...session, credentials_removed: hasRemoved } };
     },
   };
 }

@@ -83,6 +83,7 @@ export async function embeddedSessionOf(db: Queryable, token: string, now: numbe
     person_id: id,
     email: viewer,
     name: viewer,
+    needs_proof: false,
     created_at,
     // Only the end of its life ends it.
     last_used_at: new Date(now),

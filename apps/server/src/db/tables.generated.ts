@@ -210,6 +210,7 @@ export interface Tables {
     readonly expires_at: Date;
     readonly accepted_at: Date | null;
     readonly revoked_at: Date | null;
+    readonly proves: string | null;
   };
   readonly key_holders: {
     readonly process: string;
@@ -321,6 +322,8 @@ export interface Tables {
     readonly password_hash: string | null;
     readonly totp_secret: string | null;
     readonly totp_last_step: number | null;
+    readonly proof: string | null;
+    readonly proof_system_id: string | null;
   };
   readonly placed_systems: {
     readonly system_id: string;
@@ -683,7 +686,7 @@ export const columnTypes = {
   import_overlaps: { system_id: "text", earlier_id: "text", import_id: "text" },
   import_reports: { system_id: "text", import_id: "text", reasons: "jsonb", first_entries: "jsonb" },
   imports: { system_id: "text", id: "text", kind: "text", source: "text", at: "timestamptz", status: "text", created: "bigint", updated: "bigint", unchanged: "bigint", rejected: "bigint", stations_created: "bigint", first_at: "timestamptz", last_at: "timestamptz", report: "text", removed: "bigint", detail: "jsonb", undone_at: "timestamptz" },
-  invitations: { system_id: "text", id: "text", hash: "bytea", email: "text", partner_id: "text", role: "text", created_at: "timestamptz", created_by: "text", expires_at: "timestamptz", accepted_at: "timestamptz", revoked_at: "timestamptz" },
+  invitations: { system_id: "text", id: "text", hash: "bytea", email: "text", partner_id: "text", role: "text", created_at: "timestamptz", created_by: "text", expires_at: "timestamptz", accepted_at: "timestamptz", revoked_at: "timestamptz", proves: "text" },
   key_holders: { process: "text", host: "text", keys: "text[]", current_keys: "text[]", alive_until: "timestamptz" },
   key_usage_days: { system_id: "text", key_id: "text", day: "date", route: "text", partner_id: "text", requests: "bigint", client_errors: "bigint", server_errors: "bigint", rate_limited: "bigint", total_ms: "double precision" },
   key_usage_minutes: { system_id: "text", counted_on: "date", key_id: "text", minute: "timestamptz", partner_id: "text", requests: "integer", client_errors: "integer", server_errors: "integer", rate_limited: "integer", unlogged: "integer" },
@@ -694,7 +697,7 @@ export const columnTypes = {
   operator_mails: { id: "text", address: "text", subject: "text", body: "text", created_at: "timestamptz", attempts: "smallint", due_at: "timestamptz" },
   partners: { system_id: "text", id: "text", name: "text", created_at: "timestamptz", max_reservations: "integer", suspended_at: "timestamptz", removed_at: "timestamptz" },
   passkeys: { id: "text", person_id: "text", public_key: "bytea", counter: "bigint", transports: "text[]", name: "text", is_synced: "boolean", created_at: "timestamptz", last_used_at: "timestamptz" },
-  people: { id: "text", email: "text", name: "text", created_at: "timestamptz", password_hash: "text", totp_secret: "text", totp_last_step: "bigint" },
+  people: { id: "text", email: "text", name: "text", created_at: "timestamptz", password_hash: "text", totp_secret: "text", totp_last_step: "bigint", proof: "text", proof_system_id: "text" },
   placed_systems: { system_id: "text" },
   recovery_codes: { person_id: "text", hash: "bytea" },
   regions: { system_id: "text", id: "text", name: "text" },

@@ -15,7 +15,7 @@ export async function inviteToDemo(
 ): Promise<SignInLinks> {
   const { systemId, partnerId } = context;
   const link = async (of: string | null, email: string) => {
-    const { token } = await invite(context, { systemId, partnerId: of, email, role: "admin" });
+    const { token } = await invite(context, { systemId, partnerId: of, email, role: "admin", proves: "operator" });
     return invitationUrl(baseUrl, token);
   };
   return {

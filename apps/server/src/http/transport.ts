@@ -141,11 +141,12 @@ export function parseAddress(text: string): string | undefined {
 /**
  * What requests without a key are counted under: an IPv4 address itself, of IPv6 the /64 network, because that is
  * what a single customer commonly has to itself. Anything else is counted under itself.
+ * @param bits of IPv6; 48 is what providers give to one customer at most
  */
-export function countedAddress(address: string): string {
+export function countedAddress(address: string, bits: 48 | 64 = 64): string {
   if (isIP(address) !== 6) return address;
-  const groups = ipv6Groups(address).slice(0, 4);
-  return `${canonical(`${groups.join(":")}::`)}/64`;
+  const groups = ipv6Groups(address).slice(0, bits / 16);
+  return `${canonical(`${groups.join(":")}::`)}/${bits}`;
 }
 
 /** Whether an address, in its canonical form, is IPv6's way of writing an IPv4 address. */

@@ -2,6 +2,7 @@ import { serviceError } from "@bikeshare/rules";
 import type { RegistrationResponseJSON } from "@simplewebauthn/server";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { endSessionsOf } from "../sessions/service.ts";
+import { type AccountOwner, lockOwner } from "./account-owner.ts";
 import { finishSetup, removeAuthenticatorApp } from "./authenticator-app.ts";
 import type { SignInContext } from "./context.ts";
 import {
@@ -14,15 +15,8 @@ import {
 import { deleteIdentity, type IdentityRow, listIdentities } from "./identity-queries.ts";
 import { finishRegistration } from "./passkeys.ts";
 import { requireProvider } from "./provider-attempts.ts";
-import { findPerson, lockPerson } from "./queries.ts";
+import { findPerson } from "./queries.ts";
 import { recordActOf } from "./sign-in.ts";
-
-/** The person whose account it is, and the session that changes it. */
-export interface AccountOwner {
-  readonly personId: string;
-  readonly email: string;
-  readonly sessionId: string;
-}
 
 /** How a person signs in. */
 export interface Credentials {
@@ -57,9 +51,7 @@ export function addPasskey(
   owner: AccountOwner,
   answer: { readonly name: string; readonly challengeToken: string; readonly response: RegistrationResponseJSON },
 ): Promise<void> {
-  return change(context, owner, "person.passkey_added", (tx) =>
-    finishRegistration(context, tx, owner.personId, answer),
-  );
+  return add(context, owner, "person.passkey_added", (tx) => finishRegistration(context, tx, owner.personId, answer));
 }
 
 /** @throws ServiceError when there is no such passkey, or nothing else to sign in with */
@@ -70,14 +62,14 @@ export function removePasskey(context: SignInContext, owner: AccountOwner, id: s
   });
 }
 
-/** Sets the password, and ends every other session: whoever changes it may fear that somebody else has it. */
-export async function setPassword(context: SignInContext, owner: AccountOwner, password: string): Promise<void> {
+export async function setPassword(
+  context: SignInContext,
+  owner: AccountOwner & { readonly email: string },
+  password: string,
+): Promise<void> {
   requireStrength(password, owner.email);
-  const hash = await context.passwords.hash(password);
-  await change(context, owner, "person.password_set", async (tx) => {
-    await updatePassword(tx, owner.personId, hash);
-    await endSessionsOf(tx, owner.personId, owner.sessionId);
-  });
+  const hash = await context.passwords.hash(password, owner.personId);
+  await add(context, owner, "person.password_set", (tx) => updatePassword(tx, owner.personId, hash));
 }
 
 /** Removes the password, and the authenticator app, which is asked for with it alone. */
@@ -96,7 +88,7 @@ export async function setAuthenticatorApp(
   setup: { readonly setupToken: string; readonly code: string },
 ): Promise<string[]> {
   let codes: string[] = [];
-  await change(context, owner, "person.authenticator_app_set", async (tx) => {
+  await add(context, owner, "person.authenticator_app_set", async (tx) => {
     codes = await finishSetup(context, tx, owner.personId, setup);
   });
   return codes;
@@ -118,14 +110,27 @@ export function disconnectIdentity(context: SignInContext, owner: AccountOwner):
 /** Changes how a person signs in: one change at a time, with its entry in the audit log. */
 function change(
   context: SignInContext,
-  { personId }: AccountOwner,
+  owner: AccountOwner,
   action: string,
   work: (tx: Transaction) => Promise<void>,
 ): Promise<void> {
   return context.db.transaction(async (tx) => {
-    await lockPerson(tx, personId);
+    await lockOwner(tx, owner);
     await work(tx);
-    await recordActOf(context, tx, personId, action);
+    await recordActOf(context, tx, owner.personId, action);
+  });
+}
+
+/** The same with something new to sign in with, which ends every other session: somebody else may have begun it. */
+function add(
+  context: SignInContext,
+  owner: AccountOwner,
+  action: string,
+  work: (tx: Transaction) => Promise<void>,
+): Promise<void> {
+  return change(context, owner, action, async (tx) => {
+    await work(tx);
+    await endSessionsOf(tx, owner.personId, owner.sessionId);
   });
 }
 

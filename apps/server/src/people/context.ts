@@ -1,8 +1,10 @@
 import type { CommandContext } from "../command-context.ts";
 import type { SignInMethod } from "../config.ts";
+import type { Transaction } from "../db/database.ts";
 import type { TokenCipher } from "../encryption.ts";
 import type { IdentityProvider } from "../identity-provider/provider.ts";
 import type { PasswordHashing } from "./passwords.ts";
+import type { SignInLimits } from "./sign-in-limits.ts";
 
 /** What signing in works with. */
 export interface SignInContext extends CommandContext {
@@ -13,7 +15,16 @@ export interface SignInContext extends CommandContext {
   /** Encrypts challenges and the secrets of authenticator apps. */
   readonly cipher: TokenCipher;
   readonly passwords: PasswordHashing;
+  readonly signInLimits: SignInLimits;
   /** How people may sign in. */
   readonly signInMethods: readonly SignInMethod[];
   readonly identityProvider: IdentityProvider | undefined;
 }
+
+/**
+ * Begins a session of a person in the browser that has signed in. It belongs into the transaction that has locked the person
+ * and looked at what they sign in with: what ends sessions meanwhile would otherwise miss this one.
+ * @param confirmedAt when they proved who they are, in milliseconds since 1970; now, when left out
+ * @returns the cookie's token
+ */
+export type BeginSession = (tx: Transaction, personId: string, confirmedAt?: number) => Promise<string>;

@@ -9,6 +9,7 @@ const passkeysOf = statement(
   "passkeys.ofPerson",
   `select ${passkeys.list()} from passkeys where person_id = $1 order by created_at, id`,
 );
+const ownerOf = statement("passkeys.owner", "select person_id from passkeys where id = $1");
 const lock = statement("passkeys.lock", `select ${passkeys.list()} from passkeys where id = $1 for update`);
 const insert = statement(
   "passkeys.insert",
@@ -21,6 +22,11 @@ const remove = statement("passkeys.delete", "delete from passkeys where id = $1 
 /** A person's passkeys, the oldest first. */
 export function listPasskeys(db: Queryable, personId: string): Promise<PasskeyRow[]> {
   return db.query<PasskeyRow>(passkeysOf, [personId]);
+}
+
+/** Whose passkey it is. */
+export async function findPasskeyOwner(db: Queryable, id: string): Promise<string | undefined> {
+  return (await db.query<{ person_id: string }>(ownerOf, [id]))[0]?.person_id;
 }
 
 /** A passkey, held until the transaction ends. */

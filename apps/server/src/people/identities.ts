@@ -1,7 +1,11 @@
 import type { Transaction } from "../db/database.ts";
 import { type Identity, isInDomains, isProvedSince } from "../identity-provider/claims.rules.ts";
+import { endSessionsOf } from "../sessions/service.ts";
+import { join, lockedPerson, makePerson } from "./accept-invitation.ts";
+import { lockOwner } from "./account-owner.ts";
+import { type AddressProof, covers, proofOf } from "./address-proof.rules.ts";
 import { type Challenge, useChallenge } from "./challenges.ts";
-import type { SignInContext } from "./context.ts";
+import type { BeginSession, SignInContext } from "./context.ts";
 import {
   findIdentity,
   type IdentityRow,
@@ -9,10 +13,17 @@ import {
   listIdentities,
   updateIdentityUse,
 } from "./identity-queries.ts";
-import { acceptLocked, lockOpenInvitation } from "./invitations.ts";
+import { lockOpenInvitation } from "./invitations.ts";
 import { ProviderSignInError, requireProvider } from "./provider-attempts.ts";
-import { findPerson, findPersonByEmail, lockPerson, type PersonRow } from "./queries.ts";
-import { type RemovedCredentials, removeCredentials } from "./reset.ts";
+import {
+  findPerson,
+  findPersonByEmail,
+  listMembershipsOf,
+  lockPerson,
+  type Membership,
+  type PersonRow,
+} from "./queries.ts";
+import { type RemovedCredentials, takeOver } from "./reset.ts";
 import { recordActOf } from "./sign-in.ts";
 
 /** Who came back from the identity provider, and the challenge that is used up with it. */
@@ -26,6 +37,8 @@ export interface ProviderSignIn {
   readonly person: Pick<PersonRow, "id" | "email">;
   /** What the account lost, because nobody had proved its address before; undefined: nothing. */
   readonly removed: RemovedCredentials | undefined;
+  /** The token of the session that has begun. */
+  readonly session: string;
 }
 
 /**
@@ -33,16 +46,25 @@ export interface ProviderSignIn {
  * provider has verified that.
  * @throws ProviderSignInError when there is no such account
  */
-export function signInAtProvider(context: SignInContext, proof: ProviderProof): Promise<ProviderSignIn> {
+export function signInAtProvider(
+  context: SignInContext,
+  proof: ProviderProof,
+  begin: BeginSession,
+): Promise<ProviderSignIn> {
   return proving(context, proof, async (tx, identity) => {
     const known = await findIdentity(tx, identity.issuer, identity.subject);
-    const person = await (known === undefined
+    const found = await (known === undefined
       ? findPersonByEmail(tx, verifiedEmail(identity))
       : findPerson(tx, known.person_id));
+    const person = found && (await lockPerson(tx, found.id));
     if (person === undefined) throw new ProviderSignInError("unknown_person");
-    const removed = known === undefined ? await connectProved(context, tx, person, identity) : undefined;
+    // Somebody else may have proved the address meanwhile, and disconnected it.
+    if (known !== undefined && (await findIdentity(tx, identity.issuer, identity.subject)) === undefined)
+      throw new ProviderSignInError("unknown_person");
+    const { removed } = await connectOwn(context, tx, person, identity, await listMembershipsOf(tx, person.id));
     await noteSignIn(context, tx, person, identity);
-    return { person, removed };
+    // The provider may know them for long. Where it does not say, what asks for a confirmation asks at once.
+    return { person, removed, session: await begin(tx, person.id, identity.authenticatedAt ?? 0) };
   });
 }
 
@@ -51,33 +73,47 @@ export function signInAtProvider(context: SignInContext, proof: ProviderProof): 
  * @throws ProviderSignInError when the identity has another address, or is connected to another account
  * @throws ServiceError `not_found` when the invitation is over
  */
-export function acceptAtProvider(context: SignInContext, proof: ProviderProof, token: string): Promise<ProviderSignIn> {
+export function acceptAtProvider(
+  context: SignInContext,
+  proof: ProviderProof,
+  token: string,
+  begin: BeginSession,
+): Promise<ProviderSignIn> {
   return proving(context, proof, async (tx, identity) => {
     const invitation = await lockOpenInvitation(context, tx, token);
-    if (verifiedEmail(identity) !== invitation.email) throw new ProviderSignInError("other_email");
+    const { email } = invitation;
+    if (verifiedEmail(identity) !== email) throw new ProviderSignInError("other_email");
+    const made = await makePerson(context, tx, email, identity.name, BY_IDENTITY);
+    const person = made ?? (await lockedPerson(tx, email));
     const known = await findIdentity(tx, identity.issuer, identity.subject);
-    const existing = await findPersonByEmail(tx, invitation.email);
-    if (known !== undefined && known.person_id !== existing?.id) throw new ProviderSignInError("other_account");
-    const acceptance = { signedIn: existing?.id, name: identity.name };
-    const person = await acceptLocked(context, tx, invitation, acceptance);
-    const removed = known === undefined ? await connectProved(context, tx, person, identity) : undefined;
+    if (known !== undefined && known.person_id !== person.id) throw new ProviderSignInError("other_account");
+    await join(context, tx, invitation, person);
+    const { removed } = await connectOwn(context, tx, person, identity, await listMembershipsOf(tx, person.id));
     await noteSignIn(context, tx, person, identity);
-    return { person, removed };
+    return { person, removed, session: await begin(tx, person.id) };
   });
 }
 
 /**
- * Connects an identity, with whatever address, to the account of a person who is signed in. Nothing else changes.
+ * Connects an identity, with whatever address, to the account of a person who is signed in, and ends the account's other
+ * sessions. One whose address is the account's own proves it, as by signing in: then a new session begins in place of all.
  * @throws ProviderSignInError when it, or the account, is connected already to another
  */
-export function connectIdentity(context: SignInContext, proof: ProviderProof, personId: string): Promise<void> {
+export function connectIdentity(
+  context: SignInContext,
+  proof: ProviderProof,
+  { personId, sessionId }: { readonly personId: string; readonly sessionId: string },
+  begin: BeginSession,
+): Promise<Omit<ProviderSignIn, "session"> & { readonly session: string | undefined }> {
   return proving(context, proof, async (tx, identity) => {
-    await lockPerson(tx, personId);
+    const person = await lockOwner(tx, { personId, sessionId });
     const known = await findIdentity(tx, identity.issuer, identity.subject);
-    if (known?.person_id === personId) return;
-    const others = (await listIdentities(tx, personId)).filter(({ issuer }) => issuer === identity.issuer);
-    if (known !== undefined || others.length > 0) throw new ProviderSignInError("other_account");
-    await connect(context, tx, personId, identity);
+    if (known !== undefined && known.person_id !== personId) throw new ProviderSignInError("other_account");
+    const memberships = await listMembershipsOf(tx, personId);
+    const { isFirstProof, removed } = await connectOwn(context, tx, person, identity, memberships);
+    if (isFirstProof) return { person, removed, session: await begin(tx, personId) };
+    await endSessionsOf(tx, personId, sessionId);
+    return { person, removed, session: undefined };
   });
 }
 
@@ -114,27 +150,28 @@ function verifiedEmail({ email }: Identity): string {
   return email;
 }
 
+/** What an identity proves whose address the provider has verified. */
+const BY_IDENTITY: AddressProof = { by: "identity", systemId: null };
+
 /**
- * Connects an identity to the account whose address it proves. As long as nobody has proved that address, anybody may have
- * accepted the account's first invitation, and may hold what signs in to it: all of that is removed.
+ * Connects an identity to the account of a person, who is locked. If it is the first to prove the account's address, the
+ * account is its owner's from then on, whoever held it before.
+ * @param reach what the account opens
  */
-async function connectProved(
+async function connectOwn(
   context: SignInContext,
   tx: Transaction,
   person: PersonRow,
   identity: Identity,
-): Promise<RemovedCredentials | undefined> {
-  await lockPerson(tx, person.id);
+  reach: readonly Pick<Membership, "systemId">[],
+): Promise<{ readonly isFirstProof: boolean; readonly removed: RemovedCredentials | undefined }> {
+  const isFirstProof = identity.email === person.email && !covers(proofOf(person), reach);
+  const removed = isFirstProof ? await takeOver(context, tx, person, BY_IDENTITY) : undefined;
   const connected = await listIdentities(tx, person.id);
-  if (connected.some((one) => isSame(one, identity))) return undefined;
-  const isProved = connected.some(({ email }) => email === person.email);
-  if (isProved && connected.some(({ issuer }) => issuer === identity.issuer))
-    throw new ProviderSignInError("other_account");
-  const removed = isProved ? undefined : await removeCredentials(tx, person);
+  if (connected.some((one) => isSame(one, identity))) return { isFirstProof, removed };
+  if (connected.some(({ issuer }) => issuer === identity.issuer)) throw new ProviderSignInError("other_account");
   await connect(context, tx, person.id, identity);
-  const hadSome = removed !== undefined && (removed.passkeys > 0 || removed.hadPassword || removed.identities > 0);
-  if (hadSome) await recordActOf(context, tx, person.id, "person.credentials_removed", { ...removed });
-  return hadSome ? removed : undefined;
+  return { isFirstProof, removed };
 }
 
 function isSame(one: Pick<IdentityRow, "issuer" | "subject">, other: Pick<Identity, "issuer" | "subject">): boolean {

@@ -1,25 +1,6 @@
-import { describe, expect, it, test } from "vitest";
-import { invitationUrl, isOpen, linkSignsIn } from "./invitation.rules.ts";
+import { expect, it, test } from "vitest";
+import { invitationUrl, isOpen } from "./invitation.rules.ts";
 import { relyingParty } from "./relying-party.rules.ts";
-
-describe("whether an invitation's link alone signs in somebody who has an account", () => {
-  const byAdmin = { system_id: "main", partner_id: "p1", created_by: "person:x" };
-  const ofPartner = { systemId: "main", partnerId: "p1" };
-  const ofOperator = { systemId: "main", partnerId: null };
-  const elsewhere = { systemId: "elsewhere", partnerId: "p1" };
-
-  test.each([
-    ["of a partner, by its admin", byAdmin, [ofPartner], true],
-    ["of the operator, by a partner's admin", byAdmin, [ofPartner, ofOperator], false],
-    ["of another system, by a partner's admin", byAdmin, [elsewhere], false],
-    ["of a partner, by the operator's admin", { ...byAdmin, partner_id: null }, [ofPartner, ofOperator], true],
-    ["of another system, by the operator's admin", { ...byAdmin, partner_id: null }, [elsewhere], false],
-    ["of the operator, at the command line", { ...byAdmin, created_by: "cli:root" }, [ofOperator, elsewhere], true],
-  ])("%s", (_, invitation, memberships, expected) => {
-    expect(linkSignsIn(invitation, { hasCredentials: false, memberships })).toBe(expected);
-    expect(linkSignsIn(invitation, { hasCredentials: true, memberships })).toBe(false);
-  });
-});
 
 it("lets an invitation be accepted until it ends, once, and as long as its partner is there", () => {
   const open = { expires_at: new Date(1_000), accepted_at: null, revoked_at: null, partner_removed: false };

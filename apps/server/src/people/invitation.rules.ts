@@ -1,5 +1,3 @@
-import type { Membership } from "./queries.ts";
-
 /** Milliseconds for which an invitation's link works: over a weekend, and over a holiday of some days. */
 const INVITATION_LIFETIME_MS = 7 * 24 * 3_600_000;
 
@@ -20,26 +18,6 @@ export function isOpen(
 ): boolean {
   const { expires_at, accepted_at, revoked_at, partner_removed } = invitation;
   return now < expires_at.getTime() && accepted_at === null && revoked_at === null && !partner_removed;
-}
-
-/**
- * Whether an invitation's link alone signs in somebody who has an account already. Only where they have nothing to sign in
- * with yet, and the account opens no more than whoever made the invitation could give: the maker may have kept the link.
- */
-export function linkSignsIn(
-  invitation: { readonly system_id: string; readonly partner_id: string | null; readonly created_by: string },
-  person: {
-    readonly hasCredentials: boolean;
-    readonly memberships: readonly Pick<Membership, "systemId" | "partnerId">[];
-  },
-): boolean {
-  if (person.hasCredentials) return false;
-  // Who runs the command line has the database anyway.
-  if (invitation.created_by.startsWith("cli:")) return true;
-  return person.memberships.every(
-    ({ systemId, partnerId }) =>
-      systemId === invitation.system_id && (invitation.partner_id === null || partnerId === invitation.partner_id),
-  );
 }
 
 /** This machine by its address, as the host of a URL. */

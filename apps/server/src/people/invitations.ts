@@ -2,21 +2,20 @@ import type { MembershipRole } from "@bikeshare/contract/console";
 import { serviceError } from "@bikeshare/rules";
 import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext, CommandContext } from "../command-context.ts";
-import type { Queryable, Transaction } from "../db/database.ts";
-import { partnerWithId } from "../partners/service.ts";
+import type { Transaction } from "../db/database.ts";
+import { holdPartner } from "../partners/service.ts";
 import { hashToken, isToken, makeToken } from "../sessions/session.rules.ts";
-import type { SignInContext } from "./context.ts";
-import { listPasskeys } from "./credential-queries.ts";
-import { listIdentities } from "./identity-queries.ts";
+import { isCommandLine } from "./address-proof.rules.ts";
 import {
   findInvitation,
   insertInvitation,
   type InvitationRow,
   lockInvitation,
-  updateAccepted,
+  lockRightToInvite,
+  lockSystem,
+  updateProves,
 } from "./invitation-queries.ts";
-import { invitationExpiry, isOpen, linkSignsIn, normalizedEmail } from "./invitation.rules.ts";
-import { findPersonByEmail, insertMembership, insertPerson, listMembershipsOf, type PersonRow } from "./queries.ts";
+import { invitationExpiry, isOpen, normalizedEmail } from "./invitation.rules.ts";
 
 export interface InvitationInput {
   readonly systemId: string;
@@ -24,7 +23,12 @@ export interface InvitationInput {
   readonly partnerId: string | null;
   readonly email: string;
   readonly role: MembershipRole;
+  /** What opening the link proves of the address; null: nothing, because a partner's admin is shown it. */
+  readonly proves: LinkProof | null;
 }
+
+/** How a link reaches the invited person so that it proves the address: mailed there, or handed out by the operator. */
+export type LinkProof = "mail" | "operator";
 
 /** An invitation just made. `token` is in its link, and stored nowhere. */
 export interface IssuedInvitation {
@@ -33,27 +37,29 @@ export interface IssuedInvitation {
   readonly expires_at: Date;
 }
 
-/** Offers somebody a membership. @throws ServiceError when there is no such partner */
+/**
+ * Offers somebody a membership, in place of an open offer of the same.
+ * @throws ServiceError when there is no such partner, or the maker may not invite any more
+ */
 export function invite(context: ActorContext, input: InvitationInput): Promise<IssuedInvitation> {
-  const { systemId, partnerId, role } = input;
+  const { systemId, partnerId, role, proves } = input;
   const { clock, ids, actor } = context;
   return context.db.transaction(async (tx) => {
-    if (partnerId !== null && (await partnerWithId({ db: tx }, systemId, partnerId)) === undefined)
-      throw serviceError("not_found", "partner");
+    const email = normalizedEmail(input.email);
     const now = clock();
+    await lockScope(tx, systemId, partnerId);
+    const made = { system_id: systemId, partner_id: partnerId, created_by: actor, proves };
+    if (!(await makerMayInvite(tx, made))) throw serviceError("not_found", "page");
     const id = ids.next("invitation");
     const token = makeToken((bytes) => ids.randomBytes(bytes));
-    const email = normalizedEmail(input.email);
     const expiresAt = invitationExpiry(now);
     await insertInvitation(tx, {
-      system_id: systemId,
+      ...made,
       id,
       hash: hashToken(token),
       email,
-      partner_id: partnerId,
       role,
       created_at: new Date(now),
-      created_by: actor,
       expires_at: expiresAt,
       accepted_at: null,
       revoked_at: null,
@@ -64,106 +70,47 @@ export function invite(context: ActorContext, input: InvitationInput): Promise<I
   });
 }
 
-/** What a link shows before anybody accepts. */
-export interface OpenInvitation extends InvitationRow {
-  /** The person has an account that the link alone does not open. */
-  readonly needsSignIn: boolean;
+/** Of two that invite the same address at once, the later one replaces the earlier one's invitation. */
+async function lockScope(tx: Transaction, systemId: string, partnerId: string | null): Promise<void> {
+  if (partnerId === null) return lockSystem(tx, systemId);
+  if ((await holdPartner(tx, systemId, partnerId)) === undefined) throw serviceError("not_found", "partner");
 }
 
-/** The invitation of a link's token. @throws ServiceError `not_found` when it cannot be accepted any more */
-export async function openInvitation(context: CommandContext, token: string): Promise<OpenInvitation> {
-  const { db, clock } = context;
-  const invitation = isToken(token) ? await findInvitation(db, hashToken(token)) : undefined;
-  if (invitation === undefined || !isOpen(invitation, clock())) throw serviceError("not_found", "invitation");
-  const person = await findPersonByEmail(db, invitation.email);
-  return { ...invitation, needsSignIn: person !== undefined && !(await signsIn(db, invitation, person)) };
+/** Says that an invitation's link, which could not be mailed, is shown to whoever made it. */
+export function noteShown(
+  { db }: Pick<CommandContext, "db">,
+  systemId: string,
+  id: string,
+  proves: LinkProof | null,
+): Promise<void> {
+  return updateProves(db, systemId, id, proves);
 }
 
 /**
- * Accepts an invitation, once.
- * @param signedIn the person whose session the browser has
- * @param name of a new person
- * @throws ServiceError `not_found` when it cannot be accepted any more; `unauthorized` when the person must sign in first
+ * The invitation of a link's token, held until the transaction ends with its maker's right to invite, without which it is of
+ * no use. The right comes first, as for whoever takes it away.
+ * @throws ServiceError `not_found` when it cannot be accepted any more
  */
-export function acceptInvitation(
-  context: CommandContext & Pick<SignInContext, "signInMethods">,
-  token: string,
-  { signedIn, name }: Acceptance,
-): Promise<PersonRow> {
-  return context.db.transaction(async (tx) => {
-    const invitation = await lockOpenInvitation(context, tx, token);
-    const person = await findPersonByEmail(tx, invitation.email);
-    // Otherwise the link would be a way in beside the identity provider.
-    if (signedIn === undefined || person?.id !== signedIn) requireOtherMethod(context);
-    return acceptLocked(context, tx, invitation, { signedIn, name });
-  });
-}
-
-/** @throws ServiceError where people sign in at the identity provider alone */
-function requireOtherMethod({ signInMethods }: Pick<SignInContext, "signInMethods">): void {
-  if (signInMethods.every((method) => method === "oidc")) throw serviceError("forbidden", "signInMethod");
-}
-
-interface Acceptance {
-  readonly signedIn: string | undefined;
-  readonly name: string | undefined;
-}
-
-/** The invitation of a link's token, held until the transaction ends. @throws ServiceError `not_found`, as above */
 export async function lockOpenInvitation(
-  { clock }: CommandContext,
+  { clock }: Pick<CommandContext, "clock">,
   tx: Transaction,
   token: string,
 ): Promise<InvitationRow> {
-  const invitation = isToken(token) ? await lockInvitation(tx, hashToken(token)) : undefined;
+  const hash = isToken(token) ? hashToken(token) : undefined;
+  const found = hash && (await findInvitation(tx, hash));
+  const mayBeAccepted = found !== undefined && (await makerMayInvite(tx, found));
+  const invitation = hash && mayBeAccepted ? await lockInvitation(tx, hash) : undefined;
   if (invitation === undefined || !isOpen(invitation, clock())) throw serviceError("not_found", "invitation");
   return invitation;
 }
 
-/** Accepts an invitation that is open and locked. */
-export async function acceptLocked(
-  context: CommandContext,
+/** Whether whoever made an invitation may still do so. The command line always may. */
+async function makerMayInvite(
   tx: Transaction,
-  invitation: InvitationRow,
-  { signedIn, name }: Acceptance,
-): Promise<PersonRow> {
-  const { clock, ids } = context;
-  const now = new Date(clock());
-  const { system_id: systemId, id, partner_id: partnerId, role, email } = invitation;
-  const made = await insertPerson(tx, { id: ids.next("person"), email, name: name ?? nameIn(email), created_at: now });
-  const person = made ?? (await knownPerson(tx, invitation, signedIn));
-  const membership = { systemId, id: ids.next("membership"), personId: person.id, partnerId, role, createdAt: now };
-  await insertMembership(tx, membership);
-  await updateAccepted(tx, systemId, id, now);
-  const act = { systemId, action: "person.joined", subject: partnerId ?? systemId, detail: { email, role } };
-  await insertActOf({ ...context, actor: `person:${person.id}` }, tx, act);
-  return person;
-}
-
-/** The person who has an account already, if this browser may accept for them. */
-async function knownPerson(
-  tx: Transaction,
-  invitation: InvitationRow,
-  signedIn: string | undefined,
-): Promise<PersonRow> {
-  const person = await findPersonByEmail(tx, invitation.email);
-  if (person === undefined) throw new Error("a person was there when it was to be made, and now is not");
-  if (person.id === signedIn || (await signsIn(tx, invitation, person))) return person;
-  if (signedIn !== undefined) throw serviceError("forbidden", "otherInvitation", { email: invitation.email });
-  throw serviceError("unauthorized", "noSession");
-}
-
-/** Whether the link alone signs the person in. */
-async function signsIn(db: Queryable, invitation: InvitationRow, person: PersonRow): Promise<boolean> {
-  const memberships = await listMembershipsOf(db, person.id);
-  const hasCredentials =
-    person.password_hash !== null ||
-    (await listPasskeys(db, person.id)).length > 0 ||
-    (await listIdentities(db, person.id)).length > 0;
-  return linkSignsIn(invitation, { hasCredentials, memberships });
-}
-
-/** What a person is called who has not said their name: the part of the address before the @. */
-function nameIn(email: string): string {
-  return email.split("@", 1)[0] ?? email;
+  invitation: Pick<InvitationRow, "system_id" | "partner_id" | "created_by" | "proves">,
+): Promise<boolean> {
+  const { system_id: systemId, partner_id: partnerId, created_by: maker, proves } = invitation;
+  if (isCommandLine(maker)) return true;
+  const personId = maker.startsWith("person:") ? maker.slice("person:".length) : undefined;
+  return personId !== undefined && lockRightToInvite(tx, personId, { systemId, partnerId }, proves === "operator");
 }

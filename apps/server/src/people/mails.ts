@@ -29,15 +29,16 @@ export function credentialsRemovedMail(account: {
   readonly id: string;
   readonly email: string;
   readonly serviceName: string;
-  readonly providerName: string;
+  /** How the address was proved: the identity provider's name, or the link of an invitation. */
+  readonly by: string;
 }): Mail {
-  const { id, email, serviceName, providerName } = account;
+  const { id, email, serviceName, by } = account;
   const text = [
-    `You have signed in to the dashboard of ${serviceName} with ${providerName} for the first time.`,
+    `You have signed in to the dashboard of ${serviceName} by ${by}, which proves for the first time that this address`,
+    "is yours.",
     "",
-    "Before that nobody had proved that this address is theirs. So every passkey, password and session that the account",
-    "had was removed: whoever opened its first invitation may have made them. If they were yours, add them again on the",
-    "page Account.",
+    "Every passkey, password and session that the account had before was removed: somebody else may have made them. If",
+    "they were yours, add them again on the page Account.",
     "",
     "If it was not you who signed in, tell whoever runs the service.",
     "",

@@ -3,6 +3,7 @@ import { serviceError } from "@bikeshare/rules";
 import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext, CommandContext } from "../command-context.ts";
 import type { Transaction } from "../db/database.ts";
+import { updateRevokedOf } from "./invitation-queries.ts";
 import {
   deleteMembership,
   type ListedInvitation,
@@ -50,6 +51,7 @@ export function changeRole(context: ActorContext, scope: PeopleScope, id: string
     const member = await lockForChange(tx, scope, id, role === "admin");
     if (member.role === role) return;
     await updateRole(tx, scope.systemId, id, role);
+    if (role !== "admin") await endInvitationsBy(context, tx, scope.systemId, member);
     await recordChange(context, tx, scope.systemId, "person.role_changed", member, { role });
   });
 }
@@ -59,8 +61,19 @@ export function removeMember(context: ActorContext, scope: PeopleScope, id: stri
   return context.db.transaction(async (tx) => {
     const member = await lockForChange(tx, scope, id, false);
     await deleteMembership(tx, scope.systemId, id);
+    await endInvitationsBy(context, tx, scope.systemId, member);
     await recordChange(context, tx, scope.systemId, "person.removed", member, {});
   });
+}
+
+/** Ends the invitations that somebody has made as an admin, and is one no more. */
+function endInvitationsBy(
+  { clock }: ActorContext,
+  tx: Transaction,
+  systemId: string,
+  { person_id, partner_id: partnerId }: LockedMember,
+): Promise<void> {
+  return updateRevokedOf(tx, person_id, new Date(clock()), { systemId, partnerId });
 }
 
 /** @param staysAdmin whether the member may be the operator's last admin */

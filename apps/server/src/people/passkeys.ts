@@ -3,7 +3,15 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from "@simp
 import type { Transaction } from "../db/database.ts";
 import { CHALLENGE_TIMEOUT_MS, giveChallenge, readChallenge, useChallenge } from "./challenges.ts";
 import type { SignInContext } from "./context.ts";
-import { insertPasskey, listPasskeys, lockPasskey, type PasskeyRow, updatePasskeyUse } from "./credential-queries.ts";
+import {
+  findPasskeyOwner,
+  insertPasskey,
+  listPasskeys,
+  lockPasskey,
+  type PasskeyRow,
+  updatePasskeyUse,
+} from "./credential-queries.ts";
+import { lockPerson } from "./queries.ts";
 import { type RelyingParty, relyingParty } from "./relying-party.rules.ts";
 
 /** What a page hands to the browser, and what it brings back beside the browser's answer. */
@@ -103,12 +111,21 @@ export async function finishAuthentication(
   answer: { readonly challengeToken: string; readonly response: AuthenticationResponseJSON },
 ): Promise<string> {
   const challenge = readChallenge(context, SIGN_IN, answer.challengeToken);
+  const ownerId = await findPasskeyOwner(tx, answer.response.id);
+  // The person first, as whoever removes passkeys does.
+  if (ownerId !== undefined) await lockPerson(tx, ownerId);
   const passkey = await lockPasskey(tx, answer.response.id);
-  if (passkey === undefined) throw serviceError("unauthorized", "wrongPasskey");
+  if (passkey === undefined || !isOwnHandle(answer.response, passkey.person_id))
+    throw serviceError("unauthorized", "wrongPasskey");
   const counter = await verifiedCounter(partyOf(context), passkey, challenge.value, answer.response);
   await useChallenge(context, tx, challenge);
   await updatePasskeyUse(tx, passkey.id, counter, new Date(context.clock()));
   return passkey.person_id;
+}
+
+/** An authenticator that says whose passkey it has used must say that of the person it was registered for. */
+function isOwnHandle({ response: { userHandle } }: AuthenticationResponseJSON, personId: string): boolean {
+  return userHandle === undefined || userHandle === null || userHandle === Buffer.from(personId).toString("base64url");
 }
 
 async function verifiedCounter(

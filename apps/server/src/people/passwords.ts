@@ -1,10 +1,10 @@
 import { serviceError } from "@bikeshare/rules";
 
-/** Hashes passwords with argon2id. */
+/** Hashes passwords with argon2id. `by` is who asks: a network, or somebody who is signed in. Nobody waits for many of one. */
 export interface PasswordHashing {
-  hash(password: string): Promise<string>;
+  hash(password: string, by: string): Promise<string>;
   /** Whether a password is right. It takes as long where there is no hash, so that nobody learns who has a password. */
-  verify(hash: string | null, password: string): Promise<boolean>;
+  verify(hash: string | null, password: string, by: string): Promise<boolean>;
 }
 
 /** What OWASP recommends: 19 MiB of memory, in two passes. A guess costs as much. */
@@ -16,6 +16,8 @@ const HASH_OF_NOBODY =
 const MAX_RUNNING = 2;
 /** Waiting until one is free, about a second. More people than this never sign in at once; programs do. */
 const MAX_WAITING = 50;
+/** Of these, waiting for one network or person: somebody who types a password waits for one, and a program for many. */
+const MAX_WAITING_EACH = 2;
 /** Seconds after which somebody who found too many others should try again. */
 const RETRY_SECONDS = 2;
 
@@ -23,15 +25,15 @@ export function createPasswordHashing(): PasswordHashing {
   const whenFree = createSemaphore();
   // Loaded with the first password: many services see none.
   const load = () => import("@node-rs/argon2");
-  const hash = async (password: string) => {
+  const hash = async (password: string, by: string) => {
     const argon2 = await load();
-    return whenFree(() => argon2.hash(normalized(password), ARGON2_OPTIONS));
+    return whenFree(by, () => argon2.hash(normalized(password), ARGON2_OPTIONS));
   };
   return {
     hash,
-    async verify(stored, password) {
+    async verify(stored, password, by) {
       const argon2 = await load();
-      const isRight = await whenFree(() => argon2.verify(stored ?? HASH_OF_NOBODY, normalized(password)));
+      const isRight = await whenFree(by, () => argon2.verify(stored ?? HASH_OF_NOBODY, normalized(password)));
       return isRight && stored !== null;
     },
   };
@@ -42,16 +44,17 @@ function normalized(password: string): string {
   return password.normalize("NFKC");
 }
 
-/** Runs a few pieces of work at a time. @throws ServiceError `unavailable` when too many wait */
+/** Runs a few pieces of work at a time. @throws ServiceError `unavailable` when too many wait, in all or of one */
 function createSemaphore() {
   let running = 0;
-  const waiting: (() => void)[] = [];
-  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
+  const waiting: { readonly by: string; readonly start: () => void }[] = [];
+  return async <Result>(by: string, work: () => Promise<Result>): Promise<Result> => {
     if (running >= MAX_RUNNING) {
-      if (waiting.length >= MAX_WAITING)
+      const own = waiting.filter((one) => one.by === by);
+      if (waiting.length >= MAX_WAITING || own.length >= MAX_WAITING_EACH)
         throw serviceError("unavailable", "signIns", { retryAfterSeconds: RETRY_SECONDS });
-      const { promise, resolve } = Promise.withResolvers<void>();
-      waiting.push(resolve);
+      const { promise, resolve: start } = Promise.withResolvers<void>();
+      waiting.push({ by, start });
       await promise;
     } else running++;
     try {
@@ -60,7 +63,7 @@ function createSemaphore() {
       const next = waiting.shift();
       // The next one runs in its stead.
       if (next === undefined) running--;
-      else next();
+      else next.start();
     }
   };
 }

@@ -2,6 +2,7 @@ import type { MembershipRole } from "@bikeshare/contract/console";
 import { columnsOfTable, type RowOf } from "../db/columns.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
+import type { AddressProof } from "./address-proof.rules.ts";
 
 const people = columnsOfTable("people");
 export type PersonRow = RowOf<typeof people>;
@@ -10,8 +11,8 @@ const byEmail = statement("people.byEmail", `select ${people.list()} from people
 const byId = statement("people.byId", `select ${people.list()} from people where id = $1`);
 const insert = statement(
   "people.insert",
-  `insert into people (id, email, name, created_at) values ($1, $2, $3, $4) on conflict (email) do nothing
-   returning ${people.list()}`,
+  `insert into people (id, email, name, created_at, proof, proof_system_id) values ($1, $2, $3, $4, $5, $6)
+   on conflict (email) do nothing returning ${people.list()}`,
 );
 
 export async function findPersonByEmail(db: Queryable, email: string): Promise<PersonRow | undefined> {
@@ -22,20 +23,28 @@ export async function findPerson(db: Queryable, id: string): Promise<PersonRow |
   return (await db.query<PersonRow>(byId, [id]))[0];
 }
 
-const lock = statement("people.lock", "select id from people where id = $1 for update");
+const lock = statement("people.lock", `select ${people.list()} from people where id = $1 for update`);
+const setProof = statement("people.setProof", "update people set proof = $2, proof_system_id = $3 where id = $1");
 
-/** Holds off whoever else changes how a person signs in, until the transaction ends. */
-export async function lockPerson(tx: Transaction, id: string): Promise<void> {
-  await tx.query(lock, [id]);
+/** Holds off whoever else signs in or changes how a person signs in, until the transaction ends. */
+export async function lockPerson(tx: Transaction, id: string): Promise<PersonRow | undefined> {
+  return (await tx.query<PersonRow>(lock, [id]))[0];
 }
 
 /** Makes a person. @returns undefined when there is one with this address */
 export async function insertPerson(
   db: Queryable,
   person: Pick<PersonRow, "id" | "email" | "name" | "created_at">,
+  proof: AddressProof | null,
 ): Promise<PersonRow | undefined> {
   const { id, email, name, created_at } = person;
-  return (await db.query<PersonRow>(insert, [id, email, name, created_at]))[0];
+  const values = [id, email, name, created_at, proof?.by ?? null, proof?.systemId ?? null];
+  return (await db.query<PersonRow>(insert, values))[0];
+}
+
+/** Writes how the person who holds an account proved its address; null: not at all. */
+export async function updateProof(tx: Transaction, id: string, proof: AddressProof | null): Promise<void> {
+  await tx.query(setProof, [id, proof?.by ?? null, proof?.systemId ?? null]);
 }
 
 /** What a membership is of: a partner, or with null the operator, of a system. */

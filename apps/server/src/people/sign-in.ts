@@ -5,10 +5,10 @@ import type { CommandContext } from "../command-context.ts";
 import type { SignInMethod } from "../config.ts";
 import type { Queryable } from "../db/database.ts";
 import { useCode } from "./authenticator-app.ts";
-import type { SignInContext } from "./context.ts";
+import type { BeginSession, SignInContext } from "./context.ts";
 import { normalizedEmail } from "./invitation.rules.ts";
 import { finishAuthentication } from "./passkeys.ts";
-import { findPerson, findPersonByEmail, listMembershipsOf, type PersonRow } from "./queries.ts";
+import { findPerson, findPersonByEmail, listMembershipsOf, lockPerson, type PersonRow } from "./queries.ts";
 
 /** A password, and a code where the person has set up an authenticator app. */
 export interface PasswordProof {
@@ -25,14 +25,17 @@ export interface PasskeyProof {
 /**
  * Signs in with a password. Whether there is such an account, and whether it has a password, makes no difference to the
  * answer, and next to none to the time it takes.
- * @returns the person's id; `needs_code` when the password is right and a code is missing
+ * @param proof with the network that it comes from
+ * @returns the session's token; `needs_code` when the password is right and a code is missing
  */
 export async function signInWithPassword(
   context: SignInContext,
-  { email, ...proof }: PasswordProof & { readonly email: string },
+  { email, address, ...proof }: PasswordProof & { readonly email: string; readonly address: string },
+  begin: BeginSession,
 ): Promise<string> {
   const person = await personWithEmail(context, email);
-  const outcome = await provePassword(context, person, proof);
+  const countCode = (id: string) => context.signInLimits.countCode(id);
+  const outcome = await provePassword(context, person, proof, { by: address, countCode });
   if (outcome === "needs_code") return outcome;
   if (outcome === "wrong" || person === undefined) {
     // Not awaited: the time would tell which accounts there are. What the database cannot take is lost, as the answer is not.
@@ -42,20 +45,26 @@ export async function signInWithPassword(
       );
     throw serviceError("unauthorized", "wrongSignIn");
   }
-  await recordActOf(context, context.db, person.id, "person.signed_in", { method: "password" });
-  return person.id;
+  return context.db.transaction(async (tx) => {
+    const { password_hash, totp_secret } = (await lockPerson(tx, person.id)) ?? person;
+    // What was right when it was looked at may have been taken from the person since.
+    if (password_hash !== person.password_hash || (totp_secret === null) !== (person.totp_secret === null))
+      throw serviceError("unauthorized", "wrongSignIn");
+    await recordActOf(context, tx, person.id, "person.signed_in", { method: "password" });
+    return begin(tx, person.id);
+  });
 }
 
 export function personWithEmail({ db }: Pick<CommandContext, "db">, email: string): Promise<PersonRow | undefined> {
   return findPersonByEmail(db, normalizedEmail(email));
 }
 
-/** Signs in with a passkey. @returns the person's id */
-export function signInWithPasskey(context: SignInContext, proof: PasskeyProof): Promise<string> {
+/** Signs in with a passkey. @returns the session's token */
+export function signInWithPasskey(context: SignInContext, proof: PasskeyProof, begin: BeginSession): Promise<string> {
   return context.db.transaction(async (tx) => {
     const personId = await finishAuthentication(context, tx, proof);
     await recordActOf(context, tx, personId, "person.signed_in", { method: "passkey" });
-    return personId;
+    return begin(tx, personId);
   });
 }
 
@@ -69,7 +78,9 @@ export async function confirmPerson(
   proof: PasswordProof | PasskeyProof,
 ): Promise<void> {
   if ("password" in proof) {
-    const outcome = await provePassword(context, await findPerson(context.db, personId), proof);
+    const person = await findPerson(context.db, personId);
+    // Its session has counted it.
+    const outcome = await provePassword(context, person, proof, { by: personId, countCode: () => Promise.resolve() });
     if (outcome !== "right") throw serviceError("confirmation_required", "wrongPassword");
     return;
   }
@@ -86,11 +97,13 @@ async function provePassword(
   context: SignInContext,
   person: PersonRow | undefined,
   { password, code }: PasswordProof,
+  { by, countCode }: { readonly by: string; readonly countCode: (personId: string) => Promise<void> },
 ): Promise<"right" | "wrong" | "needs_code"> {
-  const isRight = await context.passwords.verify(person?.password_hash ?? null, password);
+  const isRight = await context.passwords.verify(person?.password_hash ?? null, password, by);
   if (!isRight || person === undefined) return "wrong";
   if (person.totp_secret === null) return "right";
   if (code === undefined || code === "") return "needs_code";
+  await countCode(person.id);
   return (await useCode(context, person, code)) ? "right" : "wrong";
 }
 

@@ -22,21 +22,29 @@ export interface MembershipRow {
 export interface SessionRow extends RowOf<typeof kept> {
   readonly email: Tables["people"]["email"];
   readonly name: Tables["people"]["name"];
+  /** The person has rights of the operator that rest, because nobody has proved the account's address. */
+  readonly needs_proof: boolean;
   readonly memberships: readonly MembershipRow[];
 }
 
-// A request brings only its cookie, so no system can be named here.
+// A request brings only its cookie, so no system can be named here. Whoever holds an account whose address nobody has proved
+// may be anybody: rights of the operator are none of theirs.
 const byHash = statement(
   "sessions.byHash",
-  `select ${kept.list("s")}, p.email, p.name, coalesce((
+  `select ${kept.list("s")}, p.email, p.name,
+     p.proof is null and exists (
+       select 1 from memberships m where m.person_id = s.person_id and m.partner_id is null) as needs_proof,
+     coalesce((
      select json_agg(json_build_object('system_id', m.system_id, 'system_name', y.name, 'partner_id', m.partner_id,
          'partner_name', q.name, 'partner_suspended', q.suspended_at is not null, 'role', m.role)
        order by m.system_id, q.name nulls first, m.id)
      from memberships m join systems y on y.system_id = m.system_id
      left join partners q on q.system_id = m.system_id and q.id = m.partner_id
-     where m.person_id = s.person_id and q.removed_at is null), '[]') as memberships
+     where m.person_id = s.person_id and q.removed_at is null
+       and (m.partner_id is not null or p.proof is not null)), '[]') as memberships
    from sessions s join people p on p.id = s.person_id where s.hash = $1`,
 );
+const byId = statement("sessions.byId", "select id from sessions where id = $1");
 const insert = statement(
   "sessions.insert",
   `insert into sessions (${stored.list()}) values (${stored.names.map((_, index) => `$${index + 1}`).join(", ")})`,
@@ -96,6 +104,11 @@ export async function deleteSessionsOf(db: Queryable, personId: string, exceptId
 /** The session that has the hash, ended by time or not. */
 export async function findSession(db: Queryable, hash: Uint8Array): Promise<SessionRow | undefined> {
   return (await db.query<SessionRow>(byHash, [hash]))[0];
+}
+
+/** The id of a session that has not been deleted. */
+export async function findSessionId(db: Queryable, id: string): Promise<string | undefined> {
+  return (await db.query<{ id: string }>(byId, [id]))[0]?.id;
 }
 
 export async function insertSession(db: Queryable, session: RowOf<typeof stored>): Promise<void> {

@@ -6,6 +6,7 @@ import {
   deleteSessionOf,
   deleteSessionsOf,
   findSession,
+  findSessionId,
   insertSession,
   type ListedSession,
   listSessions,
@@ -74,6 +75,11 @@ export async function sessionsOf(db: Queryable, personId: string, now: number): 
 export async function confirmSession({ db, clock, ids }: CommandContext, id: string): Promise<string | undefined> {
   const token = makeToken((bytes) => ids.randomBytes(bytes));
   return (await updateToken(db, id, hashToken(token), new Date(clock()))) ? token : undefined;
+}
+
+/** Whether a session has not been ended. */
+export async function hasSession(db: Queryable, id: string): Promise<boolean> {
+  return (await findSessionId(db, id)) !== undefined;
 }
 
 /** Ends one session of a person. @returns whether there was one */

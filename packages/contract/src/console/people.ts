@@ -42,6 +42,9 @@ export const issuedInvitation = z
     email: z.string(),
     expires_at: timestamp,
     url: z.string().nullable().describe("The link, shown only now; null: it was mailed to the invited person"),
+    proves_address: z
+      .boolean()
+      .describe("Opening the link proves the address. Not where a partner's admin has seen it"),
   })
   .strict();
 export type IssuedInvitation = z.infer<typeof issuedInvitation>;

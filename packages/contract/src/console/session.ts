@@ -27,6 +27,9 @@ export const consoleSession = z
   .object({
     person: z.object({ id: identifier, email: z.string(), name: z.string() }).strict(),
     memberships: z.array(membership),
+    needs_proof: z
+      .boolean()
+      .describe("Rights of the operator rest, because nobody has proved that the account's address is theirs"),
     csrf_token: z.string().describe("To be sent as `X-CSRF-Token` with every request that changes something"),
     confirmed_until: timestamp
       .nullable()

@@ -43,9 +43,18 @@ export const openInvitation = z
     role: membershipRole,
     expires_at: timestamp,
     needs_sign_in: z.boolean().describe("The person has an account already: they sign in first, then accept"),
+    proves_address: z
+      .boolean()
+      .describe("Opening the link proves the address: it was mailed there, or handed out by the operator"),
   })
   .strict();
 export type OpenInvitation = z.infer<typeof openInvitation>;
+
+const acceptedInvitation = consoleSession.extend({
+  credentials_removed: z
+    .boolean()
+    .describe("The link was the first to prove the address: what signed in to the account before was removed"),
+});
 
 /** Signing in. */
 export const signInEndpoints = {
@@ -121,6 +130,6 @@ export const invitationEndpoints = {
     metadata: consoleNeeds("public"),
     query: noQuery,
     body: z.object({ token: invitationToken, name: personName.optional() }).strict(),
-    responses: { 200: consoleSession, ...consoleErrors, ...consoleBodyErrors },
+    responses: { 200: acceptedInvitation, ...consoleErrors, ...consoleBodyErrors },
   },
 } as const;

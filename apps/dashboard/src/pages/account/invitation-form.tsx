@@ -48,7 +48,7 @@ export function InvitationForm({ people, onInvited }: InvitationFormProps) {
 }
 
 function Issued({ invitation }: { readonly invitation: IssuedInvitation }) {
-  const { email, url, expires_at } = invitation;
+  const { email, url, expires_at, proves_address } = invitation;
   if (url === null) {
     return (
       <Notice tone="success">
@@ -61,6 +61,8 @@ function Issued({ invitation }: { readonly invitation: IssuedInvitation }) {
       <Notice tone="warning">
         The service sends no mail: give this link to {email} yourself, and to nobody else. It works once, until{" "}
         <Time at={expires_at} />, and is shown only now.
+        {!proves_address &&
+          " You have seen it, so it does not prove the address: an account that exists already opens by signing in, or by a link of the operator."}
       </Notice>
       <p class="row">
         <code class="mono">{url}</code>

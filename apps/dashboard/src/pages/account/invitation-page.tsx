@@ -39,7 +39,7 @@ export function InvitationPage() {
   if (invitation.data === undefined) {
     return invitation.error === null ? <Loading /> : <ErrorState isPage error={invitation.error} />;
   }
-  const { email, system_name, partner_name, role, expires_at, needs_sign_in } = invitation.data;
+  const { email, system_name, partner_name, role, expires_at, needs_sign_in, proves_address } = invitation.data;
   return (
     <div class="narrow">
       <h1>{partner_name === null ? `Run ${system_name}` : `Join ${partner_name}`}</h1>
@@ -52,7 +52,7 @@ export function InvitationPage() {
         For {email}, until <Time at={expires_at} />
       </p>
       <ProviderNotice />
-      <AcceptForm token={token} needsSignIn={needs_sign_in} email={email} />
+      <AcceptForm token={token} needsSignIn={needs_sign_in} provesAddress={proves_address} email={email} />
     </div>
   );
 }
@@ -61,9 +61,10 @@ interface AcceptFormProps {
   readonly token: string;
   readonly email: string;
   readonly needsSignIn: boolean;
+  readonly provesAddress: boolean;
 }
 
-function AcceptForm({ token, email, needsSignIn }: AcceptFormProps) {
+function AcceptForm({ token, email, needsSignIn, provesAddress }: AcceptFormProps) {
   const [, navigate] = useLocation();
   const [name, setName] = useState("");
   const session = useQuery({ queryKey: ["invitation-session"], queryFn: () => api.session.get(), retry: false });
@@ -75,7 +76,8 @@ function AcceptForm({ token, email, needsSignIn }: AcceptFormProps) {
       sessionStorage.removeItem(TOKEN_KEY);
       queries.clear();
       adoptSession(accepted);
-      navigate(isOwn ? "/" : "/account", { replace: true });
+      if (accepted.credentials_removed) navigate("/account?notice=credentials_removed", { replace: true });
+      else navigate(isOwn ? "/" : "/account", { replace: true });
     },
   });
   if (session.isPending || methods === undefined) return <Loading />;
@@ -86,7 +88,9 @@ function AcceptForm({ token, email, needsSignIn }: AcceptFormProps) {
     return (
       <>
         <Notice tone="info" actions={<ButtonLink href="/sign-in?next=/invitation">Sign in</ButtonLink>}>
-          You have an account already. Sign in first, then accept.
+          There is an account with this address already. Sign in first, then accept.
+          {!provesAddress &&
+            " If you never made one, ask the operator of this service for an invitation: its link opens the account."}
         </Notice>
         {atProvider}
       </>

@@ -1,0 +1,17 @@
+import { credentialsRemovedMail } from "../people/mails.ts";
+import type { ConsoleContext } from "./context.ts";
+
+/**
+ * Mails somebody that their account has lost what signed in to it. Nobody waits for a mail server to sign in.
+ * @param by how the address was proved
+ */
+export function mailRemoved(
+  { mailer, logger, serviceName, ids }: Pick<ConsoleContext, "mailer" | "logger" | "serviceName" | "ids">,
+  person: { readonly id: string; readonly email: string },
+  by: string,
+): void {
+  const mail = credentialsRemovedMail({ id: ids.next("mail"), email: person.email, serviceName, by });
+  mailer?.send(mail).catch((error: unknown) => {
+    logger.warn({ err: error, person: person.id }, "a mail on removed credentials could not be sent");
+  });
+}
