@@ -24,7 +24,8 @@ interface Link {
 /** Links of documents to files of the repository, as paths from the root. */
 const links: readonly Link[] = pages.flatMap((from) =>
   [...withoutCode(read(from)).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target = ""]) => {
-    if (/^[a-z]+:/.test(target)) return [];
+    // A path that begins with a slash is an address of the service.
+    if (/^([a-z]+:|\/)/.test(target)) return [];
     const [path = "", anchor] = target.split("#");
     return [{ from, to: path === "" ? from : normalize(join(dirname(from), path)), anchor }];
   }),

@@ -43,6 +43,8 @@ describe.skipIf(!isBuilt)(`the published server${isBuilt ? "" : " (skipped: not 
     expect((await fetch(`${server.url}${script}`)).headers.get("content-type")).toMatch(/^text\/javascript/);
     await expect.poll(() => get("/v1/events?limit=1")).toMatchObject({ data: [expect.anything()] });
     expect(await get("/openapi.json")).toMatchObject({ openapi: "3.1.0" });
+    for (const path of ["/docs", "/docs/sdk", "/docs/css/header.css", "/docs/webhook-vectors.json"])
+      expect([path, (await fetch(`${server.url}${path}`)).status]).toEqual([path, 200]);
     expect(server.welcome).toContain("npx @bikeshare/server keys issue --operator");
     expect(server.welcome).not.toContain("pnpm");
   });

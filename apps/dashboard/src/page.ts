@@ -13,6 +13,8 @@ export interface Page {
   readonly isAboutAccounts?: boolean;
   /** Ids that are opened on this page: the palette leads to it. */
   readonly finds?: readonly IdKind[];
+  /** The guide that fits, below /docs: `errors`. */
+  readonly guide?: string;
   readonly load: () => Promise<ComponentType>;
 }
 

@@ -34,6 +34,11 @@ const documents = [
   "/openapi/operator.json",
   "/openapi/gbfs.json",
   "/docs",
+  "/docs/receiving-webhooks",
+  "/docs/webhook-vectors.json",
+  "/docs/css/guides.css",
+  "/docs/js/guides.js",
+  "/docs/reference",
   "/docs/operator",
   "/docs/js/partners.js",
   "/docs/js/operator.js",
@@ -90,22 +95,22 @@ it("the document for validators takes events of new names, and the one for clien
 describe("the reference", () => {
   it("tries requests at the origin that it was loaded from, by whatever name the service is reached", async () => {
     const start = (await call("/docs/js/partners.js")).body.toString();
-    expect(start).toContain("servers: [{ url: location.origin }]");
+    expect(start).toContain("const servers = [{ url: location.origin }];");
   });
 
   it("runs files of ours only, stands in no frame and tells nobody where its reader came from", async () => {
     for (const [path, program] of [
-      ["/docs", "/docs/js/partners.js"],
+      ["/docs/reference", "/docs/js/partners.js"],
       ["/docs/operator", "/docs/js/operator.js"],
     ] as const) {
       const page = (await call(path)).body.toString();
       expect(page).not.toMatch(/<script>|<script [^>]*>[^<]|https?:/);
       const loaded = [...page.matchAll(/<script src="([^"]+)">/g)].map(([, source = ""]) => source);
-      expect(loaded).toEqual(["/docs/js/scalar.js", program]);
+      expect(loaded).toEqual(["/docs/js/guides.js", "/docs/js/scalar.js", program]);
       for (const source of loaded)
         expect((await call(source)).headers["content-type"]).toBe("text/javascript; charset=utf-8");
     }
-    const { headers } = await call("/docs");
+    const { headers } = await call("/docs/reference");
     const policy = String(headers["content-security-policy"]);
     expect(policy).toContain("default-src 'none'; script-src 'self'; ");
     expect(policy).toContain("connect-src 'self';");
@@ -122,7 +127,8 @@ describe("the reference", () => {
 
   it("can be turned off; the documents stay, because programs read them", async () => {
     const other = await buildAnother(app, { docs: false });
-    for (const path of ["/docs", "/docs/", "/docs/operator", "/docs/js/scalar.js", "/docs/js/partners.js"]) {
+    const pages = ["/docs", "/docs/", "/docs/errors", "/docs/search", "/docs/reference", "/docs/operator"];
+    for (const path of [...pages, "/docs/js/scalar.js", "/docs/js/partners.js"]) {
       expect((await call(path, {}, { url: other.url })).status).toBe(404);
     }
     for (const path of ["/openapi.json", "/openapi/operator.json", "/openapi/gbfs.json"]) {

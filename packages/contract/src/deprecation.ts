@@ -9,7 +9,7 @@ export interface Deprecation {
 }
 
 /** Where callers read of it. */
-const REFERENCE = "/docs";
+const REFERENCE = "/docs/reference";
 
 /** What every answer of such an endpoint carries: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link` (RFC 8288). */
 export function deprecationHeaders({ since, sunset, successor }: Deprecation): Readonly<Record<string, string>> {

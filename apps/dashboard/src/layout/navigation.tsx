@@ -5,6 +5,7 @@ import { Menu } from "../components/menu.tsx";
 import { listedPages, membershipName, pageAddress } from "../membership-pages.ts";
 import { PaletteButton } from "../palette/palette-button.tsx";
 import { useCurrentMembership, useSignedIn } from "../session/session.ts";
+import { DocsLink } from "./docs-link.tsx";
 
 /** The pages of the membership that is shown, and a way to the others. */
 export function Navigation({ onPalette }: { readonly onPalette: () => void }) {
@@ -31,6 +32,9 @@ export function Navigation({ onPalette }: { readonly onPalette: () => void }) {
             </li>
           );
         })}
+        <li>
+          <DocsLink />
+        </li>
       </ul>
     </nav>
   );

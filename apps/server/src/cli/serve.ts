@@ -35,7 +35,7 @@ export function registerServe(program: ParentCommand, cli: OpenCli): void {
         }),
       );
       const { url = null } = service;
-      output.result({ ready: true, url }, url === null ? "Ready: working." : `Ready: ${url} (reference: ${url}/docs)`);
+      output.result({ ready: true, url }, url === null ? "Ready: working." : `Ready: ${url} (documents: ${url}/docs)`);
       const isHung = await Promise.race([stopped.then(() => false), untilHung.then(() => true)]);
       await service.close();
       // The exit status of a service that was stopped would keep some supervisors from starting another one.

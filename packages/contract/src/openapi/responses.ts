@@ -177,7 +177,7 @@ export const headers = {
     description: "Where to read of it (`deprecation`), and what replaces it (`successor-version`).",
     required: true,
     schema: { type: "string" },
-    example: '</docs>; rel="deprecation"; type="text/html"',
+    example: '</docs/reference>; rel="deprecation"; type="text/html"',
   },
 } as const satisfies Record<string, Header>;
 

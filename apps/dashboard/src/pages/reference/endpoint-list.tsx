@@ -17,9 +17,9 @@ export function EndpointList({ tags, endpoints, selected, keyScopes, addressOf }
     <nav class="reference-list stack" aria-label="Endpoints">
       {tags
         .filter(({ name }) => endpoints.some(({ tag }) => tag === name))
-        .map(({ name, description }) => (
+        .map(({ name, description, "x-displayName": shown }) => (
           <section key={name}>
-            <h2>{name.replaceAll(/([A-Z])/g, " $1").toLowerCase()}</h2>
+            <h2>{shown}</h2>
             <p class="muted">{description}</p>
             <ul>
               {endpoints

@@ -39,7 +39,11 @@ interface Operation {
 
 export interface OpenApiDocument {
   readonly servers: readonly { readonly url: string }[];
-  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly tags: readonly {
+    readonly name: string;
+    readonly description: string;
+    readonly "x-displayName": string;
+  }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: {
     readonly schemas?: Readonly<Record<string, Schema>>;

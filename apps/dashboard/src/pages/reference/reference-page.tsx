@@ -7,6 +7,7 @@ import { ErrorState } from "../../components/error-state.tsx";
 import { SelectField, TextField } from "../../components/field.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { isEmbedded } from "../../embedding.ts";
+import { useHasDocument } from "../../layout/docs-link.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
@@ -19,8 +20,8 @@ import "./reference.css";
 
 /** Each interface: its document, and the page at which all of it can be read. */
 const INTERFACES = {
-  partners: { label: "For partners", document: "/openapi.json", reference: "/docs" },
-  gbfs: { label: "Public feeds (GBFS)", document: "/openapi/gbfs.json", reference: "/docs" },
+  partners: { label: "For partners", document: "/openapi.json", reference: "/docs/reference" },
+  gbfs: { label: "Public feeds (GBFS)", document: "/openapi/gbfs.json", reference: "/docs/reference" },
   operator: { label: "For the operator’s backend", document: "/openapi/operator.json", reference: "/docs/operator" },
 } as const;
 type Interface = keyof typeof INTERFACES;
@@ -125,19 +126,13 @@ function Endpoints({ scope, document, isFirst }: EndpointsProps) {
 
 function ReferenceHeader({ shown }: { readonly shown: Interface }) {
   const { document: address, reference } = INTERFACES[shown];
-  // Configuration may leave the whole reference out.
-  const { data: hasReference } = useQuery({
-    queryKey: ["reference", reference],
-    queryFn: async ({ signal }) => (await fetch(reference, { method: "HEAD", signal })).ok,
-    staleTime: Infinity,
-    retry: false,
-  });
+  const hasReference = useHasDocument(reference);
   return (
     <PageHeader
       title="API reference"
       actions={
         <>
-          {hasReference === true && (
+          {hasReference && (
             <a href={reference} target={TARGET}>
               The whole reference
             </a>

@@ -1,0 +1,35 @@
+// The theme that the reader chose in the dashboard, before anything is drawn.
+try {
+  const theme = localStorage.getItem("bikeshare.theme");
+  if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
+} catch {
+  // A browser that keeps nothing: the system's theme.
+}
+
+addEventListener("DOMContentLoaded", () => {
+  for (const block of document.querySelectorAll(".code")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = "Copy";
+    const say = (text) => {
+      button.textContent = text;
+      setTimeout(() => (button.textContent = "Copy"), 2000);
+    };
+    button.addEventListener("click", () => {
+      navigator.clipboard.writeText(block.querySelector("code").textContent).then(
+        () => say("Copied"),
+        () => say("Not copied"),
+      );
+    });
+    block.prepend(button);
+  }
+});
+
+// A slash leads to the search, as on most sites of documents.
+addEventListener("keydown", (event) => {
+  const isTyping = event.target instanceof Element && event.target.matches("input, textarea, [contenteditable]");
+  if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  document.getElementById("docs-query")?.focus();
+});

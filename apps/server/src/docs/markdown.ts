@@ -1,0 +1,114 @@
+import { Marked, type Tokens } from "marked";
+
+/** A heading and what is below it, up to the next heading. */
+export interface Section {
+  readonly level: number;
+  readonly title: string;
+  readonly anchor: string;
+  /** Words for the search. */
+  readonly text: string;
+}
+
+export interface RenderedMarkdown {
+  readonly html: string;
+  /** The first one has the title of the page. */
+  readonly sections: readonly Section[];
+}
+
+/** Where a link leads; undefined: its text is shown alone. */
+type AddressOf = (target: string) => string | undefined;
+
+/** Makes a page's content of Markdown. HTML in it is shown as text: nothing of a file runs, or changes the page. */
+export function renderMarkdown(source: string, addressOf: AddressOf): RenderedMarkdown {
+  const marked = new Marked({ gfm: true });
+  const anchors = new Map<string, number>();
+  const sections: Section[] = [];
+  marked.use({
+    renderer: {
+      heading({ tokens, depth, text }: Tokens.Heading) {
+        const anchor = uniqueAnchor(text, anchors);
+        const content = this.parser.parseInline(tokens);
+        if (depth === 1) return `<h1 id="${anchor}">${content}</h1>\n`;
+        return `<h${depth} id="${anchor}">${content} <a class="anchor" href="#${anchor}" aria-label="Link to this section">#</a></h${depth}>\n`;
+      },
+      html: ({ text }: Tokens.HTML | Tokens.Tag) => (text.trimStart().startsWith("<!--") ? "" : escapeHtml(text)),
+      link({ href, tokens }: Tokens.Link) {
+        const address = addressOf(href);
+        const content = this.parser.parseInline(tokens);
+        if (address === undefined) return content;
+        const isElsewhere = /^https?:/.test(address);
+        return `<a href="${escapeHtml(address)}"${isElsewhere ? ' rel="noopener noreferrer"' : ""}>${content}</a>`;
+      },
+      image: ({ text }: Tokens.Image) => escapeHtml(text),
+      code: ({ text, lang }: Tokens.Code) => codeBlock(text, lang ?? ""),
+      table(token: Tokens.Table) {
+        const cells = (row: readonly Tokens.TableCell[], tag: "th" | "td") =>
+          row.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag}>`).join("");
+        const isHeaded = token.header.some(({ text }) => text !== "");
+        const head = isHeaded ? `<thead><tr>${cells(token.header, "th")}</tr></thead>` : "";
+        const body = token.rows.map((row) => `<tr>${cells(row, "td")}</tr>`).join("\n");
+        return `<div class="table" role="region" aria-label="Table" tabindex="0"><table>${head}<tbody>${body}</tbody></table></div>\n`;
+      },
+    },
+  });
+  const html = marked.parse(source, { async: false });
+  collectSections(marked.lexer(source), sections);
+  return { html, sections };
+}
+
+function codeBlock(text: string, language: string): string {
+  const label = languages[language] ?? language;
+  const caption = label === "" ? "" : `<figcaption>${escapeHtml(label)}</figcaption>`;
+  return `<figure class="code">${caption}<pre tabindex="0"><code>${escapeHtml(text)}</code></pre></figure>\n`;
+}
+
+const languages: Readonly<Record<string, string>> = {
+  sh: "Shell",
+  ts: "TypeScript",
+  js: "JavaScript",
+  python: "Python",
+  go: "Go",
+  json: "JSON",
+  http: "HTTP",
+  text: "",
+};
+
+function collectSections(tokens: ReturnType<Marked["lexer"]>, sections: Section[]): void {
+  const anchors = new Map<string, number>();
+  for (const token of tokens) {
+    if (token.type === "heading") {
+      const { depth, text } = token as Tokens.Heading;
+      sections.push({ level: depth, title: plain(text), anchor: uniqueAnchor(text, anchors), text: "" });
+    } else if (token.type !== "html") {
+      const last = sections.pop();
+      if (last !== undefined) sections.push({ ...last, text: `${last.text} ${plain(token.raw)}`.trim() });
+    }
+  }
+}
+
+/** Markdown without its marks, as far as a search needs it. */
+function plain(text: string): string {
+  return text
+    .replaceAll(/\]\([^)]*\)/g, " ")
+    .replaceAll(/^```\w*$/gm, " ")
+    .replaceAll(/[`*]/g, "")
+    .replaceAll(/[|[\]#]/g, " ")
+    .replaceAll("&lt;", "<")
+    .replaceAll(/\s+/g, " ")
+    .trim();
+}
+
+/** The anchor that GitHub gives to a heading, so that links between the files lead there on both. */
+function uniqueAnchor(heading: string, seen: Map<string, number>): string {
+  const anchor = heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .replaceAll(" ", "-");
+  const earlier = seen.get(anchor) ?? 0;
+  seen.set(anchor, earlier + 1);
+  return earlier === 0 ? anchor : `${anchor}-${earlier}`;
+}
+
+export function escapeHtml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+}

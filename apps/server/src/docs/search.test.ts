@@ -1,0 +1,24 @@
+import { expect, it } from "vitest";
+import { search, type SearchEntry } from "./search.ts";
+
+const entry = (title: string, text: string): SearchEntry => ({ title, within: "Guide", address: `/${title}`, text });
+const entries = [
+  entry("Errors", "Every signature has a code. A signature, a signature."),
+  entry("Signatures", "How to verify."),
+  entry("Rides", "Nothing of it."),
+];
+
+it("finds what has every word, whatever its case, and first what has them in its title", () => {
+  const found = (query: string) => search(entries, query).map(({ title }) => title);
+  expect(found("signature")).toEqual(["Signatures", "Errors"]);
+  expect(found("CODE signature")).toEqual(["Errors"]);
+  expect(found("signature rides")).toEqual([]);
+  expect(found("  ")).toEqual([]);
+});
+
+it("shows the words around the first match", () => {
+  const long = entry("Long", `${"word ".repeat(200)}needle ${"word ".repeat(200)}`);
+  const [{ excerpt } = { excerpt: "" }] = search([long], "needle");
+  expect(excerpt).toMatch(/^… (word )+needle (word )+…$/);
+  expect(excerpt.length).toBeLessThan(200);
+});

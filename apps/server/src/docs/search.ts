@@ -1,0 +1,116 @@
+import type { OpenApiDocument } from "@bikeshare/contract/openapi";
+import { type Guide, guides } from "./guides.ts";
+import { renderMarkdown, type RenderedMarkdown } from "./markdown.ts";
+
+/** Something that can be found. */
+export interface SearchEntry {
+  readonly title: string;
+  /** Where it is, in words: the guide, or the group of the reference. */
+  readonly within: string;
+  readonly address: string;
+  readonly text: string;
+}
+
+export interface SearchHit extends SearchEntry {
+  /** Words around the first match. */
+  readonly excerpt: string;
+}
+
+const MAX_HITS = 40;
+/** Longer than anything that people look for. */
+export const MAX_QUERY_LENGTH = 100;
+const EXCERPT_LENGTH = 180;
+const TITLE_SCORE = 20;
+const GUIDE_SCORE = 2;
+
+/** What each section of the guides says. */
+export function guideEntries(pages: ReadonlyMap<Guide, RenderedMarkdown>): SearchEntry[] {
+  return guides.flatMap((guide) => {
+    const { sections = [] } = pages.get(guide) ?? {};
+    return sections.map(({ level, title, anchor, text }) => ({
+      title: level === 1 ? guide.title : title,
+      within: level === 1 ? "Guide" : guide.title,
+      address: level === 1 ? `/docs/${guide.slug}` : `/docs/${guide.slug}#${anchor}`,
+      text: level === 1 ? `${guide.summary} ${text}` : text,
+    }));
+  });
+}
+
+/**
+ * The endpoints, webhooks and introduction of a document.
+ * @param source how the reference names the document in its addresses
+ */
+export function referenceEntries(document: OpenApiDocument, source: string): SearchEntry[] {
+  const groups = new Map(document.tags.map((tag) => [tag.name, tag["x-displayName"]]));
+  const base = `/docs/reference#${source}`;
+  const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(
+      ([
+        method,
+        {
+          summary = "",
+          description = "",
+          tags: [tag = ""],
+          parameters = [],
+        },
+      ]) => ({
+        title: summary,
+        within: groups.get(tag) ?? tag,
+        address: `${base}/tag/${tag.toLowerCase()}/${method.toUpperCase()}${path}`,
+        text: `${method.toUpperCase()} ${path} ${description} ${parameters.map((each) => ("name" in each ? each.name : "")).join(" ")}`,
+      }),
+    ),
+  );
+  const webhooks = Object.entries(document.webhooks).map(([event, { post }]) => ({
+    title: event,
+    within: "Webhooks",
+    address: `${base}/tag/webhooks/webhook/POST/${event}`,
+    text: post?.description ?? "",
+  }));
+  const { sections } = renderMarkdown(document.info.description, () => undefined);
+  const introduction = sections.map(({ title, anchor, text }) => ({
+    title,
+    within: "Reference",
+    address: `${base}/description/${anchor}`,
+    text,
+  }));
+  const models = Object.entries(document.components.schemas).map(([name, { description = "", properties = {} }]) => ({
+    title: name,
+    within: "Model",
+    address: `${base}/models`,
+    text: `${String(description)} ${Object.keys(properties as object).join(" ")}`,
+  }));
+  return [...introduction, ...operations, ...webhooks, ...models];
+}
+
+/** Entries that have every word of the query, best first: those that have it in their title, then those that say it often. */
+export function search(entries: readonly SearchEntry[], query: string): SearchHit[] {
+  const words = query.toLowerCase().slice(0, MAX_QUERY_LENGTH).split(/\s+/).filter(Boolean);
+  if (words.length === 0) return [];
+  const scored = entries.flatMap((entry) => {
+    const [title, text] = [entry.title.toLowerCase(), `${entry.within} ${entry.text}`.toLowerCase()];
+    const scores = words.map((word) => (title.includes(word) ? TITLE_SCORE : 0) + Math.min(5, countOf(text, word)));
+    if (scores.includes(0)) return [];
+    const isGuide = !entry.address.includes("#");
+    return [{ entry, score: scores.reduce((sum, score) => sum + score, isGuide ? GUIDE_SCORE : 0) }];
+  });
+  return scored
+    .toSorted((a, b) => b.score - a.score)
+    .slice(0, MAX_HITS)
+    .map(({ entry }) => ({ ...entry, excerpt: excerptOf(entry.text, words) }));
+}
+
+function countOf(text: string, word: string): number {
+  return text.split(word).length - 1;
+}
+
+function excerptOf(text: string, words: readonly string[]): string {
+  const lower = text.toLowerCase();
+  const at = Math.max(
+    0,
+    Math.min(...words.map((word) => lower.indexOf(word)).filter((index) => index >= 0), text.length),
+  );
+  const start = at > EXCERPT_LENGTH / 2 ? text.indexOf(" ", at - EXCERPT_LENGTH / 2) + 1 : 0;
+  const end = text.length <= start + EXCERPT_LENGTH ? text.length : text.lastIndexOf(" ", start + EXCERPT_LENGTH);
+  return `${start > 0 ? "… " : ""}${text.slice(start, Math.max(end, start))}${end < text.length ? " …" : ""}`;
+}

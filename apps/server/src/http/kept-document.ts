@@ -1,0 +1,33 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { sendKept } from "./kept-body.ts";
+import type { CodedBody } from "./response-body.ts";
+
+/**
+ * Seconds for which anybody may keep a document without asking whether it changed. They change with the service's
+ * version: more, and partners read about the one before for that long.
+ */
+export const MAX_AGE_SECONDS = 300;
+
+export interface KeptDocument {
+  readonly type: string;
+  readonly make: () => CodedBody | Promise<CodedBody>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export function serveKept(app: FastifyInstance, path: string, document: KeptDocument): void {
+  app.get(path, kept(document));
+}
+
+/** Serves a document that is made when it is first asked for, because the base address is known only then. */
+export function kept({ type, make, headers = {} }: KeptDocument) {
+  let made: Promise<CodedBody> | undefined;
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    made ??= Promise.resolve(make());
+    reply
+      .header("content-type", type)
+      .header("x-content-type-options", "nosniff")
+      .header("cache-control", `public, max-age=${MAX_AGE_SECONDS}`)
+      .headers(headers);
+    return sendKept(await made, request, reply);
+  };
+}
