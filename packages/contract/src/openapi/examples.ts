@@ -99,7 +99,12 @@ const batchResults: BatchResults = {
   results: [
     { id: "a", outcome: "created", error: null, warning: null },
     { id: "b", outcome: "unchanged", error: null, warning: null },
-    { id: "c", outcome: "failed", error: { error: "not_found", message: "There is no bike with the id bike_9." } },
+    {
+      id: "c",
+      outcome: "failed",
+      error: { error: "not_found", message: "There is no bike with the id bike_9." },
+      warning: null,
+    },
   ],
   failed: 1,
 };
