@@ -104,6 +104,11 @@ export function alternativesOf(
   };
 }
 
+/** Whether a page is found with what is known of each past day. */
+export function needsDays(filters: RideFilters): boolean {
+  return ownerOf(filters) === undefined || filters.updated_since !== undefined;
+}
+
 /** SQL: rides that started in a stretch of time, on the placeholders of its conditions, which come first. */
 export function countBetween(filters: RideFilters): string {
   const given = Object.keys(listFilters.rides).filter((name) => Reflect.get(filters, name) !== undefined);
@@ -124,3 +129,7 @@ function countBefore(at: string): string {
     (select count(*) from rides where system_id = $1 and started_at >= date_trunc('hour', ${at}) and started_at < ${at})`;
   return `(${[kept("month", undefined), kept("day", "month"), kept("hour", "day"), inHour].join(" + ")})`;
 }
+
+/** SQL: how often past rides have changed. */
+export const pastChanges =
+  "(select coalesce(sum(past_changes), 0)::bigint from list_counts where system_id = $1 and list = 'rides')";

@@ -1,4 +1,4 @@
-import { DAYS_AT_ONCE, type ReadDay, type ReadDays } from "./day-queries.ts";
+import { MAX_DAYS, type ReadDay, type ReadDays } from "./day-queries.ts";
 import type { RideDay, RideGroup } from "./stretches.rules.ts";
 
 /** What is known of a system's past rides, true as long as `pastChanges` is what the database says. */
@@ -96,7 +96,7 @@ async function learnDays(
     }
     system.unnoted = found.unnoted;
     for (const each of found.days) system.days.set(each.from, { changes: each.changes, day: dayOf(each) });
-    if (found.changed > DAYS_AT_ONCE) continue;
+    if (found.changed > MAX_DAYS) continue;
     const { upto, pastChanges } = found;
     const days = [...system.days.values()].map(({ day }) => day).sort((a, b) => b.from - a.from);
     system.known = { upto, pastChanges, days };

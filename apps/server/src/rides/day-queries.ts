@@ -26,7 +26,7 @@ export interface ReadDays {
 }
 
 /** Days that one statement reads at most: 0.3 s of rides in a large city. */
-export const DAYS_AT_ONCE = 100;
+export const MAX_DAYS = 100;
 
 // Days that are over for three days: a change of one counts as a change of the past, with a day to spare for transactions that
 // are open. The rides of a day come from the index alone.
@@ -45,7 +45,7 @@ const changedDays = statement(
      left join unnest($2::float8[], $3::bigint[]) as known(day, changes) on to_timestamp(known.day / 1000) = starts_at
      where known.changes is distinct from days.changes
      order by starts_at desc),
-   chosen as materialized (select * from changed order by starts_at desc limit ${DAYS_AT_ONCE})
+   chosen as materialized (select * from changed order by starts_at desc limit ${MAX_DAYS})
    select "pastChanges", unnoted, extract(epoch from upto)::float8 * 1000 as upto, (select count(*) from changed) as changed,
      (select coalesce(json_agg(json_build_object('from', extract(epoch from starts_at)::float8 * 1000, 'changes', changes,
         'groups', (
@@ -59,7 +59,7 @@ const changedDays = statement(
 );
 
 /** Reads the past days that have changed since they were known. */
-export async function readChangedDays(
+export async function listChangedDays(
   db: QueryRunner,
   systemId: string,
   known: ReadonlyMap<number, number>,

@@ -11,7 +11,7 @@ import { createIds } from "../ids.ts";
 import { splitRows, type TimePosition } from "../lists/page.ts";
 import { readContextOn } from "../lists/read-context.ts";
 import { createDayIndex, type DayIndex } from "./day-index.ts";
-import { readChangedDays } from "./day-queries.ts";
+import { listChangedDays } from "./day-queries.ts";
 import { listQuickRideRows, type RideFilters } from "./filtered-queries.ts";
 import { createPastCounts, type PastCounts } from "./past-counts.ts";
 import { listRides } from "./service.ts";
@@ -33,7 +33,7 @@ beforeAll(async () => {
   now = row?.at.getTime() ?? 0;
   pastCounts = createPastCounts(() => clock);
   days = createDayIndex({
-    read: (systemId, known) => readChangedDays(database.db, systemId, known),
+    read: (systemId, known) => listChangedDays(database.db, systemId, known),
     clock: () => clock,
   });
   readPool = openReadPool({ connectionString: database.db.connectionString, connections: 1 });

@@ -4,9 +4,10 @@ import { until } from "../../test/until.ts";
 import { countRides } from "../counts/service.ts";
 import type { Queryable } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
+import { needsDays } from "./asked-rides.ts";
 import { createDayIndex, type DayIndex } from "./day-index.ts";
-import { readChangedDays } from "./day-queries.ts";
-import { listFilteredRideRows, needsDays, type RideFilters } from "./filtered-queries.ts";
+import { listChangedDays } from "./day-queries.ts";
+import { listFilteredRideRows, type RideFilters } from "./filtered-queries.ts";
 import { createPastCounts } from "./past-counts.ts";
 
 const RIDES = 10_000;
@@ -32,7 +33,7 @@ beforeAll(async () => {
     return Promise.resolve();
   });
   await vacuum();
-  days = createDayIndex({ read: (systemId, known) => readChangedDays(database.db, systemId, known), clock: () => 0 });
+  days = createDayIndex({ read: (systemId, known) => listChangedDays(database.db, systemId, known), clock: () => 0 });
 });
 afterAll(() => database.close());
 

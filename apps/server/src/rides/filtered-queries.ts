@@ -13,12 +13,13 @@ import {
   isStretchOfTime,
   list,
   ownerOf,
+  pastChanges,
   type RideFilters,
   withoutTimes,
 } from "./asked-rides.ts";
 import type { KnownDays } from "./day-index.ts";
 import type { PastCount, PastCounts, PastPart } from "./past-counts.ts";
-import { listBehind, listStretches, pastChanges, totalOf } from "./stretch-queries.ts";
+import { countPrepared, listBehind, listStretches } from "./stretch-queries.ts";
 import { changedIn, countOfDay, DAY_MS, type Stretch, stretchesOf } from "./stretches.rules.ts";
 
 export type { RideFilters } from "./asked-rides.ts";
@@ -42,17 +43,12 @@ export async function listQuickRideRows(
   if (isStretchOfTime(asked.names)) return listFiltered(db, list, withTotal(asked, countBetween(filters)), request);
   const known = pastCounts.get(systemId, asked.key);
   if (known?.isRecent !== true) return undefined;
-  const total = totalOf(asked, stretchesOfPast(asked, known, undefined), known.pastChanges);
+  const total = countPrepared(asked, stretchesOfPast(asked, known, undefined), known.pastChanges);
   if (total === undefined) return undefined;
   const rows = await listFiltered(db, list, withTotal(asked, total.sql, total.values), request);
   if (rows.total !== null) return rows;
   pastCounts.forget(systemId, asked.key);
   return undefined;
-}
-
-/** Whether a page is found with what is known of each past day. */
-export function needsDays(filters: RideFilters): boolean {
-  return ownerOf(filters) === undefined || filters.updated_since !== undefined;
 }
 
 /**

@@ -8,7 +8,7 @@ import { careForTables, RIDE_TABLES } from "../db/vacuum.ts";
 import type { TimePosition } from "../lists/page.ts";
 import { readContextOn } from "../lists/read-context.ts";
 import { createDayIndex } from "./day-index.ts";
-import { readChangedDays } from "./day-queries.ts";
+import { listChangedDays } from "./day-queries.ts";
 import type { RideFilters } from "./filtered-queries.ts";
 import { createPastCounts } from "./past-counts.ts";
 import { listRides } from "./service.ts";
@@ -86,7 +86,7 @@ it.each(combinations.map((each) => [each.join(" and "), each] as const))(
   async (_, chosen) => {
     const depths = { locate: () => undefined, observe: () => undefined };
     const days = createDayIndex({
-      read: (systemId, known) => readChangedDays(database.db, systemId, known),
+      read: (systemId, known) => listChangedDays(database.db, systemId, known),
       clock: () => 0,
     });
     const context = { ...readContextOn(counting()), pastCounts: createPastCounts(() => 0), depths, days };

@@ -1,7 +1,7 @@
 import type { Database } from "../db/database.ts";
 import { systemsOf } from "../systems/service.ts";
 import { createDayIndex, type DayIndex } from "./day-index.ts";
-import { readChangedDays } from "./day-queries.ts";
+import { listChangedDays } from "./day-queries.ts";
 import { createDepthIndex, type DepthIndex } from "./depth-index.ts";
 import { createPastCounts, type PastCounts } from "./past-counts.ts";
 import { countRidesByHour } from "./queries.ts";
@@ -17,7 +17,7 @@ export function createRideMemory(db: Database, clock: () => number): RideMemory 
   return {
     depths: createDepthIndex({ read: (systemId) => countRidesByHour(db, systemId), clock }),
     pastCounts: createPastCounts(clock),
-    days: createDayIndex({ read: (systemId, known) => readChangedDays(db, systemId, known), clock }),
+    days: createDayIndex({ read: (systemId, known) => listChangedDays(db, systemId, known), clock }),
   };
 }
 

@@ -1,13 +1,8 @@
 import type { PageRequest } from "@bikeshare/rules";
 import { toPage, type Page, type PageRows, startOf, type TimePosition, timePositionOf } from "../lists/page.ts";
 import type { ListReader, ReadContext } from "../lists/read-context.ts";
-import {
-  listCountedRideRows,
-  listFilteredRideRows,
-  listQuickRideRows,
-  needsDays,
-  type RideFilters,
-} from "./filtered-queries.ts";
+import { needsDays } from "./asked-rides.ts";
+import { listCountedRideRows, listFilteredRideRows, listQuickRideRows, type RideFilters } from "./filtered-queries.ts";
 import type { RideMemory } from "./memory.ts";
 import { findRide, listRideRows, listRideRowsAt, listRideRowsFrom } from "./queries.ts";
 

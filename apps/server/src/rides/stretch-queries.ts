@@ -4,12 +4,8 @@ import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import { type Bind, countRows, type Filter, firstRowsOf, rowsOf } from "../lists/filtered-queries.ts";
 import { fetchSize, type PageRows, startOf, type TimePosition } from "../lists/page.ts";
-import { type AskedRides, list } from "./asked-rides.ts";
-import { behind, type PagePlace, placeOf, type Stretch, withFewUncounted } from "./stretches.rules.ts";
-
-/** SQL: how often past rides have changed. */
-export const pastChanges =
-  "(select coalesce(sum(past_changes), 0)::bigint from list_counts where system_id = $1 and list = 'rides')";
+import { type AskedRides, list, pastChanges } from "./asked-rides.ts";
+import { behind, type PageSpan, spanOf, type Stretch, withFewUncounted } from "./stretches.rules.ts";
 
 /** Stretches that one statement counts at most. Each is a sub-select of it, planned in 0.1 ms. */
 const MAX_COUNTED = 40;
@@ -27,8 +23,8 @@ export async function listStretches(
   const start = startOf(request);
   const skip = "skip" in start ? start.skip : 0;
   const total = counted.reduce((sum, { n }) => sum + n, 0);
-  const place = placeOf(counted, skip, fetchSize(request.limit));
-  return place === undefined ? { rows: null, total } : { rows: await readPlace(db, asked.filter, place), total };
+  const span = spanOf(counted, skip, fetchSize(request.limit));
+  return span === undefined ? { rows: null, total } : { rows: await listSpan(db, asked.filter, span), total };
 }
 
 async function countStretches(
@@ -56,12 +52,12 @@ function withTypes(text: string, { values }: Filter): string {
   return unused.length === 0 ? text : `${text} where ${unused.join(" or ")} or true`;
 }
 
-async function readPlace(db: QueryRunner, filter: Filter, place: PagePlace): Promise<string | null> {
+async function listSpan(db: QueryRunner, filter: Filter, span: PageSpan): Promise<string | null> {
   const values = [...filter.values];
   const bind = (value: unknown) => `$${values.push(value)}`;
-  const inside = within(place, bind);
+  const inside = within(span, bind);
   const branches = filter.branches.map((branch) => `${branch} and ${inside}`);
-  const text = rowsOf(list, { ...place, branches });
+  const text = rowsOf(list, { ...span, branches });
   return oneRow(await db.query<Pick<PageRows, "rows">>(statement("", text), values)).rows;
 }
 
@@ -76,10 +72,10 @@ export async function listBehind(
   const { filter } = asked;
   const size = fetchSize(request.limit);
   const isOwners = asked.names.some((name) => name === "bike_id" || name === "station_id");
-  const place = behind(stretches, Date.parse(request.after.at), isOwners ? Infinity : size);
+  const span = behind(stretches, Date.parse(request.after.at), isOwners ? Infinity : size);
   const values = [...filter.values];
   const bind = (value: unknown) => `$${values.push(value)}`;
-  const inside = within(place, bind);
+  const inside = within(span, bind);
   const position = list.placeholders(request.after, bind).join(", ");
   const branches = filter.branches.map((branch) => `${branch} and ${inside} and (started_at, id) < (${position})`);
   const text = `select (${firstRowsOf(list, { branches }, size)}) as rows, ${pastChanges} = ${bind(known)}::bigint as holds`;
@@ -91,7 +87,7 @@ export async function listBehind(
 const PREPARED_COUNTED = 2;
 
 /** SQL: how many rides some stretches have; null where past rides have changed since they were known. Undefined: too many to count. */
-export function totalOf(
+export function countPrepared(
   { filter }: AskedRides,
   stretches: readonly Stretch[],
   known: number,

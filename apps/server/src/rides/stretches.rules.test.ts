@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { behind, millisecondsOf, placeOf, type Stretch, withFewUncounted } from "./stretches.rules.ts";
+import { behind, millisecondsOf, spanOf, type Stretch, withFewUncounted } from "./stretches.rules.ts";
 
 /** Stretches of ten milliseconds, the youngest first. */
 const row = <N extends number | undefined>(numbers: readonly N[]) =>
@@ -11,7 +11,7 @@ test("an instant between two milliseconds counts as the later, because no ride l
   expect(millisecondsOf("2026-01-01T00:00:00.0010Z") - millisecondsOf("2026-01-01T00:00:00Z")).toBe(1);
 });
 
-test("a page lies whole between the instants where it is looked for, at the place that counting from there gives", () => {
+test("a page lies whole between the instants where it is looked for, at the position that counting from there gives", () => {
   fc.assert(
     fc.property(
       fc.array(fc.nat(20), { maxLength: 20 }),
@@ -21,16 +21,16 @@ test("a page lies whole between the instants where it is looked for, at the plac
         const rides = row(numbers).flatMap(({ from, n }) =>
           Array.from({ length: n }, (_, index) => from + 9 - (index * 9) / 20),
         );
-        const place = placeOf(row(numbers), skip, limit);
+        const span = spanOf(row(numbers), skip, limit);
         const wanted = rides.slice(skip, skip + limit);
-        if (place === undefined) {
+        if (span === undefined) {
           expect(wanted).toEqual([]);
           return;
         }
-        const inside = rides.filter((at) => at >= place.from && at < place.to);
-        const ordered = place.fromEnd ? inside.toReversed() : inside;
-        const found = ordered.slice(place.skip, place.skip + place.limit);
-        expect(place.fromEnd ? found.reverse() : found).toEqual(wanted);
+        const inside = rides.filter((at) => at >= span.from && at < span.to);
+        const ordered = span.fromEnd ? inside.toReversed() : inside;
+        const found = ordered.slice(span.skip, span.skip + span.limit);
+        expect(span.fromEnd ? found.reverse() : found).toEqual(wanted);
       },
     ),
   );

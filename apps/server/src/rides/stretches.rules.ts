@@ -86,7 +86,7 @@ export function stretchesOf(
 }
 
 /** Where the rides of a page are found. */
-export interface PagePlace {
+export interface PageSpan {
   /** All of them started from this instant on and before that one. */
   readonly from: number;
   readonly to: number;
@@ -97,11 +97,11 @@ export interface PagePlace {
 }
 
 /** Finds a page of `limit` rides behind `skip`, from the nearer end of the stretches that hold it. */
-export function placeOf(
+export function spanOf(
   stretches: readonly { readonly from: number; readonly to: number; readonly n: number }[],
   skip: number,
   limit: number,
-): PagePlace | undefined {
+): PageSpan | undefined {
   let passed = 0;
   let first: { readonly to: number; readonly skip: number } | undefined;
   for (const { from, to, n } of stretches) {
@@ -113,7 +113,7 @@ export function placeOf(
     return { from, to: first.to, skip: isNearEnd ? after : first.skip, fromEnd: isNearEnd, limit };
   }
   // The last page has fewer.
-  return first === undefined || passed <= skip ? undefined : placeOf(stretches, skip, passed - skip);
+  return first === undefined || passed <= skip ? undefined : spanOf(stretches, skip, passed - skip);
 }
 
 /**
@@ -141,7 +141,7 @@ export function changedIn(
   return none ? "none" : "all";
 }
 
-/** As `stretches`, with few that are to be counted: where there are more, one takes the place of all from the first to the last. */
+/** As `stretches`, with few that are to be counted: where there are more, one stands for all from the first to the last. */
 export function withFewUncounted(stretches: readonly Stretch[], most: number): readonly Stretch[] {
   const uncounted = stretches.flatMap(({ n }, index) => (n === undefined ? [index] : []));
   const [first = 0, last = 0] = [uncounted[0], uncounted.at(-1)];

@@ -45,6 +45,6 @@ export async function findProcess(db: QueryRunner): Promise<number> {
 const cancelStatement = statement("tableCare.cancel", "select pg_cancel_backend($1::int) as done");
 
 /** Cancels the statement of a process of ours. */
-export async function cancelProcess(db: QueryRunner, pid: number): Promise<void> {
+export async function notifyToCancel(db: QueryRunner, pid: number): Promise<void> {
   await db.query(cancelStatement, [pid]);
 }

@@ -2,7 +2,7 @@ import { type PeriodicWork, startPeriodic } from "../background/periodic.ts";
 import type { WorkWatch } from "../background/work-watch.ts";
 import type { Database } from "../db/database.ts";
 import { vacuumTables, withoutTimeout } from "../db/vacuum.ts";
-import { cancelProcess, findProcess, listNeglectedTables } from "./queries.ts";
+import { notifyToCancel, findProcess, listNeglectedTables } from "./queries.ts";
 
 /** Between two looks: the most that a list is slow for after rows were written by somebody who does not care for its tables. */
 const INTERVAL_MS = 5_000;
@@ -39,7 +39,7 @@ export function startTableCare(options: TableCareOptions): PeriodicWork {
   const care = (name: string) =>
     withoutTimeout(db.connectionString, async (own) => {
       const pid = await findProcess(own);
-      cancel = () => cancelProcess(db, pid);
+      cancel = () => notifyToCancel(db, pid);
       // However long it takes: PostgreSQL is at work.
       const alive = setInterval(() => watch?.gotOn(), INTERVAL_MS);
       try {
