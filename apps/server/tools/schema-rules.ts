@@ -123,7 +123,7 @@ export const schemaRules: readonly SchemaRule[] = [
   {
     // A function inside a function costs four times as much a row.
     rule: "functions that make json text call no other function of ours",
-    offenders: `select json.proname as name from ${functions} json join ${functions} other on other.oid <> json.oid
+    offenders: `select json.proname as name from ${functions} json join ${functions} other on other.proname <> json.proname
       where json.proname like '%\\_json' and pg_get_functiondef(json.oid) ~ ('\\m' || other.proname || '\\s*\\(')`,
     breach: {
       sql: `create function instant_text(t timestamptz) returns text language sql as $$ select t::text $$;

@@ -4,6 +4,8 @@ import { fillTemplate, type TemplateArguments } from "./messages.ts";
 const batchWarnings = {
   clockAhead:
     "{field} lies {seconds} s ahead of the service's clock, and is stored as {stored}. Set the clock that it comes from.",
+  bikesLeft:
+    "{count} bikes stood at the station: {bikes}. They are outside a station now, at its position. Report them where they are brought.",
 } as const;
 
 /** Which warning, and its values. */

@@ -82,6 +82,12 @@ export const errorMessages = {
     setup: "setup_token has expired. Begin again.",
     passkeyRefused: "This passkey could not be added: {reason}.",
     passwordSimple: "password repeats one character, or contains your address. Choose another.",
+    feedStation:
+      "Station {id} is described by the source {source}, which would overwrite this. Change it there, or stop following that source.",
+    feedBike:
+      "Bike {id} is described by the source {source}, which would overwrite this. Only its vehicle_state can be changed here.",
+    bikeAtFeedStation:
+      "The bikes at station {id} are counted by the source {source}. Give lat and lon instead of station_id, or have that source count the bike.",
     removedStation: "id is that of a station that was removed for good, and is never used again.",
   },
   invalid_cursor: {
@@ -118,6 +124,7 @@ export const errorMessages = {
     feedOfSystem: "This system has no such feed.",
     namedBike: "There is no bike {id}.",
     namedStation: "There is no station {id}.",
+    removedStation: "Station {id} was removed for good. Name another one, or give lat and lon instead.",
     notStarted: "There is no ride with this id: it never started.",
     deletedBike: "The bike was deleted at the same time.",
   },

@@ -28,6 +28,9 @@ export const reservation = namedObject(
     cancelled_at: timestamp.nullable(),
     cancel_reason: cancelReason.nullable(),
     ride_id: identifier.nullable().describe("The ride that fulfilled it"),
+    ride_cancelled_at: timestamp
+      .nullable()
+      .describe("When that ride was cancelled, because it did not come about; null when it was not"),
     updated_at: timestamp.describe("When this object last changed"),
   },
 );

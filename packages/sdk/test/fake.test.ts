@@ -254,6 +254,20 @@ describe("a script", () => {
 });
 
 describe("what the operator does", () => {
+  it("to a reserved ride that does not come about stands in the reservation, which stays fulfilled", async () => {
+    const fake = createFakeBikeShare(oneBike);
+    const client = new BikeShare(fake.options);
+    const held = await client.reservations.create({ station_id: "s1" });
+    const ride = fake.operator.startRide({ bike_id: "b1" });
+    expect(await client.reservations.get(held.id)).toMatchObject({ status: "fulfilled", ride_cancelled_at: null });
+    fake.operator.cancelRide(ride.id);
+    const { ended_at: cancelledAt } = await client.rides.get(ride.id);
+    expect(await client.reservations.get(held.id)).toMatchObject({
+      status: "fulfilled",
+      ride_cancelled_at: cancelledAt,
+    });
+  });
+
   it("is followed by all that follows from it", async () => {
     const fake = createFakeBikeShare(oneBike);
     const { operator } = fake;

@@ -187,6 +187,7 @@ export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: Del
       "cancelled_at": null,
       "cancel_reason": null,
       "ride_id": null,
+      "ride_cancelled_at": null,
       "updated_at": "2026-03-14T08:21:43.512Z"
     }
   },
@@ -207,6 +208,7 @@ export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: Del
       "cancelled_at": "2026-03-14T08:25:02.118Z",
       "cancel_reason": "partner",
       "ride_id": null,
+      "ride_cancelled_at": null,
       "updated_at": "2026-03-14T08:25:02.118Z"
     }
   },
@@ -227,6 +229,7 @@ export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: Del
       "cancelled_at": null,
       "cancel_reason": null,
       "ride_id": null,
+      "ride_cancelled_at": null,
       "updated_at": "2026-03-14T08:36:43.512Z"
     }
   },
@@ -247,6 +250,7 @@ export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: Del
       "cancelled_at": null,
       "cancel_reason": null,
       "ride_id": "ride_01JP9W8R2T4V",
+      "ride_cancelled_at": null,
       "updated_at": "2026-03-14T08:29:51.640Z"
     }
   },

@@ -114,6 +114,8 @@ export interface Reservation {
   cancel_reason: Open<CancelReason> | null;
   /** The ride that fulfilled it */
   ride_id: string | null;
+  /** When that ride was cancelled, because it did not come about; null when it was not */
+  ride_cancelled_at: string | null;
   /** When this object last changed */
   updated_at: string;
 }

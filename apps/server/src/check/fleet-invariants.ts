@@ -1,3 +1,5 @@
+import { freeDocks, hasOwnDocks, standsInDock } from "../fleet/dock-sql-fragments.ts";
+
 /**
  * Name, meaning and query of an invariant. The query has one column of text, and a row for each thing that is wrong.
  * `warning`: what breaks it is what an import said, and the service works as well with it.
@@ -89,6 +91,45 @@ const reservations: readonly InvariantText[] = [
   ],
 ];
 
+const cancelledRides: readonly InvariantText[] = [
+  [
+    "reservation_ride_cancelled",
+    "a reservation whose ride was cancelled says when, and no other does",
+    `select v.id from reservations v left join rides r on r.system_id = $1 and r.id = v.ride_id
+     where v.system_id = $1 and v.ride_cancelled_at is distinct from case when r.status = 'cancelled' then r.ended_at end`,
+  ],
+  [
+    "reservation_station",
+    "a reservation that is kept as active and not over is at the station where its bike stands",
+    `select v.id from reservations v join bikes b on b.system_id = $1 and b.reservation_id = v.id
+     where v.system_id = $1 and v.status = 'active' and v.expires_at > now()
+       and v.station_id is distinct from b.station_id`,
+  ],
+];
+
+const stationBikes: readonly InvariantText[] = [
+  [
+    "removed_station",
+    "no bike stands at a removed station",
+    `select b.id from bikes b join stations s on s.system_id = $1 and s.id = b.station_id
+     where b.system_id = $1 and s.status = 'removed'`,
+  ],
+  [
+    "station_docks",
+    "the free docks of the operator's stations follow the bikes that stand there",
+    `with standing as (
+       select station_id, count(*)::int as n from bikes b
+       where system_id = $1 and station_id is not null and ${standsInDock("b")} group by station_id)
+     select s.id from stations s left join standing on standing.station_id = s.id
+     where s.system_id = $1 and ${hasOwnDocks("s")} and s.num_docks_available is distinct from ${freeDocks({
+       base: "s.docks_base",
+       capacity: "s.capacity",
+       disabled: "s.num_docks_disabled",
+       standing: "coalesce(standing.n, 0)",
+     })}`,
+  ],
+];
+
 const quotas: readonly InvariantText[] = [
   [
     "partner_quota",
@@ -156,6 +197,8 @@ export const fleetInvariants = [
   ...bikesAndRides,
   ...rideTimes,
   ...reservations,
+  ...cancelledRides,
+  ...stationBikes,
   ...quotas,
   ...stationCounters,
   ...counts,

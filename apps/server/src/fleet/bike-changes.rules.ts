@@ -1,4 +1,4 @@
-import type { BikeReport, BikeUpsert } from "@bikeshare/contract";
+import type { BikeReport, BikeUpsert, MessageArguments } from "@bikeshare/contract";
 import { viewOf } from "@bikeshare/rules";
 import {
   type BikeState,
@@ -9,15 +9,21 @@ import {
   later,
   type ReportedLocation,
 } from "./bike.rules.ts";
+import type { NamedStation } from "./station-queries.ts";
 
-/** Where a station is. */
-interface StationLocation {
-  readonly lat: number;
-  readonly lon: number;
+/** The stations that items name, by id; removed ones too. */
+export type NamedStations = ReadonlyMap<string, NamedStation>;
+
+/** A station that is there; undefined of one that was removed. */
+export function presentStation(stations: NamedStations, id: string): NamedStation | undefined {
+  const station = stations.get(id);
+  return station?.status === "removed" ? undefined : station;
 }
 
-/** The stations that items name, by id. */
-export type StationLocations = ReadonlyMap<string, StationLocation>;
+/** The message of `not_found` about a station that is not there. */
+export function missingStation(stations: NamedStations, id: string): MessageArguments<"not_found"> {
+  return [stations.has(id) ? "removedStation" : "namedStation", { id }];
+}
 
 /** An item that may name a location. */
 export interface LocatedItem {
@@ -27,9 +33,9 @@ export interface LocatedItem {
 }
 
 /** The location that an item names: that of its station where it gives no other; undefined when it names none. */
-export function locationOf(item: LocatedItem, stations: StationLocations): ReportedLocation | undefined {
+export function locationOf(item: LocatedItem, stations: NamedStations): ReportedLocation | undefined {
   if (item.station_id === undefined && item.lat === undefined) return undefined;
-  const station = stations.get(item.station_id ?? "");
+  const station = presentStation(stations, item.station_id ?? "");
   return {
     reported_station_id: item.station_id ?? null,
     reported_lat: item.lat ?? station?.lat ?? null,
@@ -40,7 +46,7 @@ export function locationOf(item: LocatedItem, stations: StationLocations): Repor
 export const NOWHERE: ReportedLocation = { reported_station_id: null, reported_lat: null, reported_lon: null };
 
 /** A bike as an upsert makes it. */
-export function newBike(item: BikeUpsert, stations: StationLocations, now: Date, publicId: string): BikeState {
+export function newBike(item: BikeUpsert, stations: NamedStations, now: Date, publicId: string): BikeState {
   const facts = {
     ride_id: null,
     reservation_id: null,
@@ -63,7 +69,7 @@ export function newBike(item: BikeUpsert, stations: StationLocations, now: Date,
 }
 
 /** A bike after an upsert of now; the same object when it says nothing new. */
-export function upsertedBike(bike: BikeState, item: BikeUpsert, stations: StationLocations, now: Date): BikeState {
+export function upsertedBike(bike: BikeState, item: BikeUpsert, stations: NamedStations, now: Date): BikeState {
   const {
     number = bike.number,
     vehicle_type_id = bike.vehicle_type_id,
@@ -87,7 +93,7 @@ export function upsertedBike(bike: BikeState, item: BikeUpsert, stations: Statio
 }
 
 /** A bike after it reported itself; the same object when the report says nothing later. */
-export function reportedBike(bike: BikeState, item: BikeReport, at: Date, stations: StationLocations): BikeState {
+export function reportedBike(bike: BikeState, item: BikeReport, at: Date, stations: NamedStations): BikeState {
   const isLater = <Value>(known: Dated<Value>, value: Value) => {
     const report = { at: at.getTime(), value };
     return later(known, report) === report;

@@ -88,7 +88,7 @@ describe("bikes that the operator describes", () => {
 describe("reports", () => {
   test("of the future, beyond what clocks differ by, are refused", async () => {
     const before = await harness.picture();
-    const results = await harness.report({ id: bike, at: inMinutes(1.1), vehicle_state: "missing" });
+    const results = await harness.report({ id: bike, at: inMinutes(5.1), vehicle_state: "missing" });
     expect(outcomes(results)).toEqual(["invalid_parameter"]);
     expect(await harness.picture()).toEqual(before);
   });

@@ -2,11 +2,20 @@ import type { BatchItem, BatchResults, BikeReport, BikeUpsert, ItemError } from 
 import type { CommandContext } from "../command-context.ts";
 import type { AnsweredIndexes } from "../idempotency/service.ts";
 import { type Batch, type BatchResultWriter, type Indexed, runBatch, runSharedBatch } from "./batch.ts";
-import { type LocatedItem, newBike, reportedBike, type StationLocations, upsertedBike } from "./bike-changes.rules.ts";
+import {
+  type LocatedItem,
+  missingStation,
+  type NamedStations,
+  newBike,
+  presentStation,
+  reportedBike,
+  upsertedBike,
+} from "./bike-changes.rules.ts";
 import { type BikeState, newPublicId } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
 import { isIssue, storedTime } from "./ride.rules.ts";
-import { findStationLocations } from "./station-queries.ts";
+import { findNamedStations } from "./station-queries.ts";
+import { isOfFeed, OPERATOR } from "./station.rules.ts";
 
 /** Makes bikes, or changes what the operator says of them. */
 export function upsertBikes(
@@ -22,7 +31,10 @@ export function upsertBikes(
       const { now, ids } = command;
       const bikes = await command.lockBikes(readable.map(({ item }) => item.id));
       const stations = await locationsNamed(command, readable);
-      const known = readable.filter((entry) => hasKnownStation(entry, stations, results));
+      const known = readable.filter((entry) => {
+        const bike = bikes.get(entry.item.id);
+        return mayChange(entry, bike, results) && mayStand(entry, stations, bike, results);
+      });
       const fresh = firstOfEach(known.filter(({ item }) => !bikes.has(item.id)));
       const inserted = await command.insertBikes(
         fresh.map(({ item }) => newBike(item, stations, now, newPublicId(ids))),
@@ -61,7 +73,7 @@ export function reportBikes(
 
 interface ReportedBikes {
   readonly bikes: ReadonlyMap<string, BikeState>;
-  readonly stations: StationLocations;
+  readonly stations: NamedStations;
 }
 
 async function lockReported(command: FleetCommand, entries: readonly Indexed<BikeReport>[]): Promise<ReportedBikes> {
@@ -83,7 +95,7 @@ async function report(
     const bike = bikes.get(item.id);
     if (isIssue(time)) results.failed(index, item.id, "invalid_parameter", ...time);
     else if (bike === undefined) results.failed(index, item.id, "not_found", "bike");
-    else if (hasKnownStation(entry, stations, results)) {
+    else if (mayStand(entry, stations, bike, results)) {
       const after = reportedBike(bike, item, time.at, stations);
       results.done(index, item.id, after === bike ? "unchanged" : "updated", time.warning);
       command.setBike(after);
@@ -95,24 +107,45 @@ interface BikeItem extends LocatedItem {
   readonly id: string;
 }
 
-function locationsNamed(
-  { tx, systemId }: FleetCommand,
-  entries: readonly Indexed<BikeItem>[],
-): Promise<StationLocations> {
-  return findStationLocations(
+function locationsNamed({ tx, systemId }: FleetCommand, entries: readonly Indexed<BikeItem>[]): Promise<NamedStations> {
+  return findNamedStations(
     tx,
     systemId,
     entries.flatMap(({ item }) => item.station_id ?? []),
   );
 }
 
-function hasKnownStation(
+/** Whether a bike may stand at the station that an item names; the item fails otherwise. @param bike undefined: a new one */
+function mayStand(
   { index, item }: Indexed<BikeItem>,
-  stations: StationLocations,
-  results: BatchResultWriter<"not_found">,
+  stations: NamedStations,
+  bike: BikeState | undefined,
+  results: BatchResultWriter<"not_found" | "invalid_parameter">,
 ): boolean {
-  if (item.station_id === undefined || item.station_id === null || stations.has(item.station_id)) return true;
-  results.failed(index, item.id, "not_found", "namedStation", { id: item.station_id });
+  if (item.station_id === undefined || item.station_id === null) return true;
+  const { station_id: id } = item;
+  const station = presentStation(stations, id);
+  if (station === undefined) results.failed(index, item.id, "not_found", ...missingStation(stations, id));
+  else if (isOperators(bike) && isOfFeed(station))
+    results.failed(index, item.id, "invalid_parameter", "bikeAtFeedStation", { id, source: station.source });
+  else return true;
+  return false;
+}
+
+function isOperators(bike: BikeState | undefined): boolean {
+  return bike?.source === undefined || bike.source === OPERATOR;
+}
+
+/** Whether an upsert changes no more of a feed's bike than its state, which the operator may know better; it fails otherwise. */
+function mayChange(
+  { index, item }: Indexed<BikeUpsert>,
+  bike: BikeState | undefined,
+  results: BatchResultWriter<"invalid_parameter">,
+): boolean {
+  if (bike === undefined || isOperators(bike)) return true;
+  const others = Object.entries(item).filter(([name]) => name !== "id" && name !== "vehicle_state");
+  if (others.every(([, value]) => value === undefined)) return true;
+  results.failed(index, item.id, "invalid_parameter", "feedBike", { id: bike.id, source: bike.source ?? "" });
   return false;
 }
 

@@ -12,6 +12,8 @@ export interface BikeState extends Omit<
   "system_id" | "updated_at" | "source" | "json" | "reported_state"
 > {
   readonly reported_state: ReportedState;
+  /** Where it comes from: `operator`, or the name of a feed; undefined of one that a command makes. */
+  readonly source?: string;
 }
 
 /** A bike with other facts, and the state that follows from them for readers. */

@@ -1,8 +1,10 @@
 import { columnsOfTable } from "../db/columns.ts";
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
+import type { Tables } from "../db/tables.generated.ts";
 import { isSubscribed } from "../webhooks/queue/sql-fragments.ts";
 import type { BikeState } from "./bike.rules.ts";
+import { freeDocks, hasOwnDocks, standsInDock } from "./dock-sql-fragments.ts";
 
 /*
  * The statements that only command.ts runs: whoever wrote a bike without them could forget the counters that follow from
@@ -12,7 +14,7 @@ import type { BikeState } from "./bike.rules.ts";
 const columns = columnsOfTable("bikes").without("system_id", "updated_at", "source");
 
 /** A bike as commands see it: what was never reported is what the row shows. */
-const state = `${columns.without("reported_state", "reported_station_id", "reported_lat", "reported_lon").list()},
+const state = `${columns.without("reported_state", "reported_station_id", "reported_lat", "reported_lon").list()}, source,
   coalesce(reported_state, case when vehicle_state in ('reserved', 'on_trip') then 'available' else vehicle_state end) as reported_state,
   case when reported_position_at is null and reported_state is null then station_id else reported_station_id end as reported_station_id,
   case when reported_position_at is null and reported_state is null then lat else reported_lat end as reported_lat,
@@ -75,7 +77,7 @@ const updateBikeRows = statement(
 // that mirror a feed are locked only where their counters change.
 const lockCounted = statement(
   "fleet.lockCountedStations",
-  `select id, counters from stations
+  `select id, counters, status from stations
    where system_id = $1 and id = any($2::text[]) and (counters = 'operated' or id = any($3::text[]))
    order by id for update`,
 );
@@ -86,22 +88,32 @@ const recount = statement(
   "fleet.recountStations",
   `with counts as materialized (
      select wanted.id, coalesce(c.available, 0) as available, coalesce(c.reserved, 0) as reserved,
-       coalesce(c.disabled, 0) as disabled, coalesce(c.by_type, '[]') as by_type
+       coalesce(c.disabled, 0) as disabled, coalesce(c.standing, 0) as standing, coalesce(c.by_type, '[]') as by_type
      from unnest($2::text[]) as wanted(id)
      left join lateral (
        select sum(available)::int as available, sum(reserved)::int as reserved, sum(disabled)::int as disabled,
+         sum(standing)::int as standing,
          '[' || string_agg('{"vehicle_type_id":' || to_json(vehicle_type_id) || ',"count":' || available || '}', ','
            order by vehicle_type_id) filter (where vehicle_type_id is not null) || ']' as by_type
        from (select vehicle_type_id, count(*) filter (where vehicle_state = 'available') as available,
                count(*) filter (where vehicle_state = 'reserved') as reserved,
-               count(*) filter (where vehicle_state = 'non_operational') as disabled
+               count(*) filter (where vehicle_state = 'non_operational') as disabled,
+               count(*) filter (where ${standsInDock("bikes")}) as standing
              from bikes where system_id = $1 and station_id = wanted.id group by vehicle_type_id) as types) as c on true)
    update stations s set num_bikes_available = c.available, num_bikes_reserved = c.reserved,
-     num_bikes_disabled = c.disabled, vehicle_types_available = c.by_type::json, updated_at = $3::timestamptz
-   from counts c
+     num_bikes_disabled = c.disabled, vehicle_types_available = c.by_type::json, num_docks_available = c.docks,
+     updated_at = $3::timestamptz
+   from (select counts.*, case when ${hasOwnDocks("station")} then ${freeDocks({
+     base: "station.docks_base",
+     capacity: "station.capacity",
+     disabled: "station.num_docks_disabled",
+     standing: "counts.standing",
+   })} else station.num_docks_available end as docks
+     from counts join stations station on station.system_id = $1 and station.id = counts.id) as c
    where s.system_id = $1 and s.id = c.id and s.counters = 'operated'
-     and (s.num_bikes_available, s.num_bikes_reserved, coalesce(s.num_bikes_disabled, -1), s.vehicle_types_available::text)
-       is distinct from (c.available, c.reserved, c.disabled, c.by_type)`,
+     and (s.num_bikes_available, s.num_bikes_reserved, coalesce(s.num_bikes_disabled, -1), s.vehicle_types_available::text,
+         s.num_docks_available)
+       is distinct from (c.available, c.reserved, c.disabled, c.by_type, c.docks)`,
 );
 
 // A type's count follows the bikes of that type, and the types never add up to more than the bikes that are available:
@@ -208,14 +220,18 @@ export async function lockCountedStations(
   systemId: string,
   ids: readonly string[],
   shiftedIds: readonly string[],
-): Promise<{ readonly operated: string[]; readonly mirrored: ReadonlySet<string> }> {
-  const rows = await tx.query<{ id: string; counters: "operated" | "mirrored" }>(lockCounted, [
+): Promise<{ readonly operated: string[]; readonly mirrored: ReadonlySet<string>; readonly removed: string[] }> {
+  const rows = await tx.query<Pick<Tables["stations"], "id" | "counters" | "status">>(lockCounted, [
     systemId,
     ids,
     shiftedIds,
   ]);
-  const idsOf = (kind: "operated" | "mirrored") => rows.filter(({ counters }) => counters === kind).map(({ id }) => id);
-  return { operated: idsOf("operated"), mirrored: new Set(idsOf("mirrored")) };
+  const idsOf = (isOne: (row: (typeof rows)[number]) => boolean) => rows.filter(isOne).map(({ id }) => id);
+  return {
+    operated: idsOf(({ counters }) => counters === "operated"),
+    mirrored: new Set(idsOf(({ counters }) => counters === "mirrored")),
+    removed: idsOf(({ status }) => status === "removed"),
+  };
 }
 
 /** Makes the counters of locked, operated stations equal to their bikes. */

@@ -21,9 +21,10 @@ import {
   lockReservations,
   type ReservationOutcome,
   updateClosedReservations,
+  updateReservationStations,
 } from "./reservation-queries.ts";
 import { lockRides, lockUnknownBikes, type RideState } from "./ride-queries.ts";
-import { lockStations, type StationFields } from "./station-queries.ts";
+import { lockStations, type LockedStation } from "./station-queries.ts";
 
 /** The order in which commands lock rows, each kind by id: in another, two of them could wait for each other forever. */
 const LOCK_ORDER = ["quotas", "bikes", "rides", "reservations", "stations"] as const;
@@ -129,7 +130,7 @@ export class FleetCommand implements Command {
   }
 
   /** Locks stations. @returns those that exist, by id */
-  lockStations(ids: readonly string[]): Promise<ReadonlyMap<string, StationFields>> {
+  lockStations(ids: readonly string[]): Promise<ReadonlyMap<string, LockedStation>> {
     return this.#lockById("stations", ids, lockStations);
   }
 
@@ -238,8 +239,23 @@ export class FleetCommand implements Command {
   /** Writes the bikes that were changed so far, and the counters of their stations. */
   async writeBikes(): Promise<void> {
     await this.#releaseUnrideable();
+    this.#moveReservations();
     // Both are sent before either is awaited.
     await Promise.all([this.#writeChangedBikes(), this.#writeCounters()]);
+  }
+
+  /** A held bike that is moved takes its reservation with it: its rider is told where it stands. */
+  #moveReservations(): void {
+    const moved = changedBikes(this.#effects).filter(
+      ({ before, after }) =>
+        after.reservation_id !== null &&
+        after.reservation_id === before.reservation_id &&
+        after.station_id !== before.station_id,
+    );
+    if (moved.length === 0) return;
+    this.locks("reservations");
+    const rows = moved.map(({ after }) => ({ id: after.reservation_id, station_id: after.station_id }));
+    updateReservationStations(this.tx, this.systemId, this.now, rows);
   }
 
   async #writeChangedBikes(): Promise<void> {
@@ -252,19 +268,22 @@ export class FleetCommand implements Command {
       for (const shift of counterShifts(before, after)) this.shiftCounters({ ...shift, vehicleTypeId });
       this.#effects.held.set(after.id, after);
     }
+    for (const { before, after } of changed)
+      if (after.station_id !== null && after.station_id !== before.station_id)
+        this.#effects.arrivals.add(after.station_id);
     const touched = changed.flatMap(({ before, after }) => [before.station_id, after.station_id]);
     this.recountStations(touched.filter((id) => id !== null));
     this.bikesWritten([], await written);
   }
 
   async #writeCounters(): Promise<void> {
-    const { stationIds, shifts } = this.#effects;
+    const { stationIds, shifts, arrivals } = this.#effects;
     if (stationIds.size === 0) return;
     this.locks("stations");
     const ids = [...stationIds].sort();
     const shifted = shifts.splice(0);
     stationIds.clear();
-    if (await writeCounters(this, ids, shifted)) this.notify("stations");
+    if (await writeCounters(this, ids, shifted, arrivals)) this.notify("stations");
   }
 
   /** A held bike that can no longer be ridden is held no longer. */

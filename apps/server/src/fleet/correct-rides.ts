@@ -3,7 +3,7 @@ import { correctedEndReason, rideLength } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
 import { valueOf } from "../db/rows.ts";
 import { type Indexed, runBatch } from "./batch.ts";
-import type { StationLocations } from "./bike-changes.rules.ts";
+import { type NamedStations, presentStation } from "./bike-changes.rules.ts";
 import {
   type BikeState,
   changedBike,
@@ -150,7 +150,7 @@ function movedBike(
   before: EndedRide,
   after: EndedRide,
   item: RideCorrection,
-  stations: StationLocations,
+  stations: NamedStations,
 ): BikeState {
   if (item.ended_at === undefined && item.end_station_id === undefined && item.lat === undefined) return bike;
   const [from, to] = [before.ended_at.getTime(), after.ended_at.getTime()];
@@ -173,9 +173,9 @@ function movedBike(
 function endLocation(
   { end_station_id: stationId }: RideState,
   { end_station_id, lat, lon }: RideCorrection,
-  stations: StationLocations,
+  stations: NamedStations,
 ): ReportedLocation | undefined {
-  const station = stationId === null ? undefined : stations.get(stationId);
+  const station = stationId === null ? undefined : presentStation(stations, stationId);
   if (station === undefined && lat === undefined && end_station_id === undefined) return undefined;
   return {
     reported_station_id: stationId,

@@ -35,6 +35,7 @@ describe("reserving a bike of a station", () => {
       cancelled_at: null,
       cancel_reason: null,
       ride_id: null,
+      ride_cancelled_at: null,
       updated_at: "2026-06-01T12:00:00.000Z",
     });
     expect(await harness.bike("b")).toEqual({ vehicle_state: "reserved", station_id: "s", reservation_id: made.id });

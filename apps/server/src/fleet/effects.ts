@@ -1,5 +1,6 @@
 import type { Command } from "../command-context.ts";
 import { countRides, countRows, pickSlot } from "../counts/service.ts";
+import { TransactionConflict } from "../db/errors.ts";
 import { type NewEvent, type NewNotice, recordEvents } from "../events/outbox.ts";
 import type { Ids } from "../ids.ts";
 import { type BikeState, newPublicId } from "./bike.rules.ts";
@@ -12,6 +13,8 @@ export interface Effects {
   readonly bikes: Map<string, BikeState>;
   /** Stations whose bikes were changed. */
   readonly stationIds: Set<string>;
+  /** Stations to which bikes came. */
+  readonly arrivals: Set<string>;
   readonly shifts: CounterShift[];
   readonly events: (NewEvent | NewNotice)[];
   readonly channels: Set<"bikes" | "stations">;
@@ -25,6 +28,7 @@ export function noEffects(): Effects {
     held: new Map(),
     bikes: new Map(),
     stationIds: new Set(),
+    arrivals: new Set(),
     shifts: [],
     events: [],
     channels: new Set(),
@@ -36,14 +40,18 @@ export function noEffects(): Effects {
 /**
  * Writes the counters of stations: those that are counted equal their bikes, those that mirror a feed are shifted.
  * @returns whether there were any
+ * @throws TransactionConflict when a bike came to a station that is removed
  */
 export async function writeCounters(
   { tx, systemId, now }: Command,
   stationIds: readonly string[],
   shifts: readonly CounterShift[],
+  arrivals: ReadonlySet<string>,
 ): Promise<boolean> {
   const shiftedIds = [...new Set(shifts.map(({ stationId }) => stationId))];
-  const { operated, mirrored } = await lockCountedStations(tx, systemId, stationIds, shiftedIds);
+  const { operated, mirrored, removed } = await lockCountedStations(tx, systemId, stationIds, shiftedIds);
+  // It was removed after the command had looked it up: look again.
+  if (removed.some((id) => arrivals.has(id))) throw new TransactionConflict();
   if (operated.length > 0) updateCounters(tx, systemId, now, operated);
   const mirroredShifts = shifts.filter(({ stationId }) => mirrored.has(stationId));
   if (mirroredShifts.length > 0) updateCountersBy(tx, systemId, now, mirroredShifts);

@@ -7,6 +7,7 @@ import { type Batch, type Indexed, runSharedBatch } from "./batch.ts";
 import { locationOf, NOWHERE } from "./bike-changes.rules.ts";
 import { type BikeState, datedLocation, datedState, later, type ReportedLocation } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
+import { updateCancelledRides } from "./reservation-queries.ts";
 import {
   hasKnownStations,
   type LockedRides,
@@ -66,6 +67,11 @@ function finishBy<Item extends RideItem>(decide: Decide<Item>) {
       if (bike !== undefined) command.changeBike(bike, facts);
       results.done(entry.index, ride.id, "updated", warning);
     }
+    const cancelled = [...finished.values()].flatMap(({ status, reservation_id: id, ended_at: at }) =>
+      status === "cancelled" && id !== null ? [[id, at] as const] : [],
+    );
+    command.locks("reservations");
+    updateCancelledRides(command.tx, command.systemId, command.now, new Map(cancelled));
     const [written] = await Promise.all([
       updateRides(command.tx, command.systemId, command.now, [...finished.values()]),
       command.writeBikes(),

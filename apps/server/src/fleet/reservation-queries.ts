@@ -8,7 +8,7 @@ import type { Tables } from "../db/tables.generated.ts";
 type Row = Tables["reservations"];
 
 const json = `reservation_json(r.id, r.status, r.station_id, r.bike_id, r.vehicle_type_id, r.rider_ref, r.created_at,
-  r.expires_at, r.cancelled_at, r.cancel_reason, r.ride_id, r.updated_at) as json`;
+  r.expires_at, r.cancelled_at, r.cancel_reason, r.ride_id, r.ride_cancelled_at, r.updated_at) as json`;
 
 // It queues a partner's own requests for bikes, and nobody else's.
 const lockQuota = statement(
@@ -29,6 +29,7 @@ const made = columnsOfTable("reservations").without(
   "cancelled_at",
   "cancel_reason",
   "ride_id",
+  "ride_cancelled_at",
 );
 
 const insert = statement(
@@ -89,6 +90,25 @@ const extend = statement(
   `update reservations r set expires_at = $3::timestamptz, updated_at = $4::timestamptz
    where r.system_id = $1 and r.id = $2 and r.status = 'active'
    returning ${json}`,
+);
+
+const stationColumns = columnsOf<{ id: string | null; station_id: string | null }>({
+  id: arrayOf("text"),
+  station_id: arrayOf("text"),
+});
+
+const move = statement(
+  "reservations.move",
+  `update reservations r set station_id = moved.station_id, updated_at = $2::timestamptz
+   from ${stationColumns.unnest(3, "moved")}
+   where r.system_id = $1 and r.id = moved.id and r.status = 'active' and r.expires_at > $2::timestamptz`,
+);
+
+const cancelRide = statement(
+  "reservations.cancelRide",
+  `update reservations r set ride_cancelled_at = ride.cancelled_at, updated_at = $2::timestamptz
+   from unnest($3::text[], $4::timestamptz[]) as ride (reservation_id, cancelled_at)
+   where r.system_id = $1 and r.id = ride.reservation_id and r.status = 'fulfilled'`,
 );
 
 const listOverdue = statement(
@@ -206,6 +226,27 @@ export async function updateReservationEnd(
   { expiresAt, now }: { readonly expiresAt: Date; readonly now: Date },
 ): Promise<string> {
   return oneRow(await tx.query<{ json: string }>(extend, [systemId, id, expiresAt, now])).json;
+}
+
+/** Has active reservations say where their bikes stand now. */
+export function updateReservationStations(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  moved: Parameters<typeof stationColumns.arrays>[0],
+): void {
+  tx.send(move, [systemId, now, ...stationColumns.arrays(moved)]);
+}
+
+/** Has fulfilled reservations say that their rides were cancelled. @param cancelled when each was, by reservation id */
+export function updateCancelledRides(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  cancelled: ReadonlyMap<string, Date>,
+): void {
+  if (cancelled.size === 0) return;
+  tx.send(cancelRide, [systemId, now, [...cancelled.keys()], [...cancelled.values()]]);
 }
 
 /** Reservations that have passed their end and that nobody has ended, the oldest first. @param apart those to leave out */

@@ -2,11 +2,11 @@ import type { ItemError } from "@bikeshare/contract";
 import { type RideCommand, rideTransitions } from "@bikeshare/rules";
 import { TransactionConflict } from "../db/errors.ts";
 import type { BatchResultWriter, Indexed } from "./batch.ts";
-import type { StationLocations } from "./bike-changes.rules.ts";
+import { missingStation, type NamedStations, presentStation } from "./bike-changes.rules.ts";
 import type { FleetCommand } from "./command.ts";
 import { findBikesOfRides, type RideState } from "./ride-queries.ts";
 import { describeRide } from "./ride.rules.ts";
-import { findStationLocations } from "./station-queries.ts";
+import { findNamedStations } from "./station-queries.ts";
 
 /** Ends, cancels and corrections fail alike. */
 type RideError = ItemError<"rides", "end" | "cancel" | "correct">;
@@ -15,7 +15,7 @@ type RideError = ItemError<"rides", "end" | "cancel" | "correct">;
 export interface LockedRides {
   /** As the items before leave them. */
   readonly rides: Map<string, RideState>;
-  readonly stations: StationLocations;
+  readonly stations: NamedStations;
 }
 
 /** What the decisions of a batch on rides that have started need. */
@@ -43,13 +43,13 @@ export async function lockRideBatch(
     findBikesOfRides(tx, systemId, ids),
     command.lockBikesOfRides(ids),
     command.lockRides(ids),
-    findStationLocations(tx, systemId, named),
+    findNamedStations(tx, systemId, named),
   ]);
   // One started after its bike was looked up, so its bike is not locked: look again.
   if ([...rides.keys()].some((id) => !bikesOfRides.has(id))) throw new TransactionConflict();
   const stored = [...rides.values()].flatMap((ride) => ride.end_station_id ?? []);
   const more = stored.filter((id) => !locations.has(id));
-  const stations = new Map([...locations, ...(await findStationLocations(tx, systemId, more))]);
+  const stations = new Map([...locations, ...(await findNamedStations(tx, systemId, more))]);
   return { rides, stations };
 }
 
@@ -78,9 +78,9 @@ export function rideFor<Item extends RideItem>(
 /** Whether every station that an item names exists; it fails otherwise. */
 export function hasKnownStations({ index, item }: Indexed<RideItem>, { stations, results }: RideBatch): boolean {
   const unknown = [item.start_station_id, item.end_station_id].find(
-    (id) => typeof id === "string" && !stations.has(id),
+    (id) => typeof id === "string" && presentStation(stations, id) === undefined,
   );
   if (typeof unknown !== "string") return true;
-  results.failed(index, item.id, "not_found", "namedStation", { id: unknown });
+  results.failed(index, item.id, "not_found", ...missingStation(stations, unknown));
   return false;
 }

@@ -4,7 +4,7 @@ import type { CommandContext } from "../command-context.ts";
 import { valueOf } from "../db/rows.ts";
 import type { AnsweredIndexes } from "../idempotency/service.ts";
 import { type Batch, type BatchResultWriter, type Indexed, runSharedBatch } from "./batch.ts";
-import type { StationLocations } from "./bike-changes.rules.ts";
+import { missingStation, type NamedStations, presentStation } from "./bike-changes.rules.ts";
 import type { BikeState } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
 import type { LockedReservation } from "./reservation-queries.ts";
@@ -20,7 +20,7 @@ import {
   storedTime,
   type StoredTime,
 } from "./ride.rules.ts";
-import { findStationLocations } from "./station-queries.ts";
+import { findNamedStations } from "./station-queries.ts";
 
 type StartError = ItemError<"rides", "start">;
 
@@ -79,7 +79,7 @@ interface Facts {
   readonly bikes: Map<string, BikeState>;
   readonly rides: Map<string, RideState>;
   readonly reservations: ReadonlyMap<string, LockedReservation>;
-  readonly stations: StationLocations;
+  readonly stations: NamedStations;
   /** Rides of the same bikes that would overlap, by the id of the ride that is to start. */
   readonly others: ReadonlyMap<string, readonly RideState[]>;
 }
@@ -97,7 +97,7 @@ async function lockFacts(command: FleetCommand, entries: readonly Indexed<RideSt
   const [locked, rides, stations, others] = await Promise.all([
     command.lockBikes(items.map((item) => item.bike_id)),
     command.lockRides(items.map((item) => item.id)),
-    findStationLocations(tx, systemId, stationIds),
+    findNamedStations(tx, systemId, stationIds),
     listOverlappingRides(
       tx,
       systemId,
@@ -157,8 +157,8 @@ function decide(
   const startedAt = startBeside(time, othersOf(item, time, facts));
   if ("id" in startedAt) return refuse("ride_conflict", ...overlapIssue(startedAt));
   const namedStation = item.start_station_id ?? undefined;
-  if (namedStation !== undefined && !facts.stations.has(namedStation)) {
-    return refuse("not_found", "namedStation", { id: namedStation });
+  if (namedStation !== undefined && presentStation(facts.stations, namedStation) === undefined) {
+    return refuse("not_found", ...missingStation(facts.stations, namedStation));
   }
   const held = bike.reservation_id === null ? undefined : facts.reservations.get(bike.reservation_id);
   // For every reader a reservation is over at its end, whether or not that has been written.

@@ -1,6 +1,7 @@
 import type {
   BatchItem,
   BatchResults,
+  BatchWarning,
   ErrorArguments,
   ErrorCode,
   ItemError,
@@ -11,8 +12,18 @@ import { stationChangeEvent, stationState } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
 import { TransactionConflict } from "../db/errors.ts";
 import { valueOf } from "../db/rows.ts";
-import { runBatch } from "./batch.ts";
-import { insertStations, type StationFields, updateStations } from "./station-queries.ts";
+import { type Indexed, runBatch } from "./batch.ts";
+import type { FleetCommand } from "./command.ts";
+import {
+  findNamedStations,
+  insertStations,
+  listBikesAt,
+  type LockedStation,
+  type StationFields,
+  updateReportedDocks,
+  updateStations,
+} from "./station-queries.ts";
+import { isOfFeed, OPERATOR } from "./station.rules.ts";
 
 /** Makes stations of the operator's own, or changes what it says of them. Their counters follow from their bikes. */
 export function upsertStations(
@@ -24,13 +35,18 @@ export function upsertStations(
     context,
     systemId,
     items,
-    (held, item, refuse) => {
+    (held, upsert, refuse) => {
+      const item = withoutRepeatedDocks(held, upsert);
       if (held === undefined && (item.name === undefined || item.lat === undefined || item.lon === undefined)) {
         return refuse("invalid_parameter", "newStation");
       }
       if (held?.status === "removed") return refuse("invalid_parameter", "removedStation");
       const given = Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined));
-      const described: StationFields = { ...(held ?? newStation(item)), ...given };
+      if (held !== undefined && isOfFeed(held)) {
+        if (isSame(held, { ...held, ...given })) return held;
+        return refuse("invalid_parameter", "feedStation", { id: held.id, source: held.source });
+      }
+      const described = { ...(held === undefined ? newStation(item) : operatorsStation(held)), ...given };
       const was_installed = described.was_installed || described.is_installed;
       return {
         ...described,
@@ -75,7 +91,7 @@ export function bringStationsOnline(
   );
 }
 
-/** Removes stations for good. Their rides stay. */
+/** Removes stations for good. Their rides stay; bikes that stand there are outside a station from then on. */
 export function removeStations(
   context: CommandContext,
   systemId: string,
@@ -89,7 +105,53 @@ export function removeStations(
       if (held === undefined) return refuse("not_found", "namedStation", { id: item.id });
       return { ...held, status: "removed", offline_reason: null };
     },
+    { before: moveBikesOut, after: checkBikesLeft },
   );
+}
+
+/** Has the bikes of stations stand outside a station, where they are. @returns warnings that say so, by station id */
+async function moveBikesOut(command: FleetCommand, ids: readonly string[]): Promise<ReadonlyMap<string, BatchWarning>> {
+  const { tx, systemId } = command;
+  const [standing, stations] = await Promise.all([
+    listBikesAt(tx, systemId, ids),
+    findNamedStations(tx, systemId, ids),
+  ]);
+  const bikes = await command.lockBikes(standing.map(({ id }) => id));
+  const left = new Map<string, string[]>();
+  for (const bike of bikes.values()) {
+    const station = stations.get(bike.reported_station_id ?? "");
+    if (station === undefined) continue;
+    left.set(station.id, [...(left.get(station.id) ?? []), bike.id]);
+    command.changeBike(bike, {
+      reported_station_id: null,
+      reported_lat: bike.reported_lat ?? station.lat,
+      reported_lon: bike.reported_lon ?? station.lon,
+    });
+  }
+  await command.writeBikes();
+  return new Map(
+    [...left].map(([id, names]) => [id, ["bikesLeft", { count: names.length, bikes: shortList(names) }] as const]),
+  );
+}
+
+/** @throws TransactionConflict when a bike came to one of the stations before they were locked */
+async function checkBikesLeft({ tx, systemId }: FleetCommand, ids: readonly string[]): Promise<void> {
+  if ((await listBikesAt(tx, systemId, ids)).length > 0) throw new TransactionConflict();
+}
+
+/** Ids that a warning shows. */
+const MAX_SHOWN = 20;
+
+function shortList(ids: readonly string[]): string {
+  return ids.slice(0, MAX_SHOWN).join(", ") + (ids.length > MAX_SHOWN ? ", …" : "");
+}
+
+type DecidedStation = LockedStation & { readonly is_claimed?: boolean };
+
+/** What a batch does before and after it locks its stations. */
+interface StationBatchSteps {
+  readonly before: (command: FleetCommand, ids: readonly string[]) => Promise<ReadonlyMap<string, BatchWarning>>;
+  readonly after: (command: FleetCommand, ids: readonly string[]) => Promise<void>;
 }
 
 type Refuse<Declared extends ErrorCode> = (...error: ErrorArguments<Declared>) => undefined;
@@ -98,27 +160,34 @@ function runStationBatch<Item extends { readonly id: string }, Declared extends 
   context: CommandContext,
   systemId: string,
   items: readonly BatchItem<Item>[],
-  decide: (held: StationFields | undefined, item: Item, refuse: Refuse<Declared>) => StationFields | undefined,
+  decide: (held: LockedStation | undefined, item: Item, refuse: Refuse<Declared>) => DecidedStation | undefined,
+  steps?: StationBatchSteps,
 ): Promise<BatchResults> {
   return runBatch<Item, Declared>(context, systemId, items, async (command, { items: readable, results }) => {
     const { tx, now } = command;
-    const held = await command.lockStations(readable.map(({ item }) => item.id));
-    const left = new Map(held);
+    const ids = readable.map(({ item }) => item.id);
+    const warnings = await steps?.before(command, ids);
+    const held = await command.lockStations(ids);
+    await steps?.after(command, ids);
+    const left = new Map<string, DecidedStation>(held);
     for (const { index, item } of readable) {
       const before = left.get(item.id);
       const after = decide(before, item, (...error) => results.failed(index, item.id, ...error));
       if (after === undefined) continue;
       left.set(item.id, after);
       if (before === undefined) results.done(index, item.id, "created");
-      else results.done(index, item.id, isSame(before, after) ? "unchanged" : "updated");
+      else results.done(index, item.id, isSame(before, after) ? "unchanged" : "updated", warnings?.get(item.id));
     }
     const stations = [...left.values()];
     const made = stations.filter((station) => !held.has(station.id));
+    await updateReportedDocks(tx, systemId, reportedDocks(held.keys(), left, readable));
     const inserted = await insertStations(tx, systemId, now, made);
     // Another command made one of them meanwhile: decide again, on what it made.
     if (inserted.size < made.length) throw new TransactionConflict();
+    await updateReportedDocks(tx, systemId, reportedDocks(inserted.keys(), left, readable));
     // Feeds name stations that nobody has described yet: their bikes may exist before them.
     command.recountStations(inserted.keys());
+    command.recountStations(stations.filter((station) => station.is_claimed === true).map(({ id }) => id));
     command.count("stations", inserted.size);
     const changed = stations.filter((station) => isChanged(held.get(station.id), station));
     const updated = await updateStations(tx, systemId, now, changed);
@@ -130,6 +199,29 @@ function runStationBatch<Item extends { readonly id: string }, Declared extends 
   });
 }
 
+/** The free docks that items report of stations, by station id; the last item counts. */
+function reportedDocks(
+  ids: Iterable<string>,
+  decided: ReadonlyMap<string, DecidedStation>,
+  items: readonly Indexed<{ readonly id: string; readonly num_docks_available?: number | null | undefined }>[],
+): ReadonlyMap<string, number | null> {
+  const of = new Set(ids);
+  const reports = new Map<string, number | null>();
+  for (const { item } of items) {
+    const { id, num_docks_available: docks } = item;
+    const station = decided.get(id);
+    if (docks === undefined || !of.has(id) || station === undefined || station.status === "removed") continue;
+    if (!isOfFeed(station)) reports.set(id, docks);
+  }
+  return reports;
+}
+
+/** An item that reports no docks where none were reported says nothing new: those that are shown follow from the capacity. */
+function withoutRepeatedDocks(held: LockedStation | undefined, item: StationUpsert): StationUpsert {
+  if (held === undefined || held.docks_base !== null || item.num_docks_available !== null) return item;
+  return { ...item, num_docks_available: undefined };
+}
+
 function isChanged(held: StationFields | undefined, station: StationFields): boolean {
   return held !== undefined && !isSame(held, station);
 }
@@ -138,8 +230,16 @@ function isSame(a: StationFields, b: StationFields): boolean {
   return (Object.keys(b) as (keyof StationFields)[]).every((field) => a[field] === b[field]);
 }
 
-function newStation(item: StationUpsert): StationFields {
+/** A station that no source describes any more, or none ever did, as the operator makes it its own. */
+function operatorsStation(held: LockedStation): DecidedStation {
+  if (held.source === OPERATOR) return held;
+  return { ...held, source: OPERATOR, is_claimed: true, is_installed: true, is_renting: true, is_returning: true };
+}
+
+function newStation(item: StationUpsert): LockedStation {
   return {
+    source: OPERATOR,
+    docks_base: null,
     id: item.id,
     name: item.name ?? "",
     short_name: null,

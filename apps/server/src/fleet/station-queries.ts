@@ -1,7 +1,8 @@
-import { columnsOfTable, type RowOf } from "../db/columns.ts";
+import { arrayOf, columnsOfTable, type RowOf } from "../db/columns.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
+import { freeDocks, hasOwnDocks, standingBikes } from "./dock-sql-fragments.ts";
 
 /** What commands write: counters follow from bikes, and the rest is of feeds and imports. */
 const columns = columnsOfTable("stations").without(
@@ -15,6 +16,7 @@ const columns = columnsOfTable("stations").without(
   "vehicle_types_available",
   "last_reported",
   "absent_snapshots",
+  "docks_base",
   "information_as_of",
   "status_as_of",
   "import_id",
@@ -23,9 +25,16 @@ const columns = columnsOfTable("stations").without(
 /** A station as commands read and write it. */
 export type StationFields = RowOf<typeof columns>;
 
+/** A station that is locked. */
+export interface LockedStation extends StationFields, Pick<Tables["stations"], "source" | "docks_base"> {}
+
+const written = columns.and({ is_claimed: arrayOf<boolean>("boolean") });
+/** A station to be written. `is_claimed`: it becomes the operator's, whose stations' counters follow their bikes. */
+type StationWrite = StationFields & { readonly is_claimed?: boolean };
+
 const lock = statement(
   "fleet.lockStations",
-  `select ${columns.list()} from stations where system_id = $1 and id = any($2::text[]) order by id for update`,
+  `select ${columns.list()}, source, docks_base from stations where system_id = $1 and id = any($2::text[]) order by id for update`,
 );
 
 const insert = statement(
@@ -37,9 +46,24 @@ const insert = statement(
 
 const update = statement(
   "fleet.updateStations",
-  `update stations s set ${columns.without("id").assignments("w")}, updated_at = $2::timestamptz
-   from ${columns.recordset(3, "w")}
+  `update stations s set ${columns.without("id", "num_docks_available").assignments("w")},
+     num_docks_available = case when w.is_claimed or ${hasOwnDocks("s")} then ${freeDocks({
+       base: "s.docks_base",
+       capacity: "w.capacity",
+       disabled: "w.num_docks_disabled",
+       standing: standingBikes("s"),
+     })} else w.num_docks_available end,
+     updated_at = $2::timestamptz,
+     source = case when w.is_claimed then 'operator' else s.source end,
+     counters = case when w.is_claimed then 'operated' else s.counters end
+   from ${written.recordset(3, "w")}
    where s.system_id = $1 and s.id = w.id returning s.id, s.json`,
+);
+
+const reportDocks = statement(
+  "fleet.reportDocks",
+  `update stations s set docks_base = w.docks + ${standingBikes("s")}
+   from unnest($2::text[], $3::int[]) as w (id, docks) where s.system_id = $1 and s.id = w.id`,
 );
 
 const json = statement(
@@ -47,16 +71,16 @@ const json = statement(
   "select id, json from stations where system_id = $1 and id = any($2::text[])",
 );
 
-const locations = statement(
-  "fleet.stationLocations",
-  "select id, lat, lon from stations where system_id = $1 and id = any($2::text[]) and status <> 'removed'",
+const named = statement(
+  "fleet.namedStations",
+  "select id, lat, lon, status, offline_reason, source from stations where system_id = $1 and id = any($2::text[])",
 );
 
 type WrittenStation = Pick<Tables["stations"], "id" | "json">;
 
 /** Locks stations in the order of their ids. */
-export function lockStations(tx: Transaction, systemId: string, ids: readonly string[]): Promise<StationFields[]> {
-  return tx.query<StationFields>(lock, [systemId, ids]);
+export function lockStations(tx: Transaction, systemId: string, ids: readonly string[]): Promise<LockedStation[]> {
+  return tx.query<LockedStation>(lock, [systemId, ids]);
 }
 
 /** Inserts stations of the operator. @returns the JSON, by id, of those whose id was free */
@@ -74,9 +98,18 @@ export function updateStations(
   tx: Transaction,
   systemId: string,
   now: Date,
-  stations: readonly StationFields[],
+  stations: readonly StationWrite[],
 ): Promise<ReadonlyMap<string, string>> {
   return write(tx, update, systemId, now, stations);
+}
+
+/** Records the free docks that the operator reports of locked stations, before they are updated; null: it reports none. */
+export async function updateReportedDocks(
+  tx: Transaction,
+  systemId: string,
+  reports: ReadonlyMap<string, number | null>,
+): Promise<void> {
+  if (reports.size > 0) await tx.query(reportDocks, [systemId, [...reports.keys()], [...reports.values()]]);
 }
 
 async function write(
@@ -84,7 +117,7 @@ async function write(
   statementToRun: typeof insert,
   systemId: string,
   now: Date,
-  stations: readonly StationFields[],
+  stations: readonly StationWrite[],
 ): Promise<ReadonlyMap<string, string>> {
   if (stations.length === 0) return new Map();
   const rows = await tx.query<WrittenStation>(statementToRun, [systemId, now, JSON.stringify(stations)]);
@@ -101,13 +134,34 @@ export async function listStationJson(
   return new Map(rows.map((row) => [row.id, row.json]));
 }
 
-/** Where stations are, by id; without those that do not exist or were removed. */
-export async function findStationLocations(
+/** A station that items name. */
+export type NamedStation = Pick<Tables["stations"], "id" | "lat" | "lon" | "status" | "offline_reason" | "source">;
+
+/** Finds the stations that items name, by id; removed ones too. */
+export async function findNamedStations(
   db: Queryable,
   systemId: string,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, { readonly lat: number; readonly lon: number }>> {
+): Promise<ReadonlyMap<string, NamedStation>> {
   if (ids.length === 0) return new Map();
-  const rows = await db.query<Pick<Tables["stations"], "id" | "lat" | "lon">>(locations, [systemId, [...new Set(ids)]]);
+  const rows = await db.query<NamedStation>(named, [systemId, [...new Set(ids)]]);
   return new Map(rows.map((row) => [row.id, row]));
+}
+
+// Also those on a ride, which come back if it is cancelled.
+const bikesAt = statement(
+  "fleet.bikesAtStations",
+  `select id, coalesce(reported_station_id, station_id) as station_id from bikes
+   where system_id = $1 and (station_id = any($2::text[]) or reported_station_id = any($2::text[])) order by id`,
+);
+
+/** A bike that stands at a station, or did before its ride. */
+export interface StandingBike {
+  readonly id: string;
+  readonly station_id: string;
+}
+
+/** Lists the bikes that stand at stations, or did before their rides. Locks nothing. */
+export function listBikesAt(tx: Transaction, systemId: string, stationIds: readonly string[]): Promise<StandingBike[]> {
+  return tx.query<StandingBike>(bikesAt, [systemId, stationIds]);
 }

@@ -41,6 +41,7 @@ const columns = columnsOfTable("stations").without(
   "num_bikes_reserved",
   "vehicle_types_available",
   "import_id",
+  "docks_base",
 );
 
 const times = ["last_reported", "information_as_of", "status_as_of"] as const;

@@ -50,6 +50,14 @@ export function isGivenUp({ status, offline_reason }: StationState): boolean {
   return status === "offline" && offline_reason === "removed_from_source";
 }
 
+/** The source of what the operator's commands make. */
+export const OPERATOR = "operator";
+
+/** Whether a feed describes a station: what the operator wrote of it would be overwritten by the next snapshot. */
+export function isOfFeed(station: StationState & { readonly source: string }): boolean {
+  return station.source !== OPERATOR && !isGivenUp(station);
+}
+
 /**
  * Stations that a source may have in all, those that are gone or wait for their other feed included: their ids are kept for
  * good. The largest sources have some thousand; without a bound, one that names others in every snapshot fills the disk.

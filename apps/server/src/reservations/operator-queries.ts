@@ -5,7 +5,7 @@ import { statement } from "../db/statement.ts";
 /** As of the instant $2, the same before and after the sweeper has written that it expired. */
 const select = (condition: string) => `
   select reservation_json(r.id, case when overdue then 'expired' else r.status end, r.station_id, r.bike_id,
-      r.vehicle_type_id, null, r.created_at, r.expires_at, r.cancelled_at, r.cancel_reason, r.ride_id,
+      r.vehicle_type_id, null, r.created_at, r.expires_at, r.cancelled_at, r.cancel_reason, r.ride_id, r.ride_cancelled_at,
       case when overdue then r.expires_at else r.updated_at end)::jsonb - 'rider_ref'
     || jsonb_build_object('partner_id', r.partner_id, 'partner_name', partners.name) as reservation
   from (select *, (status = 'active' and expires_at <= $2::timestamptz) as overdue from reservations

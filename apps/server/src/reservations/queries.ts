@@ -29,7 +29,7 @@ const overdue = "(status = 'active' and expires_at <= $3::timestamptz)";
 
 /** The JSON as of the instant $3: the same before and after the sweeper has written that a reservation expired. */
 const json = `reservation_json(id, case when ${overdue} then 'expired' else status end, station_id, bike_id,
-  vehicle_type_id, rider_ref, created_at, expires_at, cancelled_at, cancel_reason, ride_id,
+  vehicle_type_id, rider_ref, created_at, expires_at, cancelled_at, cancel_reason, ride_id, ride_cancelled_at,
   case when ${overdue} then expires_at else updated_at end)`;
 
 const byId = statement(

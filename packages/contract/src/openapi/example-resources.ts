@@ -132,6 +132,7 @@ export const exampleReservation: Reservation = {
   cancelled_at: null,
   cancel_reason: null,
   ride_id: null,
+  ride_cancelled_at: null,
   updated_at: "2026-03-14T08:21:43.512Z",
 };
 

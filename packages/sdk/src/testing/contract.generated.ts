@@ -51,6 +51,6 @@ export const blank: Readonly<{ Station: Station; Bike: Bike; Ride: Ride; Reserva
   Station: {"id":"","name":"","short_name":null,"lat":0,"lon":0,"address":null,"region_id":null,"capacity":null,"is_virtual_station":false,"is_installed":false,"is_renting":false,"is_returning":false,"num_bikes_available":0,"num_bikes_reserved":0,"num_bikes_disabled":null,"num_docks_available":null,"num_docks_disabled":null,"vehicle_types_available":[],"status":"planned","offline_reason":null,"last_reported":null,"updated_at":""},
   Bike: {"id":"","number":null,"vehicle_type_id":null,"vehicle_state":"available","station_id":null,"lat":null,"lon":null,"current_range_meters":null,"last_reported":null,"updated_at":""},
   Ride: {"id":"","bike_id":"","status":"started","start_station_id":null,"end_station_id":null,"started_at":"","ended_at":null,"duration_seconds":null,"distance_meters":null,"vehicle_type_id":null,"rider_category":null,"end_reason":null,"is_countable":null,"updated_at":""},
-  Reservation: {"id":"","status":"active","station_id":null,"bike_id":"","vehicle_type_id":null,"rider_ref":null,"created_at":"","expires_at":"","cancelled_at":null,"cancel_reason":null,"ride_id":null,"updated_at":""},
+  Reservation: {"id":"","status":"active","station_id":null,"bike_id":"","vehicle_type_id":null,"rider_ref":null,"created_at":"","expires_at":"","cancelled_at":null,"cancel_reason":null,"ride_id":null,"ride_cancelled_at":null,"updated_at":""},
   VehicleType: {"id":"","name":null,"form_factor":null,"propulsion_type":null,"max_range_meters":null},
 };

@@ -8,6 +8,7 @@ import {
   putReservation,
   releaseLostBike,
   type ReservationFields,
+  noteCancelledRide,
 } from "./reservations.ts";
 import {
   endOf,
@@ -183,6 +184,7 @@ export class Operator {
     const ride = { ...started, ...end, status, ...endOf(started.started_at, now), updated_at: now };
     const bike = city.bikes.get(ride.bike_id);
     if (bike?.ride_id === id) changeBike(city, bike, { ride_id: null }, location);
+    if (status === "cancelled") noteCancelledRide(city, id);
     return recordRide(city, `ride.${status}`, ride);
   }
 }

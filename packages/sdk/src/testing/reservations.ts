@@ -99,6 +99,15 @@ export function fulfilReservation(city: City, id: string, rideId: string): void 
   if (reservation !== undefined) finish(city, reservation, { status: "fulfilled", ride_id: rideId });
 }
 
+/** Has the reservation that a ride fulfilled say that the ride was cancelled. */
+export function noteCancelledRide(city: City, rideId: string): void {
+  const now = instant(city.now());
+  for (const reservation of city.reservations.values()) {
+    if (reservation.ride_id !== rideId) continue;
+    city.reservations.set(reservation.id, { ...reservation, ride_cancelled_at: now, updated_at: now });
+  }
+}
+
 /** Cancels the reservation of a held bike that can no longer be ridden. */
 export function releaseLostBike(city: City, bikeId: string): void {
   const bike = city.bikes.get(bikeId);

@@ -126,6 +126,16 @@ export function stationInformation(
   };
 }
 
+/** Free docks: of a station whose docks the operator reports no more than its capacity leaves. */
+function publishedDocks(station: PublishedStation): number | undefined {
+  const { num_docks_available: docks, capacity } = station;
+  if (docks === null) return undefined;
+  if (capacity === null || station.counters === "mirrored") return docks;
+  const { num_bikes_available: available, num_bikes_reserved: held, num_bikes_disabled: disabled } = station;
+  const taken = available + held + (disabled ?? 0) + (station.num_docks_disabled ?? 0);
+  return Math.max(0, Math.min(docks, capacity - taken));
+}
+
 export function stationStatus({ names, instant }: GbfsForm, stations: readonly PublishedStation[]): object {
   return {
     stations: stations.map((station) => {
@@ -136,7 +146,7 @@ export function stationStatus({ names, instant }: GbfsForm, stations: readonly P
         [names.available]: station.num_bikes_available,
         vehicle_types_available: typesAvailable(station),
         [names.disabled]: station.num_bikes_disabled ?? undefined,
-        num_docks_available: station.num_docks_available ?? undefined,
+        num_docks_available: publishedDocks(station),
         num_docks_disabled: station.num_docks_disabled ?? undefined,
         is_installed: station.is_installed,
         is_renting: isOnline && station.is_renting,

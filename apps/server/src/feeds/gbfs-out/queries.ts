@@ -12,6 +12,8 @@ const stationColumns = columnsOfTable("stations").only(
   ...statusFields,
   "status",
   "updated_at",
+  "counters",
+  "num_bikes_reserved",
 );
 const bikeColumns = columnsOfTable("bikes")
   .only("public_id", ...feedBikeFields)
