@@ -12,6 +12,7 @@ import { dashboardLinkRoutes } from "./dashboard-links/routes.ts";
 import { openRequestConnections, type RequestConnections } from "./db/connections.ts";
 import { isUnavailable } from "./db/errors.ts";
 import { openListener } from "./db/listener.ts";
+import { createTokenCipher } from "./encryption.ts";
 import { eventRoutes } from "./events/routes.ts";
 import { gbfsRoutes, type KeptPage, FEED_MIN_AGE_MS } from "./feeds/gbfs-out/routes.ts";
 import { createSystemList } from "./feeds/gbfs-out/system-list.ts";
@@ -109,7 +110,11 @@ export async function buildApp(given: AppOptions): Promise<App> {
   });
   bindContract(http, operatorContract, {
     ...operatorRoutes({ db, clock, ids }),
-    dashboardLinks: dashboardLinkRoutes({ ...options, frameAncestors: options.dashboard?.frameAncestors ?? [] }),
+    dashboardLinks: dashboardLinkRoutes({
+      ...options,
+      cipher: createTokenCipher(() => options.secrets.webhookKeys, "dashboard link"),
+      frameAncestors: options.dashboard?.frameAncestors ?? [],
+    }),
   });
   serveConsole(http, consoleContext, read);
   publishFeeds(http, options, caches.gbfsPages);

@@ -5,7 +5,7 @@ import { errorBody } from "./errors.ts";
 import { idempotencyHeaders } from "./idempotency.ts";
 import { issueText } from "./messages.ts";
 import { namedObject } from "./named-object.ts";
-import { isOneLine } from "./text-rules.ts";
+import { isPlainName } from "./text-rules.ts";
 import { identifier, timestamp } from "./values.ts";
 
 /** Minutes for which a link may be opened: long enough for a page to load, too short to be of use in a log. */
@@ -24,7 +24,7 @@ export const dashboardLinkRequest = extendApi(
         .string()
         .min(1, issueText("empty"))
         .max(MAX_VIEWER_LENGTH, issueText("tooLong", { limit: MAX_VIEWER_LENGTH }))
-        .refine(isOneLine, issueText("oneLine"))
+        .refine(isPlainName, issueText("plainName"))
         .describe("Who looks, as your portal knows them, such as a mail address. The audit log names them by it"),
       role: extendApi(z.enum(["viewer", "admin"]).optional().describe("Default `viewer`, who changes nothing"), {
         default: "viewer",

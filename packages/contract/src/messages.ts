@@ -57,6 +57,7 @@ export const issueTexts = {
   visibleAsciiUpTo: "must be 1 to {limit} visible ASCII characters, without spaces",
   partnerPage: "must be the end of a partner's page's address, such as overview or deliveries?status=failed",
   oneLine: "must be one line without control characters or spaces at the ends",
+  plainName: "must be one line without control characters, characters that reorder text, or spaces at the ends",
   pathStep: "must not be . or .., which no path can name",
   eventId: "must be the id of an event, such as event_0VbeWjMMvbE2baG4Sgk6By",
   instant: "must be an RFC 3339 instant such as 2026-01-31T08:00:00Z",

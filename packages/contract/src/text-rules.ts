@@ -19,6 +19,14 @@ export function isOneLine(text: string): boolean {
   return ONE_LINE.test(text);
 }
 
+/** What turns the text around it round: embeddings, overrides and isolates. Marks, which scripts need, do not. */
+const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/;
+
+/** Whether a text is fit for the name of somebody, which stands beside other texts: one line that reorders nothing. */
+export function isPlainName(text: string): boolean {
+  return isOneLine(text) && !BIDI_CONTROLS.test(text);
+}
+
 /** Whether an id cannot stand in a path: what every URL library takes for a step in it, escaped or not. */
 export function isPathStep(id: string): boolean {
   return id === "." || id === "..";

@@ -1,4 +1,5 @@
 import { DEFAULT_MAX_RESERVATIONS, EVENT_RETENTION_DAYS } from "@bikeshare/contract";
+import { isPlainName, issueText } from "@bikeshare/contract/pure";
 import { commandError } from "../errors/command-errors.ts";
 import {
   createPartner,
@@ -156,6 +157,7 @@ function statusText(partner: PartnerRow): string {
 function readName(text: string): string {
   const name = text.trim();
   if (name === "") throw new UsageError("The name must not be empty.");
+  if (!isPlainName(name)) throw new UsageError(`The name ${issueText("plainName")}.`);
   return name;
 }
 

@@ -273,6 +273,9 @@ describe("the way back", () => {
     ["of another issuer", (claims) => ({ ...claims, iss: "https://evil.example/" })],
     ["for another client", (claims) => ({ ...claims, aud: "another" })],
     ["that has expired", (claims) => ({ ...claims, iat: now() - 900, exp: now() - 600 })],
+    ["of the future", (claims) => ({ ...claims, iat: now() + 300, exp: now() + 600 })],
+    ["whose subject cannot be stored", (claims) => ({ ...claims, sub: "a\0b" })],
+    ["whose subject is endless", (claims) => ({ ...claims, sub: "a".repeat(256) })],
     ["without an end", ({ exp: _, ...claims }) => claims],
   ])("leads nobody in with a token %s", async (_, spoil) => {
     await joinAtProvider();

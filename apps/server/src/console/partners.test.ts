@@ -92,3 +92,11 @@ it("a viewer, a partner's admin and an operator of another system change nothing
   expect(JSON.stringify(before)).not.toContain(elsewhere.id);
   expect((await change("POST", `/${elsewhere.id}/suspend`, {}))[0]).toBe(404);
 });
+
+it("refuses a partner's name that would reorder the text around it", async () => {
+  for (const name of ["Acme \u202egro", "\u2066Acme", "Acme\u2069"]) {
+    expect((await change("POST", "", { name, max_reservations: null }))[0]).toBe(400);
+  }
+  // What scripts that are written from right to left need.
+  expect((await change("POST", "", { name: "\u05d0\u200f!", max_reservations: null }))[0]).toBe(200);
+});

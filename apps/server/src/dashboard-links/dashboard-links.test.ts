@@ -127,11 +127,17 @@ it("a request that is repeated with its Idempotency-Key gets the same link", asy
   const again = await ask({ viewer: "ada" }, { headers });
   expect(again.headers.get("idempotent-replayed")).toBe("true");
   expect(await again.json()).toEqual(first);
+  const text = "select body from idempotency_keys where key = 'once'";
+  const [kept] = await app.db.query<{ body: string }>({ name: "links.kept", text });
+  const { hash } = new URL((first as { url: string }).url);
+  expect(hash).toMatch(/^#[\w-]{43}$/);
+  expect(kept?.body).not.toContain(hash.slice(1));
 });
 
 it.each([
   [{ viewer: "" }, "viewer"],
   [{ viewer: "two\nlines" }, "viewer"],
+  [{ viewer: "gnp.exe\u202egro.evil" }, "viewer"],
   [{ viewer: "ada", page: "https://evil.example" }, "page"],
   [{ viewer: "ada", page: "../../../v1" }, "page"],
   [{ viewer: "ada", page: "overview#token" }, "page"],

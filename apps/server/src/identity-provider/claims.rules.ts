@@ -11,9 +11,26 @@ export interface Identity {
   readonly authenticatedAt: number | undefined;
 }
 
+/** Milliseconds by which the provider's clock and this one's may differ. */
+const CLOCK_TOLERANCE_MS = 30_000;
+
 /** Most characters of a person's name, as the contract has it. */
 const MAX_NAME_LENGTH = 100;
 const MAX_EMAIL_LENGTH = 254;
+
+/** Characters of a provider's id of an account, as OpenID Connect bounds them. */
+const MAX_SUBJECT_LENGTH = 255;
+
+/**
+ * What the library leaves to its caller: an id that can be stored, and a token that is not of the future.
+ * @throws Error that says what is wrong
+ */
+export function requireUsable({ sub, iat }: { readonly sub: string; readonly iat: number }, now: number): void {
+  if (sub.length === 0 || sub.length > MAX_SUBJECT_LENGTH || /[\p{Cc}\p{Cs}]/u.test(sub))
+    throw new Error("the ID token's sub is not 1 to 255 characters without control characters");
+  if (iat * 1000 > now + CLOCK_TOLERANCE_MS)
+    throw new Error("the ID token was issued in the future: compare the clocks of both machines");
+}
 
 export function identityOf(
   issuer: string,
@@ -44,9 +61,6 @@ function isVerified({ email_verified: verified, xms_edov: isOwnDomain }: Readonl
 export function isInDomains(email: string, domains: readonly string[]): boolean {
   return domains.includes(email.slice(email.lastIndexOf("@") + 1));
 }
-
-/** Milliseconds by which the provider's clock may be behind this one's. */
-const CLOCK_TOLERANCE_MS = 30_000;
 
 /** Whether somebody has proved who they are since an instant. */
 export function isProvedSince({ authenticatedAt }: Identity, since: number): boolean {

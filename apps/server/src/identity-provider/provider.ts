@@ -1,6 +1,6 @@
 import type { IDToken } from "openid-client";
 import { requireSecure } from "./bounded-fetch.ts";
-import { type Identity, identityOf } from "./claims.rules.ts";
+import { type Identity, identityOf, requireUsable } from "./claims.rules.ts";
 import { type ClientSettings, createConfigurationReader, loadOpenId } from "./configuration.ts";
 
 export interface ProviderSettings extends ClientSettings {
@@ -61,6 +61,7 @@ export function createIdentityProvider(settings: ProviderSettings, clock: () => 
       const tokens = await oidc.authorizationCodeGrant(configuration, returned, checks);
       const claims: IDToken | undefined = tokens.claims();
       if (claims === undefined) throw new Error("the provider gave no ID token");
+      requireUsable(claims, Date.now());
       // Where a token has no address, a request for it does.
       const asks = claims["email"] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined;
       const info = asks ? await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub) : {};

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
 import { errorBody } from "../errors.ts";
 import { issueText } from "../messages.ts";
-import { isOneLine } from "../text-rules.ts";
+import { isPlainName } from "../text-rules.ts";
 import { identifier, timestamp } from "../values.ts";
 import { consoleBodyErrors, consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
 
@@ -30,7 +30,7 @@ const partnerName = z
   .string()
   .min(1, issueText("empty"))
   .max(MAX_NAME_LENGTH, issueText("tooLong", { limit: MAX_NAME_LENGTH }))
-  .refine(isOneLine, issueText("oneLine"));
+  .refine(isPlainName, issueText("plainName"));
 
 /** More than any city has bikes: a mistyped number is noticed. */
 const MAX_RESERVATIONS = 1_000_000;

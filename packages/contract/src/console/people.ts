@@ -120,7 +120,8 @@ function memberEndpoints<Path extends string, Params extends z.AnyZodObject>(
     remove: {
       method: "DELETE",
       path: `${path}/:id`,
-      summary: "End a membership, at once on every page that is open",
+      summary: "End a membership, from the next request on",
+      description: "A stream of changes ends with its next heartbeat, within 15 s.",
       metadata,
       pathParams,
       query: noQuery,

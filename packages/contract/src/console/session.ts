@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
 import { issueText } from "../messages.ts";
-import { isOneLine } from "../text-rules.ts";
+import { isPlainName } from "../text-rules.ts";
 import { identifier, timestamp } from "../values.ts";
 import { oneTimeCode, passkeyAssertion, password } from "./credentials.ts";
 import { consoleBodyErrors, consoleErrors, consoleNeeds, done } from "./endpoint.ts";
@@ -46,7 +46,7 @@ export const personName = z
   .string()
   .min(1, issueText("empty"))
   .max(MAX_NAME_LENGTH, issueText("tooLong", { limit: MAX_NAME_LENGTH }))
-  .refine(isOneLine, issueText("oneLine"));
+  .refine(isPlainName, issueText("plainName"));
 
 /** A person's mail address. It is not checked any further: only a mail that arrives proves one. */
 export const emailAddress = z
