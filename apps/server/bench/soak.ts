@@ -9,6 +9,7 @@ import { createOperatorClient, createRandom, makeCity, type Simulation, startSim
 import { openStore } from "../src/db/open.ts";
 import { createIds } from "../src/ids.ts";
 import { issueKey } from "../src/keys/service.ts";
+import { auditLogOwner } from "../src/partitions/audit-owner.ts";
 import { createPartner } from "../src/partners/service.ts";
 import { createSystem } from "../src/systems/service.ts";
 import { type ClientLedger, createClientLedger, runClient } from "./soak/clients.ts";
@@ -77,6 +78,7 @@ interface Keys {
 async function prepare(): Promise<Keys> {
   const clock = () => Date.now();
   const store = await openStore({
+    auditLog: auditLogOwner,
     databaseUrl: undefined,
     dataDir: env.DATA_DIR,
     statementTimeoutMs: 0,

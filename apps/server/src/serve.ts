@@ -4,6 +4,7 @@ import type { Config } from "./config.ts";
 import { ping, STATEMENT_TIMEOUT_MS } from "./db/database.ts";
 import { openStore, type Store } from "./db/open.ts";
 import { createLogger, logConsoleWarnings, type Logger } from "./logger.ts";
+import { auditLogOwner } from "./partitions/audit-owner.ts";
 import type { ServeOptions } from "./running-service.ts";
 import { checkBeforeStart } from "./startup/checks.ts";
 import { explainDatabaseFailure } from "./startup/database-failure.ts";
@@ -70,6 +71,7 @@ async function openDatabaseFor(config: Config, logger: Logger, observer: Activit
       dataDir: config.dataDir,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
       observer,
+      auditLog: auditLogOwner,
       onEmbeddedEvent: (event) => {
         logger.info(event, "embedded PostgreSQL");
         // Meanwhile, since these are processes of their own. Whether loading works, its second caller hears.

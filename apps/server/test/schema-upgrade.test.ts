@@ -3,6 +3,7 @@ import { isMigrated, migrate } from "../src/db/migrate/migrate.ts";
 import type { Program } from "../src/db/migrate/program.ts";
 import { openStore } from "../src/db/open.ts";
 import { columnTypes } from "../src/db/tables.generated.ts";
+import { auditLogOwner } from "../src/partitions/audit-owner.ts";
 import { readVersion } from "../src/version.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother } from "./built-app.ts";
@@ -68,6 +69,7 @@ test("this version serves while the next one migrates, afterwards, and started a
   expect(await failuresOf()).toEqual([]);
 
   const store = await openStore({
+    auditLog: auditLogOwner,
     databaseUrl: app.db.connectionString,
     dataDir: "/nowhere",
     onEmbeddedEvent: () => undefined,

@@ -71,6 +71,14 @@ export function connectionStringOf({ port, password }: Connection): string {
   return `postgresql://${DATABASE}:${password}@127.0.0.1:${port}/${DATABASE}`;
 }
 
+/** Runs statements in the service's database as the superuser. */
+export function runAsSuperuser({ port, superuserPassword }: Connection, statements: string): Promise<void> {
+  const url = `postgresql://${SUPERUSER}:${superuserPassword}@127.0.0.1:${port}/${DATABASE}`;
+  return withClient(url, async (client) => {
+    await client.query(statements);
+  });
+}
+
 const INVALID_PASSWORD = "28P01";
 const INVALID_AUTHORIZATION = "28000";
 const INVALID_CATALOG_NAME = "3D000";

@@ -3,7 +3,14 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findNative, runnableBinaries } from "./binaries.ts";
 import { assertSameMajorVersion, createCluster, findHome } from "./cluster.ts";
-import { type Connection, connectionStringOf, ensureDatabase, isPassing, readConnection } from "./configuration.ts";
+import {
+  type Connection,
+  connectionStringOf,
+  ensureDatabase,
+  isPassing,
+  readConnection,
+  runAsSuperuser,
+} from "./configuration.ts";
 import {
   ensureDataDir,
   ensureLockFile,
@@ -35,6 +42,8 @@ export type EmbeddedPostgresOptions = {
 export type EmbeddedPostgres = {
   /** Of the service's own role and database. Stays true when PostgreSQL is restarted. */
   connectionString: string;
+  /** Runs statements in that database as the superuser: what the service's own role must not be able to undo. */
+  asSuperuser(statements: string): Promise<void>;
   /** How often PostgreSQL was gone and came back since it was opened. */
   restartedCount(): number;
   /** Leaves; the last user to leave stops PostgreSQL. Later calls return the same promise. */
@@ -102,7 +111,12 @@ async function startOrJoin(membership: Membership, isFirst: boolean): Promise<Em
     const supervisor = supervise(cluster, running, mutex);
     let closing: Promise<void> | undefined;
     const close = () => (closing ??= closeOnce(membership, supervisor).finally(() => watch.end()));
-    return { connectionString: connectionStringOf(connection), restartedCount: supervisor.restartedCount, close };
+    return {
+      connectionString: connectionStringOf(connection),
+      asSuperuser: (statements) => runAsSuperuser(connection, statements),
+      restartedCount: supervisor.restartedCount,
+      close,
+    };
   } catch (error) {
     await leave(membership).finally(() => watch.end());
     throw error;

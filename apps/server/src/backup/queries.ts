@@ -18,7 +18,7 @@ const indexes = statement(
      -- of a partitioned table it would be one without those of the partitions
      regexp_replace(pg_get_indexdef(i.indexrelid), '^(CREATE (UNIQUE )?INDEX \\S+ ON) ONLY ', '\\1 ') as definition
    from pg_index i join pg_class t on t.oid = i.indrelid
-   where t.relnamespace = current_schema()::regnamespace and not t.relispartition
+   where t.relnamespace = current_schema()::regnamespace and not t.relispartition and pg_has_role(t.relowner, 'member')
      and not exists (select from pg_constraint c where c.conindid = i.indexrelid and c.contype in ('p', 'u', 'x'))
    order by i.indexrelid`,
 );
@@ -28,6 +28,7 @@ const constraints = statement(
      pg_get_constraintdef(oid) as definition
    from pg_constraint
    where contype in ('p', 'u', 'x', 'f') and conparentid = 0 and connamespace = current_schema()::regnamespace
+     and pg_has_role((select relowner from pg_class where pg_class.oid = conrelid), 'member')
    order by oid`,
 );
 const copiedTables = statement(
@@ -71,7 +72,8 @@ export function copyIn(tx: Transaction, { name, columns }: CopiedTable): Promise
 }
 
 /**
- * Drops every index, key and foreign key of the tables: to make one of all rows at once takes a fraction of the time that
+ * Drops every index, key and foreign key of the tables that this role owns, which are all but the audit log where that
+ * belongs to another: to make one of all rows at once takes a fraction of the time that
  * adding each row to it takes.
  * @returns makes them again, as they were
  */

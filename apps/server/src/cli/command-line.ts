@@ -3,6 +3,7 @@ import { createServiceClock } from "../conditions/service-clock.ts";
 import { processEnvironment, readConfig } from "../config.ts";
 import { openServer, openStore } from "../db/open.ts";
 import { createIds } from "../ids.ts";
+import { auditLogOwner } from "../partitions/audit-owner.ts";
 import { createFirstPartitions } from "../partitions/service.ts";
 import { prepareDataDir } from "../startup/checks.ts";
 import { explainDatabaseFailure, explainFullDisk } from "../startup/database-failure.ts";
@@ -56,6 +57,7 @@ function createContext(machineClock: () => number, { json, system }: GlobalOptio
       // Imports may run for hours.
       const timing = {
         statementTimeoutMs: 0,
+        auditLog: auditLogOwner,
         onConnectionLost: () => undefined,
         onMigrating: (message: string) => output.note(message),
       };

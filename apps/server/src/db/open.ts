@@ -10,11 +10,23 @@ export interface OpenStoreOptions {
   readonly dataDir: string;
   readonly onEmbeddedEvent: (event: EmbeddedPostgresEvent) => void;
   readonly onConnectionLost: (error: Error) => void;
+  readonly auditLog: AuditLogOwner;
   /** What migrating does that takes time: worth a line. */
   readonly onMigrating?: (message: string) => void;
   /** After it a statement is cancelled; 0 for never. */
   readonly statementTimeoutMs: number;
   readonly observer?: StatementObserver;
+}
+
+/** Runs statements as the superuser. Only our own PostgreSQL gives that. */
+type AsSuperuser = (statements: string) => Promise<void>;
+
+/** Who the audit log belongs to in our own PostgreSQL. */
+export interface AuditLogOwner {
+  /** Gives the audit log to its own role, where that has not been done, or was undone for a migration. */
+  protect(db: Database, asSuperuser: AsSuperuser): Promise<void>;
+  /** Lets migrations change the audit log, until it is protected again. */
+  lend(asSuperuser: AsSuperuser): Promise<void>;
 }
 
 /** The database, its schema up to date. `close` also closes our own PostgreSQL, which stops unless others use it. */
@@ -28,6 +40,8 @@ export interface Store {
 /** A PostgreSQL to connect to. `close` closes our own, which stops unless others use it. */
 export interface Server {
   readonly connectionString: string;
+  /** Undefined where the PostgreSQL is not our own. */
+  readonly asSuperuser?: AsSuperuser;
   close(): Promise<void>;
 }
 
@@ -55,7 +69,8 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
     await server.close();
   };
   try {
-    const applied = (await isMigrated(db)) ? [] : await bringUpToDate(db, options);
+    const applied = (await isMigrated(db)) ? [] : await bringUpToDate(db, server, options);
+    if (server.asSuperuser !== undefined) await options.auditLog.protect(db, server.asSuperuser);
     return { db, applied, close };
   } catch (error) {
     await close();
@@ -63,7 +78,12 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   }
 }
 
-async function bringUpToDate(db: Database, { onMigrating }: OpenStoreOptions): Promise<string[]> {
+async function bringUpToDate(
+  db: Database,
+  server: Server,
+  { onMigrating, auditLog }: OpenStoreOptions,
+): Promise<string[]> {
+  if (server.asSuperuser !== undefined) await auditLog.lend(server.asSuperuser);
   const applied = await migrate(db, { ...(onMigrating && { report: onMigrating }) });
   // Rewriting a table clears what lets PostgreSQL read its indexes alone.
   if (applied.length > 0) await careForTables(db.connectionString, ["rides"]);

@@ -40,10 +40,22 @@ export async function listPartitions(db: Queryable, { name }: DailyTable): Promi
   return (await db.query<{ name: string }>(partitions, [name])).map((row) => row.name);
 }
 
+const functions = statement(
+  "partitions.functions",
+  "select to_regprocedure($1::text || '_create_month(date)') is not null as found",
+);
+
+/** Whether a table belongs to another role, whose functions do what keeping its partitions needs. */
+export async function hasOwnFunctions(db: Queryable, { name, isAppendOnly }: DailyTable): Promise<boolean> {
+  return isAppendOnly === true && oneRow(await db.query<{ found: boolean }>(functions, [name])).found;
+}
+
 /** Lets one transaction at a time change a table's partitions. Nobody who reads or writes rows waits for it. */
-export async function lockPartitions(tx: Transaction, { name, isAppendOnly }: DailyTable): Promise<void> {
+export async function lockPartitions(tx: Transaction, table: DailyTable): Promise<void> {
+  const { name } = table;
   // Before PostgreSQL 17 `lock table` needs the right to change rows. A comment takes the same lock, and needs the owner.
-  if (isAppendOnly === true) await tx.run(`comment on table ${name} is null`);
+  if (table.isAppendOnly === true && !(await hasOwnFunctions(tx, table)))
+    await tx.run(`comment on table ${name} is null`);
   else await tx.run(`lock table only ${name} in share update exclusive mode`);
 }
 
@@ -72,6 +84,10 @@ export async function updateStatementTimeout(tx: Transaction, milliseconds: numb
  */
 export async function insertPartition(tx: Transaction, table: DailyTable, day: string): Promise<void> {
   const name = partitionOf(table, day);
+  if (await hasOwnFunctions(tx, table)) {
+    await tx.run(`select ${table.name}_create_month('${day}')`);
+    return;
+  }
   const storage = `with (fillfactor = ${table.fillfactor ?? 100})`;
   await tx.run(
     `create table ${name} (like ${table.name} including defaults including constraints including generated) ${storage}`,
@@ -85,7 +101,9 @@ export async function insertPartition(tx: Transaction, table: DailyTable, day: s
 
 /** Drops the partition that begins on a day. It locks the table and its default partition against all others, for an instant. */
 export async function deletePartition(tx: Transaction, table: DailyTable, day: string): Promise<void> {
-  await tx.run(`drop table if exists ${partitionOf(table, day)}`);
+  const name = partitionOf(table, day);
+  if (await hasOwnFunctions(tx, table)) await tx.run(`select ${table.name}_drop_month('${day}')`);
+  else await tx.run(`drop table if exists ${name}`);
 }
 
 /** Whether a system has rows of a day, or of one that follows it before `end`. */
@@ -123,4 +141,16 @@ export async function deleteSomeRowsOfDay(
   limit: number,
 ): Promise<number> {
   return oneRow(await db.query<{ n: number }>(deleteBatch(column), [systemId, day, limit])).n;
+}
+
+/** Deletes `limit` rows at most, of a day that is past, from the default partition of a table with functions of its own. */
+export async function deleteSomePastRows(
+  db: Queryable,
+  { name }: DailyTable,
+  systemId: string,
+  day: string,
+  limit: number,
+): Promise<number> {
+  const text = `select ${name}_delete_past($1, $2::date, $3::integer) as n`;
+  return oneRow(await db.query<{ n: number }>(statement("", text), [systemId, day, limit])).n;
 }

@@ -6,9 +6,11 @@ import { systemsOf } from "../systems/service.ts";
 import {
   deletePartition,
   deleteRowsOfDay,
+  deleteSomePastRows,
   deleteSomeRowsOfDay,
   findDays,
   findFirstDay,
+  hasOwnFunctions,
   insertPartition,
   listPartitions,
   lockDefault,
@@ -185,12 +187,17 @@ async function dropDay(tx: Transaction, table: DailyTable, systems: readonly str
 export async function emptyDefault(context: PartitionContext, table: DailyTable): Promise<void> {
   const { db, clock } = context;
   const oldest = oldestKept(dayOf(clock()), table.retentionDays);
+  const byFunction = await hasOwnFunctions(db, table);
   for (const { system_id: systemId } of await systemsOf(db)) {
     const day = await findFirstDay(db, defaultColumnOf(table), systemId, oldest);
     // One day a run: there is one more only every day.
     if (day === null) continue;
     await deleteLost(context, table, [systemId], day);
-    await inBatches((limit) => deleteSomeRowsOfDay(db, defaultColumnOf(table), systemId, day, limit));
+    await inBatches((limit) =>
+      byFunction
+        ? deleteSomePastRows(db, table, systemId, day, limit)
+        : deleteSomeRowsOfDay(db, defaultColumnOf(table), systemId, day, limit),
+    );
   }
 }
 

@@ -15,6 +15,7 @@ import { type Config, ConfigError, readConfig } from "../config.ts";
 import { openDatabase } from "../db/database.ts";
 import { openStore } from "../db/open.ts";
 import { statement } from "../db/statement.ts";
+import { auditLogOwner } from "../partitions/audit-owner.ts";
 import type { ServeOptions } from "../running-service.ts";
 import { serve } from "../serve.ts";
 import { resolveSystem } from "../systems/service.ts";
@@ -199,6 +200,7 @@ describe("a start with a wrong value names its variable, what is wrong, and what
     const url = bare.db.connectionString;
     const options = { databaseUrl: url, dataDir: directory, statementTimeoutMs: 0 };
     const failure: unknown = await openStore({
+      auditLog: auditLogOwner,
       ...options,
       onEmbeddedEvent: () => undefined,
       onConnectionLost: () => undefined,
