@@ -1,8 +1,10 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { createContext, runInContext } from "node:vm";
 import { gzipSync } from "node:zlib";
@@ -19,6 +21,11 @@ const nodes = await nodeBinaries();
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
 const isBuilt = existsSync(join(root, "dist/webhooks/index.js"));
+const PYTHON = `
+import sys
+from urllib.request import Request, urlopen
+print(urlopen(Request(sys.argv[1], headers={"Authorization": "Bearer " + sys.argv[2]})).read().decode())
+`;
 const tsc = join(root, "../../node_modules/.bin/tsc");
 
 describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not built)"}`, () => {
@@ -135,6 +142,24 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
       await server.close();
       expect(JSON.parse(ran.stdout)).toMatchObject({ data: [{ id: "market", name: "Market" }] });
     });
+  });
+
+  it("serves the fake to programs of other languages, and ends when it is told to", async () => {
+    const child = spawn(process.execPath, [join(installed, "dist/cli/main.js"), "fake", "--port", "0", "--json"]);
+    const [line] = (await once(createInterface(child.stdout), "line")) as [string];
+    const { url, key } = JSON.parse(line) as { url: string; key: string };
+    for (const [command, args] of [
+      ["curl", ["-sS", "-H", `Authorization: Bearer ${key}`, `${url}/v1/stations?limit=1`]],
+      ["python3", ["-c", PYTHON, `${url}/v1/stations?limit=1`, key]],
+    ] as const) {
+      const ran = await run(command, args).catch((error: unknown) => {
+        // A machine without the program.
+        if (Reflect.get(Object(error), "code") !== "ENOENT") throw error;
+      });
+      if (ran !== undefined) expect(JSON.parse(ran.stdout)).toMatchObject({ data: [{ id: "station_001" }] });
+    }
+    child.kill("SIGTERM");
+    expect(await once(child, "exit")).toEqual([0, null]);
   });
 
   it.each([

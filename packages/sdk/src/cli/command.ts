@@ -14,20 +14,35 @@ export interface Option {
 /** The options that were given; `true` for those without a value. */
 export type OptionValues = Readonly<Record<string, string | true | undefined>>;
 
-/** One command of the program. */
-export interface Command {
+/** What every command of the program has. */
+interface CommandUsage {
   /** Its words: `rides list`. */
   readonly name: string;
   readonly summary: string;
   /** Whether an id follows its words. */
   readonly takesId: boolean;
   readonly options: Readonly<Record<string, Option>>;
+}
+
+/** A command that calls the service. */
+export interface ServiceCommand extends CommandUsage {
   run(context: CommandContext): Promise<void>;
 }
 
-/** What a command works with. */
-export interface CommandContext {
+/** A command that needs no service, and so neither its URL nor a key. */
+export interface LocalCommand extends CommandUsage {
+  runLocally(context: LocalContext): Promise<void>;
+}
+
+export type Command = ServiceCommand | LocalCommand;
+
+/** What a command that calls the service works with. */
+export interface CommandContext extends LocalContext {
   readonly client: BikeShare;
+}
+
+/** What every command works with. */
+export interface LocalContext {
   /** Empty where the command takes none. */
   readonly id: string;
   readonly values: OptionValues;

@@ -5,7 +5,7 @@ import { UsageError } from "../errors/errors.ts";
 import type { Bike, EventRecord, Region, Reservation, Ride, Station, VehicleType } from "../json-types.generated.ts";
 import type { RequestOptions } from "../options.ts";
 import { MAX_PAGE_SIZE } from "../routes.generated.ts";
-import { type Command, type CommandContext, type Option, type OptionValues, textOf } from "./command.ts";
+import { type ServiceCommand, type CommandContext, type Option, type OptionValues, textOf } from "./command.ts";
 import { endpoints } from "./endpoints.generated.ts";
 import { formatObject, formatTable } from "./output.ts";
 
@@ -88,7 +88,7 @@ const listOptions: Readonly<Record<string, Option>> = {
 };
 
 /** A command for each endpoint of the contract that needs a key. */
-export function endpointCommands(): Command[] {
+export function endpointCommands(): ServiceCommand[] {
   return (Object.keys(endpoints) as Name[]).map((name) => {
     const { summary, takesId } = endpoints[name];
     const fields = columns[name];

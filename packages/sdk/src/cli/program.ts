@@ -5,6 +5,7 @@ import { readClientOptions } from "./client-options.ts";
 import { commandHelp, parseCommandLine, programHelp } from "./command.ts";
 import { endpointCommands } from "./endpoint-commands.ts";
 import type { Environment } from "./environment.ts";
+import { fakeCommand } from "./fake/fake-command.ts";
 import { listenCommand } from "./listen/listen-command.ts";
 import { createOutput, printable } from "./output.ts";
 
@@ -13,7 +14,7 @@ const DONE = 0;
 const FAILED = 1;
 const WRONG_USAGE = 2;
 
-const commands = [...endpointCommands(), listenCommand];
+const commands = [...endpointCommands(), listenCommand, fakeCommand];
 
 /** Runs the command line. @returns the exit status: 0 done, 1 failed, 2 wrong usage */
 export async function runProgram(args: readonly string[], environment: Environment): Promise<number> {
@@ -25,8 +26,12 @@ export async function runProgram(args: readonly string[], environment: Environme
     else if (values["help"] === true) stdout.write(`${commandHelp(command)}\n`);
     else {
       const output = createOutput(values["json"] === true, environment);
-      const client = new BikeShare(await readClientOptions(values, environment, output));
-      await command.run({ client, id, values, output, environment });
+      const context = { id, values, output, environment };
+      if ("runLocally" in command) await command.runLocally(context);
+      else {
+        const client = new BikeShare(await readClientOptions(values, environment, output));
+        await command.run({ ...context, client });
+      }
     }
     return DONE;
   } catch (error) {

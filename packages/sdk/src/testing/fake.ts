@@ -4,7 +4,15 @@ import type { DeliveryOf, KnownDelivery } from "../webhooks.ts";
 import { createIdempotency, createKeys, type FakeKeyInput } from "./access.ts";
 import { type Clock, createCity, type EventFields, type FakePartner, instant } from "./city.ts";
 import { type BikeFields, Operator, type StationFields, type VehicleTypeFields } from "./operator.ts";
-import { createFetch, createRequests, type FakeFetch, type FakeServer, listen, type SeenRequest } from "./requests.ts";
+import {
+  createFetch,
+  createRequests,
+  type FakeFetch,
+  type FakeServer,
+  listen,
+  type ListenOptions,
+  type SeenRequest,
+} from "./requests.ts";
 import { expireReservations, type ReservationFields } from "./reservations.ts";
 import type { RideFields } from "./rides.ts";
 import { createMemoryRateLimiter, DEFAULT_MAX_RESERVATIONS, DEFAULT_RATE_LIMIT } from "./rules.ts";
@@ -72,7 +80,7 @@ export interface FakeBikeShare {
   ): Promise<SignedRequest<DeliveryOf<Name>>>;
   webhook(event: EventRecord, options?: WebhookOptions): Promise<SignedRequest<TestDelivery<string>>>;
   /** Listens on 127.0.0.1, for programs outside the test's process. Close it at the end. */
-  listen(options?: { readonly port?: number }): Promise<FakeServer>;
+  listen(options?: ListenOptions): Promise<FakeServer>;
 }
 
 /** What can be delivered: every event, and the notices that the list of events leaves out. */
@@ -143,7 +151,7 @@ export function createFakeBikeShare(options: FakeOptions = {}): FakeBikeShare {
     revokeKey: (key) => keys.revoke(key),
     script: (answers, how = {}) => scripts.add(answers, how),
     webhook: createWebhooks(now, webhookSecret),
-    listen: ({ port = 0 } = {}) => listen(requests, port),
+    listen: (how = {}) => listen(requests, how),
   };
 }
 

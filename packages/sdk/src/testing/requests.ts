@@ -133,20 +133,27 @@ export interface FakeServer {
   close(): Promise<void>;
 }
 
+/** How a fake listens. */
+export interface ListenOptions {
+  /** Any that is free if not said. */
+  readonly port?: number | undefined;
+  /** Answers requests in place of the fake: those for which it gives an answer. */
+  readonly instead?: ((request: Incoming) => Promise<Answer | undefined>) | undefined;
+}
+
 /**
  * Lets a fake listen on this machine, for programs that are not in the test's own process. Node, Deno and Bun only.
  *
- * @param port 0: any that is free
  * @throws Error where the platform cannot listen, or the port is taken
  */
-export async function listen(requests: Requests, port: number): Promise<FakeServer> {
+export async function listen(requests: Requests, { port = 0, instead }: ListenOptions): Promise<FakeServer> {
   // Asked for by name at run time: an import of it would keep this file out of a browser's bundle.
   const http = globalThis.process?.getBuiltinModule?.("node:http");
   if (http === undefined) throw new Error("listen needs node:http: Node 20.16, 22.3 or newer, Deno or Bun");
   let url = "";
   const server = http.createServer((request, response) => {
     // A scripted `reset` or `lost`, or a caller who has given up.
-    respond(requests, url, request, response).catch(() => response.destroy());
+    respond({ requests, instead }, url, request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -165,7 +172,7 @@ export async function listen(requests: Requests, port: number): Promise<FakeServ
 }
 
 async function respond(
-  requests: Requests,
+  { requests, instead }: { readonly requests: Requests; readonly instead: ListenOptions["instead"] },
   baseUrl: string,
   request: IncomingMessage,
   response: ServerResponse,
@@ -178,6 +185,6 @@ async function respond(
   for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value));
   const { method = "GET", url = "/" } = request;
   const incoming = { method, url: new URL(baseUrl + url), headers, body };
-  const answer = await requests.answer(incoming, controller.signal);
+  const answer = (await instead?.(incoming)) ?? (await requests.answer(incoming, controller.signal));
   response.writeHead(answer.status, answer.headers).end(answer.body);
 }

@@ -1,12 +1,11 @@
 import { UsageError } from "../../errors/errors.ts";
-import { readSecretFile } from "../client-options.ts";
-import { type Command, type CommandContext, type OptionValues, textOf } from "../command.ts";
+import { type CommandContext, type ServiceCommand, textOf } from "../command.ts";
 import { endpoints } from "../endpoints.generated.ts";
-import type { Environment } from "../environment.ts";
 import type { Output } from "../output.ts";
 import { createDispatcher } from "./dispatcher.ts";
 import { createPrinter, type EventSink } from "./event-sink.ts";
 import { findStart, pollEvents } from "./poll-events.ts";
+import { parseTarget, readSecret } from "./receiver-options.ts";
 
 /**
  * Seconds between two requests for new events. Lower takes the key's rate limit away from the program that is being
@@ -22,7 +21,7 @@ const UNLISTED_EVENTS = ["station.updated", "bike.state_changed"];
 const eventNames: readonly string[] = endpoints["events list"].parameters.event.values;
 
 /** `listen`: develop a webhook receiver without an address that the internet can reach. */
-export const listenCommand: Command = {
+export const listenCommand: ServiceCommand = {
   name: "listen",
   summary: "Deliver events as signed webhooks to an address of this machine",
   takesId: false,
@@ -57,7 +56,7 @@ async function listen({ client, values, output: standard, environment }: Command
   const output = prints ? { ...standard, result: (_: object, text: string) => standard.note(text) } : standard;
   const url = textOf(values, "forward-to");
   const isForwarding = url !== undefined || !prints;
-  const target = isForwarding ? parseTarget(url, values["allow-remote"] === true) : undefined;
+  const target = isForwarding ? parseTarget("forward-to", values) : undefined;
   const names = parseEventNames(textOf(values, "events"));
   const intervalMs = parseIntervalMs(textOf(values, "interval"));
   const concurrency = parseConcurrency(textOf(values, "concurrency"));
@@ -93,23 +92,6 @@ async function closeSink(sink: EventSink, isForwarding: boolean, output: Output)
   );
 }
 
-/** Names of this machine, as a parsed URL spells them. */
-const LOOPBACK = /^((.+\.)?localhost|127(\.\d+){3}|\[::1\])$/;
-
-/**
- * Where deliveries go. They hold a partner's data, so they leave this machine only where the user allows it.
- *
- * @throws UsageError that says what is wrong
- */
-function parseTarget(text: string | undefined, allowRemote: boolean): URL {
-  if (!text) throw new UsageError("give --forward-to http://localhost:4000/hooks, or --print");
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new UsageError("--forward-to must be an http URL");
-  if (url.username || url.password) throw new UsageError("--forward-to must not contain a user name or password");
-  if (allowRemote || LOOPBACK.test(url.hostname)) return url;
-  throw new UsageError(`${url.hostname} is not this machine: give --allow-remote to deliver there`);
-}
-
 function parseEventNames(text: string | undefined): string[] {
   if (text === undefined) return [];
   const names = text.split(",").map((name) => name.trim());
@@ -129,18 +111,4 @@ function parseIntervalMs(text = String(DEFAULT_INTERVAL_SECONDS)): number {
 function parseConcurrency(text = String(DEFAULT_CONCURRENCY)): number {
   if (/^[1-9]\d?$/.test(text)) return Number(text);
   throw new UsageError("--concurrency must be an integer from 1 to 99");
-}
-
-/** The signing secret, and where it came from; made here for this run when `source` is undefined. */
-async function readSecret(
-  values: OptionValues,
-  { env, readFile, randomBytes }: Environment,
-): Promise<{ readonly secret: string; readonly source?: string }> {
-  const file = textOf(values, "secret-file");
-  const source = file === undefined ? "BIKESHARE_WEBHOOK_SECRET" : `the secret in ${file}`;
-  const text =
-    file === undefined ? env["BIKESHARE_WEBHOOK_SECRET"] : await readSecretFile("secret-file", file, readFile);
-  if (text === undefined) return { secret: `whsec_${Buffer.from(randomBytes(32)).toString("base64url")}` };
-  if (text.trim() === "") throw new UsageError("the secret must not be empty");
-  return { secret: text.trim(), source };
 }

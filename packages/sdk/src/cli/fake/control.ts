@@ -1,0 +1,123 @@
+import type { FakeBikeShare, ListenOptions, Script, ScriptedAnswer, ScriptOptions } from "../../testing.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+type Routes = Readonly<Record<string, (body: Fields) => unknown>>;
+
+const PREFIX = "/fake";
+
+export interface ControlOptions {
+  /** Where `POST /fake/webhooks` sends to. */
+  readonly target: URL | undefined;
+  /** The machine's clock, by which receivers judge a signature: that of the fake may have been moved. */
+  readonly clock: () => number;
+}
+
+/**
+ * What a fake can be told to do, over HTTP below `/fake`. Bodies are JSON, whatever their content type says: `curl -d`
+ * sends another.
+ */
+export function createControl(fake: FakeBikeShare, options: ControlOptions): NonNullable<ListenOptions["instead"]> {
+  const routes = routesOf(fake, options);
+  return async ({ method, url: { pathname }, body }) => {
+    if (pathname !== PREFIX && !pathname.startsWith(`${PREFIX}/`)) return undefined;
+    const headers = { "content-type": "application/json" };
+    const answer = (status: number, value: unknown) => ({ status, headers, body: `${JSON.stringify(value)}\n` });
+    const route = routes[`${method} ${pathname}`];
+    if (route === undefined) {
+      return answer(404, { error: "not_found", message: `GET ${PREFIX} lists what the fake can be told to do.` });
+    }
+    try {
+      return answer(200, (await route(readFields(body))) ?? {});
+    } catch (error) {
+      return answer(400, { error: "invalid_request", message: error instanceof Error ? error.message : String(error) });
+    }
+  };
+}
+
+function routesOf(fake: FakeBikeShare, options: ControlOptions): Routes {
+  const { operator } = fake;
+  const scripts = new Set<Script>();
+  const routes: Routes = {
+    "GET /fake": () => ({ requests: Object.keys(routes) }),
+    "GET /fake/requests": () => ({ data: fake.requests }),
+    "POST /fake/script": (body) => {
+      const script = fake.script(answersIn(body), optionsIn(body));
+      scripts.add(script);
+      return { left: script.left() };
+    },
+    "DELETE /fake/script": () => {
+      for (const script of scripts) script.stop();
+      scripts.clear();
+    },
+    "POST /fake/advance": ({ ms }) => {
+      fake.advance(Number(ms));
+      return { now: new Date(fake.now()).toISOString() };
+    },
+    "POST /fake/keys": (body) => ({ key: fake.issueKey(body) }),
+    "DELETE /fake/keys": (body) => fake.revokeKey(textIn(body, "key")),
+    "POST /fake/stations": (body) => operator.putStation(withText(body, "id")),
+    "POST /fake/stations/offline": (body) => operator.takeOffline(textIn(body, "id")),
+    "POST /fake/stations/online": (body) => operator.bringOnline(textIn(body, "id")),
+    "POST /fake/stations/remove": (body) => operator.removeStation(textIn(body, "id")),
+    "POST /fake/bikes": (body) => operator.putBike(withText(body, "id")),
+    "POST /fake/rides": (body) => operator.putRide(withText(body, "id", "bike_id")),
+    "POST /fake/rides/start": (body) => operator.startRide(withText(body, "bike_id")),
+    "POST /fake/rides/end": (body) => operator.endRide(withText(body, "id")),
+    "POST /fake/rides/cancel": (body) => operator.cancelRide(textIn(body, "id")),
+    "POST /fake/rides/correct": (body) => operator.correctRide(withText(body, "id")),
+    "POST /fake/events": (body) => operator.putEvent({ data: {}, ...withText(body, "event") }),
+    "POST /fake/webhooks": (body) => sendExample(fake, options, body),
+  };
+  return routes;
+}
+
+/** POSTs one example to the receiver. @returns what the receiver answered */
+async function sendExample(fake: FakeBikeShare, { target, clock }: ControlOptions, body: Fields): Promise<object> {
+  if (target === undefined) throw new Error("Start the fake with --webhook-url <URL>: nothing says where to send it.");
+  const { event, age = 0, ...options } = withText(body, "event");
+  const moved = fake.now() - clock();
+  type Name = Parameters<FakeBikeShare["webhook"]>[0];
+  const { request } = await fake.webhook(event as Name & string, {
+    ...options,
+    age: Number(age) + moved,
+    url: target.href,
+  });
+  const response = await fetch(request, { redirect: "manual" });
+  return { status: response.status, body: await response.text() };
+}
+
+function readFields(text: string): Fields {
+  if (text === "") return {};
+  const body = JSON.parse(text) as unknown;
+  if (typeof body !== "object" || body === null || Array.isArray(body)) throw new Error("The body must be an object.");
+  return body as Fields;
+}
+
+function answersIn({ answers }: Fields): ScriptedAnswer[] {
+  if (!Array.isArray(answers)) throw new Error('answers must be an array: {"answers": [503, "reset"]}');
+  return answers.map((answer: unknown): ScriptedAnswer => {
+    if (typeof answer === "number" && Number.isInteger(answer) && answer >= 200 && answer <= 599) {
+      return { status: answer };
+    }
+    const isNamed = ["pass", "reset", "lost", "hang"].includes(String(answer));
+    const isObject = typeof answer === "object" && answer !== null && ("status" in answer || "delay" in answer);
+    if (isNamed || isObject) return answer as ScriptedAnswer;
+    throw new Error(`${JSON.stringify(answer)} is neither a status nor "pass", "reset", "lost", "hang" or an object.`);
+  });
+}
+
+function optionsIn({ match, repeat = false }: Fields): ScriptOptions {
+  return { match: match as ScriptOptions["match"], repeat: repeat === true };
+}
+
+function textIn(body: Fields, name: string): string {
+  const value = body[name];
+  if (typeof value !== "string" || value === "") throw new Error(`${name} must be a string.`);
+  return value;
+}
+
+/** A body that has texts under these names. */
+function withText<Name extends string>(body: Fields, ...names: readonly Name[]): Fields & Record<Name, string> {
+  for (const name of names) textIn(body, name);
+  return body as Fields & Record<Name, string>;
+}

@@ -1,0 +1,37 @@
+import { UsageError } from "../../errors/errors.ts";
+import { readSecretFile } from "../client-options.ts";
+import { type OptionValues, textOf } from "../command.ts";
+import type { Environment } from "../environment.ts";
+
+/** Names of this machine, as a parsed URL spells them. */
+const LOOPBACK = /^((.+\.)?localhost|127(\.\d+){3}|\[::1\])$/;
+
+/**
+ * Where deliveries go. They hold a partner's data, so they leave this machine only where the user allows it.
+ *
+ * @param option the option that names the URL
+ * @throws UsageError that says what is wrong
+ */
+export function parseTarget(option: string, values: OptionValues): URL {
+  const text = textOf(values, option);
+  if (!text) throw new UsageError("give --forward-to http://localhost:4000/hooks, or --print");
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new UsageError(`--${option} must be an http URL`);
+  if (url.username || url.password) throw new UsageError(`--${option} must not contain a user name or password`);
+  if (values["allow-remote"] === true || LOOPBACK.test(url.hostname)) return url;
+  throw new UsageError(`${url.hostname} is not this machine: give --allow-remote to deliver there`);
+}
+
+/** The signing secret, and where it came from; made here for this run when `source` is undefined. */
+export async function readSecret(
+  values: OptionValues,
+  { env, readFile, randomBytes }: Environment,
+): Promise<{ readonly secret: string; readonly source?: string }> {
+  const file = textOf(values, "secret-file");
+  const source = file === undefined ? "BIKESHARE_WEBHOOK_SECRET" : `the secret in ${file}`;
+  const text =
+    file === undefined ? env["BIKESHARE_WEBHOOK_SECRET"] : await readSecretFile("secret-file", file, readFile);
+  if (text === undefined) return { secret: `whsec_${Buffer.from(randomBytes(32)).toString("base64url")}` };
+  if (text.trim() === "") throw new UsageError("the secret must not be empty");
+  return { secret: text.trim(), source };
+}
