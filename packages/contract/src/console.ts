@@ -18,7 +18,7 @@ import { partnerOverviewEndpoints, systemOverviewEndpoints } from "./console/ove
 import { partnerEndpoints } from "./console/partners.ts";
 import { operatorPeopleEndpoints, partnerPeopleEndpoints } from "./console/people.ts";
 import { partnerRequestEndpoints, systemRequestEndpoints } from "./console/requests.ts";
-import { resendEndpoints } from "./console/resends.ts";
+import { resendEndpoints, systemResendEndpoints } from "./console/resends.ts";
 import { sessionEndpoints } from "./console/session.ts";
 import { invitationEndpoints, signInEndpoints } from "./console/sign-in.ts";
 import { partnerStationEndpoints, systemStationEndpoints } from "./console/stations.ts";
@@ -88,6 +88,7 @@ type ConsoleContract = {
   readonly systemRequests: typeof systemRequestEndpoints;
   readonly deliveries: typeof deliveryEndpoints;
   readonly resends: typeof resendEndpoints;
+  readonly systemResends: typeof systemResendEndpoints;
   readonly live: typeof liveStreamEndpoints;
   readonly partners: typeof partnerEndpoints;
   readonly partnerAudit: typeof partnerAuditEndpoints;
@@ -120,6 +121,7 @@ export const consoleContract: ConsoleContract = c.router(
     systemRequests: systemRequestEndpoints,
     deliveries: deliveryEndpoints,
     resends: resendEndpoints,
+    systemResends: systemResendEndpoints,
     live: liveStreamEndpoints,
     partners: partnerEndpoints,
     partnerAudit: partnerAuditEndpoints,

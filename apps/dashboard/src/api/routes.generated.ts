@@ -99,6 +99,12 @@ export const routes = {
     get: "GET /console/v1/systems/:system_id/partners/:partner_id/resends/:resend_id",
     cancel: "POST /console/v1/systems/:system_id/partners/:partner_id/resends/:resend_id/cancel",
   },
+  systemResends: {
+    count: "POST /console/v1/systems/:system_id/endpoints/:partner_id/resends/count",
+    create: "POST /console/v1/systems/:system_id/endpoints/:partner_id/resends",
+    get: "GET /console/v1/systems/:system_id/endpoints/:partner_id/resends/:resend_id",
+    cancel: "POST /console/v1/systems/:system_id/endpoints/:partner_id/resends/:resend_id/cancel",
+  },
   live: {
     partner: "GET /console/v1/systems/:system_id/partners/:partner_id/live",
   },

@@ -32,7 +32,7 @@ async function statusWith(key: string): Promise<number> {
   return response.status;
 }
 
-it("a partner is led from the overview to what was refused, and learns what an error means", async () => {
+it("a partner is led from the overview to what was refused, and learns what was wrong with a request", async () => {
   const { partnerId, requestId } = await busyPartner("Journey Planner");
   const { page, open } = await visitAsNewPerson(partnerId);
   await open(`/partners/${partnerId}/overview`);
@@ -44,7 +44,8 @@ it("a partner is led from the overview to what was refused, and learns what an e
   await page.getByRole("button", { name: "Clear the filters" }).click();
   await page.getByRole("searchbox", { name: "Request-Id" }).fill(requestId);
   await page.getByRole("button", { name: "Find" }).click();
-  await page.getByText("A parameter is unknown, repeated, of the wrong form or out of its bounds.").waitFor();
+  await page.getByRole("group", { name: "Answer body" }).getByText("invalid_parameter").waitFor();
+  expect(await page.getByRole("group", { name: "curl command" }).textContent()).toContain("Bearer $API_KEY");
   await inspect(page, "request");
 });
 

@@ -10,9 +10,10 @@ import { redeliver, retryEndpointNow, sendTestDelivery } from "../webhooks/log/r
 import { type CliContext, type OpenCli, type ParentCommand, withSystem } from "./context.ts";
 import { limitOption, listOf, option, partnerOption, pastInstant, readValue } from "./options.ts";
 import { table } from "./output.ts";
+import { registerResend } from "./webhook-resend.ts";
 import { describeDelivery } from "./webhooks-text.ts";
 
-/** `webhooks test`, `deliveries`, `attempts`, `redeliver`, `retry-now`, `replay` and `stop-replay`. */
+/** `webhooks test`, `deliveries`, `attempts`, `redeliver`, `retry-now`, `replay`, `stop-replay` and `resend`. */
 export function registerDeliveries(webhooks: ParentCommand, cli: OpenCli): void {
   registerTest(webhooks, cli);
   registerList(webhooks, cli);
@@ -47,6 +48,7 @@ export function registerDeliveries(webhooks: ParentCommand, cli: OpenCli): void 
       }),
     );
   registerReplay(webhooks, cli);
+  registerResend(webhooks, cli);
 }
 
 const redelivered = {

@@ -158,6 +158,17 @@ describe("webhooks show, pause, resume, rotate", () => {
     expect(await json("drop-held", "--partner", partner, "--count", "3")).toEqual({ dropped: 3, held: 0 });
   });
 
+  it("resend what matches every filter, counted first", async () => {
+    await make();
+    await json("pause", "--partner", partner);
+    await happen(3);
+    const filters = ["--partner", partner, "--status", "held", "--event", "ride.started", "--since", "1h"];
+    expect(await json("resend", ...filters, "--dry-run")).toEqual({ id: null, total: 3, dry_run: true });
+    expect(await json("resend", ...filters, "--code", "5xx", "--dry-run")).toMatchObject({ total: 0 });
+    expect(await text("resend", ...filters)).toMatch(/^Resend replay_\S+: 3 deliveries are sent again\. They wait/);
+    await expect(json("resend", ...filters, "--code", "9")).rejects.toThrow(/must be a code such as 503/);
+  });
+
   it("rotate a secret, with an overlap or none", async () => {
     const { secret } = await make();
     const rotated = await json<{ secret: string; old_secrets_end_at: string }>("rotate", "--partner", partner);

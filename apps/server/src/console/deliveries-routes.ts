@@ -1,20 +1,18 @@
-import type { consoleContract, DeliveryFilters, ResendSelection } from "@bikeshare/contract/console";
+import type { consoleContract } from "@bikeshare/contract/console";
 import { cursorScope, readPageRequest } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { cursorPosition } from "../http/cursor.ts";
 import { type PositionCodec, timePosition } from "../lists/page.ts";
-import { cancelResend, countResend, type ResendChoice, showResend, startResend } from "../webhooks/log/bulk-resend.ts";
 import { curlOf, signedCurlOf } from "../webhooks/log/curl.ts";
 import { findFailingBeside, listDeliveries, type ReadContext, showDelivery } from "../webhooks/log/deliveries.ts";
 import { deliveriesCsv } from "../webhooks/log/delivery-csv.ts";
-import { type DeliveryFilter, readCodeFilter } from "../webhooks/log/delivery-filter.rules.ts";
 import { pageHints } from "../webhooks/log/delivery-view.ts";
 import { redeliver } from "../webhooks/log/resend.ts";
 import type { DeliveryPosition } from "../webhooks/log/search-sql-fragments.ts";
 import { partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
-import { dateOf } from "./dates.ts";
-import { deliveryDetailJson, deliveryJson, resendJson } from "./delivery-json.ts";
+import { filterOf } from "./delivery-filters.ts";
+import { deliveryDetailJson, deliveryJson } from "./delivery-json.ts";
 import { createExports } from "./exports.ts";
 import type { LongReads, LongRequest } from "./long-reads.ts";
 
@@ -90,55 +88,9 @@ function exportRoute(searching: (request: LongRequest) => ReadContext): Pick<Rou
   };
 }
 
-/** Deliveries sent again, many at once. */
-export function resendRoutes(context: ConsoleContext, long: LongReads): Routes["resends"] {
-  const acting = (request: LongRequest) => ({ ...context, actor: partnerCaller(request).actor });
-  return {
-    count: async ({ body, request }) => ({
-      status: 200,
-      body: {
-        total: await long.hold(request, () => countResend(acting(request), scopeOf(request), choiceOf(body))),
-      },
-    }),
-    create: async ({ body, request }) => ({
-      status: 200,
-      body: resendJson(await long.hold(request, () => startResend(acting(request), scopeOf(request), choiceOf(body)))),
-    }),
-    get: async ({ params: { resend_id: id }, request }) => ({
-      status: 200,
-      body: resendJson(await showResend(context, scopeOf(request), id)),
-    }),
-    cancel: async ({ params: { resend_id: id }, request }) => ({
-      status: 200,
-      body: resendJson(await cancelResend(acting(request), scopeOf(request), id)),
-    }),
-  };
-}
-
 function scopeOf(request: LongRequest) {
   const { systemId, partnerId } = partnerCaller(request);
   return { systemId, partnerId };
-}
-
-function choiceOf({ ids, filters = {} }: ResendSelection): ResendChoice {
-  return ids === undefined ? { filter: filterOf(filters) } : { ids };
-}
-
-function filterOf({
-  status,
-  event,
-  code,
-  failure,
-  resource_id: resourceId,
-  since,
-  until,
-}: DeliveryFilters): DeliveryFilter {
-  return {
-    ...{ status, event, failure, resourceId },
-    code: code === undefined ? undefined : readCodeFilter(code),
-    since: dateOf(since),
-    until: dateOf(until),
-  };
 }
 
 /** Where a delivery stands in the list, by when it was made. */

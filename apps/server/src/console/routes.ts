@@ -6,7 +6,7 @@ import type { RideContext } from "../rides/service.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { partnerAuditRoutes, systemAuditRoutes } from "./audit-routes.ts";
 import type { ConsoleContext } from "./context.ts";
-import { deliveryRoutes, resendRoutes } from "./deliveries-routes.ts";
+import { deliveryRoutes } from "./deliveries-routes.ts";
 import { descriptionRoutes } from "./descriptions-routes.ts";
 import { embeddedSessionRoutes } from "./embedded-routes.ts";
 import { endpointRoutes } from "./endpoints-routes.ts";
@@ -21,6 +21,7 @@ import { partnerRoutes } from "./partners-routes.ts";
 import { operatorPeopleRoutes, partnerPeopleRoutes } from "./people-routes.ts";
 import { providerRoutes } from "./provider-routes.ts";
 import { partnerRequestRoutes, systemRequestRoutes } from "./requests-routes.ts";
+import { resendRoutes, systemResendRoutes } from "./resend-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { invitationRoutes, signInRoutes } from "./sign-in-routes.ts";
 import { partnerStationRoutes, stationMapOf, systemStationRoutes } from "./stations-routes.ts";
@@ -55,6 +56,7 @@ function consoleRoutes(context: ConsoleContext, reads: RideContext): RouterImple
     systemRequests: systemRequestRoutes(context, long),
     deliveries: deliveryRoutes(context, long),
     resends: resendRoutes(context, long),
+    systemResends: systemResendRoutes(context, long),
     live: liveRoutes(context),
     partners: partnerRoutes(context, long),
     partnerAudit: partnerAuditRoutes(context, long),

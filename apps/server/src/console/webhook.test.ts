@@ -361,3 +361,20 @@ it.each([
     expect((await answer(other, "GET", pathOf()))[0]).toBe(404);
   },
 );
+
+it("the operator resends what a filter lets through, with its own right alone", async () => {
+  await set();
+  await answer(admin, "POST", pathOf("pause"), {});
+  await harness.happen(3);
+  const body = { filters: { status: "held" } };
+  expect(await answer(operator, "POST", endpointPath("resends/count"), body)).toEqual([200, { total: 3 }]);
+  const [status, made] = await answer(operator, "POST", endpointPath("resends"), body);
+  const { id, total } = consoleContract.systemResends.create.responses[200].parse(made);
+  expect([status, total]).toEqual([200, 3]);
+  expect(await answer(operator, "GET", endpointPath(`resends/${id}`))).toMatchObject([200, { status: "waiting" }]);
+  expect(await answer(operator, "POST", endpointPath(`resends/${id}/cancel`), {})).toMatchObject([
+    200,
+    { status: "cancelled" },
+  ]);
+  expect(await answer(admin, "POST", endpointPath("resends"), body)).toMatchObject([404, {}]);
+});

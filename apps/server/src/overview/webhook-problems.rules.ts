@@ -148,11 +148,25 @@ const failures: Readonly<Record<string, string>> = {
   http_3xx: "redirects, which are not followed",
   http_4xx: "answers with 4xx codes",
   http_5xx: "answers with 5xx codes",
+  url_refused: "an address that this service may not call",
+  address_refused: "a name that leads into a private network",
+  dns_timeout: "name servers that did not answer in time",
+  connect: "connections that could not be made",
+  connect_refused: "refused connections",
+  connect_timeout: "connections that timed out",
   timeout: "timeouts",
+  body_timeout: "answers that were not finished in time",
+  reset: "connections that the receiver closed",
+  stale_connection: "connections that the receiver closed",
+  protocol: "answers that are not valid HTTP",
+  headers_too_large: "answers with too large headers",
+  too_many_informational: "interim answers without end",
+  unknown: "attempts whose results are not known",
+  set_aside: "processes that ended while sending",
   dns: "a host name that could not be resolved",
   tls: "a failing TLS handshake",
 };
 
 function failureText(failure: string): string {
-  return failures[failure] ?? `“${failure.replaceAll("_", " ")}”`;
+  return failures[failure] ?? failure.replaceAll("_", " ");
 }

@@ -78,7 +78,7 @@ describe("of a refused request", () => {
     expect(kept.body).toContain('"page":2');
   });
 
-  it("a body that is large, or whose size the caller does not say, is not kept; a text that cannot be stored is mended", () => {
+  it("a body that is large, or whose size the caller does not say, is not kept; characters that cannot be stored are replaced", () => {
     const of = (body: unknown, bodyBytes: number) =>
       detailsOf({ url: "/%ff?a=%00", message: "\0\ud800", body, bodyBytes });
     expect(of({ a: "x".repeat(20_000) }, 20_008).body).toBeNull();

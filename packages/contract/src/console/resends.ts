@@ -88,3 +88,14 @@ export const resendEndpoints = {
     responses: { 200: bulkResend, ...changeErrors },
   },
 } as const;
+
+const operators = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
+const systemPath = "/console/v1/systems/:system_id/endpoints/:partner_id/resends";
+
+/** The same by the operator's admins. */
+export const systemResendEndpoints = {
+  count: { ...resendEndpoints.count, path: `${systemPath}/count`, metadata: operators },
+  create: { ...resendEndpoints.create, path: systemPath, metadata: operators },
+  get: { ...resendEndpoints.get, path: `${systemPath}/:resend_id`, metadata: consoleNeeds("operator") },
+  cancel: { ...resendEndpoints.cancel, path: `${systemPath}/:resend_id/cancel`, metadata: operators },
+} as const;

@@ -3,6 +3,7 @@ import { visibleControls } from "../../components/code.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Status, type Tone } from "../../components/status.tsx";
 import { Time } from "../../components/time.tsx";
+import { SignatureSection } from "../signature/signature-section.tsx";
 import { Body } from "./body.tsx";
 import { milliseconds, Phases } from "./phases.tsx";
 
@@ -43,12 +44,20 @@ export function Attempt({ attempt, isOpen }: AttemptProps) {
               {next_attempt_reason !== null && `: ${visibleControls(next_attempt_reason)}`}
             </p>
           )}
+          <CheckSignature request={attempt.request} />
           <Phases timings={timings} />
           <Exchange attempt={attempt} />
         </div>
       </details>
     </li>
   );
+}
+
+/** Checks the signature of an attempt with a secret that the reader brings, with the rest filled in. */
+function CheckSignature({ request }: Pick<DeliveryAttempt, "request">) {
+  const [, header] = request?.headers.find(([name]) => name.toLowerCase() === "service-signature") ?? [];
+  if (request === null || header === undefined || request.body.encoding !== "utf-8") return null;
+  return <SignatureSection title="Check this signature" header={header} body={request.body.text} />;
 }
 
 function Exchange({ attempt: { request, response, url, remote_address: address } }: Pick<AttemptProps, "attempt">) {

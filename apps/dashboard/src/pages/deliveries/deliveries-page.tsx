@@ -33,12 +33,10 @@ type PartnerAccess = NonNullable<ReturnType<typeof usePartnerAccess>>;
 function DeliveryList({ access }: { readonly access: PartnerAccess }) {
   const [selection, setSelection] = useState<ResendSelection>();
   const { chosen, toggle, clear } = useChosen();
-  const { params, filters, setFilters, list, live, onNext, onPrevious } = useDeliveryList(
-    access,
-    clear,
-    chosen.size > 0,
-  );
+  const shown = useDeliveryList(access, clear, chosen.size > 0);
+  const { params, filters, setFilters, list, live, onNext, onPrevious } = shown;
   const { data, error, refetch } = list;
+  const { mayResend, client } = resendingBy(access);
   if (error instanceof ApiError && error.code === "not_found") return <NoWebhook access={access} />;
   return (
     <div class="stack">
@@ -51,13 +49,13 @@ function DeliveryList({ access }: { readonly access: PartnerAccess }) {
         Every event that was sent to your webhook, or waits to be. Kept for 30 days.
       </PageHeader>
       <FilterBar filters={filters} onChange={setFilters} />
-      {access.canChange && <SelectionBar chosen={chosen} onResend={setSelection} filters={filters} onClear={clear} />}
+      {mayResend && <SelectionBar chosen={chosen} onResend={setSelection} filters={filters} onClear={clear} />}
       {live.isWaiting && <ChangesNotice onShow={() => void refetch()} />}
       <DeliveryTable
         deliveries={data?.data}
         error={error}
         onRetry={() => void refetch()}
-        choosing={access.canChange ? { chosen, toggle } : undefined}
+        choosing={mayResend ? { chosen, toggle } : undefined}
         isFiltered={Object.keys(filters).length > 0}
         onClear={() => setFilters({})}
       />
@@ -70,6 +68,7 @@ function DeliveryList({ access }: { readonly access: PartnerAccess }) {
       />
       <ResendDialog
         selection={selection}
+        client={client}
         params={params}
         onClose={() => {
           setSelection(undefined);
@@ -78,6 +77,11 @@ function DeliveryList({ access }: { readonly access: PartnerAccess }) {
       />
     </div>
   );
+}
+
+/** The operator's admins read this page, and resend as the partner's do. */
+function resendingBy({ membership: { role, partner_id: partnerId } }: PartnerAccess) {
+  return { mayResend: role === "admin", client: partnerId === null ? api.systemResends : api.resends };
 }
 
 /** Where nothing was ever sent there is nothing to filter. */

@@ -1,7 +1,7 @@
 import type { BulkResend, ResendSelection } from "@bikeshare/contract/console";
 import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
-import { api, queries } from "../../api/api.ts";
+import { type api, queries } from "../../api/api.ts";
 import { Button } from "../../components/button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
@@ -13,6 +13,8 @@ import { countDeliveries } from "./words.ts";
 interface ResendDialogProps {
   /** Undefined: closed. */
   readonly selection: ResendSelection | undefined;
+  /** Of the partner's admins, or of the operator's. */
+  readonly client: typeof api.resends | typeof api.systemResends;
   readonly params: { readonly system_id: string; readonly partner_id: string };
   readonly onClose: () => void;
 }
@@ -58,25 +60,25 @@ export function ResendDialog(props: ResendDialogProps) {
 }
 
 /** The count before, and the resend itself once it has begun. */
-function useResend({ selection, params, onClose }: ResendDialogProps) {
+function useResend({ selection, client, params, onClose }: ResendDialogProps) {
   const [started, setStarted] = useState<BulkResend>();
   const { run, isPending } = useAction();
   const resendParams = { ...params, resend_id: started?.id ?? "" };
   const count = useQuery({
     queryKey: ["resend-count", params, selection],
-    queryFn: () => api.resends.count({ params, body: selection ?? {} }),
+    queryFn: () => client.count({ params, body: selection ?? {} }),
     enabled: selection !== undefined && started === undefined,
     staleTime: 0,
   });
   const progress = useQuery({
     queryKey: ["resend", params, started?.id],
-    queryFn: () => api.resends.get({ params: resendParams }),
+    queryFn: () => client.get({ params: resendParams }),
     enabled: started !== undefined,
     refetchInterval: (query) => (isOver(query.state.data) ? false : PROGRESS_INTERVAL_MS),
   });
-  const begin = async () => setStarted(await api.resends.create({ params, body: selection ?? {} }));
+  const begin = async () => setStarted(await client.create({ params, body: selection ?? {} }));
   const stop = async () => {
-    await api.resends.cancel({ params: resendParams, body: {} });
+    await client.cancel({ params: resendParams, body: {} });
     await progress.refetch();
   };
   return {

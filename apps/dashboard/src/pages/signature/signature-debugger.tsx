@@ -6,10 +6,16 @@ import { Notice } from "../../components/notice.tsx";
 import { type Finding, findMistake } from "./find-mistake.ts";
 import "./signature.css";
 
+interface SignatureDebuggerProps {
+  /** What is filled in to begin with. */
+  readonly header?: string;
+  readonly body?: string;
+}
+
 /** Says which mistake makes a receiver refuse a signature. */
-export function SignatureDebugger() {
-  const [header, setHeader] = useState("");
-  const [body, setBody] = useState("");
+export function SignatureDebugger({ header: sentHeader = "", body: sentBody = "" }: SignatureDebuggerProps) {
+  const [header, setHeader] = useState(sentHeader);
+  const [body, setBody] = useState(sentBody);
   const [secret, setSecret] = useState("");
   const [finding, setFinding] = useState<Finding>();
   const check = async () => {
@@ -22,7 +28,11 @@ export function SignatureDebugger() {
   };
   return (
     <div class="stack">
-      <p class="muted">Paste what your receiver got. It is checked in this browser: nothing of it is sent or kept.</p>
+      <p class="muted">
+        {sentHeader === ""
+          ? "Paste what your receiver got. It is checked in this browser: nothing of it is sent or kept."
+          : "Header and body are as they were sent. Paste the secret that your receiver uses, or replace the body by what it verified. Nothing of it is sent or kept."}
+      </p>
       <Form onSubmit={() => void check()}>
         <TextField
           label="Service-Signature"

@@ -2,11 +2,18 @@ import type { ComponentType } from "preact";
 import { useState } from "preact/hooks";
 import { ErrorState } from "../../components/error-state.tsx";
 import { Loading } from "../../components/loading.tsx";
+import type { SignatureDebugger } from "./signature-debugger.tsx";
 import "./signature.css";
 
+type Prefilled = Parameters<typeof SignatureDebugger>[0];
+
+interface SignatureSectionProps extends Prefilled {
+  readonly title?: string;
+}
+
 /** The signature debugger, whose module is loaded when it is opened. */
-export function SignatureSection() {
-  const [Debugger, setDebugger] = useState<ComponentType>();
+export function SignatureSection({ title = "Signature debugger", ...prefilled }: SignatureSectionProps) {
+  const [Debugger, setDebugger] = useState<ComponentType<Prefilled>>();
   const [failure, setFailure] = useState<unknown>();
   const load = () => {
     setFailure(undefined);
@@ -19,9 +26,9 @@ export function SignatureSection() {
   return (
     <details class="card signature-section" onToggle={(event) => event.currentTarget.open && load()}>
       <summary>
-        <h2>Signature debugger</h2>
+        <h2>{title}</h2>
       </summary>
-      {Debugger !== undefined && <Debugger />}
+      {Debugger !== undefined && <Debugger {...prefilled} />}
       {failure !== undefined && <ErrorState error={failure} onRetry={load} />}
       {Debugger === undefined && failure === undefined && <Loading />}
     </details>
