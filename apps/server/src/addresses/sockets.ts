@@ -160,10 +160,13 @@ const knownAlerts: Readonly<Record<string, string>> = {
   ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: "The server speaks neither TLS 1.2 nor 1.3",
 };
 
+/** Node's advice to whoever runs Node, which is not the reader: the certificate is the receiver's. */
+const ADVICE_OF_NODE = /; if the root CA is installed locally, try running Node\.js with --use-system-ca$/;
+
 /** An error of TLS in words, without the place in OpenSSL's source that its own message begins with. */
 export function describeTlsError(error: Error): string {
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   if (code === "ECONNRESET" || code === "EPIPE") return "The server closed the connection during the TLS handshake.";
   const reason = "reason" in error && typeof error.reason === "string" ? error.reason : error.message;
-  return code === "" ? reason : `${knownAlerts[code] ?? reason} (${code})`;
+  return code === "" ? reason : `${knownAlerts[code] ?? reason.replace(ADVICE_OF_NODE, "")} (${code})`;
 }

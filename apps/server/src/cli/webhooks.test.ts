@@ -246,7 +246,7 @@ describe("webhooks deliveries, attempts, redeliver, replay", () => {
         "<",
         "< broken",
         "< \uFFFD[2Jgone",
-        "next attempt 2026-06-01T12:00:05.001Z (answered 500; attempt 1 of 14)",
+        "next attempt 2026-06-01T12:00:05.001Z (after attempt 1 of 14: answered 500)",
         "",
       ].join("\n"),
     );

@@ -41,7 +41,7 @@ export function Attempt({ attempt, isOpen }: AttemptProps) {
           {next_attempt_at !== null && (
             <p class="muted">
               Next attempt <Time at={next_attempt_at} />
-              {next_attempt_reason !== null && `: ${visibleControls(next_attempt_reason)}`}
+              {next_attempt_reason !== null && `, ${visibleControls(next_attempt_reason)}`}
             </p>
           )}
           <CheckSignature request={attempt.request} />

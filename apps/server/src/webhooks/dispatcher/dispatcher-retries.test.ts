@@ -48,7 +48,7 @@ test("a delivery that always fails is sent 14 times, never before its time, and 
     const waited = next - (last?.started_at.getTime() ?? Number.NaN);
     // The clock may have gone on by a millisecond while it was sent.
     expect(waited - wait * LENGTHENED).toBeOneOf([0, 1, 2]);
-    expect(last?.next_attempt_reason).toBe(`answered 500; attempt ${index + 1} of 14`);
+    expect(last?.next_attempt_reason).toBe(`after attempt ${index + 1} of 14: answered 500`);
     harness.clock.advance(next - 2 - harness.clock());
     await lookedThrough();
     expect(harness.far.received(failing.url)).toHaveLength(index + 1);
@@ -101,7 +101,7 @@ test("a delivery that succeeds at its third attempt is sent no more, and each at
       number: 1,
       outcome: "failed",
       status: null,
-      next_attempt_reason: "no whole answer (connect_refused); attempt 1 of 14",
+      next_attempt_reason: "after attempt 1 of 14: no whole answer (connect_refused)",
     },
     { number: 2, outcome: "rejected", status: 302 },
     { number: 3, outcome: "succeeded", status: 204, next_attempt_at: null },

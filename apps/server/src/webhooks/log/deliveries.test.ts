@@ -224,7 +224,7 @@ describe("a delivery with its attempts", () => {
       },
       timings: { dns: 1, connect: 2, tls: 3, first_byte: 4, total: 20 },
       next_attempt_at: new Date(started + 5_020),
-      next_attempt_reason: "answered 500; attempt 1 of 14",
+      next_attempt_reason: "after attempt 1 of 14: answered 500",
     });
   });
 

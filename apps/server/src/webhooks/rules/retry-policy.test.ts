@@ -49,7 +49,7 @@ describe("the schedule", () => {
 
   test("an attempt whose result is unknown counts, and the next is due at once", () => {
     const unknown = ended({ outcome: "unknown", status: null, tries: 9, chance: 1, retryAfterMs: HOUR });
-    expect(unknown).toEqual({ state: "pending", nextAt: AT, reason: "result unknown; attempt 9 of 14" });
+    expect(unknown).toEqual({ state: "pending", nextAt: AT, reason: "after attempt 9 of 14: result unknown" });
   });
 
   test("the wait is never shorter than the schedule's and at most a tenth longer, in whole milliseconds", () => {
@@ -112,16 +112,16 @@ test("the log says in words what happened and, where it was the receiver's wish,
     const after = ended(fields);
     return after.state === "pending" ? after.reason : after.state;
   };
-  expect(said({ tries: 3 })).toBe("answered 500; attempt 3 of 14");
+  expect(said({ tries: 3 })).toBe("after attempt 3 of 14: answered 500");
   expect(said({ outcome: "failed", status: null, failure: "connect_timeout" })).toBe(
-    "no whole answer (connect_timeout); attempt 1 of 14",
+    "after attempt 1 of 14: no whole answer (connect_timeout)",
   );
-  expect(said({ outcome: "failed", status: null })).toBe("no whole answer; attempt 1 of 14");
+  expect(said({ outcome: "failed", status: null })).toBe("after attempt 1 of 14: no whole answer");
   expect(said({ status: 429, retryAfterMs: 120_000 })).toBe(
-    "answered 429; attempt 1 of 14; asked to wait 120 s by Retry-After",
+    "after attempt 1 of 14: answered 429; asked to wait 120 s by Retry-After",
   );
-  expect(said({ status: 503, retryAfterMs: 1_000 })).toBe("answered 503; attempt 1 of 14");
+  expect(said({ status: 503, retryAfterMs: 1_000 })).toBe("after attempt 1 of 14: answered 503");
   expect(said({ status: 503, retryAfterMs: 100 * HOUR })).toBe(
-    "answered 503; attempt 1 of 14; asked to wait 21600 s by Retry-After",
+    "after attempt 1 of 14: answered 503; asked to wait 21600 s by Retry-After",
   );
 });

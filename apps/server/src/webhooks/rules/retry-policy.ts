@@ -104,7 +104,7 @@ export function afterAttempt(attempt: AttemptEnd): AfterAttempt {
   if (crashes >= MAX_CRASHES) return { state: "failed" };
   const delay = RETRY_DELAYS_MS[tries];
   if (delay === undefined) return { state: "failed" };
-  const happened = `${describeOutcome(attempt)}; attempt ${tries} of ${MAX_TRIES}`;
+  const happened = `after attempt ${tries} of ${MAX_TRIES}: ${describeOutcome(attempt)}`;
   if (outcome === "unknown") return { state: "pending", nextAt: endedAt, reason: happened };
   const asked = askedFor(attempt.retryAfterMs);
   const wait = Math.max(delay, asked);

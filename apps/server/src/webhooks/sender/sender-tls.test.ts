@@ -57,6 +57,7 @@ describe("https", () => {
     const result = await post(sender, `https://partner.test:${receiver.port}/`);
     expect(result).toMatchObject({ outcome: "failed", failure: "tls", status: null, sentHeaders: [] });
     expect(result.detail).toContain(code);
+    expect(result.detail).not.toContain("Node");
     expect(receiver.received.join("")).toBe("");
   });
 
