@@ -46,7 +46,7 @@ const functions = statement(
 );
 
 /** Whether a table belongs to another role, whose functions do what keeping its partitions needs. */
-export async function hasOwnFunctions(db: Queryable, { name, isAppendOnly }: DailyTable): Promise<boolean> {
+export async function findHasOwnFunctions(db: Queryable, { name, isAppendOnly }: DailyTable): Promise<boolean> {
   return isAppendOnly === true && oneRow(await db.query<{ found: boolean }>(functions, [name])).found;
 }
 
@@ -54,7 +54,7 @@ export async function hasOwnFunctions(db: Queryable, { name, isAppendOnly }: Dai
 export async function lockPartitions(tx: Transaction, table: DailyTable): Promise<void> {
   const { name } = table;
   // Before PostgreSQL 17 `lock table` needs the right to change rows. A comment takes the same lock, and needs the owner.
-  if (table.isAppendOnly === true && !(await hasOwnFunctions(tx, table)))
+  if (table.isAppendOnly === true && !(await findHasOwnFunctions(tx, table)))
     await tx.run(`comment on table ${name} is null`);
   else await tx.run(`lock table only ${name} in share update exclusive mode`);
 }
@@ -84,7 +84,7 @@ export async function updateStatementTimeout(tx: Transaction, milliseconds: numb
  */
 export async function insertPartition(tx: Transaction, table: DailyTable, day: string): Promise<void> {
   const name = partitionOf(table, day);
-  if (await hasOwnFunctions(tx, table)) {
+  if (await findHasOwnFunctions(tx, table)) {
     await tx.run(`select ${table.name}_create_month('${day}')`);
     return;
   }
@@ -102,7 +102,7 @@ export async function insertPartition(tx: Transaction, table: DailyTable, day: s
 /** Drops the partition that begins on a day. It locks the table and its default partition against all others, for an instant. */
 export async function deletePartition(tx: Transaction, table: DailyTable, day: string): Promise<void> {
   const name = partitionOf(table, day);
-  if (await hasOwnFunctions(tx, table)) await tx.run(`select ${table.name}_drop_month('${day}')`);
+  if (await findHasOwnFunctions(tx, table)) await tx.run(`select ${table.name}_drop_month('${day}')`);
   else await tx.run(`drop table if exists ${name}`);
 }
 

@@ -10,7 +10,7 @@ import {
   deleteSomeRowsOfDay,
   findDays,
   findFirstDay,
-  hasOwnFunctions,
+  findHasOwnFunctions,
   insertPartition,
   listPartitions,
   lockDefault,
@@ -187,7 +187,7 @@ async function dropDay(tx: Transaction, table: DailyTable, systems: readonly str
 export async function emptyDefault(context: PartitionContext, table: DailyTable): Promise<void> {
   const { db, clock } = context;
   const oldest = oldestKept(dayOf(clock()), table.retentionDays);
-  const byFunction = await hasOwnFunctions(db, table);
+  const byFunction = await findHasOwnFunctions(db, table);
   for (const { system_id: systemId } of await systemsOf(db)) {
     const day = await findFirstDay(db, defaultColumnOf(table), systemId, oldest);
     // One day a run: there is one more only every day.
