@@ -4,6 +4,7 @@ import type { FastifyInstance } from "fastify";
 import type { AppOptions } from "./app-options.ts";
 import { createPageCache, type PageCache } from "./background/page-cache.ts";
 import { bikeRoutes } from "./bikes/routes.ts";
+import { createChangeWatch } from "./changes/service.ts";
 import { createConsoleAuthorizer } from "./console/authorize.ts";
 import { type ConsoleContext, createConsoleContext } from "./console/context.ts";
 import { serveConsole } from "./console/routes.ts";
@@ -97,7 +98,8 @@ export async function buildApp(given: AppOptions): Promise<App> {
   http.addHook("onClose", () => reads.close());
   const pools = { general: db.usage, vital: connections.vital.usage, filtered: connections.filtered.usage };
   metrics.watch({ pools, filteredReads: reads.filtered.usage, listening: caches.listening, rateLimits });
-  const read = { ...reads, ...rememberRides(http, options) };
+  const changes = createChangeWatch(connections.readPool);
+  const read = { ...reads, ...rememberRides(http, options), changes };
   bindContract(http, partnerContract, {
     stations: stationRoutes(read, cursorCipher, caches.stationPages),
     ...systemRoutes(read, cursorCipher),

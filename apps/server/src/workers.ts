@@ -1,3 +1,4 @@
+import { startRemovedBikesSweeper } from "./changes/service.ts";
 import type { Conditions, WorkOptions } from "./conditions/conditions.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
@@ -81,6 +82,12 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
       clock,
       systems: () => systemIds(db),
       ...reporting("deleting old answers", { quietMs: 15 * 60_000 }),
+    }),
+    startRemovedBikesSweeper({
+      db,
+      clock,
+      systems: () => systemIds(db),
+      ...reporting("deleting old removed bikes", { quietMs: 15 * 60_000 }),
     }),
     startUsageSweeper({
       db,

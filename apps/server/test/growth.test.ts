@@ -43,6 +43,8 @@ const bounds: Readonly<Record<string, Bound>> = {
   rides: { growsWith: "rides" },
   reservations: { growsWith: "reservations" },
   reservation_quotas: { growsWith: "partners" },
+  removed_bikes: { deletedBy: "changes.deletePastRemovedBikes", when: "7 days have passed" },
+  change_resets: { growsWith: "lists" },
   list_counts: { growsWith: "lists: 16 rows for each" },
   ride_counts: { growsWith: "hours in which a ride started: 8,784 rows a year" },
   event_outbox: { deletedBy: "sequencer.move", when: "the sequencer has numbered them" },

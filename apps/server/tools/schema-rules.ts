@@ -138,6 +138,7 @@ export const schemaRules: readonly SchemaRule[] = [
       join pg_depend on pg_depend.classid = 'pg_attrdef'::regclass and pg_depend.objid = d.oid
         and pg_depend.refclassid = 'pg_proc'::regclass
       join ${functions} f on f.oid = pg_depend.refobjid
+      where exists (select from pg_attribute a where a.attrelid = d.adrelid and a.attnum = d.adnum and a.attgenerated <> '')
       group by d.adrelid, d.adnum having count(*) > 1 or bool_or(f.proname not like '%\\_json')`,
     breach: {
       sql: `create function breach(t text) returns text language sql immutable as $$ select t $$;

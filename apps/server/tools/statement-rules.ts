@@ -40,6 +40,12 @@ const rareLocks: ReadonlySet<string> = new Set([
   "vehicleTypes.lock",
 ]);
 
+/** The tables whose rows callers follow. */
+const FOLLOWED: ReadonlySet<string> = new Set(["stations", "bikes", "rides", "reservations"]);
+
+/** Statements that change nothing of such a row that anybody is shown. */
+const invisibleUpdates: ReadonlySet<string> = new Set(["fleet.reportDocks", "gbfsOut.updatePublicId"]);
+
 const SUB_SELECT = /\(\s*select\b|\bexists\s*\(/;
 
 const statementRules: readonly StatementRule[] = [
@@ -66,6 +72,17 @@ const statementRules: readonly StatementRule[] = [
     advice: "has a sub-select within `insert … values`: write `insert … select`",
     breaks: (_, modifications) =>
       modifications.some(({ verb, text }) => verb === "insert" && isOfValues(text) && SUB_SELECT.test(text)),
+  },
+  {
+    advice:
+      "updates rows that callers follow, and does not say so: set `${CHANGED}` too, or name the statement among invisibleUpdates if nobody is shown what it changes",
+    breaks: (_, modifications, __, name) =>
+      // Those without a name are tests'.
+      name !== "" &&
+      !invisibleUpdates.has(name) &&
+      modifications.some(
+        ({ verb, table, text }) => verb === "update" && FOLLOWED.has(table) && !/\bchange_position = /.test(text),
+      ),
   },
   {
     advice: "has `case value when …`, which reaches the machines changed: write `case when value = …`",

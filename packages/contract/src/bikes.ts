@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { namedObject } from "./named-object.ts";
-import { listOf, pagingQuery } from "./paging.ts";
+import { changesQuery, followedListOf, pagingQuery } from "./paging.ts";
 import { givenOnce, identifier, identifierParam, boundingBoxParam, instantParam, timestamp } from "./values.ts";
 
 /** States of a vehicle, in the words of MDS 2.0. */
@@ -28,7 +28,7 @@ export const bike = namedObject("Bike", "A bike, or another vehicle that is shar
 });
 export type Bike = z.infer<typeof bike>;
 
-export const bikeList = listOf(bike, { title: "BikeList", description: "One page of bikes." });
+export const bikeList = followedListOf(bike, { title: "BikeList", description: "One page of bikes." });
 
 /** Filters of the bike list, beside paging. */
 export const bikeFilters = {
@@ -40,6 +40,7 @@ export const bikeFilters = {
       "Only bikes within `min_lon,min_lat,max_lon,max_lat` (WGS 84 degrees, borders included); a min_lon greater than max_lon crosses the antimeridian. Bikes without a position, such as those on a trip, are in no rectangle",
     ),
   updated_since: instantParam.optional().describe("Only bikes changed at or after this instant"),
+  ...changesQuery,
 };
 
 export const bikeListQuery = z.object({ ...pagingQuery, ...bikeFilters }).strict();

@@ -65,6 +65,9 @@ export const errors = {
   503: errorBody,
 };
 
+/** What a list may answer besides that can be followed from a checkpoint. */
+export const followingErrors = { 410: errorBody };
+
 /** What an endpoint that takes a body may answer beside those. */
 export const bodyErrors = { 409: errorBody, 413: errorBody, 415: errorBody, 422: errorBody };
 

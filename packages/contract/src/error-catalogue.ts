@@ -46,8 +46,8 @@ export const errorCatalogue = {
   },
   invalid_cursor: {
     status: 400,
-    meaning: "The cursor is empty, damaged, not ours, or belongs to another list or other filters.",
-    action: "Copy `next_cursor` unchanged, with the same filters, or begin again without a cursor.",
+    meaning: "The cursor or checkpoint is empty, damaged, not ours, or belongs to another list or other filters.",
+    action: "Copy `next_cursor` or `checkpoint` unchanged, with the same filters, or begin again without.",
   },
   page_out_of_range: {
     status: 400,
@@ -122,8 +122,8 @@ export const errorCatalogue = {
   checkpoint_lost: {
     status: 410,
     meaning:
-      "The event to go on behind is no longer kept, or is none that the key may see. Events after it may be gone.",
-    action: "Fetch the resources that you follow anew, then list events without `after`.",
+      "What came after the checkpoint is not all there any more: the event is no longer kept, or is none that the key may see, or rows that changed since were deleted or restored.",
+    action: "Fetch the resources that you follow anew, then go on without `after`, or from the new `checkpoint`.",
   },
   payload_too_large: {
     status: 413,

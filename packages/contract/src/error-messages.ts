@@ -65,6 +65,8 @@ export const errorMessages = {
     issues: "{issues}.",
     notUtf8: "The parameter {name} is not valid percent-encoded UTF-8.",
     repeatedHeader: "The request has the header {name} more than once. Send it once.",
+    changesByPage: "changes_since is walked by cursor: leave page out.",
+    changesAndUpdatedSince: "changes_since and updated_since exclude each other: give one of them.",
     pageAndCursor: "page and cursor exclude each other: give one of them.",
     keyInUrl:
       "A key must not be in the URL, which logs keep. Send Authorization: Bearer <API_KEY>, and ask for a new key: others may have read this one.",
@@ -94,6 +96,8 @@ export const errorMessages = {
     empty: "cursor is empty. The list ended where next_cursor was absent; to begin again, leave cursor out.",
     foreign:
       "cursor is damaged, not ours, or was given for another list or other filters. Copy next_cursor unchanged and keep the filters, or begin again without it.",
+    checkpoint:
+      "changes_since is not a checkpoint of this list with these filters. Copy checkpoint unchanged and keep the filters, or begin again with updated_since.",
   },
   page_out_of_range: { beyondLast: "page is {page}, but the last page is {lastPage} with a limit of {limit}." },
   not_found: {
@@ -162,6 +166,8 @@ export const errorMessages = {
     operatorAdmin: "This is the operator's only admin in this system. Make somebody else an admin first.",
   },
   checkpoint_lost: {
+    changes:
+      "Since this checkpoint things may have changed that the list no longer shows: {reason}. Read the list anew, with updated_since.",
     after:
       "The event {id} is no longer kept, or the key may not see it. Fetch the resources anew, then list events without after.",
   },

@@ -2,7 +2,8 @@ import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
 import { bike } from "./bikes.ts";
 import { type DeliveryName, type EventName, eventNames } from "./event-names.ts";
-import { listOf, pagingQuery } from "./paging.ts";
+import { namedObject } from "./named-object.ts";
+import { checkpointField, listOf, pagingQuery } from "./paging.ts";
 import { reservation } from "./reservations.ts";
 import { ride } from "./rides.ts";
 import { station } from "./stations.ts";
@@ -47,7 +48,13 @@ export const eventRecord = extendApi(
 );
 export type EventRecord = z.infer<typeof eventRecord>;
 
-export const eventList = listOf(eventRecord, { title: "EventList", description: "One page of events, oldest first." });
+const eventListNames = { title: "EventList", description: "One page of events, oldest first." };
+export const eventList = namedObject(eventListNames.title, eventListNames.description, {
+  ...listOf(eventRecord, eventListNames).shape,
+  checkpoint: checkpointField(
+    "With `after=now`: the id of the last event before now, for `after`. Absent where there is none yet: leave `after` out then",
+  ),
+});
 
 /** The id of an event in a query string. */
 export const eventId = textOf("eventId", givenOnce());
@@ -59,7 +66,8 @@ export const eventListQuery = z
     after: eventId
       .optional()
       .describe(
-        "Only events after the one with this id: where you stopped last time. When that event is no longer kept, the " +
+        "Only events after the one with this id: where you stopped last time. `now` gives none, and in `checkpoint` the id " +
+          "from which to go on with what happens from now on. When that event is no longer kept, the " +
           "answer is 410 `checkpoint_lost`",
       ),
   })

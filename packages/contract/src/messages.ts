@@ -59,7 +59,7 @@ export const issueTexts = {
   oneLine: "must be one line without control characters or spaces at the ends",
   plainName: "must be one line without control characters, characters that reorder text, or spaces at the ends",
   pathStep: "must not be . or .., which no path can name",
-  eventId: "must be the id of an event, such as event_0VbeWjMMvbE2baG4Sgk6By",
+  eventId: "must be the id of an event, such as event_0VbeWjMMvbE2baG4Sgk6By, or now",
   instant: "must be an RFC 3339 instant such as 2026-01-31T08:00:00Z",
   instantParameter: "must be an RFC 3339 instant such as 2026-01-31T08:00:00Z (write the + of an offset as %2B)",
   email: "must be a mail address, such as name@example.com",

@@ -57,10 +57,38 @@ export function listOf<Item extends z.ZodTypeAny>(item: Item, named: { title: st
   });
 }
 
+/** Query parameter of a list whose changes can be followed, beside `updated_since`. */
+export const changesQuery = {
+  changes_since: z
+    .string(givenOnce())
+    .optional()
+    .describe(
+      "Everything that has changed since a checkpoint, in the order of the changes: the `checkpoint` of the last page before, " +
+        "copied unchanged, with the same filters. Walked by cursor; nothing is left out, and what changed a moment ago may come " +
+        "again. To begin, walk the list with `updated_since`. When changes may be missing, the answer is 410 `checkpoint_lost`",
+    ),
+};
+
+/** The envelope of a list whose changes can be followed. */
+export function followedListOf<Item extends z.ZodTypeAny>(item: Item, named: { title: string; description: string }) {
+  return namedObject(named.title, named.description, {
+    ...listOf(item, named).shape,
+    checkpoint: checkpointField(
+      "With `updated_since` or `changes_since`, by cursor, on the last page: what to send as `changes_since` for all that changes from here on",
+    ),
+  });
+}
+
+/** A field of an envelope that says where the next walk goes on. */
+export function checkpointField(description: string) {
+  return z.string().min(1).optional().describe(description);
+}
+
 /** One page of a list, as JSON. */
 export interface ListEnvelope<Item> {
   readonly data: readonly Item[];
   readonly page?: number;
   readonly total_pages?: number;
   readonly next_cursor?: string;
+  readonly checkpoint?: string;
 }

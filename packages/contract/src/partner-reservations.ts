@@ -1,4 +1,4 @@
-import { bodyErrors, errors, getEndpoint, idParam, listEndpoint, needs, noQuery } from "./endpoint.ts";
+import { bodyErrors, errors, followingErrors, getEndpoint, idParam, listEndpoint, needs, noQuery } from "./endpoint.ts";
 import { errorBody } from "./errors.ts";
 import { idempotencyHeaders } from "./idempotency.ts";
 import { DEFAULT_HOLD_MINUTES, MAX_HOLD_MINUTES, MAX_TOTAL_HOLD_MINUTES } from "./limits.ts";
@@ -18,6 +18,7 @@ export const reservationEndpoints = {
     description: "Your own reservations by `created_at`, newest first; the id breaks ties.",
     query: reservationListQuery,
     answer: reservationList,
+    errors: followingErrors,
   }),
   get: getEndpoint("/v1/reservations/:id", "reservations:read", reservation, {
     summary: "One reservation",

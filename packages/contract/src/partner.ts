@@ -1,6 +1,6 @@
 import { initContract } from "@ts-rest/core";
 import { bike, bikeList, bikeListQuery } from "./bikes.ts";
-import { errors, getEndpoint, listEndpoint, needs, noQuery } from "./endpoint.ts";
+import { errors, followingErrors, getEndpoint, listEndpoint, needs, noQuery } from "./endpoint.ts";
 import { errorBody } from "./errors.ts";
 import { eventList, eventListQuery, eventRecord } from "./events.ts";
 import { health } from "./health.ts";
@@ -24,6 +24,7 @@ export const partnerContract = c.router(
         description: "Stations by id.",
         query: stationListQuery,
         answer: stationList,
+        errors: followingErrors,
       }),
       get: getEndpoint("/v1/stations/:id", "stations:read", station, { summary: "One station" }),
     },
@@ -52,6 +53,7 @@ export const partnerContract = c.router(
         description: "Rides by `started_at`, newest first; the id breaks ties.",
         query: rideListQuery,
         answer: rideList,
+        errors: followingErrors,
       }),
       get: getEndpoint("/v1/rides/:id", "rides:read", ride, { summary: "One ride" }),
     },
@@ -62,6 +64,7 @@ export const partnerContract = c.router(
         description: "Bikes by id.",
         query: bikeListQuery,
         answer: bikeList,
+        errors: followingErrors,
       }),
       get: getEndpoint("/v1/bikes/:id", "bikes:read", bike, { summary: "One bike" }),
     },
@@ -76,7 +79,7 @@ export const partnerContract = c.router(
           "and so on. Reservation events are your own only.",
         query: eventListQuery,
         answer: eventList,
-        errors: { 410: errorBody },
+        errors: followingErrors,
       }),
       get: getEndpoint("/v1/events/:id", "events:read", eventRecord, {
         summary: "One event",

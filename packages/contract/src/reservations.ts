@@ -3,7 +3,7 @@ import { z } from "zod";
 import { DEFAULT_HOLD_MINUTES, MAX_HOLD_MINUTES, MAX_TOTAL_HOLD_MINUTES } from "./limits.ts";
 import { issueText } from "./messages.ts";
 import { namedObject } from "./named-object.ts";
-import { listOf, pagingQuery } from "./paging.ts";
+import { changesQuery, followedListOf, pagingQuery } from "./paging.ts";
 import { givenIdentifier, givenOnce, identifier, identifierParam, textOf, instantParam, timestamp } from "./values.ts";
 
 /** A partner's own mark for a rider. */
@@ -36,7 +36,7 @@ export const reservation = namedObject(
 );
 export type Reservation = z.infer<typeof reservation>;
 
-export const reservationList = listOf(reservation, {
+export const reservationList = followedListOf(reservation, {
   title: "ReservationList",
   description: "One page of your reservations.",
 });
@@ -51,6 +51,7 @@ export const reservationListQuery = z
     updated_since: instantParam
       .optional()
       .describe("Only reservations changed at or after this instant; an expiry changes one at its `expires_at`"),
+    ...changesQuery,
   })
   .strict();
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { COUNTABLE_FROM_SECONDS } from "./limits.ts";
 import { namedObject } from "./named-object.ts";
-import { listOf, pagingQuery } from "./paging.ts";
+import { changesQuery, followedListOf, pagingQuery } from "./paging.ts";
 import { givenOnce, identifier, identifierParam, instantParam, timestamp } from "./values.ts";
 
 export const rideStatus = z.enum(["started", "completed", "cancelled"]);
@@ -26,7 +26,7 @@ export const ride = namedObject("Ride", "One bike's way from start to end. Who r
 });
 export type Ride = z.infer<typeof ride>;
 
-export const rideList = listOf(ride, { title: "RideList", description: "One page of rides." });
+export const rideList = followedListOf(ride, { title: "RideList", description: "One page of rides." });
 
 /** Filters of the ride list, beside paging. */
 export const rideFilters = {
@@ -36,6 +36,7 @@ export const rideFilters = {
   started_after: instantParam.optional().describe("Only rides that started at or after this instant"),
   started_before: instantParam.optional().describe("Only rides that started before this instant"),
   updated_since: instantParam.optional().describe("Only rides changed at or after this instant"),
+  ...changesQuery,
 };
 
 export const rideListQuery = z.object({ ...pagingQuery, ...rideFilters }).strict();

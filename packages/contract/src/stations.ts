@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { namedObject } from "./named-object.ts";
-import { listOf, pagingQuery } from "./paging.ts";
+import { changesQuery, followedListOf, pagingQuery } from "./paging.ts";
 import { givenOnce, identifier, identifierParam, boundingBoxParam, instantParam, timestamp } from "./values.ts";
 
 export const stationStatus = z.enum(["planned", "online", "offline", "removed"]);
@@ -40,7 +40,7 @@ export const station = namedObject(
 );
 export type Station = z.infer<typeof station>;
 
-export const stationList = listOf(station, { title: "StationList", description: "One page of stations." });
+export const stationList = followedListOf(station, { title: "StationList", description: "One page of stations." });
 
 /** Filters of the station list, beside paging. */
 export const stationFilters = {
@@ -52,6 +52,7 @@ export const stationFilters = {
       "Only stations within `min_lon,min_lat,max_lon,max_lat` (WGS 84 degrees, borders included); a min_lon greater than max_lon crosses the antimeridian",
     ),
   updated_since: instantParam.optional().describe("Only stations changed at or after this instant"),
+  ...changesQuery,
 };
 
 export const stationListQuery = z.object({ ...pagingQuery, ...stationFilters }).strict();

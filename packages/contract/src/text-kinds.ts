@@ -37,7 +37,7 @@ export const textKinds = {
   ],
   /** A partner's own mark for a rider. */
   riderRef: [matching(/^[\x21-\x7e]*$/, issueText("visibleAscii")), notEmpty, atMost(MAX_RIDER_REF_LENGTH)],
-  eventId: [atMost(MAX_IDENTIFIER_LENGTH), matching(/^event_\w+$/, issueText("eventId"))],
+  eventId: [atMost(MAX_IDENTIFIER_LENGTH), rule((text) => /^(event_\w+|now)$/.test(text), issueText("eventId"))],
   /** The header `Idempotency-Key`. One sent twice arrives joined by ", ": having no space refuses that too. */
   idempotencyKey: [
     matching(

@@ -15,16 +15,16 @@ import type { ClientOptions } from "./options.ts";
 import {
   createCurrentKey,
   createEvents,
+  createFollowedResource,
   createHealthChecks,
   createListResource,
   createReservations,
-  createResource,
   type CurrentKey,
+  type FollowedResource,
   type Events,
   type HealthChecks,
   type ListResource,
   type Reservations,
-  type Resource,
 } from "./resources.ts";
 import { routes } from "./routes.generated.ts";
 
@@ -38,15 +38,15 @@ import { routes } from "./routes.generated.ts";
 export class BikeShare {
   // Only declared, as the constructor sets them: a class field would repeat each name in the bundle.
   /** Where bikes are rented and returned, by id. Scope `stations:read`. */
-  declare readonly stations: Resource<Station, StationListQuery>;
+  declare readonly stations: FollowedResource<Station, StationListQuery>;
   /** What the vehicle type ids of stations, bikes and rides mean. Scope `stations:read`. */
   declare readonly vehicleTypes: ListResource<VehicleType, VehicleTypeListQuery>;
   /** What the region ids of stations mean. Scope `stations:read`. */
   declare readonly regions: ListResource<Region, RegionListQuery>;
   /** Rides, newest first. Scope `rides:read`. */
-  declare readonly rides: Resource<Ride, RideListQuery>;
+  declare readonly rides: FollowedResource<Ride, RideListQuery>;
   /** Bikes, and other vehicles shared the same way, by id. Scope `bikes:read`. */
-  declare readonly bikes: Resource<Bike, BikeListQuery>;
+  declare readonly bikes: FollowedResource<Bike, BikeListQuery>;
   /** Bikes held for your riders, newest first. Scopes `reservations:read` and `reservations:write`. */
   declare readonly reservations: Reservations;
   /** Events of the last 30 days, oldest first: to catch up after you were down. Scope `events:read`. */
@@ -59,11 +59,11 @@ export class BikeShare {
   /** @throws UsageError that names the wrong option */
   constructor(options: ClientOptions) {
     const api = createApi(options);
-    this.stations = createResource(api, routes.stations);
+    this.stations = createFollowedResource(api, routes.stations);
     this.vehicleTypes = createListResource(api, routes.vehicleTypes);
     this.regions = createListResource(api, routes.regions);
-    this.rides = createResource(api, routes.rides);
-    this.bikes = createResource(api, routes.bikes);
+    this.rides = createFollowedResource(api, routes.rides);
+    this.bikes = createFollowedResource(api, routes.bikes);
     this.reservations = createReservations(api);
     this.events = createEvents(api);
     this.me = createCurrentKey(api);

@@ -24,5 +24,5 @@ export {
 } from "./errors/errors.ts";
 export type { Hooks, RateLimitDetails, RequestDetails, ResponseDetails, RetryDetails } from "./hooks.ts";
 export type { ClientOptions, IdempotentRequestOptions, RequestOptions, RetryOptions } from "./options.ts";
-export type { SinceQuery } from "./resources.ts";
+export type { ChangesQuery, SinceQuery } from "./resources.ts";
 export type * from "./json-types.generated.ts";

@@ -222,6 +222,8 @@ export interface ListEnvelope<Item> {
   total_pages?: number;
   /** Cursor paging: opaque marker of the next slice; absent when the list is finished */
   next_cursor?: string;
+  /** With `updated_since` or `changes_since`, by cursor, on the last page: what to send as `changes_since` for all that changes from here on */
+  checkpoint?: string;
 }
 
 export interface StationListQuery {
@@ -239,6 +241,8 @@ export interface StationListQuery {
   bbox?: string | undefined;
   /** Only stations changed at or after this instant */
   updated_since?: string | undefined;
+  /** Everything that has changed since a checkpoint, in the order of the changes: the `checkpoint` of the last page before, copied unchanged, with the same filters. Walked by cursor; nothing is left out, and what changed a moment ago may come again. To begin, walk the list with `updated_since`. When changes may be missing, the answer is 410 `checkpoint_lost` */
+  changes_since?: string | undefined;
 }
 
 export interface RideListQuery {
@@ -260,6 +264,8 @@ export interface RideListQuery {
   started_before?: string | undefined;
   /** Only rides changed at or after this instant */
   updated_since?: string | undefined;
+  /** Everything that has changed since a checkpoint, in the order of the changes: the `checkpoint` of the last page before, copied unchanged, with the same filters. Walked by cursor; nothing is left out, and what changed a moment ago may come again. To begin, walk the list with `updated_since`. When changes may be missing, the answer is 410 `checkpoint_lost` */
+  changes_since?: string | undefined;
 }
 
 export interface BikeListQuery {
@@ -277,6 +283,8 @@ export interface BikeListQuery {
   bbox?: string | undefined;
   /** Only bikes changed at or after this instant */
   updated_since?: string | undefined;
+  /** Everything that has changed since a checkpoint, in the order of the changes: the `checkpoint` of the last page before, copied unchanged, with the same filters. Walked by cursor; nothing is left out, and what changed a moment ago may come again. To begin, walk the list with `updated_since`. When changes may be missing, the answer is 410 `checkpoint_lost` */
+  changes_since?: string | undefined;
 }
 
 export interface VehicleTypeListQuery {
@@ -314,6 +322,8 @@ export interface ReservationListQuery {
   ride_id?: string | undefined;
   /** Only reservations changed at or after this instant; an expiry changes one at its `expires_at` */
   updated_since?: string | undefined;
+  /** Everything that has changed since a checkpoint, in the order of the changes: the `checkpoint` of the last page before, copied unchanged, with the same filters. Walked by cursor; nothing is left out, and what changed a moment ago may come again. To begin, walk the list with `updated_since`. When changes may be missing, the answer is 410 `checkpoint_lost` */
+  changes_since?: string | undefined;
 }
 
 export interface EventListQuery {
@@ -325,7 +335,7 @@ export interface EventListQuery {
   cursor?: string | undefined;
   /** Only events of this name */
   event?: EventName | undefined;
-  /** Only events after the one with this id: where you stopped last time. When that event is no longer kept, the answer is 410 `checkpoint_lost` */
+  /** Only events after the one with this id: where you stopped last time. `now` gives none, and in `checkpoint` the id from which to go on with what happens from now on. When that event is no longer kept, the answer is 410 `checkpoint_lost` */
   after?: string | undefined;
 }
 

@@ -1,5 +1,6 @@
 import type { ApiPromise } from "./core/api-promise.ts";
 import type { Api } from "./core/api.ts";
+import { parseCheckpoint } from "./core/list-iterator.ts";
 import type { List } from "./core/list.ts";
 import type { Route } from "./core/request.ts";
 import type {
@@ -22,13 +23,39 @@ export interface ListResource<Item, Query> {
 }
 
 /** Resources that are listed, and read by their id. */
-export interface Resource<Item, Query> extends ListResource<Item, Query> {
+interface Resource<Item, Query> extends ListResource<Item, Query> {
   /** One by its id. Throws `NotFoundError` when there is none. */
   get(id: string, options?: RequestOptions): ApiPromise<Item>;
 }
 
+/** Which of the items are followed, and how many a page. */
+export type ChangesQuery<Query> = Omit<Query, "page" | "cursor" | "updated_since" | "changes_since">;
+
+/** Resources that are listed, read by their id, and followed. */
+export interface FollowedResource<Item, Query> extends Resource<Item, Query> {
+  /**
+   * Everything that has changed since a checkpoint, each item as it is now; without a checkpoint all there is. Nothing is left
+   * out, whatever changes meanwhile and whosever clock is wrong; what changed a moment ago may come again. When the iteration
+   * has ended, keep the `checkpoint()` of the list for the next one; kept earlier, it finishes one that was interrupted.
+   *
+   * Follow without filters on what changes: an item that no longer passes them is not shown when it leaves.
+   *
+   * @param checkpoint what you have kept; undefined, or null as a database has it, begins with everything
+   * @throws CheckpointLostError in the iteration, when changes may be missing: begin again without a checkpoint
+   * @example
+   * const changes = client.bikes.changesSince(await load());
+   * for await (const bike of changes) await save(bike);
+   * await keep(changes.checkpoint());
+   */
+  changesSince(
+    checkpoint: string | null | undefined,
+    query?: ChangesQuery<Query>,
+    options?: RequestOptions,
+  ): List<Item>;
+}
+
 /** Bikes held for your riders. Scopes `reservations:read` and `reservations:write`. */
-export interface Reservations extends Resource<Reservation, ReservationListQuery> {
+export interface Reservations extends FollowedResource<Reservation, ReservationListQuery> {
   /**
    * Reserves a bike: any at a station (`station_id`) or a certain one (`bike_id`). Sent again after a failure, it still
    * reserves only one. Throws `ConflictError` when none can be reserved; its `code` says why.
@@ -58,8 +85,8 @@ export interface Events extends Resource<EventRecord, EventListQuery> {
    * The events since a checkpoint: to catch up after you were down. Each is returned once, oldest first; keep the
    * `checkpoint()` of the iterator or the list.
    *
-   * @param checkpoint the id of the last event you have seen; undefined, or null as a database has it, begins with the
-   *   oldest that is kept
+   * @param checkpoint the id of the last event you have seen; `now` begins with what happens from now on; undefined, or null
+   *   as a database has it, with the oldest that is kept
    * @throws CheckpointLostError in the iteration, when that event is no longer kept: read the resources again, then
    *   continue without a checkpoint
    * @example for await (const event of client.events.since(await load())) await save(handle(event), event.id);
@@ -89,7 +116,7 @@ export function createListResource<Item extends { readonly id: string }, Query e
   return { list: (query, options) => api.list(list, query, options, isResumedById) };
 }
 
-export function createResource<Item extends { readonly id: string }, Query extends object>(
+function createResource<Item extends { readonly id: string }, Query extends object>(
   api: Api,
   route: { readonly list: Route; readonly get: Route },
   isResumedById?: boolean,
@@ -100,10 +127,23 @@ export function createResource<Item extends { readonly id: string }, Query exten
   };
 }
 
+export function createFollowedResource<Item extends { readonly id: string }, Query extends object>(
+  api: Api,
+  route: { readonly list: Route; readonly get: Route },
+): FollowedResource<Item, Query> {
+  return {
+    ...createResource<Item, Query>(api, route),
+    changesSince(checkpoint, query, options) {
+      const start = checkpoint ? parseCheckpoint(checkpoint, true) : { since: "" };
+      return api.list(route.list, query, options, false, start);
+    },
+  };
+}
+
 export function createReservations(api: Api): Reservations {
   const { create, extend, cancel } = routes.reservations;
   return {
-    ...createResource<Reservation, ReservationListQuery>(api, routes.reservations),
+    ...createFollowedResource<Reservation, ReservationListQuery>(api, routes.reservations),
     create: (body, options) => api.call({ route: create, body }, options),
     extend: (id, body, options) => api.call({ route: extend, id, body }, options),
     cancel: (id, options) => api.call({ route: cancel, id }, options),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BikeShare } from "../src/client.ts";
+import type { List } from "../src/core/list.ts";
 import { PLATFORM, type Platform } from "../src/core/platform.ts";
 import type { RateLimitDetails } from "../src/hooks.ts";
 import type { EventRecord, Reservation, Scope } from "../src/json-types.generated.ts";
@@ -64,6 +65,7 @@ export function describeClient(name: string, open: () => Promise<ClientHarness>)
     describeWalking(() => ({ harness, client, clientOf }));
     describeReserving(() => ({ harness, client, clientOf }));
     describeFollowing(() => ({ harness, client, clientOf }));
+    describeChanges(() => ({ harness, client, clientOf }));
     describeErrors(() => ({ harness, client, clientOf }));
     describePace(() => ({ harness, client, clientOf }));
     describeDay(() => ({ harness, client, clientOf }));
@@ -227,6 +229,20 @@ function describeFollowing(on: () => Suite): void {
     expect(cancelled).toEqual(events[1]);
   });
 
+  it("follows events from now on", async () => {
+    const { client, harness } = on();
+    await harness.addBikes("station-0005", ["followed"]);
+    await harness.flushEvents();
+    const begun = client.events.since("now");
+    expect(await begun.toArray({ limit: Infinity })).toEqual([]);
+    const made = await client.reservations.create({ bike_id: "followed" });
+    await harness.flushEvents();
+    const since = client.events.since(begun.checkpoint());
+    const events = await since.toArray({ limit: Infinity });
+    expect(events).toMatchObject([{ event: "reservation.created", data: { id: made.id } }]);
+    await client.reservations.cancel(made.id);
+  });
+
   it("throws when a checkpoint is lost, rather than start over or return nothing", async () => {
     const { client } = on();
     await expect(client.events.since("event_of_long_ago").toArray({ limit: 1 })).rejects.toMatchObject({
@@ -239,6 +255,57 @@ function describeFollowing(on: () => Suite): void {
       name: "InvalidRequestError",
       code: "invalid_parameter",
     });
+  });
+}
+
+function describeChanges(on: () => Suite): void {
+  const stored = <Item>(list: List<Item>): string => {
+    const checkpoint = list.checkpoint();
+    if (checkpoint === undefined) throw new Error("there is no checkpoint");
+    return checkpoint;
+  };
+
+  it("follows a list from everything on, and each time gets what has changed since", async () => {
+    const { client, harness } = on();
+    const everything = client.stations.changesSince(undefined);
+    const begun = new Map((await everything.toArray({ limit: Infinity })).map((station) => [station.id, station]));
+    const all = await client.stations.list().toArray({ limit: Infinity });
+    expect([...begun.values()]).toEqual(all);
+    await harness.addBikes("station-0007", ["moving-1", "moving-2"]);
+    const changes = client.stations.changesSince(stored(everything));
+    for await (const station of changes) begun.set(station.id, station);
+    expect(begun.get("station-0007")).toEqual(await client.stations.get("station-0007"));
+    expect(stored(changes)).not.toBe("");
+    expect(await client.bikes.changesSince(null).toArray({ limit: Infinity })).toEqual(
+      await client.bikes.list().toArray({ limit: Infinity }),
+    );
+  });
+
+  it("finishes a walk that was interrupted, and leaves nothing out", async () => {
+    const { client } = on();
+    const seen: string[] = [];
+    let checkpoint: string | undefined;
+    for (let step = 0; step < 20; step++) {
+      const list = client.rides.changesSince(checkpoint, { limit: 70 });
+      let taken = 0;
+      for await (const { id } of list) {
+        seen.push(id);
+        if (++taken === 71) break;
+      }
+      checkpoint = stored(list);
+      if (taken < 71) break;
+    }
+    expect([...new Set(seen)]).toEqual(newestFirst);
+  });
+
+  it("refuses anything but a checkpoint of the list", async () => {
+    const { client } = on();
+    const wrong = { name: "InvalidRequestError", code: "invalid_cursor", status: 400 };
+    await expect(client.bikes.changesSince("made-up").toArray({ limit: 1 })).rejects.toMatchObject(wrong);
+    const ofStations = client.stations.changesSince(undefined);
+    await ofStations.toArray({ limit: Infinity });
+    const other = client.bikes.changesSince(ofStations.checkpoint()).toArray({ limit: 1 });
+    await expect(other).rejects.toMatchObject(wrong);
   });
 }
 

@@ -43,6 +43,7 @@ function sideOf(harness: ParityHarness): Side {
   const hide = (text: string) =>
     text
       .replaceAll(/(?<="next_cursor":")[^"]+/g, (cursor) => nameOf("cursor", cursor))
+      .replaceAll(/(?<="checkpoint":")(?!event_)[^"]+/g, "{checkpoint}")
       .replaceAll(/\b(reservation|event|partner|key)_\w{6,}/g, (id, kind: string) => nameOf(kind, id));
   const fill = (text: string) =>
     text.replaceAll(/\{(\w+):(\d+)\}/g, (whole, kind: string, n: string) => met.get(kind)?.[Number(n)] ?? whole);
@@ -368,6 +369,23 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
         "/v1/stations?status=removed&region_id=r2",
         "/v1/bikes?station_id=s1&vehicle_state=available",
       ]);
+    });
+
+    it("follow changes alike", async () => {
+      for (const list of ["stations", "bikes", "rides", "reservations"]) {
+        const path = `/v1/${list}?updated_since=2000-01-01T00:00:00Z`;
+        await askAll([
+          `${path}&limit=200`,
+          `${path}&limit=200&page=1`,
+          `${path}&changes_since=x`,
+          `/v1/${list}?changes_since=`,
+          `/v1/${list}?changes_since=x`,
+          `/v1/${list}?changes_since=x&page=1`,
+          `/v1/${list}?changes_since=x&cursor=`,
+          `/v1/${list}?changes_since=x&cursor=x`,
+        ]);
+      }
+      await askAll(["/v1/events?after=now", "/v1/events?after=now&page=2", "/v1/vehicle_types?changes_since=x"]);
     });
 
     it("cut large pages alike", async () => {

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { BikeShare } from "@bikeshare/sdk";
+import { type Bike, BikeShare } from "@bikeshare/sdk";
 import { createFakeBikeShare } from "@bikeshare/sdk/testing";
 import { beforeEach, expect, it, vi } from "vitest";
+import { mirror } from "./readme/changes.ts";
 import { reserve } from "./readme/errors.ts";
 import { catchUp } from "./readme/events.ts";
 import { lists } from "./readme/lists.ts";
@@ -51,6 +52,22 @@ it("the programs on lists, events and errors do what they say", async () => {
   expect(checkpoint).toBe(fake.events().at(-1)?.id);
   expect(await catchUp(client, "event_gone")).toBeUndefined();
   await expect(reserve(client, "nowhere")).rejects.toThrow("not_found");
+});
+
+it("the program on changes keeps a copy up to date", async () => {
+  const fake = createFakeBikeShare({ bikes: [{ id: "bike-1" }, { id: "bike-2" }], rateLimit: 1000 });
+  const client = new BikeShare(fake.options);
+  const copy = new Map<string, Bike>();
+  const first = await mirror(client, copy);
+  expect([...copy.keys()]).toEqual(["bike-1", "bike-2"]);
+  fake.operator.putBike({ id: "bike-1", vehicle_state: "removed" });
+  fake.operator.putBike({ id: "bike-2", current_range_meters: 7 });
+  const second = await mirror(client, copy, first);
+  expect([...copy.values()]).toMatchObject([{ id: "bike-2", current_range_meters: 7 }]);
+  expect(await client.bikes.changesSince(second).toArray({ limit: 1 })).toEqual([]);
+  fake.script([{ status: 410, body: { error: "checkpoint_lost", message: "Restored." } }]);
+  expect(await mirror(client, copy, second)).toBeUndefined();
+  expect(copy.size).toBe(0);
 });
 
 it("the program on tests does what it says", async () => {

@@ -1,6 +1,7 @@
 import {
   bike,
   boundingBoxParam,
+  changesQuery,
   type EndpointMetadata,
   eventId,
   givenIdentifier,
@@ -54,6 +55,7 @@ const kinds = new Map<unknown, TextKind>([
   [pagingQuery.page, "positiveInteger"],
   [pagingQuery.limit, "positiveInteger"],
   [pagingQuery.cursor, "cursor"],
+  [changesQuery.changes_since, "cursor"],
   [identifierParam, "identifier"],
   [givenIdentifier, "givenIdentifier"],
   [riderRef, "riderRef"],

@@ -54,6 +54,12 @@ export interface Tables {
     readonly reported_range_at: Date | null;
     readonly public_id: string | null;
     readonly json: string;
+    readonly change_position: number;
+  };
+  readonly change_resets: {
+    readonly system_id: string;
+    readonly list: "stations" | "bikes" | "rides";
+    readonly n: number;
   };
   readonly dashboard_links: {
     readonly system_id: string;
@@ -337,6 +343,11 @@ export interface Tables {
     readonly id: string;
     readonly name: string;
   };
+  readonly removed_bikes: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly change_position: number;
+  };
   readonly replication_tokens: {
     readonly id: number;
     readonly token: string;
@@ -379,6 +390,7 @@ export interface Tables {
     readonly ride_id: string | null;
     readonly updated_at: Date;
     readonly ride_cancelled_at: Date | null;
+    readonly change_position: number;
   };
   readonly ride_counts: {
     readonly system_id: string;
@@ -408,6 +420,7 @@ export interface Tables {
     readonly source: string;
     readonly import_id: string | null;
     readonly json: string;
+    readonly change_position: number;
   };
   readonly running_imports: {
     readonly system_id: string;
@@ -466,6 +479,7 @@ export interface Tables {
     readonly import_id: string | null;
     readonly json: string;
     readonly docks_base: number | null;
+    readonly change_position: number;
   };
   readonly systems: {
     readonly system_id: string;
@@ -671,7 +685,8 @@ export const columnTypes = {
   alerts: { name: "text", scope: "text", severity: "text", detail: "text", fix: "text", began_at: "timestamptz", seen_at: "timestamptz", mailed_at: "timestamptz", ended_at: "timestamptz", episodes: "smallint", unmailed: "text" },
   api_processes: { process: "text", alive_until: "timestamptz" },
   audit_log: { system_id: "text", id: "text", at: "timestamptz", logged_on: "date", actor: "text", action: "text", subject: "text", partner_id: "text", detail: "jsonb" },
-  bikes: { system_id: "text", id: "text", number: "text", vehicle_type_id: "text", vehicle_state: "text", station_id: "text", lat: "double precision", lon: "double precision", current_range_meters: "integer", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", ride_id: "text", reservation_id: "text", reported_state: "text", reported_state_at: "timestamptz", reported_station_id: "text", reported_lat: "double precision", reported_lon: "double precision", reported_position_at: "timestamptz", reported_range_at: "timestamptz", public_id: "text" },
+  bikes: { system_id: "text", id: "text", number: "text", vehicle_type_id: "text", vehicle_state: "text", station_id: "text", lat: "double precision", lon: "double precision", current_range_meters: "integer", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", ride_id: "text", reservation_id: "text", reported_state: "text", reported_state_at: "timestamptz", reported_station_id: "text", reported_lat: "double precision", reported_lon: "double precision", reported_position_at: "timestamptz", reported_range_at: "timestamptz", public_id: "text", change_position: "bigint" },
+  change_resets: { system_id: "text", list: "text", n: "bigint" },
   dashboard_links: { system_id: "text", id: "text", hash: "bytea", partner_id: "text", role: "text", viewer: "text", created_at: "timestamptz", expires_at: "timestamptz", session_hash: "bytea" },
   event_counts: { system_id: "text", recorded_on: "date", name: "text", partner_id: "text", n: "bigint" },
   event_outbox: { system_id: "text", id: "text", name: "text", occurred_at: "timestamptz", partner_id: "text", data: "text" },
@@ -703,15 +718,16 @@ export const columnTypes = {
   placed_systems: { system_id: "text" },
   recovery_codes: { person_id: "text", hash: "bytea" },
   regions: { system_id: "text", id: "text", name: "text" },
+  removed_bikes: { system_id: "text", id: "text", change_position: "bigint" },
   replication_tokens: { id: "integer", token: "text" },
   request_log: { system_id: "text", logged_on: "date", id: "text", at: "timestamptz", key_id: "text", partner_id: "text", method: "text", route: "text", status: "smallint", error: "text", ms: "real", address: "text", message: "text", target: "text", body: "text", body_bytes: "integer" },
   reservation_quotas: { system_id: "text", partner_id: "text" },
-  reservations: { system_id: "text", id: "text", partner_id: "text", status: "text", station_id: "text", bike_id: "text", vehicle_type_id: "text", rider_ref: "text", created_at: "timestamptz", expires_at: "timestamptz", cancelled_at: "timestamptz", cancel_reason: "text", ride_id: "text", updated_at: "timestamptz", ride_cancelled_at: "timestamptz" },
+  reservations: { system_id: "text", id: "text", partner_id: "text", status: "text", station_id: "text", bike_id: "text", vehicle_type_id: "text", rider_ref: "text", created_at: "timestamptz", expires_at: "timestamptz", cancelled_at: "timestamptz", cancel_reason: "text", ride_id: "text", updated_at: "timestamptz", ride_cancelled_at: "timestamptz", change_position: "bigint" },
   ride_counts: { system_id: "text", period: "text", starts_at: "timestamptz", slot: "smallint", n: "bigint", changes: "bigint" },
-  rides: { system_id: "text", id: "text", bike_id: "text", status: "text", start_station_id: "text", end_station_id: "text", started_at: "timestamptz", ended_at: "timestamptz", duration_seconds: "integer", distance_meters: "integer", vehicle_type_id: "text", rider_category: "text", end_reason: "text", is_countable: "boolean", reservation_id: "text", updated_at: "timestamptz", source: "text", import_id: "text" },
+  rides: { system_id: "text", id: "text", bike_id: "text", status: "text", start_station_id: "text", end_station_id: "text", started_at: "timestamptz", ended_at: "timestamptz", duration_seconds: "integer", distance_meters: "integer", vehicle_type_id: "text", rider_category: "text", end_reason: "text", is_countable: "boolean", reservation_id: "text", updated_at: "timestamptz", source: "text", import_id: "text", change_position: "bigint" },
   running_imports: { system_id: "text", id: "text", kind: "text", began_at: "timestamptz", alive_until: "timestamptz", progressed_at: "timestamptz", share: "double precision", rows_read: "bigint", created: "bigint", unchanged: "bigint", rejected: "bigint" },
   sessions: { id: "text", person_id: "text", hash: "bytea", created_at: "timestamptz", last_used_at: "timestamptz", expires_at: "timestamptz", confirmed_at: "timestamptz", address: "text", user_agent: "text" },
-  stations: { system_id: "text", id: "text", name: "text", short_name: "text", lat: "double precision", lon: "double precision", address: "text", region_id: "text", capacity: "integer", is_virtual_station: "boolean", is_installed: "boolean", is_renting: "boolean", is_returning: "boolean", num_bikes_available: "integer", num_bikes_reserved: "integer", num_bikes_disabled: "integer", num_docks_available: "integer", num_docks_disabled: "integer", vehicle_types_available: "json", status: "text", offline_reason: "text", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", counters: "text", absent_snapshots: "smallint", information_as_of: "timestamptz", status_as_of: "timestamptz", was_installed: "boolean", import_id: "text", docks_base: "integer" },
+  stations: { system_id: "text", id: "text", name: "text", short_name: "text", lat: "double precision", lon: "double precision", address: "text", region_id: "text", capacity: "integer", is_virtual_station: "boolean", is_installed: "boolean", is_renting: "boolean", is_returning: "boolean", num_bikes_available: "integer", num_bikes_reserved: "integer", num_bikes_disabled: "integer", num_docks_available: "integer", num_docks_disabled: "integer", vehicle_types_available: "json", status: "text", offline_reason: "text", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", counters: "text", absent_snapshots: "smallint", information_as_of: "timestamptz", status_as_of: "timestamptz", was_installed: "boolean", import_id: "text", docks_base: "integer", change_position: "bigint" },
   systems: { system_id: "text", name: "text", created_at: "timestamptz", timezone: "text", language: "text", feed_contact_email: "text", opening_hours: "text", operator: "text", url: "text", licence: "text" },
   used_challenges: { hash: "bytea", expires_at: "timestamptz" },
   vehicle_types: { system_id: "text", id: "text", name: "text", form_factor: "text", propulsion_type: "text", max_range_meters: "double precision" },

@@ -69,6 +69,20 @@ const positionById = statement(
   `select recorded_on as day, position from events where system_id = $1 and id = $4 and ${visible} limit 1`,
 );
 
+// Of each name, what is everybody's and what is the partner's own, as above, in the last day that has any.
+const newest = statement(
+  "events.newest",
+  `select found.id
+   from unnest($2::text[]) as seen(name) cross join unnest(array['', $3]) as owner(id)
+   cross join lateral (
+     select e.id, e.position from events e
+     where e.system_id = $1 and coalesce(e.partner_id, '') = owner.id and e.name = seen.name
+       and e.recorded_on = (select max(recorded_on) from event_counts
+         where system_id = $1 and name = any($2::text[]) and partner_id in ('', $3))
+     order by e.position desc limit 1) as found
+   order by found.position desc limit 1`,
+);
+
 const byId = statement(
   "events.byId",
   `select ${json} as json from events where system_id = $1 and id = $4 and ${visible} limit 1`,
@@ -130,6 +144,16 @@ export async function findPosition(
   id: string,
 ): Promise<EventPosition | undefined> {
   return (await readPool.read<EventPosition>(positionById, [systemId, viewer.names, viewer.partnerId, id]))[0];
+}
+
+/** The id of the newest event that a viewer may see; undefined when there is none. */
+export async function findNewestEvent(
+  readPool: ReadPool,
+  systemId: string,
+  viewer: EventViewer,
+): Promise<string | undefined> {
+  const values = [systemId, viewer.names, viewer.partnerId];
+  return (await readPool.read<{ id: string }>(newest, values))[0]?.id;
 }
 
 /** One event's JSON. */

@@ -18,12 +18,13 @@ import {
   findPositionAfter,
   countEventsByDay,
   findEvent,
+  findNewestEvent,
   listEventRows,
 } from "./queries.ts";
 
 export interface EventFilters {
   readonly event?: EventName | undefined;
-  /** Only events behind the one with this id. */
+  /** Only events behind the one with this id, or behind all that there are, where it is `now`. */
   readonly after?: string | undefined;
 }
 
@@ -45,6 +46,10 @@ export async function listEvents(
   const start = startOf(request);
   // With a cursor, `after` was looked up for an earlier page. Its event may be gone by now; the list still goes on.
   if ("after" in start) return readPage(context, systemId, named, request, start.after);
+  if (filters.after === "now") {
+    const checkpoint = await findNewestEvent(context.readPool, systemId, viewer);
+    return { items: "", next: undefined, total: 0, checkpoint };
+  }
   const after =
     filters.after === undefined ? undefined : await positionOfEvent(context, systemId, viewer, filters.after);
   const days = await countDays(context, systemId, named, after);

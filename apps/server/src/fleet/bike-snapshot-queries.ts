@@ -1,4 +1,6 @@
+import { recordRemovedBikes } from "../changes/service.ts";
 import type { Command } from "../command-context.ts";
+import { CHANGED } from "../db/change-position.ts";
 import { columnsOfTable } from "../db/columns.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
@@ -54,7 +56,7 @@ const insertBikes = statement(
 const updateBikes = statement(
   "bikeSnapshot.update",
   `with changed as (
-   update bikes b set updated_at = $2::timestamptz, ${columns.without("id").assignments("w")}, reservation_id = null,
+   update bikes b set ${CHANGED}, updated_at = $2::timestamptz, ${columns.without("id").assignments("w")}, reservation_id = null,
      reported_state = case when b.reported_state is not null then
        case when w.vehicle_state = 'reserved' then 'available' else w.vehicle_state end end,
      reported_station_id = case when b.reported_state is not null then w.station_id end,
@@ -131,5 +133,6 @@ export async function updateFeedBikes(
 
 /** Deletes bikes, which the transaction has locked. */
 export async function deleteFeedBikes({ tx, systemId }: Command, ids: readonly string[]): Promise<void> {
+  await recordRemovedBikes(tx, systemId, ids);
   await tx.query(deleteBikes, [systemId, ids]);
 }

@@ -9,7 +9,7 @@ export type ReportedState = Exclude<Bike["vehicle_state"], "reserved" | "on_trip
 /** A bike as commands read and write it. What was never reported is what the row shows. */
 export interface BikeState extends Omit<
   Tables["bikes"],
-  "system_id" | "updated_at" | "source" | "json" | "reported_state"
+  "system_id" | "updated_at" | "source" | "json" | "reported_state" | "change_position"
 > {
   readonly reported_state: ReportedState;
   /** Where it comes from: `operator`, or the name of a feed; undefined of one that a command makes. */

@@ -1,3 +1,4 @@
+import { CHANGED } from "../db/change-position.ts";
 import { columnsOfTable } from "../db/columns.ts";
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
@@ -11,7 +12,7 @@ import { freeDocks, hasOwnDocks, standsInDock } from "./dock-sql-fragments.ts";
  * it.
  */
 
-const columns = columnsOfTable("bikes").without("system_id", "updated_at", "source");
+const columns = columnsOfTable("bikes").without("system_id", "updated_at", "source", "change_position");
 
 /** A bike as commands see it: what was never reported is what the row shows. */
 const state = `${columns.without("reported_state", "reported_station_id", "reported_lat", "reported_lon").list()}, source,
@@ -65,7 +66,7 @@ const insertBikeRows = statement(
 const updateBikeRows = statement(
   "fleet.updateBikes",
   `with changed as (
-   update bikes b set ${columns.without("id").assignments("w")}, updated_at = $2::timestamptz
+   update bikes b set ${CHANGED}, ${columns.without("id").assignments("w")}, updated_at = $2::timestamptz
    from ${columns.unnest(3, "w")}
    where b.system_id = $1 and b.id = w.id
    returning b.id, case when ${isSubscribed("bike.state_changed")} and b.vehicle_state <> (
@@ -100,7 +101,7 @@ const recount = statement(
                count(*) filter (where vehicle_state = 'non_operational') as disabled,
                count(*) filter (where ${standsInDock("bikes")}) as standing
              from bikes where system_id = $1 and station_id = wanted.id group by vehicle_type_id) as types) as c on true)
-   update stations s set num_bikes_available = c.available, num_bikes_reserved = c.reserved,
+   update stations s set ${CHANGED}, num_bikes_available = c.available, num_bikes_reserved = c.reserved,
      num_bikes_disabled = c.disabled, vehicle_types_available = c.by_type::json, num_docks_available = c.docks,
      updated_at = $3::timestamptz
    from (select counts.*, case when ${hasOwnDocks("station")} then ${freeDocks({
@@ -127,7 +128,7 @@ const shift = statement(
    total as materialized (
      select id, sum(available)::int as available, sum(reserved)::int as reserved
      from given group by id having sum(available) <> 0 or sum(reserved) <> 0)
-   update stations s set num_bikes_available = greatest(0, s.num_bikes_available + total.available),
+   update stations s set ${CHANGED}, num_bikes_available = greatest(0, s.num_bikes_available + total.available),
      num_bikes_reserved = greatest(0, s.num_bikes_reserved + total.reserved),
      vehicle_types_available = (
        select coalesce('[' || string_agg('{"vehicle_type_id":' || to_json(id) || ',"count":'

@@ -1,3 +1,4 @@
+import { recordDeletedRows } from "../changes/service.ts";
 import { countRides } from "../counts/service.ts";
 import type { Database, Queryable, Transaction } from "../db/database.ts";
 import {
@@ -57,6 +58,7 @@ export async function deletePastRides(
     const ids = batch.map(({ id }) => id);
     deleted += await db.transaction(async (tx) => {
       const starts = await deleteUntouchedRides(tx, rides, ids);
+      if (starts.length > 0) await recordDeletedRows(tx, rides.systemId, "rides");
       await record(tx, starts.length);
       countRides(tx, rides.systemId, slot(), { deleted: starts });
       return starts.length;

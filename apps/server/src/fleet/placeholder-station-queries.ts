@@ -1,3 +1,4 @@
+import { CHANGED } from "../db/change-position.ts";
 import { columnsOfTable, type RowOf } from "../db/columns.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
@@ -59,7 +60,7 @@ const deletePlaceholderRows = statement(
 // To the oldest import whose rides name the placeholder: it would have made it, had the other import not been.
 const reassign = statement(
   "placeholders.reassign",
-  `update stations set import_id = heir.id, source = coalesce(heir.source, stations.source),
+  `update stations set ${CHANGED}, import_id = heir.id, source = coalesce(heir.source, stations.source),
      updated_at = coalesce(heir.at, stations.updated_at)
    from unnest($2::text[]) as placeholder (id)
    left join lateral (

@@ -1,3 +1,4 @@
+import { recordDeletedRows } from "../changes/service.ts";
 import { countRows } from "../counts/service.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import {
@@ -101,6 +102,7 @@ export async function removePlaceholderStations(
   if (used.length > 0) await updatePlaceholderImports(tx, systemId, used);
   if (unused.length > 0) {
     await deletePlaceholders(tx, systemId, unused);
+    await recordDeletedRows(tx, systemId, "stations");
     tx.notify("stations", systemId);
   }
   countRows(tx, systemId, "stations", slot, -unused.length);

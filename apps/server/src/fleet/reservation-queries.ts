@@ -1,3 +1,4 @@
+import { CHANGED } from "../db/change-position.ts";
 import { arrayOf, columnsOf, columnsOfTable } from "../db/columns.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
@@ -30,6 +31,7 @@ const made = columnsOfTable("reservations").without(
   "cancel_reason",
   "ride_id",
   "ride_cancelled_at",
+  "change_position",
 );
 
 const insert = statement(
@@ -70,7 +72,7 @@ const outcomeColumns = columnsOf<{ id: string; status: string; ride_id: string |
 // Whatever it was to become: a reservation that has passed its end is expired.
 const end = statement(
   "reservations.end",
-  `update reservations r set
+  `update reservations r set ${CHANGED},
      status = case when overdue then 'expired' else e.status end,
      ride_id = case when not overdue then e.ride_id end,
      cancel_reason = case when not overdue then e.cancel_reason end,
@@ -87,7 +89,7 @@ const end = statement(
 
 const extend = statement(
   "reservations.extend",
-  `update reservations r set expires_at = $3::timestamptz, updated_at = $4::timestamptz
+  `update reservations r set ${CHANGED}, expires_at = $3::timestamptz, updated_at = $4::timestamptz
    where r.system_id = $1 and r.id = $2 and r.status = 'active'
    returning ${json}`,
 );
@@ -99,14 +101,14 @@ const stationColumns = columnsOf<{ id: string | null; station_id: string | null 
 
 const move = statement(
   "reservations.move",
-  `update reservations r set station_id = moved.station_id, updated_at = $2::timestamptz
+  `update reservations r set ${CHANGED}, station_id = moved.station_id, updated_at = $2::timestamptz
    from ${stationColumns.unnest(3, "moved")}
    where r.system_id = $1 and r.id = moved.id and r.status = 'active' and r.expires_at > $2::timestamptz`,
 );
 
 const cancelRide = statement(
   "reservations.cancelRide",
-  `update reservations r set ride_cancelled_at = ride.cancelled_at, updated_at = $2::timestamptz
+  `update reservations r set ${CHANGED}, ride_cancelled_at = ride.cancelled_at, updated_at = $2::timestamptz
    from unnest($3::text[], $4::timestamptz[]) as ride (reservation_id, cancelled_at)
    where r.system_id = $1 and r.id = ride.reservation_id and r.status = 'fulfilled'`,
 );

@@ -1,9 +1,10 @@
+import { CHANGED } from "../db/change-position.ts";
 import { columnsOfTable, type RowOf } from "../db/columns.ts";
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import { rowsOfSystem } from "../db/system-rows.ts";
 
-const columns = columnsOfTable("rides").without("system_id", "updated_at", "source", "import_id");
+const columns = columnsOfTable("rides").without("system_id", "updated_at", "source", "import_id", "change_position");
 
 /** A ride as commands read and write it. */
 export interface RideState extends RowOf<typeof columns> {
@@ -43,7 +44,7 @@ const insertPast = insert("fleet.insertPastRides", "id");
 // The rest of a ride never changes.
 const update = statement(
   "fleet.updateRides",
-  `update rides r set ${columns.without("id", "bike_id", "started_at", "reservation_id").assignments("w")},
+  `update rides r set ${CHANGED}, ${columns.without("id", "bike_id", "started_at", "reservation_id").assignments("w")},
      updated_at = $2::timestamptz
    from ${columns.unnest(3, "w")}
    where r.system_id = $1 and r.id = w.id

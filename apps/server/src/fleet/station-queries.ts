@@ -1,3 +1,4 @@
+import { CHANGED } from "../db/change-position.ts";
 import { arrayOf, columnsOfTable, type RowOf } from "../db/columns.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
@@ -20,6 +21,7 @@ const columns = columnsOfTable("stations").without(
   "information_as_of",
   "status_as_of",
   "import_id",
+  "change_position",
 );
 
 /** A station as commands read and write it. */
@@ -46,7 +48,7 @@ const insert = statement(
 
 const update = statement(
   "fleet.updateStations",
-  `update stations s set ${columns.without("id", "num_docks_available").assignments("w")},
+  `update stations s set ${CHANGED}, ${columns.without("id", "num_docks_available").assignments("w")},
      num_docks_available = case when w.is_claimed or ${hasOwnDocks("s")} then ${freeDocks({
        base: "s.docks_base",
        capacity: "w.capacity",

@@ -42,6 +42,7 @@ const columns = columnsOfTable("stations").without(
   "vehicle_types_available",
   "import_id",
   "docks_base",
+  "change_position",
 );
 
 const times = ["last_reported", "information_as_of", "status_as_of"] as const;
@@ -79,6 +80,7 @@ const insert = statement(
 const update = statement(
   "stationSnapshot.update",
   `update stations set source = $2, updated_at = case when w.visible then $3::timestamptz else stations.updated_at end,
+     change_position = case when w.visible then next_change_position() else stations.change_position end,
      vehicle_types_available = w.vehicle_types_available::json, ${columns.without("id").assignments("w")}
    from ${written.recordset(4, "w")}
    where stations.system_id = $1 and stations.id = w.id`,

@@ -1,4 +1,5 @@
 import { eventNames } from "@bikeshare/contract";
+import { CHANGED } from "../db/change-position.ts";
 import type { Queryable } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { type Statement, statement } from "../db/statement.ts";
@@ -37,7 +38,7 @@ const jsonTables: readonly JsonTable[] = [
 const ofReservations = statement(
   "forget.reservations",
   `with forgotten as (
-     update reservations set rider_ref = null, updated_at = greatest(updated_at, $3::timestamptz)
+     update reservations set ${CHANGED}, rider_ref = null, updated_at = greatest(updated_at, $3::timestamptz)
      where system_id = $1 and rider_ref = $2 returning 1)
    select count(*) as n from forgotten`,
 );

@@ -1,21 +1,9 @@
-import { cursorScope, pageNumbers, type PageRequest, type PagingQuery, readPageRequest } from "@bikeshare/rules";
+import { pageNumbers, type PagingQuery, readPageRequest } from "@bikeshare/rules";
 import type { FastifyRequest } from "fastify";
-import type { Page, PositionCodec } from "../lists/page.ts";
-import { callerOf } from "./authenticate.ts";
 import { jsonBody } from "./bind.ts";
 import { type CursorCipher, cursorPosition } from "./cursor.ts";
-
-/** A list as an endpoint serves it. */
-export interface PagedList<Position, Filters> {
-  readonly name: string;
-  readonly position: PositionCodec<Position>;
-  /**
-   * What else than filters decides which items a caller sees. A cursor is valid for the same alone: a position in another
-   * caller's list would skip or repeat items.
-   */
-  readonly visibility?: (request: FastifyRequest) => Readonly<Record<string, unknown>>;
-  read(request: FastifyRequest, filters: Filters, page: PageRequest<Position>): Promise<Page<Position>>;
-}
+import { readChanges, readToCheckpoint } from "./followed-list.ts";
+import { type Envelope, type FollowingQuery, type PageCall, type PagedList, scopeOf } from "./paged-list.ts";
 
 interface ListCall<Filters> {
   readonly query: Filters & PagingQuery;
@@ -36,26 +24,37 @@ export function pageReader<Position, Filters extends object>(
   cursors: CursorCipher,
   list: PagedList<Position, Filters>,
 ): (call: ListCall<Filters>) => Promise<string> {
+  const { followed } = list;
   return async ({ query: { page, limit, cursor, ...rest }, request }) => {
-    const filters = rest as unknown as Filters; // what remains of the query when the paging parameters are taken out
-    const scope = cursorScope(callerOf(request).key.system_id, list.name, {
-      ...filters,
-      ...list.visibility?.(request),
-    });
-    const position = cursorPosition(cursors, scope, list.position);
-    const asked = readPageRequest({ page, limit, cursor }, (text) => position.decode(text));
-    return writeEnvelope(asked, await list.read(request, filters, asked), position);
+    const filters = rest as unknown as Filters & FollowingQuery; // what remains of the query when the paging parameters are taken out
+    const call = { request, filters, paging: { page, limit, cursor } };
+    if (followed !== undefined && filters.changes_since !== undefined) {
+      return writeEnvelope(await readChanges(cursors, { ...list, followed }, call));
+    }
+    // By number a page may repeat or skip items, so that nothing can go on from its end.
+    if (followed !== undefined && filters.updated_since !== undefined && page === undefined) {
+      return writeEnvelope(await readToCheckpoint(cursors, { ...list, followed }, call));
+    }
+    return writeEnvelope(await readPage(cursors, list, call));
   };
 }
 
-function writeEnvelope<Position>(
-  request: PageRequest<Position>,
-  page: Page<Position>,
-  position: PositionCodec<Position>,
-): string {
-  const numbers = pageNumbers(request, page.total ?? 0);
-  let text = `{"data":[${page.items}]`;
+async function readPage<Position, Filters extends object>(
+  cursors: CursorCipher,
+  list: PagedList<Position, Filters>,
+  call: PageCall<Filters>,
+): Promise<Envelope> {
+  const position = cursorPosition(cursors, scopeOf(list, call), list.position);
+  const asked = readPageRequest(call.paging, (text) => position.decode(text));
+  const { items, next, total = 0, checkpoint } = await list.read(call.request, call.filters, asked);
+  const nextCursor = asked.kind === "page" || next === undefined ? undefined : position.encode(next);
+  return { items, numbers: pageNumbers(asked, total), nextCursor, checkpoint };
+}
+
+function writeEnvelope({ items, numbers, nextCursor, checkpoint }: Envelope): string {
+  let text = `{"data":[${items}]`;
   if (numbers !== undefined) text += `,"page":${numbers.page},"total_pages":${numbers.total_pages}`;
-  if (request.kind !== "page" && page.next !== undefined) text += `,"next_cursor":"${position.encode(page.next)}"`;
+  if (nextCursor !== undefined) text += `,"next_cursor":"${nextCursor}"`;
+  if (checkpoint !== undefined) text += `,"checkpoint":"${checkpoint}"`;
   return `${text}}`;
 }

@@ -1,4 +1,5 @@
 import { insertActOf } from "../audit/queries.ts";
+import { recordDeletedRows } from "../changes/service.ts";
 import type { ActorContext } from "../command-context.ts";
 import { pickSlot } from "../counts/service.ts";
 import type { Database, Queryable, Transaction } from "../db/database.ts";
@@ -91,6 +92,8 @@ function undoFeed(context: UndoContext, tx: Transaction, systemId: string, row: 
   return runCommand({ ...context, db: tx }, systemId, async (command) => {
     await requireUnchangedFeed(tx, systemId, row);
     const { stations, bikes } = await deleteSource(tx, systemId, row.source);
+    await recordDeletedRows(tx, systemId, "bikes");
+    await recordDeletedRows(tx, systemId, "stations");
     command.bikesWritten(bikes, []);
     command.notify("stations");
     command.count("bikes", -bikes.length);

@@ -8,6 +8,8 @@ export interface Page<Position> {
   readonly next: Position | undefined;
   /** Items in the whole list; undefined when the page was asked for by cursor. */
   readonly total: number | undefined;
+  /** From where to go on later, where the list says so. */
+  readonly checkpoint?: string | undefined;
 }
 
 /** How a list writes the position of an item into a cursor. */

@@ -1,3 +1,4 @@
+import { askTogether } from "../background/ask-together.ts";
 import { createPipelinedConnection } from "../db/pipelined-connection.ts";
 import { findPrimarySettings, findWrittenPosition, updateToken, type WrittenPosition } from "./queries.ts";
 
@@ -32,31 +33,7 @@ export function openWrittenPositions({ connectionString, newToken }: WrittenPosi
       await updateToken({ query }, newToken());
     },
   });
-  let waiting: PromiseWithResolvers<WrittenPosition> | undefined;
-  let isAsking = false;
-
-  async function askWhileAwaited(): Promise<void> {
-    while (waiting !== undefined) {
-      const asked = waiting;
-      // Whoever comes from here on has to ask anew: the answer may be older than what it must see.
-      waiting = undefined;
-      await findWrittenPosition(connection).then(asked.resolve, asked.reject);
-    }
-    isAsking = false;
-  }
-  return {
-    current: () => {
-      waiting ??= Promise.withResolvers();
-      const { promise, reject } = waiting;
-      if (!isAsking) {
-        isAsking = true;
-        // Requests of the same pass of the event loop join.
-        setImmediate(() => void askWhileAwaited().catch(reject));
-      }
-      return promise;
-    },
-    close: () => connection.close(),
-  };
+  return { current: askTogether(() => findWrittenPosition(connection)), close: () => connection.close() };
 }
 
 /** The primary is such that no replica of it can be read from. */

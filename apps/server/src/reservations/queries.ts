@@ -5,9 +5,11 @@ import type { ReadPool } from "../db/read-pool.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
+import { type ChangePage, type ChangeRange, listChanges } from "../lists/change-queries.ts";
 import { conditionsOf } from "../lists/conditions.ts";
 import { type FilterableList, listFiltered } from "../lists/filtered-queries.ts";
 import type { PageRows, TimePosition } from "../lists/page.ts";
+import type { ReadContext } from "../lists/read-context.ts";
 
 export interface ReservationFilters {
   readonly status?: Reservation["status"] | undefined;
@@ -86,6 +88,28 @@ export function listReservationPage(
   if (since !== undefined) conditions.push(updatedSince(bind(since)));
   conditions.push(...conditionsOf(listFilters.reservations, filters).map((condition) => condition(bind)));
   return listFiltered(db, list, { branches: [conditions.join(" and ")], values }, request);
+}
+
+/** A page of what has changed among a partner's reservations, in the order of the changes. */
+export function listReservationChangePage(
+  context: ReadContext,
+  { systemId, partnerId, now }: ReservationScope,
+  { status, ...filters }: ReservationFilters,
+  range: ChangeRange,
+): Promise<ChangePage> {
+  const ofPartner = "system_id = $1 and partner_id = $2";
+  const byStatus = status === undefined ? [] : [() => statusConditions[status]];
+  const source = {
+    name: "reservations",
+    rows: [
+      { table: "reservations", json, condition: `${ofPartner} and $3::timestamptz is not null` },
+      // Nothing is written when a hold ends: until the sweeper does, they are shown each time.
+      { table: "reservations", json, condition: `${ofPartner} and ${overdue}`, isByClock: true },
+    ],
+    values: [systemId, partnerId, now],
+    filters: [...byStatus, ...conditionsOf(listFilters.reservations, filters)],
+  };
+  return listChanges(context, { systemId, partnerId }, source, range);
 }
 
 const limitOf = statement(

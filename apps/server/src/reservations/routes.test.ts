@@ -6,6 +6,7 @@ import {
   partner,
   type ReservationsHarness,
 } from "../../test/reservations/reservations.harness.ts";
+import { createChangeWatch } from "../changes/service.ts";
 import type { Caller } from "../http/authenticate.ts";
 import { bindContract } from "../http/bind.ts";
 import { createCursorCipher } from "../http/cursor.ts";
@@ -34,7 +35,12 @@ beforeEach(async () => {
     { reservations: partnerContract.reservations },
     {
       reservations: reservationRoutes(
-        { ...harness.live, filtered: harness.filtered, readPool: harness.readPool },
+        {
+          ...harness.live,
+          filtered: harness.filtered,
+          readPool: harness.readPool,
+          changes: createChangeWatch(harness.readPool),
+        },
         cursorCipher,
       ),
     },

@@ -1,6 +1,7 @@
 import type { partnerContract } from "@bikeshare/contract";
 import { serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
+import type { ChangeWatch } from "../changes/service.ts";
 import type { CommandContext } from "../command-context.ts";
 import type { Database } from "../db/database.ts";
 import { type CreateReservation, createReservation, createReservations } from "../fleet/create-reservation.ts";
@@ -17,11 +18,17 @@ import { combineRequests, markReplay, repeatableRequest, withIdempotency } from 
 import { listEndpoint } from "../http/list-endpoint.ts";
 import type { CallOutcome } from "../idempotency/service.ts";
 import { jsonField, timePosition } from "../lists/page.ts";
-import { getReservation, listReservations, type ReservationFilters, type ReservationReadContext } from "./service.ts";
+import {
+  getReservation,
+  listReservationChanges,
+  listReservations,
+  type ReservationFilters,
+  type ReservationReadContext,
+} from "./service.ts";
 
 /** The endpoints of reservations. */
 export function reservationRoutes(
-  context: CommandContext & ReservationReadContext & { readonly db: Database },
+  context: CommandContext & ReservationReadContext & { readonly db: Database; readonly changes: ChangeWatch },
   cursors: CursorCipher,
 ): RouterImplementation<(typeof partnerContract)["reservations"]> {
   const { create, cancel } = combinedVerbs(context);
@@ -32,6 +39,11 @@ export function reservationRoutes(
       visibility: (request) => ({ of: partnerOf(request).partnerId }),
       read: (request, filters: ReservationFilters, page) =>
         listReservations(context, partnerOf(request), filters, page),
+      followed: {
+        table: "reservations",
+        watch: context.changes,
+        readChanges: (request, filters, range) => listReservationChanges(context, partnerOf(request), filters, range),
+      },
     }),
     get: async ({ params: { id }, request }) => {
       const reservation = await getReservation(context, partnerOf(request), id);

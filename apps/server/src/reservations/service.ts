@@ -2,6 +2,7 @@ import type { FleetReservation } from "@bikeshare/contract/console";
 import { type PageRequest, reservationLimit } from "@bikeshare/rules";
 import type { Database, Queryable } from "../db/database.ts";
 import type { ReservationOwner } from "../fleet/reservation-commands.ts";
+import type { ChangePage, ChangeRange } from "../lists/change-queries.ts";
 import { toPage, type Page, type TimePosition, timePositionOf } from "../lists/page.ts";
 import type { ReadContext } from "../lists/read-context.ts";
 import type { PartnerHolds } from "../metrics/sampled-metrics.ts";
@@ -12,6 +13,7 @@ import {
   findPartnerLimit,
   findReservation,
   listLargestHolders,
+  listReservationChangePage,
   listReservationPage,
   type ReservationFilters,
 } from "./queries.ts";
@@ -33,6 +35,16 @@ export async function listReservations(
   const scope = { ...owner, now: new Date(clock()) };
   const rows = await filtered.read(owner, (db) => listReservationPage(db, scope, filters, request));
   return toPage(request, rows, (json) => timePositionOf(json, "created_at"));
+}
+
+/** A page of what has changed among a partner's reservations, as they are now, in the order of the changes. */
+export function listReservationChanges(
+  context: ReservationReadContext,
+  owner: ReservationOwner,
+  filters: ReservationFilters,
+  range: ChangeRange,
+): Promise<ChangePage> {
+  return listReservationChangePage(context, { ...owner, now: new Date(context.clock()) }, filters, range);
 }
 
 /** One of a partner's reservations as it is now, in its JSON; undefined when the partner has none with this id. */

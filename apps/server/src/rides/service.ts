@@ -1,4 +1,6 @@
-import type { PageRequest } from "@bikeshare/rules";
+import { listFilters, type PageRequest } from "@bikeshare/rules";
+import { type ChangePage, type ChangeRange, listChanges } from "../lists/change-queries.ts";
+import { conditionsOf } from "../lists/conditions.ts";
 import { toPage, type Page, type PageRows, startOf, type TimePosition, timePositionOf } from "../lists/page.ts";
 import type { ListReader, ReadContext } from "../lists/read-context.ts";
 import { needsDays } from "./asked-rides.ts";
@@ -24,6 +26,18 @@ export async function listRides(
     ? await listFilteredRides(context, whose, filters, request)
     : await listAllRides(context, systemId, request);
   return toPage(request, rows, (json) => timePositionOf(json, "started_at"));
+}
+
+/** A page of what has changed among a system's rides, in the order of the changes. */
+export function listRideChanges(
+  context: ReadContext,
+  whose: ListReader,
+  filters: RideFilters,
+  range: ChangeRange,
+): Promise<ChangePage> {
+  const rows = [{ table: "rides", json: "json", condition: "system_id = $1" }];
+  const conditions = conditionsOf(listFilters.rides, filters);
+  return listChanges(context, whose, { name: "rides", rows, values: [whose.systemId], filters: conditions }, range);
 }
 
 /** Only a page that may take long waits for one of the few connections of such lists. */

@@ -2,6 +2,7 @@ import type { partnerContract } from "@bikeshare/contract";
 import { serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { PageCache } from "../background/page-cache.ts";
+import type { ChangeWatch } from "../changes/service.ts";
 import { callerOf, partnerOf } from "../http/authenticate.ts";
 import { jsonBody } from "../http/bind.ts";
 import type { CursorCipher } from "../http/cursor.ts";
@@ -9,11 +10,11 @@ import { pageReader } from "../http/list-endpoint.ts";
 import { type ReadyBody, readyBody, useReadyBody } from "../http/response-body.ts";
 import { idPosition } from "../lists/page.ts";
 import type { ReadContext } from "../lists/read-context.ts";
-import { getStation, listStations, type StationFilters } from "./service.ts";
+import { getStation, listStationChanges, listStations, type StationFilters } from "./service.ts";
 
 /** The endpoints of stations. Everyone reads the same list and few stations change: its pages are kept ready. */
 export function stationRoutes(
-  context: ReadContext,
+  context: ReadContext & { readonly changes: ChangeWatch },
   cursors: CursorCipher,
   pages: PageCache<ReadyBody>,
 ): RouterImplementation<(typeof partnerContract)["stations"]> {
@@ -21,6 +22,11 @@ export function stationRoutes(
     name: "stations",
     position: idPosition,
     read: (request, filters: StationFilters, page) => listStations(context, partnerOf(request), filters, page),
+    followed: {
+      table: "stations",
+      watch: context.changes,
+      readChanges: (request, filters, range) => listStationChanges(context, partnerOf(request), filters, range),
+    },
   });
   return {
     list: {

@@ -1,6 +1,7 @@
 import type { BoundingBox } from "@bikeshare/contract";
 import { listFilters, type PageRequest } from "@bikeshare/rules";
 import type { Queryable } from "../db/database.ts";
+import { type ChangePage, type ChangeRange, listChanges } from "../lists/change-queries.ts";
 import { conditionsOf } from "../lists/conditions.ts";
 import { listById } from "../lists/id-ordered-queries.ts";
 import type { Page } from "../lists/page.ts";
@@ -24,6 +25,18 @@ export function listStations(
   request: PageRequest<string>,
 ): Promise<Page<string>> {
   return stations.list(context, whose, conditionsOf(listFilters.stations, filters), request);
+}
+
+/** A page of what has changed among a system's stations, in the order of the changes. */
+export function listStationChanges(
+  context: ReadContext,
+  whose: ListReader,
+  filters: StationFilters,
+  range: ChangeRange,
+): Promise<ChangePage> {
+  const rows = [{ table: "stations", json: "json", condition: "system_id = $1" }];
+  const conditions = conditionsOf(listFilters.stations, filters);
+  return listChanges(context, whose, { name: "stations", rows, values: [whose.systemId], filters: conditions }, range);
 }
 
 /** One station's JSON; undefined when there is none. */

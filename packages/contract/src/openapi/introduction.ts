@@ -21,6 +21,7 @@ export function introduction(baseUrl: string): string {
     rateLimit(),
     errors(),
     repeating("reservation"),
+    followingChanges(),
     catchingUp(),
     webhooks(),
     values(),
@@ -55,7 +56,7 @@ function paging(baseUrl: string): string {
 
 Lists come in pages of ${DEFAULT_PAGE_SIZE} items; \`limit\` asks for others, up to ${MAX_PAGE_SIZE} (more gives ${MAX_PAGE_SIZE}). The first page, asked for with neither \`page\` nor \`cursor\`, carries \`page\`, \`total_pages\` and \`next_cursor\`, so you can go on either way:
 
-- **By cursor**, to read everything: copy \`next_cursor\` unchanged into \`cursor\`, until an answer has none. Whatever is inserted, changed or deleted meanwhile, each item that was there throughout comes exactly once. Never build or read a cursor: its form may change without warning. You may keep one to finish a walk that was interrupted; when it is answered with \`invalid_cursor\`, begin the walk again. To follow what is new, use \`/v1/events\` or \`updated_since\`. Keep the filters as they were (\`after\` too); \`limit\` may change.
+- **By cursor**, to read everything: copy \`next_cursor\` unchanged into \`cursor\`, until an answer has none. Whatever is inserted, changed or deleted meanwhile, each item that was there throughout comes exactly once. Never build or read a cursor: its form may change without warning. You may keep one to finish a walk that was interrupted; when it is answered with \`invalid_cursor\`, begin the walk again. To follow what is new, use \`/v1/events\` or [\`changes_since\`](#following-changes). Keep the filters as they were (\`after\` too); \`limit\` may change.
 - **By number**, to jump: \`page\` counts from 1 up to \`total_pages\`. When the list changes between two requests, numbered pages can repeat or skip items. An empty list has one page. A page beyond the last is 400 \`page_out_of_range\`, also where the list has become shorter since you asked for the page before.
 
 \`page\` and \`cursor\` exclude each other. The programs below print every ride, one a line. At 429 and 503 they wait as long as \`Retry-After\` says; any other failure ends them with an error, so that a list that was cut off is never taken for a whole one.
@@ -73,7 +74,7 @@ A key may make ${DEFAULT_RATE_LIMIT} requests in any ${RATE_WINDOW_SECONDS} seco
 - \`RateLimit-Policy: "default";q=${DEFAULT_RATE_LIMIT};w=${RATE_WINDOW_SECONDS}\`: the limit, \`q\` requests in any \`w\` seconds;
 - \`RateLimit: "default";r=12;t=8\`: \`r\` requests are left, and one more is allowed in \`t\` seconds.
 
-At \`r=0\` wait. A request too many is 429 with \`Retry-After\` in seconds. Large pages, \`updated_since\` and \`If-None-Match\` save bytes and requests (a 304 counts as one).`;
+At \`r=0\` wait. A request too many is 429 with \`Retry-After\` in seconds. Large pages, \`changes_since\` and \`If-None-Match\` save bytes and requests (a 304 counts as one).`;
 }
 
 function errors(): string {
@@ -93,10 +94,23 @@ function repeating(what: "reservation" | "batch"): string {
 When an answer is lost you cannot know whether the ${what} was made${what === "reservation" ? " or extended" : ""}. Send each POST${what === "reservation" ? " and each PATCH" : ""} with an \`Idempotency-Key\`, a new random text such as a UUID, and repeat it with the same key and the same body: it is done once, and every repeat within ${IDEMPOTENCY_KEY_HOURS} hours gets the first answer, with \`Idempotent-Replayed: true\`. The same key with another body is 422; while the first is still running, 409.`;
 }
 
+function followingChanges(): string {
+  return `## Following changes
+
+To keep a copy of stations, rides, bikes or reservations, walk the list by cursor once, with \`updated_since=1970-01-01T00:00:00Z\` for all of it. The last page has a \`checkpoint\`. Send it as \`changes_since\` to get what has changed since, each item as it is now, in the order of the changes; follow \`next_cursor\` beside the same \`changes_since\`, and keep the \`checkpoint\` of the last page for the next time.
+
+- **Nothing is left out**, whatever changes meanwhile, however long a change takes to be committed, and whosever clock is wrong. What changed a moment ago may come again. (Asking with \`updated_since\` and the time of your last walk does leave changes out: those that were not committed yet.)
+- **What disappears** comes as what it has become: a bike or station \`removed\`, a ride \`cancelled\`, a reservation \`expired\` as soon as its time is over.
+- **Filters** apply to the item as it is now: one that no longer passes them is not shown when it leaves. Follow without filters on what changes.
+- 410 \`checkpoint_lost\` says that changes may be missing: the database was restored or replaced, an import was undone, or, of bikes, the checkpoint is older than 7 days. Walk the list anew.
+
+Webhooks alone do not keep a copy: \`station.updated\` comes at most once in 60 seconds for a station, and nothing tells of a bike's range and of when it reported last.`;
+}
+
 function catchingUp(): string {
   return `## Catching up
 
-\`GET /v1/events\` lists what happened in the last ${EVENT_RETENTION_DAYS} days, oldest first. Keep the \`id\` of the last event that you dealt with, and ask with \`after=<id>\` for what came since; while there is a \`next_cursor\`, send it beside the same \`after\`. When that event is no longer kept, the answer is 410 \`checkpoint_lost\`: fetch the resources anew, then begin without \`after\`.
+\`GET /v1/events\` lists what happened in the last ${EVENT_RETENTION_DAYS} days, oldest first. Keep the \`id\` of the last event that you dealt with, and ask with \`after=<id>\` for what came since; while there is a \`next_cursor\`, send it beside the same \`after\`. To begin with what happens from now on, ask with \`after=now\`: the answer has no events, and in \`checkpoint\` the \`id\` to send as \`after\`; where there is none, leave \`after\` out. When that event is no longer kept, the answer is 410 \`checkpoint_lost\`: fetch the resources anew, then begin without \`after\`.
 
 An event that a webhook has brought you is known by its delivery: the \`delivery_id\` is \`delivery_\`, what follows \`event_\` in the event's \`id\`, and 6 characters of your endpoint.`;
 }

@@ -24,12 +24,14 @@ export function createApi(clientOptions: ClientOptions) {
      * A list; nothing is sent yet.
      *
      * @param isResumedById whether the list is resumed after an item's id, by its parameter `after`
+     * @param start where it begins, if not where the query says
      */
     list<Item extends { readonly id: string }>(
       route: Route,
       query: object = {},
       options?: RequestOptions,
       isResumedById?: boolean,
+      start?: Position,
     ): List<Item> {
       // What is left without the position are filters: they stay the same over all pages.
       const { cursor, page, ...filters } = query as Query & Position; // The contract's parameters are strings and numbers.
@@ -40,7 +42,7 @@ export function createApi(clientOptions: ClientOptions) {
         filters,
         signal: options?.signal,
       };
-      return createList(source, { cursor, page, limit }, isResumedById ? String(after ?? "") : undefined);
+      return createList(source, start ?? { cursor, page, limit }, isResumedById ? String(after ?? "") : undefined);
     },
   };
 }

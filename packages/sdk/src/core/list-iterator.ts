@@ -14,7 +14,12 @@ export interface Position {
   readonly offset?: number;
   /** The id of the last of them. */
   readonly lastId?: string | undefined;
+  /** Of a list that is followed: the checkpoint from which the walk began; empty where it began with everything. */
+  readonly since?: string | undefined;
 }
+
+/** What `updated_since` begins with where everything is wanted. */
+const BEGINNING = "1970-01-01T00:00:00Z";
 
 /**
  * The query for the page at a position.
@@ -23,18 +28,21 @@ export interface Position {
  *   each costs one request of the rate limit
  */
 export function queryAt(
-  { cursor, page, limit, offset = 0 }: Position,
+  { cursor, page, limit, offset = 0, since }: Position,
   filters: Query & Position,
   isIteration: boolean,
 ): Query {
   const size = isIteration ? Math.max(filters.limit ?? MAX_PAGE_SIZE, offset) : filters.limit;
-  return { ...filters, cursor, page, limit: page ? limit : size };
+  const isBeginning = since === "" || undefined;
+  const from = { changes_since: since || undefined, updated_since: isBeginning && BEGINNING };
+  return { ...filters, ...(since !== undefined && from), cursor, page, limit: page ? limit : size };
 }
 
 /**
  * Where the page after a response begins; undefined when the list ends with it. The end is what the specification says
  * it is, and never a response that lacks something: an empty page may stand in the middle.
  *
+ * @param isByChanges whether the page is one of changes: these are not numbered
  * @param seenCursor a cursor that the iteration has used: where it comes again, the list would never end
  * @throws what `wrongField` makes, when the response is not the page that was asked for
  */
@@ -42,31 +50,37 @@ export function nextPosition(
   asked: Position,
   response: Partial<ListEnvelope<unknown>>,
   wrongField: (name: string) => Error,
+  isByChanges: boolean,
   seenCursor: string | undefined,
 ): Position | undefined {
   const { data, page, total_pages: totalPages = 0, next_cursor: cursor = "" } = response;
   if (!Array.isArray(data)) throw wrongField("data");
   const isRepeated = cursor && [asked.cursor, seenCursor].includes(cursor);
   if (typeof cursor !== "string" || isRepeated) throw wrongField("next_cursor");
-  if (!asked.cursor) {
+  const { since } = asked;
+  // Without it nobody could go on from here.
+  if (since !== undefined && !cursor && !response.checkpoint) throw wrongField("checkpoint");
+  if (!asked.cursor && !isByChanges) {
     const { page: askedPage = 1, limit } = asked;
     if (page !== askedPage) throw wrongField("page");
     if (!(totalPages >= askedPage)) throw wrongField("total_pages");
     if (asked.page) return totalPages > askedPage ? { page: askedPage + 1, limit } : undefined;
     if (totalPages > 1 && !cursor) throw wrongField("next_cursor");
   }
-  return cursor ? { cursor } : undefined;
+  return cursor ? { cursor, since } : undefined;
 }
 
 /**
- * Reads a checkpoint, which is a position as JSON, or a `next_cursor` as the service gave it.
+ * Reads a checkpoint, which is a position as JSON, or a `next_cursor` as the service gave it. Of a list that is followed: a
+ * `checkpoint` as the service gave it.
  *
  * @throws UsageError for what is not a string, and for half a checkpoint. The service answers one that was changed
  *   otherwise
  */
-export function parseCheckpoint(text: string): Position {
+export function parseCheckpoint(text: string, isFollowed: boolean): Position {
   try {
-    return text.startsWith("{") ? (JSON.parse(text) as Position) : { cursor: text };
+    if (text.startsWith("{")) return JSON.parse(text) as Position;
+    return isFollowed ? { since: text } : { cursor: text };
   } catch {
     throw new UsageError("the checkpoint is not valid");
   }
@@ -81,16 +95,18 @@ export interface ListIterator<Step> extends AsyncIterableIterator<Step> {
   next(): Promise<IteratorResult<Step, undefined>>;
   /**
    * The position after what was returned last: a string to keep, for `resumeFrom` on another day; undefined when the
-   * iteration is finished. Of events it is the id of the last one, also when the iteration is finished.
+   * iteration is finished. Of events it is the id of the last one, also when the iteration is finished; of
+   * `changesSince()` what the next one goes on from.
    */
   checkpoint(): string | undefined;
   [Symbol.asyncIterator](): ListIterator<Step>;
 }
 
 /** Fetches the page at a position; tells where the next begins. */
-type FetchPage<Item, Page> = (
-  position: Position,
-) => Promise<{ readonly data: Page & { readonly data: readonly Item[] }; readonly next: Position | undefined }>;
+type FetchPage<Item, Page> = (position: Position) => Promise<{
+  readonly data: Page & Partial<ListEnvelope<Item>> & { readonly data: readonly Item[] };
+  readonly next: Position | undefined;
+}>;
 
 /**
  * An iterator from a position on.
@@ -112,6 +128,8 @@ export function createListIterator<Item extends { readonly id: string }, Page, S
   let items: readonly Item[] = [];
   let offset = 0;
   let lastId: string | undefined;
+  /** What the service said at the end: from where to go on. */
+  let end: string | undefined;
   const runExclusive = createMutex();
 
   const step = async (): Promise<IteratorResult<Item | Page, undefined>> => {
@@ -121,6 +139,7 @@ export function createListIterator<Item extends { readonly id: string }, Page, S
       const fetched = await fetchPage(next);
       position = next;
       next = fetched.next;
+      end = fetched.data.checkpoint;
       items = fetched.data.data;
       // Where the last item has left its page, the whole page is returned again: rather twice than never.
       offset = position.offset ? items.findIndex(({ id }) => id === position.lastId) + 1 : 0;
@@ -138,9 +157,14 @@ export function createListIterator<Item extends { readonly id: string }, Page, S
     // By `byPage` the caller said what a step is.
     next: () => runExclusive(step) as Promise<IteratorResult<Step, undefined>>,
     checkpoint() {
-      if (after !== undefined) return (lastId ?? after) || undefined;
-      const here = offset < items.length ? { ...position, offset, lastId } : next;
-      return here && JSON.stringify(here);
+      // Of "now" nothing is left once it has been asked about: without any event, the oldest is the next.
+      if (after !== undefined) return (lastId ?? end ?? (next || after !== "now" ? after : undefined)) || undefined;
+      const isFollowed = start.since !== undefined;
+      // What changes again leaves its place, so that a page of changes that was begun is returned again.
+      const begun = isFollowed ? position : { ...position, offset, lastId };
+      const here = offset < items.length ? begun : next;
+      if (!here) return end;
+      return isFollowed && !here.cursor ? here.since || undefined : JSON.stringify(here);
     },
     [Symbol.asyncIterator]() {
       return this;

@@ -22,6 +22,8 @@ export class Page<Item> implements ListEnvelope<Item> {
   declare readonly total_pages?: number;
   /** Cursor paging: the next page, for `resumeFrom` or `{ cursor }`; absent or empty on the last. */
   declare readonly next_cursor?: string;
+  /** On the last page of `changesSince()`: what the next one goes on from. */
+  declare readonly checkpoint?: string;
   readonly #next: List<Item> | undefined;
 
   /** @internal */
@@ -69,7 +71,7 @@ export interface List<Item> extends PromiseLike<Page<Item>>, AsyncIterable<Item>
   /**
    * The position of the iteration that was started last, after the item it returned last: a string to keep, for
    * `resumeFrom` on another day; undefined when it is finished. Of events it is the id of the last one, also when it is
-   * finished.
+   * finished; of `changesSince()` what the next one goes on from.
    */
   checkpoint(): string | undefined;
   /**
@@ -108,11 +110,12 @@ export function createList<Item extends { readonly id: string }>(
   let iterator: ListIterator<unknown> | undefined;
 
   const fetchPage = async (position: Position, isIteration: boolean, seenCursor?: string) => {
-    const response = await request(queryAt(position, filters, isIteration));
+    const query = queryAt(position, filters, isIteration);
+    const response = await request(query);
     const { data, requestId, attempts } = response;
     const wrongField = (name: string) =>
       new UnexpectedResponseError(`${operation}: unexpected response: wrong ${name}`, { requestId, attempts });
-    const next = nextPosition(position, data, wrongField, seenCursor);
+    const next = nextPosition(position, data, wrongField, query["changes_since"] !== undefined, seenCursor);
     return { ...response, next, data: new Page(data, next && createList(source, next, after)) };
   };
 
@@ -143,7 +146,11 @@ export function createList<Item extends { readonly id: string }>(
       // Taken for the beginning, an empty one would make a program start over for ever.
       if (!checkpoint) throw new UsageError("the checkpoint is empty: is the list finished?");
       const isById = after !== undefined;
-      return createList(source, isById ? {} : parseCheckpoint(checkpoint), isById ? checkpoint : after);
+      return createList(
+        source,
+        isById ? {} : parseCheckpoint(checkpoint, start.since !== undefined),
+        isById ? checkpoint : after,
+      );
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Bike, EventRecord, Region, Reservation, Ride, Station, VehicleType } from "../json-types.generated.ts";
+import { createChangeLog } from "./changes.ts";
 
 /** Milliseconds since 1970. */
 export type Clock = () => number;
@@ -59,6 +60,7 @@ export function createCity(now: Clock, partner: FakePartner, maxReservations: nu
     reservationOwners: new Map<string, string>(),
     /** Oldest first. */
     events: new Array<RecordedEvent>(),
+    changes: createChangeLog(),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { ListEnvelope } from "../json-types.generated.ts";
+import type { ChangeLog } from "./changes.ts";
 import type { Values } from "./parameters.ts";
 import {
   compareIds,
@@ -10,6 +11,7 @@ import {
   pageNumbers,
   readBoundingBox,
   readPageRequest,
+  serviceError,
 } from "./rules.ts";
 
 /** A list as one caller sees it. */
@@ -20,12 +22,17 @@ export interface Listing<Item> {
   /** What the list is ordered by before the id, which breaks ties; the id alone if not said. */
   readonly orderOf?: (item: Item) => string;
   readonly isNewestFirst?: boolean;
+  /** In which order its items have changed, where that can be followed. */
+  readonly changes?: ChangeLog;
   /** All that may be on it, in any order. Asked for after the paging parameters were read. */
   readonly items: () => readonly Item[];
 }
 
-/** Where an item is in its list: what the list is ordered by, and its id. */
-type Position = readonly [order: string, id: string];
+/** Where an item is in its list: what the list is ordered by, and its id; of a walk that ends with a checkpoint, that too. */
+type Position = readonly [order: string, id: string, checkpoint?: number | undefined];
+
+/** A walk through changes: behind which position it goes on, and where it ends. */
+type ChangeWalk = readonly [after: number, upto: number];
 
 /**
  * One page of what passes the filters of a list.
@@ -34,16 +41,14 @@ type Position = readonly [order: string, id: string];
  * @throws ServiceError `invalid_parameter`, `invalid_cursor`, `page_out_of_range`
  */
 export function pageOf<Item extends { readonly id: string }>(list: Listing<Item>, query: Values): ListEnvelope<Item> {
-  const { name, owner = "", orderOf = () => "", isNewestFirst = false } = list;
-  const { page, cursor, limit: wanted = DEFAULT_PAGE_SIZE, ...selection } = query;
-  const limit = Math.min(Number(wanted), MAX_PAGE_SIZE);
-  const scope = cursorScope(owner, name, selection);
-  const paging = { page: page === undefined ? undefined : Number(page), limit, cursor: cursor?.toString() };
-  const request = readPageRequest(paging, (text) => decodeCursor(scope, text));
+  const { name, owner = "", orderOf = () => "", isNewestFirst = false, changes } = list;
+  if (changes !== undefined && query["changes_since"] !== undefined) return changesOf({ ...list, changes }, query);
+  const { selection, scope, paging, limit } = readListQuery(list, query);
+  const request = readPageRequest(paging, (text) => decodeCursor<Position>(scope, text));
   const compare = (a: Position, b: Position) =>
     (isNewestFirst ? -1 : 1) * (compareIds(a[0], b[0]) || compareIds(a[1], b[1]));
-  const entries = list
-    .items()
+  const items = list.items();
+  const entries = items
     .filter((item) => passesFilters(item, name, selection))
     .map((item) => ({ item, position: [orderOf(item), item.id] as const }))
     .filter(({ position }) => request.kind !== "cursor" || compare(position, request.after) > 0)
@@ -51,12 +56,57 @@ export function pageOf<Item extends { readonly id: string }>(list: Listing<Item>
   const numbers = pageNumbers(request, entries.length);
   const found = entries.slice(((numbers?.page ?? 1) - 1) * limit).slice(0, limit);
   const last = found.at(-1);
-  const hasNext = request.kind !== "page" && entries.length > limit && last !== undefined;
+  const data = found.map(({ item }) => item);
+  if (request.kind === "page") return { data, ...numbers };
+  const begun = () =>
+    selection["updated_since"] === undefined ? undefined : changes?.observe(`${owner} ${name}`, items).newest;
+  const checkpoint = request.kind === "cursor" ? request.after[2] : begun();
+  const hasNext = entries.length > limit && last !== undefined;
   return {
-    data: found.map(({ item }) => item),
+    data,
     ...numbers,
-    ...(hasNext && { next_cursor: encodeCursor(scope, last.position) }),
+    ...(hasNext && { next_cursor: encodeCursor<Position>(scope, [...last.position, checkpoint]) }),
+    ...(!hasNext &&
+      checkpoint !== undefined && { checkpoint: encodeCursor(checkpointScope(list, selection), [checkpoint]) }),
   };
+}
+
+/** One page of what has changed since a checkpoint. */
+function changesOf<Item extends { readonly id: string }>(
+  list: Listing<Item> & { readonly changes: ChangeLog },
+  query: Values,
+): ListEnvelope<Item> {
+  const { name, owner = "", changes } = list;
+  const { selection, scope, paging, limit } = readListQuery(list, query);
+  if (paging.page !== undefined) throw serviceError("invalid_parameter", "changesByPage");
+  if (selection["updated_since"] !== undefined) throw serviceError("invalid_parameter", "changesAndUpdatedSince");
+  const request = readPageRequest(paging, (text) => decodeCursor<ChangeWalk>(scope, text));
+  const since = decodeCursor<[number]>(checkpointScope(list, selection), String(selection["changes_since"]));
+  if (since === undefined) throw serviceError("invalid_cursor", "checkpoint");
+  const items = list.items();
+  const { newest, positionOf } = changes.observe(`${owner} ${name}`, items);
+  const [after, upto]: ChangeWalk = request.kind === "cursor" ? request.after : [since[0], newest];
+  const entries = items
+    .map((item) => ({ item, position: positionOf(item.id) }))
+    .filter(({ item, position }) => position > after && position <= upto && passesFilters(item, name, selection))
+    .sort((a, b) => a.position - b.position);
+  const data = entries.slice(0, limit).map(({ item }) => item);
+  const last = entries[limit - 1];
+  return entries.length > limit && last !== undefined
+    ? { data, next_cursor: encodeCursor<ChangeWalk>(scope, [last.position, upto]) }
+    : { data, checkpoint: encodeCursor(checkpointScope(list, selection), [upto]) };
+}
+
+function readListQuery({ name, owner = "" }: Pick<Listing<never>, "name" | "owner">, query: Values) {
+  const { page, cursor, limit: wanted = DEFAULT_PAGE_SIZE, ...selection } = query;
+  const limit = Math.min(Number(wanted), MAX_PAGE_SIZE);
+  const paging = { page: page === undefined ? undefined : Number(page), limit, cursor: cursor?.toString() };
+  return { selection, scope: cursorScope(owner, name, selection), paging, limit };
+}
+
+/** What a checkpoint is valid for: from where the list was followed before is no filter. */
+function checkpointScope({ name, owner = "" }: Pick<Listing<never>, "name" | "owner">, selection: Values): string {
+  return cursorScope(owner, `changes of ${name}`, { ...selection, updated_since: undefined, changes_since: undefined });
 }
 
 /**
@@ -65,17 +115,17 @@ export function pageOf<Item extends { readonly id: string }>(list: Listing<Item>
  *
  * @param scope the list and its filters
  */
-function encodeCursor(scope: string, position: Position): string {
+function encodeCursor<Value extends readonly unknown[]>(scope: string, position: Value): string {
   const text = encodeURIComponent(JSON.stringify(position));
   const signed = btoa(`${checksum(scope + text)} ${text}`);
   return signed.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
 /** The position that a cursor of this very list holds; undefined for any other text. */
-function decodeCursor(scope: string, cursor: string): Position | undefined {
+function decodeCursor<Value extends readonly unknown[]>(scope: string, cursor: string): Value | undefined {
   try {
     const [, text = ""] = atob(cursor.replaceAll("-", "+").replaceAll("_", "/")).split(" ");
-    const position = JSON.parse(decodeURIComponent(text)) as Position; // If it is one of ours, its text is the same.
+    const position = JSON.parse(decodeURIComponent(text)) as Value; // If it is one of ours, its text is the same.
     return encodeCursor(scope, position) === cursor ? position : undefined;
   } catch {
     return undefined;

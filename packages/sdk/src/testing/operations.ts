@@ -35,23 +35,27 @@ export type OpenOperation = "GET /healthz" | "GET /readyz";
 
 /** What each operation that needs a key answers. All that the contract has, or this does not compile. */
 export const operations: Readonly<Record<Exclude<Operation, OpenOperation>, (asked: Asked) => Answer>> = {
-  "GET /v1/stations": (asked) => listed(asked, { name: "stations", items: () => stationsIn(asked) }),
+  "GET /v1/stations": (asked) =>
+    listed(asked, { name: "stations", changes: asked.city.changes, items: () => stationsIn(asked) }),
   "GET /v1/stations/:id": (asked) => found(asked, "station", stationsIn(asked)),
   "GET /v1/vehicle_types": (asked) => listed(asked, { name: "vehicle_types", items: () => vehicleTypesIn(asked) }),
   "GET /v1/regions": (asked) => listed(asked, { name: "regions", items: () => regionsIn(asked) }),
   "GET /v1/rides": (asked) =>
     listed<Ride>(asked, {
       name: "rides",
+      changes: asked.city.changes,
       orderOf: (ride) => ride.started_at,
       isNewestFirst: true,
       items: () => [...asked.city.rides.values()],
     }),
   "GET /v1/rides/:id": (asked) => found(asked, "ride", [...asked.city.rides.values()]),
-  "GET /v1/bikes": (asked) => listed(asked, { name: "bikes", items: () => bikesIn(asked) }),
+  "GET /v1/bikes": (asked) =>
+    listed(asked, { name: "bikes", changes: asked.city.changes, items: () => bikesIn(asked) }),
   "GET /v1/bikes/:id": (asked) => found(asked, "bike", bikesIn(asked)),
   "GET /v1/reservations": (asked) =>
     listed<Reservation>(asked, {
       name: "reservations",
+      changes: asked.city.changes,
       owner: asked.key.partner.id,
       orderOf: (reservation) => reservation.created_at,
       isNewestFirst: true,
@@ -68,7 +72,13 @@ export const operations: Readonly<Record<Exclude<Operation, OpenOperation>, (ask
       answer(extendReservation(asked.city, asked.key.partner.id, asked.id, Number(asked.body["hold_minutes"]))),
     ),
   "DELETE /v1/reservations/:id": ({ city, key, id }) => answer(cancelReservation(city, key.partner.id, id)),
-  "GET /v1/events": (asked) => listed(asked, eventListing(asked)),
+  "GET /v1/events": (asked) =>
+    asked.query["after"] === "now" && asked.query["cursor"] === undefined
+      ? answer({
+          ...pageOf({ ...eventListing(asked), items: () => [] }, asked.query),
+          checkpoint: eventsFor(asked).at(-1)?.id,
+        })
+      : listed(asked, eventListing(asked)),
   "GET /v1/events/:id": (asked) => found(asked, "event", eventsFor(asked)),
   "GET /v1/me": ({ city, key: { id: key_id, partner, scopes, expires_at }, rate }) =>
     answer({

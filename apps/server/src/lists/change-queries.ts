@@ -1,0 +1,110 @@
+import type { QueryRunner } from "../db/database.ts";
+import { oneRow } from "../db/rows.ts";
+import { statement } from "../db/statement.ts";
+import type { Condition } from "./conditions.ts";
+import { type FetchSize, fetchSize, joinRows, jsonField, splitRows } from "./page.ts";
+import type { ListReader, ReadContext } from "./read-context.ts";
+
+/** A position in the order of changes. */
+export interface ChangePosition {
+  readonly at: number;
+  readonly id: string;
+}
+
+/** Which changes a page shows. */
+export interface ChangeRange {
+  /** Those from this position on. */
+  readonly since: number;
+  /** Up to this one, so that a walk ends however much changes meanwhile. */
+  readonly upto: number;
+  /** Behind this item, which the page before ended with. */
+  readonly after: ChangePosition | undefined;
+  readonly limit: number;
+}
+
+/** A page of changes. */
+export interface ChangePage {
+  readonly items: string;
+  /** The last item, when more follow. */
+  readonly next: ChangePosition | undefined;
+}
+
+/** Rows among which changes are, each with its `change_position`, its `id` and its JSON. */
+interface ChangedRows {
+  readonly table: string;
+  /** SQL that makes a row's JSON. */
+  readonly json: string;
+  /** The condition on rows, on the values that come first. */
+  readonly condition: string;
+  /** Shows them whatever their positions, up to those of the range: what the clock alone has changed. */
+  readonly isByClock?: boolean;
+  /** Filters do not apply: the rows have not the columns. */
+  readonly isUnfiltered?: boolean;
+}
+
+/** What changes are read from. */
+export interface ChangeSource {
+  /** Of the statement. */
+  readonly name: string;
+  readonly rows: readonly ChangedRows[];
+  /** Of the conditions: first the system, and whoever's rows they are. */
+  readonly values: readonly unknown[];
+  /** What else the rows must meet. */
+  readonly filters: readonly Condition[];
+}
+
+interface FoundChanges {
+  readonly rows: string | null;
+  readonly last_at: number | null;
+}
+
+/**
+ * A page of changes, in their order. Nothing is counted, and an index has each kind of rows in this order: a page costs its own
+ * rows, and where nothing is new no statement. With filters it may step over many, on the connections of filtered lists.
+ */
+export async function listChanges(
+  { readPool, filtered }: ReadContext,
+  whose: ListReader,
+  source: ChangeSource,
+  range: ChangeRange,
+): Promise<ChangePage> {
+  const hasNothingNew = range.upto < range.since && !source.rows.some(({ isByClock = false }) => isByClock);
+  if (hasNothingNew) return { items: "", next: undefined };
+  if (source.filters.length > 0) return filtered.read(whose, (db) => readPage(db, source, range));
+  return readPage({ query: (prepared, values = []) => readPool.read(prepared, values) }, source, range);
+}
+
+async function readPage(db: QueryRunner, source: ChangeSource, range: ChangeRange): Promise<ChangePage> {
+  const { since, upto, after, limit } = range;
+  const size = fetchSize(limit);
+  const values = [...source.values, since, upto, after?.at ?? 0, after?.id ?? "", limit];
+  const found = oneRow(await db.query<FoundChanges>(statementOf(source, values, size), values));
+  const { items, lastOfMore } = splitRows(found.rows, limit);
+  if (lastOfMore === undefined) return { items, next: undefined };
+  if (found.last_at === null) throw new Error("a page of changes that goes on has no last position");
+  return { items, next: { at: found.last_at, id: jsonField(lastOfMore, "id") } };
+}
+
+/** @param values gets those of the filters */
+function statementOf(
+  { name, rows, values: { length: first }, filters }: ChangeSource,
+  values: unknown[],
+  size: FetchSize,
+) {
+  const [since, upto, at, id, limit] = [1, 2, 3, 4, 5].map((index) => `$${first + index}`);
+  const conditions = filters.map((condition) => ` and ${condition((value) => `$${values.push(value)}`)}`).join("");
+  const inOrder = `order by change_position, id limit ${size}`;
+  const selects = rows.map(({ table, json, condition, isByClock = false, isUnfiltered = false }) => {
+    const positions = isByClock
+      ? `change_position < ${since}::bigint`
+      : `change_position > 0 and change_position between ${since}::bigint and ${upto}::bigint`;
+    return `(select change_position, id, ${json} as json from ${table}
+      where ${condition}${isUnfiltered ? "" : conditions} and ${positions} and (change_position, id) > (${at}::bigint, ${id}::text) ${inOrder})`;
+  });
+  const text = `
+    with page as materialized (
+      select * from (${selects.join(" union all ")}) as changed ${inOrder})
+    select (${joinRows("select json from page")}) as rows,
+      (select change_position from page offset ${limit}::bigint - 1 limit 1) as last_at`;
+  return statement(filters.length > 0 ? "" : `${name}.changes.${size}`, text);
+}
