@@ -54,12 +54,15 @@ export function AccountMenu() {
 }
 
 async function signOut(): Promise<void> {
+  let providerUrl: string | null;
   try {
-    await api.session.end();
+    ({ provider_url: providerUrl } = await api.session.end());
   } catch (error) {
     showToast("danger", `You are still signed in. ${describeError(error).message}`);
     return;
   }
+  // It sends the browser back to the page on which one signs in.
+  if (providerUrl !== null) return location.assign(providerUrl);
   keepCsrfToken(undefined);
   queries.setQueryData(SESSION_KEY, null);
   // What was read in the session goes with it.

@@ -3,6 +3,7 @@ import type { AuthenticationResponseJSON } from "@simplewebauthn/server";
 import type { FastifyRequest } from "fastify";
 import { countedAddress } from "../http/transport.ts";
 import type { BeginSession } from "../people/context.ts";
+import { namedBaseUrl } from "../people/invitation.rules.ts";
 import type { PasskeyProof } from "../people/sign-in.ts";
 import { type Browser, endSession, type SessionRow, sessionOf, startSession } from "../sessions/service.ts";
 import { confirmedUntil, csrfTokenOf } from "../sessions/session.rules.ts";
@@ -17,11 +18,38 @@ export interface Exchange {
 
 /** Begins a session in a browser, in place of the one it had. `showSession` gives it the cookie afterwards. */
 export function beginIn(context: ConsoleContext, { request }: Exchange): BeginSession {
-  return async (tx, personId, confirmedAt) => {
-    const token = await startSession({ ...context, db: tx }, personId, browserOf(request), confirmedAt);
+  return async (tx, personId, { confirmedAt, idToken } = {}) => {
+    const encrypted = idToken === undefined ? undefined : encryptHint(context, personId, idToken);
+    const facts = { ...(confirmedAt !== undefined && { confirmedAt }), ...(encrypted !== undefined && { encrypted }) };
+    const token = await startSession({ ...context, db: tx }, personId, browserOf(request), facts);
     if (request.consoleSession !== undefined) await endSession(tx, request.consoleSession.id);
     return token;
   };
+}
+
+const hintOf = (personId: string) => `id token ${personId}`;
+
+/** Characters of an ID token that go into an address. Longer ones have lists of groups, and servers refuse the address. */
+const MAX_HINT_LENGTH = 4_000;
+
+function encryptHint({ cipher }: ConsoleContext, personId: string, idToken: string): string {
+  return idToken.length > MAX_HINT_LENGTH ? "" : cipher.encrypt(hintOf(personId), idToken);
+}
+
+/**
+ * Where a browser goes to sign out at the identity provider too, after a session that began there; null: nowhere.
+ * @param encrypted the session's ID token. When the key is gone that encrypted it, the provider asks the person
+ */
+export async function signOutAddress(
+  { identityProvider, cipher, baseUrl }: ConsoleContext,
+  personId: string,
+  encrypted: string | null,
+): Promise<string | null> {
+  if (identityProvider === undefined || encrypted === null) return null;
+  const idToken = cipher.decrypt(hintOf(personId), encrypted);
+  const returnTo = `${namedBaseUrl(baseUrl())}/dashboard/sign-in`;
+  // The session here has ended, whether or not the provider can be asked for its page.
+  return (await identityProvider.signOutAddress(idToken, returnTo).catch(() => undefined)) ?? null;
 }
 
 /** Gives a browser the cookie of a session. @returns what the page is told of it */

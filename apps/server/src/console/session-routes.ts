@@ -5,7 +5,7 @@ import { endEmbeddedSession } from "../dashboard-links/service.ts";
 import { confirmPerson, requireMethod } from "../people/sign-in.ts";
 import { confirmSession, endSession } from "../sessions/service.ts";
 import { consoleSession } from "./authorize.ts";
-import { describeSession, passkeyProof, showSession } from "./browser-session.ts";
+import { describeSession, passkeyProof, showSession, signOutAddress } from "./browser-session.ts";
 import type { ConsoleContext } from "./context.ts";
 import { clearFrameCookie, clearSessionCookie } from "./session-cookie.ts";
 
@@ -20,10 +20,15 @@ export function sessionRoutes(context: ConsoleContext): Omit<Routes["session"], 
       return { status: 200, body: describeSession(session, session.token, clock()) };
     },
     end: async ({ request, reply }) => {
-      const { id, isEmbedded } = consoleSession(request);
-      await (isEmbedded ? endEmbeddedSession : endSession)(db, id);
-      (isEmbedded ? clearFrameCookie : clearSessionCookie)(request, reply);
-      return { status: 200, body: {} };
+      const { id, person_id: personId, isEmbedded } = consoleSession(request);
+      if (isEmbedded) {
+        await endEmbeddedSession(db, id);
+        clearFrameCookie(request, reply);
+        return { status: 200, body: { provider_url: null } };
+      }
+      const encrypted = await endSession(db, id);
+      clearSessionCookie(request, reply);
+      return { status: 200, body: { provider_url: await signOutAddress(context, personId, encrypted) } };
     },
     confirm: async ({ request, reply, body }) => {
       const { person_id: personId, id } = consoleSession(request);

@@ -9,6 +9,8 @@ export interface Identity {
   readonly name: string | undefined;
   /** When they last proved to the provider who they are; undefined where it does not say. */
   readonly authenticatedAt: number | undefined;
+  /** What the provider has signed, which it is shown again when they sign out. */
+  readonly idToken: string;
 }
 
 /** Milliseconds by which the provider's clock and this one's may differ. */
@@ -34,6 +36,7 @@ export function requireUsable({ sub, iat }: { readonly sub: string; readonly iat
 
 export function identityOf(
   issuer: string,
+  idToken: string,
   claims: { readonly sub: string; readonly [name: string]: unknown },
 ): Identity {
   const { sub, email, name, auth_time: authTime } = claims;
@@ -45,6 +48,7 @@ export function identityOf(
     email: isAddress && isVerified(claims) ? email.toLowerCase() : undefined,
     name: isName && name.length <= MAX_NAME_LENGTH ? name : undefined,
     authenticatedAt: typeof authTime === "number" ? authTime * 1000 : undefined,
+    idToken,
   };
 }
 

@@ -28,6 +28,12 @@ export interface IdentityProvider extends Pick<ProviderSettings, "issuer" | "nam
    * @throws Error of the library, or ProviderUnavailable
    */
   identify(returned: URL, secrets: ProviderSecrets): Promise<Identity>;
+  /**
+   * Where the browser goes to sign out at the provider too; undefined where the provider has no such page.
+   * @param idToken of the sign-in. Without it the provider asks the person
+   * @param returnTo where the provider sends the browser afterwards
+   */
+  signOutAddress(idToken: string | undefined, returnTo: string): Promise<string | undefined>;
 }
 
 /** Asks when the person proved to the provider who they are; several providers say so only if they are asked. */
@@ -60,12 +66,21 @@ export function createIdentityProvider(settings: ProviderSettings, clock: () => 
       const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true };
       const tokens = await oidc.authorizationCodeGrant(configuration, returned, checks);
       const claims: IDToken | undefined = tokens.claims();
-      if (claims === undefined) throw new Error("the provider gave no ID token");
+      if (claims === undefined || tokens.id_token === undefined) throw new Error("the provider gave no ID token");
+      // oxlint-disable-next-line no-restricted-properties -- the library reads the end of a token by the same clock
       requireUsable(claims, Date.now());
       // Where a token has no address, a request for it does.
       const asks = claims["email"] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined;
       const info = asks ? await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub) : {};
-      return identityOf(issuer, { ...info, ...claims });
+      return identityOf(issuer, tokens.id_token, { ...info, ...claims });
+    },
+    async signOutAddress(idToken, returnTo) {
+      const [oidc, configuration] = await Promise.all([loadOpenId(), read()]);
+      if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
+      const hint: Record<string, string> = idToken === undefined ? {} : { id_token_hint: idToken };
+      const { href } = oidc.buildEndSessionUrl(configuration, { post_logout_redirect_uri: returnTo, ...hint });
+      requireSecure(href);
+      return href;
     },
   };
 }

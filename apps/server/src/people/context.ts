@@ -24,7 +24,14 @@ export interface SignInContext extends CommandContext {
 /**
  * Begins a session of a person in the browser that has signed in. It belongs into the transaction that has locked the person
  * and looked at what they sign in with: what ends sessions meanwhile would otherwise miss this one.
- * @param confirmedAt when they proved who they are, in milliseconds since 1970; now, when left out
  * @returns the cookie's token
  */
-export type BeginSession = (tx: Transaction, personId: string, confirmedAt?: number) => Promise<string>;
+export type BeginSession = (tx: Transaction, personId: string, signIn?: SignInFacts) => Promise<string>;
+
+/** What is known of a sign-in, beyond who has signed in. */
+interface SignInFacts {
+  /** When they proved who they are, in milliseconds since 1970; now, when left out. */
+  readonly confirmedAt?: number;
+  /** Of the identity provider. */
+  readonly idToken?: string;
+}

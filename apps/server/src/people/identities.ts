@@ -63,8 +63,13 @@ export function signInAtProvider(
       throw new ProviderSignInError("unknown_person");
     const { removed } = await connectOwn(context, tx, person, identity, await listMembershipsOf(tx, person.id));
     await noteSignIn(context, tx, person, identity);
+    const { idToken } = identity;
     // The provider may know them for long. Where it does not say, what asks for a confirmation asks at once.
-    return { person, removed, session: await begin(tx, person.id, identity.authenticatedAt ?? 0) };
+    return {
+      person,
+      removed,
+      session: await begin(tx, person.id, { confirmedAt: identity.authenticatedAt ?? 0, idToken }),
+    };
   });
 }
 
@@ -90,7 +95,7 @@ export function acceptAtProvider(
     await join(context, tx, invitation, person);
     const { removed } = await connectOwn(context, tx, person, identity, await listMembershipsOf(tx, person.id));
     await noteSignIn(context, tx, person, identity);
-    return { person, removed, session: await begin(tx, person.id) };
+    return { person, removed, session: await begin(tx, person.id, { idToken: identity.idToken }) };
   });
 }
 
@@ -111,7 +116,7 @@ export function connectIdentity(
     if (known !== undefined && known.person_id !== personId) throw new ProviderSignInError("other_account");
     const memberships = await listMembershipsOf(tx, personId);
     const { isFirstProof, removed } = await connectOwn(context, tx, person, identity, memberships);
-    if (isFirstProof) return { person, removed, session: await begin(tx, personId) };
+    if (isFirstProof) return { person, removed, session: await begin(tx, personId, { idToken: identity.idToken }) };
     await endSessionsOf(tx, personId, sessionId);
     return { person, removed, session: undefined };
   });

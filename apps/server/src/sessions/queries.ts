@@ -5,7 +5,7 @@ import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 
 const stored = columnsOfTable("sessions");
-const kept = stored.without("hash");
+const kept = stored.without("hash", "id_token");
 
 /** What a person may do in one system. A partner that was removed has no members any more. */
 export interface MembershipRow {
@@ -49,7 +49,7 @@ const insert = statement(
   "sessions.insert",
   `insert into sessions (${stored.list()}) values (${stored.names.map((_, index) => `$${index + 1}`).join(", ")})`,
 );
-const remove = statement("sessions.delete", "delete from sessions where id = $1");
+const remove = statement("sessions.delete", "delete from sessions where id = $1 returning id_token");
 // Also those that nobody has used for long: nothing else removes them.
 const removeExpired = statement(
   "sessions.deleteExpired",
@@ -118,8 +118,9 @@ export async function insertSession(db: Queryable, session: RowOf<typeof stored>
   );
 }
 
-export async function deleteSession(db: Queryable, id: string): Promise<void> {
-  await db.query(remove, [id]);
+/** Deletes a session. @returns its encrypted ID token, where it has one */
+export async function deleteSession(db: Queryable, id: string): Promise<string | null> {
+  return (await db.query<{ id_token: string | null }>(remove, [id]))[0]?.id_token ?? null;
 }
 
 /** Deletes the sessions of a person that are over. */

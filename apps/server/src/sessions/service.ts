@@ -29,14 +29,15 @@ const MAX_USER_AGENT_LENGTH = 300;
 
 /**
  * Begins a session of a person.
- * @param confirmedAt when they proved who they are, in milliseconds since 1970; now, when left out
+ * @param signIn when they proved who they are, in milliseconds since 1970, if not now; the encrypted ID token of a sign-in at the
+ *   identity provider
  * @returns the cookie's token, which is stored nowhere
  */
 export async function startSession(
   context: CommandContext,
   personId: string,
   browser: Browser,
-  confirmedAt?: number,
+  { confirmedAt, encrypted }: { readonly confirmedAt?: number; readonly encrypted?: string } = {},
 ): Promise<string> {
   const { db, clock, ids } = context;
   const now = new Date(clock());
@@ -50,6 +51,7 @@ export async function startSession(
     last_used_at: now,
     expires_at: expiryOf(now.getTime()),
     confirmed_at: new Date(Math.min(confirmedAt ?? now.getTime(), now.getTime())),
+    id_token: encrypted ?? null,
     address: browser.address,
     user_agent: browser.userAgent.slice(0, MAX_USER_AGENT_LENGTH),
   });
@@ -89,8 +91,8 @@ export const endSessionOf: (db: Queryable, personId: string, id: string) => Prom
 export const endSessionsOf: (db: Queryable, personId: string, exceptId: string | null) => Promise<void> =
   deleteSessionsOf;
 
-/** Ends a session. */
-export const endSession: (db: Queryable, id: string) => Promise<void> = deleteSession;
+/** Ends a session. @returns its encrypted ID token; null where it did not begin at the identity provider */
+export const endSession: (db: Queryable, id: string) => Promise<string | null> = deleteSession;
 
 /** Notes that a session was used. */
 export const noteUse: (db: Queryable, id: string, at: Date, address: string) => Promise<void> = updateLastUse;

@@ -4,7 +4,7 @@ import { issueText } from "../messages.ts";
 import { isPlainName } from "../text-rules.ts";
 import { identifier, timestamp } from "../values.ts";
 import { oneTimeCode, passkeyAssertion, password } from "./credentials.ts";
-import { consoleBodyErrors, consoleErrors, consoleNeeds, done } from "./endpoint.ts";
+import { consoleBodyErrors, consoleErrors, consoleNeeds } from "./endpoint.ts";
 import { nextPage, providerAddress } from "./identity-provider.ts";
 
 /** What a membership lets one do: an admin changes things, a viewer reads. */
@@ -54,6 +54,17 @@ export const emailAddress = z
   .max(254, issueText("tooLong", { limit: 254 }))
   .regex(/^[^\s@<>,;:"()[\]\\\p{Cc}]+@[^\s@<>,;:"()[\]\\\p{Cc}]+$/u, issueText("email"));
 
+const signedOut = z
+  .object({
+    provider_url: z
+      .string()
+      .nullable()
+      .describe(
+        "Where the browser goes on to sign out at the identity provider, where the session began; null: nowhere",
+      ),
+  })
+  .strict();
+
 /** One's own session. */
 export const sessionEndpoints = {
   get: {
@@ -70,7 +81,7 @@ export const sessionEndpoints = {
     summary: "Sign out",
     metadata: consoleNeeds("person", "viewer", { embedded: true }),
     query: noQuery,
-    responses: { 200: done, ...consoleErrors, ...consoleBodyErrors },
+    responses: { 200: signedOut, ...consoleErrors, ...consoleBodyErrors },
   },
   confirm: {
     method: "POST",
