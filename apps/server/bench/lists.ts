@@ -2,6 +2,7 @@ import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { openDatabase } from "../src/db/database.ts";
 import { combinationsOf, type Combination, type ListName } from "./lists/requests.ts";
+import { startWriting } from "./lists/writer.ts";
 import { openDataSets } from "./reading/data-sets.ts";
 import { type MeasuredService, startService } from "./reading/service.ts";
 
@@ -9,12 +10,13 @@ import { type MeasuredService, startService } from "./reading/service.ts";
  * Every filter of a list and every pair of them, at the first page, in the middle, at the end and by cursor, beside the
  * unfiltered page: one caller, one request at a time. The filters are those of the contract.
  *
- *   pnpm bench:lists rides 10000000
+ *   pnpm bench:lists rides 10000000        of as many rides
+ *   pnpm bench:lists rides 2000000 300     while 300 rides a second start
  */
 
 const MUST = 8;
 /** Requests of each page. The least of them counts: what is slower is somebody else's. */
-const REPETITIONS = 3;
+const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 5);
 
 interface Measured {
   readonly combination: Combination;
@@ -24,15 +26,14 @@ interface Measured {
 }
 
 async function main(): Promise<void> {
-  const [list = "rides", rides = "2000000"] = process.argv.slice(2);
+  const [list = "rides", rides = "2000000", written = "0"] = process.argv.slice(2);
   const given = process.env["BENCH_DATABASE_URL"];
   const sets = given === undefined ? await openDataSets() : undefined;
   const connectionString = given ?? (await sets?.of(Number(rides))) ?? "";
   const directory = sets?.directory ?? process.env["BENCH_DATA_DIR"] ?? "";
-  const service = await startService(connectionString, join(directory, `service-lists`), {
-    args: process.env["BENCH_ROLE"] === undefined ? [] : ["--role", process.env["BENCH_ROLE"]],
-  });
+  const service = await startService(connectionString, join(directory, `service-lists`));
   const db = openDatabase({ connectionString, statementTimeoutMs: 0 });
+  const writing = Number(written) > 0 ? startWriting(db, Number(written)) : undefined;
   try {
     process.stdout.write(`${cpus().length} cores, load ${loadavg()[0]?.toFixed(2)}, ${list}\n`);
     const found: Measured[] = [];
@@ -47,6 +48,7 @@ async function main(): Promise<void> {
     plain.sort((a, b) => a - b);
     process.stdout.write(report(found, plain[Math.floor(plain.length / 2)] ?? 0));
   } finally {
+    await writing?.close();
     await db.close();
     await service.stop();
     await sets?.close();

@@ -5,7 +5,7 @@ import { statement } from "../db/statement.ts";
 import { type Bind, countRows, type Filter, firstRowsOf, rowsOf } from "../lists/filtered-queries.ts";
 import { fetchSize, type PageRows, startOf, type TimePosition } from "../lists/page.ts";
 import { type AskedRides, list, pastChanges } from "./asked-rides.ts";
-import { behind, type PageSpan, spanOf, type Stretch, withFewUncounted } from "./stretches.rules.ts";
+import { behind, DAY_MS, type PageSpan, spanOf, type Stretch, withFewUncounted } from "./stretches.rules.ts";
 
 /** Stretches that one statement counts at most. Each is a sub-select of it, planned in 0.1 ms. */
 const MAX_COUNTED = 40;
@@ -29,13 +29,14 @@ export async function listStretches(
 
 async function countStretches(
   db: QueryRunner,
-  { filter }: AskedRides,
+  asked: AskedRides,
   stretches: readonly Stretch[],
   known: number,
 ): Promise<(Stretch & { readonly n: number })[] | undefined> {
+  const { filter } = asked;
   const values = [...filter.values];
   const bind = (value: unknown) => `$${values.push(value)}`;
-  const counts = stretches.filter(({ n }) => n === undefined).map((each) => countWithin(filter.branches, each, bind));
+  const counts = stretches.filter(({ n }) => n === undefined).map((each) => countWithin(asked, each, bind));
   // As float8, because pg gives an array of bigint as texts.
   const text = `select case when ${pastChanges} = ${bind(known)}::bigint then array[${counts.join(", ")}]::float8[] end as counts`;
   const { counts: numbers } = oneRow(
@@ -88,27 +89,43 @@ const PREPARED_COUNTED = 2;
 
 /** SQL: how many rides some stretches have; null where past rides have changed since they were known. Undefined: too many to count. */
 export function countPrepared(
-  { filter }: AskedRides,
+  asked: AskedRides,
   stretches: readonly Stretch[],
   known: number,
 ): { readonly sql: string; readonly values: readonly unknown[] } | undefined {
+  const { filter } = asked;
   const values = [...filter.values];
   const bind = (value: unknown) => `$${values.push(value)}`;
   const uncounted = stretches.filter(({ n }) => n === undefined);
   if (uncounted.length > PREPARED_COUNTED) return undefined;
   while (uncounted.length < PREPARED_COUNTED) uncounted.push({ from: Infinity, to: Infinity, n: undefined });
   const sum = stretches.reduce((n, each) => n + (each.n ?? 0), 0);
-  const counts = uncounted.map((each) => countWithin(filter.branches, each, bind));
+  const counts = uncounted.map((each) => countWithin(asked, each, bind));
   const sql = `case when ${pastChanges} = ${bind(known)}::bigint then ${bind(sum)}::bigint + ${counts.join(" + ")} end`;
   return { sql, values };
 }
 
-function countWithin(branches: readonly string[], stretch: Pick<Stretch, "from" | "to">, bind: Bind): string {
+function countWithin(asked: AskedRides, stretch: Pick<Stretch, "from" | "to">, bind: Bind): string {
   const inside = within(stretch, bind);
+  const { filter, names, byDay } = asked;
+  const hasOwnNumber = names.every((name) => NUMBERED.includes(name)) && isWholeDays(stretch);
+  if (hasOwnNumber && (byDay.status ?? "completed") === "completed") {
+    // How many rides started on whole days is kept, and those that are not completed have an index of their own.
+    const all = `(select coalesce(sum(n), 0) from ride_counts where system_id = $1 and period = 'day' and ${inside.replaceAll("started_at", "starts_at")})`;
+    const others = `(select count(*) from rides where system_id = $1 and status in ('started', 'cancelled') and status <> 'completed' and ${inside})`;
+    return byDay.status === undefined ? all : `(${all} - ${others})`;
+  }
   return countRows(
     list,
-    branches.map((branch) => `${branch} and ${inside}`),
+    filter.branches.map((branch) => `${branch} and ${inside}`),
   );
+}
+
+/** Filters that kept numbers have the rides of, by day. */
+const NUMBERED: readonly string[] = ["status", "started_after", "started_before"];
+
+function isWholeDays({ from, to }: Pick<Stretch, "from" | "to">): boolean {
+  return [from, to].every((ms) => !Number.isFinite(ms) || ms % DAY_MS === 0);
 }
 
 /** SQL: the ride started in a stretch. */
