@@ -21,6 +21,7 @@ function open(answers: Answer[] = []) {
       id: (item as Command["item"]).id,
       outcome: "updated",
       error: null,
+      warning: null,
     }));
     return Promise.resolve(answers.shift() ?? { kind: "done", results });
   };

@@ -8,6 +8,7 @@ import {
   checkEvents,
   checkFeeds,
   checkImports,
+  checkLongRides,
   checkPartitions,
   checkRateLimit,
   checkReplicas,
@@ -97,6 +98,7 @@ export function databaseChecks(db: Database, config: Config, clock: () => number
     check("webhooks", () => checkWebhooks(db, clock())),
     check("set aside", () => checkSetAside(db)),
     check("imports", () => checkImports(db)),
+    check("long rides", () => checkLongRides(db, config, clock())),
     check("feeds", () => checkFeeds(db, clock()), true),
   ];
 }

@@ -8,6 +8,7 @@ import {
 } from "../database-health/service.ts";
 import type { Database } from "../db/database.ts";
 import { allFeedAges, isTooOld } from "../feeds/gbfs/feed-watch.ts";
+import { allLongRides } from "../fleet/long-rides.ts";
 import { runningImports } from "../imports/progress.ts";
 import { dailyTables, dayOf, firstDayOf } from "../partitions/partition.rules.ts";
 import { partitionedDays } from "../partitions/service.ts";
@@ -205,5 +206,23 @@ export async function checkFeeds(db: Database, now: number): Promise<readonly Fi
     const age = ageMs === undefined ? "was never good" : `was last good ${Math.round(ageMs / 60_000)} min ago`;
     const fix = "The log of the worker says why it fails; `bikeshare import gbfs <URL>` tries it by hand.";
     return warning("feeds", `the feed ${feed} of "${source}" of ${systemId} ${age}`, fix);
+  });
+}
+
+/** Rides that nobody ended: their bikes are hidden from everybody. */
+export async function checkLongRides(
+  db: Database,
+  { longRideAfterMs }: Pick<Config, "longRideAfterMs">,
+  now: number,
+): Promise<readonly Finding[]> {
+  const hours = Math.round(longRideAfterMs / 3_600_000);
+  const found = (await allLongRides(db, new Date(now - longRideAfterMs))).filter(({ n }) => n > 0);
+  if (found.length === 0) return [ok("long rides", `none is under way for longer than ${hours} h`)];
+  return found.map(({ systemId, n, oldest }) => {
+    const since = oldest === undefined ? "" : `, the oldest (${oldest.id}) since ${oldest.started_at.toISOString()}`;
+    const detail = `${n} rides of ${systemId} are under way for longer than ${hours} h${since}: their bikes are hidden`;
+    const fix =
+      "`bikeshare rides end <id>` ends one whose end was never reported, `rides end --older-than 24h` all of them.";
+    return warning("long rides", detail, fix);
   });
 }

@@ -4,7 +4,7 @@ import { freeDocks, hasOwnDocks, standsInDock } from "../fleet/dock-sql-fragment
  * Name, meaning and query of an invariant. The query has one column of text, and a row for each thing that is wrong.
  * `warning`: what breaks it is what an import said, and the service works as well with it.
  */
-export type InvariantText = readonly [name: string, meaning: string, broken: string, severity?: "warning"];
+export type InvariantText = readonly [name: string, meaning: string, broken: string, severity?: "error" | "warning"];
 
 const bikesAndRides: readonly InvariantText[] = [
   [

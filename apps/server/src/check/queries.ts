@@ -32,7 +32,7 @@ const jsonInvariants = (["station", "bike", "ride"] as const).map((noun): Invari
 /** Everything that is checked. */
 export function listInvariants(): readonly Invariant[] {
   return [...fleetInvariants, ...jsonInvariants, ...eventInvariants, ...webhookInvariants].map(
-    ([name, meaning, query, severity = "error"]) => ({
+    ([name, meaning, query, severity = "error"]): Invariant => ({
       name,
       meaning,
       severity,

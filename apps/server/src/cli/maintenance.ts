@@ -1,5 +1,6 @@
 import { listActs } from "../audit/queries.ts";
 import { checkInvariants } from "../check/service.ts";
+import { listLongRides } from "../fleet/long-ride-queries.ts";
 import { readVersion } from "../version.ts";
 import { type OpenCli, type ParentCommand, type SystemContext, withSystem } from "./context.ts";
 import { limitOption, pastInstant, readValue } from "./options.ts";
@@ -45,14 +46,22 @@ export function registerMaintenance(program: ParentCommand, cli: OpenCli): void 
     });
 }
 
-async function check({ db, output }: SystemContext, systemId: string): Promise<void> {
+/** Rides under way that are shown. */
+const MAX_LONG_RIDES = 20;
+
+async function check({ db, output, config, clock }: SystemContext, systemId: string): Promise<void> {
   const invariants = await checkInvariants(db, systemId);
   const broken = invariants.filter((invariant) => invariant.broken > 0 && invariant.severity === "error");
   const lines = invariants.map(({ name, meaning, severity, broken: n, examples }) => {
     const word = severity === "warning" ? "WARNING" : "BROKEN ";
     return n === 0 ? `ok      ${name}` : `${word} ${name}: ${meaning} Not so for ${n}: ${examples.join(", ")}`;
   });
-  output.result({ system: systemId, ok: broken.length === 0, invariants }, lines.join("\n"));
+  const longRides = await listLongRides(db, systemId, new Date(clock() - config.longRideAfterMs), MAX_LONG_RIDES);
+  if (longRides.length > 0) {
+    const rides = longRides.map(({ id, bike_id: bike }) => `${id} of bike ${bike}`).join(", ");
+    lines.push(`WARNING  long_rides: under way for longer than LONG_RIDE_AFTER: ${rides}`);
+  }
+  output.result({ system: systemId, ok: broken.length === 0, invariants, long_rides: longRides }, lines.join("\n"));
   if (broken.length > 0) {
     throw new Error(`${broken.length} of ${invariants.length} invariants are broken in system ${systemId}.`);
   }

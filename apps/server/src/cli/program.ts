@@ -43,6 +43,7 @@ const groups: readonly { readonly words: readonly string[]; readonly load: () =>
   { words: ["regions"], load: async () => (await import("./descriptions.ts")).registerRegions },
   { words: ["stations"], load: async () => (await import("./fleet.ts")).registerStations },
   { words: ["bikes"], load: async () => (await import("./fleet.ts")).registerBikes },
+  { words: ["rides"], load: async () => (await import("./rides.ts")).registerRides },
   { words: ["partners"], load: async () => (await import("./partners.ts")).registerPartners },
   { words: ["keys"], load: async () => (await import("./keys.ts")).registerKeys },
   { words: ["console"], load: async () => (await import("./console.ts")).registerConsole },

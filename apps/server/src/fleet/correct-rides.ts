@@ -83,7 +83,9 @@ async function listMeanwhile(
 }
 
 function correctedEnd(startedAt: Date, before: Date, { ended_at: given }: RideCorrection, now: Date) {
-  return given === undefined ? { at: before, warning: undefined } : storedEnd(startedAt, "ended_at", given, now);
+  return given === undefined
+    ? { at: before, isNow: false, warning: undefined }
+    : storedEnd(startedAt, "ended_at", given, now);
 }
 
 type EndedRide = RideState & { readonly ended_at: Date };

@@ -41,6 +41,22 @@ export function cancelRides(
   return runSharedBatch<RideCancel, FinishError, LockedRides>(context, systemId, items, steps, answered);
 }
 
+/** Ends rides that nobody ended. What is not known of where their bikes are, is not made up. */
+export function abandonRides(
+  context: CommandContext,
+  systemId: string,
+  ids: readonly string[],
+  reason: "operator" | "timeout",
+): Promise<BatchResults> {
+  const items = ids.map((id) => ({ item: { id, end_reason: reason } }));
+  const steps = { lock: lockRideBatch, decide: finishBy(decideAbandoned) };
+  return runSharedBatch<AbandonedRide, FinishError, LockedRides>(context, systemId, items, steps);
+}
+
+interface AbandonedRide extends RideItem {
+  readonly end_reason: "operator" | "timeout";
+}
+
 type FinishError = ItemError<"rides", "end" | "cancel">;
 type EndedRide = RideState & { readonly status: "completed" | "cancelled"; readonly ended_at: Date };
 
@@ -108,6 +124,36 @@ function decideEnd(entry: Indexed<RideEnd>, batch: RideBatch): Finish | undefine
     warning: end.warning,
     bike,
     facts: bike === undefined ? {} : backFromRide(bike, end.at, endLocation(item, stations)),
+  };
+}
+
+function decideAbandoned(entry: Indexed<AbandonedRide>, batch: RideBatch): Finish | undefined {
+  const { now } = batch.command;
+  const ride = rideFor(entry, "end", batch, () => false);
+  if (ride === undefined) return undefined;
+  const bike = bikeOn(ride, batch);
+  const isSeen = bike !== undefined && (datedLocation(bike).at ?? 0) > ride.started_at.getTime();
+  const endedAt = new Date(Math.max(now.getTime(), ride.started_at.getTime()));
+  const ended: EndedRide = {
+    ...ride,
+    status: "completed",
+    ended_at: endedAt,
+    updated_at: now,
+    end_station_id: isSeen ? bike.reported_station_id : null,
+    end_reason: entry.item.end_reason,
+    ...rideLength(ride.started_at.getTime(), endedAt.getTime()),
+  };
+  return { ride: ended, warning: undefined, bike, facts: isSeen ? { ride_id: null } : lostFromRide(endedAt) };
+}
+
+/** What becomes of a bike of which nothing is known since its ride began. */
+function lostFromRide(at: Date): Partial<BikeState> {
+  return {
+    ride_id: null,
+    reported_state: "missing",
+    reported_state_at: at,
+    ...NOWHERE,
+    reported_position_at: at,
   };
 }
 

@@ -8,6 +8,7 @@ import { createMetrics } from "./registry.ts";
 import {
   watchDatabaseHealth,
   watchFailingWork,
+  watchLongRides,
   watchFeedAges,
   watchMachine,
   watchReservations,
@@ -71,6 +72,7 @@ async function readMetrics(): Promise<string> {
   const use = { size_bytes: 1, connections: 1, max_connections: 97, oldest_transaction_seconds: 0 };
   const replicas = [{ replica: "replica-1", lag_seconds: 0.1, lag_bytes: 1 }];
   watchFailingWork(metrics.registry, () => Promise.resolve([{ systemId: "main", setAside: 0, failing: 0 }]));
+  watchLongRides(metrics.registry, () => Promise.resolve([{ systemId: "main", n: 1 }]));
   watchDatabaseHealth(metrics.registry, () => Promise.resolve({ ...use, replicas }));
   watchMachine(metrics.registry, () =>
     Promise.resolve({ certificateExpiresAt: 1, latestBackupAgeMs: 1, maxBackupAgeMs: 1 }),

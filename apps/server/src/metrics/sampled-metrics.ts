@@ -108,6 +108,26 @@ export function watchReservations(registry: Registry, read: () => Promise<readon
   );
 }
 
+/** Adds how many rides are under way for long. */
+export function watchLongRides(
+  registry: Registry,
+  read: () => Promise<readonly { readonly systemId: string; readonly n: number }[]>,
+): void {
+  watchSamples(
+    registry,
+    read,
+    ["system"],
+    [
+      {
+        name: "bikeshare_long_rides",
+        help: "Rides that are under way for longer than LONG_RIDE_AFTER.",
+        valueOf: ({ n }) => n,
+        labelsOf: ({ systemId: system }) => ({ system }),
+      },
+    ],
+  );
+}
+
 /** Background work of a system that fails, so that the rest goes on without it. */
 export interface FailingWork {
   readonly systemId: string;

@@ -5,6 +5,7 @@ import type { Config } from "../config.ts";
 import { databaseHealth } from "../database-health/service.ts";
 import type { Database } from "../db/database.ts";
 import { allFeedAges } from "../feeds/gbfs/feed-watch.ts";
+import { allLongRides } from "../fleet/long-rides.ts";
 import { runningImports } from "../imports/progress.ts";
 import { largestHolders } from "../reservations/service.ts";
 import { failingWork } from "../set-aside/service.ts";
@@ -13,6 +14,7 @@ import {
   watchDatabaseHealth,
   watchFailingWork,
   watchFeedAges,
+  watchLongRides,
   watchMachine,
   watchReservations,
 } from "./sampled-metrics.ts";
@@ -29,6 +31,7 @@ interface Sources {
 export function watchSources(registry: Registry, { db, config, clock, works }: Sources): void {
   watchFeedAges(registry, () => allFeedAges(db, clock()));
   watchFailingWork(registry, () => failingWork(db));
+  watchLongRides(registry, () => allLongRides(db, new Date(clock() - config.longRideAfterMs)));
   watchDatabaseHealth(registry, () => databaseHealth(db));
   watchMachine(registry, () => machineFigures(config, clock()));
   watchWorks(registry, works);

@@ -1,0 +1,44 @@
+import { createTestClock } from "@bikeshare/test-kit";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
+import { upsertBikes } from "../fleet/bike-commands.ts";
+import { startRides } from "../fleet/start-rides.ts";
+import { createIds } from "../ids.ts";
+import { registerMaintenance } from "./maintenance.ts";
+import { registerRides } from "./rides.ts";
+
+let harness: CliHarness;
+const clock = createTestClock();
+
+beforeAll(async () => {
+  harness = await openCliHarness({
+    clock,
+    register: (program, context) => {
+      registerRides(program, context);
+      registerMaintenance(program, context);
+    },
+  });
+});
+afterAll(() => harness.close());
+
+test("rides that nobody ended are listed by check and ended, one by its id or all after a confirmation", async () => {
+  const context = { db: harness.db, clock, ids: createIds(clock) };
+  const ids = ["a", "b", "c"];
+  await upsertBikes(
+    context,
+    "main",
+    ids.map((id) => ({ item: { id } })),
+  );
+  await startRides(
+    context,
+    "main",
+    ids.map((id) => ({ item: { id: `ride-${id}`, bike_id: id } })),
+  );
+  clock.advance(25 * 3_600_000);
+  const before = await harness.run("check");
+  expect(before.stdout).toContain("WARNING  long_rides: under way for longer than LONG_RIDE_AFTER: ride-a of bike a");
+  expect((await harness.run("rides", "end", "ride-a")).stdout).toContain("ride-a: ended");
+  await expect(harness.run("rides", "end", "--older-than", "24h")).rejects.toThrow("Add --yes to do it.");
+  expect((await harness.run("rides", "end", "--older-than", "24h", "--yes")).stdout).toContain("ride-c: ended");
+  expect((await harness.run("check")).stdout).not.toContain("long_rides");
+});
