@@ -43,17 +43,23 @@ export function renderMarkdown(source: string, addressOf: AddressOf): RenderedMa
       code: ({ text, lang }: Tokens.Code) => codeBlock(text, lang ?? ""),
       table(token: Tokens.Table) {
         const cells = (row: readonly Tokens.TableCell[], tag: "th" | "td") =>
-          row.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag}>`).join("");
+          row.map((cell) => tableCell(this.parser.parseInline(cell.tokens), tag)).join("");
         const isHeaded = token.header.some(({ text }) => text !== "");
         const head = isHeaded ? `<thead><tr>${cells(token.header, "th")}</tr></thead>` : "";
         const body = token.rows.map((row) => `<tr>${cells(row, "td")}</tr>`).join("\n");
-        return `<div class="table" role="region" aria-label="Table" tabindex="0"><table>${head}<tbody>${body}</tbody></table></div>\n`;
+        return `<div class="table" role="group" aria-label="Table" tabindex="0"><table>${head}<tbody>${body}</tbody></table></div>\n`;
       },
     },
   });
   const html = marked.parse(source, { async: false });
   collectSections(marked.lexer(source), sections);
   return { html, sections };
+}
+
+/** A heading without words would head nothing. */
+function tableCell(content: string, tag: "th" | "td"): string {
+  const own = content === "" ? "td" : tag;
+  return `<${own}>${content}</${own}>`;
 }
 
 function codeBlock(text: string, language: string): string {

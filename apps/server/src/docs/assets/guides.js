@@ -12,6 +12,7 @@ addEventListener("DOMContentLoaded", () => {
     button.type = "button";
     button.className = "copy";
     button.textContent = "Copy";
+    /** @param {string} text */
     const say = (text) => {
       button.textContent = text;
       setTimeout(() => (button.textContent = "Copy"), 2000);
