@@ -120,6 +120,13 @@ describe("of a station", () => {
     }
   });
 
+  test("free docks of the operator's are no more than its capacity leaves; a feed's are what the feed says", () => {
+    const reported = { capacity: 10, num_bikes_reserved: 1, num_docks_disabled: 2, num_docks_available: 99 };
+    expect(status(reported)).toMatchObject({ num_docks_available: 4 });
+    expect(status({ ...reported, num_docks_available: 3 })).toMatchObject({ num_docks_available: 3 });
+    expect(status({ ...reported, counters: "mirrored" })).toMatchObject({ num_docks_available: 99 });
+  });
+
   test("what is not known is left out, never null", () => {
     expect(Object.keys(status({}) ?? {})).not.toContain("num_docks_available");
     expect(status({ num_docks_available: 0 })).toMatchObject({ num_docks_available: 0 });
