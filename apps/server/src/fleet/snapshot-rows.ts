@@ -12,3 +12,11 @@ export function rowsJson(rows: readonly object[], times: readonly string[]): str
     typeof value === "number" && times.includes(name) ? new Date(value).toISOString() : value,
   );
 }
+
+/** Rows of one statement: all of a hostile feed's at once would be in memory four times, as text and as bytes. */
+const CHUNK_ROWS = 2_000;
+
+/** Rows in pieces of a statement each, in their order. */
+export function* chunksOf<Row>(rows: readonly Row[]): Generator<readonly Row[]> {
+  for (let start = 0; start < rows.length; start += CHUNK_ROWS) yield rows.slice(start, start + CHUNK_ROWS);
+}

@@ -1,9 +1,10 @@
 import type { Command } from "../command-context.ts";
 import { arrayOf, columnsOfTable } from "../db/columns.ts";
+import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 import type { Position } from "./bike.rules.ts";
-import { rowsJson, selectMilliseconds } from "./snapshot-rows.ts";
+import { chunksOf, rowsJson, selectMilliseconds } from "./snapshot-rows.ts";
 import type { JoinedStation, KnownStationStatus } from "./station-parts.rules.ts";
 import type { StationInformation } from "./station.rules.ts";
 
@@ -114,6 +115,26 @@ const positions = statement(
   "select id, lat, lon from stations where system_id = $1 and id = any($2::text[])",
 );
 
+const extent = statement(
+  "stationSnapshot.extent",
+  `with waiting as materialized (
+     select distinct station_id as id from gbfs_pending_station_parts where system_id = $1 and source = $2)
+   select (select count(*) from stations where system_id = $1 and source = $2)::int
+       + (select count(*) from waiting)::int as known,
+     (select count(*) from unnest($3::text[]) as given(id)
+      where not exists (select from stations where system_id = $1 and stations.id = given.id)
+        and given.id not in (select id from waiting))::int as added`,
+);
+
+/** How many stations a source has, those that wait included, and how many of `ids` nobody has. */
+export async function countStations(
+  { tx, systemId }: Command,
+  source: string,
+  ids: readonly string[],
+): Promise<{ readonly known: number; readonly added: number }> {
+  return oneRow(await tx.query<{ known: number; added: number }>(extent, [systemId, source, ids]));
+}
+
 /** The stations of a source. Not locked. */
 export function listStationsOfSource({ tx, systemId }: Command, source: string): Promise<StationRow[]> {
   return tx.query<StationRow>(ofSource, [systemId, source]);
@@ -139,9 +160,12 @@ export async function insertFeedStations(
   source: string,
   rows: readonly StationWrite[],
 ): Promise<string[]> {
-  if (rows.length === 0) return [];
-  const inserted = await tx.query<Pick<StationRow, "id">>(insert, [systemId, source, now, rowsJson(rows, times)]);
-  return inserted.map(({ id }) => id);
+  const inserted: string[] = [];
+  for (const chunk of chunksOf(rows.toSorted((a, b) => (a.id < b.id ? -1 : 1)))) {
+    const found = await tx.query<Pick<StationRow, "id">>(insert, [systemId, source, now, rowsJson(chunk, times)]);
+    inserted.push(...found.map(({ id }) => id));
+  }
+  return inserted;
 }
 
 /** Rewrites stations, which the transaction has locked. */
@@ -150,7 +174,7 @@ export async function updateFeedStations(
   source: string,
   rows: readonly StationWrite[],
 ): Promise<void> {
-  if (rows.length > 0) await tx.query(update, [systemId, source, now, rowsJson(rows, times)]);
+  for (const chunk of chunksOf(rows)) await tx.query(update, [systemId, source, now, rowsJson(chunk, times)]);
 }
 
 /** The parts of a source that wait. */
@@ -163,7 +187,8 @@ export async function insertPendingParts(
   source: string,
   rows: readonly WaitingRow[],
 ): Promise<void> {
-  if (rows.length > 0) await tx.query(upsertPending, [systemId, source, rowsJson(rows, ["as_of"])]);
+  const ordered = rows.toSorted((a, b) => (a.station_id < b.station_id ? -1 : 1));
+  for (const chunk of chunksOf(ordered)) await tx.query(upsertPending, [systemId, source, rowsJson(chunk, ["as_of"])]);
 }
 
 export async function deletePendingParts(
@@ -171,7 +196,7 @@ export async function deletePendingParts(
   source: string,
   keys: readonly WaitingKey[],
 ): Promise<void> {
-  if (keys.length > 0) await tx.query(deletePending, [systemId, source, JSON.stringify(keys)]);
+  for (const chunk of chunksOf(keys)) await tx.query(deletePending, [systemId, source, JSON.stringify(chunk)]);
 }
 
 /** Positions of stations, by id. */

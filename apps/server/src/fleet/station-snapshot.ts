@@ -12,6 +12,7 @@ import {
   type SnapshotContext,
 } from "./station-snapshot-decision.rules.ts";
 import {
+  countStations,
   deletePendingParts,
   findPositions,
   insertFeedStations,
@@ -90,13 +91,14 @@ export interface StationPlan {
 export async function planStations(command: FleetCommand, snapshot: StationSnapshot): Promise<StationPlan> {
   const { source, timesBefore } = snapshot;
   const isSilent = snapshot.information === undefined && snapshot.status === undefined;
-  const waiting = Map.groupBy(isSilent ? [] : await listPendingParts(command, source), (row) => row.station_id);
   const incoming = incomingById(snapshot);
+  // Before anything is loaded: what is refused must not cost what is stored.
+  const extent = isSilent ? undefined : await countStations(command, source, [...incoming.keys()]);
+  if (extent) refuseTooMany(source, { ...extent, most: snapshot.maxStations });
+  const waiting = Map.groupBy(isSilent ? [] : await listPendingParts(command, source), (row) => row.station_id);
   const known = byId(isSilent ? [] : await listStationsOfSource(command, source));
   const unknown = [...new Set([...incoming.keys(), ...waiting.keys()])].filter((id) => !known.has(id));
   const others = byId(await listStationsOfOtherSources(command, source, unknown));
-  const added = unknown.filter((id) => !waiting.has(id) && !others.has(id)).length;
-  refuseTooMany(source, { known: known.size + waiting.size, added, most: snapshot.maxStations });
   for (const row of others.values()) known.set(row.id, row);
   const context: SnapshotContext = { source, timesBefore, timesAfter: advanced(snapshot), incoming, waiting };
   return { source, context, known, decisions: decideAll(context, known, new Set([...known.keys(), ...unknown])) };

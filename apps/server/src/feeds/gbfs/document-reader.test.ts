@@ -49,15 +49,15 @@ test("reads on its thread what is read in this one: every kind of document, and 
 
 test("a feed of two hundred thousand empty records fails by name, while everything else goes on", async () => {
   const reader = open();
-  const hostile = Buffer.from(`{"data":{"stations":[${"{},".repeat(200_000)}{}]}}`);
-  const largest = Buffer.from(`{"data":{"stations":[${"{},".repeat(199_999)}{}]}}`);
+  const hostile = Buffer.from(`{"data":{"vehicles":[${"{},".repeat(200_000)}{}]}}`);
+  const largest = Buffer.from(`{"data":{"vehicles":[${"{},".repeat(199_999)}{}]}}`);
   for (const [bytes, message] of [
     [hostile, "it has more than 200,000 records"],
     [largest, "none of its records can be used"],
   ] as const) {
     let isOver = false;
     let ticks = 0;
-    const reading = reader.read("station_status", bytes, CITY_TIME).finally(() => (isOver = true));
+    const reading = reader.read("vehicle_status", bytes, CITY_TIME).finally(() => (isOver = true));
     const failed = expect(reading).rejects.toThrow(message);
     while (!isOver) {
       await setImmediate(); // a turn of the event loop

@@ -208,7 +208,7 @@ test("of a feed's problems ten thousand are kept and the others counted; a feed 
     10_500,
   ]);
   const stations = Array.from({ length: 200_001 }, () => 0);
-  expect(() => readStationStatus({ data: { stations } }, now)).toThrow("it has more than 200,000 records");
+  expect(() => readStationStatus({ data: { stations } }, now)).toThrow("it has more than 20,000 records");
 });
 
 test("a string that would fill every page is cut", () => {

@@ -5,10 +5,12 @@ import { readFeed, type Feed, type FeedFormat } from "./feed.ts";
 import { GREATEST_INTEGER, type RecordReader, type Rejection } from "./record-reader.ts";
 import { identifierFrom, isObject, numberFrom } from "./values.ts";
 
-/** The largest cities have some thousand stations and ten thousand vehicles. Higher lets one feed fill the memory. */
-const MAX_RECORDS = 200_000;
+/** The largest cities have ten thousand vehicles. Higher lets one feed fill the memory. */
+const MAX_VEHICLES = 200_000;
+/** The largest known source, of a whole country, has some ten thousand. Each takes three times a vehicle's memory. */
+const MAX_STATIONS = 20_000;
 
-const stations = { lists: ["stations"], ids: ["station_id"], maxRecords: MAX_RECORDS } as const;
+const stations = { lists: ["stations"], ids: ["station_id"], maxRecords: MAX_STATIONS } as const;
 
 const stationInformation: FeedFormat<StationInformation> = {
   ...stations,
@@ -52,7 +54,7 @@ const stationStatus: FeedFormat<StationStatusReport> = {
 const vehicles: FeedFormat<VehicleReport> = {
   lists: ["vehicles", "bikes"],
   ids: ["vehicle_id", "bike_id"],
-  maxRecords: MAX_RECORDS,
+  maxRecords: MAX_VEHICLES,
   read(reader) {
     const station_id = reader.identifier("station_id");
     const position = positionOf(reader);

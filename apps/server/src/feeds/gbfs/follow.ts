@@ -180,6 +180,8 @@ class Follower {
     await this.#source.begin(now);
     if (rejection !== undefined) await this.#checkSystem(rejection.error);
     const reading = await readSnapshot(this.#source, now);
+    // What reading took must not be held beside what applying takes.
+    await this.#source.release();
     this.#signal.throwIfAborted();
     if (rejection !== undefined && publishedIdOf(reading.snapshot) !== rejection.error.before) throw rejection.error;
     let imported: ImportOutcome | undefined;

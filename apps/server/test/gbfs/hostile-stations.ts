@@ -1,0 +1,47 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+
+/** A feed on loopback that names other stations each time that it is asked. */
+export async function hostileStations({ stations, nameBytes }: { stations: number; nameBytes: number }) {
+  let round = 0;
+  const document = (list: readonly object[]) =>
+    JSON.stringify({ last_updated: 1_700_000_000 + round, ttl: 0, data: { stations: list } });
+  const idsOf = () => Array.from({ length: stations }, (_, i) => `round-${round}-station-${i}`);
+  const pages: Readonly<Record<string, () => string>> = {
+    "/gbfs.json": () => {
+      const feeds = ["station_information", "station_status"].map((name) => ({ name, url: `${name}.json` }));
+      return JSON.stringify({ last_updated: 0, ttl: 0, data: { feeds } });
+    },
+    "/station_information.json": () => {
+      round++;
+      return document(
+        idsOf().map((station_id, i) => ({
+          ...{ station_id, name: `${i}`.padEnd(nameBytes, "x"), lat: 59 + i / 90_000, lon: 10.7, capacity: 20 },
+        })),
+      );
+    },
+    "/station_status.json": () =>
+      document(
+        idsOf().map((station_id, i) => ({
+          ...{ station_id, is_installed: true, is_renting: true, is_returning: true },
+          ...{ num_bikes_available: i % 20, num_docks_available: 20 - (i % 20), last_reported: 1_700_000_000 },
+        })),
+      ),
+  };
+  const server = createServer((request, response) => {
+    const page = pages[request.url ?? ""];
+    if (page === undefined) response.writeHead(404).end();
+    else response.end(page());
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the feed has no port");
+  return {
+    url: `http://127.0.0.1:${address.port}/gbfs.json`,
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+}
