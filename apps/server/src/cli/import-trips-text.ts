@@ -62,10 +62,18 @@ export function resultText(result: TripImportResult, isTrial: boolean): string {
   if (overlaps !== undefined) {
     lines.push(`${grouped(overlaps)} rides overlap with another ride of their bike`);
   }
+  const { time_never_shown: skippedTimes, time_shown_twice: repeatedTimes } = result.warnings;
+  if (skippedTimes !== undefined)
+    lines.push(
+      `${grouped(skippedTimes)} times lie in the hour that was skipped when clocks went forward, and were moved`,
+    );
+  if (repeatedTimes !== undefined)
+    lines.push(`${grouped(repeatedTimes)} times lie in the hour that was shown twice, and the likelier one was taken`);
   if (stations > 0) {
     lines.push(`${grouped(stations)} unknown stations ${isTrial ? "would be" : "were"} added, out of service`);
   }
   if (refused.length > 0) lines.push(refused.length === 1 ? "1 file refused" : `${refused.length} files refused`);
+  for (const name of result.skipped) lines.push(`${name} was left out: it is no trip file`);
   if (report !== null) lines.push(`Report: ${report}`);
   if (isTrial) lines.push("Nothing was written.");
   else if (id !== null) lines.push(`Import: ${id}`);

@@ -155,6 +155,7 @@ export interface Tables {
     readonly previous_status_at: Date | null;
     readonly vehicles_at: Date | null;
     readonly published_id: string | null;
+    readonly first_at: Date;
   };
   readonly idempotency_keys: {
     readonly system_id: string;
@@ -698,7 +699,7 @@ export const columnTypes = {
   gbfs_pending_station_parts: { system_id: "text", source: "text", station_id: "text", part: "text", as_of: "timestamptz", content: "jsonb" },
   gbfs_publications: { system_id: "text", version: "text", feed: "text", digest: "bytea", last_updated: "timestamptz", shares_second: "boolean" },
   gbfs_source_health: { system_id: "text", source: "text", location: "text", interval_ms: "integer", polled_at: "timestamptz", failing_since: "timestamptz", message: "text" },
-  gbfs_sources: { system_id: "text", source: "text", information_at: "timestamptz", status_at: "timestamptz", previous_status_at: "timestamptz", vehicles_at: "timestamptz", published_id: "text" },
+  gbfs_sources: { system_id: "text", source: "text", information_at: "timestamptz", status_at: "timestamptz", previous_status_at: "timestamptz", vehicles_at: "timestamptz", published_id: "text", first_at: "timestamptz" },
   idempotency_keys: { system_id: "text", caller: "text", path: "text", key: "text", body_hash: "bytea", status: "smallint", body: "text", created_at: "timestamptz" },
   identities: { issuer: "text", subject: "text", person_id: "text", email: "text", created_at: "timestamptz", last_used_at: "timestamptz" },
   import_overlaps: { system_id: "text", earlier_id: "text", import_id: "text" },

@@ -1,6 +1,7 @@
 import licences from "spdx-license-ids/index.json" with { type: "json" };
 import type { SourceDescription } from "../feeds/gbfs/source-descriptions.ts";
 import { emailFrom, languageFrom, timeZoneFrom } from "../feeds/gbfs/values.ts";
+import { openingHoursFrom } from "./opening-hours.rules.ts";
 
 /** What may be said of a system, in the words of GBFS where it has one. */
 interface SystemFacts {
@@ -39,7 +40,7 @@ export const factRules: Readonly<Record<FactName, FactRule>> = {
   timezone: { read: regionalZone, expected: "an IANA time zone such as Europe/Oslo" },
   language: { read: language, expected: "a BCP 47 language tag such as nb or en-GB" },
   feed_contact_email: { read: emailFrom, expected: "a mail address such as feeds@bikes.example" },
-  opening_hours: { read: line, expected: "hours as OpenStreetMap writes them, such as Mo-Su 05:00-24:00" },
+  opening_hours: { read: openingHoursFrom, expected: "hours as OpenStreetMap writes them, such as Mo-Su 05:00-24:00" },
   operator: { read: line, expected: `one line of up to ${MAX_LENGTH} characters` },
   url: { read: webAddress, expected: "an address that begins with https:// or http://" },
   licence: { read: licenceFrom, expected: "an SPDX identifier such as CC-BY-4.0, or the address of the licence" },

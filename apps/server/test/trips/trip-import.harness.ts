@@ -1,6 +1,6 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { createTestIds } from "@bikeshare/test-kit";
 import type { Database } from "../../src/db/database.ts";
@@ -95,6 +95,7 @@ export async function openTripImportHarness(shared?: TestDatabase): Promise<Trip
     systemId,
     async write(name, content) {
       const path = join(directory, name);
+      await mkdir(dirname(path), { recursive: true });
       await writeFile(path, content);
       return path;
     },

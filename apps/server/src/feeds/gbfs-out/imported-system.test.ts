@@ -126,3 +126,17 @@ test("keeps the same bytes while nothing changes, however often they are made", 
   harness.clock.advance(3_600_000);
   expect((await call((await harness.process()).url + path)).body).toBe(body);
 });
+
+test("is called and described as its first source does, whatever the others are called", async () => {
+  await createSystem(harness.db, "two", "two", harness.clock());
+  for (const [source, name] of [
+    ["west", "First"],
+    ["almere", "Second"],
+  ] as const) {
+    const system_information = { last_updated: CITY_TIME / 1000, data: { name, timezone: "Europe/Oslo" } };
+    const documents = { free_bike_status: city23()["free_bike_status"] ?? {}, system_information };
+    const context = { systemId: "two", source, now: harness.clock(), ids: harness.live.ids };
+    await importSnapshot(harness.db, context, sourceOf(documents));
+  }
+  expect((await read("/gbfs/two/2.3/system_information.json")).data["name"]).toBe("First");
+});

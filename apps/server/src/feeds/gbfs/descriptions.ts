@@ -1,4 +1,5 @@
 import { formFactor, propulsionType, type Region, type VehicleType } from "@bikeshare/contract";
+import { openingHoursFrom } from "../../systems/opening-hours.rules.ts";
 import { dataOf, readFeed, snapshotTime, type FeedFormat } from "./feed.ts";
 import { ProblemLog, type Problem } from "./problems.ts";
 import { RecordReader } from "./record-reader.ts";
@@ -96,7 +97,7 @@ function readSystem(document: unknown, now: number): Description {
       : reader.meaning("language", languageFrom, "not_a_language"),
     timezone: reader.meaning("timezone", timeZoneFrom, "not_a_time_zone"),
     feed_contact_email: reader.meaning("feed_contact_email", emailFrom, "not_an_address"),
-    opening_hours: reader.text("opening_hours"),
+    opening_hours: reader.meaning("opening_hours", openingHoursFrom, "not_opening_hours"),
   };
   const at = snapshotTime(document, now, problems);
   return { feed, content, publishedId: reader.identifier("system_id"), at, problems: problems.list() };

@@ -34,7 +34,7 @@ const updateSource = statement(
 
 /** Locks a source until the transaction ends, so that its snapshots are applied one after the other. */
 export async function lockSourceTimes(tx: Transaction, systemId: string, source: string): Promise<SourceTimes> {
-  type Row = Omit<Tables["gbfs_sources"], "system_id" | "source">;
+  type Row = Omit<Tables["gbfs_sources"], "system_id" | "source" | "first_at">;
   await tx.query(insertSource, [systemId, source]);
   const [row] = await tx.query<Row>(lockSource, [systemId, source]);
   const informationAt = row?.information_at?.getTime();
@@ -77,7 +77,8 @@ const upsertDescriptions = statement(
 
 const listOfSystem = statement(
   "gbfsDescriptions.list",
-  "select feed, content from gbfs_descriptions where system_id = $1 order by source, feed",
+  `select feed, content from gbfs_descriptions left join gbfs_sources using (system_id, source)
+   where system_id = $1 order by first_at, source, feed`,
 );
 
 /** A feed's description by one source. */
@@ -101,7 +102,7 @@ export async function updateDescriptions(
   if (n > 0) tx.notify("stations", systemId);
 }
 
-/** The descriptions of a system, ordered by source. */
+/** The descriptions of a system, those of its first source first. */
 export function listDescriptions(db: QueryRunner, systemId: string): Promise<SourceDescription[]> {
   return db.query<SourceDescription>(listOfSystem, [systemId]);
 }

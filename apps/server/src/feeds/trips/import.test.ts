@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { examples, type TripImportHarness, openTripImportHarness } from "../../../test/trips/trip-import.harness.ts";
@@ -339,6 +340,30 @@ describe("importTrips, stations", () => {
     ]);
     expect(await harness.wrongCounts()).toEqual([]);
   });
+});
+
+it("counts times that clocks never showed, or showed twice without a duration beside them, as warnings", async () => {
+  const rows = [
+    lyftRow("gap", { started_at: "2020-03-08 02:30:00", ended_at: "2020-03-08 03:10:00" }),
+    lyftRow("fold", { started_at: "2020-11-01 01:10:00", ended_at: "2020-11-01 01:50:00" }),
+    lyftRow("plain"),
+  ];
+  const result = await harness.import([await harness.write("clocks.csv", lyftFile(rows))]);
+  expect(result).toMatchObject({ created: 3, warnings: { time_never_shown: 1, time_shown_twice: 2 } });
+  const report = await harness.report(result);
+  expect(report.filter(({ reason }) => reason?.startsWith("time_"))).toMatchObject([
+    { kind: "warning", row: 2, column: "started_at", value: "2020-03-08 02:30:00", reason: "time_never_shown" },
+    { row: 3, column: "started_at", reason: "time_shown_twice" },
+    { row: 3, column: "ended_at", reason: "time_shown_twice" },
+  ]);
+});
+
+it("leaves out a text beside trip files that is none, and refuses it where it is named", async () => {
+  const trips = await harness.write("month/a.csv", lyftFile([lyftRow("a")]));
+  const readme = await harness.write("month/README.txt", "Ask trips@bikes.example about this data.\n");
+  const result = await harness.import([dirname(trips)]);
+  expect(result).toMatchObject({ created: 1, refused: [], skipped: [readme] });
+  expect(await harness.import([readme])).toMatchObject({ skipped: [], refused: [{ file: readme }] });
 });
 
 describe("importTrips, whole files", () => {

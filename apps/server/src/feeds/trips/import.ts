@@ -156,10 +156,19 @@ async function stage(all: Run, input: TripInput, index: number): Promise<Staged 
     await spool.close();
     if (!(error instanceof ImportFileError)) throw error;
     progress.skip(input);
-    reportFileError(all, input.name, error);
+    if (input.mayBeOther === true && NO_TRIP_FILE.has(error.reason)) all.tally.skipFile(input.name);
+    else reportFileError(all, input.name, error);
     return undefined;
   }
 }
+
+/** What is wrong with a text that is no trip file. */
+const NO_TRIP_FILE: ReadonlySet<ImportFileError["reason"]> = new Set([
+  "unknown_header",
+  "not_text",
+  "empty",
+  "unparsable",
+]);
 
 function reportFileError({ tally, report }: Run, name: string, { reason, row, message }: ImportFileError): void {
   tally.rejectFile({ file: name, row, reason, message });

@@ -65,6 +65,8 @@ export interface TripImportResult {
   readonly warnings: Readonly<Record<string, number>>;
   readonly stations_created: number;
   readonly refused: readonly RefusedFile[];
+  /** Texts in an archive that are no trip files, such as a README. */
+  readonly skipped: readonly string[];
   readonly report: string | null;
   /** When the first and the last ride of the files started, RFC 3339 in UTC; null: no row could be read. */
   readonly first: string | null;

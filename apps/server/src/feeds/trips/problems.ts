@@ -19,7 +19,9 @@ export type WarningReason =
   | "duration_differs"
   | "unknown_rider_category"
   | "unknown_vehicle_type"
-  | "overlapping_ride";
+  | "overlapping_ride"
+  | "time_never_shown"
+  | "time_shown_twice";
 
 /** Why a whole file was rejected. */
 export type ImportFileErrorReason =

@@ -4,6 +4,7 @@ import type { TripField, Layout } from "./formats.ts";
 import type { RowProblem, WarningReason } from "./problems.ts";
 import type { TimeZone } from "./time-zone.rules.ts";
 import {
+  clockChangeAt,
   DURATION_TOLERANCE_MS,
   resolveTripTimes,
   type TripTimes,
@@ -93,6 +94,15 @@ function readTrip(reading: TripReading, fields: readonly string[], row: number):
   const length = times.endedAt - times.startedAt;
   if (givenDuration !== null && Math.abs(length - givenDuration * 1000) > DURATION_TOLERANCE_MS) {
     reading.warn("duration_differs", row, columnName(values, "duration"), value(values, "duration") ?? "");
+  }
+  for (const [field, time] of [
+    ["startedAt", startTime],
+    ["endedAt", endTime],
+  ] as const) {
+    const change = clockChangeAt(time, zone);
+    // With a duration the second reading is no guess.
+    if (change === undefined || (change === "time_shown_twice" && givenDuration !== null)) continue;
+    reading.warn(change, row, columnName(values, field), value(values, field) ?? "");
   }
   const start = tripEnd(values, "startStationId", "startStationName", "startLat", "startLon");
   const end = tripEnd(values, "endStationId", "endStationName", "endLat", "endLon");

@@ -67,6 +67,7 @@ export function createTally() {
   const reasons = new Map<RejectReason, number>();
   const warnings = new Map<WarningReason, number>();
   const refused: RefusedFile[] = [];
+  const skipped: string[] = [];
   const shifts = createShiftCounter();
   let rows = 0;
   let created = 0;
@@ -78,6 +79,7 @@ export function createTally() {
   const counts = () => ({ created, unchanged, rejected: [...reasons.values()].reduce((sum, n) => sum + n, 0) });
   const instant = (at: number | undefined) => (at === undefined ? null : new Date(at).toISOString());
   return {
+    skipFile: (name: string) => void skipped.push(name),
     rejectFile: (file: RefusedFile) => void refused.push(file),
     warn: (reason: WarningReason, n = 1) => addUp(warnings, reason, n),
     /** A file that was read and whose rides will be written. */
@@ -110,6 +112,7 @@ export function createTally() {
       warnings: Object.fromEntries(warnings),
       stations_created: stations,
       refused,
+      skipped,
       report,
       first: instant(first),
       last: instant(last),

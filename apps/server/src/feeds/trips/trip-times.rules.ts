@@ -45,6 +45,16 @@ export function resolveTripTimes(
   return clockNotMoved(start, end, duration, best) ?? best;
 }
 
+/** What is odd about a local time where clocks were moved. */
+export type ClockChange = "time_never_shown" | "time_shown_twice";
+
+/** Returns why a time has more than one reading; undefined: it has one. */
+export function clockChangeAt(time: WallTime, zone: TimeZone): ClockChange | undefined {
+  const [first = 0, second = first] = possibleInstants(time, zone);
+  if (first === second) return undefined;
+  return first > second ? "time_never_shown" : "time_shown_twice";
+}
+
 function possibleInstants(time: WallTime, zone: TimeZone): readonly number[] {
   return time.offset === undefined ? zone.instants(time.local) : [time.local - time.offset];
 }

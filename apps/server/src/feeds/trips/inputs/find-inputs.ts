@@ -44,6 +44,8 @@ export const ALWAYS_ALLOWED_BYTES = 64 * 1024 ** 2;
 const MAX_ARCHIVE_DEPTH = 2;
 
 const TRIP_FILE = /\.(?:csv|txt)(?:\.gz)?$|\.gz$/i;
+/** A README beside the trips is called so, and so are the trips of some operators. */
+const TEXT = /\.txt$/i;
 const ARCHIVE = /\.zip$/i;
 
 /** What a search has found so far. */
@@ -97,7 +99,7 @@ async function findOrReject({ refused }: Finding, name: string, find: () => Prom
   }
 }
 
-async function findPath(finding: Finding, path: string): Promise<void> {
+async function findPath(finding: Finding, path: string, isOneOfMany = false): Promise<void> {
   const about = await stat(path);
   if (about.isDirectory()) return findFolder(finding, path);
   // A pipe can be read but once.
@@ -106,7 +108,7 @@ async function findPath(finding: Finding, path: string): Promise<void> {
   if (!isArchive(file.fd)) {
     await file.close();
     const openFile = async () => (await open(path)).createReadStream({ highWaterMark: CHUNK_BYTES });
-    finding.inputs.push({ name: path, size: about.size, open: openFile });
+    finding.inputs.push({ name: path, size: about.size, mayBeOther: isOneOfMany && TEXT.test(path), open: openFile });
     return undefined;
   }
   finding.closing.push(() => file.close());
@@ -121,7 +123,7 @@ async function findFolder(finding: Finding, path: string): Promise<void> {
   if (wanted.length === 0) throw new ImportFileError("empty", null, "the folder has no .csv, .csv.gz or .zip file");
   for (const name of wanted) {
     const file = join(path, name);
-    await findOrReject(finding, file, () => findPath(finding, file));
+    await findOrReject(finding, file, () => findPath(finding, file, true));
   }
 }
 
@@ -134,7 +136,8 @@ async function findArchive(finding: Finding, name: string, fd: number, budget: B
   }
   for (const entry of files) {
     budget.left -= entry.size;
-    finding.inputs.push({ name: `${name}/${entry.path}`, size: entry.size, open: () => entry.open() });
+    const about = { name: `${name}/${entry.path}`, size: entry.size, mayBeOther: TEXT.test(entry.path) };
+    finding.inputs.push({ ...about, open: () => entry.open() });
   }
   for (const entry of archives) {
     const inner = `${name}/${entry.path}`;
