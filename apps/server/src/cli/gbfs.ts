@@ -20,18 +20,22 @@ export function registerImportGbfs(parent: ParentCommand, cli: OpenCli): void {
     .argument("<location>", "a directory of saved feeds, or the URL of gbfs.json")
     .option(...sourceOption)
     .option("--force", "import even where the source names another system_id than before")
-    .action((location, options) =>
+    .option("--dry-run", "read everything and say what would change; nothing is written")
+    .action((location, { dryRun: isTrial = false, ...options }) =>
       withSystem(cli(), async (context) => {
         const { output } = context;
         const importId = context.ids.next("gbfs");
         const reportDirectory = reportsDirectory(context.config);
-        const outcome = await importGbfs(context.db, { ...context, ...options, location, importId, reportDirectory });
+        const settings = { ...context, ...options, location, importId, reportDirectory, isTrial };
+        const outcome = await importGbfs(context.db, settings);
         await careForTables(context.db.connectionString, FLEET_TABLES);
         for (const remark of importRemarks(outcome)) output.note(remark);
-        const { id, stations, bikes, report, reading, applied } = outcome;
+        const { id, stations, bikes, report, reading, applied, problems } = outcome;
         const failed = reading.failures.map(({ feed, message }) => ({ feed, message }));
         const waiting = waitingJson(applied.stations.waiting);
-        output.result({ id, stations, bikes, older: applied.late, failed, waiting, report }, importText(outcome));
+        const common = { stations, bikes, older: applied.late, failed, waiting, not_taken: outcome.notTaken };
+        const result = isTrial ? { dry_run: true, ...common, problems: problems.length } : { id, ...common, report };
+        output.result(result, importText(outcome, isTrial));
         if (outcome.isNothingStored) throw new Error(nothingImported(outcome));
       }),
     );
@@ -116,9 +120,12 @@ function importRemarks({ reading, applied }: ImportOutcome): string[] {
   ];
 }
 
-function importText({ id, stations, bikes, report }: Awaited<ReturnType<typeof importGbfs>>): string {
+function importText(outcome: Awaited<ReturnType<typeof importGbfs>>, isTrial: boolean): string {
+  const { id, stations, bikes, report, notTaken, problems } = outcome;
   const countsOf = (counts: ImportCounts) => Object.entries(counts).map(([what, n]) => `${n} ${what}`);
   const lines = [`Stations: ${countsOf(stations).join(", ")}`, `Bikes:    ${countsOf(bikes).join(", ")}`];
+  if (notTaken.length > 0) lines.push(`Left out: ${notTaken.join(", ")}`);
+  if (isTrial) lines.push(`Problems: ${problems.length}`, "Nothing was written.");
   if (report !== null) lines.push(`Report:   ${report}`);
   // Without an id nothing was changed, and nothing can be undone.
   if (id !== null) lines.push(`Import:   ${id}`);

@@ -58,6 +58,7 @@ const none = { created: 0, updated: 0, unchanged: 0, removed: 0, rejected: 0 };
 test("with --json says in one object what it did, and that there is nothing to report", async () => {
   const { stdout, stderr } = await run(true);
   expect(JSON.parse(stdout)).toEqual({
+    not_taken: [],
     id: expect.stringMatching(/^gbfs_/) as string,
     stations: { ...none, created: 2 },
     bikes: { ...none, created: 3 },
@@ -205,4 +206,33 @@ test("reports are for their owner alone and do not pile up; an import without pr
   expect(kept).toHaveLength(101);
   expect(kept).toContain("import_1.ndjson");
   expect(kept).not.toContain("gbfs_old0.ndjson");
+});
+
+test("with --dry-run everything is read and nothing written, and what the service does not take is named", async () => {
+  const city = city23() as unknown as Record<string, { data: { stations?: object[] } }>;
+  const stations = city["station_information"]?.data.stations?.map((each) => ({ ...each, rental_uris: { web: "x" } }));
+  const information = { ...city["station_information"], data: { stations } };
+  await writeFile(join(directory, "station_information.json"), JSON.stringify(information));
+  await writeFile(join(directory, "system_pricing_plans.json"), "{}");
+  const rows = () =>
+    database.db.query({
+      name: "",
+      text: `select id from stations union all select id from bikes union all select source from gbfs_sources
+             union all select id from imports`,
+    });
+  const trial = JSON.parse((await run(true, "--dry-run")).stdout) as Record<string, unknown>;
+  expect(await rows()).toEqual([]);
+  expect(trial).toMatchObject({
+    dry_run: true,
+    stations: { created: 2 },
+    bikes: { created: 3 },
+    not_taken: expect.arrayContaining(["station_information.rental_uris", "system_pricing_plans"]) as unknown,
+  });
+  const { stations: created, bikes, not_taken } = JSON.parse((await run(true)).stdout) as Record<string, unknown>;
+  expect({ stations: created, bikes, not_taken }).toEqual({
+    ...{ stations: trial["stations"], bikes: trial["bikes"], not_taken: trial["not_taken"] },
+  });
+  expect((await run(false, "--dry-run")).stdout).toMatch(
+    /0 created, 0 updated, 2 unchanged[^]*Nothing was written\.$/m,
+  );
 });

@@ -99,6 +99,10 @@ export class AddressSource implements GbfsSource {
     this.#newResponses.clear();
   }
 
+  names(): Promise<readonly string[]> {
+    return Promise.resolve([...(this.#list?.feeds.keys() ?? [])]);
+  }
+
   get health(): ReadonlyMap<DocumentName, FeedHealth> {
     return this.#health;
   }

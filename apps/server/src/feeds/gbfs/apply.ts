@@ -25,6 +25,8 @@ export interface ApplyContext {
   readonly ids: Ids;
   /** Applies a snapshot even where the source's `system_id` is another than before. */
   readonly force?: boolean | undefined;
+  /** Whether nothing is kept: the transaction is taken back. */
+  readonly isTrial?: boolean | undefined;
   /** Stations that the source may have in all; tests make it small. */
   readonly maxStations?: number | undefined;
 }
@@ -79,6 +81,25 @@ const NO_BIKES: BikeChanges = { created: 0, updated: 0, unchanged: 0, removed: 0
  * order; the result is the same. Each change of a station's state records its event in the same transaction.
  */
 export async function applySnapshot(db: Queryable, context: ApplyContext, snapshot: GbfsSnapshot): Promise<Applied> {
+  try {
+    return await applyInTransaction(db, context, snapshot);
+  } catch (error) {
+    if (error instanceof TrialEnds) return error.applied;
+    throw error;
+  }
+}
+
+/** Takes the transaction of a trial back. */
+class TrialEnds extends Error {
+  readonly applied: Applied;
+
+  constructor(applied: Applied) {
+    super("the trial is over");
+    this.applied = applied;
+  }
+}
+
+function applyInTransaction(db: Queryable, context: ApplyContext, snapshot: GbfsSnapshot): Promise<Applied> {
   const { systemId, source, now, ids } = context;
   return runCommand({ db, clock: () => now, ids }, systemId, async (command) => {
     const { tx } = command;
@@ -101,7 +122,9 @@ export async function applySnapshot(db: Queryable, context: ApplyContext, snapsh
     const vehiclesAt = snapshot.vehicles ? Math.max(snapshot.vehicles.at, times.vehiclesAt ?? 0) : times.vehiclesAt;
     await updateSourceTimes(tx, systemId, source, { ...stations.timesAfter, vehiclesAt, publishedId });
     await updateDescriptions(tx, systemId, source, snapshot.descriptions ?? []);
-    return { stations, bikes, late: lateFeeds(times, snapshot) };
+    const applied = { stations, bikes, late: lateFeeds(times, snapshot) };
+    if (context.isTrial === true) throw new TrialEnds(applied);
+    return applied;
   });
 }
 

@@ -13,7 +13,23 @@ export interface Feed<Content> {
   /** Records that were left out, with or without an id. */
   readonly rejections: number;
   readonly problems: readonly Problem[];
+  /** Fields of its records that we do not take, such as `rental_uris`. */
+  readonly notTaken: readonly string[];
 }
+
+/** Fields that riders or cities may miss, since partners do not get them from us. */
+const NOT_TAKEN = [
+  ...["rental_uris", "rental_methods", "pricing_plan_id", "pricing_plans", "default_pricing_plan_id"],
+  ...["station_area", "parking_type", "parking_hoop", "contact_phone", "cross_street", "post_code"],
+  ...[
+    "vehicle_capacity",
+    "vehicle_type_capacity",
+    "vehicle_docks_available",
+    "current_fuel_percent",
+    "home_station_id",
+  ],
+  ...["vehicle_equipment", "available_until", "is_charging_station"],
+];
 
 /** How the records of one kind of feed are found and read, in all versions. */
 export interface FeedFormat<Content> {
@@ -48,7 +64,9 @@ export function readFeed<Content extends object>(
     rejections++;
     problems.add({ record, ...rejection, action: "rejected" });
   };
+  const notTaken = new Set<string>();
   for (const item of items) {
+    if (isObject(item)) for (const field of NOT_TAKEN) if (item[field] !== undefined) notTaken.add(field);
     const { id, idField, content } = readItem(item, format, now, problems);
     if (isRejection(content)) {
       if (id !== null) rejected.add(id);
@@ -61,7 +79,7 @@ export function readFeed<Content extends object>(
   }
   for (const id of records.keys()) rejected.delete(id);
   if (records.size === 0) throw new FeedFailure(name, items.length ? "none of its records can be used" : "it is empty");
-  return { name, at, records, rejected, rejections, problems: problems.list() };
+  return { name, at, records, rejected, rejections, problems: problems.list(), notTaken: [...notTaken].toSorted() };
 }
 
 function listIn(name: string, { lists, maxRecords }: FeedFormat<unknown>, document: unknown): readonly unknown[] {

@@ -38,6 +38,8 @@ export interface ImportOutcome {
   readonly bikes: ImportCounts;
   readonly applied: Applied;
   readonly reading: SourceSnapshot;
+  /** What the source has and we do not take: feeds by name, and fields of records as `feed.field`. */
+  readonly notTaken: readonly string[];
   /** Whether nothing that the feeds said is stored: all of it was rejected, or is older than what is. */
   readonly isNothingStored: boolean;
   readonly problems: readonly Problem[];
@@ -60,11 +62,9 @@ export async function importGbfs(
   try {
     const running = { db, systemId: context.systemId, importId, kind: "gbfs" } as const;
     // All of it is read and written at once: what is shown is that it runs, and since when.
-    const outcome = await whileReporting(
-      running,
-      () => ({}),
-      () => importSnapshot(db, { ...context, now }, source),
-    );
+    const importAll = () => importSnapshot(db, { ...context, now }, source);
+    if (context.isTrial === true) return { ...(await importAll()), id: null, report: null };
+    const outcome = await whileReporting(running, () => ({}), importAll);
     const report = await writeReport(reportDirectory, importId, outcome.problems);
     const { stations, bikes } = outcome;
     const sum = (count: keyof ImportCounts) => stations[count] + bikes[count];
@@ -96,8 +96,16 @@ export async function importSnapshot(db: Queryable, context: ApplyContext, sourc
   const reading = await readSnapshot(source, context.now);
   const { information, status, vehicles } = reading.snapshot;
   if (!information && !status && !vehicles) throw nothingUsable(reading.failures);
-  return applyReading(db, context, reading);
+  const unread = ((await source.names?.()) ?? []).filter((name) => !READ.has(name));
+  const outcome = await applyReading(db, context, reading);
+  return { ...outcome, notTaken: [...outcome.notTaken, ...unread].toSorted() };
 }
+
+/** Feeds that are read, or have nothing to take. */
+const READ: ReadonlySet<string> = new Set([
+  ...["gbfs", "gbfs_versions", "station_information", "station_status", "vehicle_status", "free_bike_status"],
+  ...["system_information", "vehicle_types", "system_regions"],
+]);
 
 function nothingUsable(failures: readonly FeedFailure[]): FeedFailure {
   const none = "The source has no station_information, station_status, free_bike_status or vehicle_status";
@@ -121,6 +129,9 @@ export async function applyReading(
     isNothingStored: isNothingStored(snapshot, applied),
     applied,
     reading,
+    notTaken: [information, status, vehicles].flatMap(
+      (feed) => feed?.notTaken.map((field) => `${feed.name}.${field}`) ?? [],
+    ),
     problems: problemsOf(reading, applied),
   };
 }

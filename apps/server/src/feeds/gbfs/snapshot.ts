@@ -13,6 +13,8 @@ export interface GbfsSource {
    * @throws FeedFailure
    */
   read<Name extends DocumentName>(feed: Name, now: number): Promise<Documents[Name] | undefined>;
+  /** Names of all its feeds, those that we do not read included. */
+  names?(): Promise<readonly string[]>;
 }
 
 /** The feeds of a source, as far as they can be fetched and read. Undefined: no snapshot of that feed. */

@@ -1,4 +1,4 @@
-import { readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf } from "../../db/errors.ts";
 import { isAddress } from "../address.ts";
@@ -29,7 +29,7 @@ async function openAddress(location: string, now: number, options: FetchOptions)
   const source = new AddressSource(new URL(location), options);
   const close = () => source.release();
   const failure = await source.begin(now);
-  if (failure === undefined) return { read: (feed) => source.read(feed), close };
+  if (failure === undefined) return { read: (feed) => source.read(feed), names: () => source.names(), close };
   await close();
   throw failure;
 }
@@ -52,6 +52,10 @@ async function openDirectory(location: string): Promise<OpenSource> {
         throw FeedFailure.from(feed, error);
       });
       return bytes && (await reader.read(feed, bytes, now)).content;
+    },
+    async names() {
+      const files = (await readdir(directory)).filter((file) => file.endsWith(".json"));
+      return files.map((file) => basename(file, ".json"));
     },
     close: () => reader.release(),
   };
