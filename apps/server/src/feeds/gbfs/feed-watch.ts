@@ -74,7 +74,7 @@ export interface FeedAge {
 export const FORGOTTEN_MS = 7 * 24 * 3_600_000;
 
 /** The ages of a system's followed feeds. @param now milliseconds since 1970 */
-export async function feedAges(db: Queryable, systemId: string, now: number): Promise<FeedAge[]> {
+async function feedAges(db: Queryable, systemId: string, now: number): Promise<FeedAge[]> {
   const feeds = await listFeedHealth(db, systemId, now - FORGOTTEN_MS);
   return feeds.map(({ source, feed, succeeded_at: succeededAt, failing_since: failingSince, ...stored }) => {
     const data = dataAge(stored, now);

@@ -78,7 +78,7 @@ export interface FeedProblem {
   readonly retry_at: string;
 }
 
-export interface StaleFeed {
+interface StaleFeed {
   readonly feed: string;
   readonly message: string;
 }

@@ -77,7 +77,6 @@ export function createTally() {
   let last: number | undefined;
   /** Rows so far. */
   const counts = () => ({ created, unchanged, rejected: [...reasons.values()].reduce((sum, n) => sum + n, 0) });
-  const instant = (at: number | undefined) => (at === undefined ? null : new Date(at).toISOString());
   return {
     skipFile: (name: string) => void skipped.push(name),
     rejectFile: (file: RefusedFile) => void refused.push(file),
@@ -90,9 +89,7 @@ export function createTally() {
       first = Math.min(first ?? Infinity, file.starts.first);
       last = Math.max(last ?? -Infinity, file.starts.last);
     },
-    addStations(made: number): void {
-      stations += made;
-    },
+    addStations: (made: number) => void (stations += made),
     addBatch(written: PastRidesWritten): void {
       created += written.created;
       unchanged += written.unchanged;
@@ -114,11 +111,15 @@ export function createTally() {
       refused,
       skipped,
       report,
-      first: instant(first),
-      last: instant(last),
+      first: instantOf(first),
+      last: instantOf(last),
       time_shift: shifts.result() ?? null,
     }),
   };
+}
+
+function instantOf(at: number | undefined): string | null {
+  return at === undefined ? null : new Date(at).toISOString();
 }
 
 function addUp<Key>(sums: Map<Key, number>, key: Key, n: number): void {
