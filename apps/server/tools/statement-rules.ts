@@ -29,6 +29,8 @@ interface StatementRule {
  */
 const rareLocks: ReadonlySet<string> = new Set([
   "invitations.lock",
+  "invitations.lockRight",
+  "invitations.lockSystem",
   "keyRotation.lockAuthenticatorApps",
   "members.lockOperatorAdmins",
   "operatorMails.claim",
