@@ -18,7 +18,7 @@ export interface SearchHit extends SearchEntry {
 
 const MAX_HITS = 40;
 /** Longer than anything that people look for. */
-export const MAX_QUERY_LENGTH = 100;
+const MAX_QUERY_LENGTH = 100;
 const EXCERPT_LENGTH = 180;
 const TITLE_SCORE = 20;
 const GUIDE_SCORE = 2;
