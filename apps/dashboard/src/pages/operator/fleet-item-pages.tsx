@@ -68,7 +68,7 @@ export function RidePage() {
               ["Last changed", <Time at={ride.updated_at} show="both" />],
               ["Duration", durationText(ride.duration_seconds)],
               ["Distance", ride.distance_meters === null ? null : `${ride.distance_meters.toLocaleString("en")} m`],
-              ["Ended by", ride.end_reason?.replaceAll("_", " ")],
+              ["End reason", ride.end_reason?.replaceAll("_", " ")],
               ["Rider", ride.rider_category],
               ["Counts in statistics", countableText(ride.is_countable)],
             ]}

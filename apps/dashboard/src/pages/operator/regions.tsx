@@ -31,9 +31,9 @@ export function Regions({ access }: { readonly access: Access }) {
           { id: "name", title: "Name", cell: ({ region }) => region.name },
           {
             id: "from",
-            title: "Said by",
+            title: "Source",
             isSecondary: true,
-            cell: ({ own_name: name }) => (name === null ? "a source, or nobody" : "you"),
+            cell: ({ own_name: name }) => (name === null ? "feed or none" : "you"),
           },
           ...editColumn(access, ({ region }: DescribedRegion) => `the region ${region.id}`, editing.open),
         ]}

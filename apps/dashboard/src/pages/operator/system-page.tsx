@@ -52,8 +52,8 @@ const labels: Readonly<Record<SystemFact["name"], string>> = {
 const origins: Readonly<Record<SystemFact["from"], string>> = {
   operator: "you",
   source: "a source",
-  default: "nobody: the default",
-  nobody: "nobody",
+  default: "default",
+  nobody: "none",
 };
 
 interface FactsProps {
@@ -68,7 +68,7 @@ function Facts({ access, facts, error, onRetry }: FactsProps) {
   const columns: readonly Column<SystemFact>[] = [
     { id: "name", title: "Fact", cell: ({ name }) => labels[name] },
     { id: "value", title: "Published", cell: ({ value }) => value ?? <span class="muted">left out</span> },
-    { id: "from", title: "Said by", cell: ({ from }) => origins[from] },
+    { id: "from", title: "Source", cell: ({ from }) => origins[from] },
     ...editColumn<SystemFact>(access, ({ name }) => labels[name], editing.open),
   ];
   const { item, text } = editing;
