@@ -57,11 +57,12 @@ const MAX_LATER_RIDES = 20;
 const wantedTimes = columnsOfTable("rides").only("id", "bike_id", "started_at", "ended_at");
 
 // The ride before and those that began meanwhile, each by the index of the bike's rides. A ride that lasted no time overlaps
-// with none that began with it, and must not hide one that lasted.
+// with none that began with it, and must not hide one that lasted. From JSON, of which the planner expects the same number of
+// rows whatever it holds: with arrays it would plan the statement anew each time, at many times the cost of running it.
 const overlapping = statement(
   "fleet.overlappingRides",
   `select wanted.id as wanted_id, other.*
-   from ${wantedTimes.unnest(2, "wanted")}
+   from ${wantedTimes.recordset(2, "wanted")}
    cross join lateral (
      (select ${columns.list()} from rides
       where system_id = $1 and bike_id = wanted.bike_id and started_at < wanted.started_at
@@ -151,10 +152,7 @@ export async function listOverlappingRides(
   wanted: readonly RideTimes[],
 ): Promise<ReadonlyMap<string, readonly RideState[]>> {
   if (wanted.length === 0) return new Map();
-  const rows = await tx.query<RideState & { wanted_id: string }>(overlapping, [
-    systemId,
-    ...wantedTimes.arrays(wanted),
-  ]);
+  const rows = await tx.query<RideState & { wanted_id: string }>(overlapping, [systemId, JSON.stringify(wanted)]);
   return Map.groupBy(rows, (row) => row.wanted_id);
 }
 
