@@ -4,7 +4,6 @@ import type { FastifyInstance } from "fastify";
 import type { AppOptions } from "./app-options.ts";
 import { createPageCache, type PageCache } from "./background/page-cache.ts";
 import { bikeRoutes } from "./bikes/routes.ts";
-import { createChangeWatch } from "./changes/service.ts";
 import { createConsoleAuthorizer } from "./console/authorize.ts";
 import { type ConsoleContext, createConsoleContext } from "./console/context.ts";
 import { serveConsole } from "./console/routes.ts";
@@ -98,8 +97,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   http.addHook("onClose", () => reads.close());
   const pools = { general: db.usage, vital: connections.vital.usage, filtered: connections.filtered.usage };
   metrics.watch({ pools, filteredReads: reads.filtered.usage, listening: caches.listening, rateLimits });
-  const changes = createChangeWatch(connections.readPool);
-  const read = { ...reads, ...rememberRides(http, options), changes };
+  const read = { ...reads, ...rememberRides(http, options) };
   bindContract(http, partnerContract, {
     stations: stationRoutes(read, cursorCipher, caches.stationPages),
     ...systemRoutes(read, cursorCipher),

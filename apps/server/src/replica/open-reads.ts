@@ -1,3 +1,4 @@
+import { type ChangeWatch, createChangeWatch } from "../changes/service.ts";
 import { FILTERED_CONNECTIONS, FILTERED_SESSION_OPTIONS, type RequestConnections } from "../db/connections.ts";
 import type { Database } from "../db/database.ts";
 import type { StatementObserver } from "../db/statement-observer.ts";
@@ -26,7 +27,7 @@ interface ListReadsOptions {
 export function openListReads(
   connections: RequestConnections,
   { db, ids, metrics, activities, replica: settings }: ListReadsOptions,
-): ReadContext & { close(): Promise<void> } {
+): ReadContext & { readonly changes: ChangeWatch; close(): Promise<void> } {
   const filteredOn = (run: Parameters<typeof createFilteredReads>[0]["run"]) =>
     createFilteredReads({
       run,
@@ -36,8 +37,9 @@ export function openListReads(
       onRefused: (reason) => metrics.filteredReadRejected(reason),
     });
   const { readPool, filtered } = connections;
+  const changes = createChangeWatch(readPool);
   if (settings === undefined) {
-    return { readPool, filtered: filteredOn((work) => work(filtered)), close: () => Promise.resolve() };
+    return { readPool, filtered: filteredOn((work) => work(filtered)), changes, close: () => Promise.resolve() };
   }
   const replica = openReplica({
     primaryUrl: db.connectionString,
@@ -54,5 +56,5 @@ export function openListReads(
   });
   metrics.watchReplica(replica.status);
   const reads = createReplicaReads({ replica, readPool, filtered, onRead: metrics.replicaRead });
-  return { readPool: reads.readPool, filtered: filteredOn(reads.runFiltered), close: () => replica.close() };
+  return { readPool: reads.readPool, filtered: filteredOn(reads.runFiltered), changes, close: () => replica.close() };
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ListEnvelope } from "@bikeshare/contract";
 import type { ReplicatedPostgres } from "@bikeshare/embedded-postgres/testing";
 import { randomRuns } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -9,7 +10,9 @@ import { codeOf, isOutage, wasNeverRun } from "../../src/db/errors.ts";
 import { openReadPool } from "../../src/db/read-pool.ts";
 import { statement } from "../../src/db/statement.ts";
 import { checkReplica } from "../../src/doctor/replica-check.ts";
+import { followUnderLoad } from "../follow.ts";
 import { until } from "../until.ts";
+import type { Item } from "../walk.ts";
 import { openReplicaHarness, type Process, type ReplicaHarness } from "./replica.harness.ts";
 
 /** Of each caller's writing and reading, in each state of the replica. */
@@ -162,6 +165,27 @@ function startCallers() {
 const STORY_TIMEOUT_MS = 600_000;
 /** Of one change. Less than the story's, so that a failure names the one that did not come. */
 const STATE_TIMEOUT_MS = 240_000;
+
+it("lists are followed without a loss, though the replica knows nothing of the transactions that write", async () => {
+  await until(() => areUsing(true));
+  const before = await readsOnReplica();
+  const [one, other] = harness.processes;
+  const { partner } = (await one.get("/v1/me")).body as { partner: { id: string } };
+  const db = openDatabase({ connectionString: harness.postgres.primaryUrl });
+  let turn = 0;
+  const get = async (path: string) => {
+    const { status, body } = await (turn++ % 2 === 0 ? one : other).get(path);
+    if (status !== 200) throw new Error(`${path}: ${status} ${JSON.stringify(body)}`);
+    return body as unknown as ListEnvelope<Item>;
+  };
+  try {
+    const options = { db, systemId: "main", partnerId: partner.id, get, changes: randomRuns(12) };
+    for (const { list, mirrored, present } of await followUnderLoad(options)) expect(mirrored, list).toEqual(present);
+  } finally {
+    await db.close();
+  }
+  expect(await readsOnReplica()).toBeGreaterThan(before);
+});
 
 it(
   "whoever writes, or gets a webhook, reads nothing older on any process, whatever becomes of the replica",
