@@ -77,7 +77,9 @@ export async function listChanges(
 async function readPage(db: QueryRunner, source: ChangeSource, range: ChangeRange): Promise<ChangePage> {
   const { since, upto, after, limit } = range;
   const size = fetchSize(limit);
-  const values = [...source.values, since, upto, after?.at ?? 0, after?.id ?? "", limit];
+  // The position alone says where the index is entered: beside another lower bound, PostgreSQL may begin at the lesser.
+  const values = [...source.values, upto, limit, after?.at ?? since, after?.id ?? ""];
+  if (source.rows.some(({ isByClock = false }) => isByClock)) values.push(since, after?.at ?? 0);
   const found = oneRow(await db.query<FoundChanges>(statementOf(source, values, size), values));
   const { items, lastOfMore } = splitRows(found.rows, limit);
   if (lastOfMore === undefined) return { items, next: undefined };
@@ -91,15 +93,15 @@ function statementOf(
   values: unknown[],
   size: FetchSize,
 ) {
-  const [since, upto, at, id, limit] = [1, 2, 3, 4, 5].map((index) => `$${first + index}`);
+  const [upto, limit, at, id, since, clockAt] = [1, 2, 3, 4, 5, 6].map((index) => `$${first + index}`);
   const conditions = filters.map((condition) => ` and ${condition((value) => `$${values.push(value)}`)}`).join("");
   const inOrder = `order by change_position, id limit ${size}`;
   const selects = rows.map(({ table, json, condition, isByClock = false, isUnfiltered = false }) => {
     const positions = isByClock
       ? `change_position < ${since}::bigint`
-      : `change_position > 0 and change_position between ${since}::bigint and ${upto}::bigint`;
+      : `change_position > 0 and change_position <= ${upto}::bigint`;
     return `(select change_position, id, ${json} as json from ${table}
-      where ${condition}${isUnfiltered ? "" : conditions} and ${positions} and (change_position, id) > (${at}::bigint, ${id}::text) ${inOrder})`;
+      where ${condition}${isUnfiltered ? "" : conditions} and ${positions} and (change_position, id) > (${isByClock ? clockAt : at}::bigint, ${id}::text) ${inOrder})`;
   });
   const text = `
     with page as materialized (
