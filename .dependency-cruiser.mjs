@@ -2,7 +2,7 @@
 
 const server = "^apps/server/src";
 /** A noun is every folder of the server that is not one of its layers, so that a new one is covered from its first day. */
-const layers = "db|http|cli|demo|lists|audit|addresses|errors";
+const layers = "db|http|docs|cli|demo|lists|audit|addresses|errors";
 const anyNoun = `(?!(?:${layers})/)[^/]+`;
 /** Pure rules are recognised by their name or folder: fleet/bike.rules.ts, webhooks/rules/retry-policy.ts. */
 const rulesFiles = [`${server}/.*[.]rules[.]ts$`, `${server}/.*/rules/`];
@@ -243,10 +243,10 @@ const serverLayers = [
   {
     name: "fastify-at-the-border-only",
     comment:
-      "Only http/, console/, app.ts and its options, main.ts and */routes.ts know which server carries the requests.",
+      "Only http/, docs/, console/, app.ts and its options, main.ts and */routes.ts know which server carries the requests.",
     from: {
       path: "^(packages|apps)/",
-      pathNot: [`${server}/(http/|console/|app(-options)?[.]ts$|main[.]ts$|.*routes[.]ts$)`, testFiles],
+      pathNot: [`${server}/(http/|docs/|console/|app(-options)?[.]ts$|main[.]ts$|.*routes[.]ts$)`, testFiles],
     },
     to: { path: fastify },
   },
@@ -310,7 +310,7 @@ const everywhere = [
   {
     name: "no-orphans",
     comment: "A file nobody imports and that imports nothing is forgotten.",
-    from: { orphan: true, pathNot: [configFiles, "[.]d[.]ts$"] },
+    from: { orphan: true, pathNot: [configFiles, "[.]d[.]ts$", "/assets/"] },
     to: {},
   },
   {

@@ -1,18 +1,7 @@
-import { useQuery } from "@tanstack/preact-query";
 import { useLocation } from "wouter-preact";
 import { isEmbedded } from "../embedding.ts";
 import { pageAt } from "../pages.ts";
-
-/** Whether the service has a page: configuration may leave out everything below /docs. */
-export function useHasDocument(address: string): boolean {
-  const { data } = useQuery({
-    queryKey: ["documents", address],
-    queryFn: async ({ signal }) => (await fetch(address, { method: "HEAD", signal })).ok,
-    staleTime: Infinity,
-    retry: false,
-  });
-  return data === true;
-}
+import { useHasDocument } from "./has-document.ts";
 
 /** Leads to the guide that fits the page. */
 export function DocsLink() {

@@ -86,6 +86,7 @@ describe("doctor", () => {
       mailed_at: at,
       ended_at: null,
       episodes: 1,
+      unmailed: null,
     };
     await harness.db.transaction((tx) => updateAlerts(tx, [alert]));
     expect(await complaints()).toEqual(["failure background work"]);

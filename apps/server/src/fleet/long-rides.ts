@@ -6,7 +6,7 @@ import { systemsOf } from "../systems/service.ts";
 import { abandonRides } from "./finish-rides.ts";
 import { countLongRides, listLongRides, type LongRide } from "./long-ride-queries.ts";
 
-export type { LongRide } from "./long-ride-queries.ts";
+export { listLongRides } from "./long-ride-queries.ts";
 
 /** Rides ended in one transaction. */
 const BATCH_RIDES = 500;

@@ -1,8 +1,8 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from "fastify";
 import type { Database } from "../db/database.ts";
 import type { HttpMetrics } from "../metrics/http-metrics.ts";
-import { createDetailBudget } from "../request-log/detail-budget.ts";
-import { detailsOf, type RefusedDetails, sizeOf } from "../request-log/refused-details.ts";
+import { createDetailBudget } from "../request-log/detail-budget.rules.ts";
+import { detailsOf, type RefusedDetails, sizeOf } from "../request-log/refused-details.rules.ts";
 import { openRequestLog } from "../request-log/service.ts";
 
 interface LogOptions {

@@ -60,7 +60,7 @@ function malformation(request: FastifyRequest): ServiceError | undefined {
   return repeated === undefined ? undefined : givenTwice(repeated);
 }
 
-function givenTwice(header: (typeof SINGLE_HEADERS)[number], options?: ServiceErrorOptions): ServiceError {
+function givenTwice(header: (typeof SINGLE_HEADERS)[number], options: ServiceErrorOptions = {}): ServiceError {
   const name = header.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase());
   const code = header === "idempotency-key" ? "invalid_parameter" : "invalid_request";
   return serviceError(code, "repeatedHeader", { name }, options);

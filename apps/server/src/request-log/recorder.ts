@@ -3,7 +3,7 @@ import type { Database } from "../db/database.ts";
 import { dayOf } from "../partitions/partition.rules.ts";
 import { isOfUnits } from "../set-aside/units.ts";
 import { type DayUsage, insertRequests, type MinuteUsage, updateDayUsage, updateMinuteUsage } from "./queries.ts";
-import { NO_DETAILS } from "./refused-details.ts";
+import { NO_DETAILS } from "./refused-details.rules.ts";
 import { createRequestBuffer, createUsageCounter, type LoggedRequest } from "./usage.rules.ts";
 
 /** Keeps what callers ask for and how they are answered, off the request's path. */

@@ -1,6 +1,6 @@
 import { dayOf } from "../partitions/partition.rules.ts";
 import type { DayUsage, MinuteUsage } from "./queries.ts";
-import type { RefusedDetails } from "./refused-details.ts";
+import type { RefusedDetails } from "./refused-details.rules.ts";
 
 /** A request that carried a key of ours, as its response left. */
 export interface LoggedRequest {

@@ -7,7 +7,7 @@ import { ErrorState } from "../../components/error-state.tsx";
 import { SelectField, TextField } from "../../components/field.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { isEmbedded } from "../../embedding.ts";
-import { useHasDocument } from "../../layout/docs-link.tsx";
+import { useHasDocument } from "../../layout/has-document.ts";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
 import { NotFoundPage } from "../not-found-page.tsx";

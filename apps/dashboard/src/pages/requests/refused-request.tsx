@@ -36,7 +36,7 @@ function indented(json: string): string {
 }
 
 /** The key comes from the environment, so that it stands in no history of commands. */
-export function curlOf({ method, body }: Pick<RequestDetail, "method" | "body">, target: string): string {
+function curlOf({ method, body }: Pick<RequestDetail, "method" | "body">, target: string): string {
   const lines = [
     `curl ${method === "GET" ? "" : `-X ${method} `}${quoted(location.origin + target)}`,
     '-H "Authorization: Bearer $API_KEY"',

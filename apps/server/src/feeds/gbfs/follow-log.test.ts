@@ -83,7 +83,7 @@ test("what was applied is a line with the source's name, also beside what fails"
 test("what is not a failure of a feed is logged as what it is", () => {
   const { lines, round } = openLog();
   const away = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
-  const failure = { feed: "", message: away.message, since: null, retry_at: null };
+  const failure = { feed: "", message: away.message, since: null, retry_at: "2026-06-01T12:01:00.000Z" };
   round({ outcome: "failed", failures: [failure] }, away);
   round({ outcome: "failed", failures: [failure] }, away);
   round({ outcome: "unchanged" });

@@ -164,7 +164,8 @@ class Follower {
       const message = this.#messageOf(error);
       // Where the database itself fails, this does too.
       if (!this.#signal.aborted) await this.#writeHealth(now, message).catch(() => undefined);
-      const since = error === this.#rejection?.error ? utc(this.#rejection.since) : null;
+      const rejection = this.#rejection;
+      const since = rejection !== undefined && error === rejection.error ? utc(rejection.since) : null;
       const failure = { feed: "", message, since, retry_at: utc(now + this.#options.intervalMs) };
       const result = this.#resultOf(now, "failed");
       return { result: { ...result, failures: [failure, ...result.failures] }, error };
