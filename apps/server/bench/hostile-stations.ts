@@ -21,9 +21,9 @@ import { createSystem } from "../src/systems/service.ts";
 import { hostileStations } from "../test/gbfs/hostile-stations.ts";
 import { runOnServer, withDatabaseName } from "../test/server-commands.ts";
 
-const [, , first = "5", nameBytes = "100", stations = "45000", connectionString, url] = process.argv;
+const [, , first = "5", nameBytes = "100", count = "45000", connectionString, url] = process.argv;
 if (connectionString !== undefined && url !== undefined) await follow(connectionString, url, Number(first));
-else await measure(Number(first), Number(nameBytes), Number(stations));
+else await measure(Number(first), Number(nameBytes), Number(count));
 
 /** In the process that is measured. */
 async function follow(connection: string, feed: string, rounds: number): Promise<void> {

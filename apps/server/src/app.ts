@@ -108,18 +108,22 @@ export async function buildApp(given: AppOptions): Promise<App> {
     me: meRoutes({ db, clock }),
     health: healthRoutes({ pingDatabase: connections.check, isDraining: draining.is, concerns }),
   });
+  bindOperator(http, options);
+  serveConsole(http, consoleContext, read);
+  publishFeeds(http, options, caches.gbfsPages);
+  servePages(http, options);
+  return { http, drain: draining.begin };
+}
+
+function bindOperator(http: FastifyInstance, options: AppOptions): void {
   bindContract(http, operatorContract, {
-    ...operatorRoutes({ db, clock, ids }),
+    ...operatorRoutes(options),
     dashboardLinks: dashboardLinkRoutes({
       ...options,
       cipher: createTokenCipher(() => options.secrets.webhookKeys, "dashboard link"),
       frameAncestors: options.dashboard?.frameAncestors ?? [],
     }),
   });
-  serveConsole(http, consoleContext, read);
-  publishFeeds(http, options, caches.gbfsPages);
-  servePages(http, options);
-  return { http, drain: draining.begin };
 }
 
 function openConnections(http: FastifyInstance, { db, logger, outages, activities }: AppOptions): RequestConnections {

@@ -162,8 +162,8 @@ export async function insertFeedStations(
 ): Promise<string[]> {
   const inserted: string[] = [];
   for (const chunk of chunksOf(rows.toSorted((a, b) => (a.id < b.id ? -1 : 1)))) {
-    const found = await tx.query<Pick<StationRow, "id">>(insert, [systemId, source, now, rowsJson(chunk, times)]);
-    inserted.push(...found.map(({ id }) => id));
+    const added = await tx.query<Pick<StationRow, "id">>(insert, [systemId, source, now, rowsJson(chunk, times)]);
+    inserted.push(...added.map(({ id }) => id));
   }
   return inserted;
 }
