@@ -50,7 +50,7 @@ it("every answer of the route says that it is deprecated, until when, and what r
     expect(headersOf(answer)).toEqual([
       "@1801353600",
       "Mon, 31 Jan 2028 00:00:00 GMT",
-      '</docs>; rel="deprecation"; type="text/html", </v1/me>; rel="successor-version"',
+      '</docs/reference>; rel="deprecation"; type="text/html", </v1/me>; rel="successor-version"',
     ]);
   }
   const other = await app.issue();

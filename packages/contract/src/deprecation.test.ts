@@ -12,7 +12,7 @@ test("the headers give the date as a structured field, the end as an HTTP date, 
   expect(deprecationHeaders(deprecated)).toEqual({
     deprecation: "@1801353600",
     sunset: "Mon, 31 Jan 2028 00:00:00 GMT",
-    link: '</docs>; rel="deprecation"; type="text/html", </v1/stations>; rel="successor-version"',
+    link: '</docs/reference>; rel="deprecation"; type="text/html", </v1/stations>; rel="successor-version"',
   });
   expect(deprecationHeaders({ ...deprecated, successor: undefined })["link"]).not.toContain("successor-version");
 });

@@ -445,7 +445,8 @@ async function fillCity(operate: (verb: OperatorVerb, item: OperatorItem) => Pro
   for (let n = 0; n < 12; n++) {
     await operate("rides.past", {
       id: `past-${n}`,
-      bike_id: `b${(n % 5) + 1}`,
+      // Each on a bike of its own where they would overlap.
+      bike_id: n < 5 ? `b${n + 1}` : `old-${n}`,
       started_at: new Date(Date.parse("2026-05-01T08:00:00.000Z") + Math.floor(n / 2) * 60_000).toISOString(),
       ended_at: new Date(Date.parse("2026-05-01T08:20:00.000Z") + n * 60_000).toISOString(),
       start_station_id: n % 3 === 0 ? null : "s1",

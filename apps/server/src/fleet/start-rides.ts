@@ -112,7 +112,10 @@ async function lockFacts(command: FleetCommand, entries: readonly Indexed<RideSt
 
 function wantedTimes(item: RideStart, now: Date): RideTimes[] {
   const time = storedTime("started_at", item.started_at, now);
-  return isIssue(time) ? [] : [{ id: item.id, bike_id: item.bike_id, started_at: time.at, ended_at: null }];
+  // A start before 1970 is refused, and PostgreSQL may not know the instant.
+  return isIssue(time) || time.at.getTime() < EARLIEST_START
+    ? []
+    : [{ id: item.id, bike_id: item.bike_id, started_at: time.at, ended_at: null }];
 }
 
 /** The rides that an item's ride would overlap: another item may give its id to another bike's ride, or another time. */
