@@ -14,9 +14,12 @@ const run = blocks.filter(({ machines }) => machines.length > 0);
 /** Other pages with commands, and why neither `test:guide` nor `test:containers` runs them. */
 const OTHER_PAGES: Readonly<Record<string, string>> = {
   "docs/commands.md": "an import needs the operator's own files of trips",
+  "docs/following-changes.md": "a partner's requests; the server's tests make them",
   "docs/gbfs.md": "a journey planner's requests; the server's tests make them",
+  "docs/local-testing.md": "a partner's requests to the fake service; the SDK's tests make them",
   "docs/metrics.md": "a Request-Id of one's own log stands in it",
   "docs/operators-guide.md": "requests of the operator's backend; the server's tests make them",
+  "docs/partners.md": "a partner's requests; the server's tests make them",
   "docs/performance.md": "benchmarks of the repository, not of an installation",
   "docs/receiving-webhooks.md": "a partner's programs; the tests of packages/webhooks run them",
   "docs/reservations.md": "a partner's requests; the server's tests make them",
