@@ -5,7 +5,7 @@ import { callAsOperator } from "./console-client.ts";
 const { world, visitAs, visitAsNewPerson } = openBrowser();
 
 /** A new partner with a key of 20 requests a minute, which is used until requests are refused. */
-async function busyPartner(name: string): Promise<{ readonly partnerId: string; readonly requestId: string }> {
+async function busyPartner(name: string) {
   const operator = await callAsOperator(world);
   const params = { system_id: world.systemId };
   const { id: partnerId } = await operator.partners.create({ params, body: { name, max_reservations: null } });
@@ -14,15 +14,15 @@ async function busyPartner(name: string): Promise<{ readonly partnerId: string; 
     params,
     body: { partner_id: partnerId, scopes: [...scopes], name: "Timetable", expires_at: null, rate_limit: 20 },
   });
-  let requestId = "";
+  const refused = { requestId: "", message: "" };
   for (const path of ["stations?limit=1", "rides/ride_unknown", "rides?limit=x", "rides?limit=1"]) {
     for (let n = 0; n < 8; n++) {
       const response = await fetch(`${world.url}/v1/${path}`, { headers: { authorization: `Bearer ${key}` } });
-      await response.arrayBuffer();
-      if (response.status === 400) requestId = response.headers.get("request-id") ?? "";
+      const { message = "" } = (await response.json()) as { readonly message?: string };
+      if (response.status === 400) Object.assign(refused, { requestId: response.headers.get("request-id"), message });
     }
   }
-  return { partnerId, requestId };
+  return { partnerId, ...refused };
 }
 
 /** What the API answers to a key. */
@@ -33,8 +33,8 @@ async function statusWith(key: string): Promise<number> {
 }
 
 it("a partner is led from the overview to what was refused, and learns what was wrong with a request", async () => {
-  const { partnerId, requestId } = await busyPartner("Journey Planner");
-  const { page, open } = await visitAsNewPerson(partnerId);
+  const { partnerId, requestId, message } = await busyPartner("Journey Planner");
+  const { page, open, context } = await visitAsNewPerson(partnerId);
   await open(`/partners/${partnerId}/overview`);
   // The counts are written every five seconds, and the page reads them again every fifteen.
   await page.getByText(/came to its limit of 20 requests a minute/).waitFor();
@@ -45,8 +45,15 @@ it("a partner is led from the overview to what was refused, and learns what was 
   await page.getByRole("searchbox", { name: "Request-Id" }).fill(requestId);
   await page.getByRole("button", { name: "Find" }).click();
   await page.getByRole("group", { name: "Answer body" }).getByText("invalid_parameter").waitFor();
-  expect(await page.getByRole("group", { name: "curl command" }).textContent()).toContain("Bearer $API_KEY");
+  await page.getByRole("dialog").getByText(message, { exact: true }).waitFor();
+  expect(await page.getByRole("group", { name: "Path and query" }).textContent()).toBe("GET /v1/rides?limit=x");
   await inspect(page, "request");
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.getByRole("button", { name: "Copy: curl command" }).click();
+  await page.getByText("Copied", { exact: true }).waitFor();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(
+    `curl '${world.url}/v1/rides?limit=x' \\\n  -H "Authorization: Bearer $API_KEY"`,
+  );
 });
 
 it("an admin rotates a key, sees the new one once, and revokes the old one", async () => {

@@ -29,7 +29,7 @@ export function HeldDialog(props: HeldDialogProps) {
       onClose={onClose}
       actions={
         <>
-          {isPaused && (
+          {isPaused && !held.isPending && (
             <Button pending={isPending} onClick={keep}>
               {total === 0 ? "Resume" : "Resume and decide later"}
             </Button>
@@ -37,7 +37,8 @@ export function HeldDialog(props: HeldDialogProps) {
           {total > 0 && (
             <>
               <Button variant="danger" pending={isPending} onClick={drop}>
-                Drop them{isPaused && " and resume"}
+                Drop {total === 1 ? "it" : "them"}
+                {isPaused && " and resume"}
               </Button>
               <Button variant="primary" pending={isPending} onClick={send}>
                 {isPaused ? "Resume and send" : "Send"} the {total.toLocaleString("en")} held
@@ -78,7 +79,8 @@ function useHeld({ params, client, isPaused, isOpen, onClose }: HeldDialogProps)
     });
   const resume = async (sends: boolean) => (await client.resume({ params, body: { sends_held: sends } })).sent;
   const send = async () => {
-    const sent = isPaused ? await resume(true) : (await client.sendHeld({ params, body: {} })).sent;
+    if (isPaused) return probeText(await resume(true));
+    const { sent } = await client.sendHeld({ params, body: {} });
     return `${countDeliveries(sent)} will be sent after current events.`;
   };
   const drop = async () => {
@@ -98,13 +100,22 @@ function useHeld({ params, client, isPaused, isOpen, onClose }: HeldDialogProps)
   return { held, total, isPending, keep: () => act(keep), drop: () => act(drop), send: () => act(send) };
 }
 
+/** @param others deliveries that follow the probe */
+function probeText(others: number): string {
+  const followers = others === 0 ? "" : `, then the other ${others.toLocaleString("en")}`;
+  return `The oldest held delivery is sent as a probe${followers}.`;
+}
+
 function HeldText({ total, isPaused }: { readonly total: number; readonly isPaused: boolean }) {
   if (total === 0) return <p>No delivery is held that is not being sent already.</p>;
   return (
     <>
       <p>
         <strong>{countDeliveries(total)}</strong> {total === 1 ? "is" : "are"} held.
-        {isPaused && " One delivery is sent first, as a probe; the others follow once it succeeds."}
+        {isPaused &&
+          (total === 1
+            ? " Unless you drop it, it is sent as a probe."
+            : " Unless you drop them, the oldest is sent as a probe. The others are sent once it succeeds, or stay held.")}
       </p>
       <p class="muted">
         A dropped delivery is not sent. It stays in the log as “dropped”, and can be resent from there for 30 days.

@@ -1,0 +1,111 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { inspect, openBrowser } from "./browser.harness.ts";
+import { callAs } from "./console-client.ts";
+import { closeStations, createPartner, type TestPartner } from "./partners.ts";
+import { type Receiver, startReceiver } from "./receiver.ts";
+
+const { world, visitWith } = openBrowser();
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+beforeEach(() => {
+  receiver.answer = { status: 204 };
+});
+afterAll(() => receiver.close());
+
+/** A partner whose webhook is told of stations that go offline, and an admin who looks at its page. */
+async function subscribed(name: string) {
+  const partner = await createPartner(world, name);
+  const cookie = await partner.signIn("admin");
+  const console = await callAs(cookie, world.url);
+  const { params } = partner;
+  await console.webhook.set({ params, body: { url: receiver.url, events: ["station.offline"] } });
+  return { partner, console, ...(await visitWith(cookie)) };
+}
+
+/** Pauses the webhook, and lets events be held. */
+async function hold(console: Awaited<ReturnType<typeof callAs>>, { params }: TestPartner, ...stations: string[]) {
+  await console.webhook.pause({ params, body: {} });
+  const before = (await console.webhook.held({ params })).total;
+  await closeStations(world, ...stations);
+  await expect.poll(async () => (await console.webhook.held({ params })).total).toBe(before + stations.length);
+}
+
+/** Clicks "Resume" on the webhook's page. @returns the dialog that asks what becomes of held deliveries */
+async function askToResume(page: Page, partner: TestPartner) {
+  await page.goto(`/dashboard/partners/${partner.id}/webhook`);
+  await page.getByRole("button", { name: "Resume", exact: true }).click();
+  return page.getByRole("dialog", { name: "Resume the webhook" });
+}
+
+it("who resumes a webhook is told how many deliveries are held, and has them sent", async () => {
+  const { partner, console, page } = await subscribed("Sends What Was Held");
+  await hold(console, partner, "station-24", "station-25", "station-26");
+  const before = receiver.received.length;
+  const dialog = await askToResume(page, partner);
+  await dialog.getByText("3 deliveries are held.").waitFor();
+  await inspect(page, "webhook-held");
+  await dialog.getByRole("button", { name: "Resume and send the 3 held" }).click();
+  await page.getByText("The oldest held delivery is sent as a probe, then the other 2.").waitFor();
+  await expect.poll(() => receiver.received.length).toBe(before + 3);
+  await page.getByText("0 waiting, 0 held").waitFor();
+});
+
+it("held deliveries that are dropped are not sent, and stay in the log as dropped", async () => {
+  const { partner, console, page, open } = await subscribed("Drops What Was Held");
+  await hold(console, partner, "station-27", "station-28");
+  const before = receiver.received.length;
+  const dialog = await askToResume(page, partner);
+  await dialog.getByRole("button", { name: "Drop them and resume" }).click();
+  await page.getByText("2 deliveries dropped.").waitFor();
+  await page.getByRole("button", { name: "Pause" }).waitFor();
+  await open(`/partners/${partner.id}/deliveries?failure=dropped`);
+  await page.getByText("2 deliveries on this page").waitFor();
+  expect(receiver.received.length).toBe(before);
+});
+
+it("who decides later is reminded of held deliveries, and sends them from the reminder", async () => {
+  const { partner, console, page } = await subscribed("Decides Later");
+  await hold(console, partner, "station-29", "station-30");
+  const before = receiver.received.length;
+  const dialog = await askToResume(page, partner);
+  await dialog.getByText("2 deliveries are held.").waitFor();
+  await dialog.getByRole("button", { name: "Resume and decide later" }).click();
+  await page.getByText("1 delivery is still held from the last pause.").waitFor();
+  // The probe alone.
+  await expect.poll(() => receiver.received.length).toBe(before + 1);
+  await page.getByRole("button", { name: "Send or drop them" }).click();
+  const later = page.getByRole("dialog", { name: "Held deliveries" });
+  await later.getByRole("button", { name: "Send the 1 held" }).click();
+  await expect.poll(() => receiver.received.length).toBe(before + 2);
+});
+
+it("a delivery that is refused leads to its signature, filled in, and to what is wrong with the receiver's secret", async () => {
+  const { partner, console, page, open } = await subscribed("Refuses Signatures");
+  const { params } = partner;
+  receiver.answer = { status: 400, headers: { "retry-after": "3600" }, body: "no signature matches" };
+  const before = receiver.received.length;
+  const { delivery_id: id } = await console.webhook.test({ params, body: { event: "station.offline" } });
+  await expect.poll(() => receiver.received.length).toBe(before + 1);
+  const { secret } = await console.webhook.showSecret({ params, body: {} });
+  await open(`/partners/${partner.id}/deliveries/${id}`);
+  await page.getByRole("heading", { name: "Check this signature" }).click();
+  const sent = receiver.received[before];
+  expect(await page.getByLabel("Service-Signature").inputValue()).toBe(sent?.headers["service-signature"]);
+  expect(await page.getByLabel("Body", { exact: true }).inputValue()).toBe(sent?.body);
+
+  const check = async (pasted: string) => {
+    await page.getByLabel("Secret").fill(pasted);
+    await page.getByRole("button", { name: "Check the signature" }).click();
+  };
+  await check(`whsec_${"A".repeat(secret.length - "whsec_".length)}`);
+  await page.getByText("It does not fit").waitFor();
+  await check(`"${secret}"`);
+  await page.getByText("The secret is enclosed in quotes: without them the signature fits.").waitFor();
+  await inspect(page, "delivery-signature");
+  await check(secret);
+  await page.getByText("It fits").waitFor();
+});
