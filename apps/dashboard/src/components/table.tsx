@@ -12,7 +12,7 @@ export interface Column<Row> {
   /** Numbers and durations stand at the right. */
   readonly align?: "start" | "end";
   readonly sortable?: boolean;
-  /** Left out on a phone, where the page of the row has it. */
+  /** Left out on a window that is too narrow for every column, and too wide for cards. */
   readonly isSecondary?: boolean;
 }
 
@@ -38,7 +38,7 @@ interface TableProps<Row> {
   readonly isCurrent?: (row: Row) => boolean;
 }
 
-/** Rows under a header that stays in sight. It scrolls sideways by itself where it is wider than the page. */
+/** Rows under a header, and cards on a phone. It scrolls sideways by itself where it is wider than the page. */
 export function Table<Row>(props: TableProps<Row>) {
   const { caption, columns, rows, rowKey, empty, error, onRetry } = props;
   if (rows === undefined) {
@@ -65,7 +65,12 @@ export function Table<Row>(props: TableProps<Row>) {
           {rows.map((row) => (
             <tr key={rowKey(row)} aria-current={props.isCurrent?.(row) === true ? "true" : undefined}>
               {columns.map((column) => (
-                <td key={column.id} class={cellClass(column)}>
+                <td
+                  key={column.id}
+                  class={cellClass(column)}
+                  // Shown on a phone, where the header is out of sight.
+                  data-title={column.title === "" ? undefined : column.title}
+                >
                   {column.cell(row)}
                 </td>
               ))}

@@ -14,7 +14,9 @@ const DESKTOP = { width: 1280, height: 900 };
 /** Until what a test waits for on a page is there. Lower fails good tests on a machine that is busy for a while. */
 const PAGE_TIMEOUT_MS = 120_000;
 /** As narrow as phones are. */
-const PHONE = { width: 360, height: 740 };
+export const PHONE = { width: 360, height: 740 };
+/** A small desktop at 200 %. */
+const ZOOMED = { width: 640, height: 450 };
 const THEMES = ["light", "dark"] as const;
 
 /** A person's browser: a context of its own, with its cookies. */
@@ -121,7 +123,8 @@ async function addCookie(context: BrowserContext, cookie: string): Promise<void>
 
 /**
  * Looks at a page as everybody may see it: in both themes, on a desktop and on a phone. Asks axe, and sees to it that
- * nothing is wider than the window. With `TEST_SCREENSHOTS=1` it takes a picture of each.
+ * nothing is wider than the window and no list scrolls within the page. With `TEST_SCREENSHOTS=1` it takes a picture of
+ * each.
  */
 export async function inspect(page: Page, name: string): Promise<void> {
   for (const [device, size] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
@@ -134,11 +137,26 @@ export async function inspect(page: Page, name: string): Promise<void> {
       if (rules === undefined) continue;
       expect.soft(await violations(page, rules), `axe on ${name}, ${device}, ${theme}`).toEqual([]);
     }
-    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-    expect.soft(overflow, `${name} scrolls sideways on a ${device}`).toBeLessThanOrEqual(0);
+    await expectOneScroll(page, `${name} on a ${device}`);
   }
+  await page.setViewportSize(ZOOMED);
+  await expectOneScroll(page, `${name} at 200 %`);
   await page.setViewportSize(DESKTOP);
   await page.emulateMedia({ colorScheme: null, reducedMotion: null });
+}
+
+/** The page itself scrolls, up and down: no list within it does. Wide tables scroll sideways on a desktop. */
+async function expectOneScroll(page: Page, name: string): Promise<void> {
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+  expect.soft(overflow, `${name} scrolls sideways`).toBeLessThanOrEqual(0);
+  const lists = await page.locator(".table-scroll").evaluateAll((boxes) =>
+    boxes.flatMap((box) => {
+      const isTaller = box.scrollHeight > box.clientHeight;
+      const isWider = box.scrollWidth > box.clientWidth && innerWidth <= 640;
+      return isTaller || isWider ? [box.getAttribute("aria-label")] : [];
+    }),
+  );
+  expect.soft(lists, `lists that scroll within ${name}`).toEqual([]);
 }
 
 /** WCAG 2.2 AA, and what axe calls best practice. */

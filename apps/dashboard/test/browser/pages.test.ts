@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { pages } from "../../src/pages.ts";
-import { inspect, openBrowser } from "./browser.harness.ts";
+import { inspect, openBrowser, PHONE } from "./browser.harness.ts";
 import { callAs, callAsOperator } from "./console-client.ts";
 import { closeStations } from "./partners.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
@@ -94,6 +94,32 @@ it.each(["public", "person", "partner", "operator"])(
       await inspect(page, `page${path.replaceAll(/[/:]+/g, "-")}`);
     }
     allow(/401/);
+  },
+);
+
+const lists = [
+  ["partner", "deliveries", ["Status", "Delivery", "Latest result", "Created"]],
+  ["partner", "requests", ["Time", "Status", "Request", "Key", "Took"]],
+  ["partner", "stations", ["Station", "Availability", "Bikes", "Docks", "Capacity"]],
+  ["operator", "bikes", ["Bike", "State", "Station", "Reported"]],
+  ["operator", "rides", ["Ride", "Status", "Started", "Duration", "Bike", "From", "To"]],
+  ["operator", "audit", ["Time", "Who", "Action", "Subject"]],
+] as const;
+
+it.each(lists)(
+  "on a phone the %s's list of %s is cards, which show each column within the window",
+  async (who, path, titles) => {
+    const { page, open } = await visitAs(`${who} admin`, { viewport: PHONE });
+    await open(who === "partner" ? `/partners/${world.partnerId}/${path}` : `/operator/${path}`);
+    const card = page.locator("main tbody tr").first();
+    for (const title of titles) {
+      const cell = card.locator(`td[data-title="${title}"]`);
+      await cell.waitFor();
+      const { x, width } = (await cell.boundingBox()) ?? { x: 0, width: Number.POSITIVE_INFINITY };
+      expect(x + width, title).toBeLessThanOrEqual(PHONE.width);
+    }
+    // What is read out is a table all the same.
+    await page.getByRole("cell").first().waitFor();
   },
 );
 

@@ -34,7 +34,7 @@ function Overview({ scope }: { readonly scope: Scope }) {
   });
   return (
     <>
-      <PageHeader title="Overview">All partners of this system. Brought up to date by itself.</PageHeader>
+      <PageHeader title="Overview">API usage, webhooks and feeds of all partners. Updates live.</PageHeader>
       {data === undefined &&
         (error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />)}
       {data !== undefined && (
@@ -122,7 +122,9 @@ function RefusedKeys({ refused, scope }: { readonly refused: readonly RefusedKey
       columns={columns}
       rows={refused}
       rowKey={({ key_id }) => key_id}
-      empty={<EmptyState title="None">Nobody has used a key that works no more in the last hour.</EmptyState>}
+      empty={
+        <EmptyState title="None">No request used a revoked, expired or suspended key in the last hour.</EmptyState>
+      }
     />
   );
 }

@@ -36,7 +36,7 @@ function Overview({ scope }: { readonly scope: Scope & { readonly partnerId: str
   });
   return (
     <>
-      <PageHeader title="Overview">How your keys and webhooks do. Brought up to date by itself.</PageHeader>
+      <PageHeader title="Overview">API usage and webhook health. Updates live.</PageHeader>
       {data === undefined &&
         (error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />)}
       {data !== undefined && <OverviewContent overview={data} scope={scope} />}

@@ -50,7 +50,7 @@ export function StationsView({ scope, read, addressOf }: StationsViewProps) {
     );
   return (
     <>
-      <PageHeader title="Stations">Every station, as it is now. Brought up to date every ten seconds.</PageHeader>
+      <PageHeader title="Stations">Every station as it is now. Updates every 10 seconds.</PageHeader>
       {stations === undefined && error !== null ? (
         <ErrorState error={error} onRetry={() => void refetch()} />
       ) : (
