@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 import { MAX_IN_FLIGHT_PER_ENDPOINT } from "../src/webhooks/dispatcher/lane.ts";
 import { MAX_TRIES, RETRY_DELAYS_MS } from "../src/webhooks/rules/retry-policy.ts";
 import { senderLimits } from "../src/webhooks/sender/sender-limits.ts";
+import { startTestApp } from "./app.ts";
 import { openDispatchHarness } from "./webhooks/dispatcher.harness.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../../docs/receiving-webhooks.md"), "utf8");
@@ -49,4 +50,14 @@ it("the event that a delivery tells of is found by the delivery's id as the page
   await harness.close();
   expect(made).toHaveLength(6);
   expect(made.map(({ id }) => eventOf(id))).toEqual(made.map(({ event_id: id }) => id));
+});
+
+it("the requests that the page for receivers gives follow a list and lead on", async () => {
+  const [first = "", next = ""] = [...page.matchAll(/\$BASE_URL(\/v1\/bikes\?\S+?)"/g)].map(([, path = ""]) => path);
+  const app = await startTestApp();
+  const checkpointOf = async (path: string) =>
+    ((await (await app.get(path)).json()) as { checkpoint?: string }).checkpoint;
+  const checkpoint = await checkpointOf(first);
+  expect(await checkpointOf(next.replace("$CHECKPOINT", encodeURIComponent(checkpoint ?? "")))).toBe(checkpoint);
+  await app.close();
 });

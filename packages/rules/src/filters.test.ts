@@ -2,7 +2,7 @@ import { bike, eventRecord, partnerContract, reservation, ride, station } from "
 import { expect, test } from "vitest";
 import { type Filter, listFilters } from "./filters.ts";
 
-const PAGING = ["page", "limit", "cursor", "after"];
+const PAGING = ["page", "limit", "cursor", "after", "changes_since"];
 
 test.each([
   ["stations", partnerContract.stations.list.query, Object.keys(station.shape)],
