@@ -203,16 +203,21 @@ async function clearRides(): Promise<void> {
   await write.remove("rides", await inOrder());
 }
 
-it("says how often rides came or went that had started more than two days before, and not of others", async () => {
-  const pastChanges = async () => {
-    const text = "select sum(past_changes)::int as n from list_counts where list = 'rides'";
+it("says how often rides came or went that had started more than an hour before, and which more than two days, and not of others", async () => {
+  const changes = async (column: string) => {
+    const text = `select sum(${column})::int as n from list_counts where list = 'rides'`;
     return (await app.db.query<{ n: number }>(statement("", text)))[0]?.n ?? 0;
   };
+  const pastChanges = () => changes("past_changes");
   const [now] = await app.db.query<{ at: Date }>(statement("", "select now() as at"));
   const hoursAgo = (hours: number) => new Date((now?.at.getTime() ?? 0) - hours * 3_600_000).toISOString();
-  const before = await pastChanges();
-  await write.rides([rideRow({ id: "of today", started_at: hoursAgo(1) })]);
+  const [before, lateBefore] = [await pastChanges(), await changes("late_changes")];
+  await write.rides([rideRow({ id: "of this hour", started_at: hoursAgo(0) })]);
+  await write.remove("rides", ["of this hour"]);
+  expect(await changes("late_changes")).toBe(lateBefore);
+  await write.rides([rideRow({ id: "of today", started_at: hoursAgo(2.1) })]);
   await write.remove("rides", ["of today"]);
+  expect(await changes("late_changes")).toBe(lateBefore + 2);
   await write.rides([rideRow({ id: "of yesterday", started_at: hoursAgo(46) })]);
   expect(await pastChanges()).toBe(before);
   await write.rides([

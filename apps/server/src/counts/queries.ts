@@ -8,28 +8,37 @@ import type { Tables } from "../db/tables.generated.ts";
 export type CountedList = Tables["list_counts"]["list"];
 
 // Rows are taken in the order of the primary key, so that two transactions never wait for each other in a ring.
+/*
+ * What processes remember of past rides holds until a ride comes, goes or is corrected that had started in the past. By the time
+ * of the statement, which is the last before the commit: a transaction may have begun long before.
+ */
+const isLate = (start: string) => `${start} < statement_timestamp() - interval '1 hour'`;
+const isPast = (start: string) => `${start} < statement_timestamp() - interval '2 days'`;
+
 const addToList = statement(
   "counts.addToList",
-  `insert into list_counts (system_id, list, slot, n, past_changes, noted_changes)
-   select $1, $2, $3::smallint, $4::bigint, changes, changes
-   from (select (coalesce($5::timestamptz < now() - interval '2 days', false))::int as changes) as past
+  `insert into list_counts (system_id, list, slot, n, past_changes, noted_changes, late_changes)
+   select $1, $2, $3::smallint, $4::bigint, past, past, late
+   from (select (coalesce(${isPast("$5::timestamptz")}, false))::int as past,
+     (coalesce(${isLate("$5::timestamptz")}, false))::int as late) as changes
    on conflict (system_id, list, slot) do update
    set n = list_counts.n + excluded.n, past_changes = list_counts.past_changes + excluded.past_changes,
-     noted_changes = list_counts.noted_changes + excluded.noted_changes`,
+     noted_changes = list_counts.noted_changes + excluded.noted_changes,
+     late_changes = list_counts.late_changes + excluded.late_changes`,
 );
 
 const startsAt = "date_trunc(period, hour at time zone 'UTC') at time zone 'UTC'";
-const isPastDay = `period = 'day' and ${startsAt} < now() - interval '2 days'`;
+const isLateDay = `period = 'day' and bool_or(${isLate("hour")})`;
 
-// Of an hour whose rides were only corrected, the day alone is written, if it is past.
+// Of an hour whose rides were only corrected, the day alone is written, if the hour is past.
 const addToPeriods = statement(
   "counts.addToPeriods",
   `insert into ride_counts (system_id, period, starts_at, slot, n, changes)
-   select placed.system_id, period, ${startsAt} as starts_at, $2::smallint, sum(n)::bigint, (${isPastDay})::int
+   select placed.system_id, period, ${startsAt} as starts_at, $2::smallint, sum(n)::bigint, (${isLateDay})::int
    from ${rowsOfSystem(`unnest($3::timestamptz[], $4::bigint[]) as delta(hour, n)
    cross join (values ('day'), ('hour'), ('month')) as periods(period)`)}
    group by placed.system_id, period, ${startsAt}
-   having sum(n) <> 0 or (${isPastDay})
+   having sum(n) <> 0 or (${isLateDay})
    order by period, ${startsAt}
    on conflict (system_id, period, starts_at, slot) do update
    set n = ride_counts.n + excluded.n, changes = ride_counts.changes + excluded.changes`,

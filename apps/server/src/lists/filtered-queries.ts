@@ -92,7 +92,7 @@ export async function listFiltered<Position>(
 }
 
 /** The statement that reads the first rows of a list. */
-export function firstRowsOf(
+function firstRowsOf(
   list: Omit<FilterableList<never>, "placeholders">,
   { branches, indexed }: Pick<Filter, "branches" | "indexed">,
   limit: number,
@@ -115,6 +115,24 @@ interface StepRange {
   readonly skip: number;
   readonly limit: number;
   readonly fromEnd?: boolean;
+}
+
+/** The statement that reads a page's rows as it steps to them: for few rows, each of one alternative. */
+export function nearRowsOf(list: Omit<FilterableList<never>, "placeholders">, page: StepRange): string {
+  const { table, order, direction, json } = list;
+  const { branches, skip, limit, fromEnd = false } = page;
+  const [branch, ...others] = branches;
+  if (others.length > 0) return rowsOf(list, page);
+  const ordered = (way: "asc" | "desc") => `order by ${order.map((column) => `${column} ${way}`).join(", ")}`;
+  const columns = order.join(", ");
+  if (!fromEnd)
+    return joinRows(
+      `select ${json} as json from ${table} where ${branch} ${ordered(direction)} offset ${skip} limit ${limit}`,
+    );
+  const opposite = direction === "asc" ? "desc" : "asc";
+  return joinRows(
+    `select json from (select ${columns}, ${json} as json from ${table} where ${branch} ${ordered(opposite)} offset ${skip} limit ${limit}) as found ${ordered(direction)}`,
+  );
 }
 
 /** The statement that reads a page's rows: first their ids, then the rows. */

@@ -130,6 +130,10 @@ function countBefore(at: string): string {
   return `(${[kept("month", undefined), kept("day", "month"), kept("hour", "day"), inHour].join(" + ")})`;
 }
 
-/** SQL: how often past rides have changed. */
+/** SQL: how often rides have changed that had started more than two days before. */
 export const pastChanges =
   "(select coalesce(sum(past_changes), 0)::bigint from list_counts where system_id = $1 and list = 'rides')";
+
+/** SQL: how often rides have changed that had started more than an hour before. */
+export const lateChanges =
+  "(select coalesce(sum(late_changes), 0)::bigint from list_counts where system_id = $1 and list = 'rides')";

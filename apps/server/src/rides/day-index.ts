@@ -1,23 +1,25 @@
-import { MAX_DAYS, type ReadDay, type ReadDays } from "./day-queries.ts";
-import type { RideDay, RideGroup } from "./stretches.rules.ts";
+import { MAX_DAYS, type ReadDays } from "./day-queries.ts";
+import { DAY_MS, type RideDay, rideDay } from "./ride-day.rules.ts";
+import type { PastDays } from "./stretches.rules.ts";
 
-/** What is known of a system's past rides, true as long as `pastChanges` is what the database says. */
-export interface KnownDays {
-  /** Milliseconds since 1970: rides that started before it are past. */
-  readonly upto: number;
+/** What is known of a system's past rides, true as long as `lateChanges` is what the database says. */
+export interface KnownDays extends PastDays {
+  readonly lateChanges: number;
+  /** How often rides had changed of the days that are over for three days. */
   readonly pastChanges: number;
-  /** The youngest first. Days that are missing have no rides. */
-  readonly days: readonly RideDay[];
 }
 
 /**
- * Knows of each past day how many rides of each status started on it, and when they were last changed: so that lists by status
+ * Knows of each past hour how many rides of each status started in it, and when they were last changed: so that lists by status
  * and by last change are counted, and their pages found, without stepping over the rides. A day is read again only where a ride
  * of it came, went or was corrected.
  */
 export interface DayIndex {
-  /** Undefined where nothing is known yet: then it is read, and waited for for a moment. */
-  known(systemId: string): Promise<KnownDays | undefined>;
+  /**
+   * Undefined where nothing is known yet.
+   * @param isPatient whether the request would be dear without knowing the whole past: then it waits for that
+   */
+  known(systemId: string, isPatient: boolean): Promise<KnownDays | undefined>;
   /** To be called where the database has said that `outdated` no longer holds. Gives what holds now, if that is known in time. */
   renew(systemId: string, outdated: KnownDays): Promise<KnownDays | undefined>;
 }
@@ -29,14 +31,18 @@ export interface DayIndexOptions {
   readonly maxWaitMs?: number;
 }
 
-/** What is read in it for ten million rides takes 4 s; without it counting them takes a second. */
-const MAX_WAIT_MS = 3_000;
-/** After it days are looked for that have become past meanwhile. */
-const MAX_AGE_MS = 6 * 3_600_000;
-/** Systems that are remembered. Above it the one that was learnt first is dropped: five years of days are 5 MB at most. */
+/**
+ * By then ten million rides are read. Whoever waits keeps no connection, and what has been read by then is used: a request after
+ * a start, or after a large import, is late rather than refused.
+ */
+const MAX_WAIT_MS = 15_000;
+const IMPATIENT_WAIT_MS = 300;
+/** After it hours are looked for that have become past meanwhile, and days whose rides were under way are read again. */
+const MAX_AGE_MS = 10 * 60_000;
+/** Systems that are remembered. Above it, and above `MAX_NUMBERS`, the one that was learnt first is dropped. */
 const MAX_SYSTEMS = 100;
-/** Groups of a day that are remembered. Where its rides were changed at more times, they are taken together. */
-const MAX_GROUPS = 64;
+/** Numbers that are remembered of all systems, 8 bytes each: of ten million rides in five years there are 800,000. */
+const MAX_NUMBERS = 8_000_000;
 
 interface System {
   readonly days: Map<number, { readonly changes: number; readonly day: RideDay }>;
@@ -49,28 +55,36 @@ interface System {
 export function createDayIndex({ read, clock, maxWaitMs = MAX_WAIT_MS }: DayIndexOptions): DayIndex {
   const systems = new Map<string, System>();
 
+  const dropOldest = () => {
+    const [oldest] = systems.keys();
+    if (oldest !== undefined) systems.delete(oldest);
+  };
   const systemOf = (systemId: string): System => {
     const present = systems.get(systemId);
     if (present !== undefined) return present;
-    const [oldest] = systems.keys();
-    if (oldest !== undefined && systems.size >= MAX_SYSTEMS) systems.delete(oldest);
+    if (systems.size >= MAX_SYSTEMS) dropOldest();
     const system: System = { days: new Map(), unnoted: 0, known: undefined, at: 0, learning: undefined };
     systems.set(systemId, system);
     return system;
   };
   /** One at a time. Without what it gives lists are dearer, not wrong: the request itself meets the same error and reports it. */
-  const learn = (systemId: string, system: System): Promise<void> => {
-    system.learning ??= learnDays(system, (known) => read(systemId, known))
-      .then(() => void (system.at = clock()))
+  const learn = (systemId: string, system: System, isOld = false): Promise<void> => {
+    system.learning ??= learnDays(system, (known) => read(systemId, known), isOld)
+      .then(() => {
+        system.at = clock();
+        const numbers = () => systems.values().reduce((sum, each) => sum + numbersOf(each), 0);
+        while (systems.size > 1 && numbers() > MAX_NUMBERS) dropOldest();
+      })
       .catch(() => undefined)
       .finally(() => (system.learning = undefined));
     return system.learning;
   };
   return {
-    async known(systemId) {
+    async known(systemId, isPatient) {
       const system = systemOf(systemId);
-      if (system.known === undefined) await within(maxWaitMs, learn(systemId, system));
-      else if (Math.abs(clock() - system.at) > MAX_AGE_MS) await within(0, learn(systemId, system));
+      const waitMs = isPatient ? maxWaitMs : Math.min(maxWaitMs, IMPATIENT_WAIT_MS);
+      if (system.known === undefined || system.known.since > -Infinity) await within(waitMs, learn(systemId, system));
+      else if (Math.abs(clock() - system.at) > MAX_AGE_MS) await within(0, learn(systemId, system, true));
       return system.known;
     },
     async renew(systemId, outdated) {
@@ -81,47 +95,41 @@ export function createDayIndex({ read, clock, maxWaitMs = MAX_WAIT_MS }: DayInde
   };
 }
 
-/** Reads days until none has changed. */
+function numbersOf({ days }: System): number {
+  return days.values().reduce((sum, { day }) => sum + day.groups.length, 0);
+}
+
+/**
+ * Reads days until none has changed. What is known so far is given meanwhile.
+ * @param isOld whether days are read again of which a ride was under way: that it ends is no change of the past
+ */
 async function learnDays(
   system: System,
   read: (known: ReadonlyMap<number, number>) => Promise<ReadDays>,
+  isOld: boolean,
 ): Promise<void> {
-  // A day with a ride under way is looked at again each time: that the ride ends is no change of the past.
-  for (const [from, { day }] of system.days) if (day.groups === undefined) system.days.delete(from);
+  const forget = (isForgotten: (day: RideDay) => boolean) => {
+    const { size } = system.days;
+    for (const [from, { day }] of system.days) if (isForgotten(day)) system.days.delete(from);
+    return system.days.size < size;
+  };
+  if (isOld) forget(({ isUnderWay }) => isUnderWay);
   for (;;) {
     const found = await read(new Map([...system.days].map(([from, { changes }]) => [from, changes])));
-    if (found.unnoted !== system.unnoted && system.days.size > 0) {
-      system.days.clear();
-      continue;
-    }
-    system.unnoted = found.unnoted;
-    for (const each of found.days) system.days.set(each.from, { changes: each.changes, day: dayOf(each) });
-    if (found.changed > MAX_DAYS) continue;
-    const { upto, pastChanges } = found;
-    const days = [...system.days.values()].map(({ day }) => day).sort((a, b) => b.from - a.from);
-    system.known = { upto, pastChanges, days };
-    return;
+    const { upto, lateChanges, pastChanges, unnoted } = found;
+    if (unnoted !== system.unnoted && forget(() => true)) continue;
+    system.unnoted = unnoted;
+    // Days have gone on meanwhile.
+    if (forget(({ from, to }) => to < Math.min(from + DAY_MS, upto))) continue;
+    for (const { from, changes, groups } of found.days)
+      system.days.set(from, { changes, day: rideDay(from, Math.min(from + DAY_MS, upto), groups) });
+    const isWhole = found.changed <= MAX_DAYS;
+    // Days that are older than those that were read may have changed.
+    const since = isWhole ? -Infinity : Math.min(...found.days.map(({ from }) => from));
+    const days = [...system.days.values()].flatMap(({ day }) => (day.from >= since ? [day] : []));
+    system.known = { upto, since, lateChanges, pastChanges, days: days.sort((a, b) => b.from - a.from) };
+    if (isWhole) return;
   }
-}
-
-function dayOf({ from, groups }: ReadDay): RideDay {
-  if (groups.some(({ status }) => status === "started")) return { from, groups: undefined };
-  return { from, groups: groups.length > MAX_GROUPS ? together(groups) : groups };
-}
-
-/** One group for each status. */
-function together(groups: readonly RideGroup[]): RideGroup[] {
-  const byStatus = new Map<string, RideGroup>();
-  for (const group of groups) {
-    const { first, last, n } = byStatus.get(group.status) ?? { ...group, n: 0 };
-    byStatus.set(group.status, {
-      status: group.status,
-      first: Math.min(first, group.first),
-      last: Math.max(last, group.last),
-      n: n + group.n,
-    });
-  }
-  return [...byStatus.values()];
 }
 
 async function within(ms: number, work: Promise<void>): Promise<void> {

@@ -1,9 +1,9 @@
 import type { QueryRunner } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
-import type { RideGroup } from "./stretches.rules.ts";
+import type { RideGroup } from "./ride-day.rules.ts";
 
 /** What is read of a day. */
-export interface ReadDay {
+interface ReadDay {
   /** Its beginning (UTC), milliseconds since 1970. */
   readonly from: number;
   /** How often its rides had changed. */
@@ -13,11 +13,13 @@ export interface ReadDay {
 
 /** Past days as of one moment. */
 export interface ReadDays {
-  /** The days before this instant, milliseconds since 1970, are past. */
+  /** The hours before this instant, milliseconds since 1970, are past. */
   readonly upto: number;
-  /** How often past rides had changed, … */
+  /** How often rides had changed that had started more than an hour before, … */
+  readonly lateChanges: number;
+  /** … how often such that had started more than two days before, … */
   readonly pastChanges: number;
-  /** … and how many of these changes are not noted by the day: made by a program that does not do that. */
+  /** … and how many of these are not noted by the day: made by a program that does not do that. */
   readonly unnoted: number;
   /** How many days have changed. */
   readonly changed: number;
@@ -25,17 +27,17 @@ export interface ReadDays {
   readonly days: readonly ReadDay[];
 }
 
-/** Days that one statement reads at most: 0.3 s of rides in a large city. */
+/** Days that one statement reads at most: half a second for half a million rides. */
 export const MAX_DAYS = 100;
 
-// Days that are over for three days: a change of one counts as a change of the past, with a day to spare for transactions that
-// are open. The rides of a day come from the index alone.
+// Hours that are over for an hour: a change of one counts as a late change, with an hour to spare between the statement that
+// counts it and its commit. The rides of a day come from the index alone; `date_bin` takes a fifth of the time of `date_trunc`.
 const changedDays = statement(
   "rides.changedDays",
   `with state as materialized (
-     select coalesce(sum(past_changes), 0)::bigint as "pastChanges",
+     select coalesce(sum(late_changes), 0)::bigint as "lateChanges", coalesce(sum(past_changes), 0)::bigint as "pastChanges",
        coalesce(sum(past_changes - noted_changes), 0)::bigint as unnoted,
-       (date_trunc('day', now() at time zone 'UTC') - interval '3 days') at time zone 'UTC' as upto
+       date_bin('1 hour', now(), '1970-01-01Z') - interval '1 hour' as upto
      from list_counts where system_id = $1 and list = 'rides'),
    days as materialized (
      select starts_at, sum(changes)::bigint as changes
@@ -46,15 +48,19 @@ const changedDays = statement(
      where known.changes is distinct from days.changes
      order by starts_at desc),
    chosen as materialized (select * from changed order by starts_at desc limit ${MAX_DAYS})
-   select "pastChanges", unnoted, extract(epoch from upto)::float8 * 1000 as upto, (select count(*) from changed) as changed,
+   select "lateChanges", "pastChanges", unnoted, extract(epoch from upto)::float8 * 1000 as upto,
+     (select count(*) from changed) as changed,
      (select coalesce(json_agg(json_build_object('from', extract(epoch from starts_at)::float8 * 1000, 'changes', changes,
         'groups', (
-          select coalesce(json_agg(json_build_object('status', status, 'n', n, 'first', first, 'last', last)), '[]') from (
-            select status, count(*) as n, extract(epoch from min(updated_at))::float8 * 1000 as first,
-              extract(epoch from max(updated_at))::float8 * 1000 as last
+          select coalesce(json_agg(json_build_object('hour', floor(extract(epoch from hour - starts_at) / 3600)::int, 'status', status,
+            'n', n, 'first', extract(epoch from first)::float8 * 1000, 'last', extract(epoch from last)::float8 * 1000)), '[]')
+          from (
+            select date_bin('1 hour', started_at, '1970-01-01Z') as hour, status, count(*) as n,
+              min(updated_at) as first, max(updated_at) as last
             from rides
-            where system_id = $1 and started_at >= starts_at and started_at < starts_at + interval '24 hours'
-            group by status, date_trunc('hour', updated_at)) as grouped))), '[]') from chosen) as days
+            where system_id = $1 and started_at >= starts_at
+              and started_at < least(starts_at + interval '24 hours', (select upto from state))
+            group by 1, status, date_bin('1 hour', updated_at, '1970-01-01Z')) as grouped)) order by starts_at desc), '[]') from chosen) as days
    from state`,
 );
 

@@ -70,7 +70,7 @@ async function pagesRead(
   };
   // Pages of 50 begin at multiples of 50.
   const request = { kind: "page", page: skip / 50 + 1, limit: 50 } as const;
-  const known = needsDays(filters) ? await days.known("main") : undefined;
+  const known = needsDays(filters) ? await days.known("main", true) : undefined;
   const found = await listFilteredRideRows(counting, "main", filters, request, pastCounts, known);
   if (found === undefined) throw new Error("past rides have changed");
   return { rows: found.rows === null ? 0 : found.rows.split("\n").length, total: found.total ?? 0, pages };

@@ -11,6 +11,7 @@ import {
   countBetween,
   describe,
   isStretchOfTime,
+  lateChanges,
   list,
   ownerOf,
   pastChanges,
@@ -19,8 +20,9 @@ import {
 } from "./asked-rides.ts";
 import type { KnownDays } from "./day-index.ts";
 import type { PastCount, PastCounts, PastPart } from "./past-counts.ts";
+import { DAY_MS, type Stretch } from "./ride-day.rules.ts";
 import { countPrepared, listBehind, listStretches } from "./stretch-queries.ts";
-import { changedIn, countOfDay, DAY_MS, type Stretch, stretchesOf } from "./stretches.rules.ts";
+import { changedIn, partsOf, stretchesOf } from "./stretches.rules.ts";
 
 export type { RideFilters } from "./asked-rides.ts";
 
@@ -43,7 +45,7 @@ export async function listQuickRideRows(
   if (isStretchOfTime(asked.names)) return listFiltered(db, list, withTotal(asked, countBetween(filters)), request);
   const known = pastCounts.get(systemId, asked.key);
   if (known?.isRecent !== true) return undefined;
-  const total = countPrepared(asked, stretchesOfPast(asked, known, undefined), known.pastChanges);
+  const total = countPrepared(asked, stretchesOfPast(asked, known, undefined), knownPast(known));
   if (total === undefined) return undefined;
   const rows = await listFiltered(db, list, withTotal(asked, total.sql, total.values), request);
   if (rows.total !== null) return rows;
@@ -54,7 +56,7 @@ export async function listQuickRideRows(
 /**
  * A page of the rides that pass filters, found and counted with what is remembered of past rides: by day, and for a bike or a
  * station by month. Only rides are counted and stepped over of the parts of the list where that does not decide.
- * @param days undefined: not known; then rides are counted and stepped over one by one, where no bike or station is asked for
+ * @param days undefined: nothing is known; then rides are counted and stepped over one by one, where no bike or station is asked for
  * @returns undefined when past rides have changed since what is remembered
  */
 export async function listFilteredRideRows(
@@ -69,16 +71,16 @@ export async function listFilteredRideRows(
   if (request.kind === "cursor") {
     return days === undefined
       ? listFiltered(db, list, asked.filter, request)
-      : listBehind(db, asked, stretchesOfDays(asked, days), days.pastChanges, request);
+      : listBehind(db, asked, stretchesOfDays(asked, days), knownDays(days), request);
   }
   if (ownerOf(filters) === undefined) {
     if (days === undefined) return listFiltered(db, list, asked.filter, request);
-    return listStretches(db, asked, stretchesOfDays(asked, days), days.pastChanges, request);
+    return listStretches(db, asked, stretchesOfDays(asked, days), knownDays(days), request);
   }
   const remembered = pastCounts.get(systemId, asked.key);
   const known = remembered ?? (await countPast(db, systemId, filters));
   if (remembered === undefined) pastCounts.keep(systemId, asked.key, known);
-  const rows = await listStretches(db, asked, stretchesOfPast(asked, known, days), known.pastChanges, request);
+  const rows = await listStretches(db, asked, stretchesOfPast(asked, known, days), knownPast(known), request);
   if (rows === undefined) pastCounts.forget(systemId, asked.key);
   return rows;
 }
@@ -99,15 +101,17 @@ function withTotal({ filter }: AskedRides, sql: string, values = filter.values):
   return { ...filter, total: { sql, values } };
 }
 
-function stretchesOfDays({ byDay }: AskedRides, { days, upto }: KnownDays): Stretch[] {
-  const parts = days.map((day) => ({ from: day.from, to: day.from + DAY_MS, n: countOfDay(day, byDay) }));
-  return stretchesOf(parts, upto, byDay);
+function stretchesOfDays({ byDay }: AskedRides, days: KnownDays): Stretch[] {
+  return stretchesOf(partsOf(days, byDay), days.upto, byDay);
 }
+
+const knownDays = (days: KnownDays) => ({ sql: lateChanges, value: days.lateChanges, days });
+const knownPast = (past: PastCount) => ({ sql: pastChanges, value: past.pastChanges });
 
 /** Of a bike or a station. */
 function stretchesOfPast({ byDay }: AskedRides, past: PastCount, days: KnownDays | undefined): Stretch[] {
   const { upto } = past;
-  const known = days?.pastChanges === past.pastChanges ? days : { days: [], upto: -Infinity };
+  const known = days?.pastChanges === past.pastChanges ? days : { days: [], upto: -Infinity, since: -Infinity };
   const parts = past.parts.map(({ from, n }) => {
     const part = { from, to: Math.min(from + PART_DAYS * DAY_MS, upto) };
     return { ...part, n: { all: n, none: 0, some: undefined }[changedIn(part, known, byDay)] };

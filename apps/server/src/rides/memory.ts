@@ -27,5 +27,5 @@ export function createRideMemory(db: Database, clock: () => number): RideMemory 
  */
 export async function learnRideDays(db: Database, { days }: RideMemory): Promise<void> {
   const systems = await systemsOf(db).catch(() => []);
-  for (const { system_id: systemId } of systems) await days.known(systemId);
+  for (const { system_id: systemId } of systems) await days.known(systemId, true);
 }

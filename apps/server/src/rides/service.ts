@@ -40,6 +40,9 @@ export function listRideChanges(
   return listChanges(context, whose, { name: "rides", rows, values: [whose.systemId], filters: conditions }, range);
 }
 
+/** Pages that are made of what is remembered, while that changes all the time. */
+const MAX_ATTEMPTS = 4;
+
 /** Only a page that may take long waits for one of the few connections of such lists. */
 async function listFilteredRides(
   { readPool, filtered, pastCounts, days }: RideContext,
@@ -50,8 +53,10 @@ async function listFilteredRides(
   const { systemId } = whose;
   const quick = await listQuickRideRows(readPool, systemId, filters, request, pastCounts);
   if (quick !== undefined) return quick;
-  let known = needsDays(filters) ? await days.known(systemId) : undefined;
-  for (let attempt = 0; attempt < 2; attempt++) {
+  // The first page of all rides of a status needs few of the past, because their number is kept.
+  const isPatient = request.kind === "page" || filters.updated_since !== undefined;
+  let known = needsDays(filters) ? await days.known(systemId, isPatient) : undefined;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const asOf = known;
     const rows = await filtered.read(whose, (db) =>
       listFilteredRideRows(db, systemId, filters, request, pastCounts, asOf),

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { behind, millisecondsOf, spanOf, type Stretch, withFewUncounted } from "./stretches.rules.ts";
+import { DAY_MS, HOUR_MS, rideDay, type RideGroup } from "./ride-day.rules.ts";
+import { behind, byHour, changedIn, millisecondsOf, partsOf, spanOf, stretchesOf } from "./stretches.rules.ts";
 
 /** Stretches of ten milliseconds, the youngest first. */
 const row = <N extends number | undefined>(numbers: readonly N[]) =>
@@ -43,12 +44,78 @@ test("what follows a cursor is looked for where it is, whatever its own stretch 
   expect(behind([], 45, 8)).toEqual({ from: 45, to: 45 });
 });
 
-test("many stretches that are to be counted become one, and no ride is counted twice or left out", () => {
-  const stretches: Stretch[] = row([3, undefined, 4, undefined, 5, undefined, 6]);
-  expect(withFewUncounted(stretches, 3)).toEqual(stretches);
-  expect(withFewUncounted(stretches, 2)).toEqual([
-    { from: 70, to: 80, n: 3 },
-    { from: 20, to: 70, n: undefined },
-    { from: 10, to: 20, n: 6 },
-  ]);
+/** A ride by its start and its last change, in hours. */
+interface Ride {
+  readonly started: number;
+  readonly changed: number;
+  readonly status: "started" | "completed" | "cancelled";
+}
+const anyRide = fc.record<Ride>({
+  started: fc.integer({ min: 0, max: 71 }),
+  changed: fc.integer({ min: 0, max: 90 }),
+  status: fc.constantFrom("completed", "completed", "completed", "cancelled", "started"),
+});
+
+/** What is known of three days of which the last is not over. */
+function known(rides: readonly Ride[]) {
+  const upto = 66 * HOUR_MS;
+  const days = [2, 1, 0].map((day) => {
+    const groups = rides.flatMap<RideGroup>(({ started, changed, status }) =>
+      Math.floor(started / 24) === day && started < 66
+        ? [{ hour: started % 24, status, first: changed * HOUR_MS, last: changed * HOUR_MS, n: 1 }]
+        : [],
+    );
+    return rideDay(day * DAY_MS, Math.min((day + 1) * DAY_MS, upto), groups);
+  });
+  return { days, upto, since: -Infinity };
+}
+
+const anyFilters = fc.record({
+  from: fc.oneof(fc.constant(-Infinity), fc.integer({ min: -5, max: 80 })),
+  to: fc.oneof(fc.constant(Infinity), fc.integer({ min: -5, max: 80 })),
+  since: fc.option(fc.integer({ min: 0, max: 95 }), { nil: undefined }),
+  status: fc.option(fc.constantFrom("completed", "cancelled"), { nil: undefined }),
+});
+
+test("what is known of hours is what counting rides one by one gives, by any filters and however many there are", () => {
+  fc.assert(
+    fc.property(
+      fc.array(anyRide, { maxLength: 400 }),
+      anyFilters,
+      fc.nat(60),
+      (rides, { from, to, since, status }, skip) => {
+        const filters = {
+          from: from * HOUR_MS,
+          to: to * HOUR_MS,
+          since: since === undefined ? undefined : since * HOUR_MS,
+          status,
+        };
+        const passing = rides.filter(
+          (ride) =>
+            ride.started >= from &&
+            ride.started < to &&
+            (since === undefined || ride.changed >= since) &&
+            (status === undefined || ride.status === status),
+        );
+        const within = (part: { readonly from: number; readonly to: number }) =>
+          passing.filter(({ started }) => started * HOUR_MS >= part.from && started * HOUR_MS < part.to).length;
+        const past = known(rides);
+        const stretches = stretchesOf(partsOf(past, filters), past.upto, filters);
+        for (const { n, ...part } of stretches) if (n !== undefined) expect(n).toBe(within(part));
+        const counted = stretches.map((stretch) => ({ ...stretch, n: within(stretch) }));
+        expect(counted.reduce((sum, { n }) => sum + n, 0)).toBe(passing.length);
+        const refined = [...byHour(counted, past, filters, { skip, limit: 5 })];
+        for (const { n, ...part } of refined) expect(n).toBe(within(part));
+        expect(refined.reduce((sum, { n }) => sum + n, 0)).toBe(passing.length);
+        const changed = changedIn({ from: 0, to: 2 * DAY_MS }, past, filters);
+        const early = rides.filter(
+          ({ started, ...ride }) => started < 48 && (status === undefined || ride.status === status),
+        );
+        if (changed !== "some" && since !== undefined)
+          expect(new Set(early.map((ride) => (ride.changed >= since ? "all" : "none")))).toEqual(
+            new Set(early.length === 0 ? [] : [changed]),
+          );
+      },
+    ),
+  );
 });

@@ -1,43 +1,26 @@
-import type { Tables } from "../db/tables.generated.ts";
+import {
+  type ChangeFilters,
+  changedOf,
+  DAY_MS,
+  HOUR_MS,
+  hoursOf,
+  partsOfDay,
+  type RideDay,
+  ridesOfDay,
+  type Stretch,
+} from "./ride-day.rules.ts";
 
-type Status = Tables["rides"]["status"];
-
-export const DAY_MS = 86_400_000;
-
-/** Rides that started on a day, have a status, and were last changed at about the same time. */
-export interface RideGroup {
-  readonly status: Status;
-  /** Milliseconds since 1970: when the first and the last of them was last changed. */
-  readonly first: number;
-  readonly last: number;
+/** A part of the list whose rides are counted. */
+export interface CountedStretch extends Stretch {
   readonly n: number;
 }
 
-/** The rides that started on a past day (UTC). */
-export interface RideDay {
-  /** Milliseconds since 1970. */
-  readonly from: number;
-  /** Undefined: a ride of the day is under way, so that what is known does not last. */
-  readonly groups: readonly RideGroup[] | undefined;
-}
-
-/** A part of the list of rides, by when they started: milliseconds since 1970, with no end where infinite. */
-export interface Stretch {
-  readonly from: number;
-  readonly to: number;
-  /** How many rides in it pass the filters; undefined: they are to be counted. */
-  readonly n: number | undefined;
-}
-
 /** Filters by what is known of a ride's day. */
-export interface DayFilters {
+export interface DayFilters extends ChangeFilters {
   /** The ride started at this instant or later, … */
   readonly from: number;
-  /** … before this one, … */
+  /** … and before this one. */
   readonly to: number;
-  /** … and was changed at this one or later. */
-  readonly since: number | undefined;
-  readonly status: string | undefined;
 }
 
 /** The milliseconds since 1970 of an RFC 3339 instant; of one between two milliseconds, the later: no ride lies between. */
@@ -46,16 +29,25 @@ export function millisecondsOf(instant: string): number {
   return Date.parse(instant) + Number(isBetween);
 }
 
-/** How many rides of a day pass filters; undefined: that is not known without looking at each. */
-export function countOfDay(day: RideDay, { since, status }: DayFilters): number | undefined {
-  if (day.groups === undefined) return undefined;
-  let sum = 0;
-  for (const group of day.groups) {
-    if (status !== undefined && group.status !== status) continue;
-    if (since === undefined || group.first >= since) sum += group.n;
-    else if (group.last >= since) return undefined;
+/** What is known of past rides by the day. */
+export interface PastDays {
+  /** Milliseconds since 1970: what is known ends here. */
+  readonly upto: number;
+  /** … and begins here: where older days have not been looked at yet; else without an end. */
+  readonly since: number;
+  /** The youngest first. Days that are missing have no rides. */
+  readonly days: readonly RideDay[];
+}
+
+/** The past as parts, the youngest first, each with the number of its rides that pass filters. */
+export function* partsOf({ days, since }: PastDays, filters: DayFilters): Generator<Stretch> {
+  const { from, to } = filters;
+  for (const day of days) {
+    if (day.from >= to) continue;
+    if (day.to <= from) return;
+    yield* partsOfDay(day, filters, from > day.from || to < day.to);
   }
-  return sum;
+  if (since > -Infinity) yield { from: -Infinity, to: since, n: undefined };
 }
 
 /**
@@ -85,6 +77,61 @@ export function stretchesOf(
   return stretches;
 }
 
+/** The stretches with those that hold some of `limit` rides behind `skip` by the hour, where they are days. */
+export function* byHour(
+  stretches: readonly CountedStretch[],
+  { days }: Pick<PastDays, "days">,
+  filters: ChangeFilters,
+  { skip, limit }: { readonly skip: number; readonly limit: number },
+): Generator<CountedStretch> {
+  let passed = 0;
+  for (const stretch of stretches) {
+    const isHeld = passed < skip + limit && passed + stretch.n > skip;
+    const day = isHeld ? days.find(({ from, to }) => from === stretch.from && to === stretch.to) : undefined;
+    if (day === undefined) yield stretch;
+    else for (const hour of hoursOf(day, filters)) yield { ...hour, n: hour.n ?? 0 };
+    passed += stretch.n;
+  }
+}
+
+/** The stretches with the first days behind an instant by the hour: enough for a page. */
+export function* byHourBehind(
+  stretches: Iterable<Stretch>,
+  { days }: Pick<PastDays, "days">,
+  filters: ChangeFilters,
+  at: number,
+): Generator<Stretch> {
+  let split = 0;
+  for (const stretch of stretches) {
+    const isNear = stretch.from <= at && split < 2;
+    const day = isNear ? days.find(({ from, to }) => from === stretch.from && to === stretch.to) : undefined;
+    split += Number(day !== undefined);
+    if (day === undefined) yield stretch;
+    else yield* hoursOf(day, filters);
+  }
+}
+
+/** About how many rides of a status started between two instants: of what is not past, as many as in the hours before. */
+export function ridesBetween(
+  { days, upto, since }: PastDays,
+  { from, to }: Pick<Stretch, "from" | "to">,
+  status: string | undefined,
+): number {
+  if (from < since) return Infinity;
+  const isRecent = to > upto;
+  const begin = isRecent ? Math.min(from, upto - RECENT_MS) : from;
+  let sum = 0;
+  for (const day of days) {
+    if (day.from >= to) continue;
+    if (day.to <= begin) break;
+    sum += ridesOfDay(day, { from: begin, to }, status) ?? 0;
+  }
+  return sum;
+}
+
+/** What is not past yet. */
+const RECENT_MS = 2 * HOUR_MS;
+
 /** Where the rides of a page are found. */
 export interface PageSpan {
   /** All of them started from this instant on and before that one. */
@@ -97,11 +144,7 @@ export interface PageSpan {
 }
 
 /** Finds a page of `limit` rides behind `skip`, from the nearer end of the stretches that hold it. */
-export function spanOf(
-  stretches: readonly { readonly from: number; readonly to: number; readonly n: number }[],
-  skip: number,
-  limit: number,
-): PageSpan | undefined {
+export function spanOf(stretches: readonly CountedStretch[], skip: number, limit: number): PageSpan | undefined {
   let passed = 0;
   let first: { readonly to: number; readonly skip: number } | undefined;
   for (const { from, to, n } of stretches) {
@@ -122,33 +165,25 @@ export function spanOf(
  */
 export function changedIn(
   part: Pick<Stretch, "from" | "to">,
-  { days, upto }: { readonly days: readonly RideDay[]; readonly upto: number },
-  { since, status }: Pick<DayFilters, "since" | "status">,
+  { days, upto, since: begin }: PastDays,
+  { since, status }: ChangeFilters,
 ): "all" | "none" | "some" {
   if (since === undefined) return "all";
-  if (part.to > upto) return "some";
+  if (part.to > upto || part.from < begin) return "some";
   let [all, none] = [true, true];
-  for (const { from, groups } of days) {
-    if (from >= part.to || from + DAY_MS <= part.from) continue;
-    if (groups === undefined) return "some";
-    for (const group of groups) {
-      if (status !== undefined && group.status !== status) continue;
-      if (group.first < since) all = false;
-      if (group.last >= since) none = false;
+  for (const { from, isUnderWay, statuses } of days) {
+    if (from >= part.to) continue;
+    if (from + DAY_MS <= part.from) break;
+    if (isUnderWay) return "some";
+    for (const each of statuses) {
+      if (status !== undefined && each.status !== status) continue;
+      const changed = changedOf(each, since);
+      all &&= changed === "all";
+      none &&= changed === "none";
     }
     if (!all && !none) return "some";
   }
   return none ? "none" : "all";
-}
-
-/** As `stretches`, with few that are to be counted: where there are more, one stands for all from the first to the last. */
-export function withFewUncounted(stretches: readonly Stretch[], most: number): readonly Stretch[] {
-  const uncounted = stretches.flatMap(({ n }, index) => (n === undefined ? [index] : []));
-  const [first = 0, last = 0] = [uncounted[0], uncounted.at(-1)];
-  const [youngest, oldest] = [stretches[first], stretches[last]];
-  if (uncounted.length <= most || youngest === undefined || oldest === undefined) return stretches;
-  const one = { from: oldest.from, to: youngest.to, n: undefined };
-  return [...stretches.slice(0, first), one, ...stretches.slice(last + 1)];
 }
 
 /**
@@ -156,7 +191,7 @@ export function withFewUncounted(stretches: readonly Stretch[], most: number): r
  * @param stretches undefined numbers count for none
  */
 export function behind(
-  stretches: readonly Stretch[],
+  stretches: Iterable<Stretch>,
   at: number,
   limit: number,
 ): { readonly from: number; readonly to: number } {
