@@ -27,8 +27,8 @@ const bounds: Readonly<Record<string, Bound>> = {
   systems: { growsWith: "systems" },
   partners: { growsWith: "partners; a removed one keeps its row, so that its id is never given again" },
   keys: {
-    deletedBy: "keys.remove",
-    when: "a link of the portal ends; others stay, revoked, one for each that is issued",
+    deletedBy: "keys.removeEndedOwn",
+    when: "a partner's own people made them and they ended 30 days ago; those that the operator issued stay, revoked",
   },
   vehicle_types: { growsWith: "vehicle types" },
   regions: { growsWith: "regions" },

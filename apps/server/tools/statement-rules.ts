@@ -31,6 +31,7 @@ const rareLocks: ReadonlySet<string> = new Set([
   "invitations.lock",
   "invitations.lockRight",
   "invitations.lockSystem",
+  "keys.lock",
   "keyRotation.lockAuthenticatorApps",
   "members.lockOperatorAdmins",
   "operatorMails.claim",

@@ -52,7 +52,15 @@ export type {
 export type { DescribedRegion, DescribedVehicleType, SystemFact, SystemFacts } from "./console/descriptions.ts";
 export type { FeedSource, FollowedFeed } from "./console/feeds.ts";
 export type { ImportDetail, ImportReportEntry, ShownImport } from "./console/imports.ts";
-export type { ShownKey } from "./console/keys.ts";
+export {
+  type KeyAllowance,
+  keyAllowance,
+  MAX_OWN_KEY_DAYS,
+  MAX_OWN_KEYS,
+  MAX_RATE_LIMIT,
+  type ShownAllowance,
+  type ShownKey,
+} from "./console/keys.ts";
 export type { ShownPartner } from "./console/partners.ts";
 export type {
   FeedState,

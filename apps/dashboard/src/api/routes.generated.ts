@@ -61,6 +61,7 @@ export const routes = {
   },
   partnerKeys: {
     list: "GET /console/v1/systems/:system_id/partners/:partner_id/keys",
+    create: "POST /console/v1/systems/:system_id/partners/:partner_id/keys",
     revoke: "POST /console/v1/systems/:system_id/partners/:partner_id/keys/:id/revoke",
     rotate: "POST /console/v1/systems/:system_id/partners/:partner_id/keys/:id/rotate",
   },
@@ -113,6 +114,7 @@ export const routes = {
     get: "GET /console/v1/systems/:system_id/partners/:partner_id",
     create: "POST /console/v1/systems/:system_id/partners",
     set: "PATCH /console/v1/systems/:system_id/partners/:partner_id",
+    allowKeys: "PUT /console/v1/systems/:system_id/partners/:partner_id/key-allowance",
     suspend: "POST /console/v1/systems/:system_id/partners/:partner_id/suspend",
     resume: "POST /console/v1/systems/:system_id/partners/:partner_id/resume",
     remove: "POST /console/v1/systems/:system_id/partners/:partner_id/remove",

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import "./form.css";
 
 interface FormProps {
   readonly children: ComponentChildren;

@@ -113,9 +113,47 @@ it("the operator issues a key that the API accepts, finds who calls a route, and
     .waitFor();
 });
 
+it("the operator says what keys a partner's admins may create, and one of them creates one that the API accepts", async () => {
+  const { partnerId } = await busyPartner("Cargo Bikes");
+  const operator = await visitAsNewPerson(null);
+  const itsPage = await operator.open(`/operator/partners/${partnerId}`);
+  await itsPage.getByRole("button", { name: "Key allowance" }).click();
+  await itsPage.getByLabel("Its admins may create keys").check();
+  await itsPage.getByLabel("Requests per minute, all these keys together").fill("100");
+  await itsPage.getByLabel("Days until a key expires, at most").fill("60");
+  await inspect(itsPage, "operator-key-allowance");
+  await itsPage.getByRole("button", { name: "Save" }).click();
+  await itsPage.getByText("0 of 4, 0 of 100 requests per minute").waitFor();
+  const { page, open } = await visitAsNewPerson(partnerId);
+  await open(`/partners/${partnerId}/keys`);
+  await page.getByText("Admins may create 4 more of 4, with 100 of 100 requests per minute.").waitFor();
+  await page.getByRole("button", { name: "Create key" }).click();
+  expect(await page.getByLabel("Expires").locator("option").allTextContents()).toEqual(["In 30 days", "In 60 days"]);
+  expect(await page.getByLabel("reservations:write").count()).toBe(0);
+  await page.getByLabel("Name").fill("Second program");
+  await page.getByLabel("Requests per minute").fill("101");
+  await page.getByRole("button", { name: "Create the key" }).click();
+  await page.getByText("Choose at least one scope.").waitFor();
+  await page.getByText("Enter a whole number from 1 to 100.").waitFor();
+  await inspect(page, "key-create");
+  await page.getByLabel("rides:read").check();
+  await page.getByLabel("Requests per minute").fill("100");
+  await page.getByRole("button", { name: "Create the key" }).click();
+  const key = (await page.getByRole("group", { name: "The new key" }).textContent()) ?? "";
+  await page.getByRole("button", { name: "I have kept it" }).click();
+  expect(await statusWith(key)).toBe(200);
+  await page.getByText("Revoke one of these to create another.").waitFor();
+  expect(await page.getByRole("button", { name: "Create key" }).isDisabled()).toBe(true);
+  await itsPage.getByRole("button", { name: "Key allowance" }).click();
+  await itsPage.getByLabel("Its admins may create keys").uncheck();
+  await itsPage.getByRole("button", { name: "Save" }).click();
+  await operator.open("/operator/keys");
+  await itsPage.getByText("exceeds allowance").waitFor();
+});
+
 it("a viewer sees keys, and can change none", async () => {
   const { open } = await visitAs("partner viewer");
   const page = await open(`/partners/${world.partnerId}/keys`);
   await page.getByRole("heading", { name: "Keys", exact: true }).waitFor();
-  expect(await page.getByRole("button", { name: /Rotate|Revoke|Issue/ }).count()).toBe(0);
+  expect(await page.getByRole("button", { name: /Rotate|Revoke|Issue|Create/ }).count()).toBe(0);
 });

@@ -1,7 +1,9 @@
 import { RATE_WINDOW_SECONDS, type Scope } from "@bikeshare/contract";
+import { MAX_RATE_LIMIT } from "@bikeshare/contract/console";
 import { type KeyKind, keyStatus } from "@bikeshare/rules";
 import { Option } from "@commander-js/extra-typings";
 import { commandError } from "../errors/command-errors.ts";
+import { exceedingKeys } from "../keys/allowance.rules.ts";
 import { effectiveRateLimit } from "../keys/key.rules.ts";
 import {
   type IssuedKey,
@@ -12,14 +14,11 @@ import {
   revokeKey,
   rotateKey,
 } from "../keys/service.ts";
-import { partnerWithId } from "../partners/service.ts";
+import { partnersOf, partnerWithId } from "../partners/service.ts";
 import { integer } from "../startup/values.ts";
 import { type OpenCli, type ParentCommand, type SystemContext, withSystem } from "./context.ts";
 import { futureInstant, option, overlapOption, readValue, scopeList, UsageError } from "./options.ts";
 import { type Output, table } from "./output.ts";
-
-/** More than any caller needs: a mistyped number is noticed. */
-const MAX_RATE_LIMIT = 1_000_000;
 
 /** `keys issue`, `list`, `revoke` and `rotate`. */
 export function registerKeys(program: ParentCommand, cli: OpenCli): void {
@@ -102,10 +101,12 @@ async function list(context: SystemContext, systemId: string, partnerId: string 
   const now = clock();
   const rate = (row: KeyRow) => effectiveRateLimit(row, config.rateLimit);
   const rows = await keysOf(context, systemId, partnerId);
+  const exceeding = exceedingKeys(await partnersOf(context, systemId), rows, now);
   const keys = rows.map(({ partner_name: _name, system_id: _system, ...row }) => ({
     ...row,
     effective_rate_limit: effectiveRateLimit(row, config.rateLimit),
     status: keyStatus(row, now),
+    exceeds_allowance: exceeding.has(row.id),
   }));
   const shown = table(rows, {
     id: "id",
@@ -114,7 +115,8 @@ async function list(context: SystemContext, systemId: string, partnerId: string 
     key: ({ last4 }) => `…${last4}`,
     scopes: ({ scopes }) => scopes.join(","),
     rate,
-    status: (row) => statusText(row, now),
+    "made by": ({ made_by_partner }) => (made_by_partner ? "partner" : "operator"),
+    status: (row) => `${statusText(row, now)}${exceeding.has(row.id) ? ", exceeds the allowance" : ""}`,
     expires: ({ expires_at }) => expires_at ?? "never",
     "last used": lastUse,
   });

@@ -116,7 +116,7 @@ it("create takes how many bikes the partner may hold at once, and rejects what i
       "--max-reservations must be an integer from 1 to 1000000.",
     );
   }
-  expect(await text("partners", "list")).toMatch(/Bounded .* 7\n.*Usual .* 50\n/);
+  expect(await text("partners", "list")).toMatch(/Bounded .* 7 +none\n.*Usual .* 50 +none\n/);
 });
 
 it("set changes what is given, and rejects a name that is in use", async () => {

@@ -1,4 +1,5 @@
-import { DEFAULT_MAX_RESERVATIONS, EVENT_RETENTION_DAYS } from "@bikeshare/contract";
+import { DEFAULT_MAX_RESERVATIONS, EVENT_RETENTION_DAYS, RATE_WINDOW_SECONDS } from "@bikeshare/contract";
+import { type KeyAllowance, MAX_OWN_KEY_DAYS, MAX_OWN_KEYS, MAX_RATE_LIMIT } from "@bikeshare/contract/console";
 import { isPlainName, issueText } from "@bikeshare/contract/pure";
 import { commandError } from "../errors/command-errors.ts";
 import {
@@ -7,12 +8,13 @@ import {
   partnersOf,
   partnerStatus,
   partnerWithId,
+  setKeyAllowance,
   setPartner,
 } from "../partners/service.ts";
 import { removePartner, resumePartner, suspendPartner } from "../partners/suspend-or-remove.ts";
 import { integer } from "../startup/values.ts";
 import { type OpenCli, type ParentCommand, type SystemContext, withSystem } from "./context.ts";
-import { option, UsageError } from "./options.ts";
+import { option, scopeList, UsageError } from "./options.ts";
 import { table } from "./output.ts";
 import { describeHeld } from "./webhooks-text.ts";
 
@@ -25,6 +27,7 @@ export function registerPartners(program: ParentCommand, cli: OpenCli): void {
   const partners = program.command("partners").description("the companies that read the data");
   registerCreate(partners, cli);
   registerSet(partners, cli);
+  registerAllowKeys(partners, cli);
   partners
     .command("suspend")
     .description("reject a partner's keys and hold its deliveries, until it is resumed")
@@ -95,6 +98,50 @@ function registerSet(partners: ParentCommand, cli: OpenCli): void {
     });
 }
 
+function registerAllowKeys(partners: ParentCommand, cli: OpenCli): void {
+  partners
+    .command("allow-keys")
+    .description("set what keys the partner's own admins may make in the dashboard: none, unless it is set")
+    .argument("<id>", "the partner")
+    .addOption(option("--scopes <a,b>", "what these keys may do, e.g. stations:read,rides:read", scopeList))
+    .addOption(option("--rate-limit <n>", rateLimits, integer(1, MAX_RATE_LIMIT)))
+    .addOption(option("--days <n>", "from making a key to its expiry, at most", integer(1, MAX_OWN_KEY_DAYS)))
+    .addOption(option("--keys <n>", "keys that may work at once", integer(1, MAX_OWN_KEYS)))
+    .option("--none", "no keys; those that they made work on until you revoke them")
+    .action((id, { none = false, ...given }) => {
+      const allowance = readAllowance(given, none);
+      return withSystem(cli(), async (context, systemId) => {
+        const { name } = await setKeyAllowance(context, systemId, id, allowance);
+        const text = `The admins of ${id} (${name}) may make ${describeAllowance(allowance)}.`;
+        context.output.result({ id, key_allowance: allowance }, text);
+      });
+    });
+}
+
+const rateLimits = `requests in any ${RATE_WINDOW_SECONDS} s of all these keys together`;
+
+interface GivenAllowance {
+  readonly scopes?: KeyAllowance["scopes"] | undefined;
+  readonly rateLimit?: number | undefined;
+  readonly days?: number | undefined;
+  readonly keys?: number | undefined;
+}
+
+function readAllowance({ scopes, rateLimit, days, keys }: GivenAllowance, isNone: boolean): KeyAllowance | null {
+  const given = [scopes, rateLimit, days, keys].filter((value) => value !== undefined);
+  if (isNone && given.length === 0) return null;
+  if (isNone || scopes === undefined || rateLimit === undefined || days === undefined || keys === undefined)
+    throw new UsageError("Give all of --scopes, --rate-limit, --days and --keys, or --none alone.");
+  return { scopes, rate_limit: rateLimit, days, keys };
+}
+
+function describeAllowance(allowance: KeyAllowance | null): string {
+  if (allowance === null) return "no keys";
+  const { scopes, rate_limit: rate, days, keys } = allowance;
+  const bounds = `${rate} requests in any ${RATE_WINDOW_SECONDS} s together, ${days} days each, ${scopes.join(",")}`;
+  return `${keys} ${keys === 1 ? "key" : "keys"}: ${bounds}`;
+}
+
 async function suspend(context: SystemContext, systemId: string, id: string): Promise<void> {
   const { partner, changed } = await suspendPartner(context, systemId, id);
   const { name, suspended_at } = partner;
@@ -145,13 +192,24 @@ async function list(context: SystemContext, systemId: string, all: boolean): Pro
   const rows = (await partnersOf(context, systemId)).filter((row) => all || row.removed_at === null);
   context.output.result(
     { partners: rows.map((row) => ({ ...row, status: partnerStatus(row), max_reservations: limitOf(row) })) },
-    table(rows, { id: "id", name: "name", status: statusText, created: "created_at", "reservations at once": limitOf }),
+    table(rows, {
+      id: "id",
+      name: "name",
+      status: statusText,
+      created: "created_at",
+      "reservations at once": limitOf,
+      "own keys": ownKeys,
+    }),
   );
 }
 
 function statusText(partner: PartnerRow): string {
   const since = partner.removed_at ?? partner.suspended_at;
   return since === null ? "active" : `${partnerStatus(partner)} ${since.toISOString()}`;
+}
+
+function ownKeys({ key_allowance: allowance }: PartnerRow): string {
+  return allowance === null ? "none" : `up to ${allowance.keys}`;
 }
 
 function readName(text: string): string {

@@ -2,10 +2,12 @@ import type { consoleContract, ShownKey } from "@bikeshare/contract/console";
 import { keyPrefix, keyStatus } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { commandError } from "../errors/command-errors.ts";
+import { exceedingKeys, whatIsLeft } from "../keys/allowance.rules.ts";
 import { effectiveRateLimit } from "../keys/key.rules.ts";
 import { issueKey, type KeyRow, keysOf, keyWithId, revokeKey, rotateKey } from "../keys/service.ts";
+import { partnersOf, partnerWithId } from "../partners/service.ts";
 import { requirePartner } from "../webhooks/endpoints/endpoint-context.ts";
-import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
+import { consoleCaller, type ConsoleRequest, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { instantOf } from "./dates.ts";
 
@@ -18,9 +20,23 @@ export function partnerKeyRoutes(context: ConsoleContext): Routes["partnerKeys"]
   return {
     ...keyRoutes(context),
     list: async ({ request }) => {
-      const { systemId, partnerId } = consoleCaller(request);
-      const keys = await keysOf(context, systemId, partnerId ?? undefined);
-      return { status: 200, body: { data: keys.map((key) => shown(context, key)) } };
+      const { systemId, partnerId } = partnerCaller(request);
+      const [keys, partner] = await Promise.all([
+        keysOf(context, systemId, partnerId),
+        partnerWithId(context, systemId, partnerId),
+      ]);
+      const allowance = partner?.key_allowance ?? null;
+      const exceeding = exceedingKeys([{ id: partnerId, key_allowance: allowance }], keys, context.clock());
+      const data = keys.map((key) => shown(context, key, exceeding));
+      return { status: 200, body: { data, allowance: allowance && whatIsLeft(allowance, keys, context.clock()) } };
+    },
+    create: async ({ body, request }) => {
+      const { systemId, partnerId, actor } = partnerCaller(request);
+      const { scopes, name, rate_limit: rateLimit } = body;
+      const expiresAt = new Date(body.expires_at);
+      const input = { systemId, partnerId, scopes, name, expiresAt, rateLimit, madeByPartner: true };
+      const { id, key } = await issueKey({ ...context, actor }, { ...input, kind: context.mode });
+      return { status: 200, body: { id, key, replaces: null, replaced_key_ends_at: null } };
     },
   };
 }
@@ -30,8 +46,13 @@ export function systemKeyRoutes(context: ConsoleContext): Routes["systemKeys"] {
   return {
     ...keyRoutes(context),
     list: async ({ query, request }) => {
-      const keys = await keysOf(context, consoleCaller(request).systemId, query.partner_id);
-      return { status: 200, body: { data: keys.map((key) => shown(context, key)) } };
+      const { systemId } = consoleCaller(request);
+      const [keys, partners] = await Promise.all([
+        keysOf(context, systemId, query.partner_id),
+        partnersOf(context, systemId),
+      ]);
+      const exceeding = exceedingKeys(partners, keys, context.clock());
+      return { status: 200, body: { data: keys.map((key) => shown(context, key, exceeding)) } };
     },
     issue: async ({ body, request }) => {
       const { systemId, actor } = consoleCaller(request);
@@ -82,7 +103,12 @@ async function requireOwnKey(context: ConsoleContext, request: ConsoleRequest, i
     throw commandError("not_found", "key", { id });
 }
 
-function shown({ clock, rateLimit, mode }: ConsoleContext, key: KeyRow): ShownKey {
+/** @param exceeding ids of the keys that exceed their partner's allowance */
+function shown(
+  { clock, rateLimit, mode }: ConsoleContext,
+  key: KeyRow,
+  exceeding: ReadonlySet<string> = new Set(),
+): ShownKey {
   const status = keyStatus(key, clock());
   return {
     ...{ id: key.id, partner_id: key.partner_id, partner_name: key.partner_name, name: key.name, last4: key.last4 },
@@ -90,6 +116,8 @@ function shown({ clock, rateLimit, mode }: ConsoleContext, key: KeyRow): ShownKe
     scopes: [...key.scopes],
     rate_limit: effectiveRateLimit(key, rateLimit),
     has_own_rate_limit: key.rate_limit !== null,
+    made_by_partner: key.made_by_partner,
+    exceeds_allowance: exceeding.has(key.id),
     status: status === "active" && key.partner_suspended ? "suspended" : status,
     created_at: key.created_at.toISOString(),
     expires_at: instantOf(key.expires_at),

@@ -1,7 +1,7 @@
 import { consoleContract } from "@bikeshare/contract/console";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
-import { type SignedIn, signIn } from "../../test/sign-in.ts";
+import { openFrame, type SignedIn, signIn } from "../../test/sign-in.ts";
 import { createPartner } from "../partners/service.ts";
 
 let app: TestApp;
@@ -91,4 +91,111 @@ it.each([
 ])("a key with %s is refused with what is wrong", async (_, wrong) => {
   const body = { partner_id: app.partnerId, ...newKey, ...wrong };
   expect(await answer(operator, "POST", `${system()}/keys`, body)).toMatchObject([400, { error: "invalid_parameter" }]);
+});
+
+describe("keys that a partner's own admins make", () => {
+  const ALLOWED = { scopes: ["rides:read", "bikes:read"], rate_limit: 100, days: 30, keys: 3 };
+  const allow = (allowance: unknown, who = operator) => answer(who, "PUT", `${partner()}/key-allowance`, { allowance });
+  const inDays = (days: number) => new Date(app.clock() + days * 86_400_000).toISOString();
+  const own = (wanted: object = {}) => ({
+    ...{ scopes: ["rides:read"], name: "Own", expires_at: inDays(30), rate_limit: 40 },
+    ...wanted,
+  });
+  const create = (body: unknown, who = admin) => answer(who, "POST", `${partner()}/keys`, body);
+  const list = async () => partnerKeys.list.responses[200].parse((await answer(admin, "GET", `${partner()}/keys`))[1]);
+  const ownKeys = async () =>
+    (await list()).data.filter((key) => key.made_by_partner && key.status === "active").map(({ id }) => id);
+
+  beforeEach(async () => {
+    app.clock.advance(61_000);
+    [admin, operator] = [await signIn(app, { partnerId: app.partnerId }), await signIn(app, { partnerId: null })];
+    expect((await allow(ALLOWED))[0]).toBe(200);
+    for (const id of await ownKeys()) await answer(admin, "POST", `${partner()}/keys/${id}/revoke`, {});
+  });
+
+  it("work at once with what was asked, are shown once, and both pages show them with what is left", async () => {
+    const [status, body] = await create(own());
+    expect(status).toBe(200);
+    const { id, key } = made(body);
+    expect(await ridesWith(key)).toBe(200);
+    const shown = await list();
+    expect(shown.allowance).toEqual({ ...ALLOWED, rate_limit_left: 60, keys_left: 2 });
+    const expected = { id, rate_limit: 40, scopes: ["rides:read"], made_by_partner: true, exceeds_allowance: false };
+    expect(shown.data.find((each) => each.id === id)).toMatchObject(expected);
+    expect(JSON.stringify(shown)).not.toContain(key);
+    const [, read] = await answer(operator, "GET", `${system()}/partners/${app.partnerId}`);
+    expect(read).toMatchObject({ key_allowance: ALLOWED, own_keys: 1, own_rate_limit: 40 });
+    const text = "select actor, action from audit_log where subject = $1";
+    expect(await app.db.query({ name: "test.ownKeyActs", text }, [id])).toEqual([
+      { actor: admin.actor, action: "key.issued" },
+    ]);
+  });
+
+  it.each([
+    ["a scope that is not allowed", 409, { scopes: ["reservations:write"] }, /does not allow the scope/],
+    ["more than the rate that is left", 409, { rate_limit: 101 }, /100 are left/],
+    ["a later expiry", 409, { expires_at: "2200-01-01T00:00:00Z" }, /within 30 days/],
+    ["no expiry", 400, { expires_at: null }, /expires_at/],
+    ["no rate", 400, { rate_limit: null }, /rate_limit/],
+    ["no scopes", 400, { scopes: [] }, /scopes/],
+    ["another partner", 400, { partner_id: "partner_other" }, /partner_id/],
+  ])("with %s are refused with what is wrong", async (_, status, wanted, message) => {
+    expect(await create(own(wanted))).toMatchObject([status, { message: expect.stringMatching(message) as string }]);
+    expect(await ownKeys()).toEqual([]);
+  });
+
+  it("are refused to viewers, other partners' admins, the operator's people, former admins and frames", async () => {
+    const former = await signIn(app, { partnerId: app.partnerId });
+    await app.db.query({ name: "test.leave", text: "delete from memberships where person_id = $1" }, [former.personId]);
+    const callers: readonly (readonly [SignedIn, number])[] = [
+      [await signIn(app, { partnerId: app.partnerId, role: "viewer" }), 403],
+      [await signIn(app, { partnerId: otherPartner }), 404],
+      [operator, 403],
+      [former, 404],
+      [await openFrame(app, { partnerId: app.partnerId }), 403],
+    ];
+    for (const [who, status] of callers) expect((await create(own(), who))[0]).toBe(status);
+    expect((await allow(ALLOWED, admin))[0]).toBe(404);
+    app.clock.advance(11 * 60_000);
+    expect(await create(own())).toMatchObject([403, { error: "confirmation_required" }]);
+    expect(await allow(ALLOWED)).toMatchObject([403, { error: "confirmation_required" }]);
+    expect(await ownKeys()).toEqual([]);
+  });
+
+  it("of a suspended partner are refused, by its session and by its key", async () => {
+    const { key, id } = made((await create(own()))[1]);
+    await answer(operator, "POST", `${partner()}/suspend`, {});
+    expect((await create(own()))[0]).toBe(403);
+    expect((await answer(admin, "POST", `${partner()}/keys/${id}/rotate`, { overlap_hours: 0 }))[0]).toBe(403);
+    await expect.poll(() => ridesWith(key), { timeout: 20_000, interval: 20 }).toBe(401);
+    await answer(operator, "POST", `${partner()}/resume`, {});
+  });
+
+  it("that came at once leave no more than the allowance", async () => {
+    const answers = await Promise.all(Array.from({ length: 12 }, () => create(own({ rate_limit: 30 }))));
+    expect(answers.filter(([status]) => status === 200)).toHaveLength(3);
+    expect(answers.filter(([status]) => status === 409)).toHaveLength(9);
+    expect((await list()).allowance).toMatchObject({ rate_limit_left: 10, keys_left: 0 });
+  });
+
+  it("exceed an allowance that was lowered, which both pages say, and cannot be rotated", async () => {
+    const { id } = made((await create(own()))[1]);
+    expect((await allow({ ...ALLOWED, scopes: ["bikes:read"] }))[0]).toBe(200);
+    expect((await create(own()))[0]).toBe(409);
+    const all = systemKeys.list.responses[200].parse((await answer(operator, "GET", `${system()}/keys`))[1]).data;
+    for (const data of [all, (await list()).data])
+      expect(data.filter((key) => key.exceeds_allowance).map((key) => key.id)).toEqual([id]);
+    const rotation = await answer(admin, "POST", `${partner()}/keys/${id}/rotate`, { overlap_hours: 0 });
+    expect(rotation).toMatchObject([409, { message: expect.stringContaining("rides:read") as string }]);
+    expect(await allow(null)).toMatchObject([200, { key_allowance: null, own_keys: 1 }]);
+    expect((await list()).allowance).toBeNull();
+    expect(await create(own())).toMatchObject([409, { message: expect.stringContaining("makes no keys") as string }]);
+  });
+
+  it.each([{ keys: 101 }, { keys: 0 }, { days: 3651 }, { rate_limit: 0 }, { scopes: [] }, { scopes: ["rides:write"] }])(
+    "are never allowed with %j",
+    async (wrong) => {
+      expect((await allow({ ...ALLOWED, ...wrong }))[0]).toBe(400);
+    },
+  );
 });

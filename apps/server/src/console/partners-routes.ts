@@ -8,6 +8,7 @@ import {
   overviewsOf,
   type PartnerOverview,
   partnerStatus,
+  setKeyAllowance,
   setPartner,
 } from "../partners/service.ts";
 import { removePartner, resumePartner, suspendPartner } from "../partners/suspend-or-remove.ts";
@@ -36,6 +37,11 @@ export function partnerRoutes(context: ConsoleContext, long: LongReads): Routes[
       const { systemId, actor } = consoleCaller(request);
       const change = { name: body.name, maxReservations: body.max_reservations };
       await setPartner({ ...context, actor }, systemId, id, change);
+      return { status: 200, body: await read(context, request, id) };
+    },
+    allowKeys: async ({ params: { partner_id: id }, body: { allowance }, request }) => {
+      const { systemId, actor } = consoleCaller(request);
+      await setKeyAllowance({ ...context, actor }, systemId, id, allowance);
       return { status: 200, body: await read(context, request, id) };
     },
     ...statusRoutes(context),

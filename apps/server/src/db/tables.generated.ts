@@ -267,6 +267,7 @@ export interface Tables {
     readonly last_used_at: Date | null;
     readonly last_used_path: string | null;
     readonly last_used_address: string | null;
+    readonly made_by_partner: boolean;
   };
   readonly list_counts: {
     readonly system_id: string;
@@ -310,6 +311,7 @@ export interface Tables {
     readonly max_reservations: number | null;
     readonly suspended_at: Date | null;
     readonly removed_at: Date | null;
+    readonly key_allowance: unknown;
   };
   readonly passkeys: {
     readonly id: string;
@@ -710,12 +712,12 @@ export const columnTypes = {
   key_holders: { process: "text", host: "text", keys: "text[]", current_keys: "text[]", alive_until: "timestamptz" },
   key_usage_days: { system_id: "text", key_id: "text", day: "date", route: "text", partner_id: "text", requests: "bigint", client_errors: "bigint", server_errors: "bigint", rate_limited: "bigint", total_ms: "double precision" },
   key_usage_minutes: { system_id: "text", counted_on: "date", key_id: "text", minute: "timestamptz", partner_id: "text", requests: "integer", client_errors: "integer", server_errors: "integer", rate_limited: "integer", unlogged: "integer" },
-  keys: { system_id: "text", id: "text", partner_id: "text", name: "text", hash: "bytea", last4: "text", scopes: "text[]", rate_limit: "integer", created_at: "timestamptz", expires_at: "timestamptz", revoked_at: "timestamptz", rotated_to: "text", compromised_at: "timestamptz", last_used_at: "timestamptz", last_used_path: "text", last_used_address: "text" },
+  keys: { system_id: "text", id: "text", partner_id: "text", name: "text", hash: "bytea", last4: "text", scopes: "text[]", rate_limit: "integer", created_at: "timestamptz", expires_at: "timestamptz", revoked_at: "timestamptz", rotated_to: "text", compromised_at: "timestamptz", last_used_at: "timestamptz", last_used_path: "text", last_used_address: "text", made_by_partner: "boolean" },
   list_counts: { system_id: "text", list: "text", slot: "smallint", n: "bigint", past_changes: "bigint", noted_changes: "bigint", late_changes: "bigint" },
   memberships: { system_id: "text", person_id: "text", partner_id: "text", role: "text", created_at: "timestamptz", id: "text" },
   migrations: { number: "integer", name: "text", oldest_program: "text", steps_done: "integer", position: "text[]", applied_at: "timestamptz" },
   operator_mails: { id: "text", address: "text", subject: "text", body: "text", created_at: "timestamptz", attempts: "smallint", due_at: "timestamptz" },
-  partners: { system_id: "text", id: "text", name: "text", created_at: "timestamptz", max_reservations: "integer", suspended_at: "timestamptz", removed_at: "timestamptz" },
+  partners: { system_id: "text", id: "text", name: "text", created_at: "timestamptz", max_reservations: "integer", suspended_at: "timestamptz", removed_at: "timestamptz", key_allowance: "jsonb" },
   passkeys: { id: "text", person_id: "text", public_key: "bytea", counter: "bigint", transports: "text[]", name: "text", is_synced: "boolean", created_at: "timestamptz", last_used_at: "timestamptz" },
   people: { id: "text", email: "text", name: "text", created_at: "timestamptz", password_hash: "text", totp_secret: "text", totp_last_step: "bigint", proof: "text", proof_system_id: "text" },
   placed_systems: { system_id: "text" },

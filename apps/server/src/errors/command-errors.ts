@@ -64,7 +64,19 @@ const commandErrors = {
     importTripsChanged:
       "Import {id} cannot be undone: {changed} of its {created} rides were changed since{examples}. Nothing was changed.",
     importUndone: "Import {id} was already undone, at {at}.",
+    keyAllowance:
+      "Partner {partnerId} makes no keys of its own: the operator has not allowed it. Ask the operator for a key.",
+    keyAllowanceCount:
+      "{count} keys of the partner's own people work, of {limit} that the operator allows. Revoke one, or ask the operator for more. A rotation without overlap needs no room.",
+    keyAllowanceLifetime:
+      "The operator allows keys that expire within {days} days from now, and this one expires at {expiry}. Choose another expiry.",
+    keyAllowanceRate:
+      "The operator allows {limit} requests in any 60 s for all keys of the partner's own people together. {left} are left, and this key asks for {asked}. Lower its rate, revoke another key or rotate without overlap.",
+    keyAllowanceScopes: "The operator does not allow the scope {scope} to keys of the partner's own people.",
     keyInactive: "Key {id} is {status} already: issue a new one instead.",
+    keysMadeToday:
+      "The partner's own people made {count} keys in the last 24 hours, which is the most. Try again tomorrow, or ask the operator.",
+    keyOverlaps: "Key {id} replaces {replaced}, which works until {until}. Revoke that one first, or wait.",
     keyRotated: "Key {id} was rotated already, to {successor}.",
     notSending: "No process is running that sends webhooks, so nothing was sent: start `serve`, then try again.",
     partnerNameTaken: "Partner {id} has the name {name}. Choose another.",

@@ -1,5 +1,5 @@
 import { arrayOf, columnsOfTable, type RowOf } from "../db/columns.ts";
-import type { Queryable } from "../db/database.ts";
+import type { Queryable, Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 
@@ -22,6 +22,14 @@ const byHash = statement("keys.byHash", `select ${columns}, k.hash from ${from} 
 
 const byId = statement("keys.byId", `select ${columns} from ${from} where k.system_id = $1 and k.id = $2`);
 
+const lockById = statement("keys.lock", "select id from keys where system_id = $1 and id = $2 for no key update");
+
+const replaced = statement(
+  "keys.replaced",
+  `select ${columns} from ${from} where k.system_id = $1 and k.partner_id is not distinct from $2 and k.rotated_to = $3
+   order by k.created_at limit 1`,
+);
+
 const all = statement(
   "keys.all",
   `select ${columns} from ${from}
@@ -30,7 +38,7 @@ const all = statement(
 );
 
 const made = kept
-  .only("system_id", "id", "partner_id", "name", "last4", "scopes", "rate_limit", "created_at", "expires_at")
+  .without("revoked_at", "rotated_to", "compromised_at", "last_used_at", "last_used_path", "last_used_address")
   .and({ hash: arrayOf<Uint8Array>("bytea") });
 const insert = statement(
   "keys.insert",
@@ -45,6 +53,12 @@ const revoke = statement(
 );
 
 const remove = statement("keys.remove", "delete from keys where system_id = $1 and id = $2");
+
+// Those that other people than the partner's made stay: the operator says how many there are.
+const removeEndedOwn = statement(
+  "keys.removeEndedOwn",
+  `delete from keys where system_id = $1 and partner_id = $2 and made_by_partner and least(revoked_at, expires_at) < $3`,
+);
 
 // Once: a client that sends its key this way sends it so each time, and the audit log must not grow with it.
 const markCompromised = statement(
@@ -66,6 +80,16 @@ export async function deleteKey(db: Queryable, systemId: string, id: string): Pr
   await db.query(remove, [systemId, id]);
 }
 
+/** Deletes the keys of a partner's own people that ended before an instant. */
+export async function deleteEndedOwnKeys(
+  tx: Transaction,
+  systemId: string,
+  partnerId: string,
+  before: Date,
+): Promise<void> {
+  await tx.query(removeEndedOwn, [systemId, partnerId, before]);
+}
+
 /** The keys that have one of the hashes, in no order. */
 export function findKeysByHash(
   db: Queryable,
@@ -76,6 +100,20 @@ export function findKeysByHash(
 
 export async function findKey(db: Queryable, systemId: string, id: string): Promise<KeyRow | undefined> {
   return (await db.query<KeyRow>(byId, [systemId, id]))[0];
+}
+
+/** Holds a key against every other change until the transaction ends. */
+export async function lockKey(tx: Transaction, systemId: string, id: string): Promise<void> {
+  await tx.query(lockById, [systemId, id]);
+}
+
+/** The key that another one replaces. */
+export async function findReplacedKey(
+  db: Queryable,
+  systemId: string,
+  { partner_id: partnerId, id }: Pick<KeyRow, "partner_id" | "id">,
+): Promise<KeyRow | undefined> {
+  return (await db.query<KeyRow>(replaced, [systemId, partnerId, id]))[0];
 }
 
 /** A system's keys, oldest first; of one partner when one is named. */

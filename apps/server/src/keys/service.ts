@@ -5,14 +5,18 @@ import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext } from "../command-context.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
+import { holdPartner } from "../partners/service.ts";
+import { requireAllowed } from "./allowance.ts";
 import { makeKey } from "./key.rules.ts";
 import {
   deleteKey,
   findKey,
+  findReplacedKey,
   findKeysByHash,
   insertKey,
   type KeyRow,
   listKeys,
+  lockKey,
   updateCompromised,
   updateKeyUses,
   updateRevocation,
@@ -30,6 +34,8 @@ export interface IssueInput {
   readonly name?: string | null;
   readonly expiresAt?: Date | null;
   readonly rateLimit?: number | null;
+  /** By one of the partner's own people: within its allowance, or not at all. */
+  readonly madeByPartner?: boolean;
 }
 
 /** A key just made. `key` is shown once: only its hash is kept. */
@@ -41,7 +47,10 @@ export interface IssuedKey {
   readonly rate_limit: number | null;
 }
 
-/** Makes a key. */
+/**
+ * Makes a key.
+ * @throws ServiceError when the partner's own people make it, and the operator has not allowed it
+ */
 export function issueKey(context: ActorContext, input: IssueInput): Promise<IssuedKey> {
   return context.db.transaction((tx) => issue(context, tx, input, "key.issued"));
 }
@@ -99,7 +108,8 @@ export const MAX_OVERLAP_MS = MAX_OVERLAP_DAYS * 24 * 3_600_000;
 
 /**
  * Makes a key that takes another's place, with the same partner, scopes, name and rate; both work for `overlap`
- * milliseconds, then the old one is revoked.
+ * milliseconds, then the old one is revoked. The allowance of a partner whose own people made the key must have room for both.
+ * Never do three work at once, or rotations would multiply the rate that the operator gave.
  */
 export async function rotateKey(
   context: ActorContext,
@@ -111,11 +121,15 @@ export async function rotateKey(
   if (overlap < 0 || overlap > MAX_OVERLAP_MS)
     throw commandError("invalid_parameter", "keyOverlap", { days: MAX_OVERLAP_DAYS });
   return context.db.transaction(async (tx) => {
-    const old = await mustFind(tx, systemId, id);
+    const old = await mustLock(tx, systemId, id);
     const now = context.clock();
+    const endsAt = new Date(now + overlap);
     const status = keyStatus(old, now);
     if (status !== "active") throw commandError("conflict", "keyInactive", { id, status });
     if (old.rotated_to !== null) throw commandError("conflict", "keyRotated", { id, successor: old.rotated_to });
+    await requireNoOverlap(tx, systemId, old, now);
+    // Before the new one is made: an old one that ends at once leaves its room to it.
+    await updateRevocation(tx, systemId, id, endsAt, null);
     const issued = await issue(
       context,
       tx,
@@ -127,11 +141,11 @@ export async function rotateKey(
         name: old.name,
         expiresAt: old.expires_at,
         rateLimit: old.rate_limit,
+        madeByPartner: old.made_by_partner,
       },
       "key.rotated",
       { replaces: id },
     );
-    const endsAt = new Date(now + overlap);
     await updateRevocation(tx, systemId, id, endsAt, issued.id);
     await notifyKeyChanged(tx, systemId);
     return { ...issued, replaces: id, replaced_key_ends_at: endsAt };
@@ -209,13 +223,38 @@ async function issue(
   const key = makeKey(input.kind, (bytes) => context.ids.randomBytes(bytes));
   const id = context.ids.next("key");
   const { systemId, partnerId: partner_id, scopes, name = null, expiresAt = null, rateLimit = null } = input;
+  const { madeByPartner: made_by_partner = false } = input;
   const rights = { scopes, expires_at: expiresAt, rate_limit: rateLimit };
+  const created_at = new Date(context.clock());
+  if (made_by_partner) await requireAllowed(tx, { system_id: systemId, partner_id, ...rights, created_at });
   await insertKey(tx, {
     ...{ system_id: systemId, id, partner_id, name, ...rights, scopes: [...scopes] },
-    ...{ hash: hashKey(key), last4: key.slice(-4), created_at: new Date(context.clock()) },
+    ...{ hash: hashKey(key), last4: key.slice(-4), created_at, made_by_partner },
   });
-  await insertActOf(context, tx, { systemId, action, subject: id, detail: { ...detail, partner_id, ...rights } });
+  const by = made_by_partner && { made_by_partner };
+  await insertActOf(context, tx, {
+    systemId,
+    action,
+    subject: id,
+    detail: { ...detail, partner_id, ...rights, ...by },
+  });
   return { id, key, ...rights };
+}
+
+/** @throws ServiceError while a key works that this one replaces */
+async function requireNoOverlap(tx: Transaction, systemId: string, key: KeyRow, now: number): Promise<void> {
+  const replaced = await findReplacedKey(tx, systemId, key);
+  if (replaced === undefined || keyStatus(replaced, now) !== "active") return;
+  const until = replaced.revoked_at?.toISOString() ?? "";
+  throw commandError("conflict", "keyOverlaps", { id: key.id, replaced: replaced.id, until });
+}
+
+/** Holds a key, and before it its partner, so that no two callers replace the same one. */
+async function mustLock(tx: Transaction, systemId: string, id: string): Promise<KeyRow> {
+  const { partner_id: partnerId } = await mustFind(tx, systemId, id);
+  if (partnerId !== null) await holdPartner(tx, systemId, partnerId);
+  await lockKey(tx, systemId, id);
+  return mustFind(tx, systemId, id);
 }
 
 async function mustFind(tx: Transaction, systemId: string, id: string): Promise<KeyRow> {

@@ -97,7 +97,7 @@ function expiring(key: KeyFacts, now: number): Problem[] {
       severity: expiresAt.getTime() - now < URGENT_DAYS * DAY_MS ? "danger" : "warning",
       text: `${keyLabel(key)} expires ${inDays(expiresAt, now)}.`,
       // A key made by rotation expires when the old one does.
-      action: "The operator issues a new key with a later expiry. Bring it out before then.",
+      action: "Create a key with a later expiry, or ask the operator for one. Bring it out before then.",
       at: expiresAt.toISOString(),
       ...whose(key),
       link: linkToKey(key),

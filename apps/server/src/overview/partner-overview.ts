@@ -105,7 +105,7 @@ function unreadable({ unreadable_events: events }: EndpointView): Problem[] {
       code: "unreadable_events",
       severity: "warning",
       text: `No key of yours may read what these events are about: ${events.join(", ")}.`,
-      action: "Ask the operator for a key with that scope, or choose fewer events.",
+      action: "Create a key with that scope, ask the operator for one, or choose fewer events.",
       at: null,
       ...own,
       link: { page: "webhook", query: {} },

@@ -5,17 +5,25 @@ import type { PartnerRow } from "./queries.ts";
 /** A partner with what it has and does. */
 export interface PartnerOverview extends PartnerRow {
   readonly active_keys: number;
+  /** Active keys that its own people made, and their rates together. */
+  readonly own_keys: number;
+  readonly own_rate_limit: number;
   readonly active_reservations: number;
   readonly endpoint_status: string | null;
   readonly requests_today: number;
 }
 
+const works = `keys.system_id = $1 and keys.partner_id = partner.id
+        and (revoked_at is null or revoked_at > $3) and (expires_at is null or expires_at > $3)`;
+
 // Partners are some dozens: each count is a look-up of its own in an index. Requests are read once, by their day.
 const overviews = statement(
   "partnerOverviews.list",
   `select partner.id, partner.name, partner.created_at, partner.max_reservations, partner.suspended_at, partner.removed_at,
-     (select count(*) from keys where keys.system_id = $1 and keys.partner_id = partner.id
-        and (revoked_at is null or revoked_at > $3) and (expires_at is null or expires_at > $3)) as active_keys,
+     partner.key_allowance,
+     (select count(*) from keys where ${works}) as active_keys,
+     (select count(*) from keys where ${works} and made_by_partner) as own_keys,
+     (select coalesce(sum(rate_limit), 0)::bigint from keys where ${works} and made_by_partner) as own_rate_limit,
      (select count(*) from reservations where reservations.system_id = $1 and reservations.partner_id = partner.id
         and status = 'active' and reservations.expires_at > $3) as active_reservations,
      (select status from webhook_endpoints where webhook_endpoints.system_id = $1

@@ -1,9 +1,12 @@
-import { columnsOfTable, type RowOf } from "../db/columns.ts";
+import type { KeyAllowance } from "@bikeshare/contract/console";
+import { arrayOf, columnsOfTable, type RowOf } from "../db/columns.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 
-const kept = columnsOfTable("partners").without("system_id");
+const kept = columnsOfTable("partners")
+  .without("system_id")
+  .and({ key_allowance: arrayOf<KeyAllowance>("jsonb") });
 const columns = kept.list();
 
 export type PartnerRow = RowOf<typeof kept>;
@@ -77,12 +80,14 @@ export async function lockPartner(tx: Transaction, systemId: string, id: string)
 
 const update = statement(
   "partners.update",
-  `update partners set name = $3, max_reservations = $4, suspended_at = $5, removed_at = $6
+  `update partners set name = $3, max_reservations = $4, suspended_at = $5, removed_at = $6, key_allowance = $7::jsonb
    where system_id = $1 and id = $2 returning ${columns}`,
 );
 
 /** Writes what may change of a partner. */
 export async function updatePartner(tx: Transaction, systemId: string, partner: PartnerRow): Promise<PartnerRow> {
-  const { id, name, max_reservations, suspended_at, removed_at } = partner;
-  return oneRow(await tx.query<PartnerRow>(update, [systemId, id, name, max_reservations, suspended_at, removed_at]));
+  const { id, name, max_reservations, suspended_at, removed_at, key_allowance } = partner;
+  const allowance = key_allowance && JSON.stringify(key_allowance);
+  const values = [systemId, id, name, max_reservations, suspended_at, removed_at, allowance];
+  return oneRow(await tx.query<PartnerRow>(update, values));
 }

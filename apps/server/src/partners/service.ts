@@ -1,3 +1,4 @@
+import type { KeyAllowance } from "@bikeshare/contract/console";
 import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext } from "../command-context.ts";
 import type { Transaction } from "../db/database.ts";
@@ -86,6 +87,26 @@ export async function setPartner(
     const detail = { name, max_reservations: maxReservations };
     await insertActOf(context, tx, { systemId, action: "partner.changed", subject: id, detail });
     return { partner, changed: true };
+  });
+}
+
+/**
+ * Sets what keys a partner's own people may make. Keys that they made before stay as they are, also where they exceed it.
+ * @param allowance null: they make none
+ * @throws ServiceError when there is no such partner
+ */
+export async function setKeyAllowance(
+  context: ActorContext,
+  systemId: string,
+  id: string,
+  allowance: KeyAllowance | null,
+): Promise<PartnerRow> {
+  return context.db.transaction(async (tx) => {
+    const before = await mustLock(tx, systemId, id);
+    const partner = await writePartner(tx, systemId, { ...before, key_allowance: allowance });
+    const detail = { key_allowance: allowance };
+    await insertActOf(context, tx, { systemId, action: "partner.keys_allowed", subject: id, detail });
+    return partner;
   });
 }
 

@@ -17,6 +17,8 @@ const shownKey = z
     scopes: z.array(z.string()),
     rate_limit: z.number().int().min(1).describe("Requests in any 60 s"),
     has_own_rate_limit: z.boolean(),
+    made_by_partner: z.boolean().describe("Made by the partner's own people, within the operator's allowance"),
+    exceeds_allowance: z.boolean().describe("Works, and is more than the allowance lets the partner make now"),
     status: z.enum(["active", "expired", "revoked", "suspended"]),
     created_at: timestamp,
     expires_at: timestamp.nullable(),
@@ -49,14 +51,48 @@ const rotation = z
   .strict();
 
 /** Most requests in any 60 s that a key may have: more than any caller needs, so that a mistyped number is noticed. */
-const MAX_RATE_LIMIT = 1_000_000;
+export const MAX_RATE_LIMIT = 1_000_000;
+const rateLimit = z.number().int().min(1).max(MAX_RATE_LIMIT);
+
+/** Most days for which a key of a partner's own people may work. */
+export const MAX_OWN_KEY_DAYS = 3650;
+/** Most keys of a partner's own people that may work at once: more than any partner has programs. */
+export const MAX_OWN_KEYS = 100;
+
+/** What a partner's own people may make keys of. */
+export const keyAllowance = z
+  .object({
+    scopes: z.array(z.enum(scopeNames)).min(1),
+    rate_limit: rateLimit.describe("Requests in any 60 s of all these keys together"),
+    days: z.number().int().min(1).max(MAX_OWN_KEY_DAYS).describe("The longest time from making a key to its expiry"),
+    keys: z.number().int().min(1).max(MAX_OWN_KEYS).describe("Keys that may work at once"),
+  })
+  .strict();
+export type KeyAllowance = z.infer<typeof keyAllowance>;
+
+/** An allowance, and how much of it no key that works uses. */
+const shownAllowance = keyAllowance.extend({
+  rate_limit_left: z.number().int().min(0),
+  keys_left: z.number().int().min(0),
+});
+export type ShownAllowance = z.infer<typeof shownAllowance>;
+
+const ownKeyRequest = z
+  .object({
+    scopes: z.array(z.enum(scopeNames)).min(1),
+    name: z.string().min(1).max(100).nullable(),
+    expires_at: givenInstant,
+    rate_limit: rateLimit,
+  })
+  .strict();
+
 const keyRequest = z
   .object({
     partner_id: identifier.nullable().describe("Null: an operator key, which takes no scopes"),
     scopes: z.array(z.enum(scopeNames)),
     name: z.string().min(1).max(100).nullable(),
     expires_at: givenInstant.nullable(),
-    rate_limit: z.number().int().min(1).max(MAX_RATE_LIMIT).nullable(),
+    rate_limit: rateLimit.nullable(),
   })
   .strict()
   .refine(({ partner_id, scopes }) => (partner_id === null) === (scopes.length === 0), {
@@ -103,7 +139,20 @@ export const partnerKeyEndpoints = {
     metadata: consoleNeeds("partner"),
     pathParams: partnerPath,
     query: noQuery,
-    responses: { 200: keyList, ...consoleErrors },
+    responses: {
+      200: keyList.extend({ allowance: shownAllowance.nullable().describe("Null: the operator makes all keys") }),
+      ...consoleErrors,
+    },
+  },
+  create: {
+    method: "POST",
+    path: "/console/v1/systems/:system_id/partners/:partner_id/keys",
+    summary: "Make a key within what the operator allows",
+    metadata: consoleNeeds("partner", "admin", { confirmed: true, conflicts: ["conflict"] }),
+    pathParams: partnerPath,
+    query: noQuery,
+    body: ownKeyRequest,
+    responses: { 200: madeKey, 409: errorBody, ...consoleErrors, ...consoleBodyErrors },
   },
   ...keyEndpoints("/console/v1/systems/:system_id/partners/:partner_id", partnerPath, "partner"),
 } as const;

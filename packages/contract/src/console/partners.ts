@@ -5,6 +5,7 @@ import { issueText } from "../messages.ts";
 import { isPlainName } from "../text-rules.ts";
 import { identifier, timestamp } from "../values.ts";
 import { consoleBodyErrors, consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
+import { keyAllowance } from "./keys.ts";
 
 /** A partner as the operator's pages show it. */
 const shownPartner = z
@@ -19,6 +20,9 @@ const shownPartner = z
     has_own_max_reservations: z.boolean(),
     active_reservations: z.number().int().min(0),
     active_keys: z.number().int().min(0).describe("Keys that are neither revoked nor expired"),
+    key_allowance: keyAllowance.nullable().describe("Null: its own people make no keys"),
+    own_keys: z.number().int().min(0).describe("Keys of its own people that work"),
+    own_rate_limit: z.number().int().min(0).describe("Requests in any 60 s that these may make together"),
     endpoint_status: z.string().nullable().describe("Of its webhook; null: it has none"),
     requests_today: z.number().int().min(0).describe("Since midnight UTC"),
   })
@@ -100,6 +104,16 @@ export const partnerEndpoints = {
     pathParams: partnerPath,
     query: noQuery,
     body: partnerRequest.partial().strict(),
+    responses: { 200: shownPartner, ...changeErrors },
+  },
+  allowKeys: {
+    method: "PUT",
+    path: `${ofPartner}/key-allowance`,
+    summary: "Set what keys a partner's own people may make",
+    metadata: consoleNeeds("operator", "admin", { confirmed: true, conflicts: ["conflict"] }),
+    pathParams: partnerPath,
+    query: noQuery,
+    body: z.object({ allowance: keyAllowance.nullable().describe("Null: none") }).strict(),
     responses: { 200: shownPartner, ...changeErrors },
   },
   suspend: {

@@ -1,11 +1,11 @@
-import { scopeNames } from "@bikeshare/contract/pure";
 import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { api } from "../../api/api.ts";
 import { Button } from "../../components/button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
-import { Checkbox, SelectField, TextField } from "../../components/field.tsx";
+import { SelectField, TextField } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
+import { ScopeChoice } from "../scope-choice.tsx";
 import { useAction } from "../use-action.ts";
 import { keysHaveChanged, type MadeKey } from "./key-dialogs.tsx";
 import { issueOf, keyRequest, type NewKey, OPERATOR } from "./new-key.ts";
@@ -103,7 +103,13 @@ function Fields({ wanted, owners, error, onChange }: FieldsProps) {
         onInput={(value) => onChange({ name: value })}
         maxLength={100}
       />
-      {owner !== OPERATOR && <Scopes wanted={wanted} error={owner === "" ? undefined : error} onChange={onChange} />}
+      {owner !== OPERATOR && (
+        <ScopeChoice
+          chosen={wanted.scopes}
+          error={owner === "" ? undefined : error}
+          onChange={(scopes) => onChange({ scopes })}
+        />
+      )}
       <SelectField label="Expires" value={days} choices={expiries} onChange={(value) => onChange({ days: value })} />
       <TextField
         label="Requests per minute"
@@ -114,28 +120,5 @@ function Fields({ wanted, owners, error, onChange }: FieldsProps) {
         onInput={(value) => onChange({ rate: value })}
       />
     </>
-  );
-}
-
-function Scopes({ wanted: { scopes }, error, onChange }: Omit<FieldsProps, "owners">) {
-  return (
-    <fieldset class="scopes">
-      <legend>Scopes</legend>
-      {scopeNames.map((scope) => (
-        <Checkbox
-          key={scope}
-          label={<code class="mono">{scope}</code>}
-          checked={scopes.includes(scope)}
-          onChange={(isChosen) =>
-            onChange({ scopes: isChosen ? [...scopes, scope] : scopes.filter((one) => one !== scope) })
-          }
-        />
-      ))}
-      {error !== undefined && (
-        <p class="field-error" role="alert">
-          {error}
-        </p>
-      )}
-    </fieldset>
   );
 }

@@ -74,9 +74,7 @@ export function RotateDialog({
       <p>A new key with the same scopes and limit replaces this one. Both work until you have brought it out.</p>
       <SelectField label="Both work for" value={hours} choices={overlaps} onChange={setHours} />
       {shown.expires_at !== null && (
-        <Notice tone="info">
-          The new key expires when this one does. Only the operator can issue one with a later expiry.
-        </Notice>
+        <Notice tone="info">The new key expires when this one does. For a later expiry, make a new key.</Notice>
       )}
     </Dialog>
   );

@@ -43,6 +43,12 @@ export function KeyPanel({ shown, scope, onAsk, onClose }: KeyPanelProps) {
           out, and revoke this one.
         </Notice>
       )}
+      {shown.exceeds_allowance && (
+        <Notice tone="warning" title="More than the operator allows now">
+          The partner’s people made this key before the operator lowered what they may make. It works until it expires
+          or is revoked.
+        </Notice>
+      )}
       <Facts shown={shown} scope={scope} />
       <KeyUsage shown={shown} scope={scope} />
       <p>
@@ -94,6 +100,7 @@ function Times({ shown, scope }: Pick<KeyPanelProps, "shown" | "scope">) {
       <dt>Created</dt>
       <dd>
         <Time at={shown.created_at} show="both" />
+        {shown.partner_id !== null && (shown.made_by_partner ? " by the partner’s people" : " by the operator")}
       </dd>
       {shown.expires_at !== null && (
         <>

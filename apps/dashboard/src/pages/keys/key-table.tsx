@@ -11,10 +11,12 @@ interface KeyTableProps {
   readonly selected: ShownKey | undefined;
   readonly onSelect: (id: string) => void;
   readonly isOperators: boolean;
+  /** Whether the operator allows the partner to make keys. */
+  readonly mayCreate: boolean;
 }
 
 /** Keys, each with what it may do and when it was last used. */
-export function KeyTable({ keys, error, onRetry, selected, onSelect, isOperators }: KeyTableProps) {
+export function KeyTable({ keys, error, onRetry, selected, onSelect, isOperators, mayCreate }: KeyTableProps) {
   const columns: readonly Column<ShownKey>[] = [
     {
       id: "key",
@@ -56,7 +58,8 @@ export function KeyTable({ keys, error, onRetry, selected, onSelect, isOperators
       isCurrent={({ id }) => id === selected?.id}
       empty={
         <EmptyState title="No key works">
-          {isOperators ? "Issue one: it is shown once, and works at once." : "Ask the operator for a key."}
+          {isOperators && "Issue one: it is shown once, and works at once."}
+          {!isOperators && (mayCreate ? "An admin creates one: it is shown once." : "Ask the operator for a key.")}
         </EmptyState>
       }
     />
@@ -79,6 +82,7 @@ const tones: Readonly<Record<ShownKey["status"], Tone>> = {
 /** A key's status, in a word. */
 export function KeyStatus({ shown }: { readonly shown: ShownKey }) {
   if (shown.status === "active" && shown.compromised_at !== null) return <Status tone="danger">compromised</Status>;
+  if (shown.exceeds_allowance) return <Status tone="warning">exceeds allowance</Status>;
   if (shown.status === "active" && shown.rotated_to !== null) return <Status tone="warning">replaced</Status>;
   return <Status tone={tones[shown.status]}>{shown.status}</Status>;
 }

@@ -1,14 +1,16 @@
-import type { ShownKey } from "@bikeshare/contract/console";
+import type { ShownAllowance, ShownKey } from "@bikeshare/contract/console";
 import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { useSearchParams } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { Button } from "../../components/button.tsx";
 import { Checkbox } from "../../components/field.tsx";
+import { isEmbedded } from "../../embedding.ts";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { type Scope, useOperatorScope, usePartnerScope, withParameter } from "../scope.ts";
 import { Callers } from "./callers.tsx";
+import { CreateDialog } from "./create-dialog.tsx";
 import { DeprecatedCalls } from "./deprecated-calls.tsx";
 import { IssueDialog } from "./issue-dialog.tsx";
 import { type MadeKey, MadeKeyDialog, RevokeDialog, RotateDialog } from "./key-dialogs.tsx";
@@ -29,13 +31,10 @@ export function OperatorKeysPage() {
   return scope === undefined ? <NotFoundPage /> : <Keys scope={scope} />;
 }
 
-type Asked = { readonly what: "rotate" | "revoke"; readonly key: ShownKey } | { readonly what: "issue" };
+type Asked = { readonly what: "rotate" | "revoke"; readonly key: ShownKey } | { readonly what: "issue" | "create" };
 
 function Keys({ scope }: { readonly scope: Scope }) {
-  const { data, error, refetch } = useQuery({
-    queryKey: ["keys", scope.systemId, scope.partnerId],
-    queryFn: ({ signal }) => readKeys(scope, signal),
-  });
+  const { data, error, refetch } = useKeys(scope);
   const [search, setSearch] = useSearchParams();
   const [asked, setAsked] = useState<Asked>();
   const [made, setMade] = useState<MadeKey>();
@@ -48,9 +47,10 @@ function Keys({ scope }: { readonly scope: Scope }) {
     setMade(key);
   };
   const isOperators = scope.partnerId === undefined;
+  const allowance = data?.allowance ?? undefined;
   return (
     <>
-      <KeysHeader scope={scope} onIssue={() => setAsked({ what: "issue" })} />
+      <KeysHeader scope={scope} allowance={allowance} onAsk={(what) => setAsked({ what })} />
       <DeprecatedCalls scope={scope} keys={data?.data ?? []} />
       <Checkbox
         label="Show keys that have ended"
@@ -64,6 +64,7 @@ function Keys({ scope }: { readonly scope: Scope }) {
         selected={selected}
         onSelect={(id) => set("key", id)}
         isOperators={isOperators}
+        mayCreate={allowance !== undefined}
       />
       {selected !== undefined && (
         <KeyPanel
@@ -75,7 +76,9 @@ function Keys({ scope }: { readonly scope: Scope }) {
         />
       )}
       {isOperators && <Callers scope={scope} keys={data?.data ?? []} />}
-      {asked !== undefined && <AskedDialog asked={asked} scope={scope} onClose={close} onMade={show} />}
+      {asked !== undefined && (
+        <AskedDialog asked={asked} scope={scope} allowance={allowance} onClose={close} onMade={show} />
+      )}
       {made !== undefined && <MadeKeyDialog made={made} onClose={() => setMade(undefined)} />}
     </>
   );
@@ -85,11 +88,27 @@ function hasNotEnded({ status }: ShownKey): boolean {
   return status === "active" || status === "suspended";
 }
 
-function KeysHeader({ scope, onIssue }: { readonly scope: Scope; readonly onIssue: () => void }) {
-  if (scope.partnerId !== undefined)
-    return <PageHeader title="Keys">What your programs call the service with.</PageHeader>;
+interface KeysHeaderProps {
+  readonly scope: Scope;
+  readonly allowance: ShownAllowance | undefined;
+  readonly onAsk: (what: "issue" | "create") => void;
+}
+
+function KeysHeader({ scope, allowance, onAsk }: KeysHeaderProps) {
+  if (scope.partnerId !== undefined) {
+    const create = scope.canChange && !isEmbedded && allowance !== undefined && (
+      <Button variant="primary" disabled={!isLeft(allowance)} onClick={() => onAsk("create")}>
+        Create key
+      </Button>
+    );
+    return (
+      <PageHeader title="Keys" actions={create}>
+        What your programs call the service with. {allowance && <Left allowance={allowance} />}
+      </PageHeader>
+    );
+  }
   const issue = scope.canChange && (
-    <Button variant="primary" onClick={onIssue}>
+    <Button variant="primary" onClick={() => onAsk("issue")}>
       Issue a key
     </Button>
   );
@@ -100,17 +119,37 @@ function KeysHeader({ scope, onIssue }: { readonly scope: Scope; readonly onIssu
   );
 }
 
+function isLeft({ keys_left: keys, rate_limit_left: rate }: ShownAllowance): boolean {
+  return keys > 0 && rate > 0;
+}
+
+/** How much of the allowance is left. */
+function Left({ allowance }: { readonly allowance: ShownAllowance }) {
+  const { keys, keys_left: keysLeft, rate_limit: rate, rate_limit_left: rateLeft } = allowance;
+  return (
+    <>
+      Admins may create {keysLeft} more of {keys}, with {rateLeft.toLocaleString("en")} of {rate.toLocaleString("en")}{" "}
+      requests per minute.{isLeft(allowance) ? "" : " Revoke one of these to create another."}
+    </>
+  );
+}
+
 interface AskedDialogProps {
   readonly asked: Asked;
   readonly scope: Scope;
+  readonly allowance: ShownAllowance | undefined;
   readonly onClose: () => void;
   readonly onMade: (made: MadeKey) => void;
 }
 
-function AskedDialog({ asked, scope, onClose, onMade }: AskedDialogProps) {
+function AskedDialog({ asked, scope, allowance, onClose, onMade }: AskedDialogProps) {
+  const { systemId, partnerId } = scope;
   switch (asked.what) {
+    case "create":
+      if (partnerId === undefined || allowance === undefined) return null;
+      return <CreateDialog {...{ systemId, partnerId, allowance, onClose, onMade }} />;
     case "issue":
-      return <IssueDialog systemId={scope.systemId} onClose={onClose} onMade={onMade} />;
+      return <IssueDialog systemId={systemId} onClose={onClose} onMade={onMade} />;
     case "rotate":
       return <RotateDialog shown={asked.key} scope={scope} onClose={onClose} onMade={onMade} />;
     case "revoke":
@@ -118,7 +157,19 @@ function AskedDialog({ asked, scope, onClose, onMade }: AskedDialogProps) {
   }
 }
 
-function readKeys({ systemId, partnerId }: Scope, signal: AbortSignal) {
+function useKeys(scope: Scope) {
+  return useQuery({
+    queryKey: ["keys", scope.systemId, scope.partnerId],
+    queryFn: ({ signal }) => readKeys(scope, signal),
+  });
+}
+
+interface ReadKeys {
+  readonly data: readonly ShownKey[];
+  readonly allowance?: ShownAllowance | null;
+}
+
+function readKeys({ systemId, partnerId }: Scope, signal: AbortSignal): Promise<ReadKeys> {
   return partnerId === undefined
     ? api.systemKeys.list({ params: { system_id: systemId }, signal })
     : api.partnerKeys.list({ params: { system_id: systemId, partner_id: partnerId }, signal });

@@ -1,6 +1,7 @@
 /** A key that is to be made, as its form has it. */
 import type { Scope } from "@bikeshare/contract/pure";
 import type { api } from "../../api/api.ts";
+import type { Choice } from "../../components/field.tsx";
 
 export interface NewKey {
   /** A partner's id, or `OPERATOR`; empty: not chosen yet. */
@@ -26,6 +27,20 @@ export function issueOf({ owner, scopes, rate }: NewKey): string | undefined {
 }
 
 const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+
+const expiries = [30, 90, 365];
+
+/** When a key may expire, at most so many days ahead. */
+export function expiriesWithin(days: number): Choice[] {
+  const choices = [...expiries.filter((each) => each < days), days];
+  return choices.map((each) => ({ value: String(each), label: each === 1 ? "In a day" : `In ${each} days` }));
+}
+
+/** The instant so many days from now. Where clocks differ by less than a minute it is no later for the server. */
+export function instantAfter(days: number): string {
+  return new Date(new Date().getTime() + days * DAY_MS - MINUTE_MS).toISOString();
+}
 
 /** What the server is asked for. */
 export function keyRequest(wanted: NewKey, now: number): Parameters<typeof api.systemKeys.issue>[0]["body"] {

@@ -16,6 +16,7 @@ import { useUrlState } from "../../layout/url-state.ts";
 import { useOperatorAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { useAction } from "../use-action.ts";
+import { KeyAllowanceDialog } from "./key-allowance-dialog.tsx";
 import { PartnerDialog, RemoveDialog, showPartner, SuspendDialog } from "./partner-dialogs.tsx";
 import { EndpointStatus, PartnerStatus } from "./partner-status.tsx";
 
@@ -86,11 +87,23 @@ function PartnerFacts({ partner }: { readonly partner: ShownPartner }) {
         ["Webhook", partner.status === "removed" ? webhook : <Link href={endpoint}>{webhook}</Link>],
         ["Active reservations", partner.has_own_max_reservations ? limit : `${limit} (the default)`],
         ["Keys that work", partner.active_keys],
+        ["Keys its admins may create", allowanceText(partner)],
         ["Requests today", partner.requests_today.toLocaleString("en")],
         ["Created", <Time at={partner.created_at} show="both" />],
       ]}
     />
   );
+}
+
+/** How much of what its people may make they have made; null: they make none. */
+function allowanceText({
+  key_allowance: allowance,
+  own_keys: keys,
+  own_rate_limit: rate,
+}: ShownPartner): string | null {
+  if (allowance === null) return keys === 0 ? null : `none; ${keys} made before still work`;
+  const rates = `${rate.toLocaleString("en")} of ${allowance.rate_limit.toLocaleString("en")} requests per minute`;
+  return `${keys} of ${allowance.keys}, ${rates}`;
 }
 
 function PartnerPages({ id }: { readonly id: string }) {
@@ -118,7 +131,7 @@ function PartnerPages({ id }: { readonly id: string }) {
   );
 }
 
-type Opened = "change" | "suspend" | "remove";
+type Opened = "change" | "keys" | "suspend" | "remove";
 
 function Actions({ systemId, partner }: { readonly systemId: string; readonly partner: ShownPartner }) {
   const [opened, setOpened] = useState<Opened>();
@@ -135,6 +148,7 @@ function Actions({ systemId, partner }: { readonly systemId: string; readonly pa
   return (
     <>
       <Button onClick={() => setOpened("change")}>Change</Button>
+      <Button onClick={() => setOpened("keys")}>Key allowance</Button>
       {partner.status === "suspended" ? (
         <Button variant="primary" pending={isPending} onClick={() => void resume()}>
           Resume
@@ -145,6 +159,7 @@ function Actions({ systemId, partner }: { readonly systemId: string; readonly pa
       <Button variant="danger" onClick={() => setOpened("remove")}>
         Remove
       </Button>
+      {opened === "keys" && <KeyAllowanceDialog {...common} />}
       <PartnerDialog {...common} isOpen={opened === "change"} />
       <SuspendDialog {...common} isOpen={opened === "suspend"} />
       <RemoveDialog {...common} isOpen={opened === "remove"} />

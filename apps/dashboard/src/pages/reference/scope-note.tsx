@@ -31,7 +31,7 @@ export function ScopeNote({ scope, needed, keyScopes }: ScopeNoteProps) {
   if (count === 0) {
     return (
       <Notice tone="warning" title="None of your keys may call this">
-        It needs the scope <code>{needed}</code>. Ask the operator for a key that has it. {keys}
+        It needs the scope <code>{needed}</code>. Create a key that has it, or ask the operator. {keys}
       </Notice>
     );
   }
