@@ -7,6 +7,7 @@ export * from "./paging.ts";
 export * from "./rate-limit.ts";
 export * from "./request.ts";
 export * from "./reservation.ts";
+export * from "./ride-times.ts";
 export * from "./ride.ts";
 export * from "./service-error.ts";
 export * from "./station.ts";

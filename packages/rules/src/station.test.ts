@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { stationState } from "./station.ts";
+import { freeDocks, standsInDock, stationState } from "./station.ts";
 
 const works = { is_installed: true, is_renting: true, is_returning: true, was_installed: true, absent_snapshots: 0 };
 const online = { status: "online", offline_reason: null } as const;
@@ -32,5 +32,22 @@ describe("a station's state follows from its flags", () => {
       status: "removed",
       offline_reason: null,
     });
+  });
+});
+
+describe("the free docks of a station", () => {
+  test.each([
+    ["that was never reported are what its capacity leaves", { base: null, capacity: 10, disabled: 2, standing: 3 }, 5],
+    ["follow what was reported, whatever its capacity is", { base: 4, capacity: 10, disabled: 2, standing: 3 }, 1],
+    ["are never fewer than none", { base: null, capacity: 2, disabled: null, standing: 3 }, 0],
+    ["are not known without either", { base: null, capacity: null, disabled: 2, standing: 3 }, null],
+  ] as const)("%s", (_, docks, free) => {
+    expect(freeDocks(docks)).toBe(free);
+  });
+
+  test("are taken by bikes that stand there, and not by those that are away", () => {
+    const states = ["available", "reserved", "non_operational", "non_contactable", "on_trip", "missing", "removed"];
+    const standing = states.filter((vehicle_state) => standsInDock({ vehicle_state, station_id: "s" }));
+    expect(standing).toEqual(states.slice(0, 4));
   });
 });

@@ -72,3 +72,30 @@ function shiftAt({ vehicle_state, station_id }: CountedBike, n: number): Counter
   const counted = (state: string) => (vehicle_state === state ? n : 0);
   return [{ stationId: station_id, available: counted("available"), reserved: counted("reserved") }];
 }
+
+/** States of a bike that stands in a dock, or may: all but those in which it is away. */
+export const STATES_IN_DOCK = ["available", "reserved", "non_operational", "non_contactable"] as const;
+
+/** Whether a bike stands in a dock of its station, or may. */
+export function standsInDock({ vehicle_state }: CountedBike): boolean {
+  return STATES_IN_DOCK.some((state) => state === vehicle_state);
+}
+
+/** What decides how many docks of a station are free. */
+export interface Docks {
+  /** The free docks that were reported last, and the bikes that stood there then. Null: never reported. */
+  readonly base: number | null;
+  readonly capacity: number | null;
+  readonly disabled: number | null;
+  /** Bikes that stand there now. */
+  readonly standing: number;
+}
+
+/**
+ * Free docks: those that were reported last, and since then one more for each bike that left and one less for each that
+ * came. Never reported: what the capacity leaves beside the bikes; null where that is not known either.
+ */
+export function freeDocks({ base, capacity, disabled, standing }: Docks): number | null {
+  const docks = base ?? (capacity === null ? null : capacity - (disabled ?? 0));
+  return docks === null ? null : Math.max(0, docks - standing);
+}

@@ -253,6 +253,7 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
       await operate("stations.online", { id: "s1" });
       await operate("stations.upsert", { id: "s2", is_renting: false, is_returning: false });
       await operate("stations.upsert", { id: "s3", is_installed: true });
+      await operate("bikes.upsert", { id: "b7", station_id: "s4" });
       await operate("stations.remove", { id: "s4" });
       await compareLists();
       await ask(reserve({ station_id: "s4" }));
@@ -390,7 +391,8 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
 
     it("cut large pages alike", async () => {
       for (let n = 0; n < 210; n++) {
-        const ride = { id: `many-${n}`, bike_id: "b1", vehicle_type_id: "classic" };
+        // Each on a bike of its own: rides of one bike do not overlap.
+        const ride = { id: `many-${n}`, bike_id: `many-${n}`, vehicle_type_id: "classic" };
         const times = { started_at: "2026-04-01T08:00:00.000Z", ended_at: "2026-04-01T08:00:59.000Z" };
         await operate("rides.past", { ...ride, ...times });
       }

@@ -302,6 +302,69 @@ describe("what the operator does", () => {
     expect(() => operator.takeOffline("s9")).toThrow("no station s9");
   });
 
+  it("to bikes is followed by the free docks of their station", async () => {
+    const fake = createFakeBikeShare({
+      stations: [
+        { id: "s1", num_docks_available: 5 },
+        { id: "s2", capacity: 3, num_docks_disabled: 1 },
+        { id: "fed", num_bikes_available: 4, num_docks_available: 7 },
+      ],
+      bikes: [
+        { id: "b1", station_id: "s1" },
+        { id: "b2", station_id: "fed" },
+      ],
+    });
+    const docks = async () =>
+      Object.fromEntries(
+        (await new BikeShare(fake.options).stations.list()).data.map((each) => [each.id, each.num_docks_available]),
+      );
+    expect(await docks()).toEqual({ s1: 5, s2: 2, fed: 7 });
+    for (const bike_id of ["b1", "b2"]) fake.operator.startRide({ id: `of-${bike_id}`, bike_id });
+    expect(await docks()).toEqual({ s1: 6, s2: 2, fed: 7 });
+    for (const id of ["of-b1", "of-b2"]) fake.operator.endRide({ id, end_station_id: "s2" });
+    expect(await docks()).toEqual({ s1: 6, s2: 0, fed: 7 });
+    fake.operator.putStation({ id: "s2", num_docks_available: 9 });
+    fake.operator.putBike({ id: "b1", vehicle_state: "missing" });
+    expect(await docks()).toEqual({ s1: 6, s2: 10, fed: 7 });
+  });
+
+  it("to a station that is removed leaves its bikes where they are, and lets none come there", async () => {
+    const fake = createFakeBikeShare(oneBike);
+    fake.operator.removeStation("s1");
+    const { lat } = await new BikeShare(fake.options).stations.get("s1");
+    expect(await new BikeShare(fake.options).bikes.get("b1")).toMatchObject({ station_id: null, lat });
+    expect(() => fake.operator.putBike({ id: "b1", station_id: "s1" })).toThrow("s1 is removed");
+    const { id } = fake.operator.startRide({ bike_id: "b1" });
+    expect(() => fake.operator.endRide({ id, end_station_id: "s1" })).toThrow("s1 is removed");
+  });
+
+  it("to rides lets none of a bike overlap, and no time lie ahead", () => {
+    const fake = createFakeBikeShare({ ...oneBike, now: () => Date.parse("2026-06-01T12:00:00Z") });
+    const { operator } = fake;
+    const first = operator.startRide({ bike_id: "b1" });
+    fake.advance(60_000);
+    operator.endRide({ id: first.id });
+    fake.advance(60_000);
+    const second = operator.startRide({ bike_id: "b1" });
+    operator.cancelRide(second.id);
+    const correct = (ended_at: string) => operator.correctRide({ id: first.id, ended_at });
+    expect(correct("2026-06-01T12:07:00Z").ended_at).toBe("2026-06-01T12:02:00.000Z");
+    expect(() => correct("2026-06-01T12:07:01Z")).toThrow("more than 300 s ahead");
+    expect(() => correct("2026-06-01T11:59:59Z")).toThrow("before");
+    operator.putRide({
+      id: "later",
+      bike_id: "b1",
+      started_at: "2026-06-01T12:01:00Z",
+      ended_at: "2026-06-01T12:09:00Z",
+    });
+    correct("2026-06-01T12:01:00Z");
+    expect(() => correct("2026-06-01T12:01:01Z")).toThrow("ride later overlaps");
+    expect(() => operator.startRide({ bike_id: "b1" })).toThrow("ride later overlaps");
+    // Behind by no more than a clock may be, it begins when the ride before has ended.
+    fake.advance(180_000);
+    expect(operator.startRide({ bike_id: "b1" }).started_at).toBe("2026-06-01T12:09:00.000Z");
+  });
+
   it("keeps the numbers of a station that came with numbers, but for what changes here", async () => {
     const fake = createFakeBikeShare({
       stations: [{ id: "s1", num_bikes_available: 7 }],

@@ -1,4 +1,5 @@
 import type { BatchItem, BatchResults, BikeReport, BikeUpsert, ItemError } from "@bikeshare/contract";
+import { isIssue, storedTime } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
 import type { AnsweredIndexes } from "../idempotency/service.ts";
 import { type Batch, type BatchResultWriter, type Indexed, runBatch, runSharedBatch } from "./batch.ts";
@@ -13,7 +14,6 @@ import {
 } from "./bike-changes.rules.ts";
 import { type BikeState, newPublicId } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
-import { isIssue, storedTime } from "./ride.rules.ts";
 import { findNamedStations } from "./station-queries.ts";
 import { isOfFeed, OPERATOR } from "./station.rules.ts";
 

@@ -1,5 +1,5 @@
 import type { BatchItem, BatchResults, ItemError, RideCorrection } from "@bikeshare/contract";
-import { correctedEndReason, rideLength } from "@bikeshare/rules";
+import { correctedEndReason, isIssue, rideLength, storedEnd } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
 import { valueOf } from "../db/rows.ts";
 import { type Indexed, runBatch } from "./batch.ts";
@@ -16,7 +16,7 @@ import {
 import type { FleetCommand } from "./command.ts";
 import { hasKnownStations, lockRideBatch, type RideBatch, rideFor } from "./ride-batch.ts";
 import { listOverlappingRides, type RideState, type RideTimes, updateRides } from "./ride-queries.ts";
-import { isIssue, overlapIssue, storedEnd } from "./ride.rules.ts";
+import { overlapIssue } from "./ride.rules.ts";
 
 /**
  * Corrects rides that have ended: what is stored of them, and where their bikes stand with the counters there, unless

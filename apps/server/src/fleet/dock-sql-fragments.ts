@@ -1,8 +1,9 @@
 /** SQL for the docks of the operator's stations, which follow their bikes. */
+import { STATES_IN_DOCK } from "@bikeshare/rules";
 
 /** Condition on a bike `b` that stands in a dock, or may: all but those that are away. */
 export const standsInDock = (b: string) =>
-  `${b}.vehicle_state in ('available', 'reserved', 'non_operational', 'non_contactable')`;
+  `${b}.vehicle_state in (${STATES_IN_DOCK.map((state) => `'${state}'`).join(", ")})`;
 
 /** Number of bikes that stand at the station `s` of the system `$1`. */
 export const standingBikes = (s: string) =>
@@ -12,10 +13,7 @@ export const standingBikes = (s: string) =>
 /** Condition on a station `s` whose docks follow its bikes; those of others are what their feed says. */
 export const hasOwnDocks = (s: string) => `(${s}.counters = 'operated' and ${s}.source = 'operator')`;
 
-/**
- * Free docks: those that were reported last, and since then one more for each bike that left and one less for each that came.
- * Never reported: what the capacity leaves beside the bikes.
- */
+/** Free docks, as the rule of the same name has them. */
 export const freeDocks = (docks: { base: string; capacity: string; disabled: string; standing: string }) =>
   `case when coalesce(${docks.base}, ${docks.capacity}) is not null then
      greatest(0, coalesce(${docks.base}, ${docks.capacity} - coalesce(${docks.disabled}, 0)) - ${docks.standing}) end`;

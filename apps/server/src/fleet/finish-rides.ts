@@ -1,5 +1,5 @@
 import type { BatchItem, BatchResults, ItemError, RideCancel, RideEnd } from "@bikeshare/contract";
-import { endReasonAt, rideLength } from "@bikeshare/rules";
+import { endReasonAt, isIssue, rideLength, storedEnd, type StoredTime } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
 import { valueOf } from "../db/rows.ts";
 import type { AnsweredIndexes } from "../idempotency/service.ts";
@@ -17,7 +17,7 @@ import {
   type RideItem,
 } from "./ride-batch.ts";
 import { type RideState, updateRides } from "./ride-queries.ts";
-import { isIssue, isSameCancel, isSameEnd, storedEnd, type StoredTime } from "./ride.rules.ts";
+import { isSameCancel, isSameEnd } from "./ride.rules.ts";
 
 /** Ends rides: each bike stands where its ride ended, available again unless something later was reported of it. */
 export function endRides(

@@ -1,19 +1,11 @@
 import type { BatchItem, BatchResults, ItemError, PastRideUpsert } from "@bikeshare/contract";
-import { rideLength } from "@bikeshare/rules";
+import { doOverlap, isIssue, rideLength, storedEnd, type StoredTime, storedTime } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
 import { TransactionConflict } from "../db/errors.ts";
 import { type BatchResultWriter, type Indexed, runBatch } from "./batch.ts";
 import type { FleetCommand } from "./command.ts";
 import { insertPastRides, listOverlappingRides, type RideState, updateRides } from "./ride-queries.ts";
-import {
-  describeRide,
-  doOverlap,
-  isIssue,
-  overlapIssue,
-  storedEnd,
-  type StoredTime,
-  storedTime,
-} from "./ride.rules.ts";
+import { describeRide, overlapIssue } from "./ride.rules.ts";
 
 /** Adds rides that are over, or corrects them. Makes no events and moves no bike. */
 export function upsertPastRides(

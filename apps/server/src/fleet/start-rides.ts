@@ -1,5 +1,13 @@
 import type { BatchItem, BatchResults, ErrorArguments, ItemError, RideStart } from "@bikeshare/contract";
-import { rideTransitions } from "@bikeshare/rules";
+import {
+  doOverlap,
+  EARLIEST_START,
+  isIssue,
+  rideTransitions,
+  startBeside,
+  storedTime,
+  type StoredTime,
+} from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
 import { valueOf } from "../db/rows.ts";
 import type { AnsweredIndexes } from "../idempotency/service.ts";
@@ -9,17 +17,7 @@ import type { BikeState } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
 import type { LockedReservation } from "./reservation-queries.ts";
 import { insertStartedRides, listOverlappingRides, type RideState, type RideTimes } from "./ride-queries.ts";
-import {
-  CLOCK_TOLERANCE_MS,
-  describeRide,
-  doOverlap,
-  EARLIEST_START,
-  isIssue,
-  isSameStart,
-  overlapIssue,
-  storedTime,
-  type StoredTime,
-} from "./ride.rules.ts";
+import { describeRide, isSameStart, overlapIssue } from "./ride.rules.ts";
 import { findNamedStations } from "./station-queries.ts";
 
 type StartError = ItemError<"rides", "start">;
@@ -122,17 +120,6 @@ function wantedTimes(item: RideStart, now: Date): RideTimes[] {
 function othersOf({ id, bike_id }: RideStart, { at }: StoredTime, { others }: Facts): RideState[] {
   const times = { id, bike_id, started_at: at, ended_at: null };
   return (others.get(id) ?? []).filter((other) => other.bike_id === bike_id && doOverlap(other, times));
-}
-
-/**
- * When a ride starts; the ride that makes that impossible. A start of now is not before the end of the ride before, which
- * may have been written by a process with another clock.
- */
-function startBeside({ at, isNow }: StoredTime, others: readonly RideState[]): Date | RideState {
-  const ends = others.map(({ ended_at: endedAt }) => endedAt?.getTime() ?? Infinity);
-  const latest = Math.max(at.getTime(), ...ends);
-  const isClockAhead = isNow && latest <= at.getTime() + CLOCK_TOLERANCE_MS;
-  return isClockAhead ? new Date(latest) : (others[0] ?? at);
 }
 
 /** Decides one start on what the items before leave; records why it cannot be. */

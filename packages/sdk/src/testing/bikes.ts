@@ -1,6 +1,6 @@
 import type { Bike, Station } from "../json-types.generated.ts";
-import { type BikeRecord, type City, instant } from "./city.ts";
-import { compareIds, type CounterShift, counterShifts, viewOf } from "./rules.ts";
+import { type BikeRecord, type City, instant, type StationRecord } from "./city.ts";
+import { compareIds, type CounterShift, counterShifts, freeDocks, standsInDock, viewOf } from "./rules.ts";
 
 /** Where a bike is. */
 export type BikeLocation = Pick<Bike, "station_id" | "lat" | "lon">;
@@ -14,9 +14,13 @@ export function shownBike({ reported, ride_id, reservation_id }: BikeRecord): Bi
   return { ...reported, ...viewOf({ ride_id: ride, reservation_id, reported_state, ...location }) };
 }
 
-/** Where a station is; nobody knows where a station is that is not known. */
+/**
+ * Where a station is; nobody knows where a station is that is not known.
+ * @throws Error for a removed one: no bike stands there
+ */
 export function locationOf({ stations }: City, stationId: string | null): BikeLocation {
-  const { lat = null, lon = null } = stations.get(stationId ?? "")?.shown ?? {};
+  const { lat = null, lon = null, status } = stations.get(stationId ?? "")?.shown ?? {};
+  if (status === "removed") throw new Error(`station ${stationId} is removed`);
   return { station_id: stationId, lat, lon };
 }
 
@@ -40,16 +44,53 @@ export function writeBike(city: City, bike: BikeRecord): void {
   for (const id of new Set([before?.station_id, after.station_id])) {
     const station = city.stations.get(id ?? "");
     if (station === undefined) continue;
-    const counters = station.areCountersGiven ? shifted(station.shown, shifts) : countBikesAt(city, station.shown.id);
+    const counters = station.areCountersGiven
+      ? shifted(station.shown, shifts)
+      : { ...countBikesAt(city, station.shown.id), ...docksOf(city, station) };
     const shown = { ...station.shown, ...counters };
     if (JSON.stringify(shown) === JSON.stringify(station.shown)) continue;
     city.stations.set(shown.id, { ...station, shown: { ...shown, updated_at: instant(city.now()) } });
   }
 }
 
+/** Has the bikes of a station that was removed stand outside a station, where they are. */
+export function moveBikesOut(city: City, { id, lat, lon }: Station): void {
+  for (const bike of [...city.bikes.values()].filter(({ reported }) => reported.station_id === id)) {
+    const { lat: own, lon: ownLon } = bike.reported;
+    changeBike(city, bike, {}, { station_id: null, lat: own ?? lat, lon: ownLon ?? lon });
+  }
+}
+
+/**
+ * A station with the free docks that are given of it, which follow its bikes from then on. Those of a station whose counters
+ * were given stay as they are.
+ * @param docks undefined: those that were given before; null: none are
+ */
+export function withDocks(city: City, station: StationRecord, docks: number | null | undefined): StationRecord {
+  if (station.areCountersGiven) return station;
+  const given = typeof docks === "number" ? docks + standingAt(city, station.shown.id) : docks;
+  const reported = { ...station, docksBase: given === undefined ? station.docksBase : given };
+  return { ...reported, shown: { ...station.shown, ...docksOf(city, reported) } };
+}
+
+/** Bikes that stand in docks of a station. */
+function standingAt(city: City, stationId: string): number {
+  return bikesAt(city, stationId).filter(standsInDock).length;
+}
+
+function bikesAt({ bikes }: City, stationId: string): Bike[] {
+  return [...bikes.values()].map(shownBike).filter((bike) => bike.station_id === stationId);
+}
+
+/** The free docks of a station whose bikes are counted: they follow its bikes. */
+function docksOf(city: City, { shown, docksBase: base }: StationRecord): Pick<Station, "num_docks_available"> {
+  const { id, capacity, num_docks_disabled: disabled } = shown;
+  return { num_docks_available: freeDocks({ base, capacity, disabled, standing: standingAt(city, id) }) };
+}
+
 /** Counts a station's bikes, as the service does for the operator's own stations. */
-export function countBikesAt({ bikes }: City, stationId: string): Partial<Station> {
-  const here = [...bikes.values()].map(shownBike).filter((bike) => bike.station_id === stationId);
+export function countBikesAt(city: City, stationId: string): Partial<Station> {
+  const here = bikesAt(city, stationId);
   const countOf = (state: string) => here.filter((bike) => bike.vehicle_state === state).length;
   const available = here.filter((bike) => bike.vehicle_state === "available");
   const types = [...new Set(here.flatMap((bike) => bike.vehicle_type_id ?? []))].sort(compareIds);

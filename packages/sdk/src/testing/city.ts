@@ -14,6 +14,8 @@ export interface StationRecord {
   readonly shown: Station;
   /** Whether its counters were given, as a feed gives them. Otherwise they are counted from its bikes. */
   readonly areCountersGiven: boolean;
+  /** The free docks that were given last, and the bikes that stood there then; null: none were given. */
+  readonly docksBase: number | null;
   readonly wasInstalled: boolean;
 }
 

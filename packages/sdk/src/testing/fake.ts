@@ -2,7 +2,8 @@ import { deliveryIdOf } from "../delivery-id.ts";
 import type { EventRecord, Region } from "../json-types.generated.ts";
 import type { DeliveryOf, KnownDelivery } from "../webhooks.ts";
 import { createIdempotency, createKeys, type FakeKeyInput } from "./access.ts";
-import { type Clock, createCity, type EventFields, type FakePartner, instant } from "./city.ts";
+import { withDocks } from "./bikes.ts";
+import { type City, type Clock, createCity, type EventFields, type FakePartner, instant } from "./city.ts";
 import { type BikeFields, Operator, type StationFields, type VehicleTypeFields } from "./operator.ts";
 import {
   createFetch,
@@ -126,7 +127,7 @@ export function createFakeBikeShare(options: FakeOptions = {}): FakeBikeShare {
   const { now, advance } = createClock(options.now);
   const city = createCity(now, PARTNER, maxReservations);
   const operator = new Operator(city);
-  fill(operator, options);
+  fill(city, operator, options);
   const keys = createKeys(now, PARTNER, rateLimit);
   const apiKey = keys.issue({ scopes: options.scopes });
   const scripts = createScripts();
@@ -156,7 +157,7 @@ export function createFakeBikeShare(options: FakeOptions = {}): FakeBikeShare {
 }
 
 /** Puts there what a fake begins with: stations first, for bikes stand at them, and last what holds bikes. */
-function fill(operator: Operator, options: FakeOptions): void {
+function fill(city: City, operator: Operator, options: FakeOptions): void {
   for (const station of options.stations ?? []) operator.putStation(station);
   for (const bike of options.bikes ?? []) operator.putBike(bike);
   for (const type of options.vehicleTypes ?? []) operator.putVehicleType(type);
@@ -164,6 +165,11 @@ function fill(operator: Operator, options: FakeOptions): void {
   for (const ride of options.rides ?? []) operator.putRide(ride);
   for (const reservation of options.reservations ?? []) operator.putReservation(reservation);
   for (const event of options.events ?? []) operator.putEvent(event);
+  // The free docks that were given are those beside the bikes that were.
+  for (const { id, num_docks_available: docks } of options.stations ?? []) {
+    const station = city.stations.get(id);
+    if (station !== undefined) city.stations.set(id, withDocks(city, station, docks));
+  }
 }
 
 /** The machine's own clock. */

@@ -29,7 +29,7 @@ export interface Listing<Item> {
 }
 
 /** Where an item is in its list: what the list is ordered by, and its id; of a walk that ends with a checkpoint, that too. */
-type Position = readonly [order: string, id: string, checkpoint?: number | undefined];
+type Position = readonly [order: string, id: string, checkpoint?: number | null];
 
 /** A walk through changes: behind which position it goes on, and where it ends. */
 type ChangeWalk = readonly [after: number, upto: number];
@@ -59,15 +59,15 @@ export function pageOf<Item extends { readonly id: string }>(list: Listing<Item>
   const data = found.map(({ item }) => item);
   if (request.kind === "page") return { data, ...numbers };
   const begun = () =>
-    selection["updated_since"] === undefined ? undefined : changes?.observe(`${owner} ${name}`, items).newest;
-  const checkpoint = request.kind === "cursor" ? request.after[2] : begun();
+    selection["updated_since"] === undefined ? null : (changes?.observe(`${owner} ${name}`, items).newest ?? null);
+  const checkpoint = (request.kind === "cursor" ? request.after[2] : begun()) ?? null;
   const hasNext = entries.length > limit && last !== undefined;
   return {
     data,
     ...numbers,
     ...(hasNext && { next_cursor: encodeCursor<Position>(scope, [...last.position, checkpoint]) }),
     ...(!hasNext &&
-      checkpoint !== undefined && { checkpoint: encodeCursor(checkpointScope(list, selection), [checkpoint]) }),
+      checkpoint !== null && { checkpoint: encodeCursor(checkpointScope(list, selection), [checkpoint]) }),
   };
 }
 

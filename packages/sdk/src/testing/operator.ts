@@ -1,5 +1,13 @@
 import type { Bike, Region, Ride, Station, VehicleType } from "../json-types.generated.ts";
-import { type BikeLocation, changeBike, countBikesAt, locationOf, writeBike } from "./bikes.ts";
+import {
+  type BikeLocation,
+  changeBike,
+  countBikesAt,
+  locationOf,
+  moveBikesOut,
+  withDocks,
+  writeBike,
+} from "./bikes.ts";
 import { type City, type EventFields, instant, recordEvent, type StationRecord } from "./city.ts";
 import { blank } from "./contract.generated.ts";
 import {
@@ -11,6 +19,7 @@ import {
   noteCancelledRide,
 } from "./reservations.ts";
 import {
+  correctedEnd,
   endOf,
   hasEndedSince,
   newRide,
@@ -19,6 +28,7 @@ import {
   type RideFields,
   rideFor,
   type RideStart,
+  startOf,
 } from "./rides.ts";
 import { correctedEndReason, endReasonAt, stationChangeEvent, type StationState, stationState } from "./rules.ts";
 
@@ -41,7 +51,7 @@ export class Operator {
 
   /**
    * Makes a station, or changes what is known of it. Its state follows from its flags unless it is given; where it goes
-   * offline or comes online, that is an event.
+   * offline or comes online, that is an event. Free docks that are given follow its bikes from then on.
    */
   putStation(fields: StationFields): void {
     const city = this.#cityNow();
@@ -53,7 +63,9 @@ export class Operator {
     const described = { ...(held?.shown ?? newStation(fields.id)), ...counters, updated_at, ...fields };
     const wasInstalled = described.is_installed || held?.wasInstalled === true;
     const state = fields.status === undefined ? stateFromFlags(described, wasInstalled, held?.shown) : {};
-    writeStation(city, { shown: { ...described, ...state }, areCountersGiven, wasInstalled });
+    const { docksBase = null } = held ?? {};
+    const station = { shown: { ...described, ...state }, areCountersGiven, docksBase, wasInstalled };
+    writeStation(city, withDocks(city, station, fields.num_docks_available));
   }
 
   /** Takes a station offline until it is brought back. @throws Error when there is no such station */
@@ -69,12 +81,18 @@ export class Operator {
     this.#changeState(stationId, ({ shown, wasInstalled }) => stateFromFlags(shown, wasInstalled, undefined));
   }
 
-  /** Removes a station for good. Its rides stay. @throws Error when there is no such station */
+  /**
+   * Removes a station for good. Its rides stay; its bikes are outside a station from then on.
+   * @throws Error when there is no such station
+   */
   removeStation(stationId: string): void {
     this.#changeState(stationId, () => ({ status: "removed", offline_reason: null }));
   }
 
-  /** Makes a bike, or changes what is known of it. A reservation of a bike that cannot be ridden any more is cancelled. */
+  /**
+   * Makes a bike, or changes what is known of it. A reservation of a bike that cannot be ridden any more is cancelled.
+   * @throws Error for a station that is removed
+   */
   putBike(fields: BikeFields): void {
     const city = this.#cityNow();
     const held = city.bikes.get(fields.id);
@@ -115,8 +133,8 @@ export class Operator {
     const { vehicle_state, station_id: start_station_id } = bike.reported;
     if (vehicle_state !== "available") throw new Error(`bike ${bike_id} is ${vehicle_state}`);
     if (city.rides.has(id)) throw new Error(`there is a ride ${id}`);
+    const started_at = startOf(city, id, bike_id);
     if (bike.reservation_id !== null) fulfilReservation(city, bike.reservation_id, id);
-    const started_at = instant(city.now());
     const ride = newRide(city, { id, bike_id, status: "started", started_at, start_station_id, rider_category });
     changeBike(city, bike, { ride_id: id, reservation_id: null });
     return recordRide(city, "ride.started", ride);
@@ -142,7 +160,9 @@ export class Operator {
     const city = this.#cityNow();
     const { ride: before, status } = rideFor(city, id, "correct");
     const updated_at = instant(city.now());
-    const end = endOf(before.started_at, instant(correction.ended_at ?? before.ended_at ?? updated_at));
+    const { ended_at: given } = correction;
+    const ended_at = given === undefined ? (before.ended_at ?? updated_at) : correctedEnd(city, before, given);
+    const end = endOf(before.started_at, ended_at);
     const { end_station_id = before.end_station_id } = correction;
     const end_reason = correctedEndReason(before, end_station_id);
     const ride = { ...before, ...correction, status, ...end, end_reason, updated_at };
@@ -205,8 +225,9 @@ function writeStation(city: City, station: StationRecord): void {
   const { shown } = station;
   const before = city.stations.get(shown.id)?.shown.status ?? shown.status;
   city.stations.set(shown.id, station);
+  if (shown.status === "removed") moveBikesOut(city, shown);
   const event = stationChangeEvent(before, shown.status);
-  if (event !== undefined) recordEvent(city, { event, data: shown });
+  if (event !== undefined) recordEvent(city, { event, data: city.stations.get(shown.id)?.shown ?? shown });
 }
 
 function recordRide(city: City, event: string, ride: Ride): Ride {

@@ -1,7 +1,20 @@
 import type { Ride } from "../json-types.generated.ts";
 import { type City, instant } from "./city.ts";
 import { blank } from "./contract.generated.ts";
-import { endReasonAt, type RideCommand, rideLength, type RideStatus, rideTransitions } from "./rules.ts";
+import {
+  doOverlap,
+  endReasonAt,
+  errorMessage,
+  isIssue,
+  type RideCommand,
+  rideLength,
+  type RideSpan,
+  type RideStatus,
+  rideTransitions,
+  startBeside,
+  storedEnd,
+  storedTime,
+} from "./rules.ts";
 
 /** A ride as it is described. What is left out is filled in: a completed ride of ten minutes that ended just now. */
 export type RideFields = Partial<Ride> & Pick<Ride, "id" | "bike_id">;
@@ -60,4 +73,49 @@ export function hasEndedSince({ rides }: City, { id, bike_id, ended_at }: Ride):
   const end = Date.parse(ended_at ?? "");
   const others = [...rides.values()].filter((ride) => ride.bike_id === bike_id && ride.id !== id);
   return others.some((ride) => ride.status === "completed" && Date.parse(ride.ended_at ?? "") >= end);
+}
+
+/**
+ * When a ride of a bike starts that starts now: not before the end of the ride before.
+ * @throws Error when another ride of the bike is later
+ */
+export function startOf(city: City, id: string, bikeId: string): string {
+  const now = new Date(city.now());
+  const time = storedTime("started_at", undefined, now);
+  if (isIssue(time)) throw new Error(errorMessage("invalid_parameter", ...time));
+  const others = ridesBeside(city, { id, bike_id: bikeId }, { started_at: now, ended_at: null });
+  const start = startBeside(time, others);
+  if ("id" in start) throw overlapError(start.id);
+  return start.toISOString();
+}
+
+/**
+ * When a completed ride ended, by its correction. One up to 5 minutes ahead of the clock is now, as at the service.
+ * @throws Error when that cannot be, or another ride of the bike began before
+ */
+export function correctedEnd(city: City, ride: Ride, given: string): string {
+  const end = storedEnd(new Date(ride.started_at), "ended_at", given, new Date(city.now()));
+  if (isIssue(end)) throw new Error(errorMessage("invalid_parameter", ...end));
+  const before = new Date(ride.ended_at ?? end.at);
+  const meanwhile = end.at <= before ? [] : ridesBeside(city, ride, { started_at: before, ended_at: end.at });
+  // With a ride that began before the stored end it overlaps already, and may all the same be corrected.
+  const other = meanwhile.find(({ started_at }) => started_at >= before);
+  if (other !== undefined) throw overlapError(other.id);
+  return end.at.toISOString();
+}
+
+/** Other rides of a bike that overlap with a time; cancelled ones did not come about. */
+function ridesBeside({ rides }: City, { id, bike_id }: Pick<Ride, "id" | "bike_id">, span: RideSpan) {
+  return [...rides.values()]
+    .filter((ride) => ride.bike_id === bike_id && ride.id !== id && ride.status !== "cancelled")
+    .map((ride) => ({
+      id: ride.id,
+      started_at: new Date(ride.started_at),
+      ended_at: ride.ended_at === null ? null : new Date(ride.ended_at),
+    }))
+    .filter((ride) => doOverlap(ride, span));
+}
+
+function overlapError(rideId: string): Error {
+  return new Error(`the bike cannot be on two rides at once: ride ${rideId} overlaps`);
 }

@@ -28,6 +28,8 @@ export interface SampleCity {
 export function sampleCity({ stations = 5, bikes = 20, rides = 120 }: SampleSize = {}): SampleCity {
   const stationId = (n: number) => `station_${String((n % stations) + 1).padStart(3, "0")}`;
   const bikeId = (n: number) => `bike_${String((n % bikes) + 1).padStart(3, "0")}`;
+  // Rides last ten minutes, and those of one bike do not overlap.
+  const minutesApart = Math.max(1, Math.ceil(10 / bikes));
   return {
     stations: times(stations, (n) => ({
       id: stationId(n),
@@ -49,7 +51,7 @@ export function sampleCity({ stations = 5, bikes = 20, rides = 120 }: SampleSize
       bike_id: bikeId(n),
       start_station_id: stationId(n),
       end_station_id: stationId(n + 1),
-      started_at: new Date(FIRST_RIDE + n * 60_000).toISOString(),
+      started_at: new Date(FIRST_RIDE + n * minutesApart * 60_000).toISOString(),
       distance_meters: 1_500 + n,
       rider_category: n % 3 === 0 ? "casual" : "member",
     })),

@@ -1,0 +1,105 @@
+import type { BatchWarning, MessageArguments } from "@bikeshare/contract/pure";
+
+/**
+ * By how much a time may lie ahead of the server's clock. Too low: what a backend with a wrong clock reports is refused, and
+ * its rides never end. Too high: a wrong time zone goes unnoticed.
+ */
+const CLOCK_TOLERANCE_MS = 5 * 60_000;
+
+/** A time as it is stored: never later than now, or later reports would count as older ones. */
+export interface StoredTime {
+  readonly at: Date;
+  /** Whether it is the server's own time, because none was given or the given one lies ahead. */
+  readonly isNow: boolean;
+  /** What to tell the caller; undefined when the time is stored as it was given. */
+  readonly warning: BatchWarning | undefined;
+}
+
+/** Which message of `invalid_parameter` says what is wrong with a ride's times. */
+export type RideTimesIssue = MessageArguments<"invalid_parameter">;
+
+/**
+ * The time to store for one that a caller gives; the message of `invalid_parameter` where it lies too far ahead.
+ * @param given RFC 3339; undefined: now
+ */
+export function storedTime(field: string, given: string | undefined, now: Date): StoredTime | RideTimesIssue {
+  const at = given === undefined ? now : new Date(given);
+  const aheadMs = at.getTime() - now.getTime();
+  if (aheadMs > CLOCK_TOLERANCE_MS) return ["inFuture", { field, limitSeconds: CLOCK_TOLERANCE_MS / 1000 }];
+  return aheadMs > 0 ? movedTime(field, at, now) : { at, isNow: given === undefined, warning: undefined };
+}
+
+function movedTime(field: string, given: Date, at: Date): StoredTime {
+  const seconds = Math.ceil((given.getTime() - at.getTime()) / 1000);
+  return { at, isNow: true, warning: ["clockAhead", { field, seconds, stored: at.toISOString() }] };
+}
+
+/**
+ * The end to store of a ride. An end of now is not before the start: what started a ride may have another clock, and a ride
+ * whose end is refused stays under way.
+ */
+export function storedEnd(
+  startedAt: Date,
+  field: string,
+  given: string | undefined,
+  now: Date,
+): StoredTime | RideTimesIssue {
+  const stored = storedTime(field, given, now);
+  if (isIssue(stored)) return stored;
+  const end = stored.isNow && stored.at < startedAt ? { ...stored, at: startedAt } : stored;
+  return rideTimesIssue(startedAt.getTime(), end.at.getTime(), field) ?? end;
+}
+
+export function isIssue(stored: StoredTime | RideTimesIssue): stored is RideTimesIssue {
+  return Array.isArray(stored);
+}
+
+/** Whether a time may be stored as an earlier one: the clock's, when it came. */
+export function mayBeStoredAs(stored: Date, given: Date): boolean {
+  return given > stored && given.getTime() - stored.getTime() <= CLOCK_TOLERANCE_MS;
+}
+
+/** The earliest time at which a ride can have started: before it nobody wrote rides down, so the date is wrong. */
+export const EARLIEST_START = Date.parse("1970-01-01T00:00:00.000Z");
+
+/** Most seconds that a ride can have lasted: what the database's integers hold, 68 years. */
+const LONGEST_RIDE_SECONDS = 2 ** 31 - 1;
+
+/**
+ * What is wrong with a ride's start and end; undefined when nothing is. All in milliseconds since 1970.
+ * @param endField what the end is called where it came from
+ */
+function rideTimesIssue(startedAt: number, endedAt: number, endField: string): RideTimesIssue | undefined {
+  if (startedAt < EARLIEST_START) return ["startBefore1970"];
+  if (endedAt < startedAt) return ["endBeforeStart", { field: endField, startedAt: new Date(startedAt).toISOString() }];
+  if ((endedAt - startedAt) / 1000 > LONGEST_RIDE_SECONDS)
+    return ["endTooLate", { field: endField, limit: LONGEST_RIDE_SECONDS }];
+  return undefined;
+}
+
+/** When a bike is on a ride: from its start up to its end, or for as long as it has none. */
+export interface RideSpan {
+  readonly started_at: Date;
+  readonly ended_at: Date | null;
+}
+
+/** Whether two rides of a bike overlap. */
+export function doOverlap(a: RideSpan, b: RideSpan): boolean {
+  return beginsBeforeEnd(a, b) && beginsBeforeEnd(b, a);
+}
+
+function beginsBeforeEnd(a: RideSpan, b: RideSpan): boolean {
+  return b.ended_at === null || a.started_at < b.ended_at;
+}
+
+/**
+ * When a ride starts; the ride that makes that impossible. A start of now is not before the end of the ride before, which
+ * may have been written by a process with another clock.
+ * @param others rides of the bike that would overlap
+ */
+export function startBeside<Ride extends RideSpan>({ at, isNow }: StoredTime, others: readonly Ride[]): Date | Ride {
+  const ends = others.map(({ ended_at: endedAt }) => endedAt?.getTime() ?? Infinity);
+  const latest = Math.max(at.getTime(), ...ends);
+  const isClockAhead = isNow && latest <= at.getTime() + CLOCK_TOLERANCE_MS;
+  return isClockAhead ? new Date(latest) : (others[0] ?? at);
+}
