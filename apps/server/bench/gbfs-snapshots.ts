@@ -1,8 +1,8 @@
 /*
  * How long a GBFS snapshot takes to read and to apply: 2,000 stations and 26,000 bikes, first all new, then unchanged,
- * then with 1 % of both changed.
+ * then with 1 % of both changed. The processor time is that of this process and of PostgreSQL.
  *
- *   node --conditions=@bikeshare/source bench/gbfs-snapshots.ts [rounds]
+ *   node --conditions=@bikeshare/source bench/gbfs-snapshots.ts [rounds] [stations] [bikes]
  *
  * BENCH_DATABASE_URL names a PostgreSQL server whose maintenance database it may use; without it, ours is started.
  */
@@ -18,9 +18,10 @@ import { readSnapshot, type GbfsSource } from "../src/feeds/gbfs/snapshot.ts";
 import { createIds } from "../src/ids.ts";
 import { createSystem } from "../src/systems/service.ts";
 import { runOnServer, withDatabaseName } from "../test/server-commands.ts";
+import { postgresTime } from "./webhooks/processor-time.ts";
 
-const STATIONS = 2_000;
-const BIKES = 26_000;
+const STATIONS = Number(process.argv[3] ?? 2_000);
+const BIKES = Number(process.argv[4] ?? 26_000);
 const REPETITIONS = Number(process.argv[2] ?? 5);
 const START = Date.UTC(2025, 5, 1, 12);
 
@@ -113,14 +114,22 @@ async function round(what: string, minute: number, generation: number): Promise<
   };
   const { snapshot } = await readSnapshot(source, START + minute * 60_000);
   const read = performance.now();
+  const before = await processorMs();
   const { stations, bikes } = await applySnapshot(
     db,
     { systemId: "main", source: "bench", now: clock(), ids },
     snapshot,
   );
   const applied = performance.now();
+  const used = (await processorMs()) - before;
   const changes = stations.created + stations.updated + bikes.created + bikes.updated;
   console.log(
-    `${what}: read ${(read - began).toFixed(0)} ms, applied ${(applied - read).toFixed(0)} ms, ${changes} changes`,
+    `${what}: read ${(read - began).toFixed(0)} ms, applied ${(applied - read).toFixed(0)} ms ` +
+      `(processor ${used.toFixed(0)} ms), ${changes} changes`,
   );
+}
+
+async function processorMs(): Promise<number> {
+  const { user, system } = process.cpuUsage();
+  return (user + system + (await postgresTime(db))) / 1_000;
 }

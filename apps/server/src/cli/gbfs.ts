@@ -4,7 +4,7 @@ import { importGbfs, type ImportCounts, type ImportOutcome } from "../feeds/gbfs
 import { type ReplayOutcome, replaySnapshots } from "../feeds/gbfs/replay.ts";
 import { describePendingStations, writeReport } from "../feeds/gbfs/report.ts";
 import { reportsDirectory } from "../feeds/report-files.ts";
-import type { StationsWaiting } from "../fleet/station-snapshot.ts";
+import type { StationsWaiting } from "../fleet/station-snapshot-tally.ts";
 import { duration } from "../startup/values.ts";
 import { type CliContext, type OpenCli, type ParentCommand, stopSignal, withSystem } from "./context.ts";
 import { option, UsageError } from "./options.ts";

@@ -52,14 +52,14 @@ const found = `${columns.without(...times).list()}, ${selectMilliseconds(times)}
   vehicle_types_available::text as vehicle_types_available, source, counters`;
 const written = columns.and({ vehicle_types_available: arrayOf<string>("text"), visible: arrayOf<boolean>("boolean") });
 
-const ofSource = statement(
-  "stationSnapshot.ofSource",
-  `select ${found} from stations where system_id = $1 and source = $2`,
+const idsOfSource = statement(
+  "stationSnapshot.idsOfSource",
+  "select id from stations where system_id = $1 and source = $2",
 );
 
-const ofOtherSources = statement(
-  "stationSnapshot.ofOtherSources",
-  `select ${found} from stations where system_id = $1 and source <> $2 and id = any($3::text[])`,
+const withIds = statement(
+  "stationSnapshot.withIds",
+  `select ${found} from stations where system_id = $1 and id = any($2::text[])`,
 );
 
 // In the order of the primary key, so that two transactions never wait for each other in a ring.
@@ -87,10 +87,15 @@ const update = statement(
    where stations.system_id = $1 and stations.id = w.id`,
 );
 
+const pendingIds = statement(
+  "stationSnapshot.pendingIds",
+  "select distinct station_id as id from gbfs_pending_station_parts where system_id = $1 and source = $2",
+);
+
 const pendingParts = statement(
   "stationSnapshot.pending",
   `select station_id, part, ${selectMilliseconds(["as_of"])}, content
-   from gbfs_pending_station_parts where system_id = $1 and source = $2`,
+   from gbfs_pending_station_parts where system_id = $1 and source = $2 and station_id = any($3::text[])`,
 );
 
 const upsertPending = statement(
@@ -135,18 +140,14 @@ export async function countStations(
   return oneRow(await tx.query<{ known: number; added: number }>(extent, [systemId, source, ids]));
 }
 
-/** The stations of a source. Not locked. */
-export function listStationsOfSource({ tx, systemId }: Command, source: string): Promise<StationRow[]> {
-  return tx.query<StationRow>(ofSource, [systemId, source]);
+/** Ids of the stations of a source. */
+export async function listStationIds({ tx, systemId }: Command, source: string): Promise<string[]> {
+  return (await tx.query<{ id: string }>(idsOfSource, [systemId, source])).map(({ id }) => id);
 }
 
-/** Those stations of other sources that have one of `ids`. Not locked. */
-export async function listStationsOfOtherSources(
-  { tx, systemId }: Command,
-  source: string,
-  ids: readonly string[],
-): Promise<StationRow[]> {
-  return ids.length === 0 ? [] : tx.query<StationRow>(ofOtherSources, [systemId, source, ids]);
+/** Those of the stations that exist, of whatever source. Not locked. */
+export function listStations({ tx, systemId }: Command, ids: readonly string[]): Promise<StationRow[]> {
+  return tx.query<StationRow>(withIds, [systemId, ids]);
 }
 
 /** Stations as they are now, locked until the transaction ends. */
@@ -177,9 +178,18 @@ export async function updateFeedStations(
   for (const chunk of chunksOf(rows)) await tx.query(update, [systemId, source, now, rowsJson(chunk, times)]);
 }
 
-/** The parts of a source that wait. */
-export function listPendingParts({ tx, systemId }: Command, source: string): Promise<WaitingRow[]> {
-  return tx.query<WaitingRow>(pendingParts, [systemId, source]);
+/** Ids of the stations of a source of which a part waits. */
+export async function listPendingIds({ tx, systemId }: Command, source: string): Promise<string[]> {
+  return (await tx.query<{ id: string }>(pendingIds, [systemId, source])).map(({ id }) => id);
+}
+
+/** The parts of a source that wait, of the stations with `ids`. */
+export async function listPendingParts(
+  { tx, systemId }: Command,
+  source: string,
+  ids: readonly string[],
+): Promise<WaitingRow[]> {
+  return ids.length === 0 ? [] : tx.query<WaitingRow>(pendingParts, [systemId, source, ids]);
 }
 
 export async function insertPendingParts(

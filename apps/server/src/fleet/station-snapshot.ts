@@ -3,6 +3,7 @@ import { stationChangeEvent } from "@bikeshare/rules";
 import { valueOf } from "../db/rows.ts";
 import type { Position } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
+import { chunksOf } from "./snapshot-rows.ts";
 import { advance, type StationParts } from "./station-parts.rules.ts";
 import { listStationJson } from "./station-queries.ts";
 import {
@@ -16,20 +17,18 @@ import {
   deletePendingParts,
   findPositions,
   insertFeedStations,
+  listPendingIds,
   listPendingParts,
-  listStationsOfOtherSources,
-  listStationsOfSource,
+  listStationIds,
+  listStations,
   lockFeedStations,
   type StationRow,
   updateFeedStations,
   insertPendingParts,
+  type WaitingKey,
 } from "./station-snapshot-queries.ts";
-import {
-  refuseTooMany,
-  type StationChange,
-  type StationInformation,
-  type StationStatusReport,
-} from "./station.rules.ts";
+import { type StationChanges, Tally } from "./station-snapshot-tally.ts";
+import { refuseTooMany, type StationInformation, type StationStatusReport } from "./station.rules.ts";
 
 /** What one feed says at one time, by station id. */
 interface StationFeed<Content> {
@@ -49,99 +48,147 @@ export interface StationSnapshot {
   readonly maxStations?: number | undefined;
 }
 
-/** Stations of a source of which one part has not arrived yet. */
-export interface StationsWaiting {
-  readonly withoutInformation: number;
-  readonly withoutStatus: number;
-}
-
-/** What a snapshot did to the stations of its source. */
-export interface StationChanges {
-  readonly created: number;
-  readonly updated: number;
-  /** Named by the snapshot, and as they were. */
-  readonly unchanged: number;
-  /** Taken offline because this was the second snapshot in a row without them. */
-  readonly removed: number;
-  /** Stations that are not listed, because one of their parts has not arrived yet. */
-  readonly waiting: StationsWaiting;
-  /** Ids that the snapshot names and that belong to another source. */
-  readonly ownedByOthers: readonly string[];
-  /** Each change of state of a station that partners knew before, in the order of their ids. */
-  readonly stateChanges: readonly StationChange[];
-  /** The events that they made, by name: those that leave `online` or come there. */
-  readonly events: readonly EventName[];
-  /** How far the feeds have now been applied. */
-  readonly timesAfter: FeedTimes;
-}
-
-/** What a snapshot does to the stations, decided on rows that are not locked yet. */
+/** What a snapshot does to the stations, decided on rows that are not locked yet. It keeps ids alone: rows are read again. */
 export interface StationPlan {
-  readonly source: string;
-  readonly context: SnapshotContext;
-  readonly known: ReadonlyMap<string, StationRow>;
-  readonly decisions: readonly Decision[];
+  readonly snapshot: StationSnapshot;
+  readonly timesAfter: FeedTimes;
+  /** Stations of which a part waits. */
+  readonly waiting: ReadonlySet<string>;
+  /** Stations to be inserted, to be updated, and those of which parts that wait are written; in the order of ids. */
+  readonly creations: readonly string[];
+  readonly updates: readonly string[];
+  readonly parts: readonly string[];
+  /** Counts the stations of which nothing is written. */
+  readonly kept: Tally;
+  /** Positions of the stations that were asked for, as the plan leaves them. */
+  readonly positions: ReadonlyMap<string, Position>;
 }
 
 /**
  * Decides what a snapshot does to the stations; locks and writes nothing, so that bikes can be written first. To be
  * called while the source's row is locked.
+ * @param positionsOf stations whose positions are kept
  * @throws TooManyStationsError
  */
-export async function planStations(command: FleetCommand, snapshot: StationSnapshot): Promise<StationPlan> {
-  const { source, timesBefore } = snapshot;
-  const isSilent = snapshot.information === undefined && snapshot.status === undefined;
-  const incoming = incomingById(snapshot);
+export async function planStations(
+  command: FleetCommand,
+  snapshot: StationSnapshot,
+  positionsOf: ReadonlySet<string>,
+): Promise<StationPlan> {
+  const { source, information, status } = snapshot;
+  const timesAfter = advanced(snapshot);
+  const plan: Record<"creations" | "updates" | "parts", string[]> = { creations: [], updates: [], parts: [] };
+  const kept = new Tally();
+  const positions = new Map<string, Position>();
+  if (information === undefined && status === undefined) {
+    return { snapshot, timesAfter, waiting: new Set(), ...plan, kept, positions };
+  }
+  const named = new Set([...(information?.records.keys() ?? []), ...(status?.records.keys() ?? [])]);
   // Before anything is loaded: what is refused must not cost what is stored.
-  const extent = isSilent ? undefined : await countStations(command, source, [...incoming.keys()]);
-  if (extent) refuseTooMany(source, { ...extent, most: snapshot.maxStations });
-  const waiting = Map.groupBy(isSilent ? [] : await listPendingParts(command, source), (row) => row.station_id);
-  const known = byId(isSilent ? [] : await listStationsOfSource(command, source));
-  const unknown = [...new Set([...incoming.keys(), ...waiting.keys()])].filter((id) => !known.has(id));
-  const others = byId(await listStationsOfOtherSources(command, source, unknown));
-  for (const row of others.values()) known.set(row.id, row);
-  const context: SnapshotContext = { source, timesBefore, timesAfter: advanced(snapshot), incoming, waiting };
-  return { source, context, known, decisions: decideAll(context, known, new Set([...known.keys(), ...unknown])) };
+  const extent = await countStations(command, source, [...named]);
+  refuseTooMany(source, { ...extent, most: snapshot.maxStations });
+  const waiting = new Set(await listPendingIds(command, source));
+  for (const id of await listStationIds(command, source)) named.add(id);
+  for (const id of waiting) named.add(id);
+  for (const ids of chunksOf([...named].toSorted())) {
+    const rows = byId(await listStations(command, ids));
+    for (const decision of await decide(command, { snapshot, timesAfter, waiting }, ids, rows)) {
+      const { id, kind } = decision;
+      const position = kind === "create" || kind === "update" ? decision.row : rows.get(id);
+      if (position && positionsOf.has(id)) positions.set(id, { lat: position.lat, lon: position.lon });
+      if (kind === "create") plan.creations.push(id);
+      else if (kind === "update") plan.updates.push(id);
+      else if (partsOf(decision).length > 0) plan.parts.push(id);
+      else kept.add(decision, isNamed(snapshot, id));
+    }
+  }
+  return { snapshot, timesAfter, waiting, ...plan, kept, positions };
 }
 
 /** Writes what was planned: only rows that differ, and an event for each change of state. */
 export async function writeStations(command: FleetCommand, plan: StationPlan): Promise<StationChanges> {
-  const { source, context, decisions: first } = plan;
   command.locks("stations");
+  const tally = plan.kept;
   // Decided on rows that were not locked; what is to be written is decided again on the rows as they are then.
-  const creations = first.filter((decision) => decision.kind === "create").map((decision) => decision.row);
-  const inserted = new Set(await insertFeedStations(command, source, creations));
-  const updated = first.filter((decision) => decision.kind === "update");
-  const taken = creations.filter(({ id }) => !inserted.has(id));
-  const toLock = new Set([...updated, ...taken].map(({ id }) => id));
-  const second = decideAll(context, byId(await lockFeedStations(command, [...toLock])), toLock);
-  const updates = second.filter((decision) => decision.kind === "update").map((decision) => decision.row);
-  await updateFeedStations(command, source, updates);
-  command.count("stations", inserted.size);
+  const taken = await insertPlanned(command, plan, tally);
+  await updateLocked(command, plan, [...plan.updates, ...taken].toSorted(), tally);
+  const changed: string[] = [];
+  for (const ids of chunksOf(plan.parts)) {
+    const decisions = await decide(command, plan, ids, byId(await listStations(command, ids)));
+    await writeParts(command, plan, decisions.filter(isOfParts), tally);
+    changed.push(...decisions.filter((decision) => !isOfParts(decision)).map(({ id }) => id));
+  }
+  await updateLocked(command, plan, changed, tally);
+  command.count("stations", tally.created);
+  if (tally.created + tally.updated + tally.removed > 0) command.notify("stations");
+  const changes = { ...tally.changes(), timesAfter: plan.timesAfter };
+  return { ...changes, events: await recordChanges(command, changes) };
+}
 
-  const decisions = [...first.filter(({ id }) => !toLock.has(id)), ...second];
+/** @returns the ids that others have taken meanwhile */
+async function insertPlanned(command: FleetCommand, plan: StationPlan, tally: Tally): Promise<string[]> {
+  const { source } = plan.snapshot;
+  const taken: string[] = [];
+  for (const ids of chunksOf(plan.creations)) {
+    const decisions = await decide(command, plan, ids, new Map());
+    const rows = decisions.flatMap((decision) => (decision.kind === "create" ? [decision.row] : []));
+    const inserted = new Set(await insertFeedStations(command, source, rows));
+    const done = decisions.filter(({ id }) => inserted.has(id));
+    await deletePendingParts(
+      command,
+      source,
+      done.flatMap(({ drop }) => drop),
+    );
+    tally.created += inserted.size;
+    taken.push(...ids.filter((id) => !inserted.has(id)));
+  }
+  return taken;
+}
+
+/** Locks stations, and writes what is decided of them then. */
+async function updateLocked(
+  command: FleetCommand,
+  plan: StationPlan,
+  all: readonly string[],
+  tally: Tally,
+): Promise<void> {
+  const { source } = plan.snapshot;
+  for (const ids of chunksOf(all)) {
+    const decisions = await decide(command, plan, ids, byId(await lockFeedStations(command, ids)));
+    const rows = decisions.flatMap((decision) => (decision.kind === "update" ? [decision.row] : []));
+    await updateFeedStations(command, source, rows);
+    // One that was deleted meanwhile is created by the next snapshot.
+    await writeParts(
+      command,
+      plan,
+      decisions.filter(({ kind }) => kind !== "create"),
+      tally,
+    );
+  }
+}
+
+async function writeParts(
+  command: FleetCommand,
+  { snapshot }: StationPlan,
+  decisions: readonly Decision[],
+  tally: Tally,
+): Promise<void> {
   const saved = decisions.flatMap((decision) => (decision.kind === "wait" ? decision.save : []));
-  await insertPendingParts(command, source, saved);
+  await insertPendingParts(command, snapshot.source, saved);
   await deletePendingParts(
     command,
-    source,
+    snapshot.source,
     decisions.flatMap(({ drop }) => drop),
   );
-  if (inserted.size > 0 || updates.some(({ visible }) => visible)) command.notify("stations");
-  const changes = { ...summary(decisions, context.incoming, inserted.size), timesAfter: context.timesAfter };
-  return { ...changes, events: await recordChanges(command, changes) };
+  for (const decision of decisions) tally.add(decision, isNamed(snapshot, decision.id));
 }
 
 /** Positions of stations once the plan is written, by id; without those that are not known. */
 export async function plannedPositions(
   command: FleetCommand,
-  { known, decisions }: StationPlan,
+  { positions }: StationPlan,
   ids: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, Position>> {
-  const positions = new Map<string, Position>(known);
-  for (const decision of decisions) {
-    if (decision.kind === "create" || decision.kind === "update") positions.set(decision.id, decision.row);
-  }
   const others = [...ids].filter((id) => !positions.has(id));
   return others.length ? new Map([...positions, ...(await findPositions(command, others))]) : positions;
 }
@@ -157,42 +204,45 @@ async function recordChanges(
   if (stateChanges.length === 0) return [];
   const at = timesAfter.status?.latest;
   const occurredAt = at === undefined ? command.now : new Date(at);
-  const ids = stateChanges.map(({ stationId }) => stationId);
-  const json = await listStationJson(command.tx, command.systemId, ids);
-  return stateChanges.flatMap(({ stationId, from, to }) => {
-    const name = stationChangeEvent(from, to);
-    if (name === undefined) return [];
-    command.record({ name, occurredAt, partnerId: null, data: valueOf(json, stationId) });
-    return [name];
-  });
-}
-
-function decideAll(context: SnapshotContext, rows: ReadonlyMap<string, StationRow>, ids: ReadonlySet<string>) {
-  return [...ids].map((id) => decideStation(context, id, rows.get(id)));
-}
-
-function summary(
-  decisions: readonly Decision[],
-  incoming: ReadonlyMap<string, StationParts>,
-  created: number,
-): Omit<StationChanges, "timesAfter" | "events"> {
-  const changes = { created, updated: 0, unchanged: 0, removed: 0 };
-  const waiting = { withoutInformation: 0, withoutStatus: 0 };
-  const ownedByOthers: string[] = [];
-  const stateChanges: StationChange[] = [];
-  for (const decision of decisions) {
-    const named = incoming.has(decision.id);
-    if (decision.kind === "wait") {
-      if (!decision.isOwnedByOther) waiting[decision.parts[0] === "status" ? "withoutInformation" : "withoutStatus"]++;
-      else if (named) ownedByOthers.push(decision.id);
-    } else if (decision.kind === "update" && decision.row.visible) {
-      if (decision.removed) changes.removed++;
-      else changes.updated++;
-      if (decision.change) stateChanges.push(decision.change);
-    } else if (decision.kind !== "create" && named) changes.unchanged++;
+  const names: EventName[] = [];
+  for (const changes of chunksOf(stateChanges)) {
+    const ids = changes.map(({ stationId }) => stationId);
+    const json = await listStationJson(command.tx, command.systemId, ids);
+    for (const { stationId, from, to } of changes) {
+      const name = stationChangeEvent(from, to);
+      if (name === undefined) continue;
+      command.record({ name, occurredAt, partnerId: null, data: valueOf(json, stationId) });
+      names.push(name);
+    }
   }
-  stateChanges.sort((a, b) => (a.stationId < b.stationId ? -1 : 1));
-  return { ...changes, waiting, ownedByOthers, stateChanges };
+  return names;
+}
+
+/** Decides about some of the stations, with the parts of them that the snapshot names or that wait. */
+async function decide(
+  command: FleetCommand,
+  { snapshot, timesAfter, waiting }: Pick<StationPlan, "snapshot" | "timesAfter" | "waiting">,
+  ids: readonly string[],
+  rows: ReadonlyMap<string, StationRow>,
+): Promise<Decision[]> {
+  const { source, timesBefore } = snapshot;
+  const held = ids.filter((id) => waiting.has(id));
+  const context: SnapshotContext = {
+    ...{ source, timesBefore, timesAfter },
+    incoming: new Map(ids.map((id) => [id, incomingParts(snapshot, id)])),
+    waiting: Map.groupBy(await listPendingParts(command, source, held), (row) => row.station_id),
+  };
+  return ids.map((id) => decideStation(context, id, rows.get(id)));
+}
+
+/** Whether a decision writes parts that wait at the most. */
+function isOfParts({ kind }: Decision): boolean {
+  return kind === "wait" || kind === "keep";
+}
+
+/** The parts that a decision saves or drops. */
+function partsOf(decision: Decision): readonly WaitingKey[] {
+  return decision.kind === "wait" ? decision.save : decision.drop;
 }
 
 function advanced({ information, status, timesBefore }: StationSnapshot): FeedTimes {
@@ -202,16 +252,17 @@ function advanced({ information, status, timesBefore }: StationSnapshot): FeedTi
   };
 }
 
-function incomingById({ information, status }: StationSnapshot): Map<string, StationParts> {
-  const parts = new Map<string, StationParts>();
-  for (const [id, content] of information?.records ?? []) {
-    parts.set(id, { information: { content, asOf: information?.at ?? 0 } });
-  }
-  for (const [id, report] of status?.records ?? []) {
-    const content = { ...report, was_installed: report.is_installed };
-    parts.set(id, { ...parts.get(id), status: { content, asOf: status?.at ?? 0 } });
-  }
-  return parts;
+function isNamed({ information, status }: StationSnapshot, id: string): boolean {
+  return information?.records.has(id) === true || status?.records.has(id) === true;
+}
+
+function incomingParts({ information, status }: StationSnapshot, id: string): StationParts {
+  const described = information?.records.get(id);
+  const report = status?.records.get(id);
+  return {
+    information: described && { content: described, asOf: information?.at ?? 0 },
+    status: report && { content: { ...report, was_installed: report.is_installed }, asOf: status?.at ?? 0 },
+  };
 }
 
 function byId(rows: readonly StationRow[]): Map<string, StationRow> {

@@ -4,8 +4,10 @@ import { createServer } from "node:http";
 /** A feed on loopback that names other stations each time that it is asked. */
 export async function hostileStations({ stations, nameBytes }: { stations: number; nameBytes: number }) {
   let round = 0;
+  // Seconds since 1970, of data that are not stale.
+  const begun = Math.floor(Date.now() / 1_000) - 1_000;
   const document = (list: readonly object[]) =>
-    JSON.stringify({ last_updated: 1_700_000_000 + round, ttl: 0, data: { stations: list } });
+    JSON.stringify({ last_updated: begun + round, ttl: 0, data: { stations: list } });
   const idsOf = () => Array.from({ length: stations }, (_, i) => `round-${round}-station-${i}`);
   const pages: Readonly<Record<string, () => string>> = {
     "/gbfs.json": () => {
@@ -24,7 +26,7 @@ export async function hostileStations({ stations, nameBytes }: { stations: numbe
       document(
         idsOf().map((station_id, i) => ({
           ...{ station_id, is_installed: true, is_renting: true, is_returning: true },
-          ...{ num_bikes_available: i % 20, num_docks_available: 20 - (i % 20), last_reported: 1_700_000_000 },
+          ...{ num_bikes_available: i % 20, num_docks_available: 20 - (i % 20), last_reported: begun },
         })),
       ),
   };
@@ -38,6 +40,8 @@ export async function hostileStations({ stations, nameBytes }: { stations: numbe
   if (address === null || typeof address === "string") throw new Error("the feed has no port");
   return {
     url: `http://127.0.0.1:${address.port}/gbfs.json`,
+    /** How often it has been asked for its stations. */
+    rounds: () => round,
     close: async () => {
       server.close();
       server.closeAllConnections();

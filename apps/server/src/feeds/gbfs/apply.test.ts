@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { CITY_TIME, city10, city23, city3, sourceOf, type Documents } from "../../../test/gbfs/city.ts";
 import { until } from "../../../test/until.ts";
+import type { Queryable, Transaction } from "../../db/database.ts";
 import { applySnapshot } from "./apply.ts";
 import { readStationInformation, readStationStatus, readVehicles } from "./fleet-feeds.ts";
 import { importSnapshot } from "./import.ts";
@@ -87,6 +88,45 @@ test("a source that names other stations each time is refused at a bound, whole,
   const { stations } = await apply({ ...informationAt(3, ["a", "b", "c"]), ...statusAt(3, ["a", "b", "c"]) }, bound);
   expect(stations).toMatchObject({ created: 1 });
 });
+
+test("a source's stations are loaded and written in pieces, however many it has", async () => {
+  const ids = (from: number) => Array.from({ length: 2_500 }, (_, i) => `station-${from + i}`);
+  const both = (minute: number, from: number) => ({
+    ...informationAt(minute, ids(from)),
+    ...statusAt(minute, ids(from)),
+  });
+  const rows: number[] = [];
+  const given: number[] = [];
+  const changes: number[][] = [];
+  for (const snapshot of [both(0, 0), both(1, 2_500), informationAt(2, ids(5_000)), both(3, 5_000)]) {
+    const { stations } = await applySnapshot(observed(rows, given), context(), snapshot);
+    changes.push([stations.created, stations.removed, stations.waiting.withoutStatus]);
+  }
+  expect(changes).toEqual([
+    [2_500, 0, 0],
+    [2_500, 0, 0],
+    [0, 0, 2_500],
+    [2_500, 2_500, 0],
+  ]);
+  expect(Math.max(...rows)).toBeLessThanOrEqual(2_000);
+  // Rows as text; a piece of 2,000 stations takes some 800 KB.
+  expect(Math.max(...given)).toBeLessThan(1_500_000);
+});
+
+/** The database; notes how many rows of more than an id each statement gives, and the characters of the rows that it is given. */
+function observed(rows: number[], given: number[]): Queryable {
+  const watch = <Runner extends Queryable>(runner: Runner): Runner =>
+    Object.assign(Object.create(runner) as Runner, {
+      query: async (...[text, values = []]: Parameters<Queryable["query"]>) => {
+        const found = await runner.query<object>(text, values);
+        if (found.some((row) => Object.keys(row).length > 1)) rows.push(found.length);
+        for (const value of values) if (typeof value === "string") given.push(value.length);
+        return found;
+      },
+      transaction: (work: (tx: Transaction) => unknown) => runner.transaction((tx) => work(watch(tx))),
+    });
+  return watch(database.db);
+}
 
 describe.each([
   ["1.0", city10()],

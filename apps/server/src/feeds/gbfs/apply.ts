@@ -2,14 +2,10 @@ import type { EventName } from "@bikeshare/contract";
 import type { Queryable } from "../../db/database.ts";
 import type { VehicleReport } from "../../fleet/bike-snapshot-decision.rules.ts";
 import { applyBikeSnapshot, type BikeChanges, ignoreBikeSnapshot } from "../../fleet/bike-snapshot.ts";
+import type { Position } from "../../fleet/bike.rules.ts";
 import { type FleetCommand, runCommand } from "../../fleet/command.ts";
-import {
-  plannedPositions,
-  planStations,
-  type StationChanges,
-  type StationPlan,
-  writeStations,
-} from "../../fleet/station-snapshot.ts";
+import type { StationChanges } from "../../fleet/station-snapshot-tally.ts";
+import { plannedPositions, planStations, writeStations } from "../../fleet/station-snapshot.ts";
 import type { Ids } from "../../ids.ts";
 import type { Feed } from "./feed.ts";
 import { updateDescriptions, lockSourceTimes, updateSourceTimes, type SourceTimes } from "./queries.ts";
@@ -108,18 +104,17 @@ function applyInTransaction(db: Queryable, context: ApplyContext, snapshot: Gbfs
     if (publishedId !== times.publishedId && times.publishedId !== undefined && context.force !== true) {
       throw new OtherSystemError(source, times.publishedId, publishedId ?? "");
     }
-    const plan = await planStations(command, {
-      source,
-      information: snapshot.information,
-      status: snapshot.status,
-      timesBefore: times,
-      maxStations: context.maxStations,
-    });
-    const bikes = await applyVehicles(command, source, times, snapshot.vehicles, plan);
+    const { information, status, vehicles } = snapshot;
+    const stationSnapshot = { source, information, status, timesBefore: times, maxStations: context.maxStations };
+    const parkedAt = stationsOfParked(vehicles);
+    const plan = await planStations(command, stationSnapshot, parkedAt);
+    const bikes = await applyVehicles(command, source, times, vehicles, () =>
+      plannedPositions(command, plan, parkedAt),
+    );
     // Counters from the station feed take precedence over those that follow from bikes, which are therefore written first.
     await command.writeBikes();
     const stations = await writeStations(command, plan);
-    const vehiclesAt = snapshot.vehicles ? Math.max(snapshot.vehicles.at, times.vehiclesAt ?? 0) : times.vehiclesAt;
+    const vehiclesAt = vehicles ? Math.max(vehicles.at, times.vehiclesAt ?? 0) : times.vehiclesAt;
     await updateSourceTimes(tx, systemId, source, { ...stations.timesAfter, vehiclesAt, publishedId });
     await updateDescriptions(tx, systemId, source, snapshot.descriptions ?? []);
     const applied = { stations, bikes, late: lateFeeds(times, snapshot) };
@@ -134,17 +129,21 @@ async function applyVehicles(
   source: string,
   times: SourceTimes,
   feed: Feed<VehicleReport> | undefined,
-  plan: StationPlan,
+  findPositions: () => Promise<ReadonlyMap<string, Position>>,
 ): Promise<BikeChanges> {
   if (!feed) return NO_BIKES;
   const { at, records, rejected } = feed;
   if (isLate(feed, times.vehiclesAt)) return ignoreBikeSnapshot(command, { source, records });
-  const stationIds = new Set<string>();
-  for (const { position, station_id } of records.values()) {
-    if (position === undefined && station_id !== null) stationIds.add(station_id);
+  return applyBikeSnapshot(command, { source, at, records, rejected, stationPositions: await findPositions() });
+}
+
+/** The stations at which vehicles are that have no position of their own. */
+function stationsOfParked(feed: Feed<VehicleReport> | undefined): ReadonlySet<string> {
+  const ids = new Set<string>();
+  for (const { position, station_id } of feed?.records.values() ?? []) {
+    if (position === undefined && station_id !== null) ids.add(station_id);
   }
-  const stationPositions = await plannedPositions(command, plan, stationIds);
-  return applyBikeSnapshot(command, { source, at, records, rejected, stationPositions });
+  return ids;
 }
 
 function lateFeeds(times: SourceTimes, { information, status, vehicles }: GbfsSnapshot): string[] {

@@ -33,3 +33,12 @@ test("values are bounded, and bytes", () => {
   expect(parse(`[${"0,".repeat(900_000)}0]`)).toHaveLength(900_001);
   expect(() => parseBounded(Buffer.alloc(MAX_DOCUMENT_BYTES + 1, " "))).toThrow("it is larger than 16 MiB");
 });
+
+test("records are counted before they are parsed, and what is in a record is none", () => {
+  const feed = (records: number) =>
+    Buffer.from(JSON.stringify({ data: { stations: Array.from({ length: records }, () => ({ a: [{}], b: {} })) } }));
+  expect(() => parseBounded(feed(3), 3)).not.toThrow();
+  expect(() => parseBounded(feed(4), 3)).toThrow("it has more than 3 records");
+  // Never parsed: this is no JSON.
+  expect(() => parseBounded(feed(4).subarray(0, -2), 3)).toThrow("it has more than 3 records");
+});

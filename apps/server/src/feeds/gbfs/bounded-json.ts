@@ -20,10 +20,21 @@ export function tooLarge(maxBytes = MAX_DOCUMENT_BYTES): Error {
   return new Error(`it is larger than ${size}`);
 }
 
-/** @throws Error when the bytes are no JSON, or too much of it */
-export function parseBounded(bytes: Uint8Array): unknown {
+/** The error for a feed with more records than are read. */
+export function tooManyRecords(most: number): Error {
+  return new Error(`it has more than ${most.toLocaleString("en")} records`);
+}
+
+/** The level of a record: the document, its `data`, a list and the record. */
+const RECORD_DEPTH = 4;
+
+/**
+ * @param maxRecords of the feed: too many cost the least before they are parsed
+ * @throws Error when the bytes are no JSON, or too much of it
+ */
+export function parseBounded(bytes: Uint8Array, maxRecords = MAX_VALUES): unknown {
   if (bytes.byteLength > MAX_DOCUMENT_BYTES) throw tooLarge();
-  checkExtent(bytes);
+  checkExtent(bytes, maxRecords);
   try {
     // Drops a byte order mark, which JSON.parse would refuse.
     return JSON.parse(new TextDecoder().decode(bytes));
@@ -35,9 +46,10 @@ export function parseBounded(bytes: Uint8Array): unknown {
 const [QUOTE, COMMA, BACKSLASH] = Buffer.from(`",\\`);
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from("[]{}");
 
-/** Counts values and levels; whether it is JSON at all is for the parser to say. */
-function checkExtent(bytes: Uint8Array): void {
+/** Counts values, levels and records; whether it is JSON at all is for the parser to say. */
+function checkExtent(bytes: Uint8Array, maxRecords: number): void {
   let values = 0;
+  let records = 0;
   let depth = 0;
   let isInString = false;
   for (let index = 0; index < bytes.length; index++) {
@@ -50,6 +62,7 @@ function checkExtent(bytes: Uint8Array): void {
     else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
       values++;
       if (++depth > MAX_DEPTH) throw new Error(`it is nested more than ${MAX_DEPTH} levels deep`);
+      if (depth === RECORD_DEPTH && byte === OPEN_OBJECT && ++records > maxRecords) throw tooManyRecords(maxRecords);
     } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth--;
     if (values > MAX_VALUES) throw new Error(`it has more than ${MAX_VALUES.toLocaleString("en")} values`);
   }

@@ -4,7 +4,7 @@ import { parseBounded } from "./bounded-json.ts";
 import { contentDigest, type DocumentAge } from "./data-age.rules.ts";
 import { readDescription, type Description } from "./descriptions.ts";
 import { type Feed, lastUpdatedOf } from "./feed.ts";
-import { readStationInformation, readStationStatus, readVehicles } from "./fleet-feeds.ts";
+import { MAX_STATIONS, MAX_VEHICLES, readStationInformation, readStationStatus, readVehicles } from "./fleet-feeds.ts";
 import { FeedFailure } from "./problems.ts";
 import { instantFrom, isObject, numberFrom, type JsonObject } from "./values.ts";
 
@@ -42,6 +42,13 @@ const readers: { readonly [Name in DocumentName]: (document: unknown, now: numbe
   system_regions: (document, now) => readDescription("system_regions", document, now),
 };
 
+const maxRecords: { readonly [Name in DocumentName]?: number } = {
+  station_information: MAX_STATIONS,
+  station_status: MAX_STATIONS,
+  vehicle_status: MAX_VEHICLES,
+  free_bike_status: MAX_VEHICLES,
+};
+
 /**
  * Reads a document's bytes, within bounds.
  * @param now milliseconds since 1970
@@ -54,7 +61,7 @@ export function readDocument<Name extends DocumentName>(
 ): DocumentContent<Name> {
   let document: unknown;
   try {
-    document = parseBounded(bytes);
+    document = parseBounded(bytes, maxRecords[name]);
   } catch (error) {
     throw FeedFailure.from(name, error);
   }

@@ -1,3 +1,4 @@
+import { tooManyRecords } from "./bounded-json.ts";
 import { ProblemLog, FeedFailure, type Problem } from "./problems.ts";
 import { CLOCK_TOLERANCE_MS, RecordReader, type Rejection } from "./record-reader.ts";
 import { identifierFrom, instantFrom, isObject, type JsonObject } from "./values.ts";
@@ -87,7 +88,7 @@ function listIn(name: string, { lists, maxRecords }: FeedFormat<unknown>, docume
   const items = lists.map((list) => data[list]).find((list) => Array.isArray(list));
   if (items === undefined) throw new FeedFailure(name, `it has no list \`${lists.join("` or `")}\` in its \`data\``);
   if (items.length <= maxRecords) return items;
-  throw new FeedFailure(name, `it has more than ${maxRecords.toLocaleString("en")} records`);
+  throw FeedFailure.from(name, tooManyRecords(maxRecords));
 }
 
 interface Item<Content> {

@@ -6,9 +6,9 @@ import { GREATEST_INTEGER, type RecordReader, type Rejection } from "./record-re
 import { identifierFrom, isObject, numberFrom } from "./values.ts";
 
 /** The largest cities have ten thousand vehicles. Higher lets one feed fill the memory. */
-const MAX_VEHICLES = 200_000;
+export const MAX_VEHICLES = 200_000;
 /** The largest known source, of a whole country, has some ten thousand. Each takes three times a vehicle's memory. */
-const MAX_STATIONS = 20_000;
+export const MAX_STATIONS = 20_000;
 
 const stations = { lists: ["stations"], ids: ["station_id"], maxRecords: MAX_STATIONS } as const;
 

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { EventName } from "@bikeshare/contract";
 import type { Queryable } from "../../db/database.ts";
-import type { StationsWaiting } from "../../fleet/station-snapshot.ts";
+import type { StationsWaiting } from "../../fleet/station-snapshot-tally.ts";
 import type { Ids } from "../../ids.ts";
 import { whileReporting } from "../../imports/progress.ts";
 import { readTripFile } from "../trips/trip-file.ts";
