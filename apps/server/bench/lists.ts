@@ -1,111 +1,129 @@
 import { cpus, loadavg } from "node:os";
-import { join } from "node:path";
-import { openDatabase } from "../src/db/database.ts";
-import { combinationsOf, type Combination, type ListName } from "./lists/requests.ts";
+import type { PageRequest } from "@bikeshare/rules";
+import { listBikes } from "../src/bikes/service.ts";
+import { type Database, openDatabase } from "../src/db/database.ts";
+import type { Page } from "../src/lists/page.ts";
+import { listReservations } from "../src/reservations/service.ts";
+import { createRideMemory, learnRideDays } from "../src/rides/memory.ts";
+import { listRides } from "../src/rides/service.ts";
+import { listStations } from "../src/stations/service.ts";
+import { combinationsOf, type Combination } from "./lists/requests.ts";
+import { type Meter, openMeter, type Work } from "./lists/work.ts";
 import { startWriting } from "./lists/writer.ts";
 import { openDataSets } from "./reading/data-sets.ts";
-import { type MeasuredService, startService } from "./reading/service.ts";
 
 /*
- * Every filter of a list and every pair of them, at the first page, in the middle, at the end and by cursor, beside the
- * unfiltered page: one caller, one request at a time. The filters are those of the contract.
+ * Every filter of a list and every pair of them, at the first page, in the middle, at the end and by cursor, beside the first
+ * page of all: by what they take of PostgreSQL and of the processor, which a busy machine hardly changes. The filters are those
+ * of the contract. BENCH_DATABASE_URL measures another database, whose reservations are one partner's.
  *
  *   pnpm bench:lists rides 10000000        of as many rides
  *   pnpm bench:lists rides 2000000 300     while 300 rides a second start
  */
 
 const MUST = 8;
-/** Requests of each page. The least of them counts: what is slower is somebody else's. */
 const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 5);
+const LIMIT = 50;
+
+const LISTS = ["rides", "bikes", "stations", "reservations"] as const;
+type ListName = (typeof LISTS)[number];
+type Read = (filters: Readonly<Record<string, string>>, request: PageRequest<never>) => Promise<Page<unknown>>;
 
 interface Measured {
   readonly combination: Combination;
   readonly page: string;
-  readonly ms: number;
-  readonly status: number;
+  readonly work: Work;
 }
 
 async function main(): Promise<void> {
   const [list = "rides", rides = "2000000", written = "0"] = process.argv.slice(2);
+  const name = LISTS.find((each) => each === list);
+  if (name === undefined) throw new Error(`the lists are ${LISTS.join(", ")}`);
   const given = process.env["BENCH_DATABASE_URL"];
   const sets = given === undefined ? await openDataSets() : undefined;
   const connectionString = given ?? (await sets?.of(Number(rides))) ?? "";
-  const directory = sets?.directory ?? process.env["BENCH_DATA_DIR"] ?? "";
-  const service = await startService(connectionString, join(directory, `service-lists`));
   const db = openDatabase({ connectionString, statementTimeoutMs: 0 });
+  const meter = await openMeter(connectionString);
   const writing = Number(written) > 0 ? startWriting(db, Number(written)) : undefined;
   try {
-    process.stdout.write(`${cpus().length} cores, load ${loadavg()[0]?.toFixed(2)}, ${list}\n`);
+    process.stdout.write(`${cpus().length} cores, load ${loadavg()[0]?.toFixed(2)}, ${name}\n`);
+    const read = await readerOf(name, db, meter);
+    const first = () => read({}, { kind: "first", limit: LIMIT });
+    for (let times = 0; times < 50; times++) await first();
+    const plain = await meter.measure(first, 50);
     const found: Measured[] = [];
-    const plain: number[] = [];
-    const path = `/v1/${list}?limit=50`;
-    for (const combination of await combinationsOf(db, list as ListName)) {
-      // They take turns, so that a slow minute of the machine meets both.
-      plain.push((await leastOf(service, path)).ms);
-      for (const measured of await measurePages(service, `${path}&${combination.query}`))
-        found.push({ combination, ...measured });
+    for (const combination of await combinationsOf(db, name)) {
+      const filters = Object.fromEntries(new URLSearchParams(combination.query));
+      for (const [page, request] of await pagesOf(read, filters))
+        found.push({ combination, page, work: await meter.measure(() => read(filters, request), REPETITIONS) });
     }
-    plain.sort((a, b) => a - b);
-    process.stdout.write(report(found, plain[Math.floor(plain.length / 2)] ?? 0));
+    process.stdout.write(report(found, plain));
   } finally {
     await writing?.close();
     await db.close();
-    await service.stop();
+    await meter.close();
     await sets?.close();
   }
 }
 
-interface Envelope {
-  readonly total_pages?: number;
-  readonly next_cursor?: string;
-}
-
-async function measurePages(service: MeasuredService, path: string) {
-  const first = await ask(service, path);
-  const { total_pages: pages = 1, next_cursor: cursor } = first.body;
-  const measured = [{ page: "cold first", ...first }];
-  const targets = new Map([
-    ["first", path],
-    ["middle", `${path}&page=${Math.ceil(pages / 2)}`],
-    ["late", `${path}&page=${Math.ceil(pages * 0.83)}`],
-    ["last", `${path}&page=${pages}`],
-    ...(cursor === undefined ? [] : [["cursor", `${path}&cursor=${encodeURIComponent(cursor)}`] as const]),
-  ]);
-  for (const [page, target] of targets) measured.push({ page, ...(await leastOf(service, target)) });
-  return measured;
-}
-
-async function leastOf(service: MeasuredService, path: string) {
-  let least = await ask(service, path);
-  for (let n = 1; n < REPETITIONS; n++) {
-    const next = await ask(service, path);
-    if (next.ms < least.ms) least = next;
+async function readerOf(name: ListName, db: Database, { context }: Meter): Promise<Read> {
+  const clock = () => Date.now();
+  const whose = { systemId: "main", partnerId: "bench" };
+  const inMap = ({ bbox, ...filters }: Readonly<Record<string, string>>) => {
+    const [west = 0, south = 0, east = 0, north = 0] = bbox?.split(",").map(Number) ?? [];
+    return { ...filters, ...(bbox === undefined ? {} : { bbox: { west, south, east, north } }) };
+  };
+  switch (name) {
+    case "bikes":
+      return (filters, request) => listBikes(context, whose, inMap(filters), request);
+    case "stations":
+      return (filters, request) => listStations(context, whose, inMap(filters), request);
+    case "reservations":
+      return (filters, request) => listReservations({ ...context, clock }, whose, filters, request);
+    case "rides": {
+      const memory = createRideMemory(db, clock);
+      await learnRideDays(db, memory);
+      return (filters, request) => listRides({ ...context, ...memory }, whose, filters, request);
+    }
   }
-  return least;
 }
 
-async function ask(service: MeasuredService, path: string): Promise<{ ms: number; status: number; body: Envelope }> {
-  const begun = performance.now();
-  const response = await service.fetch(path);
-  const body = (await response.json()) as Envelope;
-  return { ms: performance.now() - begun, status: response.status, body };
+async function pagesOf(read: Read, filters: Readonly<Record<string, string>>) {
+  const { total = 0, next } = await read(filters, { kind: "first", limit: LIMIT });
+  const pages = Math.max(1, Math.ceil(total / LIMIT));
+  const at = (share: number) => ({ kind: "page", page: Math.ceil(pages * share), limit: LIMIT }) as const;
+  return new Map<string, PageRequest<never>>([
+    ["first", { kind: "first", limit: LIMIT }],
+    ["middle", at(0.5)],
+    ["late", at(0.83)],
+    ["last", at(1)],
+    // The position is one of the same list.
+    ...(next === undefined ? [] : [["cursor", { kind: "cursor", after: next as never, limit: LIMIT }] as const]),
+  ]);
 }
 
-/** The dearest page of each filter and pair, as a multiple of the unfiltered one. */
-function report(found: readonly Measured[], unfiltered: number): string {
+const MEASURES: Readonly<Record<string, (work: Work) => number>> = {
+  buffers: ({ buffers }) => buffers,
+  execution: ({ executionMs }) => executionMs,
+  "with planning": ({ executionMs, planningMs }) => executionMs + planningMs,
+  processor: ({ processorMs }) => processorMs,
+};
+
+/** The dearest page of each filter and pair, as a multiple of the first page of all. */
+function report(found: readonly Measured[], plain: Work): string {
+  const measures = Object.entries(MEASURES);
   const rows = [...new Set(found.map(({ combination }) => combination.filters))].map((filters) => {
-    const own = found.filter(({ combination, page }) => combination.filters === filters && page !== "cold first");
-    const cold = found.filter(({ combination, page }) => combination.filters === filters && page === "cold first");
-    const dearest = own.toSorted((a, b) => b.ms - a.ms)[0];
-    const coldest = cold.toSorted((a, b) => b.ms - a.ms)[0];
-    const failed = [...own, ...cold].filter(({ status }) => status !== 200);
-    if (dearest === undefined || coldest === undefined) return "";
-    const ratio = dearest.ms / unfiltered;
-    return `| ${filters} | ${ratio.toFixed(1)}${ratio > MUST ? " **short**" : ""} | ${dearest.page}, ${dearest.combination.text} | ${(coldest.ms / unfiltered).toFixed(1)}, ${coldest.combination.text} | ${failed.length} |\n`;
+    const own = found.filter(({ combination }) => combination.filters === filters);
+    const ratios = measures.map(([name, of]) => {
+      const ratio = Math.max(...own.map(({ work }) => of(work))) / of(plain);
+      return `${ratio.toFixed(1)}${name === "processor" && ratio > MUST ? " **short**" : ""}`;
+    });
+    const [dearest] = own.toSorted((a, b) => b.work.processorMs - a.work.processorMs);
+    return `| ${filters} | ${ratios.join(" | ")} | ${dearest?.page}, ${dearest?.combination.text} |\n`;
   });
-  const all = found.map(({ ms }) => ms).sort((a, b) => a - b);
-  const median = all[Math.floor(all.length / 2)] ?? 0;
-  return `unfiltered ${unfiltered.toFixed(2)} ms, ${found.length} pages, median ${(median / unfiltered).toFixed(1)} ×\n| filters | × | where | first request | not 200 |\n|---|---|---|---|---|\n${rows.join("")}`;
+  const unfiltered = measures.map(([name, of]) => `${name} ${of(plain).toFixed(3)}`).join(", ");
+  const head = `| filters | ${measures.map(([name]) => name).join(" | ")} | where, by processor |\n`;
+  return `first page of all: ${unfiltered}; ${found.length} pages\n${head}|---|${"---|".repeat(measures.length + 1)}\n${rows.join("")}`;
 }
 
 await main();

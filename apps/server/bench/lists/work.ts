@@ -1,0 +1,160 @@
+import { readFile } from "node:fs/promises";
+import { type Database, openDatabase, type QueryRunner } from "../../src/db/database.ts";
+import { openReadPool, type ReadPool } from "../../src/db/read-pool.ts";
+import { statement, type Statement } from "../../src/db/statement.ts";
+import { type ReadContext, readContextOn } from "../../src/lists/read-context.ts";
+
+/** What answering a request takes, however busy the machine is: the least of many times. */
+export interface Work {
+  /** 8 KiB pages that PostgreSQL looks at. */
+  readonly buffers: number;
+  /** Milliseconds in which PostgreSQL executes its statements, and plans those that are planned for each request. */
+  readonly executionMs: number;
+  readonly planningMs: number;
+  /** Milliseconds of processor of this process and PostgreSQL's, with everything between. */
+  readonly processorMs: number;
+}
+
+interface Sent {
+  readonly statement: Statement;
+  readonly values: readonly unknown[];
+  /** Prepared, with a plan for any values. */
+  readonly isPrepared: boolean;
+}
+
+/** Runs reads as the service does and says what each took. */
+export interface Meter {
+  readonly context: ReadContext;
+  measure(read: () => Promise<unknown>, repetitions: number): Promise<Work>;
+  close(): Promise<void>;
+}
+
+export async function openMeter(connectionString: string): Promise<Meter> {
+  const pool = openReadPool({ connectionString, connections: 1 });
+  const filtered = openDatabase({ connectionString, maxConnections: 1, statementTimeoutMs: 0 });
+  const explaining = openDatabase({ connectionString, maxConnections: 1, statementTimeoutMs: 0 });
+  /** Asked each time: a connection that has rested is closed. */
+  const pidsNow = async () => [
+    await pidOf((asked) => pool.read(asked, [])),
+    await pidOf((asked) => filtered.query(asked)),
+  ];
+  let sent: Sent[] | undefined;
+  const record = (asked: Statement, values: readonly unknown[], isPrepared: boolean) =>
+    sent?.push({ statement: asked, values, isPrepared });
+  const readPool: ReadPool = {
+    read: (asked, values) => (record(asked, values, true), pool.read(asked, values)),
+    close: () => Promise.resolve(),
+  };
+  const db: QueryRunner = {
+    query: (asked, values = []) => (record(asked, values, false), filtered.query(asked, values)),
+  };
+  const statementsOf = async (read: () => Promise<unknown>) => {
+    sent = [];
+    await read();
+    const found = sent;
+    sent = undefined;
+    return found;
+  };
+  return {
+    context: {
+      ...readContextOn(filtered),
+      readPool,
+      filtered: { ...readContextOn(filtered).filtered, read: (_, work) => work(db) },
+    },
+    measure: async (read, repetitions) => ({
+      ...(await workOf(explaining, await statementsOf(read), repetitions)),
+      processorMs: await leastProcessor(await pidsNow(), read, repetitions),
+    }),
+    async close() {
+      await Promise.all([pool.close(), filtered.close(), explaining.close()]);
+    },
+  };
+}
+
+async function workOf(db: Database, statements: readonly Sent[], repetitions: number) {
+  const work = { buffers: 0, executionMs: 0, planningMs: 0 };
+  for (const each of statements) {
+    const least = await leastOf(db, each, repetitions);
+    work.buffers += least.buffers;
+    work.executionMs += least.executionMs;
+    work.planningMs += least.planningMs;
+  }
+  return work;
+}
+
+/** Milliseconds of processor of this process and others, of the read that took least. */
+async function leastProcessor(pids: readonly number[], read: () => Promise<unknown>, repetitions: number) {
+  let least = Infinity;
+  for (let n = 0; n < repetitions; n++) {
+    const [mine, theirs] = [process.cpuUsage(), await processorOf(pids)];
+    await read();
+    const { user, system } = process.cpuUsage(mine);
+    least = Math.min(least, (user + system) / 1000 + (await processorOf(pids)) - theirs);
+  }
+  return least;
+}
+
+interface Explained {
+  readonly Plan: { readonly "Shared Hit Blocks": number; readonly "Shared Read Blocks": number };
+  readonly "Execution Time": number;
+  readonly "Planning Time": number;
+}
+
+async function leastOf(db: Database, sent: Sent, repetitions: number): Promise<Omit<Work, "processorMs">> {
+  let least = { buffers: Infinity, executionMs: Infinity, planningMs: Infinity };
+  for (let n = 0; n < repetitions; n++) {
+    const rows = await explained<{ "QUERY PLAN": readonly [Explained] }>(
+      db,
+      sent,
+      "analyze, buffers, timing off, format json",
+    );
+    const [found] = rows.flatMap((row) => row["QUERY PLAN"]);
+    if (found === undefined) throw new Error("a statement has no plan");
+    const { Plan: plan } = found;
+    least = {
+      buffers: Math.min(least.buffers, plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]),
+      executionMs: Math.min(least.executionMs, found["Execution Time"]),
+      planningMs: sent.isPrepared ? 0 : Math.min(least.planningMs, found["Planning Time"]),
+    };
+  }
+  return least;
+}
+
+async function explained<Row>(
+  db: Database,
+  { statement: { text }, values, isPrepared }: Sent,
+  options: string,
+): Promise<Row[]> {
+  if (!isPrepared) return db.query<Row>(statement("", `explain (${options}) ${text}`), values);
+  return db.transaction(async (tx) => {
+    await tx.run("set local plan_cache_mode = force_generic_plan");
+    await tx.run(`prepare measured as ${text}`);
+    const literals = values.map(literal).join(", ");
+    const rows = await tx.query<Row>(
+      statement("", `explain (${options}) execute measured${literals === "" ? "" : `(${literals})`}`),
+    );
+    await tx.run("deallocate measured");
+    return rows;
+  });
+}
+
+function literal(value: unknown): string {
+  if (value === null || value === undefined) return "null";
+  const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
+  if (value instanceof Date) return quoted(value.toISOString());
+  if (Array.isArray(value)) return quoted(`{${value.map((each) => JSON.stringify(String(each))).join(",")}}`);
+  return quoted(typeof value === "string" ? value : JSON.stringify(value));
+}
+
+async function pidOf(query: (sent: Statement) => Promise<{ pid: number }[]>): Promise<number> {
+  const [row] = await query(statement("bench.pid", "select pg_backend_pid() as pid"));
+  if (row === undefined) throw new Error("a connection has a process");
+  return row.pid;
+}
+
+/** Milliseconds of processor that processes have used. */
+async function processorOf(pids: readonly number[]): Promise<number> {
+  let sum = 0;
+  for (const pid of pids) sum += Number((await readFile(`/proc/${pid}/schedstat`, "utf8")).split(" ")[0]) / 1e6;
+  return sum;
+}
