@@ -122,7 +122,7 @@ const feedColumns: readonly Column<FollowedFeed>[] = [
         <FeedStatus state={state} />
       ),
   },
-  { id: "data", title: "Data as of", cell: ({ data_at: at }) => <Time at={at} /> },
+  { id: "data", title: "Data as of", cell: ({ data_at: at }) => <Time at={at} none="–" /> },
   { id: "good", title: "Last read", cell: ({ succeeded_at: at }) => <Time at={at} /> },
   { id: "checked", title: "Last asked", isSecondary: true, cell: ({ checked_at: at }) => <Time at={at} /> },
 ];
