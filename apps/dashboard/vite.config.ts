@@ -17,6 +17,7 @@ const CHUNKS = [
   { name: "requests", test: /\/pages\/(keys|requests)\// },
   { name: "deliveries", test: /\/pages\/(deliveries|webhook)\// },
   { name: "stations", test: /\/pages\/stations\// },
+  { name: "system", test: /\/pages\/operator\/(system-page|vehicle-types|regions)/ },
   { name: "operator", test: /\/pages\/(operator|audit)\// },
   { name: "account", test: /\/pages\/account\/|@simplewebauthn/ },
 ];
