@@ -31,6 +31,8 @@ export interface AppOptions {
   readonly rateLimits?: RateLimits;
   /** Which keys partners get from the dashboard; live ones, when left out. */
   readonly mode?: "live" | "test";
+  /** Milliseconds after which a ride is under way for too long; a day, when left out. */
+  readonly longRideAfterMs?: number;
   readonly trustedProxies: NetworkList;
   /** Counts what becomes of requests. */
   readonly metrics?: HttpMetrics;

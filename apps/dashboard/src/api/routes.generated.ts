@@ -131,6 +131,7 @@ export const routes = {
     bike: "GET /console/v1/systems/:system_id/bikes/:id",
     rides: "GET /console/v1/systems/:system_id/rides",
     ride: "GET /console/v1/systems/:system_id/rides/:id",
+    endRides: "POST /console/v1/systems/:system_id/rides/end",
     reservations: "GET /console/v1/systems/:system_id/reservations",
     reservation: "GET /console/v1/systems/:system_id/reservations/:id",
     history: "GET /console/v1/systems/:system_id/history",

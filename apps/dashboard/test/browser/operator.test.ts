@@ -113,3 +113,35 @@ it("an id that there is not is said to be none", async () => {
   await page.getByRole("heading", { name: "There is nothing here" }).waitFor();
   allow(/404/);
 });
+
+it("an admin ends a ride whose end nobody reported, after a question; a viewer is not asked", async () => {
+  await operate("bikes", { id: "forgotten-bike", lat: 48.2, lon: 16.4 });
+  await operate("rides/start", { id: "forgotten-ride", bike_id: "forgotten-bike" });
+  const viewer = await visitAs("operator viewer");
+  const seen = await viewer.open("/operator/rides/forgotten-ride");
+  await seen.getByText("started", { exact: true }).waitFor();
+  expect(await seen.getByRole("button", { name: /End/ }).count()).toBe(0);
+  const { open } = await visitAs("operator admin");
+  const page = await open("/operator/rides?status=started&started_before=2999-01-01T00:00:00Z");
+  await page.getByRole("button", { name: "End this ride" }).click();
+  const dialog = page.getByRole("dialog");
+  await inspect(page, "operator-ride-end");
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("link", { name: "forgotten-ride" }).click();
+  await page.getByRole("button", { name: "End this ride" }).click();
+  await dialog.getByRole("button", { name: "End this ride" }).click();
+  await page.getByText("The ride is ended.").waitFor();
+  await page.getByText("completed", { exact: true }).waitFor();
+  expect(await page.getByRole("button", { name: "End this ride" }).count()).toBe(0);
+  // Nobody else's page is to show a bike that is missing.
+  await operate("bikes", { id: "forgotten-bike", lat: 48.2, lon: 16.4, vehicle_state: "available" });
+});
+
+async function operate(path: string, item: object): Promise<void> {
+  const response = await fetch(`${world.url}/operator/v1/${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${world.operatorKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ items: [item] }),
+  });
+  expect(await response.json()).toMatchObject({ failed: 0 });
+}

@@ -41,6 +41,8 @@ export interface ConsoleContext extends SignInContext {
   readonly undos: RunningUndos;
   /** Requests in any 60 s for keys without a number of their own. */
   readonly rateLimit: number;
+  /** Milliseconds after which a ride is under way for too long. */
+  readonly longRideAfterMs: number;
   /** Which keys the deployment issues to partners. */
   readonly mode: "live" | "test";
   /** The map of each system's stations, ready to be sent. */
@@ -51,6 +53,8 @@ export interface ConsoleContext extends SignInContext {
   readonly mailer: Mailer | undefined;
   readonly logger: { warn(fields: object, message: string): void };
 }
+
+const DAY_MS = 86_400_000;
 
 /** Where the operator has named nothing, as the configuration's own default. */
 const PUBLIC_ADDRESSES: AddressRules = { allowNetworks: new NetworkList([]), allowPorts: [{ from: 443, to: 443 }] };
@@ -64,6 +68,7 @@ interface ConsoleOptions extends Pick<
   readonly mode?: ConsoleContext["mode"];
   readonly mail?: { readonly smtpUrl: string; readonly from: string } | undefined;
   readonly branding?: Branding;
+  readonly longRideAfterMs?: number;
   /** How people may sign in; with passkeys and passwords, when left out. */
   readonly signInMethods?: ConsoleContext["signInMethods"];
   readonly identityProvider?: ProviderSettings | undefined;
@@ -78,10 +83,11 @@ interface ConsoleOptions extends Pick<
 export function createConsoleContext(given: ConsoleOptions): ConsoleContext {
   const { mode = "live", mail, branding, webhooks: webhookRules = PUBLIC_ADDRESSES, version, ...options } = given;
   const { signInMethods = ["passkey", "password"], identityProvider } = options;
-  const { clock, monotonic = clock } = options;
+  const { clock, monotonic = clock, longRideAfterMs = DAY_MS } = options;
   return {
     ...options,
     mode,
+    longRideAfterMs,
     serviceName: branding?.name ?? DEFAULT_SERVICE_NAME,
     branding: {
       logo_url: branding?.logo === undefined ? null : logoUrl(branding.logo),

@@ -5,6 +5,7 @@ import type { RouterImplementation } from "@ts-rest/fastify";
 import { getBike, listBikes } from "../bikes/service.ts";
 import { stationHistory } from "../events/history.ts";
 import { resourceHistory } from "../events/resource-history.ts";
+import { endAbandonedRides } from "../fleet/long-rides.ts";
 import { jsonBody } from "../http/bind.ts";
 import { cursorPosition } from "../http/cursor.ts";
 import { idPosition, type Page, type PositionCodec, timePosition } from "../lists/page.ts";
@@ -52,6 +53,10 @@ export function fleetRoutes(context: ConsoleContext, reads: RideContext, long: L
       const ride = await getRide(reads, consoleCaller(request).systemId, id);
       if (ride === undefined) throw serviceError("not_found", "ride");
       return { status: 200, body: jsonBody(ride) };
+    },
+    endRides: async ({ body: { ids }, request }) => {
+      const { systemId, actor } = consoleCaller(request);
+      return { status: 200, body: await endAbandonedRides({ ...context, actor }, systemId, ids, "operator") };
     },
     ...historyRoutes(context, reads, long),
   };

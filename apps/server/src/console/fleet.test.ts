@@ -2,8 +2,11 @@ import { consoleContract } from "@bikeshare/contract/console";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
+import { listActs } from "../audit/queries.ts";
 import { statement } from "../db/statement.ts";
 import { stationHistory } from "../events/history.ts";
+import { endRides } from "../fleet/finish-rides.ts";
+import { startRides } from "../fleet/start-rides.ts";
 import { addSystem } from "../systems/service.ts";
 
 const BIKES = 12;
@@ -129,4 +132,47 @@ it("however many events there are, a history looks at a bounded number of them b
   });
   expect(plan).toMatch(/Index Scan Backward using events_test_system_id_coalesce_name_position_idx/);
   expect(plan).not.toMatch(/Seq Scan on events/);
+});
+
+async function startRide(id: string, bikeId: string): Promise<void> {
+  const started = await startRides(app, app.systemId, [{ item: { id, bike_id: bikeId } }]);
+  expect(started).toMatchObject({ failed: 0 });
+}
+
+async function endByOperator(...ids: readonly string[]): Promise<unknown[]> {
+  const admin = await signIn(app, { partnerId: null });
+  const response = await admin.call("POST", `${system()}/rides/end`, { ids });
+  expect(response.status).toBe(200);
+  const { results } = fleet.endRides.responses[200].parse(await response.json());
+  const acts = await listActs(app.db, app.systemId, { limit: 100 });
+  const own = acts.filter(({ action, actor }) => action === "ride.ended" && actor === admin.actor);
+  const outcomes = results.map(({ outcome, error }) => error?.error ?? outcome);
+  expect(own).toHaveLength(outcomes.filter((outcome) => outcome === "updated").length);
+  return outcomes;
+}
+
+it("an admin ends rides that nobody ended, audited; each says what became of it", async () => {
+  for (const id of ["lost-1", "lost-2"]) await startRide(id, id.replace("lost-", "bike-1"));
+  expect(await endByOperator("lost-1", "ride-2", "nowhere", "lost-2")).toEqual([
+    "updated",
+    "ride_conflict",
+    "not_found",
+    "updated",
+  ]);
+  expect(await read("/rides/lost-1")).toMatchObject({ status: "completed", end_reason: "operator" });
+  expect(await read("/bikes/bike-11")).toMatchObject({ vehicle_state: "missing" });
+  const tooMany = Array.from({ length: 201 }, (_, n) => `ride-${n}`);
+  const admin = await signIn(app, { partnerId: null });
+  expect((await admin.call("POST", `${system()}/rides/end`, { ids: tooMany })).status).toBe(400);
+});
+
+it("a ride whose end is reported while an admin ends it ends once", async () => {
+  await startRide("raced", "bike-10");
+  const [abandoned, ended] = await Promise.all([
+    endByOperator("raced"),
+    endRides(app, app.systemId, [{ item: { id: "raced", end_station_id: "station-1" } }]),
+  ]);
+  const outcomes = [...abandoned, ...ended.results.map(({ outcome, error }) => error?.error ?? outcome)];
+  expect(new Set(outcomes)).toEqual(new Set(["ride_conflict", "updated"]));
+  expect(outcomes).toHaveLength(2);
 });

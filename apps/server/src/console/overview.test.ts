@@ -2,11 +2,13 @@ import { consoleContract, type PartnerOverview, type Problem, type SystemOvervie
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
+import { statement } from "../db/statement.ts";
 import { afterFailure, UNKNOWN_HEALTH } from "../feeds/gbfs/feed-health.rules.ts";
 import { updateFeedHealth, updateSourceHealth } from "../feeds/gbfs/health-queries.ts";
 import { revokeKey } from "../keys/service.ts";
 import { createPartner } from "../partners/service.ts";
 import { openRequestLog } from "../request-log/recorder.ts";
+import { addSystem } from "../systems/service.ts";
 
 let app: TestApp;
 let viewer: SignedIn;
@@ -221,4 +223,31 @@ it("the operator sees whose keys and endpoints have problems, what waits, and wh
   expect(problemOf(problems, "endpoint_failing")?.partner_name).toBe("Journey Planner");
   expect(problemOf(problems, "key_refused")?.link).toMatchObject({ page: "requests", query: { key_id: revoked } });
   expect(await partnerSees(operator)).toMatchObject({ hour: { requests: 12 } });
+});
+
+it("the operator sees how many rides of the system are under way for too long, and is led to them", async () => {
+  expect(problemOf((await operatorSees()).problems, "long_rides")).toBeUndefined();
+  const ago = (ms: number) => new Date(app.clock() - ms);
+  await addSystem({ ...app, actor: "test" }, "elsewhere", "Elsewhere");
+  const started = [
+    [app.systemId, "old", 30 * HOUR_MS],
+    [app.systemId, "older", 40 * HOUR_MS],
+    [app.systemId, "young", HOUR_MS],
+    ["elsewhere", "old", 30 * HOUR_MS],
+  ] as const;
+  for (const [systemId, id, ms] of started)
+    await app.db.query(
+      statement(
+        "test.longRide",
+        `insert into rides (system_id, id, bike_id, status, started_at, updated_at, source)
+         values ($1, $2, $2, 'started', $3, $3, 'test')`,
+      ),
+      [systemId, id, ago(ms)],
+    );
+  expect(problemOf((await operatorSees()).problems, "long_rides")).toMatchObject({
+    severity: "warning",
+    text: "2 rides are under way for longer than 24 hours: nobody can rent these bikes.",
+    at: ago(40 * HOUR_MS).toISOString(),
+    link: { page: "rides", query: { status: "started", started_before: ago(DAY_MS).toISOString() } },
+  });
 });

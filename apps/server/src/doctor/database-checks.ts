@@ -7,7 +7,7 @@ import { type Database, openDatabase } from "../db/database.ts";
 import { UnknownSchemaError } from "../db/migrate/known-schema.ts";
 import { isMigrated } from "../db/migrate/migrate.ts";
 import { examineDistribution } from "../distribution/examine.ts";
-import type { OverviewContext } from "../overview/partner-overview.ts";
+import type { SystemOverviewContext } from "../overview/partner-overview.ts";
 import { systemOverview } from "../overview/system-overview.ts";
 import { secretsPath } from "../secrets.ts";
 import { systemsOf } from "../systems/service.ts";
@@ -87,9 +87,7 @@ async function checkData(db: Database, config: Config, clock: () => number): Pro
   for (const { name, fix, find } of databaseChecks(db, config, clock)) found.push(await checked(name, fix, find));
   found.push(await checked(BACKGROUND_WORK, FAILED_CHECK, () => checkBackgroundWork(db)));
   for (const systemId of systems)
-    found.push(
-      await checked(systemId, FAILED_CHECK, () => checkSystem(db, systemId, { clock, rateLimit: config.rateLimit })),
-    );
+    found.push(await checked(systemId, FAILED_CHECK, () => checkSystem(db, systemId, { ...config, clock })));
   return found.flat();
 }
 
@@ -100,16 +98,20 @@ async function checkBackgroundWork(db: Database): Promise<readonly Finding[]> {
   return found.map(({ scope, detail, fix }) => failure(BACKGROUND_WORK, `${scope}: ${detail}`, fix));
 }
 
+/** Problems that the checks of the database name as well. */
+const CHECKED_BY_ITSELF: ReadonlySet<string> = new Set(["alert", "long_rides"]);
+
 async function checkSystem(
   db: Database,
   systemId: string,
-  context: Pick<OverviewContext, "clock" | "rateLimit">,
+  context: Omit<SystemOverviewContext, "db">,
 ): Promise<Finding[]> {
   const found: Finding[] = [];
   const { problems } = await systemOverview({ db, ...context }, systemId);
   // What partners have to do is theirs, and on the overview; what alerts are about has been looked at by itself.
   const ours = problems.filter(
-    ({ partner_id: partner, severity, code }) => partner === null && severity !== "info" && code !== "alert",
+    ({ partner_id: partner, severity, code }) =>
+      partner === null && severity !== "info" && !CHECKED_BY_ITSELF.has(code),
   );
   for (const { severity, text, action } of ours)
     found.push((severity === "danger" ? failure : warning)(systemId, text, action));

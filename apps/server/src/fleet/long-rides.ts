@@ -21,12 +21,13 @@ export interface LongRides {
 /** Finds the rides of each system that started before an instant and are still under way. */
 export async function allLongRides(db: Queryable, startedBefore: Date): Promise<LongRides[]> {
   const systems = await systemsOf(db);
-  return Promise.all(
-    systems.map(async ({ system_id: systemId }) => {
-      const [oldest] = await listLongRides(db, systemId, startedBefore, 1);
-      return { systemId, n: await countLongRides(db, systemId, startedBefore), oldest };
-    }),
-  );
+  return Promise.all(systems.map(({ system_id: systemId }) => longRidesOf(db, systemId, startedBefore)));
+}
+
+/** The same of one system. */
+export async function longRidesOf(db: Queryable, systemId: string, startedBefore: Date): Promise<LongRides> {
+  const [oldest] = await listLongRides(db, systemId, startedBefore, 1);
+  return { systemId, n: await countLongRides(db, systemId, startedBefore), oldest };
 }
 
 /**

@@ -17,6 +17,11 @@ export interface OverviewContext {
   readonly rateLimit: number;
 }
 
+export interface SystemOverviewContext extends OverviewContext {
+  /** Milliseconds after which a ride is under way for too long. */
+  readonly longRideAfterMs: number;
+}
+
 const DAY_MS = 86_400_000;
 
 /** How a partner's keys and webhooks do, what fails and what to do. Every part costs one indexed statement. */

@@ -4,13 +4,14 @@ import type { AlertState } from "../alerts/alert.rules.ts";
 import { activeAlerts } from "../alerts/service.ts";
 import { FORGOTTEN_MS } from "../feeds/gbfs/feed-watch.ts";
 import { type SourceState, sourceStates } from "../feeds/gbfs/source-state.ts";
+import { type LongRides, longRidesOf } from "../fleet/long-rides.ts";
 import { keysOf } from "../keys/service.ts";
 import { keyTotals, type KeyTotal, usageByMinute } from "../request-log/service.ts";
 import { type EndpointOverview, listShownEndpoints } from "../webhooks/endpoints/endpoint-view.ts";
 import { feedState, sourceProblems } from "./feed-problems.rules.ts";
 import { factsOf } from "./key-facts.ts";
 import { counted, type KeyFacts, keyLabel, keyProblems } from "./key-problems.rules.ts";
-import { bySeverity, type OverviewContext } from "./partner-overview.ts";
+import { bySeverity, type SystemOverviewContext } from "./partner-overview.ts";
 import { addCounts, byMinute, lastHour } from "./usage.rules.ts";
 import { endpointProblems } from "./webhook-problems.rules.ts";
 
@@ -18,17 +19,19 @@ const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
 /** How a system does: its partners' problems, what waits, how old its feeds are, and which keys are refused. */
-export async function systemOverview(context: OverviewContext, systemId: string): Promise<SystemOverview> {
+export async function systemOverview(context: SystemOverviewContext, systemId: string): Promise<SystemOverview> {
   const now = context.clock();
   const { starts, since } = lastHour(now);
   const range = { partnerId: null, keyId: null, since, until: new Date(now + DAY_MS) };
-  const [keys, totals, minutes, webhooks, sources, alerts] = await Promise.all([
+  const longBefore = new Date(now - context.longRideAfterMs);
+  const [keys, totals, minutes, webhooks, sources, alerts, longRides] = await Promise.all([
     keysOf(context, systemId),
     keyTotals(context, systemId, since),
     usageByMinute(context, systemId, range),
     listShownEndpoints(context, systemId),
     sourceStates(context.db, systemId),
     activeAlerts(context.db),
+    longRidesOf(context.db, systemId, longBefore),
   ]);
   const facts = keys.map((key) => factsOf(key, context.rateLimit, now));
   const refused = refusedKeys(facts, totals);
@@ -36,6 +39,7 @@ export async function systemOverview(context: OverviewContext, systemId: string)
     problems: [
       ...alerts.flatMap(alertProblem),
       ...unsent(webhooks),
+      ...longRideProblem(longRides, longBefore, context.longRideAfterMs),
       ...sources.flatMap((source) => sourceProblems(source, now)),
       ...present(webhooks).flatMap((endpoint) =>
         endpointProblems(endpoint, {
@@ -106,7 +110,7 @@ function refusedProblem({ partner_id, partner_name, ...key }: Refused, now: numb
 const ours = { partner_id: null, partner_name: null };
 
 /** Alerts that this page says by itself, system by system. */
-const SAID_HERE: ReadonlySet<string> = new Set(["workers", "feeds"]);
+const SAID_HERE: ReadonlySet<string> = new Set(["workers", "feeds", "long rides"]);
 
 function alertProblem({ name, scope, severity, detail, fix, beganAt }: AlertState): Problem[] {
   if (SAID_HERE.has(name)) return [];
@@ -119,6 +123,21 @@ function alertProblem({ name, scope, severity, detail, fix, beganAt }: AlertStat
       at: new Date(beganAt).toISOString(),
       ...ours,
       link: { page: "overview", query: {} },
+    },
+  ];
+}
+
+function longRideProblem({ n, oldest }: LongRides, startedBefore: Date, longRideAfterMs: number): Problem[] {
+  if (oldest === undefined) return [];
+  return [
+    {
+      code: "long_rides",
+      severity: "warning",
+      text: `${counted(n, "ride is", "rides are")} under way for longer than ${Math.round(longRideAfterMs / HOUR_MS)} hours: nobody can rent these bikes.`,
+      action: "End the rides whose end was never reported.",
+      at: oldest.started_at.toISOString(),
+      ...ours,
+      link: { page: "rides", query: { status: "started", started_before: startedBefore.toISOString() } },
     },
   ];
 }

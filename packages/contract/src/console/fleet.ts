@@ -1,12 +1,14 @@
 import { z } from "zod";
+import { batchResults } from "../batch.ts";
 import { bike, bikeFilters } from "../bikes.ts";
 import { noQuery } from "../endpoint.ts";
+import { MAX_PAGE_SIZE } from "../limits.ts";
 import { issueText } from "../messages.ts";
 import { reservation } from "../reservations.ts";
 import { ride, rideFilters } from "../rides.ts";
 import { offlineReason, station } from "../stations.ts";
-import { identifier, identifierParam, timestamp } from "../values.ts";
-import { consoleErrors, consoleNeeds, consolePageQuery, systemPath } from "./endpoint.ts";
+import { givenIdentifier, identifier, identifierParam, timestamp } from "../values.ts";
+import { consoleBodyErrors, consoleErrors, consoleNeeds, consolePageQuery, systemPath } from "./endpoint.ts";
 
 /** A page of bikes or rides, in the order of the partners' lists. */
 function fleetPage<Item extends z.ZodTypeAny>(item: Item) {
@@ -152,6 +154,18 @@ export const fleetEndpoints = {
     pathParams: onePath,
     query: noQuery,
     responses: { 200: ride, ...consoleErrors },
+  },
+  endRides: {
+    method: "POST",
+    path: `${of}/rides/end`,
+    summary: "End rides whose end nobody reported",
+    description:
+      "A bike that reported nothing since its ride began is `missing` afterwards. A ride that ended meanwhile stays as it is, and fails.",
+    metadata: consoleNeeds("operator", "admin"),
+    pathParams: systemPath,
+    query: noQuery,
+    body: z.object({ ids: z.array(givenIdentifier).min(1).max(MAX_PAGE_SIZE) }).strict(),
+    responses: { 200: batchResults, ...consoleErrors, ...consoleBodyErrors },
   },
   reservations: {
     method: "GET",

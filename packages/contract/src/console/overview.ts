@@ -28,6 +28,7 @@ const problem = z
       "feed_rejected",
       "feed_failing",
       "feed_stale",
+      "long_rides",
       "alert",
     ]),
     severity: z.enum(["danger", "warning", "info"]),
@@ -38,7 +39,7 @@ const problem = z
     partner_name: z.string().nullable(),
     link: z
       .object({
-        page: z.enum(["overview", "webhook", "deliveries", "keys", "requests", "feeds"]),
+        page: z.enum(["overview", "webhook", "deliveries", "keys", "requests", "feeds", "rides"]),
         query: z.record(z.string()).describe("The page's filters"),
       })
       .strict()

@@ -11,6 +11,7 @@ import { Time } from "../../components/time.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import type { UrlState } from "../../layout/url-state.ts";
 import { BikeState } from "./bike-state.tsx";
+import { EndRides } from "./end-rides.tsx";
 import { EventHistory, Reservations } from "./fleet-history.tsx";
 import { ItemPage } from "./item-page.tsx";
 import { durationText, FleetLink, rideColumns, RideStatus } from "./ride-columns.tsx";
@@ -52,9 +53,14 @@ export function RidePage() {
     <ItemPage<Ride>
       noun="ride"
       read={(call) => api.fleet.ride(call)}
-      show={(ride, url, { systemId }) => (
+      show={(ride, url, { systemId, canChange }) => (
         <>
-          <PageHeader title="Ride">
+          <PageHeader
+            title="Ride"
+            actions={
+              canChange && ride.status === "started" ? <EndRides systemId={systemId} ids={[ride.id]} /> : undefined
+            }
+          >
             <span class="mono">{ride.id}</span>
           </PageHeader>
           <Facts
@@ -209,7 +215,7 @@ function LatestRides({ title, systemId, filter, url }: LatestRidesProps) {
         rowKey={({ id }) => id}
         error={error}
         onRetry={() => void refetch()}
-        empty={<EmptyState title="There was no ride yet" />}
+        empty={<EmptyState title="No rides yet" />}
       />
     </section>
   );

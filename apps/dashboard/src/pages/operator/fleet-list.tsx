@@ -24,11 +24,13 @@ interface FleetListProps<Row> {
   readonly read: (signal: AbortSignal) => Promise<FleetPage<Row>>;
   readonly columns: readonly Column<Row>[];
   readonly isByTime: boolean;
+  /** What can be done with the rows that are shown. */
+  readonly actions?: (rows: readonly Row[]) => ComponentChildren;
 }
 
 /** A page with a list of the fleet, or of what was imported into it. */
 export function FleetList<Row extends { readonly id: string }>(props: FleetListProps<Row>) {
-  const { title, about, filters, empty, scope, read, columns, isByTime } = props;
+  const { title, about, filters, empty, scope, read, columns, isByTime, actions } = props;
   const url = useUrlState();
   const { data, error, refetch, isFetching } = useQuery({
     queryKey: ["fleet", title, ...scope],
@@ -45,6 +47,7 @@ export function FleetList<Row extends { readonly id: string }>(props: FleetListP
           {filters}
         </search>
       )}
+      {data !== undefined && data.data.length > 0 && actions?.(data.data)}
       <h2 class="visually-hidden">The list</h2>
       <Table
         caption={title}

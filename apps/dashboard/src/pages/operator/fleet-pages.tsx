@@ -1,3 +1,4 @@
+import type { Ride } from "@bikeshare/contract";
 import type { BikeQuery, RideQuery } from "@bikeshare/contract/console";
 import { useLocation } from "wouter-preact";
 import { api } from "../../api/api.ts";
@@ -8,6 +9,7 @@ import { type UrlState, useUrlState } from "../../layout/url-state.ts";
 import { useOperatorAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { BikeState } from "./bike-state.tsx";
+import { EndRides } from "./end-rides.tsx";
 import { FilterField } from "./filter-field.tsx";
 import { FleetList } from "./fleet-list.tsx";
 import { FleetLink, rideColumns } from "./ride-columns.tsx";
@@ -83,6 +85,12 @@ export function RidesPage() {
         </>
       }
       columns={rideColumns(url)}
+      // A ride that began a moment ago is ended from its own page.
+      {...(access.canChange &&
+        query.status === "started" &&
+        query.started_before !== undefined && {
+          actions: (rows: readonly Ride[]) => <EndRides systemId={access.systemId} ids={rows.map(({ id }) => id)} />,
+        })}
     />
   );
 }

@@ -21,4 +21,5 @@ export const problemLinks: Readonly<Record<Problem["link"]["page"], string>> = {
   keys: "Show the key",
   requests: "Show these requests",
   feeds: "Show the feeds",
+  rides: "Show these rides",
 };
