@@ -1,5 +1,5 @@
 /** The pages of what the operator alone manages: partners, the fleet, where it comes from, and the system itself. */
-import { bikeId, importId, type Page, partnerId, rideId } from "./page.ts";
+import { importId, type Page } from "./page.ts";
 
 /** In the order of the navigation. */
 export const operatorPages: readonly Page[] = [
@@ -8,7 +8,6 @@ export const operatorPages: readonly Page[] = [
     title: "Partners",
     audience: "operator",
     isListed: true,
-    finds: [partnerId],
     load: async () => (await import("./pages/operator/partners-page.tsx")).PartnersPage,
   },
   {
@@ -28,7 +27,6 @@ export const operatorPages: readonly Page[] = [
     title: "Bikes",
     audience: "operator",
     isListed: true,
-    finds: [bikeId],
     load: async () => (await import("./pages/operator/fleet-pages.tsx")).BikesPage,
   },
   {
@@ -42,7 +40,7 @@ export const operatorPages: readonly Page[] = [
     title: "Rides",
     audience: "operator",
     isListed: true,
-    finds: [rideId],
+    view: { title: "Rides under way", words: "started", query: { status: "started" } },
     load: async () => (await import("./pages/operator/fleet-pages.tsx")).RidesPage,
   },
   {

@@ -13,12 +13,14 @@ export interface Page {
   readonly isAboutAccounts?: boolean;
   /** Ids that are opened on this page: the palette leads to it. */
   readonly finds?: readonly IdKind[];
+  /** The page with a filter, as the palette offers it to whoever types one of the words. */
+  readonly view?: { readonly title: string; readonly words: string; readonly query: Readonly<Record<string, string>> };
   /** The guide that fits, below /docs: `errors`. */
   readonly guide?: string;
   readonly load: () => Promise<ComponentType>;
 }
 
-/** A kind of id, recognised by its form. */
+/** A kind of id that the service gives out, recognised by its form. What the operator names itself is searched for. */
 export interface IdKind {
   /** What has such an id: "Delivery". */
   readonly label: string;
@@ -26,13 +28,6 @@ export interface IdKind {
   /** Where it is found, from the page's own address. */
   readonly address: (page: string, id: string) => string;
 }
-
-/** Stations have ids of the operator's own: any text may be one. */
-export const stationId: IdKind = {
-  label: "Station",
-  pattern: /^\S+$/,
-  address: (page, id) => withParameter(page, "q", id),
-};
 
 export const keyId: IdKind = {
   label: "Key",
@@ -47,12 +42,7 @@ export const requestId: IdKind = {
 };
 
 export const deliveryId = ownPage("Delivery", /^delivery_\w+$/);
-export const partnerId = ownPage("Partner", /^partner_\w+$/);
 export const importId = ownPage("Import", /^(import|gbfs)_\w+$/);
-
-/** Bikes and rides, too, have ids of the operator's own. */
-export const bikeId = ownPage("Bike", stationId.pattern);
-export const rideId = ownPage("Ride", stationId.pattern);
 
 /** A kind whose pages lie below the page of their list. */
 function ownPage(label: string, pattern: RegExp): IdKind {
@@ -67,6 +57,6 @@ export const route: IdKind = {
 };
 
 /** An address with one more parameter. */
-function withParameter(address: string, name: string, value: string): string {
+export function withParameter(address: string, name: string, value: string): string {
   return `${address}${address.includes("?") ? "&" : "?"}${name}=${encodeURIComponent(value)}`;
 }

@@ -1,7 +1,7 @@
 /** Every page: where it is, what it is called, who sees it, and the module that is loaded for it. */
 import { isEmbedded } from "./embedding.ts";
 import { operatorPages } from "./operator-pages.ts";
-import { deliveryId, keyId, type Page, requestId, route, stationId } from "./page.ts";
+import { deliveryId, keyId, type Page, requestId, route } from "./page.ts";
 
 /** Shows each component with its states. It is not shipped. */
 const examples: Page = {
@@ -40,7 +40,6 @@ const stations: readonly Page[] = [
     audience: "partner",
     guide: "following-changes",
     isListed: true,
-    finds: [stationId],
     load: async () => (await import("./pages/stations/stations-page.tsx")).PartnerStationsPage,
   },
   {
@@ -48,7 +47,6 @@ const stations: readonly Page[] = [
     title: "Stations",
     audience: "operator",
     isListed: true,
-    finds: [stationId],
     load: async () => (await import("./pages/stations/stations-page.tsx")).OperatorStationsPage,
   },
 ];
@@ -114,6 +112,7 @@ const deliveries: readonly Page[] = [
     guide: "receiving-webhooks#retries-and-pauses",
     isListed: true,
     finds: [deliveryId],
+    view: { title: "Failed deliveries", words: "failing", query: { status: "unsuccessful" } },
     load: async () => (await import("./pages/deliveries/deliveries-page.tsx")).DeliveriesPage,
   },
   {

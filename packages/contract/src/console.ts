@@ -19,6 +19,7 @@ import { partnerEndpoints } from "./console/partners.ts";
 import { operatorPeopleEndpoints, partnerPeopleEndpoints } from "./console/people.ts";
 import { partnerRequestEndpoints, systemRequestEndpoints } from "./console/requests.ts";
 import { resendEndpoints, systemResendEndpoints } from "./console/resends.ts";
+import { partnerSearchEndpoints, systemSearchEndpoints } from "./console/search.ts";
 import { sessionEndpoints } from "./console/session.ts";
 import { invitationEndpoints, signInEndpoints } from "./console/sign-in.ts";
 import { partnerStationEndpoints, systemStationEndpoints } from "./console/stations.ts";
@@ -72,6 +73,7 @@ export type {
 } from "./console/overview.ts";
 export type { DaysQuery, LoggedRequest, MinutesQuery, RequestDetail, RequestQuery } from "./console/requests.ts";
 export { type IssuedInvitation, issuedInvitation, type MemberList, memberList } from "./console/people.ts";
+export type { FoundEntry } from "./console/search.ts";
 export * from "./console/session.ts";
 export * from "./console/sign-in.ts";
 export type { MappedStation, StationMap } from "./console/stations.ts";
@@ -107,6 +109,8 @@ type ConsoleContract = {
   readonly descriptions: typeof descriptionEndpoints;
   readonly partnerStations: typeof partnerStationEndpoints;
   readonly systemStations: typeof systemStationEndpoints;
+  readonly partnerSearch: typeof partnerSearchEndpoints;
+  readonly systemSearch: typeof systemSearchEndpoints;
   readonly webhook: typeof webhookEndpoints;
   readonly endpoints: typeof systemEndpoints;
 };
@@ -140,6 +144,8 @@ export const consoleContract: ConsoleContract = c.router(
     descriptions: descriptionEndpoints,
     partnerStations: partnerStationEndpoints,
     systemStations: systemStationEndpoints,
+    partnerSearch: partnerSearchEndpoints,
+    systemSearch: systemSearchEndpoints,
     webhook: webhookEndpoints,
     endpoints: systemEndpoints,
   },

@@ -161,6 +161,12 @@ export const routes = {
   systemStations: {
     list: "GET /console/v1/systems/:system_id/stations",
   },
+  partnerSearch: {
+    search: "GET /console/v1/systems/:system_id/partners/:partner_id/search",
+  },
+  systemSearch: {
+    search: "GET /console/v1/systems/:system_id/search",
+  },
   webhook: {
     show: "GET /console/v1/systems/:system_id/partners/:partner_id/webhook",
     events: "GET /console/v1/systems/:system_id/partners/:partner_id/webhook/events",

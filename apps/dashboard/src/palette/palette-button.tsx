@@ -1,8 +1,11 @@
 import type { ComponentType } from "preact";
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../components/icon.tsx";
+import type { EarlyKeys, PaletteProps } from "./palette.tsx";
 
-type PaletteComponent = ComponentType<{ readonly onClose: () => void }>;
+type PaletteComponent = ComponentType<PaletteProps>;
+
+const NO_KEYS: EarlyKeys = { text: "", isEntered: false };
 
 /** The keys that open the palette, as this system's keyboards name them. */
 const SHORTCUT = navigator.platform.startsWith("Mac") ? "⌘K" : "Ctrl K";
@@ -29,17 +32,7 @@ interface PaletteSlotProps {
  */
 export function PaletteSlot({ isOpen, onChange }: PaletteSlotProps) {
   const [Palette, setPalette] = useState<PaletteComponent>();
-  // With the page and not after it: a key that is pressed as soon as the page is seen must not be lost.
-  useLayoutEffect(() => {
-    const listener = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey)
-        return;
-      event.preventDefault();
-      onChange(true);
-    };
-    document.addEventListener("keydown", listener);
-    return () => document.removeEventListener("keydown", listener);
-  }, [onChange]);
+  const early = useEarlyKeys(isOpen, Palette !== undefined, onChange);
   useEffect(() => {
     if (!isOpen || Palette !== undefined) return;
     import("./palette.tsx").then(
@@ -49,5 +42,49 @@ export function PaletteSlot({ isOpen, onChange }: PaletteSlotProps) {
       () => onChange(false),
     );
   }, [isOpen, Palette, onChange]);
-  return isOpen && Palette !== undefined ? <Palette onClose={() => onChange(false)} /> : null;
+  if (!isOpen || Palette === undefined) return null;
+  return <Palette onClose={() => onChange(false)} takeEarly={early.take} />;
+}
+
+/** Opens the palette by its keys, and keeps what is typed from then until there is a box that takes it. */
+function useEarlyKeys(isOpen: boolean, isLoaded: boolean, onChange: (isOpen: boolean) => void) {
+  /** Undefined: nobody opens the palette, or its box has the keys. */
+  const early = useRef<EarlyKeys | undefined>(undefined);
+  useLayoutEffect(() => {
+    if (!isOpen) early.current = undefined;
+    else if (!isLoaded) early.current ??= NO_KEYS;
+  }, [isOpen, isLoaded]);
+  // With the page and not after it: a key that is pressed as soon as the page is seen must not be lost.
+  useLayoutEffect(() => {
+    const listener = (event: KeyboardEvent) => {
+      const isCommand = event.ctrlKey || event.metaKey;
+      if (isCommand && event.key.toLowerCase() === "k" && !event.shiftKey && !event.altKey) {
+        event.preventDefault();
+        if (!isOpen) early.current ??= NO_KEYS;
+        onChange(true);
+        return;
+      }
+      const next = early.current === undefined || isCommand ? undefined : afterKey(early.current, event.key);
+      if (next === undefined) return;
+      event.preventDefault();
+      // What else the page does at this key it must not do.
+      event.stopPropagation();
+      early.current = next;
+    };
+    document.addEventListener("keydown", listener, true);
+    return () => document.removeEventListener("keydown", listener, true);
+  }, [isOpen, onChange]);
+  const take = useCallback(() => {
+    const keys = early.current ?? NO_KEYS;
+    early.current = undefined;
+    return keys;
+  }, []);
+  return { take };
+}
+
+/** What was typed so far with one more key; undefined: the key does nothing in the box. */
+function afterKey(keys: EarlyKeys, key: string): EarlyKeys | undefined {
+  if (key === "Enter") return { ...keys, isEntered: true };
+  if (key === "Backspace") return { text: keys.text.slice(0, -1), isEntered: false };
+  return key.length === 1 ? { text: keys.text + key, isEntered: false } : undefined;
 }

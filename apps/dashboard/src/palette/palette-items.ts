@@ -1,7 +1,7 @@
 /** What the palette offers for what is typed: ids that are recognised, pages, and what was opened before. */
 import type { Membership } from "@bikeshare/contract/console";
 import { listedPages, membershipName, pageAddress } from "../membership-pages.ts";
-import type { Page } from "../page.ts";
+import { type Page, withParameter } from "../page.ts";
 import { pages } from "../pages.ts";
 import type { RecentPage } from "./recent-pages.ts";
 
@@ -14,26 +14,45 @@ export interface PaletteItem {
 }
 
 interface Choice {
+  /** The one whose pages are shown at present first. */
   readonly memberships: readonly Membership[];
-  /** Whose pages are shown at present: its pages come first. */
-  readonly current: Membership | undefined;
+  /** In the order of the session. */
+  readonly all: readonly Membership[];
   readonly recent: readonly RecentPage[];
 }
 
 /** More than fit are not read. */
 const MAX_ITEMS = 12;
+/** Of these, so many are kept for what the service has. */
+const MAX_FOUND = 6;
 
-export function paletteItems(typed: string, choice: Choice): readonly PaletteItem[] {
+/**
+ * What is known at once comes first, so that what an answer adds moves nothing that is already selected.
+ * @param found what the service has under this text
+ */
+export function paletteItems(
+  typed: string,
+  choice: Choice,
+  found: readonly PaletteItem[] = [],
+): readonly PaletteItem[] {
   const text = typed.trim();
-  const memberships = currentFirst(choice);
+  const { memberships, all } = choice;
   const recent = choice.recent.map(({ address, title }) => ({ address, title, detail: "Opened before" }));
-  const listed = pageItems(memberships, choice.memberships);
+  const listed = pageItems(memberships, all);
   if (text === "") return withoutRepeats([...recent, ...listed]).slice(0, MAX_ITEMS);
-  const matching = [...listed, ...recent].filter(({ title, detail }) => matches(`${title} ${detail}`, text));
-  return withoutRepeats([...idItems(text, memberships, choice.memberships), ...matching]).slice(0, MAX_ITEMS);
+  const known = withoutRepeats([
+    ...idItems(text, memberships, all),
+    ...[...listed, ...recent].filter(({ title, detail }) => matches(`${title} ${detail}`, text)),
+    ...viewItems(text, memberships, all),
+  ]);
+  const kept = known.slice(0, MAX_ITEMS - Math.min(found.length, MAX_FOUND));
+  return withoutRepeats([...kept, ...found]).slice(0, MAX_ITEMS);
 }
 
-function currentFirst({ memberships, current }: Choice): readonly Membership[] {
+export function currentFirst(
+  memberships: readonly Membership[],
+  current: Membership | undefined,
+): readonly Membership[] {
   return current === undefined ? memberships : [current, ...memberships.filter((one) => one !== current)];
 }
 
@@ -47,6 +66,26 @@ function pageItems(memberships: readonly Membership[], all: readonly Membership[
   );
   const personal = pages.filter(({ audience, path }) => audience === "person" && !path.includes(":"));
   return [...own, ...personal.map(({ path, title }) => ({ address: path, title, detail: "Yours" }))];
+}
+
+/** Pages with a filter. Nobody looks for them by the name of a membership. */
+function viewItems(
+  text: string,
+  memberships: readonly Membership[],
+  all: readonly Membership[],
+): readonly PaletteItem[] {
+  return memberships.flatMap((membership) =>
+    pagesOf(membership).flatMap((page) => {
+      const { view } = page;
+      if (view === undefined || !matches(`${view.title} ${view.words}`, text)) return [];
+      const parameters = Object.entries(view.query);
+      const address = parameters.reduce(
+        (reached, [name, value]) => withParameter(reached, name, value),
+        pageAddress(page, membership, all),
+      );
+      return [{ address, title: view.title, detail: membershipName(membership) }];
+    }),
+  );
 }
 
 /** The pages on which something with this id may be found. */

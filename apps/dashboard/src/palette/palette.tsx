@@ -1,21 +1,37 @@
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import { useCurrentMembership, useSignedIn } from "../session/session.ts";
-import { type PaletteItem, paletteItems } from "./palette-items.ts";
+import { type Finds, useFinds } from "./palette-finds.ts";
+import { currentFirst, type PaletteItem, paletteItems } from "./palette-items.ts";
 import { noteRecentPage, readRecentPages } from "./recent-pages.ts";
 import "./palette.css";
 
+export interface PaletteProps {
+  readonly onClose: () => void;
+  /** What was typed before there was a box for it: from here on the box has the keys. */
+  readonly takeEarly: () => EarlyKeys;
+}
+
+export interface EarlyKeys {
+  readonly text: string;
+  /** Whether Enter came last. */
+  readonly isEntered: boolean;
+}
+
 /** A box to type into that leads to any page, and to anything whose id is known. */
-export function Palette({ onClose }: { readonly onClose: () => void }) {
+export function Palette({ onClose, takeEarly }: PaletteProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  const [typed, setTyped] = useState("");
+  const [early] = useState(takeEarly);
+  const [typed, setTyped] = useState(early.text);
   const [selected, setSelected] = useState(0);
   const [, navigate] = useLocation();
-  const { memberships, person } = useSignedIn();
-  const current = useCurrentMembership();
-  const items = paletteItems(typed, { memberships, current, recent: readRecentPages(person.id) });
+  const { person } = useSignedIn();
+  const { items, finds } = useItems(typed);
+  // Enter was pressed, and nothing is found yet.
+  const [isEntered, setEntered] = useState(early.isEntered);
   const index = Math.min(selected, items.length - 1);
-  useEffect(() => dialog.current?.showModal(), []);
+  // With the box and not after it: the next key belongs into it.
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const open = (item: PaletteItem | undefined) => {
     if (item === undefined) return;
     noteRecentPage(person.id, item);
@@ -26,10 +42,15 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
     const steps: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
     const step = steps[event.key];
     if (step !== undefined) setSelected((index + step + items.length) % Math.max(1, items.length));
-    else if (event.key === "Enter") open(items[index]);
-    else return;
+    else if (event.key !== "Enter") return;
+    else if (items.length === 0) setEntered(finds.isPending);
+    else open(items[index]);
     event.preventDefault();
   };
+  useAwaited(isEntered && (items.length > 0 || !finds.isPending), () => {
+    setEntered(false);
+    open(items[0]);
+  });
   return (
     <dialog
       ref={dialog}
@@ -39,39 +60,57 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
       onClick={(event) => event.target === dialog.current && dialog.current?.close()}
     >
       <Results
-        {...{ typed, items, index, open }}
+        {...{ typed, items, index, open, finds }}
         onKeyDown={press}
         onInput={(text) => {
           setTyped(text);
           setSelected(0);
+          setEntered(false);
         }}
       />
     </dialog>
   );
 }
 
+/** Does something as soon as there is no reason to wait any more. */
+function useAwaited(isReady: boolean, act: () => void): void {
+  useEffect(() => {
+    if (isReady) act();
+  }, [isReady]);
+}
+
+/** What is offered for the text, from the pages and from the service. */
+function useItems(typed: string) {
+  const { memberships: all, person } = useSignedIn();
+  const memberships = currentFirst(all, useCurrentMembership());
+  const finds = useFinds(typed, memberships, all);
+  const recent = readRecentPages(person.id);
+  return { items: paletteItems(typed, { memberships, all, recent }, finds.items), finds };
+}
+
 interface ResultsProps {
   readonly typed: string;
   readonly items: readonly PaletteItem[];
   readonly index: number;
+  readonly finds: Omit<Finds, "items">;
   readonly open: (item: PaletteItem) => void;
   readonly onInput: (text: string) => void;
   readonly onKeyDown: (event: KeyboardEvent) => void;
 }
 
-function Results({ typed, items, index, open, onInput, onKeyDown }: ResultsProps) {
+function Results({ typed, items, index, finds, open, onInput, onKeyDown }: ResultsProps) {
   const id = useId();
   return (
     <>
       <input
         class="palette-input"
         role="combobox"
-        aria-label="A page, or the id of anything"
+        aria-label="A page, a name, or the id of anything"
         aria-expanded="true"
         aria-controls={`${id}-list`}
         aria-activedescendant={items.length > 0 ? `${id}-${index}` : undefined}
         aria-autocomplete="list"
-        placeholder="A page, or the id of anything"
+        placeholder="A page, a name, or the id of anything"
         autocomplete="off"
         spellcheck={false}
         autofocus
@@ -97,8 +136,14 @@ function Results({ typed, items, index, open, onInput, onKeyDown }: ResultsProps
         ))}
       </div>
       <p class="palette-foot muted" role="status">
-        {items.length === 0 ? "No page and no id like this." : "↑ ↓ to choose, Enter to open, Escape to close"}
+        {footText(items.length, finds)}
       </p>
     </>
   );
+}
+
+function footText(count: number, { isPending, error }: ResultsProps["finds"]): string {
+  if (error !== null) return `Names and ids cannot be searched: ${error.message}`;
+  if (count > 0) return "↑ ↓ to choose, Enter to open, Escape to close";
+  return isPending ? "Searching …" : "No page, name or id like this.";
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { inspect, openBrowser } from "./browser.harness.ts";
 
 const { world, visitAs } = openBrowser();
-const BOX = "A page, or the id of anything";
+const BOX = "A page, a name, or the id of anything";
 
 it("the palette leads to a page and to an id, by the keyboard alone", async () => {
   const { open } = await visitAs("partner viewer");
@@ -23,6 +23,7 @@ it("the palette leads to a page and to an id, by the keyboard alone", async () =
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("ArrowUp");
   await box.fill("station-7");
+  // Before the service has answered.
   await page.keyboard.press("Enter");
   await page.waitForURL(`**/dashboard/partners/${world.partnerId}/stations?q=station-7`);
   await page.getByText("1 of 60 stations").waitFor();
@@ -36,9 +37,9 @@ it("what was opened by the palette is offered again, and Escape closes it", asyn
   await page.getByRole("button", { name: /Go to/ }).click();
   await page.getByRole("combobox", { name: BOX }).fill("station-9");
   await page.keyboard.press("Enter");
-  await page.getByText("1 of 60 stations").waitFor();
+  await page.waitForURL("**/dashboard/operator/stations/station-9");
   await page.keyboard.press("Control+k");
-  await page.getByRole("option", { name: "Station station-9 Opened before" }).waitFor();
+  await page.getByRole("option", { name: /^Station .* Opened before$/ }).waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
 });
@@ -48,7 +49,7 @@ it("the palette leads the operator to a partner, and says above its pages whose 
   const page = await open("/account");
   await page.getByRole("button", { name: /Go to/ }).click();
   await page.getByRole("combobox", { name: BOX }).fill(world.partnerId);
-  await page.getByRole("option", { name: `Partner ${world.partnerId}` }).click();
+  await page.getByRole("option", { name: `Partner Transit App ${world.partnerId}` }).click();
   await page.getByRole("heading", { name: "Transit App", level: 1 }).waitFor();
   await page.getByRole("link", { name: "Overview" }).last().click();
   await page.getByText("You are reading a partner’s pages").waitFor();
@@ -63,5 +64,51 @@ it("what no page knows is said to be nowhere", async () => {
   const page = await open("/account");
   await page.getByRole("button", { name: /Go to/ }).click();
   await page.getByRole("combobox", { name: BOX }).fill("no such page");
-  await page.getByText("No page and no id like this.").waitFor();
+  await page.getByText("No page, name or id like this.").waitFor();
+});
+
+it("the palette takes every key from the first, however fast they come, and Enter waits for what is found", async () => {
+  const { open } = await visitAs("operator viewer");
+  const page = await open("/operator/stations");
+  await page.getByText("60 stations, page 1 of 2").waitFor();
+  // The first time its module is loaded meanwhile, the second time it is there.
+  for (const id of ["station-42", "bike-7"]) {
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type(id, { delay: 10 });
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`**/dashboard/operator/${id.replace(/-.*/, "s")}/${id}`);
+  }
+});
+
+it("what has an id is offered, and no kind of thing that has none like it; names lead to what is called so", async () => {
+  const { open } = await visitAs("operator viewer");
+  const page = await open("/account");
+  await page.getByRole("button", { name: /Go to/ }).click();
+  const box = page.getByRole("combobox", { name: BOX });
+  await box.fill("transit");
+  await page.getByRole("option", { name: /^Partner Transit App/ }).waitFor();
+  await box.fill("station-4");
+  await page.getByRole("option", { name: /station-4 ·/ }).waitFor();
+  expect(await page.getByRole("option").count()).toBe(1);
+  await box.fill("nothing-like-this");
+  await page.getByText("No page, name or id like this.").waitFor();
+});
+
+it("a partner finds stations by name and deliveries that failed, and no other partner", async () => {
+  const { open } = await visitAs("partner viewer");
+  const page = await open(`/partners/${world.partnerId}/stations`);
+  await page.getByText("60 stations, page 1 of 2").waitFor();
+  await page.keyboard.press("Control+k");
+  const box = page.getByRole("combobox", { name: BOX });
+  const results = page.getByRole("listbox", { name: "Results" });
+  await box.fill("failing");
+  await results.getByRole("option", { name: /^Failed deliveries/ }).waitFor();
+  expect(await results.getByRole("option").count()).toBe(1);
+  await box.fill("station-7");
+  await results.getByRole("option", { name: /^Station .* station-7 · Transit App$/ }).waitFor();
+  await box.fill("bike-7");
+  await page.getByText("No page, name or id like this.").waitFor();
+  await box.fill("failing");
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/deliveries?status=unsuccessful");
 });

@@ -72,6 +72,7 @@ describe("a viewer who asks for all that takes long at once", () => {
     "requests/minutes",
     "requests/days",
     "audit",
+    "search?q=ride-1",
   ];
 
   it("has one statement in the database, and everybody else is answered", async () => {

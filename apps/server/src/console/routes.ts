@@ -22,6 +22,7 @@ import { operatorPeopleRoutes, partnerPeopleRoutes } from "./people-routes.ts";
 import { providerRoutes } from "./provider-routes.ts";
 import { partnerRequestRoutes, systemRequestRoutes } from "./requests-routes.ts";
 import { resendRoutes, systemResendRoutes } from "./resend-routes.ts";
+import { partnerSearchRoutes, systemSearchRoutes } from "./search-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { invitationRoutes, signInRoutes } from "./sign-in-routes.ts";
 import { partnerStationRoutes, stationMapOf, systemStationRoutes } from "./stations-routes.ts";
@@ -67,6 +68,8 @@ function consoleRoutes(context: ConsoleContext, reads: RideContext): RouterImple
     descriptions: descriptionRoutes(context),
     partnerStations: partnerStationRoutes(mapOf),
     systemStations: systemStationRoutes(mapOf),
+    partnerSearch: partnerSearchRoutes(long),
+    systemSearch: systemSearchRoutes(long),
     webhook: webhookRoutes(context, long),
     endpoints: endpointRoutes(context, long),
   };

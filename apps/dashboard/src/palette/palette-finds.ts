@@ -1,0 +1,91 @@
+/** What the service has under the text that is typed: by its id, or by its name. */
+import type { FoundEntry, Membership } from "@bikeshare/contract/console";
+import { useQuery } from "@tanstack/preact-query";
+import { useEffect, useState } from "preact/hooks";
+import { api } from "../api/api.ts";
+import { membershipName } from "../membership-pages.ts";
+import { addressIn, type Scope } from "../pages/scope.ts";
+import type { PaletteItem } from "./palette-items.ts";
+
+/** Too low: each key asks the service. Too high: it is felt. */
+const SETTLE_MS = 150;
+/** Each membership is one more request. */
+const MAX_MEMBERSHIPS = 3;
+
+export interface Finds {
+  readonly items: readonly PaletteItem[];
+  /** Whether the service has not answered yet for the text as it is now. */
+  readonly isPending: boolean;
+  /** Why it could not be asked. */
+  readonly error: Error | null;
+}
+
+/** @param memberships whose things are looked for, the most likely first @param all in the order of the session */
+export function useFinds(typed: string, memberships: readonly Membership[], all: readonly Membership[]): Finds {
+  const text = typed.trim();
+  const settled = useSettled(text);
+  const { data, isPending, error } = useQuery({
+    queryKey: ["palette", memberships, settled],
+    queryFn: async ({ signal }) => {
+      const searched = memberships.slice(0, MAX_MEMBERSHIPS);
+      const found = await Promise.all(searched.map((membership) => find(settled, membership, all, signal)));
+      return found.flat();
+    },
+    enabled: settled !== "",
+  });
+  if (text === "") return { items: [], isPending: false, error: null };
+  if (settled !== text) return { items: [], isPending: true, error: null };
+  return { items: data ?? [], isPending, error };
+}
+
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+}
+
+async function find(
+  q: string,
+  membership: Membership,
+  all: readonly Membership[],
+  signal: AbortSignal,
+): Promise<PaletteItem[]> {
+  const { system_id, partner_id } = membership;
+  const { data } =
+    partner_id === null
+      ? await api.systemSearch.search({ params: { system_id }, query: { q }, signal })
+      : await api.partnerSearch.search({ params: { system_id, partner_id }, query: { q }, signal });
+  const first = all.find((one) => one.partner_id === partner_id);
+  const scope = {
+    systemId: system_id,
+    partnerId: partner_id ?? undefined,
+    isFirstSystem: first?.system_id === system_id,
+  };
+  return data.map((entry) => ({
+    address: addressOf(entry, scope),
+    title: titleOf(entry),
+    detail: entry.name === null ? membershipName(membership) : `${entry.id} · ${membershipName(membership)}`,
+  }));
+}
+
+function addressOf({ kind, id }: FoundEntry, scope: Pick<Scope, "systemId" | "partnerId" | "isFirstSystem">): string {
+  if (kind === "deliveries") return addressIn(scope, "deliveries", { resource_id: id });
+  if (scope.partnerId !== undefined) return addressIn(scope, "stations", { q: id });
+  return addressIn(scope, `${kind}s/${encodeURIComponent(id)}`);
+}
+
+const kindNames: Readonly<Record<FoundEntry["kind"], string>> = {
+  station: "Station",
+  bike: "Bike",
+  ride: "Ride",
+  reservation: "Reservation",
+  partner: "Partner",
+  deliveries: "Deliveries about",
+};
+
+function titleOf({ kind, id, name }: FoundEntry): string {
+  return `${kindNames[kind]} ${name ?? id}`;
+}

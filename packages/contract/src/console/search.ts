@@ -1,0 +1,45 @@
+import { z } from "zod";
+import { identifier, identifierParam } from "../values.ts";
+import { consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
+
+const foundEntry = z
+  .object({
+    kind: z
+      .enum(["station", "bike", "ride", "reservation", "partner", "deliveries"])
+      .describe("`deliveries`: the id is that of something that deliveries to the partner are about"),
+    id: identifier,
+    name: z.string().nullable().describe("A station's or partner's name, a bike's number"),
+  })
+  .strict();
+export type FoundEntry = z.infer<typeof foundEntry>;
+
+const search = {
+  method: "GET",
+  description: "At most 15 entries: first what has exactly this id, then what is named so.",
+  query: z
+    .object({ q: identifierParam.describe("An id, the beginning of a bike's number, or words of a name") })
+    .strict(),
+  responses: { 200: z.object({ data: z.array(foundEntry) }).strict(), ...consoleErrors },
+} as const;
+
+/** What a partner finds: the system's stations, and what its own deliveries are about. */
+export const partnerSearchEndpoints = {
+  search: {
+    ...search,
+    path: "/console/v1/systems/:system_id/partners/:partner_id/search",
+    summary: "Stations by id or name, and what deliveries are about by id",
+    metadata: consoleNeeds("partner"),
+    pathParams: partnerPath,
+  },
+} as const;
+
+/** What the operator finds. */
+export const systemSearchEndpoints = {
+  search: {
+    ...search,
+    path: "/console/v1/systems/:system_id/search",
+    summary: "Stations, bikes, rides, reservations and partners by id or name",
+    metadata: consoleNeeds("operator"),
+    pathParams: systemPath,
+  },
+} as const;
