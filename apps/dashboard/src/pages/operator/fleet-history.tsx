@@ -46,7 +46,7 @@ export function EventHistory({ systemId, url, of, id }: HistoryProps & HistoryQu
         rowKey={(event) => event.id}
         error={error}
         onRetry={() => void refetch()}
-        empty={<EmptyState title="There is no event">Imports make none, and events are kept for 30 days.</EmptyState>}
+        empty={<EmptyState title="No events">Imports make none, and events are kept for 30 days.</EmptyState>}
       />
     </section>
   );
@@ -122,7 +122,7 @@ export function Reservations({
         rowKey={({ id }) => id}
         error={error}
         onRetry={() => void refetch()}
-        empty={<EmptyState title="There is none" />}
+        empty={<EmptyState title={"bike_id" in filter ? "No reservations" : "No reservation"} />}
       />
     </section>
   );

@@ -65,7 +65,7 @@ export function ImportPage() {
           columns={actColumns(url)}
           rows={data.acts}
           rowKey={(act) => act.id}
-          empty={<EmptyState title="The audit log has nothing of it" />}
+          empty={<EmptyState title="No audit entries for this import" />}
         />
       </section>
     </div>

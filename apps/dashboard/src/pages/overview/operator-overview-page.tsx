@@ -123,7 +123,9 @@ function RefusedKeys({ refused, scope }: { readonly refused: readonly RefusedKey
       rows={refused}
       rowKey={({ key_id }) => key_id}
       empty={
-        <EmptyState title="None">No request used a revoked, expired or suspended key in the last hour.</EmptyState>
+        <EmptyState title="No refused keys">
+          No request used a revoked, expired or suspended key in the last hour.
+        </EmptyState>
       }
     />
   );
