@@ -55,6 +55,16 @@ describe("of a refused request", () => {
     expect(await stored(missing)).toMatchObject({ target: "/v1/rides/no-such", error: "not_found" });
   });
 
+  it("a body that is nested too deeply to be written is left out, and the request is logged as any other", async () => {
+    const body = `{"station_id":${"[".repeat(8_000)}${"]".repeat(8_000)}}`;
+    const [deep, next] = await ask([
+      { path: "/v1/reservations", method: "POST", body },
+      { path: "/v1/rides?status=flying" },
+    ]);
+    expect(await stored(deep)).toMatchObject({ target: "/v1/reservations", body: null, body_bytes: body.length });
+    expect(await stored(next)).toMatchObject({ target: "/v1/rides?status=flying" });
+  });
+
   it("a partner's page shows it to that partner alone", async () => {
     const [id = ""] = await ask([{ path: "/v1/rides?status=flying" }]);
     const viewer = await signIn(app, { partnerId: app.partnerId, role: "viewer" });
@@ -68,9 +78,9 @@ describe("of a refused request", () => {
   it("no credential is kept, wherever the caller had put it", () => {
     const key = `bss_live_${"a".repeat(40)}`;
     const kept = detailsOf({
-      url: `/v1/${key}/x?api_key=hidden&token=hidden&q=${key}&Authorization=hidden&page=2`,
+      url: `/v1/${key}/x?api_key=hidden&token=hidden&q=${key}&Authorization=hidden&x-api-key=hidden&page=2`,
       message: `The key ${key} is in the address.`,
-      body: { secret: "hidden", nested: [{ password: "hidden", note: `whsec_${"b".repeat(43)}=`, page: 2 }] },
+      body: { secret: "hidden", nested: [{ password: "hidden", refreshToken: "hidden", note: `whsec_${"b".repeat(43)}=`, page: 2 }] },
       bodyBytes: 100,
     });
     expect(JSON.stringify(kept)).not.toMatch(/hidden|aaaa|bbbb/);

@@ -27,10 +27,11 @@ const MAX_KEPT_BODY_BYTES = 16_384;
 /** The details of a refused request, with every credential taken out. */
 export function detailsOf({ url, message, body, bodyBytes }: RefusedRequest): RefusedDetails {
   const isKept = body !== undefined && body !== null && bodyBytes <= MAX_KEPT_BODY_BYTES;
+  const written = isKept ? writtenBody(body) : undefined;
   return {
     message: storable(redactText(message).slice(0, MAX_MESSAGE_CHARS)),
     target: storable(redactTarget(url.slice(0, MAX_TARGET_CHARS))),
-    body: isKept ? storable(redactText(JSON.stringify(body, redactField))) : null,
+    body: written === undefined ? null : storable(redactText(written)),
     body_bytes: bodyBytes > 0 ? bodyBytes : null,
   };
 }
@@ -44,7 +45,7 @@ const REDACTED = "[redacted]";
 /** Keys of this service and secrets of webhooks, wherever they are. */
 const CREDENTIALS = /(bss_[a-z]+_|whsec_)[\w+/=-]*/g;
 /** Names under which callers send credentials. */
-const CREDENTIAL_NAMES = /^(?:authorization|(?:api|access)?[_-]?(?:key|token)|secret|client[_-]?secret|password)$/i;
+const CREDENTIAL_NAMES = /(?:authorization|key|token|secret|password)$/i;
 
 function redactText(text: string): string {
   return text.replaceAll(CREDENTIALS, `$1${REDACTED}`);
@@ -52,6 +53,15 @@ function redactText(text: string): string {
 
 function redactField(name: string, value: unknown): unknown {
   return CREDENTIAL_NAMES.test(name) ? REDACTED : value;
+}
+
+/** Undefined of a body that is nested so deeply that to write it exhausts the stack: its request is logged all the same. */
+function writtenBody(body: unknown): string | undefined {
+  try {
+    return JSON.stringify(body, redactField);
+  } catch {
+    return undefined;
+  }
 }
 
 /**
