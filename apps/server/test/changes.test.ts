@@ -236,4 +236,26 @@ describe("what disappears", () => {
     await mirror.follow();
     expect(mirror.items.get(id)).toContain(`"expired"`);
   });
+
+  it("holds that have ended are shown once each over several pages, and nothing beside them", async () => {
+    const names = ["ended-1", "ended-2", "ended-3", "lasting"];
+    const bikes = names.map((id) => ({ item: { id, lat: 1, lon: 2, vehicle_state: "available" as const } }));
+    await upsertBikes(context(), app.systemId, bikes);
+    const hold = async (bike_id: string) => {
+      const made = await fetch(`${app.url}/v1/reservations`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify({ bike_id, hold_minutes: bike_id === "lasting" ? 30 : 1 }),
+      });
+      return ((await made.json()) as { id: string }).id;
+    };
+    const ids: string[] = [];
+    for (const name of names) ids.push(await hold(name));
+    const mirror = createMirror(get, "/v1/reservations", { limit: 1 });
+    // What changed a moment ago comes again.
+    await until(async () => (await mirror.follow()).every(({ id }) => !ids.includes(id)));
+    app.clock.advance(61_000);
+    const shown = idsOf(await mirror.follow()).filter((id) => ids.includes(id));
+    expect(shown).toEqual(ids.slice(0, 3));
+  });
 });

@@ -78,8 +78,11 @@ async function readPage(db: QueryRunner, source: ChangeSource, range: ChangeRang
   const { since, upto, after, limit } = range;
   const size = fetchSize(limit);
   // The position alone says where the index is entered: beside another lower bound, PostgreSQL may begin at the lesser.
-  const values = [...source.values, upto, limit, after?.at ?? since, after?.id ?? ""];
-  if (source.rows.some(({ isByClock = false }) => isByClock)) values.push(since, after?.at ?? 0);
+  // What the clock alone has changed may be older than the checkpoint. Behind a page that ended there, nothing else that is
+  // older is shown.
+  const from = after === undefined || after.at < since ? { at: since, id: "" } : after;
+  const values = [...source.values, upto, limit, from.at, from.id];
+  if (source.rows.some(({ isByClock = false }) => isByClock)) values.push(since, after?.at ?? 0, after?.id ?? "");
   const found = oneRow(await db.query<FoundChanges>(statementOf(source, values, size), values));
   const { items, lastOfMore } = splitRows(found.rows, limit);
   if (lastOfMore === undefined) return { items, next: undefined };
@@ -93,15 +96,15 @@ function statementOf(
   values: unknown[],
   size: FetchSize,
 ) {
-  const [upto, limit, at, id, since, clockAt] = [1, 2, 3, 4, 5, 6].map((index) => `$${first + index}`);
+  const [upto, limit, at, id, since, clockAt, clockId] = [1, 2, 3, 4, 5, 6, 7].map((index) => `$${first + index}`);
   const conditions = filters.map((condition) => ` and ${condition((value) => `$${values.push(value)}`)}`).join("");
   const inOrder = `order by change_position, id limit ${size}`;
   const selects = rows.map(({ table, json, condition, isByClock = false, isUnfiltered = false }) => {
     const positions = isByClock
-      ? `change_position < ${since}::bigint`
-      : `change_position > 0 and change_position <= ${upto}::bigint`;
+      ? `change_position < ${since}::bigint and (change_position, id) > (${clockAt}::bigint, ${clockId}::text)`
+      : `change_position > 0 and change_position <= ${upto}::bigint and (change_position, id) > (${at}::bigint, ${id}::text)`;
     return `(select change_position, id, ${json} as json from ${table}
-      where ${condition}${isUnfiltered ? "" : conditions} and ${positions} and (change_position, id) > (${isByClock ? clockAt : at}::bigint, ${id}::text) ${inOrder})`;
+      where ${condition}${isUnfiltered ? "" : conditions} and ${positions} ${inOrder})`;
   });
   const text = `
     with page as materialized (

@@ -80,7 +80,10 @@ describe("of a refused request", () => {
     const kept = detailsOf({
       url: `/v1/${key}/x?api_key=hidden&token=hidden&q=${key}&Authorization=hidden&x-api-key=hidden&page=2`,
       message: `The key ${key} is in the address.`,
-      body: { secret: "hidden", nested: [{ password: "hidden", refreshToken: "hidden", note: `whsec_${"b".repeat(43)}=`, page: 2 }] },
+      body: {
+        secret: "hidden",
+        nested: [{ password: "hidden", refreshToken: "hidden", note: `whsec_${"b".repeat(43)}=`, page: 2 }],
+      },
       bodyBytes: 100,
     });
     expect(JSON.stringify(kept)).not.toMatch(/hidden|aaaa|bbbb/);
