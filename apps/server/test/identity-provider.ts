@@ -137,6 +137,7 @@ export async function startTestProvider(redirectUri: string): Promise<TestProvid
         token_endpoint: `${issuer}token`,
         jwks_uri: `${issuer}keys`,
         userinfo_endpoint: `${issuer}userinfo`,
+        end_session_endpoint: `${issuer}sign-out`,
         response_types_supported: ["code"],
         subject_types_supported: ["public"],
         id_token_signing_alg_values_supported: ["RS256"],

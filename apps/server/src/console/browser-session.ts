@@ -27,18 +27,19 @@ export function beginIn(context: ConsoleContext, { request }: Exchange): BeginSe
   };
 }
 
-const hintOf = (personId: string) => `id token ${personId}`;
+/** Of one provider: another, which the operator has changed to since, is not shown what the first has told of a person. */
+const hintOf = (issuer: string | undefined, personId: string) => `id token ${personId} ${issuer ?? ""}`;
 
 /** Characters of an ID token that go into an address. Longer ones have lists of groups, and servers refuse the address. */
 const MAX_HINT_LENGTH = 4_000;
 
-function encryptHint({ cipher }: ConsoleContext, personId: string, idToken: string): string {
-  return idToken.length > MAX_HINT_LENGTH ? "" : cipher.encrypt(hintOf(personId), idToken);
+function encryptHint({ identityProvider, cipher }: ConsoleContext, personId: string, idToken: string): string {
+  return idToken.length > MAX_HINT_LENGTH ? "" : cipher.encrypt(hintOf(identityProvider?.issuer, personId), idToken);
 }
 
 /**
  * Where a browser goes to sign out at the identity provider too, after a session that began there; null: nowhere.
- * @param encrypted the session's ID token. When the key is gone that encrypted it, the provider asks the person
+ * @param encrypted the session's ID token. When the key is gone that encrypted it, or it is another provider's, the provider asks the person
  */
 export async function signOutAddress(
   { identityProvider, cipher, baseUrl }: ConsoleContext,
@@ -46,7 +47,7 @@ export async function signOutAddress(
   encrypted: string | null,
 ): Promise<string | null> {
   if (identityProvider === undefined || encrypted === null) return null;
-  const idToken = cipher.decrypt(hintOf(personId), encrypted);
+  const idToken = cipher.decrypt(hintOf(identityProvider.issuer, personId), encrypted);
   const returnTo = `${namedBaseUrl(baseUrl())}/dashboard/sign-in`;
   // The session here has ended, whether or not the provider can be asked for its page.
   return (await identityProvider.signOutAddress(idToken, returnTo).catch(() => undefined)) ?? null;

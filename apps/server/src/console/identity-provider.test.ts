@@ -517,3 +517,33 @@ describe("the operator", () => {
     }
   });
 });
+
+describe("signing out", () => {
+  const addressAfter = async (browser: ConsoleBrowser) => {
+    const ended = await browser.change("DELETE", "/console/v1/session");
+    return new URL(((await ended.json()) as { provider_url: string }).provider_url);
+  };
+
+  it("shows the provider the ID token that it gave, also one that lists many groups", async () => {
+    const signed: string[] = [];
+    provider.spoilClaims = (claims) => ({ ...claims, groups: "x".repeat(2_000) });
+    provider.spoilToken = (token) => (signed.push(token), token);
+    const { origin, pathname, searchParams } = await addressAfter(await joinAtProvider());
+    expect(`${origin}${pathname}`).toBe(`${provider.issuer}sign-out`);
+    expect(searchParams.get("id_token_hint")).toBe(signed.at(-1));
+  });
+
+  it("shows no other provider that token, which tells of the person", async () => {
+    const browser = await joinAtProvider();
+    const other = await startTestProvider("http://localhost/console/v1/sign-in/oidc/callback");
+    const elsewhere = await buildWith({ identityProvider: settings({ issuer: other.issuer }) });
+    try {
+      const { href } = await addressAfter(newBrowser(elsewhere).adopt(browser.cookies));
+      expect(href).toContain(`${other.issuer}sign-out?`);
+      expect(href).not.toContain("id_token_hint");
+    } finally {
+      await elsewhere.close();
+      await other.close();
+    }
+  });
+});
