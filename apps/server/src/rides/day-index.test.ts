@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { until } from "../../test/until.ts";
 import { countRides } from "../counts/service.ts";
 import { statement } from "../db/statement.ts";
 import { createDayIndex } from "./day-index.ts";
@@ -115,4 +116,25 @@ it("hours that are over by now are known, without a change of the past", async (
   );
   expect(known?.upto).toBe((row?.hour.getTime() ?? 0) - HOUR_MS);
   expect(known?.days[0]?.to).toBe(known?.upto);
+});
+
+it("a recent ride of a program that does not count late changes is counted ten minutes later", async () => {
+  let clock = 0;
+  const index = createDayIndex({
+    read: (systemId, known) => listChangedDays(database.db, systemId, known),
+    clock: () => clock,
+  });
+  await index.known("main", true);
+  // As 0.1.0 writes it.
+  await database.db.query(
+    statement(
+      "",
+      `insert into rides (system_id, id, bike_id, status, started_at, ended_at, updated_at, source)
+       select 'main', 'ride of 0.1.0', 'bike', 'cancelled', at, at, at, 'test' from (select now() - interval '30 hours' as at) as made`,
+    ),
+  );
+  clock += 11 * 60_000;
+  const before = await index.known("main", true);
+  await until(async () => (await index.known("main", true)) !== before);
+  await expectExact(index, { status: "cancelled" });
 });

@@ -37,8 +37,13 @@ export interface DayIndexOptions {
  */
 const MAX_WAIT_MS = 15_000;
 const IMPATIENT_WAIT_MS = 300;
-/** After it hours are looked for that have become past meanwhile, and days whose rides were under way are read again. */
+/**
+ * After it hours are looked for that have become past meanwhile, and days are read again whose rides were under way, or whose
+ * changes the program of the release before may not have counted.
+ */
 const MAX_AGE_MS = 10 * 60_000;
+/** That program counts changes of rides that had started more than two days before: the days of these, and what is left of one. */
+const UNCOUNTED_MS = 3 * DAY_MS;
 /** Systems that are remembered. Above it, and above `MAX_NUMBERS`, the one that was learnt first is dropped. */
 const MAX_SYSTEMS = 100;
 /** Numbers that are remembered of all systems, 8 bytes each: of ten million rides in five years there are 800,000. */
@@ -101,7 +106,8 @@ function numbersOf({ days }: System): number {
 
 /**
  * Reads days until none has changed. What is known so far is given meanwhile.
- * @param isOld whether days are read again of which a ride was under way: that it ends is no change of the past
+ * @param isOld whether days are read again of which a ride was under way, since that it ends is no change of the past, and those
+ *   whose changes may not have been counted
  */
 async function learnDays(
   system: System,
@@ -113,7 +119,8 @@ async function learnDays(
     for (const [from, { day }] of system.days) if (isForgotten(day)) system.days.delete(from);
     return system.days.size < size;
   };
-  if (isOld) forget(({ isUnderWay }) => isUnderWay);
+  const uncounted = (system.known?.upto ?? 0) - UNCOUNTED_MS;
+  if (isOld) forget(({ from, isUnderWay }) => isUnderWay || from >= uncounted);
   for (;;) {
     const found = await read(new Map([...system.days].map(([from, { changes }]) => [from, changes])));
     const { upto, lateChanges, pastChanges, unnoted } = found;
