@@ -119,7 +119,7 @@ it.each(lists)(
       expect(x + width, title).toBeLessThanOrEqual(PHONE.width);
     }
     // What is read out is a table all the same.
-    await page.getByRole("cell").first().waitFor();
+    await card.getByRole("cell").first().waitFor();
   },
 );
 
