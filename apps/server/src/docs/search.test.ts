@@ -16,6 +16,11 @@ it("finds what has every word, whatever its case, and first what has them in its
   expect(found("  ")).toEqual([]);
 });
 
+it("counts a word that is repeated once", () => {
+  const tied = [entry("Two", "one"), entry("One", "two")];
+  expect(search(tied, "one one one two").map(({ title }) => title)).toEqual(["Two", "One"]);
+});
+
 it("shows the words around the first match", () => {
   const long = entry("Long", `${"word ".repeat(200)}needle ${"word ".repeat(200)}`);
   const [{ excerpt } = { excerpt: "" }] = search([long], "needle");

@@ -85,7 +85,8 @@ export function referenceEntries(document: OpenApiDocument, source: string): Sea
 
 /** Entries that have every word of the query, best first: those that have it in their title, then those that say it often. */
 export function search(entries: readonly SearchEntry[], query: string): SearchHit[] {
-  const words = query.toLowerCase().slice(0, MAX_QUERY_LENGTH).split(/\s+/).filter(Boolean);
+  // Each word once: a repeated one would cost as much again, and say nothing more.
+  const words = [...new Set(query.toLowerCase().slice(0, MAX_QUERY_LENGTH).split(/\s+/).filter(Boolean))];
   if (words.length === 0) return [];
   const scored = entries.flatMap((entry) => {
     const [title, text] = [entry.title.toLowerCase(), `${entry.within} ${entry.text}`.toLowerCase()];

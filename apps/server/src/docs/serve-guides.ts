@@ -56,10 +56,14 @@ function serveFiles(app: FastifyInstance): void {
   for (const [name, address] of Object.entries(guideFiles)) app.get(address, file("application/json", name));
 }
 
-/** Makes something when it is first asked for. */
+/** Makes something when it is first asked for; after a failure, when it is asked for again. */
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined;
-  return () => (made ??= make());
+  return () =>
+    (made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    }));
 }
 
 async function renderGuides(): Promise<ReadonlyMap<Guide, RenderedMarkdown>> {
