@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { inspect, openBrowser } from "./browser.harness.ts";
 import { callAs } from "./console-client.ts";
 import { closeStations, createPartner, type TestPartner } from "./partners.ts";
@@ -7,14 +7,12 @@ import { type Receiver, startReceiver } from "./receiver.ts";
 
 const { world, visitWith } = openBrowser();
 
+// One for each test: stations that one closes are also told to the partners of those before.
 let receiver: Receiver;
-beforeAll(async () => {
+beforeEach(async () => {
   receiver = await startReceiver();
 });
-beforeEach(() => {
-  receiver.answer = { status: 204 };
-});
-afterAll(() => receiver.close());
+afterEach(() => receiver.close());
 
 /** A partner whose webhook is told of stations that go offline, and an admin who looks at its page. */
 async function subscribed(name: string) {
