@@ -64,7 +64,7 @@ it("a system that is made is an act in its own log", async () => {
 
 it("`keys list` shows the rate that holds and the last use", async () => {
   const { stdout } = await harness.run("keys", "list");
-  expect(stdout).toMatch(/ 60 +revoked +never +never$/m);
+  expect(stdout).toMatch(/ 60 +operator +revoked +never +never$/m);
   await harness.db.query(
     statement(
       "",
