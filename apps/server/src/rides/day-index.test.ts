@@ -124,7 +124,7 @@ it("a recent ride of a program that does not count late changes is counted ten m
     read: (systemId, known) => listChangedDays(database.db, systemId, known),
     clock: () => clock,
   });
-  await index.known("main", true);
+  const before = await index.known("main", true);
   // As 0.1.0 writes it.
   await database.db.query(
     statement(
@@ -134,7 +134,6 @@ it("a recent ride of a program that does not count late changes is counted ten m
     ),
   );
   clock += 11 * 60_000;
-  const before = await index.known("main", true);
   await until(async () => (await index.known("main", true)) !== before);
   await expectExact(index, { status: "cancelled" });
 });
