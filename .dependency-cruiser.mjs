@@ -1,10 +1,14 @@
 /** Which way imports go. Run by `pnpm imports`; each rule says why it exists. */
 
 const server = "^apps/server/src";
-/** A noun is every folder of the server that is not one of its layers, so that a new one is covered from its first day. */
-const layers = "db|http|docs|cli|demo|lists|audit|addresses|errors";
-const anyNoun = `(?!(?:${layers})/)[^/]+`;
-/** Pure rules are recognised by their name or folder: fleet/bike.rules.ts, webhooks/rules/retry-policy.ts. */
+/** Rooms of the server that hold several nouns, a folder each. The other rooms are one noun: webhooks, events, feeds. */
+const sharedRooms = "city|partners|console|feeds|health|storage|http|outbound|runtime";
+/** What every noun builds on, or what stands above all nouns. */
+const layers =
+  "storage/(?:db|lists|secrets)|http(?!/(?:idempotency|rate-limits))|cli|runtime/demo|partners/audit|outbound/addresses";
+/** A noun is every other folder of the server, so that a new one is covered from its first day. */
+const anyNoun = `(?!(?:${layers})/)(?:(?:${sharedRooms})/[^/]+(?=/)|[^/]+)`;
+/** Pure rules are recognised by their name or folder: city/fleet/bike.rules.ts, webhooks/rules/retry-policy.ts. */
 const rulesFiles = [`${server}/.*[.]rules[.]ts$`, `${server}/.*/rules/`];
 
 const testFiles = "[.]test[.]tsx?$|[.]test-d[.]ts$|/(test|bench)/|^packages/test-kit/";
@@ -122,7 +126,7 @@ const serverLayers = [
   {
     name: "only-main-and-commands-build-the-app",
     comment: "main → app → nouns → db: what the app is composed of does not know the composition.",
-    from: { path: `${server}/`, pathNot: [`${server}/(main[.]ts$|running-service[.]ts$|cli/)`, testFiles] },
+    from: { path: `${server}/`, pathNot: [`${server}/(main[.]ts$|runtime/running-service[.]ts$|cli/)`, testFiles] },
     to: { path: `${server}/app[.]ts$` },
   },
   {
@@ -135,20 +139,23 @@ const serverLayers = [
     name: "db-is-the-lowest",
     comment:
       "db/ serves the nouns and knows none of them, only which version of the program it is. Types may come from elsewhere.",
-    from: { path: `${server}/db/`, pathNot: testFiles },
-    to: { path: `${server}/`, pathNot: `${server}/(db/|version[.]ts$)`, ...valueOnly },
+    from: { path: `${server}/storage/db/`, pathNot: testFiles },
+    to: { path: `${server}/`, pathNot: `${server}/(storage/db/|version[.]ts$)`, ...valueOnly },
   },
   {
     name: "lists-know-no-noun",
     comment:
-      "lists/ is what all lists have in common, addresses/ what all calls to others have, errors/ what every noun throws.",
-    from: { path: `${server}/(lists|audit|addresses|errors)/`, pathNot: testFiles },
+      "lists/ is what all lists have in common, addresses/ what all calls to others have, command-errors.ts what every noun throws.",
+    from: {
+      path: `${server}/(storage/lists|partners/audit|outbound/addresses)/|${server}/command-errors[.]ts$`,
+      pathNot: testFiles,
+    },
     to: { path: `${server}/(${anyNoun})/`, ...valueOnly },
   },
   {
     name: "http-knows-no-noun-inside",
     comment: "What every request passes uses a noun's service at most, never its SQL or its routes.",
-    from: { path: `${server}/http/`, pathNot: testFiles },
+    from: { path: `${server}/http/`, pathNot: [`${server}/http/(docs|idempotency|rate-limits)/`, testFiles] },
     to: { path: `${server}/(${anyNoun})/`, pathNot: ["/service[.]ts$", ...rulesFiles], ...valueOnly },
   },
   {
@@ -172,27 +179,27 @@ const serverLayers = [
   {
     name: "nouns-meet-through-verbs",
     comment:
-      "A noun uses another noun through its verbs (service.ts, or a file named after a large verb, such as fleet/start-rides.ts), its rules or its types: never through its SQL or its routes.",
+      "A noun uses another noun through its verbs (service.ts, or a file named after a large verb, such as city/fleet/start-rides.ts), its rules or its types: never through its SQL or its routes.",
     from: { path: `${server}/(${anyNoun})/`, pathNot: testFiles },
     to: { path: `${server}/(${anyNoun})/(.*queries|.*routes)[.]ts$`, pathNot: [`${server}/$1/`], ...valueOnly },
   },
   {
     name: "commands-and-demo-call-services",
     comment: "The command line and the demo never write SQL: they call the same services as the routes.",
-    from: { path: `${server}/(cli|demo)/`, pathNot: testFiles },
+    from: { path: `${server}/(cli|runtime/demo)/`, pathNot: testFiles },
     to: { path: `${server}/(${anyNoun})/(.*queries|.*routes)[.]ts$`, ...valueOnly },
   },
   {
     name: "fleet-writes-bikes-and-counters-once",
     comment: "Who writes bikes writes the counters that follow from them: the command does both, at its end.",
-    from: { pathNot: [`${server}/fleet/(command|effects|placeholder-stations)[.]ts$`, testFiles] },
-    to: { path: `${server}/fleet/command-queries[.]ts$`, ...valueOnly },
+    from: { pathNot: [`${server}/city/fleet/(command|effects|placeholder-stations)[.]ts$`, testFiles] },
+    to: { path: `${server}/city/fleet/command-queries[.]ts$`, ...valueOnly },
   },
   {
     name: "statements-live-in-queries",
     comment: "Whoever looks for a statement finds it in a *queries.ts, which the rules above then cover.",
-    from: { path: `${server}/`, pathNot: ["queries[.]ts$", `${server}/db/`, testFiles] },
-    to: { path: `${server}/db/statement[.]ts$`, ...valueOnly },
+    from: { path: `${server}/`, pathNot: ["queries[.]ts$", `${server}/storage/db/`, testFiles] },
+    to: { path: `${server}/storage/db/statement[.]ts$`, ...valueOnly },
   },
   {
     name: "rules-are-pure",
@@ -200,7 +207,7 @@ const serverLayers = [
     from: { path: rulesFiles, pathNot: testFiles },
     to: {
       path: [
-        `${server}/(db|http|cli|demo)/`,
+        `${server}/(storage/db|http|cli|runtime/demo)/`,
         `${server}/.*(queries|service|routes)[.]ts$`,
         fastify,
         postgres,
@@ -225,28 +232,28 @@ const serverLayers = [
   {
     name: "postgres-in-db-only",
     comment: "One place opens connections and knows the driver, beside the package that runs a PostgreSQL of our own.",
-    from: { path: "^(packages|apps)/", pathNot: [`${server}/db/`, "^packages/embedded-postgres/", testFiles] },
+    from: { path: "^(packages|apps)/", pathNot: [`${server}/storage/db/`, "^packages/embedded-postgres/", testFiles] },
     to: { path: postgres },
   },
   {
     name: "redis-in-one-place-only",
     comment: "Its client is loaded where REDIS_URL is set, by one dynamic import; anyone else's would load it for all.",
-    from: { path: "^(packages|apps)/", pathNot: [`${server}/rate-limits/redis-store[.]ts$`, testFiles] },
+    from: { path: "^(packages|apps)/", pathNot: [`${server}/http/rate-limits/redis-store[.]ts$`, testFiles] },
     to: { path: npm("ioredis") },
   },
   {
     name: "redis-store-is-loaded-on-demand",
     comment: "A service without Redis neither waits for its client nor keeps it in memory.",
     from: { path: `${server}/`, pathNot: testFiles },
-    to: { path: `${server}/rate-limits/redis-store[.]ts$`, dependencyTypesNot: ["dynamic-import", "type-only"] },
+    to: { path: `${server}/http/rate-limits/redis-store[.]ts$`, dependencyTypesNot: ["dynamic-import", "type-only"] },
   },
   {
     name: "fastify-at-the-border-only",
     comment:
-      "Only http/, docs/, console/, app.ts and its options, main.ts and */routes.ts know which server carries the requests.",
+      "Only http/, console/, app.ts and its options, main.ts and */routes.ts know which server carries the requests.",
     from: {
       path: "^(packages|apps)/",
-      pathNot: [`${server}/(http/|docs/|console/|app(-options)?[.]ts$|main[.]ts$|.*routes[.]ts$)`, testFiles],
+      pathNot: [`${server}/(http/|console/|app(-options)?[.]ts$|main[.]ts$|.*routes[.]ts$)`, testFiles],
     },
     to: { path: fastify },
   },

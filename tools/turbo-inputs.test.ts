@@ -29,7 +29,7 @@ const plan = JSON.parse(run(join(root, "node_modules/.bin/turbo"), ["run", "test
 const GUIDES = ["docs", "apps/dashboard/src/tokens.css", "packages/sdk/README.md", "packages/webhooks/README.md"];
 /** Files that look for others from the root or from the packages' folder, with what they look for. */
 const FROM_A_FOLDER_OF_ALL: Readonly<Record<string, readonly string[]>> = {
-  "apps/server/src/docs/guides.ts": [...GUIDES, "packages/webhooks/vectors.json"],
+  "apps/server/src/http/docs/guides.ts": [...GUIDES, "packages/webhooks/vectors.json"],
   "apps/server/tools/copy-docs.ts": [...GUIDES, "packages/webhooks/vectors.json"],
   "apps/server/test/commands-pages.test.ts": ["docs", "README.md"],
   "packages/sdk/test/packed-together.test.ts": ["packages/contract", "packages/sdk", "packages/webhooks"],

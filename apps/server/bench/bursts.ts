@@ -7,12 +7,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { zstdCompressSync } from "node:zlib";
 import { MAX_BATCH, scopeNames } from "@bikeshare/contract";
 import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
-import { openDatabase } from "../src/db/database.ts";
-import { migrate } from "../src/db/migrate/migrate.ts";
+import { createSystem } from "../src/city/systems/service.ts";
 import { createIds } from "../src/ids.ts";
-import { issueKey } from "../src/keys/service.ts";
+import { issueKey } from "../src/partners/keys/service.ts";
 import { createPartner } from "../src/partners/service.ts";
-import { createSystem } from "../src/systems/service.ts";
+import { openDatabase } from "../src/storage/db/database.ts";
+import { migrate } from "../src/storage/db/migrate/migrate.ts";
 import { startServer } from "./processes.ts";
 
 /*

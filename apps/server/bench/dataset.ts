@@ -1,4 +1,4 @@
-import type { Database, Transaction } from "../src/db/database.ts";
+import type { Database, Transaction } from "../src/storage/db/database.ts";
 
 /** Bikes and stations of the made-up system: those of the largest western one. */
 export const BIKES = 26_000;

@@ -10,13 +10,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
-import { openDatabase } from "../src/db/database.ts";
-import { migrate } from "../src/db/migrate/migrate.ts";
+import { createSystem } from "../src/city/systems/service.ts";
 import { applySnapshot } from "../src/feeds/gbfs/apply.ts";
 import { readDocument } from "../src/feeds/gbfs/documents.ts";
 import { readSnapshot, type GbfsSource } from "../src/feeds/gbfs/snapshot.ts";
 import { createIds } from "../src/ids.ts";
-import { createSystem } from "../src/systems/service.ts";
+import { openDatabase } from "../src/storage/db/database.ts";
+import { migrate } from "../src/storage/db/migrate/migrate.ts";
 import { runOnServer, withDatabaseName } from "../test/server-commands.ts";
 import { postgresTime } from "./webhooks/processor-time.ts";
 

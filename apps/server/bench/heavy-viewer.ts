@@ -1,12 +1,12 @@
 import { loadavg } from "node:os";
 import { join } from "node:path";
 import { scopeNames } from "@bikeshare/contract";
-import { upsertBikes } from "../src/fleet/bike-commands.ts";
-import { upsertStations } from "../src/fleet/station-commands.ts";
+import { upsertBikes } from "../src/city/fleet/bike-commands.ts";
+import { upsertStations } from "../src/city/fleet/station-commands.ts";
+import { startSession } from "../src/console/sessions/service.ts";
 import { createIds } from "../src/ids.ts";
-import { issueKey } from "../src/keys/service.ts";
+import { issueKey } from "../src/partners/keys/service.ts";
 import { createPartner } from "../src/partners/service.ts";
-import { startSession } from "../src/sessions/service.ts";
 import { type HeavyViewerFigures, measureHeavyViewer } from "./bursts/heavy-viewer.ts";
 import { type DeliveryLog, openDeliveryLog } from "./delivery-log/data-set.ts";
 import { makePerson } from "./delivery-log/pages.ts";

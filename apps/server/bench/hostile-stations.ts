@@ -13,8 +13,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
-import { openDatabase } from "../src/db/database.ts";
-import { statement } from "../src/db/statement.ts";
+import { openDatabase } from "../src/storage/db/database.ts";
+import { statement } from "../src/storage/db/statement.ts";
 import { hostileStations } from "../test/gbfs/hostile-stations.ts";
 import { runOnServer, withDatabaseName } from "../test/server-commands.ts";
 

@@ -19,13 +19,13 @@ import { pipeline } from "node:stream/promises";
 import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
-import { columnsOfTable } from "../src/db/columns.ts";
-import { type Database, openDatabase } from "../src/db/database.ts";
-import { migrate } from "../src/db/migrate/migrate.ts";
+import { createSystem } from "../src/city/systems/service.ts";
 import { importTrips } from "../src/feeds/trips/import.ts";
 import { openTimeZone } from "../src/feeds/trips/time-zone.rules.ts";
 import { createIds } from "../src/ids.ts";
-import { createSystem } from "../src/systems/service.ts";
+import { columnsOfTable } from "../src/storage/db/columns.ts";
+import { type Database, openDatabase } from "../src/storage/db/database.ts";
+import { migrate } from "../src/storage/db/migrate/migrate.ts";
 import { copyDatabase, dropDatabase, runOnServer, withDatabaseName } from "../test/server-commands.ts";
 import { postgresTime } from "./webhooks/processor-time.ts";
 

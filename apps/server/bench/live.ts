@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
-import { openDatabase } from "../src/db/database.ts";
+import { openDatabase } from "../src/storage/db/database.ts";
 import { BIKES, type CityKeys, fillCity, prepareSystem, STATIONS } from "./live/city.ts";
 import { durableRowLoad, type Load, reservationLoad, rideLoad } from "./live/loads.ts";
 import { Latencies, runAtRate, saturate } from "./live/measure.ts";

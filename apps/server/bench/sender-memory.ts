@@ -10,7 +10,7 @@ import { createServer as createTlsServer } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { NetworkList } from "../src/addresses/network-list.ts";
+import { NetworkList } from "../src/outbound/addresses/network-list.ts";
 import { createSender } from "../src/webhooks/sender/sender.ts";
 import type { Sender } from "../src/webhooks/sender/sender.ts";
 import { makeCertificate } from "../test/servers/certificates.ts";

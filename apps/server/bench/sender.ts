@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { Agent, request } from "undici";
-import { NetworkList } from "../src/addresses/network-list.ts";
+import { NetworkList } from "../src/outbound/addresses/network-list.ts";
 import { createSender } from "../src/webhooks/sender/sender.ts";
 import { startServer } from "./processes.ts";
 

@@ -1,19 +1,19 @@
 import type { ServerOptions } from "node:https";
 import type { FastifyBaseLogger } from "fastify";
-import type { NetworkList } from "./addresses/network-list.ts";
 import type { SignInMethod } from "./config.ts";
-import type { Database } from "./db/database.ts";
-import type { OutageGate } from "./db/outage-gate.ts";
+import type { ProviderSettings } from "./console/identity-provider/provider.ts";
+import type { HttpMetrics } from "./health/metrics/http-metrics.ts";
+import type { ActivityTracker } from "./health/tracing/activity.ts";
+import type { Tracer } from "./health/tracing/tracer.ts";
 import type { DashboardOptions } from "./http/dashboard.ts";
-import type { ProviderSettings } from "./identity-provider/provider.ts";
+import type { RateLimits } from "./http/rate-limits/rate-limits.ts";
 import type { Ids } from "./ids.ts";
-import type { HttpMetrics } from "./metrics/http-metrics.ts";
-import type { RateLimits } from "./rate-limits/rate-limits.ts";
-import type { ReplicaSettings } from "./replica/open-reads.ts";
-import type { AllSecrets } from "./secrets.ts";
-import type { Branding } from "./startup/branding.ts";
-import type { ActivityTracker } from "./tracing/activity.ts";
-import type { Tracer } from "./tracing/tracer.ts";
+import type { NetworkList } from "./outbound/addresses/network-list.ts";
+import type { Branding } from "./runtime/startup/branding.ts";
+import type { Database } from "./storage/db/database.ts";
+import type { OutageGate } from "./storage/db/outage-gate.ts";
+import type { ReplicaSettings } from "./storage/replica/open-reads.ts";
+import type { AllSecrets } from "./storage/secrets/secrets.ts";
 import type { AddressRules } from "./webhooks/rules/receiver-url.ts";
 
 /** What the service is composed of that differs between deployments. */

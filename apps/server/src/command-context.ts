@@ -1,5 +1,5 @@
-import type { Queryable, Transaction } from "./db/database.ts";
 import type { Ids } from "./ids.ts";
+import type { Queryable, Transaction } from "./storage/db/database.ts";
 
 /** What a command needs from outside (docs/glossary.md#command-context). With an open transaction as `db` it joins that transaction. */
 export interface CommandContext {

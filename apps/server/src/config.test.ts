@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { NetworkList } from "./addresses/network-list.ts";
 import { ConfigError, readConfig } from "./config.ts";
+import { NetworkList } from "./outbound/addresses/network-list.ts";
 
 const directory = "/srv/bikes";
 

@@ -1,11 +1,10 @@
 import { resolve } from "node:path";
 import { DEFAULT_RATE_LIMIT } from "@bikeshare/contract";
-import { parseNetworks } from "./addresses/network-list.ts";
-import type { BackupSchedule } from "./backup/schedule.ts";
 import { DEFAULT_MAX_CONNECTIONS } from "./http/connections.ts";
 import { parseOrigins } from "./http/cors.ts";
 import { DEFAULT_PUBLIC_RATE_LIMIT } from "./http/public-limit.ts";
-import { headerPairs, mailAddresses, otlpTracesUrl, share } from "./startup/seeing-values.ts";
+import { parseNetworks } from "./outbound/addresses/network-list.ts";
+import { headerPairs, mailAddresses, otlpTracesUrl, share } from "./runtime/startup/seeing-values.ts";
 import {
   baseUrl,
   color,
@@ -27,7 +26,8 @@ import {
   systemId,
   warningsOfTypos,
   integer,
-} from "./startup/values.ts";
+} from "./runtime/startup/values.ts";
+import type { BackupSchedule } from "./storage/backup/schedule.ts";
 import { type AddressRules, parsePorts, type PortRange } from "./webhooks/rules/receiver-url.ts";
 
 /** The configuration of the process, checked and frozen. */
@@ -44,7 +44,7 @@ const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"
 /** A variable has a value that the program cannot use. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
-  /** Its name in the log: see conditions/failure.ts. */
+  /** Its name in the log: see health/conditions/failure.ts. */
   readonly condition = "wrong_configuration";
 }
 

@@ -1,7 +1,7 @@
 import { operatorContract, partnerContract } from "@bikeshare/contract";
 import { expect, test } from "vitest";
 import type { ZodTypeAny } from "zod";
-import { createBatchResults, readableItems } from "./fleet/batch.ts";
+import { createBatchResults, readableItems } from "./city/fleet/batch.ts";
 import { describeIssues, type Whole } from "./issues.ts";
 
 function issuesOf(schema: ZodTypeAny, value: unknown, whole: Whole): string | undefined {

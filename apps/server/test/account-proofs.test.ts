@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { migrate } from "../src/db/migrate/migrate.ts";
-import { readProgram } from "../src/db/migrate/program.ts";
+import { migrate } from "../src/storage/db/migrate/migrate.ts";
+import { readProgram } from "../src/storage/db/migrate/program.ts";
 import { createEmptyDatabase, type TestDatabase } from "./database.ts";
 
 let database: Omit<TestDatabase, "systemId">;

@@ -1,10 +1,10 @@
 import { type Scope, scopeNames } from "@bikeshare/contract";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
 import { pino } from "pino";
-import { NetworkList } from "../src/addresses/network-list.ts";
 import { buildApp } from "../src/app.ts";
 import type { Ids } from "../src/ids.ts";
-import { type IssuedKey, issueKey, type IssueInput } from "../src/keys/service.ts";
+import { NetworkList } from "../src/outbound/addresses/network-list.ts";
+import { type IssuedKey, issueKey, type IssueInput } from "../src/partners/keys/service.ts";
 import { createPartner } from "../src/partners/service.ts";
 import { closeApp } from "./close-app.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";

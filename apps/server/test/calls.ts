@@ -1,6 +1,6 @@
 import { errorBody, scopeNames } from "@bikeshare/contract";
 import { expect } from "vitest";
-import type { IssuedKey, IssueInput } from "../src/keys/service.ts";
+import type { IssuedKey, IssueInput } from "../src/partners/keys/service.ts";
 import type { TestApp } from "./app.ts";
 import type { Endpoint } from "./endpoints.ts";
 import { operatedSystem, restoreWorld } from "./walker-world.ts";

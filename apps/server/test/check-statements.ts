@@ -1,5 +1,5 @@
-import { checkStatements } from "../src/db/statement.ts";
-import { readTableKinds } from "../src/distribution/table-kinds.ts";
+import { checkStatements } from "../src/storage/db/statement.ts";
+import { readTableKinds } from "../src/storage/distribution/table-kinds.ts";
 import { refusedIn } from "../tools/statement-rules.ts";
 
 /** Before each file: whoever makes a statement that a distributed database does not run fails. Tests' own have no name, or `test.…`. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createSystem } from "../src/systems/service.ts";
+import { createSystem } from "../src/city/systems/service.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { type ConsoleEndpoint, consoleEndpoints } from "./console-endpoints.ts";
 import { addPartners } from "./partners.ts";

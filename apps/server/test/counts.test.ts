@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { countRides } from "../src/counts/service.ts";
-import { statement } from "../src/db/statement.ts";
+import { countRides } from "../src/city/counts/service.ts";
+import { statement } from "../src/storage/db/statement.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp } from "./built-app.ts";
 import { bikeRow, rideRow, type RowWriter, rowWriter, stationRow } from "./rows.ts";

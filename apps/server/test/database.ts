@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { inject } from "vitest";
-import { type Database, openDatabase } from "../src/db/database.ts";
-import { updateDatabaseSettings } from "../src/distribution/queries.ts";
-import { createSystem } from "../src/systems/service.ts";
+import { createSystem } from "../src/city/systems/service.ts";
+import { type Database, openDatabase } from "../src/storage/db/database.ts";
+import { updateDatabaseSettings } from "../src/storage/distribution/queries.ts";
 import { copyDatabase, dropDatabase, withDatabaseName } from "./server-commands.ts";
 
 export interface TestDatabase {

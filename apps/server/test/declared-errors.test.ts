@@ -1,6 +1,6 @@
 import { type BatchResults, batchResults, type ErrorCode, MAX_TOTAL_HOLD_MINUTES } from "@bikeshare/contract";
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from "vitest";
-import type { BatchResultWriter } from "../src/fleet/batch.ts";
+import type { BatchResultWriter } from "../src/city/fleet/batch.ts";
 import { createPartner } from "../src/partners/service.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, keyContext } from "./built-app.ts";

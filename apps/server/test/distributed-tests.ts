@@ -14,38 +14,38 @@ const LOCKS =
 
 /** Tests by their file and, where not all of it is meant, the beginning of their full name; each with the reason. */
 const leftOut: readonly { readonly file: string; readonly name?: RegExp; readonly reason: string }[] = [
-  { file: "src/rides/filtered-plans.test.ts", reason: PLANS },
+  { file: "src/city/rides/filtered-plans.test.ts", reason: PLANS },
   { file: "src/webhooks/log/delivery-search.test.ts", name: /walks the index|reads no more when/, reason: PLANS },
   { file: "src/webhooks/dispatcher/dispatcher-plans.test.ts", reason: PLANS },
   { file: "src/console/audit.test.ts", name: /each filter \w+ at a bounded number/, reason: PLANS },
   { file: "src/console/history.test.ts", name: /a bounded number of events is looked at/, reason: PLANS },
   {
-    file: "src/db/migrate/plan.test.ts",
+    file: "src/storage/db/migrate/plan.test.ts",
     name: /each statement that is pending/,
     reason: "sizes are those of the coordinator's own tables, whose rows lie on other machines",
   },
   { file: "test/guard.test.ts", name: /cost no transaction/, reason: "the extension makes transactions of its own" },
   {
-    file: "src/db/schema.test.ts",
+    file: "src/storage/db/schema.test.ts",
     name: /a breach would be named|on both sides of|there is no trigger/,
     reason: "the extension refuses most breaches by itself, and has triggers and shards of its own in the schema",
   },
   {
-    file: "src/partitions/webhook-partitions.test.ts",
+    file: "src/storage/partitions/webhook-partitions.test.ts",
     name: /are made while rides write theirs/,
     reason: "whoever writes a table uses its default partition as well: a new one waits for open transactions",
   },
   {
-    file: "src/partitions/webhook-partitions.test.ts",
+    file: "src/storage/partitions/webhook-partitions.test.ts",
     name: /that a row met on its way/,
     reason:
       "a row waits for the default partition before its own is chosen: it does not meet one that is made meanwhile",
   },
   { file: "src/cli/audit.test.ts", name: /cannot take an act back/, reason: SUPERUSER },
   { file: "test/growth.test.ts", name: /keeps acts for a year/, reason: SUPERUSER },
-  { file: "src/startup/startup.test.ts", name: /whose role may not make tables/, reason: SUPERUSER },
+  { file: "src/runtime/startup/startup.test.ts", name: /whose role may not make tables/, reason: SUPERUSER },
   {
-    file: "src/startup/startup.test.ts",
+    file: "src/runtime/startup/startup.test.ts",
     name: /whose server speaks no TLS/,
     reason: "the extension turns TLS on",
   },

@@ -1,8 +1,8 @@
 import { METHODS } from "node:http";
 import { errorBody } from "@bikeshare/contract";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openDatabase } from "../src/db/database.ts";
-import { statement } from "../src/db/statement.ts";
+import { openDatabase } from "../src/storage/db/database.ts";
+import { statement } from "../src/storage/db/statement.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp } from "./built-app.ts";
 import { type RawAnswer, sendRaw } from "./raw-http.ts";

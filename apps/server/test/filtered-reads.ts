@@ -1,5 +1,5 @@
-import type { Queryable } from "../src/db/database.ts";
-import { createFilteredReads, type FilteredReads } from "../src/lists/read-context.ts";
+import type { Queryable } from "../src/storage/db/database.ts";
+import { createFilteredReads, type FilteredReads } from "../src/storage/lists/read-context.ts";
 
 /** Places for filtered lists as a process has them, on a test's own connections. */
 export function filteredReadsOn(db: Queryable): FilteredReads {

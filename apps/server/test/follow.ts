@@ -1,6 +1,6 @@
 import type { ListEnvelope } from "@bikeshare/contract";
-import type { Database } from "../src/db/database.ts";
-import { statement } from "../src/db/statement.ts";
+import type { Database } from "../src/storage/db/database.ts";
+import { statement } from "../src/storage/db/statement.ts";
 import { type Item, withQuery } from "./walk.ts";
 
 /** GETs a page of a list. */

@@ -3,10 +3,10 @@ import { chmod, rm } from "node:fs/promises";
 import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import { makeDatabaseDirectory } from "@bikeshare/test-kit";
 import type { TestProject } from "vitest/node";
-import { openDatabase } from "../src/db/database.ts";
-import { migrate } from "../src/db/migrate/migrate.ts";
-import { insertExtension } from "../src/distribution/queries.ts";
-import { distributeTables } from "../src/distribution/service.ts";
+import { openDatabase } from "../src/storage/db/database.ts";
+import { migrate } from "../src/storage/db/migrate/migrate.ts";
+import { insertExtension } from "../src/storage/distribution/queries.ts";
+import { distributeTables } from "../src/storage/distribution/service.ts";
 import { closeToConnections, dropDatabase, runOnServer, withDatabaseName } from "./server-commands.ts";
 
 declare module "vitest" {

@@ -1,11 +1,11 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { insertAct } from "../src/audit/queries.ts";
-import { statement } from "../src/db/statement.ts";
-import { insertImportReport } from "../src/imports/report-queries.ts";
-import { dailyTables } from "../src/partitions/partition.rules.ts";
-import { createFirstPartitions, dropPastDays } from "../src/partitions/service.ts";
+import { insertImportReport } from "../src/feeds/imports/report-queries.ts";
+import { insertAct } from "../src/partners/audit/queries.ts";
+import { statement } from "../src/storage/db/statement.ts";
+import { dailyTables } from "../src/storage/partitions/partition.rules.ts";
+import { createFirstPartitions, dropPastDays } from "../src/storage/partitions/service.ts";
 import { createTestDatabase } from "./database.ts";
 
 /** Why a table does not grow for ever. */

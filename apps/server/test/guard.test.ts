@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import type { Database } from "../src/db/database.ts";
-import { statement } from "../src/db/statement.ts";
-import { makeKey } from "../src/keys/key.rules.ts";
-import { keysOf } from "../src/keys/service.ts";
-import { createMetrics } from "../src/metrics/registry.ts";
+import { createMetrics } from "../src/health/metrics/registry.ts";
+import { makeKey } from "../src/partners/keys/key.rules.ts";
+import { keysOf } from "../src/partners/keys/service.ts";
 import { createPartner } from "../src/partners/service.ts";
+import type { Database } from "../src/storage/db/database.ts";
+import { statement } from "../src/storage/db/statement.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp, keyContext } from "./built-app.ts";
 import { until } from "./until.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { guides } from "../src/docs/guides.ts";
+import { guides } from "../src/http/docs/guides.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 
 let app: TestApp;

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { ServiceError } from "@bikeshare/rules";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { NetworkList } from "../src/addresses/network-list.ts";
-import { openDatabase } from "../src/db/database.ts";
-import { requireNotifications } from "../src/db/listener.ts";
-import { statement } from "../src/db/statement.ts";
-import { issueKey, keysOf, MAX_OVERLAP_MS, revokeKey, rotateKey } from "../src/keys/service.ts";
+import { NetworkList } from "../src/outbound/addresses/network-list.ts";
+import { issueKey, keysOf, MAX_OVERLAP_MS, revokeKey, rotateKey } from "../src/partners/keys/service.ts";
+import { openDatabase } from "../src/storage/db/database.ts";
+import { requireNotifications } from "../src/storage/db/listener.ts";
+import { statement } from "../src/storage/db/statement.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp, keyContext } from "./built-app.ts";
 import { expectWithin } from "./expect-within.ts";

@@ -2,8 +2,8 @@ import { eventNames } from "@bikeshare/contract";
 import { ServiceError } from "@bikeshare/rules";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { statement } from "../src/db/statement.ts";
 import { createSequencer } from "../src/events/sequencer.ts";
+import { statement } from "../src/storage/db/statement.ts";
 import { type FleetHarness, openFleetHarness, stationItem } from "./fleet/fleet.harness.ts";
 import { expireOverdueReservations } from "./reservations/expire-overdue.ts";
 

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { zstdCompressSync } from "node:zlib";
 import { errorBody } from "@bikeshare/contract";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { statement } from "../src/db/statement.ts";
+import { statement } from "../src/storage/db/statement.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother } from "./built-app.ts";
 import { type RawAnswer, sendRaw } from "./raw-http.ts";

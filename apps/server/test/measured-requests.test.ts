@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { openDatabase } from "../src/db/database.ts";
-import { createMetrics } from "../src/metrics/registry.ts";
-import { createActivityTracker } from "../src/tracing/activity.ts";
+import { createMetrics } from "../src/health/metrics/registry.ts";
+import { createActivityTracker } from "../src/health/tracing/activity.ts";
+import { openDatabase } from "../src/storage/db/database.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp } from "./built-app.ts";
 

@@ -1,7 +1,7 @@
 import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Program, readProgram } from "../src/db/migrate/program.ts";
+import { type Program, readProgram } from "../src/storage/db/migrate/program.ts";
 
 const MIGRATIONS = join(import.meta.dirname, "../migrations");
 

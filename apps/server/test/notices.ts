@@ -1,5 +1,5 @@
 import { type DeliveryName, deliveryOf } from "@bikeshare/contract";
-import { statement } from "../src/db/statement.ts";
+import { statement } from "../src/storage/db/statement.ts";
 import type { TestDatabase } from "./database.ts";
 
 type Database = Pick<TestDatabase, "db" | "systemId">;

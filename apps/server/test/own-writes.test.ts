@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { openDatabase } from "../src/db/database.ts";
+import { openDatabase } from "../src/storage/db/database.ts";
 import { startTestApp } from "./app.ts";
 import { buildAnother } from "./built-app.ts";
 import { startDatabaseProxy } from "./servers/database-proxy.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { statement } from "../src/db/statement.ts";
-import { keysOf } from "../src/keys/service.ts";
+import { keysOf } from "../src/partners/keys/service.ts";
 import { createPartner, partnersOf, setPartner } from "../src/partners/service.ts";
 import { removePartner, resumePartner, suspendPartner } from "../src/partners/suspend-or-remove.ts";
+import { statement } from "../src/storage/db/statement.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { type BuiltApp, buildAnother, keyContext } from "./built-app.ts";
 import { expectWithin } from "./expect-within.ts";

@@ -1,5 +1,5 @@
-import type { Queryable } from "../src/db/database.ts";
 import { insertPartner } from "../src/partners/queries.ts";
+import type { Queryable } from "../src/storage/db/database.ts";
 
 /** Makes partners of a system, for tests that name them themselves. @param maxReservations null: the default */
 export async function addPartners(

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTestClock, createTestIds } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { restoreBackup } from "../src/backup/restore.ts";
-import { checkInvariants } from "../src/check/service.ts";
-import type { Database } from "../src/db/database.ts";
-import { isMigrated } from "../src/db/migrate/migrate.ts";
+import { checkInvariants } from "../src/health/check/service.ts";
+import { restoreBackup } from "../src/storage/backup/restore.ts";
+import type { Database } from "../src/storage/db/database.ts";
+import { isMigrated } from "../src/storage/db/migrate/migrate.ts";
 import { type BuiltApp, buildAnother } from "./built-app.ts";
 import { createEmptyDatabase } from "./database.ts";
 

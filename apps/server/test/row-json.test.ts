@@ -2,7 +2,7 @@ import { type Bike, bike, type Ride, ride, type Station, station } from "@bikesh
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { z } from "zod";
-import { statement } from "../src/db/statement.ts";
+import { statement } from "../src/storage/db/statement.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { type RowWriter, rowWriter } from "./rows.ts";
 import { slice } from "./walk.ts";

@@ -1,7 +1,7 @@
 import type { Bike, Me, Ride, Station } from "@bikeshare/contract";
-import { countRides, countRows } from "../src/counts/service.ts";
-import type { Transaction } from "../src/db/database.ts";
-import { statement } from "../src/db/statement.ts";
+import { countRides, countRows } from "../src/city/counts/service.ts";
+import type { Transaction } from "../src/storage/db/database.ts";
+import { statement } from "../src/storage/db/statement.ts";
 import type { TestApp } from "./app.ts";
 
 /** Any instant that no test depends on. */

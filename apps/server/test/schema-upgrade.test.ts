@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { isMigrated, migrate } from "../src/db/migrate/migrate.ts";
-import type { Program } from "../src/db/migrate/program.ts";
-import { openStore } from "../src/db/open.ts";
-import { columnTypes } from "../src/db/tables.generated.ts";
-import { auditLogOwner } from "../src/partitions/audit-owner.ts";
+import { isMigrated, migrate } from "../src/storage/db/migrate/migrate.ts";
+import type { Program } from "../src/storage/db/migrate/program.ts";
+import { openStore } from "../src/storage/db/open.ts";
+import { columnTypes } from "../src/storage/db/tables.generated.ts";
+import { auditLogOwner } from "../src/storage/partitions/audit-owner.ts";
 import { readVersion } from "../src/version.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother } from "./built-app.ts";

@@ -1,8 +1,8 @@
 import type { MembershipRole } from "@bikeshare/contract/console";
-import { makeDashboardLink, openDashboardLink } from "../src/dashboard-links/service.ts";
-import { insertMembership, insertPerson } from "../src/people/queries.ts";
-import { startSession } from "../src/sessions/service.ts";
-import { csrfTokenOf } from "../src/sessions/session.rules.ts";
+import { makeDashboardLink, openDashboardLink } from "../src/console/dashboard-links/service.ts";
+import { insertMembership, insertPerson } from "../src/console/people/queries.ts";
+import { startSession } from "../src/console/sessions/service.ts";
+import { csrfTokenOf } from "../src/console/sessions/session.rules.ts";
 import type { TestApp } from "./app.ts";
 
 /** A person who is signed in to the dashboard. */

@@ -10,7 +10,7 @@ import {
   startSimulation,
 } from "@bikeshare/simulator";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { checkInvariants } from "../src/check/service.ts";
+import { checkInvariants } from "../src/health/check/service.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { until } from "./until.ts";
 import { walkByCursor } from "./walk.ts";

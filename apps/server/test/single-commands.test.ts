@@ -1,9 +1,9 @@
 import { connect } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Transaction } from "../src/db/database.ts";
-import { statement } from "../src/db/statement.ts";
 import { MAX_CALLS_OF_OWNER } from "../src/http/command-combiner.ts";
 import { stopAnswering } from "../src/http/stopping.ts";
+import type { Transaction } from "../src/storage/db/database.ts";
+import { statement } from "../src/storage/db/statement.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp } from "./built-app.ts";
 import { until } from "./until.ts";

@@ -3,8 +3,8 @@
  * after the sentence it holds the service to.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NetworkList } from "../src/addresses/network-list.ts";
-import { revokeKey, rotateKey } from "../src/keys/service.ts";
+import { NetworkList } from "../src/outbound/addresses/network-list.ts";
+import { revokeKey, rotateKey } from "../src/partners/keys/service.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, keyContext } from "./built-app.ts";
 import { rideRow, rowWriter, stationRow } from "./rows.ts";

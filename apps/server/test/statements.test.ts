@@ -1,8 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { statement } from "../src/db/statement.ts";
-import { declaredKinds, readTableKinds } from "../src/distribution/table-kinds.ts";
+import { statement } from "../src/storage/db/statement.ts";
+import { declaredKinds, readTableKinds } from "../src/storage/distribution/table-kinds.ts";
 import { refusedIn } from "../tools/statement-rules.ts";
 
 /*
@@ -109,7 +109,7 @@ test("plans that do not know the system are kept only where the database is not 
   );
   const keeping = texts.filter(({ text }) => text.includes("force_generic_plan"));
   expect(keeping.map(({ name }) => name).toSorted()).toEqual([
-    "db/read-pool.ts",
+    "storage/db/read-pool.ts",
     "webhooks/log/delivery-search-queries.ts",
   ]);
   expect(keeping.filter(({ text }) => !text.includes("not ${IS_DISTRIBUTED}"))).toEqual([]);

@@ -1,8 +1,8 @@
 import { scopeNames } from "@bikeshare/contract";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { statement } from "../src/db/statement.ts";
+import { createSystem } from "../src/city/systems/service.ts";
 import { createPartner } from "../src/partners/service.ts";
-import { createSystem } from "../src/systems/service.ts";
+import { statement } from "../src/storage/db/statement.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { keyContext } from "./built-app.ts";
 import { type Calls, callsOn } from "./calls.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { makeKey } from "../src/keys/key.rules.ts";
-import { revokeKey } from "../src/keys/service.ts";
+import { makeKey } from "../src/partners/keys/key.rules.ts";
+import { revokeKey } from "../src/partners/keys/service.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { keyContext } from "./built-app.ts";
 import { signIn } from "./sign-in.ts";

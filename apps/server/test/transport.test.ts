@@ -2,10 +2,10 @@ import { get as getOverTls, type RequestOptions } from "node:https";
 import { errorBody } from "@bikeshare/contract";
 import { generate } from "selfsigned";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { NetworkList } from "../src/addresses/network-list.ts";
-import { statement } from "../src/db/statement.ts";
-import { makeKey } from "../src/keys/key.rules.ts";
-import { keysOf } from "../src/keys/service.ts";
+import { NetworkList } from "../src/outbound/addresses/network-list.ts";
+import { makeKey } from "../src/partners/keys/key.rules.ts";
+import { keysOf } from "../src/partners/keys/service.ts";
+import { statement } from "../src/storage/db/statement.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp } from "./built-app.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import { statement } from "../src/db/statement.ts";
+import { createSystem } from "../src/city/systems/service.ts";
 import { createSequencer } from "../src/events/sequencer.ts";
-import { createSystem } from "../src/systems/service.ts";
+import { statement } from "../src/storage/db/statement.ts";
 import type { TestApp } from "./app.ts";
 import { endpoints, sampleId } from "./endpoints.ts";
 import { addPartners } from "./partners.ts";

@@ -1,7 +1,7 @@
 import { batchResults, scopeNames } from "@bikeshare/contract";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { makeKey } from "../src/keys/key.rules.ts";
-import { revokeKey } from "../src/keys/service.ts";
+import { makeKey } from "../src/partners/keys/key.rules.ts";
+import { revokeKey } from "../src/partners/keys/service.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { keyContext } from "./built-app.ts";
 import { type Calls, callsOn, expectAlways, expectError } from "./calls.ts";

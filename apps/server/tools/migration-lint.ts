@@ -1,9 +1,14 @@
 import { createHash } from "node:crypto";
-import { changeBy } from "../src/db/migrate/schema-change.rules.ts";
-import { type SqlStatement, splitStatements } from "../src/db/migrate/sql-statements.rules.ts";
-import { oldestProgramOf, parseSteps, type Step } from "../src/db/migrate/steps.rules.ts";
-import { blockedBy, type LockMode, type SchemaChange, strongerOf } from "../src/db/migrate/table-locks.rules.ts";
-import { declaredKinds } from "../src/distribution/table-kinds.ts";
+import { changeBy } from "../src/storage/db/migrate/schema-change.rules.ts";
+import { type SqlStatement, splitStatements } from "../src/storage/db/migrate/sql-statements.rules.ts";
+import { oldestProgramOf, parseSteps, type Step } from "../src/storage/db/migrate/steps.rules.ts";
+import {
+  blockedBy,
+  type LockMode,
+  type SchemaChange,
+  strongerOf,
+} from "../src/storage/db/migrate/table-locks.rules.ts";
+import { declaredKinds } from "../src/storage/distribution/table-kinds.ts";
 import type { MigrationFile } from "./migration-files.ts";
 
 /** A release, with the migrations that came with it: file names and their SHA-256. Kept in releases.json. */
@@ -97,7 +102,7 @@ function issuesOf(
 ): string[] {
   const change = changeBy(statement);
   if (change === undefined) {
-    return ["is of a kind that src/db/migrate/schema-change.rules.ts does not know: add it there, with a test"];
+    return ["is of a kind that src/storage/db/migrate/schema-change.rules.ts does not know: add it there, with a test"];
   }
   for (const { table, mode } of change.locks) locked.set(table, strongerOf(mode, locked.get(table) ?? mode));
   const issues = change.issue === undefined ? [] : [change.issue];

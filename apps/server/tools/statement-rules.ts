@@ -1,5 +1,5 @@
-import type { Statement } from "../src/db/statement.ts";
-import type { TableKind } from "../src/distribution/table-kinds.ts";
+import type { Statement } from "../src/storage/db/statement.ts";
+import type { TableKind } from "../src/storage/distribution/table-kinds.ts";
 
 /** One `insert`, `update` or `delete` of a statement, which may have several. */
 interface Modification {

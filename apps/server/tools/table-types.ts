@@ -1,5 +1,5 @@
-import type { Queryable } from "../src/db/database.ts";
-import { statement } from "../src/db/statement.ts";
+import type { Queryable } from "../src/storage/db/database.ts";
+import { statement } from "../src/storage/db/statement.ts";
 
 interface Column {
   readonly table_name: string;
@@ -27,7 +27,7 @@ const allColumns = statement(
    order by c.relname collate "C", a.attnum`,
 );
 
-/** What a column's value is once it was read: as db/database.ts has pg parse it. */
+/** What a column's value is once it was read: as storage/db/database.ts has pg parse it. */
 const typesOfValues: Readonly<Record<string, string>> = {
   text: "string",
   boolean: "boolean",

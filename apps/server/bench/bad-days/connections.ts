@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Database, openDatabase, ping } from "../../src/db/database.ts";
-import { statement } from "../../src/db/statement.ts";
+import { type Database, openDatabase, ping } from "../../src/storage/db/database.ts";
+import { statement } from "../../src/storage/db/statement.ts";
 import { type BadDay, expectBack } from "./bad-day.ts";
 
 /*

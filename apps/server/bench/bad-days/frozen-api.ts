@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { openDatabase } from "../../src/db/database.ts";
 import { createIds } from "../../src/ids.ts";
-import { issueKey, revokeKey } from "../../src/keys/service.ts";
+import { issueKey, revokeKey } from "../../src/partners/keys/service.ts";
 import { createPartner } from "../../src/partners/service.ts";
+import { openDatabase } from "../../src/storage/db/database.ts";
 import { type BadDay, expectBack, type Stage } from "./bad-day.ts";
 
 /*

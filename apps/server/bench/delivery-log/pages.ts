@@ -1,9 +1,9 @@
 import { Agent, get } from "node:http";
 import { join } from "node:path";
 import type { CommandContext } from "../../src/command-context.ts";
+import { insertMembership, insertPerson } from "../../src/console/people/queries.ts";
+import { startSession } from "../../src/console/sessions/service.ts";
 import { createIds } from "../../src/ids.ts";
-import { insertMembership, insertPerson } from "../../src/people/queries.ts";
-import { startSession } from "../../src/sessions/service.ts";
 import { median } from "../reading/measure.ts";
 import { startService } from "../reading/service.ts";
 import type { DeliveryLog } from "./data-set.ts";

@@ -1,5 +1,5 @@
-import type { Database } from "../../src/db/database.ts";
-import { statement } from "../../src/db/statement.ts";
+import type { Database } from "../../src/storage/db/database.ts";
+import { statement } from "../../src/storage/db/statement.ts";
 import {
   findPageStatement,
   findSearchIndex,

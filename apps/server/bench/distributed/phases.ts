@@ -1,7 +1,7 @@
 import { exec } from "node:child_process";
 import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
-import { openDatabase } from "../../src/db/database.ts";
+import { openDatabase } from "../../src/storage/db/database.ts";
 import type { Attempt } from "../workload/requests.ts";
 import type { SystemLoad } from "./loads.ts";
 import { listPorts, moveSystem } from "./systems.ts";

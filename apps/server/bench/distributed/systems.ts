@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
-import { type Database, openDatabase } from "../../src/db/database.ts";
-import { migrate } from "../../src/db/migrate/migrate.ts";
-import { distribute } from "../../src/distribution/service.ts";
+import { type Database, openDatabase } from "../../src/storage/db/database.ts";
+import { migrate } from "../../src/storage/db/migrate/migrate.ts";
+import { distribute } from "../../src/storage/distribution/service.ts";
 import { type PreparedSystem, prepareSystem } from "../workload/prepare.ts";
 import { type Receiver, startReceiver } from "../workload/receiver.ts";
 

@@ -1,5 +1,5 @@
 import { type Filter, listFilters } from "@bikeshare/rules";
-import type { Database } from "../../src/db/database.ts";
+import type { Database } from "../../src/storage/db/database.ts";
 
 export type ListName = keyof typeof listFilters;
 

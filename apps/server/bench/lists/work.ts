@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
-import { type Database, openDatabase, type QueryRunner } from "../../src/db/database.ts";
-import { openReadPool, type ReadPool } from "../../src/db/read-pool.ts";
-import { statement, type Statement } from "../../src/db/statement.ts";
-import { type ReadContext, readContextOn } from "../../src/lists/read-context.ts";
+import { type Database, openDatabase, type QueryRunner } from "../../src/storage/db/database.ts";
+import { openReadPool, type ReadPool } from "../../src/storage/db/read-pool.ts";
+import { statement, type Statement } from "../../src/storage/db/statement.ts";
+import { type ReadContext, readContextOn } from "../../src/storage/lists/read-context.ts";
 
 /** What answering a request takes, however busy the machine is: the least of many times. */
 export interface Work {

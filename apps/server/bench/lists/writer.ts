@@ -1,6 +1,6 @@
-import { startPeriodic } from "../../src/background/periodic.ts";
-import { countRides } from "../../src/counts/service.ts";
-import type { Database } from "../../src/db/database.ts";
+import { countRides } from "../../src/city/counts/service.ts";
+import { startPeriodic } from "../../src/storage/background/periodic.ts";
+import type { Database } from "../../src/storage/db/database.ts";
 
 const INTERVAL_MS = 50;
 

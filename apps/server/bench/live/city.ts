@@ -1,10 +1,10 @@
 import { MAX_BATCH, scopeNames } from "@bikeshare/contract";
-import { openDatabase } from "../../src/db/database.ts";
-import { migrate } from "../../src/db/migrate/migrate.ts";
+import { createSystem } from "../../src/city/systems/service.ts";
 import { createIds } from "../../src/ids.ts";
-import { issueKey } from "../../src/keys/service.ts";
+import { issueKey } from "../../src/partners/keys/service.ts";
 import { createPartner } from "../../src/partners/service.ts";
-import { createSystem } from "../../src/systems/service.ts";
+import { openDatabase } from "../../src/storage/db/database.ts";
+import { migrate } from "../../src/storage/db/migrate/migrate.ts";
 import { Connection } from "./connection.ts";
 
 /** A city of Citi Bike's size. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { BatchResults } from "@bikeshare/contract";
-import { type Database, openDatabase } from "../../src/db/database.ts";
-import { statement } from "../../src/db/statement.ts";
+import { type Database, openDatabase } from "../../src/storage/db/database.ts";
+import { statement } from "../../src/storage/db/statement.ts";
 import { BIKES, type CityKeys, STATIONS, stationId } from "./city.ts";
 import { Connection } from "./connection.ts";
 

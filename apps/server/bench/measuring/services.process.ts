@@ -1,6 +1,6 @@
 import { readConfig } from "../../src/config.ts";
 import { createIds } from "../../src/ids.ts";
-import { serve, type Service } from "../../src/serve.ts";
+import { serve, type Service } from "../../src/runtime/serve.ts";
 
 // One process that serves the same data several times, each with other measurements, and says what it takes of the processor.
 // Two processes would differ by more than what is to be measured: by where their code and heap happen to lie.

@@ -1,8 +1,8 @@
 import Fastify from "fastify";
-import { openReadPool } from "../../src/db/read-pool.ts";
-import { oneRow } from "../../src/db/rows.ts";
-import { statement } from "../../src/db/statement.ts";
-import { joinRows, type PageRows } from "../../src/lists/page.ts";
+import { openReadPool } from "../../src/storage/db/read-pool.ts";
+import { oneRow } from "../../src/storage/db/rows.ts";
+import { statement } from "../../src/storage/db/statement.ts";
+import { joinRows, type PageRows } from "../../src/storage/lists/page.ts";
 
 /*
  * The least that could answer a page by cursor from PostgreSQL: a handler of Fastify around the same prepared statement over

@@ -3,9 +3,9 @@ import { mkdir, readdir, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
-import { type Database, openDatabase } from "../../src/db/database.ts";
-import { migrate } from "../../src/db/migrate/migrate.ts";
-import { createSystem } from "../../src/systems/service.ts";
+import { createSystem } from "../../src/city/systems/service.ts";
+import { type Database, openDatabase } from "../../src/storage/db/database.ts";
+import { migrate } from "../../src/storage/db/migrate/migrate.ts";
 import { fillWithRides } from "../dataset.ts";
 
 /*

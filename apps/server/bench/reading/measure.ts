@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openDatabase } from "../../src/db/database.ts";
+import { openDatabase } from "../../src/storage/db/database.ts";
 import { cpuMicroseconds } from "../processes.ts";
 import { authorization, load } from "./load.ts";
 

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { scopeNames } from "@bikeshare/contract";
-import { openDatabase } from "../../src/db/database.ts";
 import { createCursorCipher } from "../../src/http/cursor.ts";
 import { createIds } from "../../src/ids.ts";
-import { issueKey } from "../../src/keys/service.ts";
-import { timePosition } from "../../src/lists/page.ts";
+import { issueKey } from "../../src/partners/keys/service.ts";
 import { createPartner } from "../../src/partners/service.ts";
-import { loadSecrets } from "../../src/secrets.ts";
+import { openDatabase } from "../../src/storage/db/database.ts";
+import { timePosition } from "../../src/storage/lists/page.ts";
+import { loadSecrets } from "../../src/storage/secrets/secrets.ts";
 import { startServer } from "../processes.ts";
 import { authorization } from "./load.ts";
 import type { Subject } from "./measure.ts";

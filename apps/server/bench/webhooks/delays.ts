@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { openListener } from "../../src/db/listener.ts";
 import { recordEvents } from "../../src/events/outbox.ts";
+import { openListener } from "../../src/storage/db/listener.ts";
 import type { SecretCipher } from "../../src/webhooks/endpoints/secret.ts";
 import { dispatcherFor } from "./ours.ts";
 import type { World } from "./world.ts";

@@ -1,6 +1,6 @@
-import { NetworkList } from "../../src/addresses/network-list.ts";
-import { statement } from "../../src/db/statement.ts";
+import { NetworkList } from "../../src/outbound/addresses/network-list.ts";
 import { createPartner } from "../../src/partners/service.ts";
+import { statement } from "../../src/storage/db/statement.ts";
 import { setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
 import type { SecretCipher } from "../../src/webhooks/endpoints/secret.ts";
 import { measureDelays } from "./delays.ts";

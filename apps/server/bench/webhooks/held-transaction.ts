@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { openDatabase } from "../../src/db/database.ts";
-import { statement } from "../../src/db/statement.ts";
+import { openDatabase } from "../../src/storage/db/database.ts";
+import { statement } from "../../src/storage/db/statement.ts";
 import type { SecretCipher } from "../../src/webhooks/endpoints/secret.ts";
 import { dispatcherFor } from "./ours.ts";
 import { enqueue, waitingDeliveries, type World } from "./world.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { statement } from "../../src/db/statement.ts";
+import { statement } from "../../src/storage/db/statement.ts";
 import type { SecretCipher } from "../../src/webhooks/endpoints/secret.ts";
 import { startServer } from "../processes.ts";
 import { measureDelays } from "./delays.ts";

@@ -1,5 +1,5 @@
-import { NetworkList } from "../../src/addresses/network-list.ts";
-import { createMetrics } from "../../src/metrics/registry.ts";
+import { createMetrics } from "../../src/health/metrics/registry.ts";
+import { NetworkList } from "../../src/outbound/addresses/network-list.ts";
 import { type Dispatcher, startDispatcher } from "../../src/webhooks/dispatcher/dispatcher.ts";
 import { loadEndpoints } from "../../src/webhooks/endpoints/dispatch-endpoints.ts";
 import type { SecretCipher } from "../../src/webhooks/endpoints/secret.ts";

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
-import type { Database } from "../../src/db/database.ts";
-import { oneRow } from "../../src/db/rows.ts";
-import { statement } from "../../src/db/statement.ts";
+import type { Database } from "../../src/storage/db/database.ts";
+import { oneRow } from "../../src/storage/db/rows.ts";
+import { statement } from "../../src/storage/db/statement.ts";
 
 /** Microseconds of processor time, the user's and the system's, that each side has used so far (Linux; elsewhere NaN). */
 export interface ProcessorTime {

@@ -1,15 +1,15 @@
 import { eventData } from "@bikeshare/contract";
 import { createOpenApiDocument } from "@bikeshare/contract/openapi";
-import { NetworkList } from "../../src/addresses/network-list.ts";
-import { type Database, openDatabase } from "../../src/db/database.ts";
-import { migrate } from "../../src/db/migrate/migrate.ts";
-import { statement } from "../../src/db/statement.ts";
+import { createSystem } from "../../src/city/systems/service.ts";
 import { recordEvents } from "../../src/events/outbox.ts";
 import { createIds, type Ids } from "../../src/ids.ts";
-import { dailyTables, dayOf } from "../../src/partitions/partition.rules.ts";
-import { createPartitions } from "../../src/partitions/service.ts";
+import { NetworkList } from "../../src/outbound/addresses/network-list.ts";
 import { createPartner } from "../../src/partners/service.ts";
-import { createSystem } from "../../src/systems/service.ts";
+import { type Database, openDatabase } from "../../src/storage/db/database.ts";
+import { migrate } from "../../src/storage/db/migrate/migrate.ts";
+import { statement } from "../../src/storage/db/statement.ts";
+import { dailyTables, dayOf } from "../../src/storage/partitions/partition.rules.ts";
+import { createPartitions } from "../../src/storage/partitions/service.ts";
 import { setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
 import type { SecretCipher } from "../../src/webhooks/endpoints/secret.ts";
 

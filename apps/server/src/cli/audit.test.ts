@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
-import { statement } from "../db/statement.ts";
+import { statement } from "../storage/db/statement.ts";
 import { registerKeys } from "./keys.ts";
 import { registerMaintenance } from "./maintenance.ts";
 import { registerPartners } from "./partners.ts";

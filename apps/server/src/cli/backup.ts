@@ -1,10 +1,10 @@
 import { stat } from "node:fs/promises";
-import { createBackup } from "../backup/backup.ts";
-import { restoreBackup } from "../backup/restore.ts";
-import { createBackupIn } from "../backup/schedule.ts";
-import { verifyBackup } from "../backup/verify.ts";
-import { secretsPath } from "../secrets.ts";
 import { shellWord } from "../shell-word.ts";
+import { createBackup } from "../storage/backup/backup.ts";
+import { restoreBackup } from "../storage/backup/restore.ts";
+import { createBackupIn } from "../storage/backup/schedule.ts";
+import { verifyBackup } from "../storage/backup/verify.ts";
+import { secretsPath } from "../storage/secrets/secrets.ts";
 import { readVersion } from "../version.ts";
 import { type CliContext, type OpenCli, type ParentCommand, stopSignal } from "./context.ts";
 import { UsageError } from "./options.ts";

@@ -1,8 +1,8 @@
 import { createTestClock } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
-import { acceptInvitation, openInvitation } from "../people/accept-invitation.ts";
-import { sessionOf, startSession } from "../sessions/service.ts";
+import { acceptInvitation, openInvitation } from "../console/people/accept-invitation.ts";
+import { sessionOf, startSession } from "../console/sessions/service.ts";
 import { registerConsole } from "./console.ts";
 
 const clock = createTestClock();

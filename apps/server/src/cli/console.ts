@@ -1,11 +1,11 @@
 import { emailAddress } from "@bikeshare/contract/console";
 import { Option } from "@commander-js/extra-typings";
 import type { Config } from "../config.ts";
-import { createMailer } from "../mail/mailer.ts";
-import { invitationUrl } from "../people/invitation.rules.ts";
-import { invite } from "../people/invitations.ts";
-import { DEFAULT_SERVICE_NAME, invitationMail } from "../people/mails.ts";
-import { resetPerson } from "../people/reset.ts";
+import { invitationUrl } from "../console/people/invitation.rules.ts";
+import { invite } from "../console/people/invitations.ts";
+import { DEFAULT_SERVICE_NAME, invitationMail } from "../console/people/mails.ts";
+import { resetPerson } from "../console/people/reset.ts";
+import { createMailer } from "../outbound/mail/mailer.ts";
 import { type OpenCli, type ParentCommand, withSystem } from "./context.ts";
 import { option, UsageError } from "./options.ts";
 import { localAddress } from "./serve.ts";

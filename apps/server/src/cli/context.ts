@@ -1,10 +1,10 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { ActorContext } from "../command-context.ts";
-import type { ServiceClock } from "../conditions/service-clock.ts";
 import type { Config } from "../config.ts";
-import type { Database } from "../db/database.ts";
+import type { ServiceClock } from "../health/conditions/service-clock.ts";
 import type { Ids } from "../ids.ts";
-import type { Signals } from "../startup/signals.ts";
+import type { Signals } from "../runtime/startup/signals.ts";
+import type { Database } from "../storage/db/database.ts";
 import type { Output } from "./output.ts";
 
 /** The program, or a command that others are below. */

@@ -1,12 +1,12 @@
 import { formFactor, propulsionType, type VehicleType } from "@bikeshare/contract";
-import { integer, oneOf } from "../startup/values.ts";
-import { nameRegion, regionsOf, removeRegion } from "../systems/regions.ts";
+import { nameRegion, regionsOf, removeRegion } from "../city/systems/regions.ts";
 import {
   allVehicleTypesOf,
   describeVehicleType,
   removeVehicleType,
   type VehicleTypeChanges,
-} from "../systems/vehicle-types.ts";
+} from "../city/systems/vehicle-types.ts";
+import { integer, oneOf } from "../runtime/startup/values.ts";
 import { type OpenCli, type ParentCommand, type SystemContext, withSystem } from "./context.ts";
 import { lineOfText, option, orEmpty, readGivenId, readValue, UsageError } from "./options.ts";
 import { table } from "./output.ts";

@@ -1,4 +1,4 @@
-import { type Distribution, distribute, planDistribution } from "../distribution/service.ts";
+import { type Distribution, distribute, planDistribution } from "../storage/distribution/service.ts";
 import type { CliContext, OpenCli, ParentCommand } from "./context.ts";
 
 /** `distribute`: from one PostgreSQL to many. */

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
-import { checked, failure, type Finding } from "../alerts/finding.ts";
-import { checkConfiguration } from "../doctor/configuration.rules.ts";
-import { checkDatabase } from "../doctor/database-checks.ts";
-import { checkMachine } from "../doctor/machine-checks.ts";
+import { checked, failure, type Finding } from "../health/alerts/finding.ts";
+import { checkConfiguration } from "../health/doctor/configuration.rules.ts";
+import { checkDatabase } from "../health/doctor/database-checks.ts";
+import { checkMachine } from "../health/doctor/machine-checks.ts";
 import type { CliContext, OpenCli, ParentCommand } from "./context.ts";
 
 const SET_DATA_DIR =

@@ -1,10 +1,10 @@
 import { type Bike, MAX_PAGE_SIZE, type Station, stationStatus, vehicleState } from "@bikeshare/contract";
 import type { PageRequest } from "@bikeshare/rules";
-import { listBikes } from "../bikes/service.ts";
-import type { Page } from "../lists/page.ts";
-import { type ListReader, readContextOn } from "../lists/read-context.ts";
-import { oneOf } from "../startup/values.ts";
-import { listStations } from "../stations/service.ts";
+import { listBikes } from "../city/bikes/service.ts";
+import { listStations } from "../city/stations/service.ts";
+import { oneOf } from "../runtime/startup/values.ts";
+import type { Page } from "../storage/lists/page.ts";
+import { type ListReader, readContextOn } from "../storage/lists/read-context.ts";
 import { type OpenCli, type ParentCommand, withSystem } from "./context.ts";
 import { limitOption, option } from "./options.ts";
 import { type Columns, table } from "./output.ts";

@@ -1,5 +1,5 @@
 import { riderRef } from "@bikeshare/contract";
-import { forgetRider } from "../forget/service.ts";
+import { forgetRider } from "../partners/forget/service.ts";
 import { type OpenCli, type ParentCommand, withSystem } from "./context.ts";
 import { option } from "./options.ts";
 

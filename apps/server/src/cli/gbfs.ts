@@ -1,11 +1,11 @@
-import { FLEET_TABLES, careForTables } from "../db/vacuum.ts";
+import type { StationsWaiting } from "../city/fleet/station-snapshot-tally.ts";
 import { type PollResult, type FeedProblem, startFollowing } from "../feeds/gbfs/follow.ts";
 import { importGbfs, type ImportCounts, type ImportOutcome } from "../feeds/gbfs/import.ts";
 import { type ReplayOutcome, replaySnapshots } from "../feeds/gbfs/replay.ts";
 import { describePendingStations, writeReport } from "../feeds/gbfs/report.ts";
 import { reportsDirectory } from "../feeds/report-files.ts";
-import type { StationsWaiting } from "../fleet/station-snapshot-tally.ts";
-import { duration } from "../startup/values.ts";
+import { duration } from "../runtime/startup/values.ts";
+import { FLEET_TABLES, careForTables } from "../storage/db/vacuum.ts";
 import { type CliContext, type OpenCli, type ParentCommand, stopSignal, withSystem } from "./context.ts";
 import { option, UsageError } from "./options.ts";
 import { PROGRESS_INTERVAL_MS } from "./output.ts";

@@ -1,8 +1,8 @@
 import { basename } from "node:path";
+import type { ImportRow } from "../feeds/imports/service.ts";
 import { inBinaryUnits } from "../feeds/trips/inputs/input.ts";
 import type { RefusedFile, TripImportResult, TripProgress } from "../feeds/trips/options.ts";
 import type { TimeShift } from "../feeds/trips/time-shift.rules.ts";
-import type { ImportRow } from "../imports/service.ts";
 import type { CliContext } from "./context.ts";
 import { PROGRESS_INTERVAL_MS } from "./output.ts";
 

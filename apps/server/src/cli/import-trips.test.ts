@@ -6,7 +6,7 @@ import { Command } from "@commander-js/extra-typings";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { examples, type TripImportHarness, NOW, openTripImportHarness } from "../../test/trips/trip-import.harness.ts";
 import { readConfig } from "../config.ts";
-import { listImports } from "../imports/service.ts";
+import { listImports } from "../feeds/imports/service.ts";
 import type { CliContext } from "./context.ts";
 import { registerImportTrips } from "./import-trips.ts";
 

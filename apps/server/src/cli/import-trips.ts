@@ -1,10 +1,10 @@
 import { join, resolve } from "node:path";
 import type { Readable } from "node:stream";
+import { findImport } from "../feeds/imports/service.ts";
 import { removeOldReports, reportsDirectory } from "../feeds/report-files.ts";
 import { importTrips } from "../feeds/trips/import.ts";
 import type { TripImportOptions, TripImportResult } from "../feeds/trips/options.ts";
 import { openTimeZone } from "../feeds/trips/time-zone.rules.ts";
-import { findImport } from "../imports/service.ts";
 import { type OpenCli, type ParentCommand, stopSignal, type SystemContext, withSystem } from "./context.ts";
 import { failureText, progressLine, resultText, shiftText, tookNearlyNothing } from "./import-trips-text.ts";
 import { option } from "./options.ts";

@@ -1,7 +1,7 @@
 import { createTestIds } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
-import { recordImport } from "../imports/service.ts";
+import { recordImport } from "../feeds/imports/service.ts";
 import { registerImports } from "./imports.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");

@@ -1,5 +1,5 @@
-import { type ImportRow, listImports } from "../imports/service.ts";
-import { undoImport, type Undone } from "../imports/undo.ts";
+import { type ImportRow, listImports } from "../feeds/imports/service.ts";
+import { undoImport, type Undone } from "../feeds/imports/undo.ts";
 import { type OpenCli, type ParentCommand, stopSignal, type SystemContext, withSystem } from "./context.ts";
 import { table } from "./output.ts";
 

@@ -2,7 +2,7 @@ import { createTestClock } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { createIds } from "../ids.ts";
-import { issueKey } from "../keys/service.ts";
+import { issueKey } from "../partners/keys/service.ts";
 import { registerKeys } from "./keys.ts";
 import { registerPartners } from "./partners.ts";
 

@@ -2,9 +2,9 @@ import { RATE_WINDOW_SECONDS, type Scope } from "@bikeshare/contract";
 import { MAX_RATE_LIMIT } from "@bikeshare/contract/console";
 import { type KeyKind, keyStatus } from "@bikeshare/rules";
 import { Option } from "@commander-js/extra-typings";
-import { commandError } from "../errors/command-errors.ts";
-import { exceedingKeys } from "../keys/allowance.rules.ts";
-import { effectiveRateLimit } from "../keys/key.rules.ts";
+import { commandError } from "../command-errors.ts";
+import { exceedingKeys } from "../partners/keys/allowance.rules.ts";
+import { effectiveRateLimit } from "../partners/keys/key.rules.ts";
 import {
   type IssuedKey,
   issueKey,
@@ -13,9 +13,9 @@ import {
   MAX_OVERLAP_DAYS,
   revokeKey,
   rotateKey,
-} from "../keys/service.ts";
+} from "../partners/keys/service.ts";
 import { partnersOf, partnerWithId } from "../partners/service.ts";
-import { integer } from "../startup/values.ts";
+import { integer } from "../runtime/startup/values.ts";
 import { type OpenCli, type ParentCommand, type SystemContext, withSystem } from "./context.ts";
 import { futureInstant, option, overlapOption, readValue, scopeList, UsageError } from "./options.ts";
 import { type Output, table } from "./output.ts";

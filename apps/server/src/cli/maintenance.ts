@@ -1,6 +1,6 @@
-import { listActs } from "../audit/queries.ts";
-import { checkInvariants } from "../check/service.ts";
-import { listLongRides } from "../fleet/long-rides.ts";
+import { listLongRides } from "../city/fleet/long-rides.ts";
+import { checkInvariants } from "../health/check/service.ts";
+import { listActs } from "../partners/audit/queries.ts";
 import { readVersion } from "../version.ts";
 import { type OpenCli, type ParentCommand, type SystemContext, withSystem } from "./context.ts";
 import { limitOption, pastInstant, readValue } from "./options.ts";

@@ -1,6 +1,6 @@
-import { openDatabase } from "../db/database.ts";
-import { type PlannedLock, type PlannedStatement, planMigrations } from "../db/migrate/plan.ts";
-import { explainDatabaseFailure } from "../startup/database-failure.ts";
+import { explainDatabaseFailure } from "../runtime/startup/database-failure.ts";
+import { openDatabase } from "../storage/db/database.ts";
+import { type PlannedLock, type PlannedStatement, planMigrations } from "../storage/db/migrate/plan.ts";
 import type { CliContext, OpenCli, ParentCommand } from "./context.ts";
 
 /** `migrate` and `migrate plan`. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { duration } from "../startup/values.ts";
+import { duration } from "../runtime/startup/values.ts";
 import { readValue, UsageError } from "./options.ts";
 
 it("reads durations within their bounds, and throws a usage error for others", () => {

@@ -1,6 +1,6 @@
 import { givenIdentifier, isScope, type Scope, scopeNames } from "@bikeshare/contract";
 import { Option } from "@commander-js/extra-typings";
-import { duration, integer } from "../startup/values.ts";
+import { duration, integer } from "../runtime/startup/values.ts";
 
 /** The command was called with words or values it cannot take; the message says which and what is allowed. */
 export class UsageError extends Error {

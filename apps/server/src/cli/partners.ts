@@ -1,7 +1,7 @@
 import { DEFAULT_MAX_RESERVATIONS, EVENT_RETENTION_DAYS, RATE_WINDOW_SECONDS } from "@bikeshare/contract";
 import { type KeyAllowance, MAX_OWN_KEY_DAYS, MAX_OWN_KEYS, MAX_RATE_LIMIT } from "@bikeshare/contract/console";
 import { isPlainName, issueText } from "@bikeshare/contract/pure";
-import { commandError } from "../errors/command-errors.ts";
+import { commandError } from "../command-errors.ts";
 import {
   createPartner,
   type PartnerRow,
@@ -12,7 +12,7 @@ import {
   setPartner,
 } from "../partners/service.ts";
 import { removePartner, resumePartner, suspendPartner } from "../partners/suspend-or-remove.ts";
-import { integer } from "../startup/values.ts";
+import { integer } from "../runtime/startup/values.ts";
 import { type OpenCli, type ParentCommand, type SystemContext, withSystem } from "./context.ts";
 import { option, scopeList, UsageError } from "./options.ts";
 import { table } from "./output.ts";

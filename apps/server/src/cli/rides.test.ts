@@ -1,8 +1,8 @@
 import { createTestClock } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
-import { upsertBikes } from "../fleet/bike-commands.ts";
-import { startRides } from "../fleet/start-rides.ts";
+import { upsertBikes } from "../city/fleet/bike-commands.ts";
+import { startRides } from "../city/fleet/start-rides.ts";
 import { createIds } from "../ids.ts";
 import { registerMaintenance } from "./maintenance.ts";
 import { registerRides } from "./rides.ts";

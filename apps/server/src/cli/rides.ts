@@ -1,4 +1,4 @@
-import { endAbandonedRides, endRidesStartedBefore } from "../fleet/long-rides.ts";
+import { endAbandonedRides, endRidesStartedBefore } from "../city/fleet/long-rides.ts";
 import { type OpenCli, type ParentCommand, type SystemContext, withSystem } from "./context.ts";
 import { pastInstant, readValue, UsageError } from "./options.ts";
 

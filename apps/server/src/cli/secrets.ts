@@ -1,8 +1,8 @@
 import { access } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { removeOldKeys, rotateKeys, type RotationContext } from "../key-rotation/rotate.ts";
-import { secretsPath } from "../secrets.ts";
-import { duration } from "../startup/values.ts";
+import { duration } from "../runtime/startup/values.ts";
+import { removeOldKeys, rotateKeys, type RotationContext } from "../storage/key-rotation/rotate.ts";
+import { secretsPath } from "../storage/secrets/secrets.ts";
 import { type OpenCli, type ParentCommand, type SystemContext, withSystem } from "./context.ts";
 import { option } from "./options.ts";
 

@@ -1,8 +1,8 @@
 import { Option } from "@commander-js/extra-typings";
 import type { Config } from "../config.ts";
 import { isLogForPeople } from "../logger.ts";
-import { openDashboardPages } from "../startup/dashboard-pages.ts";
-import { createHangStop, killThisProcess, startUnlessStopped } from "../startup/signals.ts";
+import { openDashboardPages } from "../runtime/startup/dashboard-pages.ts";
+import { createHangStop, killThisProcess, startUnlessStopped } from "../runtime/startup/signals.ts";
 import type { OpenCli, ParentCommand } from "./context.ts";
 
 /** `serve`: runs until it is stopped. */
@@ -24,7 +24,7 @@ export function registerServe(program: ParentCommand, cli: OpenCli): void {
       const stopped = signals.untilStopped();
       const dashboard = role === "worker" ? undefined : openDashboardPages({ note: (text) => output.note(text) });
       // Only now: the server and all it stands on would cost every other command 60 MB.
-      const { serve } = await import("../serve.ts");
+      const { serve } = await import("../runtime/serve.ts");
       const exit = (status: number) => process.exit(status);
       const { untilHung, onHang } = createHangStop(killThisProcess);
       const service = await startUnlessStopped(stopped, exit, () =>

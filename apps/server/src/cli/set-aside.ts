@@ -1,4 +1,4 @@
-import { releaseUnits, setAsideUnits } from "../set-aside/service.ts";
+import { releaseUnits, setAsideUnits } from "../storage/set-aside/service.ts";
 import { type OpenCli, type ParentCommand, type SystemContext, withSystem } from "./context.ts";
 import { UsageError } from "./options.ts";
 import { table } from "./output.ts";

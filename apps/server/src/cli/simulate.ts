@@ -11,9 +11,9 @@ import {
   startSimulation,
 } from "@bikeshare/simulator";
 import { Option } from "@commander-js/extra-typings";
-import { DEMO_SEED, describeDemoVehicleTypes } from "../demo/demo-city.ts";
-import { createSimulatorKeys } from "../demo/keys.ts";
-import { integer } from "../startup/values.ts";
+import { DEMO_SEED, describeDemoVehicleTypes } from "../runtime/demo/demo-city.ts";
+import { createSimulatorKeys } from "../runtime/demo/keys.ts";
+import { integer } from "../runtime/startup/values.ts";
 import { type CliContext, type OpenCli, type ParentCommand, withSystem } from "./context.ts";
 import { option, UsageError } from "./options.ts";
 import { localAddress } from "./serve.ts";

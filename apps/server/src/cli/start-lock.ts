@@ -2,7 +2,7 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ensureLockFile, tryExclusiveLock } from "@bikeshare/embedded-postgres";
 import { type Config, ConfigError } from "../config.ts";
-import { prepareDataDir } from "../startup/checks.ts";
+import { prepareDataDir } from "../runtime/startup/checks.ts";
 
 /** The right to be the one `start` of a data directory. The system takes it back when the process ends, however it ends. */
 interface StartLock {

@@ -1,10 +1,10 @@
 import type { Delivery } from "@bikeshare/webhooks";
-import { loopbackAddresses } from "../addresses/address-guard.ts";
-import { NetworkList } from "../addresses/network-list.ts";
 import type { Config } from "../config.ts";
-import type { Database } from "../db/database.ts";
-import { isSampleReceiver, type SampleReceiver, startSampleReceiver } from "../demo/sample-receiver.ts";
-import { loadSecrets, secretsPath } from "../secrets.ts";
+import { loopbackAddresses } from "../outbound/addresses/address-guard.ts";
+import { NetworkList } from "../outbound/addresses/network-list.ts";
+import { isSampleReceiver, type SampleReceiver, startSampleReceiver } from "../runtime/demo/sample-receiver.ts";
+import type { Database } from "../storage/db/database.ts";
+import { loadSecrets, secretsPath } from "../storage/secrets/secrets.ts";
 import { loadEndpoints } from "../webhooks/endpoints/dispatch-endpoints.ts";
 import { setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
 import { createSecretCipher } from "../webhooks/endpoints/secret.ts";

@@ -11,10 +11,10 @@ import { createTestClock, createTestIds } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { until } from "../../test/until.ts";
-import { checkInvariants } from "../check/service.ts";
-import { statement } from "../db/statement.ts";
-import { upsertStations } from "../fleet/station-commands.ts";
-import { keysOf } from "../keys/service.ts";
+import { upsertStations } from "../city/fleet/station-commands.ts";
+import { checkInvariants } from "../health/check/service.ts";
+import { keysOf } from "../partners/keys/service.ts";
+import { statement } from "../storage/db/statement.ts";
 
 const main = join(import.meta.dirname, "../main.ts");
 let database: TestDatabase;

@@ -2,14 +2,14 @@ import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { createOperatorClient, readCity, type Simulation, startSimulation } from "@bikeshare/simulator";
 import { Option } from "@commander-js/extra-typings";
-import { type Database, openDatabase } from "../db/database.ts";
-import { DEMO_SEED, demoCity, fillWithDemoCity, isEmpty } from "../demo/demo-city.ts";
-import { createSimulatorKeys, demoPartner, issueDemoKey, type SimulatorKeys } from "../demo/keys.ts";
-import { inviteToDemo, type SignInLinks } from "../demo/people.ts";
+import { systemsOf } from "../city/systems/service.ts";
 import { isLogForPeople } from "../logger.ts";
-import { openDashboardPages } from "../startup/dashboard-pages.ts";
-import { integer } from "../startup/values.ts";
-import { systemsOf } from "../systems/service.ts";
+import { DEMO_SEED, demoCity, fillWithDemoCity, isEmpty } from "../runtime/demo/demo-city.ts";
+import { createSimulatorKeys, demoPartner, issueDemoKey, type SimulatorKeys } from "../runtime/demo/keys.ts";
+import { inviteToDemo, type SignInLinks } from "../runtime/demo/people.ts";
+import { openDashboardPages } from "../runtime/startup/dashboard-pages.ts";
+import { integer } from "../runtime/startup/values.ts";
+import { type Database, openDatabase } from "../storage/db/database.ts";
 import type { CliContext, OpenCli, ParentCommand } from "./context.ts";
 import { option } from "./options.ts";
 import type { Output } from "./output.ts";
@@ -62,7 +62,7 @@ async function open(cli: CliContext, { speed, isDashboardEdited }: StartOptions,
   const { config } = webhooks;
   let demo: Demo | undefined;
   // Only now, as in `serve`.
-  const { serve } = await import("../serve.ts");
+  const { serve } = await import("../runtime/serve.ts");
   const service = await serve({
     ...cli,
     config: { ...config, logLevel: isLogForPeople(config) ? "warn" : config.logLevel },

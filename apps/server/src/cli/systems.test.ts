@@ -2,8 +2,8 @@ import { createTestClock } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { saidBy } from "../../test/gbfs/said-by.ts";
-import { listActs } from "../audit/queries.ts";
-import { warnOfMissingFacts } from "../systems/service.ts";
+import { warnOfMissingFacts } from "../city/systems/service.ts";
+import { listActs } from "../partners/audit/queries.ts";
 import { registerRegions, registerVehicleTypes } from "./descriptions.ts";
 import { registerSystems } from "./systems.ts";
 

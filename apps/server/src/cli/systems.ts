@@ -1,6 +1,4 @@
-import { commandError } from "../errors/command-errors.ts";
-import { systemId as parseSystemId } from "../startup/values.ts";
-import { type FactName, factNames, factRules } from "../systems/facts.rules.ts";
+import { type FactName, factNames, factRules } from "../city/systems/facts.rules.ts";
 import {
   describeSystem,
   detailsOf,
@@ -9,7 +7,9 @@ import {
   type SystemDetails,
   addSystem,
   systemsOf,
-} from "../systems/service.ts";
+} from "../city/systems/service.ts";
+import { commandError } from "../command-errors.ts";
+import { systemId as parseSystemId } from "../runtime/startup/values.ts";
 import { type CliContext, type OpenCli, type ParentCommand, withSystem } from "./context.ts";
 import { readValue, UsageError } from "./options.ts";
 import { table } from "./output.ts";

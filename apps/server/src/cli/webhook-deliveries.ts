@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
 import { Option } from "@commander-js/extra-typings";
 import type { ActorContext } from "../command-context.ts";
-import { oneOf } from "../startup/values.ts";
+import { oneOf } from "../runtime/startup/values.ts";
 import { offeredEvents } from "../webhooks/endpoints/endpoint.rules.ts";
 import { type DeliveryDetail, listDeliveries, MAX_DELIVERIES, showDelivery } from "../webhooks/log/deliveries.ts";
 import { createReplay, type Replay, replayableStates, stopReplay } from "../webhooks/log/replays.ts";

@@ -1,5 +1,5 @@
 import type { ActorContext } from "../command-context.ts";
-import { integer } from "../startup/values.ts";
+import { integer } from "../runtime/startup/values.ts";
 import type { PartnerScope } from "../webhooks/endpoints/endpoint-context.ts";
 import { dropHeld, type HeldDeliveries, sendHeld, showHeld } from "../webhooks/endpoints/held.ts";
 import { type OpenCli, type ParentCommand, withSystem } from "./context.ts";

@@ -1,4 +1,4 @@
-import { oneOf } from "../startup/values.ts";
+import { oneOf } from "../runtime/startup/values.ts";
 import { offeredEvents } from "../webhooks/endpoints/endpoint.rules.ts";
 import { countResend, startResend } from "../webhooks/log/bulk-resend.ts";
 import { readCodeFilter } from "../webhooks/log/delivery-filter.rules.ts";

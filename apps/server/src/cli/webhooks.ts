@@ -1,10 +1,10 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
 import { ServiceError } from "@bikeshare/rules";
+import { commandError } from "../command-errors.ts";
 import type { Config } from "../config.ts";
-import { commandError } from "../errors/command-errors.ts";
-import { secretsPath } from "../secrets.ts";
-import { readSecrets } from "../startup/service-secrets.ts";
-import { oneOf } from "../startup/values.ts";
+import { readSecrets } from "../runtime/startup/service-secrets.ts";
+import { oneOf } from "../runtime/startup/values.ts";
+import { secretsPath } from "../storage/secrets/secrets.ts";
 import type { SecretContext } from "../webhooks/endpoints/endpoint-context.ts";
 import { rotateSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
 import { setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";

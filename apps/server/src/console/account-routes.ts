@@ -2,7 +2,10 @@ import type { Account, consoleContract } from "@bikeshare/contract/console";
 import { serviceError } from "@bikeshare/rules";
 import type { RegistrationResponseJSON } from "@simplewebauthn/server";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import type { AccountOwner } from "../people/account-owner.ts";
+import { consoleSession } from "./authorize.ts";
+import type { ConsoleContext } from "./context.ts";
+import { instantOf } from "./dates.ts";
+import type { AccountOwner } from "./people/account-owner.ts";
 import {
   addPasskey,
   credentialsOf,
@@ -12,14 +15,11 @@ import {
   setAuthenticatorApp,
   setPassword,
   unsetAuthenticatorApp,
-} from "../people/account.ts";
-import { beginSetup } from "../people/authenticator-app.ts";
-import { beginRegistration } from "../people/passkeys.ts";
-import { requireMethod } from "../people/sign-in.ts";
-import { endSessionOf, endSessionsOf, sessionsOf } from "../sessions/service.ts";
-import { consoleSession } from "./authorize.ts";
-import type { ConsoleContext } from "./context.ts";
-import { instantOf } from "./dates.ts";
+} from "./people/account.ts";
+import { beginSetup } from "./people/authenticator-app.ts";
+import { beginRegistration } from "./people/passkeys.ts";
+import { requireMethod } from "./people/sign-in.ts";
+import { endSessionOf, endSessionsOf, sessionsOf } from "./sessions/service.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>["account"];
 type SessionRequest = Parameters<typeof consoleSession>[0];

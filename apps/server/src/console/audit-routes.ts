@@ -1,15 +1,15 @@
 import type { AuditQuery, consoleContract, ShownAct } from "@bikeshare/contract/console";
 import { cursorScope, readPageRequest } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import { type ActRow, searchActs } from "../audit/service.ts";
-import type { Queryable } from "../db/database.ts";
 import { cursorPosition } from "../http/cursor.ts";
-import { timePosition } from "../lists/page.ts";
-import { personWithEmail } from "../people/sign-in.ts";
+import { type ActRow, searchActs } from "../partners/audit/service.ts";
+import type { Queryable } from "../storage/db/database.ts";
+import { timePosition } from "../storage/lists/page.ts";
 import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { dateOf } from "./dates.ts";
 import type { LongReads, LongRequest } from "./long-reads.ts";
+import { personWithEmail } from "./people/sign-in.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
 

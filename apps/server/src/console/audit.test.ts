@@ -2,11 +2,11 @@ import { consoleContract, type ShownAct } from "@bikeshare/contract/console";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
-import { insertAct } from "../audit/queries.ts";
-import { searchActs } from "../audit/service.ts";
-import { statement } from "../db/statement.ts";
+import { addSystem } from "../city/systems/service.ts";
+import { insertAct } from "../partners/audit/queries.ts";
+import { searchActs } from "../partners/audit/service.ts";
 import { createPartner } from "../partners/service.ts";
-import { addSystem } from "../systems/service.ts";
+import { statement } from "../storage/db/statement.ts";
 
 let app: TestApp;
 let member: SignedIn;

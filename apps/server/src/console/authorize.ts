@@ -2,16 +2,16 @@ import type { ConsoleNeeds } from "@bikeshare/contract";
 import type { MembershipRole } from "@bikeshare/contract/console";
 import { serviceError } from "@bikeshare/rules";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { insertFirstActOf } from "../audit/queries.ts";
 import type { ActorContext, CommandContext } from "../command-context.ts";
 import { consoleNeedsOf } from "../http/authenticate.ts";
+import type { RateLimits } from "../http/rate-limits/rate-limits.ts";
+import { insertFirstActOf } from "../partners/audit/queries.ts";
 import { partnerWithId } from "../partners/service.ts";
-import type { RateLimits } from "../rate-limits/rate-limits.ts";
-import { type MembershipRow, noteUse } from "../sessions/service.ts";
-import { CONFIRMATION_MINUTES, confirmedUntil, isCsrfToken, isLastUseDue } from "../sessions/session.rules.ts";
 import { createSessionFinder, type FoundSession } from "./find-session.ts";
 import { bringsSession } from "./session-cookie.ts";
 import { createSessionRate } from "./session-rate.ts";
+import { type MembershipRow, noteUse } from "./sessions/service.ts";
+import { CONFIRMATION_MINUTES, confirmedUntil, isCsrfToken, isLastUseDue } from "./sessions/session.rules.ts";
 
 /** Whoever calls an endpoint of a system's pages. */
 export interface ConsoleCaller {

@@ -2,13 +2,13 @@ import type { ConsoleSession } from "@bikeshare/contract/console";
 import type { AuthenticationResponseJSON } from "@simplewebauthn/server";
 import type { FastifyRequest } from "fastify";
 import { countedAddress } from "../http/transport.ts";
-import type { BeginSession } from "../people/context.ts";
-import { namedBaseUrl } from "../people/invitation.rules.ts";
-import type { PasskeyProof } from "../people/sign-in.ts";
-import { type Browser, endSession, type SessionRow, sessionOf, startSession } from "../sessions/service.ts";
-import { confirmedUntil, csrfTokenOf } from "../sessions/session.rules.ts";
 import type { ConsoleContext } from "./context.ts";
+import type { BeginSession } from "./people/context.ts";
+import { namedBaseUrl } from "./people/invitation.rules.ts";
+import type { PasskeyProof } from "./people/sign-in.ts";
 import { setSessionCookie } from "./session-cookie.ts";
+import { type Browser, endSession, type SessionRow, sessionOf, startSession } from "./sessions/service.ts";
+import { confirmedUntil, csrfTokenOf } from "./sessions/session.rules.ts";
 
 /** A request and its reply, through which a browser gets its cookie. */
 export interface Exchange {

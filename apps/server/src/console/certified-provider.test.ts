@@ -3,7 +3,7 @@ import { startTestApp, type TestApp } from "../../test/app.ts";
 import { buildAnother, type BuiltApp } from "../../test/built-app.ts";
 import { BrowserAtProvider, type CertifiedProvider, startCertifiedProvider } from "../../test/certified-provider.ts";
 import { ConsoleBrowser, urlOf } from "../../test/console-browser.ts";
-import { invite } from "../people/invitations.ts";
+import { invite } from "./people/invitations.ts";
 
 const REDIRECT_URI = "http://localhost/console/v1/sign-in/oidc/callback";
 const SIGN_IN_PAGE = "http://localhost/dashboard/sign-in";

@@ -1,28 +1,28 @@
 import type { SignInOptions } from "@bikeshare/contract/console";
-import { NetworkList } from "../addresses/network-list.ts";
-import type { PageCache } from "../background/page-cache.ts";
-import type { Database } from "../db/database.ts";
-import { createTokenCipher } from "../encryption.ts";
+import { createRunningUndos, type RunningUndos } from "../feeds/imports/running-undos.ts";
 import type { CursorCipher } from "../http/cursor.ts";
 import { logoUrl } from "../http/dashboard.ts";
 import type { DeprecatedRoute } from "../http/deprecations.ts";
+import type { RateLimits } from "../http/rate-limits/rate-limits.ts";
 import type { ReadyBody } from "../http/response-body.ts";
-import { createIdentityProvider, type ProviderSettings } from "../identity-provider/provider.ts";
-import { createRunningUndos, type RunningUndos } from "../imports/running-undos.ts";
-import { createLiveFeed, type LiveFeed } from "../live/live-feed.ts";
-import { createMailer, type Mailer } from "../mail/mailer.ts";
-import { SIGN_IN_PURPOSE } from "../people/authenticator-app.ts";
-import type { SignInContext } from "../people/context.ts";
-import { createInvitationLimits, type InvitationLimits } from "../people/invitation-limits.ts";
-import { DEFAULT_SERVICE_NAME } from "../people/mails.ts";
-import { createPasswordHashing } from "../people/passwords.ts";
-import { createSignInLimits } from "../people/sign-in-limits.ts";
-import type { RateLimits } from "../rate-limits/rate-limits.ts";
-import type { AllSecrets } from "../secrets.ts";
-import type { Branding } from "../startup/branding.ts";
+import { NetworkList } from "../outbound/addresses/network-list.ts";
+import { createMailer, type Mailer } from "../outbound/mail/mailer.ts";
+import type { Branding } from "../runtime/startup/branding.ts";
+import type { PageCache } from "../storage/background/page-cache.ts";
+import type { Database } from "../storage/db/database.ts";
+import { createTokenCipher } from "../storage/secrets/encryption.ts";
+import type { AllSecrets } from "../storage/secrets/secrets.ts";
 import { type AddressProber, createAddressProber } from "../webhooks/address-probe.ts";
 import { createSecretCipher, type SecretCipher } from "../webhooks/endpoints/secret.ts";
 import type { AddressRules } from "../webhooks/rules/receiver-url.ts";
+import { createIdentityProvider, type ProviderSettings } from "./identity-provider/provider.ts";
+import { createLiveFeed, type LiveFeed } from "./live/live-feed.ts";
+import { SIGN_IN_PURPOSE } from "./people/authenticator-app.ts";
+import type { SignInContext } from "./people/context.ts";
+import { createInvitationLimits, type InvitationLimits } from "./people/invitation-limits.ts";
+import { DEFAULT_SERVICE_NAME } from "./people/mails.ts";
+import { createPasswordHashing } from "./people/passwords.ts";
+import { createSignInLimits } from "./people/sign-in-limits.ts";
 
 /** What the routes of the console work with. */
 export interface ConsoleContext extends SignInContext {

@@ -2,7 +2,7 @@ import type { consoleContract } from "@bikeshare/contract/console";
 import { cursorScope, readPageRequest } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { cursorPosition } from "../http/cursor.ts";
-import { type PositionCodec, timePosition } from "../lists/page.ts";
+import { type PositionCodec, timePosition } from "../storage/lists/page.ts";
 import { curlOf, signedCurlOf } from "../webhooks/log/curl.ts";
 import { findFailingBeside, listDeliveries, type ReadContext, showDelivery } from "../webhooks/log/deliveries.ts";
 import { deliveriesCsv } from "../webhooks/log/delivery-csv.ts";

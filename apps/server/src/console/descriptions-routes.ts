@@ -1,10 +1,10 @@
 import type { consoleContract, SystemFacts } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import { commandError } from "../errors/command-errors.ts";
-import { factNames, factRules } from "../systems/facts.rules.ts";
-import { describedRegions, nameRegion, removeRegion } from "../systems/regions.ts";
-import { describeSystem, originsOf, systemsOf } from "../systems/service.ts";
-import { describedVehicleTypes, describeVehicleType, removeVehicleType } from "../systems/vehicle-types.ts";
+import { factNames, factRules } from "../city/systems/facts.rules.ts";
+import { describedRegions, nameRegion, removeRegion } from "../city/systems/regions.ts";
+import { describeSystem, originsOf, systemsOf } from "../city/systems/service.ts";
+import { describedVehicleTypes, describeVehicleType, removeVehicleType } from "../city/systems/vehicle-types.ts";
+import { commandError } from "../command-errors.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 

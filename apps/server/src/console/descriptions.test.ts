@@ -2,7 +2,7 @@ import { consoleContract } from "@bikeshare/contract/console";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
-import { listActs } from "../audit/queries.ts";
+import { listActs } from "../partners/audit/queries.ts";
 
 let app: TestApp;
 let admin: SignedIn;

@@ -1,8 +1,8 @@
 import type { consoleContract } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import { embeddedSessionOf, openDashboardLink } from "../dashboard-links/service.ts";
 import { describeSession } from "./browser-session.ts";
 import type { ConsoleContext } from "./context.ts";
+import { embeddedSessionOf, openDashboardLink } from "./dashboard-links/service.ts";
 import { setFrameCookie } from "./session-cookie.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>["embeddedSessions"];

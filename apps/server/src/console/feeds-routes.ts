@@ -7,7 +7,7 @@ import {
   sourceStates,
   type StoredFeedHealth,
 } from "../feeds/gbfs/source-state.ts";
-import { feedAdvice, feedState, sourceCondition } from "../overview/feed-problems.rules.ts";
+import { feedAdvice, feedState, sourceCondition } from "../health/overview/feed-problems.rules.ts";
 import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { instantOf } from "./dates.ts";

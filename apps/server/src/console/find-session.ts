@@ -1,10 +1,10 @@
 import type { ConsoleNeeds } from "@bikeshare/contract";
 import type { FastifyRequest } from "fastify";
-import { embeddedSessionOf } from "../dashboard-links/service.ts";
-import type { Queryable } from "../db/database.ts";
-import { lookUpTogether } from "../keys/key-cache.ts";
-import { type SessionRow, sessionOf } from "../sessions/service.ts";
+import { lookUpTogether } from "../partners/keys/key-cache.ts";
+import type { Queryable } from "../storage/db/database.ts";
+import { embeddedSessionOf } from "./dashboard-links/service.ts";
 import { frameToken, sessionToken } from "./session-cookie.ts";
+import { type SessionRow, sessionOf } from "./sessions/service.ts";
 
 /** The session that a request brings. */
 export interface FoundSession extends SessionRow {

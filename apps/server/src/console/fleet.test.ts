@@ -2,12 +2,12 @@ import { consoleContract } from "@bikeshare/contract/console";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
-import { listActs } from "../audit/queries.ts";
-import { statement } from "../db/statement.ts";
+import { endRides } from "../city/fleet/finish-rides.ts";
+import { startRides } from "../city/fleet/start-rides.ts";
+import { addSystem } from "../city/systems/service.ts";
 import { stationHistory } from "../events/history.ts";
-import { endRides } from "../fleet/finish-rides.ts";
-import { startRides } from "../fleet/start-rides.ts";
-import { addSystem } from "../systems/service.ts";
+import { listActs } from "../partners/audit/queries.ts";
+import { statement } from "../storage/db/statement.ts";
 
 const BIKES = 12;
 let app: TestApp;

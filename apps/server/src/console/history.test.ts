@@ -2,9 +2,9 @@ import { consoleContract } from "@bikeshare/contract/console";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
-import { statement } from "../db/statement.ts";
 import { resourceHistory } from "../events/resource-history.ts";
 import { firstIdAt } from "../ids.ts";
+import { statement } from "../storage/db/statement.ts";
 
 let app: TestApp;
 let viewer: SignedIn;

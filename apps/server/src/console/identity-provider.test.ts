@@ -9,7 +9,7 @@ import { type SmtpServer, startSmtpServer } from "../../test/servers/smtp-server
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import { until } from "../../test/until.ts";
 import type { AppOptions } from "../app-options.ts";
-import { invite } from "../people/invitations.ts";
+import { invite } from "./people/invitations.ts";
 
 let base: TestApp;
 let provider: TestProvider;

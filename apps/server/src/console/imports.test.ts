@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import { examples, openTripImportHarness, type TripImportHarness } from "../../test/trips/trip-import.harness.ts";
-import { listActs } from "../audit/queries.ts";
-import { statement } from "../db/statement.ts";
-import { createRunningUndos } from "../imports/running-undos.ts";
+import { createRunningUndos } from "../feeds/imports/running-undos.ts";
+import { listActs } from "../partners/audit/queries.ts";
+import { statement } from "../storage/db/statement.ts";
 
 let app: TestApp;
 let admin: SignedIn;

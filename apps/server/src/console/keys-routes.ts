@@ -1,10 +1,10 @@
 import type { consoleContract, ShownKey } from "@bikeshare/contract/console";
 import { keyPrefix, keyStatus } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import { commandError } from "../errors/command-errors.ts";
-import { exceedingKeys, whatIsLeft } from "../keys/allowance.rules.ts";
-import { effectiveRateLimit } from "../keys/key.rules.ts";
-import { issueKey, type KeyRow, keysOf, keyWithId, revokeKey, rotateKey } from "../keys/service.ts";
+import { commandError } from "../command-errors.ts";
+import { exceedingKeys, whatIsLeft } from "../partners/keys/allowance.rules.ts";
+import { effectiveRateLimit } from "../partners/keys/key.rules.ts";
+import { issueKey, type KeyRow, keysOf, keyWithId, revokeKey, rotateKey } from "../partners/keys/service.ts";
 import { partnersOf, partnerWithId } from "../partners/service.ts";
 import { requirePartner } from "../webhooks/endpoints/endpoint-context.ts";
 import { consoleCaller, type ConsoleRequest, partnerCaller } from "./authorize.ts";

@@ -1,12 +1,12 @@
 import type { consoleContract } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyReply } from "fastify";
-import { openEventStream } from "../live/event-stream.ts";
-import { deliveriesKey } from "../live/live-feed.ts";
 import { requireEndpointOrRemoved } from "../webhooks/endpoints/endpoint-context.ts";
 import { consoleSession, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { sessionStillOf } from "./find-session.ts";
+import { openEventStream } from "./live/event-stream.ts";
+import { deliveriesKey } from "./live/live-feed.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
 

@@ -3,10 +3,10 @@ import { type BuiltApp, buildAnother, keyContext } from "../../test/built-app.ts
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import { until } from "../../test/until.ts";
 import { type EndpointsHarness, openEndpointsHarness } from "../../test/webhooks/endpoints.harness.ts";
-import { statement } from "../db/statement.ts";
-import { issueKey } from "../keys/service.ts";
-import { createFilteredReads } from "../lists/read-context.ts";
-import { createMetrics } from "../metrics/registry.ts";
+import { createMetrics } from "../health/metrics/registry.ts";
+import { issueKey } from "../partners/keys/service.ts";
+import { statement } from "../storage/db/statement.ts";
+import { createFilteredReads } from "../storage/lists/read-context.ts";
 import { deliveriesCsv } from "../webhooks/log/delivery-csv.ts";
 
 let harness: EndpointsHarness;

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify";
-import type { Queryable } from "../db/database.ts";
-import type { FilteredReads, ListReader } from "../lists/read-context.ts";
+import type { Queryable } from "../storage/db/database.ts";
+import type { FilteredReads, ListReader } from "../storage/lists/read-context.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 
 export type LongRequest = ConsoleRequest & Pick<FastifyRequest, "signal">;

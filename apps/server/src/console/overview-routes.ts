@@ -1,7 +1,7 @@
 import type { consoleContract } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import { partnerOverview } from "../overview/partner-overview.ts";
-import { systemOverview } from "../overview/system-overview.ts";
+import { partnerOverview } from "../health/overview/partner-overview.ts";
+import { systemOverview } from "../health/overview/system-overview.ts";
 import { consoleCaller, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import type { LongReads } from "./long-reads.ts";

@@ -2,13 +2,13 @@ import { consoleContract, type PartnerOverview, type Problem, type SystemOvervie
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
-import { statement } from "../db/statement.ts";
+import { addSystem } from "../city/systems/service.ts";
 import { afterFailure, UNKNOWN_HEALTH } from "../feeds/gbfs/feed-health.rules.ts";
 import { updateFeedHealth, updateSourceHealth } from "../feeds/gbfs/health-queries.ts";
-import { revokeKey } from "../keys/service.ts";
+import { revokeKey } from "../partners/keys/service.ts";
+import { openRequestLog } from "../partners/request-log/recorder.ts";
 import { createPartner } from "../partners/service.ts";
-import { openRequestLog } from "../request-log/recorder.ts";
-import { addSystem } from "../systems/service.ts";
+import { statement } from "../storage/db/statement.ts";
 
 let app: TestApp;
 let viewer: SignedIn;

@@ -1,7 +1,7 @@
 import { DEFAULT_MAX_RESERVATIONS } from "@bikeshare/contract";
 import type { consoleContract, ShownPartner } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import { commandError } from "../errors/command-errors.ts";
+import { commandError } from "../command-errors.ts";
 import {
   createPartner,
   overviewOf,

@@ -2,8 +2,8 @@ import { consoleContract, type ShownPartner } from "@bikeshare/contract/console"
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
+import { addSystem } from "../city/systems/service.ts";
 import { createPartner } from "../partners/service.ts";
-import { addSystem } from "../systems/service.ts";
 
 let app: TestApp;
 let admin: SignedIn;

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type { z } from "zod";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { type SignedIn, signIn, signInAgain } from "../../test/sign-in.ts";
-import { createSignInLimits } from "../people/sign-in-limits.ts";
-import { createMemoryRateLimits } from "../rate-limits/rate-limits.ts";
+import { createMemoryRateLimits } from "../http/rate-limits/rate-limits.ts";
+import { createSignInLimits } from "./people/sign-in-limits.ts";
 
 let app: TestApp;
 

@@ -1,13 +1,13 @@
 import type { consoleContract, IssuedInvitation, MemberList, MembershipRole } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { ActorContext } from "../command-context.ts";
-import { invitationUrl } from "../people/invitation.rules.ts";
-import { type InvitationInput, invite, type LinkProof, noteShown } from "../people/invitations.ts";
-import { invitationMail } from "../people/mails.ts";
-import { changeRole, peopleOf, type PeopleScope, removeMember, revokeInvitation } from "../people/members.ts";
 import { consoleCaller, type ConsoleRequest, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { instantOf } from "./dates.ts";
+import { invitationUrl } from "./people/invitation.rules.ts";
+import { type InvitationInput, invite, type LinkProof, noteShown } from "./people/invitations.ts";
+import { invitationMail } from "./people/mails.ts";
+import { changeRole, peopleOf, type PeopleScope, removeMember, revokeInvitation } from "./people/members.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
 

@@ -4,8 +4,8 @@ import { startTestApp, type TestApp } from "../../test/app.ts";
 import { buildAnother } from "../../test/built-app.ts";
 import { startSmtpServer } from "../../test/servers/smtp-server.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
-import { listActs } from "../audit/queries.ts";
-import { resetPerson } from "../people/reset.ts";
+import { listActs } from "../partners/audit/queries.ts";
+import { resetPerson } from "./people/reset.ts";
 
 let app: TestApp;
 

@@ -2,6 +2,9 @@ import type { consoleContract, SignInNotice } from "@bikeshare/contract/console"
 import { ServiceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyRequest } from "fastify";
+import { consoleSession } from "./authorize.ts";
+import { addressOf, beginIn, type Exchange, showSession } from "./browser-session.ts";
+import type { ConsoleContext } from "./context.ts";
 import {
   acceptAtProvider,
   confirmAtProvider,
@@ -9,8 +12,8 @@ import {
   type ProviderProof,
   type ProviderSignIn,
   signInAtProvider,
-} from "../people/identities.ts";
-import { namedBaseUrl } from "../people/invitation.rules.ts";
+} from "./people/identities.ts";
+import { namedBaseUrl } from "./people/invitation.rules.ts";
 import {
   ATTEMPT_TIMEOUT_SECONDS,
   beginAttempt,
@@ -20,13 +23,10 @@ import {
   ProviderSignInError,
   readAttempt,
   requireProvider,
-} from "../people/provider-attempts.ts";
-import { confirmSession } from "../sessions/service.ts";
-import { consoleSession } from "./authorize.ts";
-import { addressOf, beginIn, type Exchange, showSession } from "./browser-session.ts";
-import type { ConsoleContext } from "./context.ts";
+} from "./people/provider-attempts.ts";
 import { mailRemoved } from "./removed-mail.ts";
 import { attemptToken, clearAttemptCookie, setAttemptCookie } from "./session-cookie.ts";
+import { confirmSession } from "./sessions/service.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
 

@@ -1,5 +1,5 @@
-import { credentialsRemovedMail } from "../people/mails.ts";
 import type { ConsoleContext } from "./context.ts";
+import { credentialsRemovedMail } from "./people/mails.ts";
 
 /**
  * Mails somebody that their account has lost what signed in to it. Nobody waits for a mail server to sign in.

@@ -10,7 +10,6 @@ import type {
 import { cursorScope, readPageRequest, serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { cursorPosition } from "../http/cursor.ts";
-import type { PositionCodec } from "../lists/page.ts";
 import {
   callersOf,
   type LogPosition,
@@ -21,7 +20,8 @@ import {
   usageByMinute,
   type UsageRange,
   type WholeRequestRow,
-} from "../request-log/service.ts";
+} from "../partners/request-log/service.ts";
+import type { PositionCodec } from "../storage/lists/page.ts";
 import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { dateOf } from "./dates.ts";

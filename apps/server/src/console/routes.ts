@@ -1,8 +1,8 @@
 import { consoleContract } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyInstance } from "fastify";
+import type { RideContext } from "../city/rides/service.ts";
 import { bindContract } from "../http/bind.ts";
-import type { RideContext } from "../rides/service.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { partnerAuditRoutes, systemAuditRoutes } from "./audit-routes.ts";
 import type { ConsoleContext } from "./context.ts";

@@ -1,8 +1,8 @@
 import type { consoleContract } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import { search } from "../search/service.ts";
 import { consoleCaller } from "./authorize.ts";
 import type { LongReads, LongRequest } from "./long-reads.ts";
+import { search } from "./search/service.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
 

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { addPartners } from "../../test/partners.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
-import { statement } from "../db/statement.ts";
-import { search } from "../search/service.ts";
-import { addSystem } from "../systems/service.ts";
+import { addSystem } from "../city/systems/service.ts";
+import { statement } from "../storage/db/statement.ts";
+import { search } from "./search/service.ts";
 
 let app: TestApp;
 let operator: SignedIn;

@@ -1,7 +1,7 @@
 import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
 import { type ServiceError, serviceError } from "@bikeshare/rules";
 import type { FastifyRequest } from "fastify";
-import type { RateLimits } from "../rate-limits/rate-limits.ts";
+import type { RateLimits } from "../http/rate-limits/rate-limits.ts";
 import type { FoundSession } from "./find-session.ts";
 import { frameToken, sessionToken } from "./session-cookie.ts";
 

@@ -1,13 +1,13 @@
 import type { consoleContract } from "@bikeshare/contract/console";
 import { serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import { endEmbeddedSession } from "../dashboard-links/service.ts";
-import { confirmPerson, requireMethod } from "../people/sign-in.ts";
-import { confirmSession, endSession } from "../sessions/service.ts";
 import { consoleSession } from "./authorize.ts";
 import { describeSession, passkeyProof, showSession, signOutAddress } from "./browser-session.ts";
 import type { ConsoleContext } from "./context.ts";
+import { endEmbeddedSession } from "./dashboard-links/service.ts";
+import { confirmPerson, requireMethod } from "./people/sign-in.ts";
 import { clearFrameCookie, clearSessionCookie } from "./session-cookie.ts";
+import { confirmSession, endSession } from "./sessions/service.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
 

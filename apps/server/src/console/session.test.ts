@@ -2,7 +2,7 @@ import { consoleSession, openInvitation, signInOptions } from "@bikeshare/contra
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
-import { invite } from "../people/invitations.ts";
+import { invite } from "./people/invitations.ts";
 
 let app: TestApp;
 

@@ -1,12 +1,12 @@
 import type { consoleContract } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { SignInMethod } from "../config.ts";
-import { acceptInvitation, openInvitation } from "../people/accept-invitation.ts";
-import { beginAuthentication } from "../people/passkeys.ts";
-import { relyingParty } from "../people/relying-party.rules.ts";
-import { requireMethod, signInWithPasskey, signInWithPassword } from "../people/sign-in.ts";
 import { addressOf, beginIn, passkeyProof, showSession } from "./browser-session.ts";
 import type { ConsoleContext } from "./context.ts";
+import { acceptInvitation, openInvitation } from "./people/accept-invitation.ts";
+import { beginAuthentication } from "./people/passkeys.ts";
+import { relyingParty } from "./people/relying-party.rules.ts";
+import { requireMethod, signInWithPasskey, signInWithPassword } from "./people/sign-in.ts";
 import { mailRemoved } from "./removed-mail.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;

@@ -1,8 +1,8 @@
 import type { consoleContract, MappedStation, StationMap } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
+import { stationsForMap } from "../city/stations/service.ts";
 import { type ReadyBody, readyBody, useReadyBody } from "../http/response-body.ts";
 import { isoInstant } from "../iso-instant.ts";
-import { stationsForMap } from "../stations/service.ts";
 import type { ConsoleContext } from "./context.ts";
 
 /**

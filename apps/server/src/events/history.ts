@@ -1,4 +1,4 @@
-import type { Queryable } from "../db/database.ts";
+import type { Queryable } from "../storage/db/database.ts";
 import { listStationEvents, type StationEvent } from "./history-queries.ts";
 
 /** Events of one name that are looked at for one station's history: some milliseconds. */

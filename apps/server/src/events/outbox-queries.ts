@@ -1,7 +1,7 @@
-import { arrayOf, columnsOfTable, type RowOf } from "../db/columns.ts";
-import type { Transaction } from "../db/database.ts";
-import { statement } from "../db/statement.ts";
-import { rowsOfSystem } from "../db/system-rows.ts";
+import { arrayOf, columnsOfTable, type RowOf } from "../storage/db/columns.ts";
+import type { Transaction } from "../storage/db/database.ts";
+import { statement } from "../storage/db/statement.ts";
+import { rowsOfSystem } from "../storage/db/system-rows.ts";
 import { insertDeliveries } from "../webhooks/queue/sql-fragments.ts";
 
 const columns = columnsOfTable("event_outbox")

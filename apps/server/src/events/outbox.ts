@@ -1,6 +1,6 @@
 import type { EventName, NoticeName } from "@bikeshare/contract";
 import type { Command } from "../command-context.ts";
-import type { Transaction } from "../db/database.ts";
+import type { Transaction } from "../storage/db/database.ts";
 import { insertEvents } from "./outbox-queries.ts";
 
 /** Something that happened, to be recorded in the transaction of the change itself. */

@@ -1,8 +1,8 @@
-import type { QueryRunner } from "../db/database.ts";
-import type { ReadPool } from "../db/read-pool.ts";
-import { oneRow } from "../db/rows.ts";
-import { statement } from "../db/statement.ts";
-import { type FetchSize, fetchSize, joinRows } from "../lists/page.ts";
+import type { QueryRunner } from "../storage/db/database.ts";
+import type { ReadPool } from "../storage/db/read-pool.ts";
+import { oneRow } from "../storage/db/rows.ts";
+import { statement } from "../storage/db/statement.ts";
+import { type FetchSize, fetchSize, joinRows } from "../storage/lists/page.ts";
 import type { DayCount, EventPosition, EventViewer } from "./event.rules.ts";
 
 /** Rows of a page, and the position of the last that the page shows; null when the page is not full. */

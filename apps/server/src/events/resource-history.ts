@@ -1,6 +1,6 @@
-import type { Queryable } from "../db/database.ts";
 import { firstIdAt } from "../ids.ts";
-import { dayOf } from "../partitions/partition.rules.ts";
+import type { Queryable } from "../storage/db/database.ts";
+import { dayOf } from "../storage/partitions/partition.rules.ts";
 import type { ResourceDelivery } from "../webhooks/log/resource-deliveries.ts";
 import { resourceDeliveries } from "../webhooks/log/resource-deliveries.ts";
 import { listEventsBetween, listEventsByIds, type ResourceEventRow } from "./resource-history-queries.ts";

@@ -1,6 +1,6 @@
-import type { Queryable, Transaction } from "../db/database.ts";
-import { oneRow } from "../db/rows.ts";
-import { statement } from "../db/statement.ts";
+import type { Queryable, Transaction } from "../storage/db/database.ts";
+import { oneRow } from "../storage/db/rows.ts";
+import { statement } from "../storage/db/statement.ts";
 
 /** Events that fail, and are numbered by themselves. */
 const apart = "select unit from work_failures where system_id = $1 and work = 'number-event'";

@@ -8,9 +8,9 @@ import {
   rethrow,
 } from "../../test/events/events.harness.ts";
 import { until } from "../../test/until.ts";
-import { openListener } from "../db/listener.ts";
-import { statement } from "../db/statement.ts";
-import { systemsOf, createSystem } from "../systems/service.ts";
+import { systemsOf, createSystem } from "../city/systems/service.ts";
+import { openListener } from "../storage/db/listener.ts";
+import { statement } from "../storage/db/statement.ts";
 import { recordEvents } from "./outbox.ts";
 import { createSequencer } from "./sequencer.ts";
 

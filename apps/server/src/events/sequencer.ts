@@ -1,11 +1,11 @@
-import { Coalescer } from "../background/coalescer.ts";
-import { startPeriodic } from "../background/periodic.ts";
-import type { WorkWatch } from "../background/work-watch.ts";
-import type { Database } from "../db/database.ts";
-import { dayOf, eventsTable } from "../partitions/partition.rules.ts";
-import { createPartitions } from "../partitions/service.ts";
-import { isOfUnits, sweepUnits, type Swept, type UnitWork } from "../set-aside/units.ts";
-import { systemsOf } from "../systems/service.ts";
+import { systemsOf } from "../city/systems/service.ts";
+import { Coalescer } from "../storage/background/coalescer.ts";
+import { startPeriodic } from "../storage/background/periodic.ts";
+import type { WorkWatch } from "../storage/background/work-watch.ts";
+import type { Database } from "../storage/db/database.ts";
+import { dayOf, eventsTable } from "../storage/partitions/partition.rules.ts";
+import { createPartitions } from "../storage/partitions/service.ts";
+import { isOfUnits, sweepUnits, type Swept, type UnitWork } from "../storage/set-aside/units.ts";
 import { findWhetherEventsWait, insertEventsFromOutbox, listWaitingEvents, lockSequence } from "./sequencer-queries.ts";
 
 /** Gives committed events their position in their system's list. Any number of processes may have one. */

@@ -1,7 +1,7 @@
 import type { EventName } from "@bikeshare/contract";
 import { type PageRequest, serviceError } from "@bikeshare/rules";
-import { toPage, type PositionCodec, type Page, startOf } from "../lists/page.ts";
-import type { ReadContext } from "../lists/read-context.ts";
+import { toPage, type PositionCodec, type Page, startOf } from "../storage/lists/page.ts";
+import type { ReadContext } from "../storage/lists/read-context.ts";
 import {
   BEFORE_ALL,
   type DayCount,

@@ -1,9 +1,9 @@
 import type { Socket } from "node:net";
 import { Client, fetch, type Response } from "undici";
-import { judgeAddress, portOf } from "../addresses/address-guard.ts";
-import { connectTo, type ConnectLimits, type ConnectOptions } from "../addresses/connect.ts";
-import { lookUpLikeSystem, resolveName } from "../addresses/resolve.ts";
-import { lazySecureContext } from "../addresses/sockets.ts";
+import { judgeAddress, portOf } from "../outbound/addresses/address-guard.ts";
+import { connectTo, type ConnectLimits, type ConnectOptions } from "../outbound/addresses/connect.ts";
+import { lookUpLikeSystem, resolveName } from "../outbound/addresses/resolve.ts";
+import { lazySecureContext } from "../outbound/addresses/sockets.ts";
 import { isHttp, shownAddress } from "./address.ts";
 
 const DNS_TIMEOUT_MS = 5_000;

@@ -13,9 +13,9 @@ import {
 } from "@bikeshare/rules";
 import type { AppRoute } from "@ts-rest/core";
 import type { FastifyContextConfig, FastifyRequest } from "fastify";
-import type { KeyCache } from "../keys/key-cache.ts";
-import type { KeyRow } from "../keys/service.ts";
-import type { RejectionReason } from "../metrics/http-metrics.ts";
+import type { RejectionReason } from "../health/metrics/http-metrics.ts";
+import type { KeyCache } from "../partners/keys/key-cache.ts";
+import type { KeyRow } from "../partners/keys/service.ts";
 import type { RefusedRequests } from "./refused-requests.ts";
 import { countedAddress, type Transport } from "./transport.ts";
 

@@ -8,9 +8,9 @@ import {
   serviceError,
 } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { effectiveRateLimit } from "../keys/key.rules.ts";
-import type { LastUses } from "../keys/last-use.ts";
-import type { KeyRow } from "../keys/service.ts";
+import { effectiveRateLimit } from "../partners/keys/key.rules.ts";
+import type { LastUses } from "../partners/keys/last-use.ts";
+import type { KeyRow } from "../partners/keys/service.ts";
 import { authenticate, type AuthenticateOptions, endpointOf } from "./authenticate.ts";
 import { type CompromisedKeysOptions, keysIn, keysInUrl, markCompromisedKeys } from "./compromised-keys.ts";
 import type { PublicLimit } from "./public-limit.ts";

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { CommitOutcomeUnknown, DatabaseUnavailable } from "../db/errors.ts";
-import type { CallOutcome } from "../idempotency/service.ts";
+import { CommitOutcomeUnknown, DatabaseUnavailable } from "../storage/db/errors.ts";
 import {
   type CombinableCall,
   CommandCombiner,
@@ -10,6 +9,7 @@ import {
   MAX_ITEMS,
   MAX_WAIT_MS,
 } from "./command-combiner.ts";
+import type { CallOutcome } from "./idempotency/service.ts";
 
 interface Call extends CombinableCall {
   readonly name: string;

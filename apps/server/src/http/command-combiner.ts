@@ -1,7 +1,7 @@
 import { serviceError } from "@bikeshare/rules";
-import { CommitOutcomeUnknown, isUnavailable } from "../db/errors.ts";
-import type { CallOutcome } from "../idempotency/service.ts";
+import { CommitOutcomeUnknown, isUnavailable } from "../storage/db/errors.ts";
 import { FairQueue } from "./fair-queue.ts";
+import type { CallOutcome } from "./idempotency/service.ts";
 
 /** A call that may share a transaction with others. */
 export interface CombinableCall {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { makeKey } from "../keys/key.rules.ts";
+import { makeKey } from "../partners/keys/key.rules.ts";
 import { keysIn, keysInUrl } from "./compromised-keys.ts";
 
 const key = makeKey("live", randomBytes);

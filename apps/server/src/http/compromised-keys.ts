@@ -1,5 +1,5 @@
 import { isWellFormedKey, type RateLimiter } from "@bikeshare/rules";
-import type { KeyCache } from "../keys/key-cache.ts";
+import type { KeyCache } from "../partners/keys/key-cache.ts";
 import type { CompromisedIn, RefusedRequests } from "./refused-requests.ts";
 import { countedAddress } from "./transport.ts";
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { isLoopback, type NetworkList } from "../addresses/network-list.ts";
+import { isLoopback, type NetworkList } from "../outbound/addresses/network-list.ts";
 import { countedAddress, parseAddress } from "./transport.ts";
 
 /** A request and its answer, from the end of the request's head until the answer has gone out or never will. */

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import { type KeySource, prepareKeys } from "../encryption.ts";
-import type { PositionCodec } from "../lists/page.ts";
+import type { PositionCodec } from "../storage/lists/page.ts";
+import { type KeySource, prepareKeys } from "../storage/secrets/encryption.ts";
 
 /** A key that encrypts cursors. The first of several encrypts; all decrypt, so that keys can be replaced. */
 export interface CursorKey {

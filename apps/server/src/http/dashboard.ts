@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { extname, join, relative, sep } from "node:path";
 import { serviceError } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Logo } from "../startup/branding.ts";
+import type { Logo } from "../runtime/startup/branding.ts";
 import { sendError } from "./errors.ts";
 import { sendKept } from "./kept-body.ts";
 import { type CodedBody, codedBody } from "./response-body.ts";

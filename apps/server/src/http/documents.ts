@@ -1,7 +1,7 @@
 import type * as openApi from "@bikeshare/contract/openapi";
 import type { FastifyInstance } from "fastify";
-import { serveReference } from "../docs/reference.ts";
-import { serveGuides } from "../docs/serve-guides.ts";
+import { serveReference } from "./docs/reference.ts";
+import { serveGuides } from "./docs/serve-guides.ts";
 import { kept, MAX_AGE_SECONDS, serveKept } from "./kept-document.ts";
 import { codedBody } from "./response-body.ts";
 

@@ -1,7 +1,7 @@
 import { type ErrorBody, errorCatalogue, type ErrorCode } from "@bikeshare/contract";
 import { bodyTooLarge, methodNotAllowed, serviceError, ServiceError } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { codeOf, CommitOutcomeUnknown, isDiskFull, isRefusedNul, isUnavailable } from "../db/errors.ts";
+import { codeOf, CommitOutcomeUnknown, isDiskFull, isRefusedNul, isUnavailable } from "../storage/db/errors.ts";
 
 /** Seconds after which a caller should try again when the service is unavailable: about what a restart takes. */
 const RETRY_SECONDS = 5;

@@ -1,8 +1,8 @@
 import { cursorScope, pageNumbers, readPageRequest, serviceError } from "@bikeshare/rules";
 import type { FastifyRequest } from "fastify";
-import { type Checkpoint, checkpointText, lossOf, nextSince } from "../changes/service.ts";
-import type { ChangePosition } from "../lists/change-queries.ts";
-import type { PositionCodec } from "../lists/page.ts";
+import { type Checkpoint, checkpointText, lossOf, nextSince } from "../city/changes/service.ts";
+import type { ChangePosition } from "../storage/lists/change-queries.ts";
+import type { PositionCodec } from "../storage/lists/page.ts";
 import { callerOf, partnerOf } from "./authenticate.ts";
 import { type CursorCipher, cursorPosition } from "./cursor.ts";
 import { type Envelope, type FollowedList, type PageCall, type PagedList, scopeOf } from "./paged-list.ts";

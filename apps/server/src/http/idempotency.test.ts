@@ -1,11 +1,11 @@
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import type { Transaction } from "../db/database.ts";
-import { statement } from "../db/statement.ts";
-import { type CallOutcome, startIdempotencySweeper } from "../idempotency/service.ts";
-import { createSystem } from "../systems/service.ts";
+import { createSystem } from "../city/systems/service.ts";
+import type { Transaction } from "../storage/db/database.ts";
+import { statement } from "../storage/db/statement.ts";
 import { combineRequests, type RepeatableRequest, withIdempotency } from "./idempotency.ts";
+import { type CallOutcome, startIdempotencySweeper } from "./idempotency/service.ts";
 
 const HOUR = 3_600_000;
 

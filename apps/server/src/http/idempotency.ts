@@ -1,6 +1,8 @@
 import { idempotencyKey } from "@bikeshare/contract";
 import { serviceError } from "@bikeshare/rules";
 import type { FastifyRequest } from "fastify";
+import { callerOf } from "./authenticate.ts";
+import { type CombinableCall, CommandCombiner } from "./command-combiner.ts";
 import {
   type Answer,
   type CallName,
@@ -13,9 +15,7 @@ import {
   type RepeatableCall,
   waitWhileRunning,
   type Work,
-} from "../idempotency/service.ts";
-import { callerOf } from "./authenticate.ts";
-import { type CombinableCall, CommandCombiner } from "./command-combiner.ts";
+} from "./idempotency/service.ts";
 
 /** A request that its sender may repeat. */
 export interface RepeatableRequest {

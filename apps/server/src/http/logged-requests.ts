@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from "fastify";
-import type { Database } from "../db/database.ts";
-import type { HttpMetrics } from "../metrics/http-metrics.ts";
-import { createDetailBudget } from "../request-log/detail-budget.rules.ts";
-import { detailsOf, type RefusedDetails, sizeOf } from "../request-log/refused-details.rules.ts";
-import { openRequestLog } from "../request-log/service.ts";
+import type { HttpMetrics } from "../health/metrics/http-metrics.ts";
+import { createDetailBudget } from "../partners/request-log/detail-budget.rules.ts";
+import { detailsOf, type RefusedDetails, sizeOf } from "../partners/request-log/refused-details.rules.ts";
+import { openRequestLog } from "../partners/request-log/service.ts";
+import type { Database } from "../storage/db/database.ts";
 
 interface LogOptions {
   readonly db: Database;

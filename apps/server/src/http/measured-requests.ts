@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
-import type { CountedRoute, CountRequest, RequestMetrics } from "../metrics/request-metrics.ts";
-import type { Activity, ActivityTracker } from "../tracing/activity.ts";
-import type { Tracer } from "../tracing/tracer.ts";
+import type { CountedRoute, CountRequest, RequestMetrics } from "../health/metrics/request-metrics.ts";
+import type { Activity, ActivityTracker } from "../health/tracing/activity.ts";
+import type { Tracer } from "../health/tracing/tracer.ts";
 import { createSlowRequests, type SlowRequests } from "./slow-requests.ts";
 
 declare module "fastify" {

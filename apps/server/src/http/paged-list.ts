@@ -1,8 +1,8 @@
 import { cursorScope, type PageRequest, type PagingQuery } from "@bikeshare/rules";
 import type { FastifyRequest } from "fastify";
-import type { ChangeWatch, FollowedTable } from "../changes/service.ts";
-import type { ChangePage, ChangeRange } from "../lists/change-queries.ts";
-import type { Page, PositionCodec } from "../lists/page.ts";
+import type { ChangeWatch, FollowedTable } from "../city/changes/service.ts";
+import type { ChangePage, ChangeRange } from "../storage/lists/change-queries.ts";
+import type { Page, PositionCodec } from "../storage/lists/page.ts";
 import { callerOf } from "./authenticate.ts";
 
 /** A list as an endpoint serves it. */

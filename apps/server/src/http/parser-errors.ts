@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { errorMessage } from "@bikeshare/contract";
-import { codeOf } from "../db/errors.ts";
+import { codeOf } from "../storage/db/errors.ts";
 import type { Connections } from "./connections.ts";
 import { errorJson } from "./errors.ts";
 

@@ -1,4 +1,4 @@
-import type { HttpMetrics, RejectionReason } from "../metrics/http-metrics.ts";
+import type { HttpMetrics, RejectionReason } from "../health/metrics/http-metrics.ts";
 
 /** Where a key was seen that others may have read. */
 export type CompromisedIn = "url" | "plain_http";

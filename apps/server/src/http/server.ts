@@ -1,7 +1,7 @@
 import type { ServerOptions } from "node:https";
 import { MAX_BODY_BYTES } from "@bikeshare/contract";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
-import type { NetworkList } from "../addresses/network-list.ts";
+import type { NetworkList } from "../outbound/addresses/network-list.ts";
 import { readJsonBodies } from "./body.ts";
 import { limitConnections, followConnections } from "./connections.ts";
 import { handleErrors, sendError } from "./errors.ts";

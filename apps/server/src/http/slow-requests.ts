@@ -1,4 +1,4 @@
-import type { Activity } from "../tracing/activity.ts";
+import type { Activity } from "../health/tracing/activity.ts";
 
 /** Logs requests that took long, with where their time went. */
 export interface SlowRequests {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { isIP, type Socket, SocketAddress } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { FastifyBaseLogger } from "fastify";
-import { isLoopback, type NetworkList } from "../addresses/network-list.ts";
+import { isLoopback, type NetworkList } from "../outbound/addresses/network-list.ts";
 
 /** How a request reached us, as far as we can trust what we are told. */
 export interface Transport {

@@ -1,5 +1,5 @@
-import type { Queryable } from "../db/database.ts";
-import { statement } from "../db/statement.ts";
+import type { Queryable } from "../storage/db/database.ts";
+import { statement } from "../storage/db/statement.ts";
 import type { PartnerRow } from "./queries.ts";
 
 /** A partner with what it has and does. */

@@ -1,8 +1,8 @@
 import type { KeyAllowance } from "@bikeshare/contract/console";
-import { arrayOf, columnsOfTable, type RowOf } from "../db/columns.ts";
-import type { Queryable, Transaction } from "../db/database.ts";
-import { oneRow } from "../db/rows.ts";
-import { statement } from "../db/statement.ts";
+import { arrayOf, columnsOfTable, type RowOf } from "../storage/db/columns.ts";
+import type { Queryable, Transaction } from "../storage/db/database.ts";
+import { oneRow } from "../storage/db/rows.ts";
+import { statement } from "../storage/db/statement.ts";
 
 const kept = columnsOfTable("partners")
   .without("system_id")

@@ -1,8 +1,8 @@
 import type { KeyAllowance } from "@bikeshare/contract/console";
-import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext } from "../command-context.ts";
-import type { Transaction } from "../db/database.ts";
-import { commandError } from "../errors/command-errors.ts";
+import { commandError } from "../command-errors.ts";
+import type { Transaction } from "../storage/db/database.ts";
+import { insertActOf } from "./audit/queries.ts";
 import { listPartnerOverviews, type PartnerOverview } from "./overview-queries.ts";
 import {
   findPartner,

@@ -1,13 +1,13 @@
-import { insertActOf } from "../audit/queries.ts";
+import { cancelAllReservations } from "../city/fleet/reservation-commands.ts";
 import type { ActorContext } from "../command-context.ts";
-import { cancelAllReservations } from "../fleet/reservation-commands.ts";
-import { notifyKeysChanged, revokeKeysOf } from "../keys/service.ts";
 import {
   pauseForSuspension,
   type ResumedEndpoint,
   resumeAfterSuspension,
   removeEndpointOf,
 } from "../webhooks/endpoints/endpoint-status.ts";
+import { insertActOf } from "./audit/queries.ts";
+import { notifyKeysChanged, revokeKeysOf } from "./keys/service.ts";
 import { mustLock, type PartnerRow, writePartner } from "./service.ts";
 
 /** A partner whose status was asked to change. */

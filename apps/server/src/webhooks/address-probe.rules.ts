@@ -1,4 +1,4 @@
-import { literalAddress, portOf } from "../addresses/address-guard.ts";
+import { literalAddress, portOf } from "../outbound/addresses/address-guard.ts";
 import type { AttemptResult } from "./sender/attempt.ts";
 
 /** The parts of a request to an address, in their order. */

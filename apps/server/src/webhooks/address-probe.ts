@@ -1,8 +1,8 @@
 import type { DeliveryName } from "@bikeshare/contract";
 import { createMemoryRateLimiter, serviceError } from "@bikeshare/rules";
 import { createTestDelivery } from "@bikeshare/webhooks/testing";
-import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext } from "../command-context.ts";
+import { insertActOf } from "../partners/audit/queries.ts";
 import { type ProbeStep, stepsOf } from "./address-probe.rules.ts";
 import { composeMessage } from "./dispatcher/attempt-runner.ts";
 import { type PartnerScope, requirePartner } from "./endpoints/endpoint-context.ts";

@@ -1,7 +1,7 @@
-import type { Queryable, Transaction } from "../db/database.ts";
-import { oneRow } from "../db/rows.ts";
-import { statement } from "../db/statement.ts";
-import type { Tables } from "../db/tables.generated.ts";
+import type { Queryable, Transaction } from "../storage/db/database.ts";
+import { oneRow } from "../storage/db/rows.ts";
+import { statement } from "../storage/db/statement.ts";
+import type { Tables } from "../storage/db/tables.generated.ts";
 import { isSubscribed } from "./queue/sql-fragments.ts";
 
 /** A station whose notice is to be published. */

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type FleetHarness, openFleetHarness, stationItem } from "../../test/fleet/fleet.harness.ts";
 import { noticesIn, subscribe, tellingsOf } from "../../test/notices.ts";
 import { until } from "../../test/until.ts";
-import { statement } from "../db/statement.ts";
-import { createSystem } from "../systems/service.ts";
+import { createSystem } from "../city/systems/service.ts";
+import { statement } from "../storage/db/statement.ts";
 import { startStationNotices, publishChangedStations } from "./notices.ts";
 
 const SECOND = 1_000;

@@ -1,8 +1,8 @@
 import { STATION_NOTICE_SECONDS } from "@bikeshare/contract";
-import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../background/periodic.ts";
 import type { CommandContext } from "../command-context.ts";
 import { recordEvents } from "../events/outbox.ts";
-import { sweepUnits, type UnitWork } from "../set-aside/units.ts";
+import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../storage/background/periodic.ts";
+import { sweepUnits, type UnitWork } from "../storage/set-aside/units.ts";
 import { claimChangedStations, findStationSubscription, listChangedStations } from "./notice-queries.ts";
 
 /**

@@ -1,9 +1,9 @@
-import type { PeriodicWork } from "../background/periodic.ts";
-import type { Concerns } from "../conditions/concerns.ts";
-import type { Conditions } from "../conditions/conditions.ts";
-import { checkPeriodically } from "../conditions/periodic-check.ts";
-import type { Database } from "../db/database.ts";
-import { systemsOf } from "../systems/service.ts";
+import { systemsOf } from "../city/systems/service.ts";
+import type { Concerns } from "../health/conditions/concerns.ts";
+import type { Conditions } from "../health/conditions/conditions.ts";
+import { checkPeriodically } from "../health/conditions/periodic-check.ts";
+import type { PeriodicWork } from "../storage/background/periodic.ts";
+import type { Database } from "../storage/db/database.ts";
 import { countSetAside } from "./queue/backlog-queries.ts";
 
 /** Looks whether deliveries are set aside because they ended their processes: a concern until they are sent again. */

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { createTestDatabase } from "../../test/database.ts";
-import { createConcerns } from "../conditions/concerns.ts";
-import { createConditions } from "../conditions/conditions.ts";
-import { statement } from "../db/statement.ts";
+import { createConcerns } from "../health/conditions/concerns.ts";
+import { createConditions } from "../health/conditions/conditions.ts";
+import { statement } from "../storage/db/statement.ts";
 import { watchForWorkers } from "./worker-watch.ts";
 
 it("a process without a worker beside it says so in the log and in its readiness, until one comes", async () => {

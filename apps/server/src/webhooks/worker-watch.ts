@@ -1,9 +1,9 @@
-import type { PeriodicWork } from "../background/periodic.ts";
-import type { Concerns } from "../conditions/concerns.ts";
-import type { Conditions } from "../conditions/conditions.ts";
-import { checkPeriodically } from "../conditions/periodic-check.ts";
-import type { Database, Queryable } from "../db/database.ts";
-import { systemsOf } from "../systems/service.ts";
+import { systemsOf } from "../city/systems/service.ts";
+import type { Concerns } from "../health/conditions/concerns.ts";
+import type { Conditions } from "../health/conditions/conditions.ts";
+import { checkPeriodically } from "../health/conditions/periodic-check.ts";
+import type { PeriodicWork } from "../storage/background/periodic.ts";
+import type { Database, Queryable } from "../storage/db/database.ts";
 import { findOldestDue } from "./queue/backlog-queries.ts";
 import { countWorkers } from "./queue/lane-queries.ts";
 

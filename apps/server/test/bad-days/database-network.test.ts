@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { openDatabase } from "../../src/db/database.ts";
-import { createOutageGate, holdDuringOutages, type OutageGate } from "../../src/db/outage-gate.ts";
+import { openDatabase } from "../../src/storage/db/database.ts";
+import { createOutageGate, holdDuringOutages, type OutageGate } from "../../src/storage/db/outage-gate.ts";
 import { startTestApp, type TestApp } from "../app.ts";
 import { buildAnother, type BuiltApp } from "../built-app.ts";
 import { startDatabaseProxy } from "../servers/database-proxy.ts";

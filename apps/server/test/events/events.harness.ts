@@ -1,14 +1,14 @@
 import type { EventName } from "@bikeshare/contract";
 import type { PageRequest } from "@bikeshare/rules";
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
-import { openReadPool } from "../../src/db/read-pool.ts";
-import { statement } from "../../src/db/statement.ts";
 import { type EventPosition, type EventViewer, viewerWith } from "../../src/events/event.rules.ts";
 import { type NewEvent, recordEvents } from "../../src/events/outbox.ts";
 import { createSequencer, type Sequencer } from "../../src/events/sequencer.ts";
 import { type EventFilters, listEvents } from "../../src/events/service.ts";
 import { createIds, type Ids } from "../../src/ids.ts";
-import type { ReadContext } from "../../src/lists/read-context.ts";
+import { openReadPool } from "../../src/storage/db/read-pool.ts";
+import { statement } from "../../src/storage/db/statement.ts";
+import type { ReadContext } from "../../src/storage/lists/read-context.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 import { filteredReadsOn } from "../filtered-reads.ts";
 

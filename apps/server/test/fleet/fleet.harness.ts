@@ -1,23 +1,23 @@
 import { type BatchResults, operatorContract } from "@bikeshare/contract";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
 import { expect } from "vitest";
-import { checkInvariants } from "../../src/check/service.ts";
-import type { CommandContext } from "../../src/command-context.ts";
-import { statement } from "../../src/db/statement.ts";
-import { reportBikes, upsertBikes } from "../../src/fleet/bike-commands.ts";
-import { correctRides } from "../../src/fleet/correct-rides.ts";
-import { createReservation } from "../../src/fleet/create-reservation.ts";
-import { cancelRides, endRides } from "../../src/fleet/finish-rides.ts";
-import { upsertPastRides } from "../../src/fleet/past-rides.ts";
-import { cancelReservation } from "../../src/fleet/reservation-commands.ts";
-import { startRides } from "../../src/fleet/start-rides.ts";
+import { reportBikes, upsertBikes } from "../../src/city/fleet/bike-commands.ts";
+import { correctRides } from "../../src/city/fleet/correct-rides.ts";
+import { createReservation } from "../../src/city/fleet/create-reservation.ts";
+import { cancelRides, endRides } from "../../src/city/fleet/finish-rides.ts";
+import { upsertPastRides } from "../../src/city/fleet/past-rides.ts";
+import { cancelReservation } from "../../src/city/fleet/reservation-commands.ts";
+import { startRides } from "../../src/city/fleet/start-rides.ts";
 import {
   bringStationsOnline,
   removeStations,
   takeStationsOffline,
   upsertStations,
-} from "../../src/fleet/station-commands.ts";
+} from "../../src/city/fleet/station-commands.ts";
+import type { CommandContext } from "../../src/command-context.ts";
+import { checkInvariants } from "../../src/health/check/service.ts";
 import type { Ids } from "../../src/ids.ts";
+import { statement } from "../../src/storage/db/statement.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 import { addPartners } from "../partners.ts";
 

@@ -1,7 +1,7 @@
 import { type ConsoleNeeds, type EndpointMetadata, type Scope, scopeNames } from "@bikeshare/contract";
 import type { MembershipRole } from "@bikeshare/contract/console";
-import { makeKey } from "../../src/keys/key.rules.ts";
-import { revokeKey } from "../../src/keys/service.ts";
+import { makeKey } from "../../src/partners/keys/key.rules.ts";
+import { revokeKey } from "../../src/partners/keys/service.ts";
 import { suspendPartner } from "../../src/partners/suspend-or-remove.ts";
 import type { TestApp } from "../app.ts";
 import { keyContext } from "../built-app.ts";

@@ -12,22 +12,22 @@ import {
 import { ServiceError } from "@bikeshare/rules";
 import fc from "fast-check";
 import type { z } from "zod";
-import { importSnapshot } from "../../src/feeds/gbfs/import.ts";
-import { FeedFailure } from "../../src/feeds/gbfs/problems.ts";
-import { reportBikes, upsertBikes } from "../../src/fleet/bike-commands.ts";
-import { createReservation } from "../../src/fleet/create-reservation.ts";
-import { cancelRides, endRides } from "../../src/fleet/finish-rides.ts";
-import { cancelReservation } from "../../src/fleet/reservation-commands.ts";
-import { startRides } from "../../src/fleet/start-rides.ts";
+import { reportBikes, upsertBikes } from "../../src/city/fleet/bike-commands.ts";
+import { createReservation } from "../../src/city/fleet/create-reservation.ts";
+import { cancelRides, endRides } from "../../src/city/fleet/finish-rides.ts";
+import { cancelReservation } from "../../src/city/fleet/reservation-commands.ts";
+import { startRides } from "../../src/city/fleet/start-rides.ts";
 import {
   bringStationsOnline,
   removeStations,
   takeStationsOffline,
   upsertStations,
-} from "../../src/fleet/station-commands.ts";
-import { nameRegion, removeRegion } from "../../src/systems/regions.ts";
-import { describeSystem } from "../../src/systems/service.ts";
-import { describeVehicleType, removeVehicleType } from "../../src/systems/vehicle-types.ts";
+} from "../../src/city/fleet/station-commands.ts";
+import { nameRegion, removeRegion } from "../../src/city/systems/regions.ts";
+import { describeSystem } from "../../src/city/systems/service.ts";
+import { describeVehicleType, removeVehicleType } from "../../src/city/systems/vehicle-types.ts";
+import { importSnapshot } from "../../src/feeds/gbfs/import.ts";
+import { FeedFailure } from "../../src/feeds/gbfs/problems.ts";
 import { sourceOf } from "../gbfs/city.ts";
 import {
   nasty,

@@ -2,16 +2,16 @@ import { request as plainRequest } from "node:http";
 import { gbfsContract } from "@bikeshare/contract";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
 import Fastify, { type FastifyInstance } from "fastify";
-import { createPageCache, type PageCache } from "../../src/background/page-cache.ts";
+import { systemsOf } from "../../src/city/systems/service.ts";
 import type { CommandContext } from "../../src/command-context.ts";
-import { openListener } from "../../src/db/listener.ts";
 import { FEED_MIN_AGE_MS, gbfsRoutes, type KeptPage } from "../../src/feeds/gbfs-out/routes.ts";
 import { createSystemList } from "../../src/feeds/gbfs-out/system-list.ts";
 import { bindContract } from "../../src/http/bind.ts";
 import { allowOrigins } from "../../src/http/cors.ts";
 import { handleErrors, answerUnknownRoutes } from "../../src/http/errors.ts";
 import { compressAnswers, answerConditionally, sendExactJsonType } from "../../src/http/response-body.ts";
-import { systemsOf } from "../../src/systems/service.ts";
+import { createPageCache, type PageCache } from "../../src/storage/background/page-cache.ts";
+import { openListener } from "../../src/storage/db/listener.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 
 /** A database, and a process that publishes the feeds of the systems in it. */

@@ -1,5 +1,5 @@
+import { expireReservations, overdueReservations } from "../../src/city/fleet/reservation-commands.ts";
 import type { CommandContext } from "../../src/command-context.ts";
-import { expireReservations, overdueReservations } from "../../src/fleet/reservation-commands.ts";
 
 /** One batch of what the sweeper does: expires overdue reservations, at most `limit`. @returns how many expired */
 export async function expireOverdueReservations(

@@ -1,9 +1,9 @@
 import { expect } from "vitest";
 import { describeParity } from "../../../../packages/sdk/test/fake-parity.ts";
 import type { ParityHarness } from "../../../../packages/sdk/test/fake.harness.ts";
-import { statement } from "../../src/db/statement.ts";
 import { createSequencer } from "../../src/events/sequencer.ts";
 import { createPartner } from "../../src/partners/service.ts";
+import { statement } from "../../src/storage/db/statement.ts";
 import { startTestApp } from "../app.ts";
 import { expireOverdueReservations } from "../reservations/expire-overdue.ts";
 

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { createTestIds } from "@bikeshare/test-kit";
-import type { Database } from "../../src/db/database.ts";
-import { statement } from "../../src/db/statement.ts";
 import { importTrips } from "../../src/feeds/trips/import.ts";
 import type { TripImportOptions, TripImportResult } from "../../src/feeds/trips/options.ts";
 import type { ReportEntry } from "../../src/feeds/trips/report.ts";
 import { openTimeZone } from "../../src/feeds/trips/time-zone.rules.ts";
+import type { Database } from "../../src/storage/db/database.ts";
+import { statement } from "../../src/storage/db/statement.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 
 /** A ride as the database holds it; instants as text. */

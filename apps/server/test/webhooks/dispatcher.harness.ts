@@ -1,10 +1,10 @@
 import type { EventName } from "@bikeshare/contract";
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
-import { NetworkList } from "../../src/addresses/network-list.ts";
-import { statement } from "../../src/db/statement.ts";
 import { recordEvents } from "../../src/events/outbox.ts";
 import { createIds, type Ids } from "../../src/ids.ts";
+import { NetworkList } from "../../src/outbound/addresses/network-list.ts";
 import { createPartner } from "../../src/partners/service.ts";
+import { statement } from "../../src/storage/db/statement.ts";
 import type { DispatchObserver } from "../../src/webhooks/dispatcher/attempt-runner.ts";
 import { type Dispatcher, type DispatcherOptions, startDispatcher } from "../../src/webhooks/dispatcher/dispatcher.ts";
 import { loadEndpoints } from "../../src/webhooks/endpoints/dispatch-endpoints.ts";

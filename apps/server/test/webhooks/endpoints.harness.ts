@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import type { EventName } from "@bikeshare/contract";
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
-import { NetworkList } from "../../src/addresses/network-list.ts";
-import { statement } from "../../src/db/statement.ts";
 import { recordEvents } from "../../src/events/outbox.ts";
 import { createIds, type Ids } from "../../src/ids.ts";
+import { NetworkList } from "../../src/outbound/addresses/network-list.ts";
 import { createPartner } from "../../src/partners/service.ts";
+import { statement } from "../../src/storage/db/statement.ts";
 import { resultOf } from "../../src/webhooks/dispatcher/result-writer.ts";
 import { type SetEndpoint, setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
 import { createSecretCipher, type SecretCipher } from "../../src/webhooks/endpoints/secret.ts";

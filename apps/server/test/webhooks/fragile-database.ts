@@ -1,5 +1,5 @@
-import type { Database, Transaction } from "../../src/db/database.ts";
-import { DatabaseUnavailable } from "../../src/db/errors.ts";
+import type { Database, Transaction } from "../../src/storage/db/database.ts";
+import { DatabaseUnavailable } from "../../src/storage/db/errors.ts";
 
 /** A database as one process sees it, up to that process's end. */
 export interface FragileDatabase extends Database {

@@ -1,4 +1,4 @@
-import type { Database } from "../../src/db/database.ts";
+import type { Database } from "../../src/storage/db/database.ts";
 import { LEASE_TIMEOUTS } from "../../src/webhooks/dispatcher/lane-keeper.ts";
 import { createSuspectSlots } from "../../src/webhooks/dispatcher/suspect-slots.ts";
 import { SystemDispatcher } from "../../src/webhooks/dispatcher/system-dispatcher.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { systemDetails } from "../../systems/facts.rules.ts";
+import { systemDetails } from "../../city/systems/facts.rules.ts";
 import {
   form23,
   form30,

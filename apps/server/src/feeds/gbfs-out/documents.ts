@@ -1,6 +1,6 @@
 import type { Region, VehicleType } from "@bikeshare/contract";
-import { sortById } from "../../lists/page.ts";
-import { type SystemDetails, isLicenceId } from "../../systems/facts.rules.ts";
+import { type SystemDetails, isLicenceId } from "../../city/systems/facts.rules.ts";
+import { sortById } from "../../storage/lists/page.ts";
 import type { PublishedBike, PublishedStation } from "./queries.ts";
 
 // The `data` of each document. GBFS has no null: a field that is not known is undefined, and so left out of the JSON.

@@ -6,7 +6,7 @@ import { beginWith, stepsOn, type StepSubject } from "../../../test/gbfs-out/eve
 import { openGbfsOutHarness } from "../../../test/gbfs-out/gbfs-out.harness.ts";
 import { schemaErrors, schemasAreHere, unlessHere } from "../../../test/gbfs-out/official-schemas.ts";
 import { addPartners } from "../../../test/partners.ts";
-import { createSystem } from "../../systems/service.ts";
+import { createSystem } from "../../city/systems/service.ts";
 import { forms, type GbfsForm } from "./documents.ts";
 import { gbfsDocument } from "./service.ts";
 

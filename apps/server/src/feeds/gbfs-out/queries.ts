@@ -1,10 +1,10 @@
-import { columnsOfTable, type RowOf } from "../../db/columns.ts";
-import type { Queryable, Transaction } from "../../db/database.ts";
-import { oneRow } from "../../db/rows.ts";
-import { statement } from "../../db/statement.ts";
-import type { Tables } from "../../db/tables.generated.ts";
-import { feedBikeFields } from "../../fleet/bike-snapshot-decision.rules.ts";
-import { informationFields, statusFields } from "../../fleet/station-parts.rules.ts";
+import { feedBikeFields } from "../../city/fleet/bike-snapshot-decision.rules.ts";
+import { informationFields, statusFields } from "../../city/fleet/station-parts.rules.ts";
+import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
 
 const stationColumns = columnsOfTable("stations").only(
   "id",

@@ -4,11 +4,11 @@ import type { z } from "zod";
 import { call as callUrl, type GbfsOutHarness, openGbfsOutHarness } from "../../../test/gbfs-out/gbfs-out.harness.ts";
 import { schemaErrors, schemasAreHere, unlessHere } from "../../../test/gbfs-out/official-schemas.ts";
 import { until } from "../../../test/until.ts";
-import { upsertBikes } from "../../fleet/bike-commands.ts";
-import { endRides } from "../../fleet/finish-rides.ts";
-import { startRides } from "../../fleet/start-rides.ts";
-import { takeStationsOffline, upsertStations } from "../../fleet/station-commands.ts";
-import { describeSystem, createSystem } from "../../systems/service.ts";
+import { upsertBikes } from "../../city/fleet/bike-commands.ts";
+import { endRides } from "../../city/fleet/finish-rides.ts";
+import { startRides } from "../../city/fleet/start-rides.ts";
+import { takeStationsOffline, upsertStations } from "../../city/fleet/station-commands.ts";
+import { describeSystem, createSystem } from "../../city/systems/service.ts";
 
 let harness: GbfsOutHarness;
 

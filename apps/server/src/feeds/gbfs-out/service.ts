@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 import { serviceError } from "@bikeshare/rules";
-import type { Database, Transaction } from "../../db/database.ts";
-import { newPublicId } from "../../fleet/bike.rules.ts";
+import { newPublicId } from "../../city/fleet/bike.rules.ts";
+import { regionsOf } from "../../city/systems/regions.ts";
+import { detailsOf, hasSystem, type SystemDetails } from "../../city/systems/service.ts";
+import { vehicleTypesOf } from "../../city/systems/vehicle-types.ts";
 import type { Ids } from "../../ids.ts";
-import { regionsOf } from "../../systems/regions.ts";
-import { detailsOf, hasSystem, type SystemDetails } from "../../systems/service.ts";
-import { vehicleTypesOf } from "../../systems/vehicle-types.ts";
+import type { Database, Transaction } from "../../storage/db/database.ts";
 import {
   discovery,
   EARLIEST_MS,

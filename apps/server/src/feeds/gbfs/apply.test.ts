@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { CITY_TIME, city10, city23, city3, sourceOf, type Documents } from "../../../test/gbfs/city.ts";
 import { until } from "../../../test/until.ts";
-import type { Queryable, Transaction } from "../../db/database.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { applySnapshot } from "./apply.ts";
 import { readStationInformation, readStationStatus, readVehicles } from "./fleet-feeds.ts";
 import { importSnapshot } from "./import.ts";

@@ -1,7 +1,7 @@
 /** How old the data of a feed are: not when it was read, but when its publisher last had something to say. */
 import { createHash } from "node:crypto";
-import type { VehicleReport } from "../../fleet/bike-snapshot-decision.rules.ts";
-import type { StationStatusReport } from "../../fleet/station.rules.ts";
+import type { VehicleReport } from "../../city/fleet/bike-snapshot-decision.rules.ts";
+import type { StationStatusReport } from "../../city/fleet/station.rules.ts";
 import type { Feed } from "./feed.ts";
 
 /** What a document says of the age of its data. */

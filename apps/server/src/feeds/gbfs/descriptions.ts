@@ -1,5 +1,5 @@
 import { formFactor, propulsionType, type Region, type VehicleType } from "@bikeshare/contract";
-import { openingHoursFrom } from "../../systems/opening-hours.rules.ts";
+import { openingHoursFrom } from "../../city/systems/opening-hours.rules.ts";
 import { dataOf, readFeed, snapshotTime, type FeedFormat } from "./feed.ts";
 import { ProblemLog, type Problem } from "./problems.ts";
 import { RecordReader } from "./record-reader.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createTestDatabase } from "../../../test/database.ts";
-import { createConcerns } from "../../conditions/concerns.ts";
-import { createConditions } from "../../conditions/conditions.ts";
+import { createConcerns } from "../../health/conditions/concerns.ts";
+import { createConditions } from "../../health/conditions/conditions.ts";
 import { afterFailure, afterSuccess, UNKNOWN_HEALTH } from "./feed-health.rules.ts";
 import { allFeedAges, watchFeeds } from "./feed-watch.ts";
 import { updateFeedHealth } from "./health-queries.ts";

@@ -1,6 +1,6 @@
-import type { VehicleReport } from "../../fleet/bike-snapshot-decision.rules.ts";
-import type { Position } from "../../fleet/bike.rules.ts";
-import type { StationInformation, StationStatusReport } from "../../fleet/station.rules.ts";
+import type { VehicleReport } from "../../city/fleet/bike-snapshot-decision.rules.ts";
+import type { Position } from "../../city/fleet/bike.rules.ts";
+import type { StationInformation, StationStatusReport } from "../../city/fleet/station.rules.ts";
 import { readFeed, type Feed, type FeedFormat } from "./feed.ts";
 import { GREATEST_INTEGER, type RecordReader, type Rejection } from "./record-reader.ts";
 import { identifierFrom, isObject, numberFrom } from "./values.ts";

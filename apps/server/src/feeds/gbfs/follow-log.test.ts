@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createConditions } from "../../conditions/conditions.ts";
+import { createConditions } from "../../health/conditions/conditions.ts";
 import { logPolls } from "./follow-log.ts";
 import type { PollResult } from "./follow.ts";
 

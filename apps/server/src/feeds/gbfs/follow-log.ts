@@ -1,4 +1,4 @@
-import type { Conditions, WorkCondition } from "../../conditions/conditions.ts";
+import type { Conditions, WorkCondition } from "../../health/conditions/conditions.ts";
 import type { PollResult, FeedProblem } from "./follow.ts";
 
 /** A part of pino's logger. */

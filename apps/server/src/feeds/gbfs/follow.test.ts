@@ -8,7 +8,7 @@ import { createTestDatabase, type TestDatabase } from "../../../test/database.ts
 import { CITY_TIME, city23, type Documents } from "../../../test/gbfs/city.ts";
 import { type FeedServer, startFeedServer } from "../../../test/gbfs/feed-server.ts";
 import { until } from "../../../test/until.ts";
-import { createSystem } from "../../systems/service.ts";
+import { createSystem } from "../../city/systems/service.ts";
 import { type Following, type FollowOptions, type PollResult, startFollowing } from "./follow.ts";
 
 let database: TestDatabase;

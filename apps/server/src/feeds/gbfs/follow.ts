@@ -1,8 +1,8 @@
 import { setTimeout } from "node:timers/promises";
-import type { WorkWatch } from "../../background/work-watch.ts";
-import type { Queryable } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
-import { runGuarded } from "../../set-aside/units.ts";
+import type { WorkWatch } from "../../storage/background/work-watch.ts";
+import type { Queryable } from "../../storage/db/database.ts";
+import { runGuarded } from "../../storage/set-aside/units.ts";
 import { isHttp, shownAddress } from "../address.ts";
 import { AddressSource } from "./address-source.ts";
 import { eventsOf, OtherSystemError, publishedIdOf, type EventCounts } from "./apply.ts";

@@ -1,7 +1,7 @@
-import type { Queryable } from "../../db/database.ts";
-import { statement } from "../../db/statement.ts";
-import type { Tables } from "../../db/tables.generated.ts";
-import { rowsJson } from "../../fleet/snapshot-rows.ts";
+import { rowsJson } from "../../city/fleet/snapshot-rows.ts";
+import type { Queryable } from "../../storage/db/database.ts";
+import { statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
 import { type DocumentAge, staleAfterMs, type StoredAge } from "./data-age.rules.ts";
 import type { FeedHealth } from "./feed-health.rules.ts";
 

@@ -1,7 +1,7 @@
-import type { Database, Queryable } from "../../db/database.ts";
-import { whileReporting } from "../../imports/progress.ts";
-import { recordImport } from "../../imports/service.ts";
+import type { Database, Queryable } from "../../storage/db/database.ts";
 import { shownAddress } from "../address.ts";
+import { whileReporting } from "../imports/progress.ts";
+import { recordImport } from "../imports/service.ts";
 import { applySnapshot, type Applied, type ApplyContext } from "./apply.ts";
 import { FeedFailure, type Problem } from "./problems.ts";
 import { problemsOf, summaryOf, writeReport } from "./report.ts";

@@ -1,8 +1,8 @@
-import type { QueryRunner, Transaction } from "../../db/database.ts";
-import { oneRow } from "../../db/rows.ts";
-import { statement } from "../../db/statement.ts";
-import type { Tables } from "../../db/tables.generated.ts";
-import type { SnapshotTimes } from "../../fleet/station-parts.rules.ts";
+import type { SnapshotTimes } from "../../city/fleet/station-parts.rules.ts";
+import type { QueryRunner, Transaction } from "../../storage/db/database.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
 import type { Description } from "./descriptions.ts";
 
 /** How far each feed of a source has been applied, by `last_updated` in milliseconds since 1970. */

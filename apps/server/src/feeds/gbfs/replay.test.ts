@@ -6,7 +6,7 @@ import { createTestIds } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { CITY_TIME } from "../../../test/gbfs/city.ts";
-import { createSystem } from "../../systems/service.ts";
+import { createSystem } from "../../city/systems/service.ts";
 import { replaySnapshots, type ReplayOptions } from "./replay.ts";
 
 let database: TestDatabase;

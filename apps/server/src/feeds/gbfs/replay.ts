@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import type { EventName } from "@bikeshare/contract";
-import type { Queryable } from "../../db/database.ts";
-import type { StationsWaiting } from "../../fleet/station-snapshot-tally.ts";
+import type { StationsWaiting } from "../../city/fleet/station-snapshot-tally.ts";
 import type { Ids } from "../../ids.ts";
-import { whileReporting } from "../../imports/progress.ts";
+import type { Queryable } from "../../storage/db/database.ts";
+import { whileReporting } from "../imports/progress.ts";
 import { readTripFile } from "../trips/trip-file.ts";
 import { applySnapshot, type EventCounts, eventsOf } from "./apply.ts";
 import { MAX_DOCUMENT_BYTES } from "./bounded-json.ts";

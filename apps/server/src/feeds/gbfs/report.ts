@@ -1,8 +1,8 @@
 import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectory } from "@bikeshare/embedded-postgres";
-import type { StationsWaiting } from "../../fleet/station-snapshot-tally.ts";
-import { createReportSummary, type ReportSummary } from "../../imports/report.rules.ts";
+import type { StationsWaiting } from "../../city/fleet/station-snapshot-tally.ts";
+import { createReportSummary, type ReportSummary } from "../imports/report.rules.ts";
 import { removeOldReports } from "../report-files.ts";
 import type { Applied } from "./apply.ts";
 import { rejectedFeed, type Problem } from "./problems.ts";

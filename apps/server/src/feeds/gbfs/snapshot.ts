@@ -1,5 +1,5 @@
-import type { VehicleReport } from "../../fleet/bike-snapshot-decision.rules.ts";
-import type { StationInformation, StationStatusReport } from "../../fleet/station.rules.ts";
+import type { VehicleReport } from "../../city/fleet/bike-snapshot-decision.rules.ts";
+import type { StationInformation, StationStatusReport } from "../../city/fleet/station.rules.ts";
 import type { Description } from "./descriptions.ts";
 import type { DocumentName, Documents } from "./documents.ts";
 import type { Feed } from "./feed.ts";

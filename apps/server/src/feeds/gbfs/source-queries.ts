@@ -1,6 +1,6 @@
-import type { Queryable } from "../../db/database.ts";
-import { statement } from "../../db/statement.ts";
-import type { Tables } from "../../db/tables.generated.ts";
+import type { Queryable } from "../../storage/db/database.ts";
+import { statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
 
 const countStations = statement(
   "gbfsSources.countStations",

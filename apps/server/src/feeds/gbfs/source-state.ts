@@ -1,4 +1,4 @@
-import type { Queryable } from "../../db/database.ts";
+import type { Queryable } from "../../storage/db/database.ts";
 import { listFeedHealth, listSourceHealth, type SourceRow, type StoredFeedHealth } from "./health-queries.ts";
 import {
   countBikesBySource,

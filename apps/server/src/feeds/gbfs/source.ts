@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { codeOf } from "../../db/errors.ts";
+import { codeOf } from "../../storage/db/errors.ts";
 import { isAddress } from "../address.ts";
 import { AddressSource } from "./address-source.ts";
 import { MAX_DOCUMENT_BYTES, tooLarge } from "./bounded-json.ts";

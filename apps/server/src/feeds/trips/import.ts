@@ -1,6 +1,6 @@
-import { listImportOverlaps, type PastRideBatch, type RideOrigin, tryPastRides } from "../../fleet/ride-import.ts";
-import { whileReporting } from "../../imports/progress.ts";
-import type { ImportReport } from "../../imports/service.ts";
+import { listImportOverlaps, type PastRideBatch, type RideOrigin, tryPastRides } from "../../city/fleet/ride-import.ts";
+import { whileReporting } from "../imports/progress.ts";
+import type { ImportReport } from "../imports/service.ts";
 import { findInputs, type FoundInputs } from "./inputs/find-inputs.ts";
 import type { TripInput } from "./inputs/input.ts";
 import { type TripImportOptions, type TripImportResult, createProgressMeter, type ProgressMeter } from "./options.ts";

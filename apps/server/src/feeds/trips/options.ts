@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
-import type { Database } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
+import type { Database } from "../../storage/db/database.ts";
 import type { TripInput } from "./inputs/input.ts";
 import type { ImportFileErrorReason } from "./problems.ts";
 import type { TimeShift } from "./time-shift.rules.ts";

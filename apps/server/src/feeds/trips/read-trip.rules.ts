@@ -1,5 +1,5 @@
 import { isPathStep } from "@bikeshare/contract";
-import type { PastRide } from "../../fleet/ride-import.ts";
+import type { PastRide } from "../../city/fleet/ride-import.ts";
 import type { TripField, Layout } from "./formats.ts";
 import type { RowProblem, WarningReason } from "./problems.ts";
 import type { TimeZone } from "./time-zone.rules.ts";

@@ -1,9 +1,9 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { makeDirectory } from "@bikeshare/embedded-postgres";
-import type { PastRidesWritten } from "../../fleet/ride-import.ts";
-import { createReportSummary } from "../../imports/report.rules.ts";
-import type { ImportReport } from "../../imports/service.ts";
+import type { PastRidesWritten } from "../../city/fleet/ride-import.ts";
+import { createReportSummary } from "../imports/report.rules.ts";
+import type { ImportReport } from "../imports/service.ts";
 import { shorten } from "../report-files.ts";
 import type { RefusedFile, TripImportResult } from "./options.ts";
 import type { ImportFileErrorReason, RejectReason, WarningReason } from "./problems.ts";

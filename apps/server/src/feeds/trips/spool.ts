@@ -8,7 +8,7 @@ import {
   pastRideLines,
   type RideMarks,
   type RideOrigin,
-} from "../../fleet/ride-import.ts";
+} from "../../city/fleet/ride-import.ts";
 
 /**
  * A file's rides on disk, between the reading of the whole file and the writing of its first ride: memory stays

@@ -1,5 +1,5 @@
 import { OpenQuoteError, readRecords } from "@bikeshare/csv";
-import type { StationSighting } from "../../fleet/placeholder-stations.ts";
+import type { StationSighting } from "../../city/fleet/placeholder-stations.ts";
 import { type Layout, recogniseHeader } from "./formats.ts";
 import type { TripInput } from "./inputs/input.ts";
 import {

@@ -1,4 +1,4 @@
-import type { DifferingRide } from "../../fleet/ride-import.ts";
+import type { DifferingRide } from "../../city/fleet/ride-import.ts";
 
 /** Many rows have the ids of rides that are stored with other times, all moved alike. */
 export interface TimeShift {

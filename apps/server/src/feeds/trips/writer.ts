@@ -1,20 +1,20 @@
-import { pickSlot } from "../../counts/service.ts";
-import { RIDE_TABLES, careForTables } from "../../db/vacuum.ts";
+import { pickSlot } from "../../city/counts/service.ts";
 import {
   makePlaceholderStations,
   previewPlaceholderStations,
   type StationSighting,
   type PlaceholderStations,
-} from "../../fleet/placeholder-stations.ts";
+} from "../../city/fleet/placeholder-stations.ts";
 import {
   type PastRideBatch,
   type PastRidesWritten,
   type RideOrigin,
   type TryPastRides,
   writePastRides,
-} from "../../fleet/ride-import.ts";
-import { addToImport, beginImport, finishImport, type ImportReport } from "../../imports/service.ts";
+} from "../../city/fleet/ride-import.ts";
+import { RIDE_TABLES, careForTables } from "../../storage/db/vacuum.ts";
 import { shownAddress } from "../address.ts";
+import { addToImport, beginImport, finishImport, type ImportReport } from "../imports/service.ts";
 import type { TripImportOptions } from "./options.ts";
 
 /** Writes an import's rides and stations: to the database or, in a dry run, nowhere. */

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { openDispatchHarness } from "../../../test/webhooks/dispatcher.harness.ts";
 import * as model from "../../../test/webhooks/model/dispatcher-pair.ts";
 import type { ModelPair } from "../../../test/webhooks/model/dispatcher-pair.ts";
-import { openDatabase } from "../../db/database.ts";
+import { openDatabase } from "../../storage/db/database.ts";
 
 const HOUR = 3_600_000;
 /** Milliseconds in which as many lives are lived as fit; the rules alone are tested with many thousands elsewhere. */

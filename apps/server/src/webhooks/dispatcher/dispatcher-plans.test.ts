@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type DispatchHarness, openDispatchHarness } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered } from "../../../test/webhooks/far.ts";
-import { type Database, openDatabase } from "../../db/database.ts";
-import { statement } from "../../db/statement.ts";
-import { addDays, dailyTables } from "../../partitions/partition.rules.ts";
-import { createPartitions } from "../../partitions/service.ts";
+import { type Database, openDatabase } from "../../storage/db/database.ts";
+import { statement } from "../../storage/db/statement.ts";
+import { addDays, dailyTables } from "../../storage/partitions/partition.rules.ts";
+import { createPartitions } from "../../storage/partitions/service.ts";
 import {
   claimDeliveries,
   type ClaimedRow,

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
 import { type DispatchHarness, openDispatchHarness } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, type FarRequest } from "../../../test/webhooks/far.ts";
-import { openListener } from "../../db/listener.ts";
+import { openListener } from "../../storage/db/listener.ts";
 import { rotateSecret } from "../endpoints/endpoint-secrets.ts";
 
 const HOUR = 3_600_000;

@@ -4,9 +4,9 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
 import { type DispatchHarness, loopback, openDispatchHarness } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, createGate } from "../../../test/webhooks/far.ts";
-import { openListener } from "../../db/listener.ts";
+import { createSystem } from "../../city/systems/service.ts";
 import { recordEvents } from "../../events/outbox.ts";
-import { createSystem } from "../../systems/service.ts";
+import { openListener } from "../../storage/db/listener.ts";
 import { createSender } from "../sender/sender.ts";
 
 let harness: DispatchHarness;

@@ -1,8 +1,8 @@
-import { startPeriodic } from "../../background/periodic.ts";
-import type { WorkWatch } from "../../background/work-watch.ts";
-import { type Database, openDatabase } from "../../db/database.ts";
+import { systemsOf } from "../../city/systems/service.ts";
 import type { Ids } from "../../ids.ts";
-import { systemsOf } from "../../systems/service.ts";
+import { startPeriodic } from "../../storage/background/periodic.ts";
+import type { WorkWatch } from "../../storage/background/work-watch.ts";
+import { type Database, openDatabase } from "../../storage/db/database.ts";
 import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
 import type { Sender } from "../sender/sender.ts";
 import type { DispatchObserver, InFlight } from "./attempt-runner.ts";

@@ -1,6 +1,6 @@
-import { IntervalTask } from "../../background/interval-task.ts";
-import type { Database } from "../../db/database.ts";
-import { dayOf, oldestKept } from "../../partitions/partition.rules.ts";
+import { IntervalTask } from "../../storage/background/interval-task.ts";
+import type { Database } from "../../storage/db/database.ts";
+import { dayOf, oldestKept } from "../../storage/partitions/partition.rules.ts";
 import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
 import { listOrphans, type OrphanRow, updateClaimsReleased } from "../queue/claim-queries.ts";
 import {

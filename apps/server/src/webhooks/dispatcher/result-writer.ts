@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { Coalescer } from "../../background/coalescer.ts";
-import type { Database, Transaction } from "../../db/database.ts";
-import { dayOf } from "../../partitions/partition.rules.ts";
+import { Coalescer } from "../../storage/background/coalescer.ts";
+import type { Database, Transaction } from "../../storage/db/database.ts";
+import { dayOf } from "../../storage/partitions/partition.rules.ts";
 import { activateByAnswers, pauseByAnswers } from "../endpoints/dispatch-endpoints.ts";
 import type { ClaimedRow, OrphanRow } from "../queue/claim-queries.ts";
 import { updateLaneHealth } from "../queue/lane-queries.ts";

@@ -1,4 +1,4 @@
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../storage/db/database.ts";
 import { claimSuspects, listSuspectLanes, type SuspectLane } from "../queue/claim-queries.ts";
 import { addClaimed, canClaim, canStartAttempt, freeSlotsOf, type Lane } from "./lane.ts";
 import type { SuspectSlots } from "./suspect-slots.ts";

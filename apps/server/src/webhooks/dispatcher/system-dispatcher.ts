@@ -1,7 +1,7 @@
-import { Coalescer } from "../../background/coalescer.ts";
-import { IntervalTask } from "../../background/interval-task.ts";
-import type { WorkWatch } from "../../background/work-watch.ts";
-import type { Database } from "../../db/database.ts";
+import { Coalescer } from "../../storage/background/coalescer.ts";
+import { IntervalTask } from "../../storage/background/interval-task.ts";
+import type { WorkWatch } from "../../storage/background/work-watch.ts";
+import type { Database } from "../../storage/db/database.ts";
 import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
 import { claimDeliveries, type OrphanRow, updateDueToHeld } from "../queue/claim-queries.ts";
 import { insertResults, type ResultRow } from "../queue/result-queries.ts";

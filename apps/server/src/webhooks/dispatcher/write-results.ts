@@ -1,5 +1,5 @@
-import type { Queryable } from "../../db/database.ts";
-import { isOfValues } from "../../set-aside/units.ts";
+import type { Queryable } from "../../storage/db/database.ts";
+import { isOfValues } from "../../storage/set-aside/units.ts";
 import { type ResultRow, updateSetAside } from "../queue/result-queries.ts";
 import { SET_ASIDE } from "../rules/retry-policy.ts";
 

@@ -1,5 +1,5 @@
-import { insertAct } from "../../audit/queries.ts";
-import type { Queryable, Transaction } from "../../db/database.ts";
+import { insertAct } from "../../partners/audit/queries.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import type { EndpointStatus, PauseCause } from "../rules/endpoint-health.ts";
 import {
   type EndpointRow,

@@ -1,8 +1,8 @@
-import { insertActOf } from "../../audit/queries.ts";
 import type { ActorContext } from "../../command-context.ts";
-import type { Queryable, Transaction } from "../../db/database.ts";
-import { commandError } from "../../errors/command-errors.ts";
+import { commandError } from "../../command-errors.ts";
+import { insertActOf } from "../../partners/audit/queries.ts";
 import { partnerWithId } from "../../partners/service.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { type EndpointRow, findEndpoint, lockEndpoint, notifyEndpointChanged } from "./endpoint-queries.ts";
 import { isRemoved } from "./endpoint.rules.ts";
 import type { SecretCipher } from "./secret.ts";

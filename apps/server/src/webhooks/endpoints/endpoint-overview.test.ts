@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
-import { issueKey, revokeKey } from "../../keys/service.ts";
+import { issueKey, revokeKey } from "../../partners/keys/service.ts";
 import { updateHeartbeat } from "../queue/lane-queries.ts";
 import { setEndpoint } from "./endpoint-settings.ts";
 import { removeEndpoint, pauseEndpoint } from "./endpoint-status.ts";

@@ -1,6 +1,6 @@
-import type { Queryable, Transaction } from "../../db/database.ts";
-import { commandError } from "../../errors/command-errors.ts";
-import { systemsOf } from "../../systems/service.ts";
+import { systemsOf } from "../../city/systems/service.ts";
+import { commandError } from "../../command-errors.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import type { SigningSecret } from "./dispatch-endpoints.ts";
 import { type PartnerScope, lockExistingEndpoint, recordEndpointAct, type SecretContext } from "./endpoint-context.ts";
 import type { EndpointRow } from "./endpoint-queries.ts";

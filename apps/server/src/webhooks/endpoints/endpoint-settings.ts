@@ -1,6 +1,6 @@
-import type { Transaction } from "../../db/database.ts";
-import { commandError } from "../../errors/command-errors.ts";
+import { commandError } from "../../command-errors.ts";
 import { holdPartner } from "../../partners/service.ts";
+import type { Transaction } from "../../storage/db/database.ts";
 import { type AddressRules, judgeUrl } from "../rules/receiver-url.ts";
 import { type PartnerScope, recordEndpointAct, requirePartner, type SecretContext } from "./endpoint-context.ts";
 import {

@@ -1,8 +1,8 @@
 import type { ServiceError } from "@bikeshare/rules";
 import type { ActorContext } from "../../command-context.ts";
-import type { Transaction } from "../../db/database.ts";
-import { commandError } from "../../errors/command-errors.ts";
+import { commandError } from "../../command-errors.ts";
 import { holdPartner } from "../../partners/service.ts";
+import type { Transaction } from "../../storage/db/database.ts";
 import { insertProbe } from "../queue/enqueue-queries.ts";
 import { updateReplaysStopped } from "../queue/replay-queries.ts";
 import {

@@ -1,8 +1,8 @@
 import { deliveryNames, EVENT_RETENTION_DAYS, MAX_COUNTED_DELIVERIES, scopeOfEvent } from "@bikeshare/contract";
 import { keyStatus } from "@bikeshare/rules";
-import type { Queryable } from "../../db/database.ts";
-import { keysOf } from "../../keys/service.ts";
-import { dayOf, oldestKept } from "../../partitions/partition.rules.ts";
+import { keysOf } from "../../partners/keys/service.ts";
+import type { Queryable } from "../../storage/db/database.ts";
+import { dayOf, oldestKept } from "../../storage/partitions/partition.rules.ts";
 import { countWorkers } from "../queue/lane-queries.ts";
 import { listLargestLogs } from "../queue/log-size-queries.ts";
 import { listLatestReplays, type ReplayRow } from "../queue/replay-queries.ts";

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
-import { checkWebhooks } from "../../alerts/database-checks.ts";
-import { webhookInvariants } from "../../check/event-invariants.ts";
-import { checkInvariants } from "../../check/service.ts";
+import { checkWebhooks } from "../../health/alerts/database-checks.ts";
+import { webhookInvariants } from "../../health/check/event-invariants.ts";
+import { checkInvariants } from "../../health/check/service.ts";
 import { startResend } from "../log/bulk-resend.ts";
 import { listDeliveries } from "../log/deliveries.ts";
 import { summarizeDeliveries } from "../log/delivery-summary.ts";

@@ -1,6 +1,6 @@
 import type { ActorContext } from "../../command-context.ts";
-import type { Queryable, Transaction } from "../../db/database.ts";
-import { commandError } from "../../errors/command-errors.ts";
+import { commandError } from "../../command-errors.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { countHeld, type HeldRange, insertHeldReplay, updateHeldDropped } from "../queue/held-queries.ts";
 import { lockExistingEndpoint, type PartnerScope, recordEndpointAct, requireEndpoint } from "./endpoint-context.ts";
 

@@ -1,6 +1,6 @@
-import type { Queryable, Transaction } from "../../db/database.ts";
-import { statement } from "../../db/statement.ts";
-import type { Tables } from "../../db/tables.generated.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
+import { statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
 
 /** A secret as it is stored. `ended`: by the database's clock it no longer signs. */
 export type SecretRow = Pick<Tables["webhook_secrets"], "id" | "endpoint_id" | "encrypted" | "expires_at"> & {

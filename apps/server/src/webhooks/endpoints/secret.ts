@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { createTextCipher, type KeySource, prepareKeys, type TextCipher } from "../../encryption.ts";
+import { createTextCipher, type KeySource, prepareKeys, type TextCipher } from "../../storage/secrets/encryption.ts";
 
 /** A key that encrypts the secrets of webhooks. The first of several encrypts; all decrypt, so that keys can be replaced. */
 export interface SecretKey {
@@ -33,14 +33,14 @@ export interface SecretCipher {
 /** A secret was encrypted with a key that is not in this process's secrets file. */
 export class SecretsFileMismatch extends Error {
   override readonly name = "SecretsFileMismatch";
-  /** The log's name for it; see conditions/failure.ts. */
+  /** The log's name for it; see health/conditions/failure.ts. */
   readonly condition = "secrets_file_mismatch";
 }
 
 /** An encrypted secret cannot be decrypted, though its key is in our secrets file. */
 export class DamagedSecret extends Error {
   override readonly name = "DamagedSecret";
-  /** The log's name for it; see conditions/failure.ts. */
+  /** The log's name for it; see health/conditions/failure.ts. */
   readonly condition = "damaged_webhook_secret";
 }
 

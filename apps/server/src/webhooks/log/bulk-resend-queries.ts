@@ -1,7 +1,7 @@
-import type { Queryable, Transaction } from "../../db/database.ts";
-import { oneRow } from "../../db/rows.ts";
-import { type Statement, statement } from "../../db/statement.ts";
-import type { Tables } from "../../db/tables.generated.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { type Statement, statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
 import { isTest } from "../queue/sql-fragments.ts";
 import type { SearchIndex } from "./delivery-filter.rules.ts";
 import { findSearchIndex, updateSearchSettings } from "./delivery-search-queries.ts";

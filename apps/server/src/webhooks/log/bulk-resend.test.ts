@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../storage/db/database.ts";
 import { pauseEndpoint } from "../endpoints/endpoint-status.ts";
 import { cancelResend, countResend, type ResendChoice, showResend, startResend } from "./bulk-resend.ts";
 import { listDeliveries } from "./deliveries.ts";

@@ -1,7 +1,7 @@
 import { serviceError } from "@bikeshare/rules";
 import type { ActorContext } from "../../command-context.ts";
-import type { Queryable } from "../../db/database.ts";
-import { commandError } from "../../errors/command-errors.ts";
+import { commandError } from "../../command-errors.ts";
+import type { Queryable } from "../../storage/db/database.ts";
 import {
   type PartnerScope,
   recordEndpointAct,

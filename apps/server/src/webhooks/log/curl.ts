@@ -1,7 +1,7 @@
 import { serviceError } from "@bikeshare/rules";
 import { signSync, standardHeadersSync } from "@bikeshare/webhooks/node";
 import type { ActorContext } from "../../command-context.ts";
-import { commandError } from "../../errors/command-errors.ts";
+import { commandError } from "../../command-errors.ts";
 import { recordEndpointAct, requireEndpointOrRemoved, type PartnerScope } from "../endpoints/endpoint-context.ts";
 import { listActiveSecrets } from "../endpoints/secret-queries.ts";
 import type { SecretCipher } from "../endpoints/secret.ts";

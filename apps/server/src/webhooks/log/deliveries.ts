@@ -1,8 +1,8 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
-import type { Queryable } from "../../db/database.ts";
-import { commandError } from "../../errors/command-errors.ts";
+import { commandError } from "../../command-errors.ts";
 import { timeOfId } from "../../ids.ts";
-import { addDays, dayOf } from "../../partitions/partition.rules.ts";
+import type { Queryable } from "../../storage/db/database.ts";
+import { addDays, dayOf } from "../../storage/partitions/partition.rules.ts";
 import { type PartnerScope, requireEndpointOrRemoved } from "../endpoints/endpoint-context.ts";
 import type { EndpointRow } from "../endpoints/endpoint-queries.ts";
 import { countWorkers } from "../queue/lane-queries.ts";

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../db/database.ts";
+import type { Queryable } from "../../storage/db/database.ts";
 import { type ChangeRow, listNewestDeliveries } from "./delivery-change-queries.ts";
 
 /** Deliveries of an endpoint that are followed: the newest. Older ones change rarely, and few pages show them. */

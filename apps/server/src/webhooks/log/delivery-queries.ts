@@ -1,7 +1,7 @@
-import { columnsOfTable, type RowOf } from "../../db/columns.ts";
-import type { Queryable } from "../../db/database.ts";
-import { statement } from "../../db/statement.ts";
-import type { Tables } from "../../db/tables.generated.ts";
+import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
+import type { Queryable } from "../../storage/db/database.ts";
+import { statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
 import { deliveryColumns } from "./search-sql-fragments.ts";
 
 /** A delivery as it stands: what it is, and its position in the queue. */

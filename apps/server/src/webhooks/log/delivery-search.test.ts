@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
-import { statement } from "../../db/statement.ts";
-import { dailyTables, dayOf } from "../../partitions/partition.rules.ts";
-import { createPartitions } from "../../partitions/service.ts";
+import { statement } from "../../storage/db/statement.ts";
+import { dailyTables, dayOf } from "../../storage/partitions/partition.rules.ts";
+import { createPartitions } from "../../storage/partitions/service.ts";
 import { listDeliveries, searchOf } from "./deliveries.ts";
 import { codeRange, type DeliveryFilter, readCodeFilter, type SearchIndex } from "./delivery-filter.rules.ts";
 import { findPageStatement, findSearchIndex, updateSearchSettings } from "./delivery-search-queries.ts";

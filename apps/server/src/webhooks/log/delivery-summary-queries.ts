@@ -1,6 +1,6 @@
-import type { Queryable } from "../../db/database.ts";
-import { oneRow } from "../../db/rows.ts";
-import { statement } from "../../db/statement.ts";
+import type { Queryable } from "../../storage/db/database.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { statement } from "../../storage/db/statement.ts";
 import { DROPPED } from "../queue/sql-fragments.ts";
 
 /** How an endpoint's deliveries have gone lately. */

@@ -1,5 +1,5 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
-import { addDays, dayOf } from "../../partitions/partition.rules.ts";
+import { addDays, dayOf } from "../../storage/partitions/partition.rules.ts";
 import type { EndpointRow } from "../endpoints/endpoint-queries.ts";
 import { describeStatus, isRemoved } from "../endpoints/endpoint.rules.ts";
 import { DROPPED, isTestDelivery } from "../queue/sql-fragments.ts";

@@ -1,7 +1,7 @@
-import { insertActOf } from "../../audit/queries.ts";
 import type { ActorContext } from "../../command-context.ts";
-import type { Database, Transaction } from "../../db/database.ts";
-import { commandError } from "../../errors/command-errors.ts";
+import { commandError } from "../../command-errors.ts";
+import { insertActOf } from "../../partners/audit/queries.ts";
+import type { Database, Transaction } from "../../storage/db/database.ts";
 import { type PartnerScope, recordEndpointAct, requireEndpoint } from "../endpoints/endpoint-context.ts";
 import { notifyQueued } from "../queue/enqueue-queries.ts";
 import { insertReplayBatch } from "../queue/replay-batch-queries.ts";

@@ -1,8 +1,8 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
 import { createTestDelivery } from "@bikeshare/webhooks/testing";
-import { insertActOf } from "../../audit/queries.ts";
 import type { ActorContext } from "../../command-context.ts";
-import { commandError } from "../../errors/command-errors.ts";
+import { commandError } from "../../command-errors.ts";
+import { insertActOf } from "../../partners/audit/queries.ts";
 import { type PartnerScope, recordEndpointAct, requireEndpoint } from "../endpoints/endpoint-context.ts";
 import { isRemoved, offeredEvents } from "../endpoints/endpoint.rules.ts";
 import {

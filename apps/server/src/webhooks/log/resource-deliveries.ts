@@ -1,4 +1,4 @@
-import type { Queryable } from "../../db/database.ts";
+import type { Queryable } from "../../storage/db/database.ts";
 import { listResourceDeliveries, type ResourceDelivery } from "./resource-delivery-queries.ts";
 
 export type { ResourceDelivery } from "./resource-delivery-queries.ts";

@@ -1,4 +1,4 @@
-import type { Statement } from "../../db/statement.ts";
+import type { Statement } from "../../storage/db/statement.ts";
 import {
   codeRange,
   type DeliveryFilter,

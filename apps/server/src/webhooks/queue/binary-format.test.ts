@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
-import type { ColumnType } from "../../db/columns.ts";
-import { statement } from "../../db/statement.ts";
+import type { ColumnType } from "../../storage/db/columns.ts";
+import { statement } from "../../storage/db/statement.ts";
 import { bigints, booleans, byteas, dates, integers, reals, smallints, texts, timestamps } from "./binary-format.ts";
 
 let database: TestDatabase;

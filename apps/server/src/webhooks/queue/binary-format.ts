@@ -1,5 +1,5 @@
-import type { ColumnType, WrittenRow } from "../../db/columns.ts";
-import { columnTypes, type Tables } from "../../db/tables.generated.ts";
+import type { ColumnType, WrittenRow } from "../../storage/db/columns.ts";
+import { columnTypes, type Tables } from "../../storage/db/tables.generated.ts";
 
 /*
  * Parameters in PostgreSQL's binary format: neither side has to quote, escape and parse them.

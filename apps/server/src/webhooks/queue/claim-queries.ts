@@ -1,7 +1,7 @@
-import { columnsOfTable } from "../../db/columns.ts";
-import type { Queryable } from "../../db/database.ts";
-import { type Statement, statement } from "../../db/statement.ts";
-import type { Tables } from "../../db/tables.generated.ts";
+import { columnsOfTable } from "../../storage/db/columns.ts";
+import type { Queryable } from "../../storage/db/database.ts";
+import { type Statement, statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
 import { bigints, integers, texts, timestamps } from "./binary-format.ts";
 import { isOfSystem, matchesDelivery, QUEUE_ORDER } from "./sql-fragments.ts";
 

@@ -1,6 +1,6 @@
-import type { Queryable, Transaction } from "../../db/database.ts";
-import { statement } from "../../db/statement.ts";
-import type { Tables } from "../../db/tables.generated.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
+import { statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
 import { insertIntoQueue, PENDING_AGAIN, UNLESS_QUEUED } from "./sql-fragments.ts";
 
 /** A delivery that tells of no event. */

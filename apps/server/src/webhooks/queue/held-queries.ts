@@ -1,6 +1,6 @@
-import type { Queryable, Transaction } from "../../db/database.ts";
-import { oneRow } from "../../db/rows.ts";
-import { statement } from "../../db/statement.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { statement } from "../../storage/db/statement.ts";
 import { DROPPED } from "./sql-fragments.ts";
 
 /** Which of an endpoint's held deliveries: those held at `until` or before. */

@@ -1,7 +1,7 @@
-import { columnsOfTable, type RowOf } from "../../db/columns.ts";
-import type { Queryable, Transaction } from "../../db/database.ts";
-import { oneRow } from "../../db/rows.ts";
-import { statement } from "../../db/statement.ts";
+import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { statement } from "../../storage/db/statement.ts";
 
 /** A lane under the token of one holder. */
 export interface LaneToken {

@@ -1,6 +1,6 @@
-import type { Transaction } from "../../db/database.ts";
-import { statement } from "../../db/statement.ts";
-import type { Tables } from "../../db/tables.generated.ts";
+import type { Transaction } from "../../storage/db/database.ts";
+import { statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
 import { indexedMatch, insertIntoQueue, matchesDelivery, PENDING_AGAIN, UNLESS_QUEUED } from "./sql-fragments.ts";
 
 /** The next deliveries of a replay, whose rows are locked, and what is to be done with each. */

@@ -1,8 +1,8 @@
 import { finished } from "node:stream/promises";
-import { columnsOf, columnsOfTable, type WrittenRow } from "../../db/columns.ts";
-import type { Queryable, Transaction } from "../../db/database.ts";
-import { statement } from "../../db/statement.ts";
-import type { Tables } from "../../db/tables.generated.ts";
+import { columnsOf, columnsOfTable, type WrittenRow } from "../../storage/db/columns.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
+import { statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
 import { bigints, booleans, dates, rowEncoder, smallints, texts, timestamps } from "./binary-format.ts";
 import { indexedMatch, matchesDelivery } from "./sql-fragments.ts";
 

@@ -1,4 +1,4 @@
-import { dayOf } from "../../partitions/partition.rules.ts";
+import { dayOf } from "../../storage/partitions/partition.rules.ts";
 
 /** How much of an answer is kept. */
 export interface AnswerLimits {

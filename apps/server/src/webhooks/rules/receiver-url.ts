@@ -4,8 +4,8 @@ import {
   literalAddress,
   loopbackAddresses,
   portOf,
-} from "../../addresses/address-guard.ts";
-import type { NetworkList } from "../../addresses/network-list.ts";
+} from "../../outbound/addresses/address-guard.ts";
+import type { NetworkList } from "../../outbound/addresses/network-list.ts";
 
 /** What the operator lets webhooks reach beside public addresses. */
 export interface AddressRules {

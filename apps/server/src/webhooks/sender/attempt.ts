@@ -1,5 +1,5 @@
-import type { DescribedFailure, ConnectFailureCode } from "../../addresses/connect-failure.ts";
-import type { ConnectTimings } from "../../addresses/connect.ts";
+import type { DescribedFailure, ConnectFailureCode } from "../../outbound/addresses/connect-failure.ts";
+import type { ConnectTimings } from "../../outbound/addresses/connect.ts";
 
 /** One POST as it goes to a receiver. */
 export interface AttemptRequest {

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
-import { describeFailure } from "../../addresses/connect-failure.ts";
-import { describeTlsError } from "../../addresses/sockets.ts";
+import { describeFailure } from "../../outbound/addresses/connect-failure.ts";
+import { describeTlsError } from "../../outbound/addresses/sockets.ts";
 import type { Failure, Header } from "./attempt.ts";
 import { InvalidResponseError, type ResponseViolation } from "./response-head.ts";
 import { ResponseParser } from "./response-parser.ts";

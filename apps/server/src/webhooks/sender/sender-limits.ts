@@ -1,4 +1,4 @@
-import type { ConnectLimits } from "../../addresses/connect.ts";
+import type { ConnectLimits } from "../../outbound/addresses/connect.ts";
 
 /** What one attempt and the idle connections between attempts may cost. */
 export interface SenderLimits extends ConnectLimits {

@@ -1,5 +1,5 @@
-import { describeFailure } from "../../addresses/connect-failure.ts";
 import { readRetryAfter } from "../../http/retry-after.ts";
+import { describeFailure } from "../../outbound/addresses/connect-failure.ts";
 import { type AddressRules, judgeUrl } from "../rules/receiver-url.ts";
 import type { AttemptRecord, AttemptRequest, AttemptResult, AttemptTimings, Header } from "./attempt.ts";
 import { type SenderLimits, senderLimits } from "./sender-limits.ts";

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
-import { type ConnectOptions, type ConnectTimings, connectTo } from "../../addresses/connect.ts";
-import { resolveName } from "../../addresses/resolve.ts";
-import { lazySecureContext } from "../../addresses/sockets.ts";
+import { type ConnectOptions, type ConnectTimings, connectTo } from "../../outbound/addresses/connect.ts";
+import { resolveName } from "../../outbound/addresses/resolve.ts";
+import { lazySecureContext } from "../../outbound/addresses/sockets.ts";
 import { type AddressRules, refuseReceiverAddress } from "../rules/receiver-url.ts";
 import type { Failure } from "./attempt.ts";
 import { Connection, type RoundTripResult } from "./connection.ts";

@@ -4,13 +4,13 @@ import { createTestDatabase, type TestDatabase } from "../../../test/database.ts
 import { type SmtpServer, type SmtpServerOptions, startSmtpServer } from "../../../test/servers/smtp-server.ts";
 import { until } from "../../../test/until.ts";
 import { createFragileDatabase } from "../../../test/webhooks/fragile-database.ts";
-import { statement } from "../../db/statement.ts";
 import { createIds } from "../../ids.ts";
-import { createMailer, type Mail } from "../../mail/mailer.ts";
-import type { MailOutbox, MailOutcome } from "../../mail/outbox.ts";
+import { createMailer, type Mail } from "../../outbound/mail/mailer.ts";
+import type { MailOutbox, MailOutcome } from "../../outbound/mail/outbox.ts";
 import { createPartner } from "../../partners/service.ts";
-import { releaseUnits, setAsideUnits } from "../../set-aside/service.ts";
-import { MAX_CRASHES } from "../../set-aside/work.rules.ts";
+import { statement } from "../../storage/db/statement.ts";
+import { releaseUnits, setAsideUnits } from "../../storage/set-aside/service.ts";
+import { MAX_CRASHES } from "../../storage/set-aside/work.rules.ts";
 import { type MailOutboxOptions, startMailOutbox } from "./failure-mail-outbox.ts";
 import { claimMail, insertMails } from "./failure-mail-queries.ts";
 

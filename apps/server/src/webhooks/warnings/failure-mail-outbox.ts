@@ -1,5 +1,5 @@
-import type { Database } from "../../db/database.ts";
-import { type MailOutbox, type MailQueue, type OutboxOptions, startOutbox } from "../../mail/outbox.ts";
+import { type MailOutbox, type MailQueue, type OutboxOptions, startOutbox } from "../../outbound/mail/outbox.ts";
+import type { Database } from "../../storage/db/database.ts";
 import { claimMail, deleteExpiredMails, deleteMail } from "./failure-mail-queries.ts";
 
 export interface MailOutboxOptions extends Omit<OutboxOptions, "queues" | "addressee"> {

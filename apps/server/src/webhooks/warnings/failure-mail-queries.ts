@@ -1,8 +1,8 @@
-import { columnsOfTable } from "../../db/columns.ts";
-import type { Queryable, Transaction } from "../../db/database.ts";
-import { statement } from "../../db/statement.ts";
-import type { Tables } from "../../db/tables.generated.ts";
-import type { Expiry, RetryDelays } from "../../mail/outbox.ts";
+import type { Expiry, RetryDelays } from "../../outbound/mail/outbox.ts";
+import { columnsOfTable } from "../../storage/db/columns.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
+import { statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
 
 /** A mail as it is recorded. */
 export type RecordedMail = Pick<Tables["webhook_mails"], "id" | "endpoint_id" | "subject" | "body">;

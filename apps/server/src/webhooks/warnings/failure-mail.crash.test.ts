@@ -9,11 +9,11 @@ import { createTestDatabase, type TestDatabase } from "../../../test/database.ts
 import { type SmtpServer, startSmtpServer } from "../../../test/servers/smtp-server.ts";
 import { until } from "../../../test/until.ts";
 import { loopback } from "../../../test/webhooks/dispatcher.harness.ts";
-import { statement } from "../../db/statement.ts";
 import { recordEvents } from "../../events/outbox.ts";
 import { createIds } from "../../ids.ts";
 import { createPartner } from "../../partners/service.ts";
-import { loadSecrets } from "../../secrets.ts";
+import { statement } from "../../storage/db/statement.ts";
+import { loadSecrets } from "../../storage/secrets/secrets.ts";
 import { setEndpoint } from "../endpoints/endpoint-settings.ts";
 import { createSecretCipher } from "../endpoints/secret.ts";
 

@@ -1,6 +1,6 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
-import type { Transaction } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
+import type { Transaction } from "../../storage/db/database.ts";
 import type { CompletedAttempt } from "../dispatcher/result-writer.ts";
 import { pauseDescriptions } from "../endpoints/endpoint.rules.ts";
 import { FAILING_LIMIT_MS, LEAST_DELIVERIES, LEAST_FAILURES, type PauseCause } from "../rules/endpoint-health.ts";

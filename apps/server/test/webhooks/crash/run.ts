@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
-import type { Database } from "../../../src/db/database.ts";
-import { statement } from "../../../src/db/statement.ts";
+import type { Database } from "../../../src/storage/db/database.ts";
+import { statement } from "../../../src/storage/db/statement.ts";
 import { until } from "../../until.ts";
 import { checkCrashes, type CrashChecks } from "./checks.ts";
 import { type CrashWorld, openCrashWorld, type WorkerProcess } from "./world.ts";

@@ -5,10 +5,10 @@ import { type EmbeddedPostgres, openEmbeddedPostgres } from "@bikeshare/embedded
 import { makeDatabaseDirectory } from "@bikeshare/test-kit";
 import { type ServerProcess, startServer } from "../../../bench/processes.ts";
 import { makeWorld } from "../../../bench/webhooks/world.ts";
-import { type Database, openDatabase } from "../../../src/db/database.ts";
-import { isUnavailable } from "../../../src/db/errors.ts";
-import { statement } from "../../../src/db/statement.ts";
-import { loadSecrets } from "../../../src/secrets.ts";
+import { type Database, openDatabase } from "../../../src/storage/db/database.ts";
+import { isUnavailable } from "../../../src/storage/db/errors.ts";
+import { statement } from "../../../src/storage/db/statement.ts";
+import { loadSecrets } from "../../../src/storage/secrets/secrets.ts";
 import { createSecretCipher } from "../../../src/webhooks/endpoints/secret.ts";
 import { until } from "../../until.ts";
 

@@ -1,8 +1,8 @@
 import { appendFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
-import { openDatabase } from "../../../src/db/database.ts";
 import { recordEvents } from "../../../src/events/outbox.ts";
 import { createIds } from "../../../src/ids.ts";
+import { openDatabase } from "../../../src/storage/db/database.ts";
 
 /*
  * Commits events without end, several in a transaction, and notes down the ids of those whose commit was acknowledged.

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
-import type { Database } from "../../../src/db/database.ts";
-import { statement } from "../../../src/db/statement.ts";
+import type { Database } from "../../../src/storage/db/database.ts";
+import { statement } from "../../../src/storage/db/statement.ts";
 import type { Receipt } from "./receiver.process.ts";
 
 /** What the run comes to. All but the first three must be 0. */

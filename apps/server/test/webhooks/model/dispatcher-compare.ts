@@ -1,4 +1,4 @@
-import { statement } from "../../../src/db/statement.ts";
+import { statement } from "../../../src/storage/db/statement.ts";
 import { showEndpoint } from "../../../src/webhooks/endpoints/endpoint-view.ts";
 import { until } from "../../until.ts";
 import type { DispatchHarness } from "../dispatcher.harness.ts";

@@ -1,6 +1,6 @@
-import type { Database } from "../../../src/db/database.ts";
-import { statement } from "../../../src/db/statement.ts";
-import { createSystem } from "../../../src/systems/service.ts";
+import { createSystem } from "../../../src/city/systems/service.ts";
+import type { Database } from "../../../src/storage/db/database.ts";
+import { statement } from "../../../src/storage/db/statement.ts";
 import { pauseEndpoint, resumeEndpoint } from "../../../src/webhooks/endpoints/endpoint-status.ts";
 import { createReplay } from "../../../src/webhooks/log/replays.ts";
 import { redeliver } from "../../../src/webhooks/log/resend.ts";

@@ -1,0 +1,54 @@
+import type { BoundingBox } from "@bikeshare/contract";
+import { listFilters, type PageRequest } from "@bikeshare/rules";
+import { type ChangePage, type ChangeRange, listChanges } from "../../storage/lists/change-queries.ts";
+import { conditionsOf } from "../../storage/lists/conditions.ts";
+import { listById } from "../../storage/lists/id-ordered-queries.ts";
+import type { Page } from "../../storage/lists/page.ts";
+import type { ListReader, ReadContext } from "../../storage/lists/read-context.ts";
+
+export interface BikeFilters {
+  readonly vehicle_state?: string | undefined;
+  readonly station_id?: string | undefined;
+  readonly bbox?: BoundingBox | undefined;
+  readonly updated_since?: string | undefined;
+}
+
+const bikes = listById("bikes");
+
+/** A page of a system's bikes, ordered by id. */
+export function listBikes(
+  context: ReadContext,
+  whose: ListReader,
+  filters: BikeFilters,
+  request: PageRequest<string>,
+): Promise<Page<string>> {
+  return bikes.list(context, whose, conditionsOf(listFilters.bikes, filters), request);
+}
+
+/** A bike that is there no more, since its feed gave it up. Nothing else is known of it. */
+const removed = {
+  table: "removed_bikes",
+  json: "bike_json(id, null, null, 'removed', null, null, null, null, null, to_timestamp(change_position / 1e6))",
+  condition: "system_id = $1",
+  isUnfiltered: true,
+};
+
+/** A page of what has changed among a system's bikes, in the order of the changes. */
+export function listBikeChanges(
+  context: ReadContext,
+  whose: ListReader,
+  filters: BikeFilters,
+  range: ChangeRange,
+): Promise<ChangePage> {
+  const conditions = conditionsOf(listFilters.bikes, filters);
+  const { vehicle_state: state = "removed", station_id: station, bbox } = filters;
+  const showsRemoved = state === "removed" && station === undefined && bbox === undefined;
+  const present = { table: "bikes", json: "json", condition: "system_id = $1" };
+  const rows = showsRemoved ? [present, removed] : [present];
+  return listChanges(context, whose, { name: "bikes", rows, values: [whose.systemId], filters: conditions }, range);
+}
+
+/** One bike's JSON; undefined when there is none. */
+export function getBike({ readPool }: ReadContext, systemId: string, id: string): Promise<string | undefined> {
+  return bikes.find(readPool, systemId, id);
+}

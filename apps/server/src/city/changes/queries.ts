@@ -1,0 +1,153 @@
+import type { Transaction } from "../../storage/db/database.ts";
+import type { ReadPool } from "../../storage/db/read-pool.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { type Statement, statement } from "../../storage/db/statement.ts";
+import { rowsOfSystem } from "../../storage/db/system-rows.ts";
+
+/** A list whose changes can be followed: its table. */
+export type FollowedTable = "stations" | "bikes" | "rides" | "reservations";
+
+/** How far the changes of a table are known, for all systems. */
+export interface Horizon {
+  /** Every change before this position is committed and visible, or never will be. */
+  readonly position: number;
+  /** The database's clock, as a position. */
+  readonly now: number;
+  /** A transaction writes the table of which it is not known when it began: `position` says nothing. */
+  readonly isUncertain: boolean;
+  /** Which history of writes this is: another after a restore and after a failover. */
+  readonly history: string;
+}
+
+/** What a list has of changes. */
+export interface ChangeState {
+  /** The position of the newest change; null: none was recorded. */
+  readonly newest: number | null;
+  /** How often rows have been deleted without a trace. */
+  readonly resets: number;
+  /** The machine holds transactions that are prepared and not committed. */
+  readonly isUncertain: boolean;
+}
+
+/**
+ * Microseconds that a horizon lies before what is known. The database's clock may be set back by as much, and the one of a
+ * server that takes over may be as much behind.
+ */
+const CLOCK_MARGIN_US = 1_000_000;
+
+const microseconds = (instant: string) => `(extract(epoch from ${instant}) * 1000000)::bigint`;
+
+/**
+ * Whoever writes a table holds this lock on it, from before it computes the position of a change until after the change is
+ * visible; so does a transaction that is prepared, or waits for a synchronous replica. A transaction that does not hold it now
+ * computes its positions later. Each that does began before its first one.
+ */
+const WRITING = "('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')";
+
+/*
+ * Locks and sessions are looked at one after the other, and not in a snapshot. Whatever the order: a session that is idle or
+ * gone has ended the transaction that held the lock; one that runs another transaction has ended it too. A session of
+ * another role shows nothing of itself unless ours may look: then it is not known when it began. The time of the statement
+ * comes before both.
+ */
+const horizon = (table: FollowedTable): Statement =>
+  statement(
+    `changes.horizon.${table}`,
+    `select ${microseconds("least(statement_timestamp(), min(session.xact_start))")} - ${CLOCK_MARGIN_US} as position,
+       ${microseconds("statement_timestamp()")} as now,
+       coalesce(bool_or(held.pid is null
+         or (session.pid is not null and session.xact_start is null and coalesce(session.state, 'disabled') = 'disabled')),
+         false) as "isUncertain",
+       (select system_identifier from pg_control_system()) || '.' || (select oid from pg_database where datname = current_database())
+         || '.' || left(pg_walfile_name(pg_current_wal_lsn()), 8) as history
+     from pg_locks held left join pg_stat_activity session on session.pid = held.pid
+     where held.locktype = 'relation' and held.database = (select oid from pg_database where datname = current_database())
+       and held.relation in (${writtenWith(table)
+         .map((name) => `'${name}'::regclass`)
+         .join(", ")})
+       and held.mode in ${WRITING}`,
+  );
+
+/** The tables that hold the changes of a list. */
+function writtenWith(table: FollowedTable): readonly string[] {
+  return table === "bikes" ? ["bikes", "removed_bikes"] : [table];
+}
+
+const newestOf = (table: string, whose: string) =>
+  `(select change_position from ${table} where system_id = $1${whose} and change_position > 0
+    order by change_position desc limit 1)`;
+
+const state = (table: FollowedTable): Statement => {
+  const newest = writtenWith(table).map((name) =>
+    newestOf(name, table === "reservations" ? " and partner_id = $2" : ""),
+  );
+  return statement(
+    `changes.state.${table}`,
+    `select greatest(${newest.join(", ")}) as newest, has_prepared_transactions() as "isUncertain",
+       coalesce((select n from change_resets where system_id = $1 and list = '${table}'), 0) as resets
+     from placed_systems where system_id = $1 and $2::text is not null`,
+  );
+};
+
+const insertRemoved = statement(
+  "changes.insertRemovedBikes",
+  `insert into removed_bikes (system_id, id)
+   select placed.system_id, w.id from ${rowsOfSystem("unnest($2::text[]) as w (id)")}
+   on conflict (system_id, id) do update set change_position = excluded.change_position`,
+);
+
+const deletePastRemoved = statement(
+  "changes.deletePastRemovedBikes",
+  `with past as (
+     select id, change_position from removed_bikes where system_id = $1 and change_position < ${microseconds("$2::timestamptz")}
+     order by change_position limit $3),
+   deleted as (
+     delete from removed_bikes where system_id = $1 and id = any(array(select id from past))
+       and change_position < ${microseconds("$2::timestamptz")} returning 1)
+   select count(*) as n from deleted`,
+);
+
+const reset = statement(
+  "changes.reset",
+  `insert into change_resets (system_id, list, n) values ($1, $2, 1)
+   on conflict (system_id, list) do update set n = change_resets.n + 1`,
+);
+
+/** How far the changes of a table are known. To be asked before the rows are read. */
+export async function findHorizon(primary: ReadPool, table: FollowedTable): Promise<Horizon> {
+  return oneRow(await primary.read<Horizon>(horizon(table), []));
+}
+
+/** What a list has of changes. @param partnerId whose reservations */
+export async function findChangeState(
+  primary: ReadPool,
+  table: FollowedTable,
+  systemId: string,
+  partnerId: string,
+): Promise<ChangeState> {
+  return oneRow(await primary.read<ChangeState>(state(table), [systemId, partnerId]));
+}
+
+/** Records that bikes are about to be deleted, for those who follow the bikes. */
+export async function insertRemovedBikes(tx: Transaction, systemId: string, ids: readonly string[]): Promise<void> {
+  await tx.query(insertRemoved, [systemId, ids]);
+}
+
+/** Deletes what is recorded of bikes that were deleted before an instant. @returns how many */
+export async function deletePastRemovedBikes(
+  db: Pick<Transaction, "query">,
+  systemId: string,
+  before: Date,
+  limit: number,
+): Promise<number> {
+  return oneRow(await db.query<{ n: number }>(deletePastRemoved, [systemId, before, limit])).n;
+}
+
+/** Records that rows of a list were deleted without a trace, so that whoever follows it begins anew. */
+export async function updateResets(
+  tx: Transaction,
+  systemId: string,
+  list: Exclude<FollowedTable, "reservations">,
+): Promise<void> {
+  await tx.query(reset, [systemId, list]);
+}

@@ -1,0 +1,68 @@
+import { askTogether } from "../../storage/background/ask-together.ts";
+import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../../storage/background/periodic.ts";
+import type { Database } from "../../storage/db/database.ts";
+import type { ReadPool } from "../../storage/db/read-pool.ts";
+import { REMOVED_BIKES_KEPT_DAYS, type Standing } from "./change.rules.ts";
+import { deletePastRemovedBikes, findChangeState, findHorizon, type FollowedTable } from "./queries.ts";
+
+export { type Checkpoint, checkpointText, lossOf, nextSince } from "./change.rules.ts";
+export {
+  type FollowedTable,
+  insertRemovedBikes as recordRemovedBikes,
+  updateResets as recordDeletedRows,
+} from "./queries.ts";
+
+/** Says where the changes of lists stand. */
+export interface ChangeWatch {
+  /** To be asked before the rows of a walk are read. @param whose the caller */
+  standing(table: FollowedTable, whose: { readonly systemId: string; readonly partnerId: string }): Promise<Standing>;
+}
+
+/** @param primary a replica knows nothing of the transactions that write */
+export function createChangeWatch(primary: ReadPool): ChangeWatch {
+  const horizonOf = (table: FollowedTable) => askTogether(() => findHorizon(primary, table));
+  const horizons = {
+    stations: horizonOf("stations"),
+    bikes: horizonOf("bikes"),
+    rides: horizonOf("rides"),
+    reservations: horizonOf("reservations"),
+  };
+  return {
+    async standing(table, { systemId, partnerId }) {
+      // In either order: both were asked for after the request came and before its rows are read.
+      const [horizon, state] = await Promise.all([
+        horizons[table](),
+        findChangeState(primary, table, systemId, partnerId),
+      ]);
+      return {
+        position: horizon.position,
+        now: horizon.now,
+        newest: state.newest,
+        isUncertain: horizon.isUncertain || state.isUncertain,
+        history: `${horizon.history}.${state.resets}`,
+      };
+    },
+  };
+}
+
+const SWEEP_INTERVAL_MS = 10 * 60_000;
+const BATCH_SIZE = 1000;
+/** Longer than the checkpoints are taken that need them, whatever the clocks differ by. */
+const KEPT_MS = (REMOVED_BIKES_KEPT_DAYS * 24 + 2) * 3_600_000;
+
+/** Deletes what is kept of bikes that were removed long ago. */
+export function startRemovedBikesSweeper({
+  db,
+  clock,
+  ...options
+}: SweeperSurroundings & { readonly db: Database; readonly clock: () => number }): PeriodicWork<number> {
+  return startSweeper({
+    ...options,
+    intervalMs: SWEEP_INTERVAL_MS,
+    batchSize: BATCH_SIZE,
+    sweep: async (systemId, limit) => {
+      const swept = await deletePastRemovedBikes(db, systemId, new Date(clock() - KEPT_MS), limit);
+      return { swept, isMore: swept === limit };
+    },
+  });
+}

@@ -1,0 +1,83 @@
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { statement } from "../../storage/db/statement.ts";
+import { rowsOfSystem } from "../../storage/db/system-rows.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
+
+/** The lists whose length is kept. */
+export type CountedList = Tables["list_counts"]["list"];
+
+// Rows are taken in the order of the primary key, so that two transactions never wait for each other in a ring.
+/*
+ * What processes remember of past rides holds until a ride comes, goes or is corrected that had started in the past. By the time
+ * of the statement, which is the last before the commit: a transaction may have begun long before.
+ */
+const isLate = (start: string) => `${start} < statement_timestamp() - interval '1 hour'`;
+const isPast = (start: string) => `${start} < statement_timestamp() - interval '2 days'`;
+
+const addToList = statement(
+  "counts.addToList",
+  `insert into list_counts (system_id, list, slot, n, past_changes, noted_changes, late_changes)
+   select $1, $2, $3::smallint, $4::bigint, past, past, late
+   from (select (coalesce(${isPast("$5::timestamptz")}, false))::int as past,
+     (coalesce(${isLate("$5::timestamptz")}, false))::int as late) as changes
+   on conflict (system_id, list, slot) do update
+   set n = list_counts.n + excluded.n, past_changes = list_counts.past_changes + excluded.past_changes,
+     noted_changes = list_counts.noted_changes + excluded.noted_changes,
+     late_changes = list_counts.late_changes + excluded.late_changes`,
+);
+
+const startsAt = "date_trunc(period, hour at time zone 'UTC') at time zone 'UTC'";
+const isLateDay = `period = 'day' and bool_or(${isLate("hour")})`;
+
+// Of an hour whose rides were only corrected, the day alone is written, if the hour is past.
+const addToPeriods = statement(
+  "counts.addToPeriods",
+  `insert into ride_counts (system_id, period, starts_at, slot, n, changes)
+   select placed.system_id, period, ${startsAt} as starts_at, $2::smallint, sum(n)::bigint, (${isLateDay})::int
+   from ${rowsOfSystem(`unnest($3::timestamptz[], $4::bigint[]) as delta(hour, n)
+   cross join (values ('day'), ('hour'), ('month')) as periods(period)`)}
+   group by placed.system_id, period, ${startsAt}
+   having sum(n) <> 0 or (${isLateDay})
+   order by period, ${startsAt}
+   on conflict (system_id, period, starts_at, slot) do update
+   set n = ride_counts.n + excluded.n, changes = ride_counts.changes + excluded.changes`,
+);
+
+const length = statement(
+  "counts.length",
+  `select coalesce(sum(n), 0)::bigint as n from list_counts where system_id = $1 and list = $2`,
+);
+
+/** The length of a list. */
+export async function countList(db: Queryable, systemId: string, list: CountedList): Promise<number> {
+  return oneRow(await db.query<{ n: number }>(length, [systemId, list])).n;
+}
+
+/**
+ * Adds `n` (negative: takes away) to a list's length.
+ * @param oldest when the oldest ride that came, went or was corrected had started (RFC 3339); only of rides
+ */
+export function updateListCount(
+  tx: Transaction,
+  systemId: string,
+  list: CountedList,
+  slot: number,
+  n: number,
+  oldest?: string,
+): void {
+  tx.send(addToList, [systemId, list, slot, n, oldest ?? null]);
+}
+
+/**
+ * Adds to the number of rides that started in each given hour (instants at full hours), and in its day and month, and notes
+ * that rides of past days changed. 0: rides of the hour were corrected.
+ */
+export function updateRideCounts(
+  tx: Transaction,
+  systemId: string,
+  slot: number,
+  hours: ReadonlyMap<string, number>,
+): void {
+  tx.send(addToPeriods, [systemId, slot, [...hours.keys()], [...hours.values()]]);
+}

@@ -1,0 +1,155 @@
+import type { BatchItem, BatchResults, BikeReport, BikeUpsert, ItemError } from "@bikeshare/contract";
+import { isIssue, storedTime } from "@bikeshare/rules";
+import type { CommandContext } from "../../command-context.ts";
+import type { AnsweredIndexes } from "../../http/idempotency/service.ts";
+import { type Batch, type BatchResultWriter, type Indexed, runBatch, runSharedBatch } from "./batch.ts";
+import {
+  type LocatedItem,
+  missingStation,
+  type NamedStations,
+  newBike,
+  presentStation,
+  reportedBike,
+  upsertedBike,
+} from "./bike-changes.rules.ts";
+import { type BikeState, newPublicId } from "./bike.rules.ts";
+import type { FleetCommand } from "./command.ts";
+import { findNamedStations } from "./station-queries.ts";
+import { isOfFeed, OPERATOR } from "./station.rules.ts";
+
+/** Makes bikes, or changes what the operator says of them. */
+export function upsertBikes(
+  context: CommandContext,
+  systemId: string,
+  items: readonly BatchItem<BikeUpsert>[],
+): Promise<BatchResults> {
+  return runBatch<BikeUpsert, ItemError<"bikes", "upsert">>(
+    context,
+    systemId,
+    items,
+    async (command, { items: readable, results }) => {
+      const { now, ids } = command;
+      const bikes = await command.lockBikes(readable.map(({ item }) => item.id));
+      const stations = await locationsNamed(command, readable);
+      const known = readable.filter((entry) => {
+        const bike = bikes.get(entry.item.id);
+        return mayChange(entry, bike, results) && mayStand(entry, stations, bike, results);
+      });
+      const fresh = firstOfEach(known.filter(({ item }) => !bikes.has(item.id)));
+      const inserted = await command.insertBikes(
+        fresh.map(({ item }) => newBike(item, stations, now, newPublicId(ids))),
+      );
+      const created = new Set(fresh.filter(({ item }) => inserted.has(item.id)).map(({ index }) => index));
+      for (const { index, item } of known) if (created.has(index)) results.done(index, item.id, "created");
+      // What another command made meanwhile, and what an item before in this batch made, is changed like any other.
+      const others = known.filter(({ index }) => !created.has(index));
+      await command.lockBikes(others.map(({ item }) => item.id));
+      for (const { index, item } of others) {
+        const bike = bikes.get(item.id);
+        if (bike === undefined) {
+          results.failed(index, item.id, "not_found", "deletedBike");
+          continue;
+        }
+        const after = upsertedBike(bike, item, stations, now);
+        results.done(index, item.id, after === bike ? "unchanged" : "updated");
+        command.setBike(after);
+      }
+    },
+  );
+}
+
+type ReportError = ItemError<"bikes", "report">;
+
+/** Records what bikes report of themselves: in whatever order reports come, and however often, the result is the same. */
+export function reportBikes(
+  context: CommandContext,
+  systemId: string,
+  items: readonly BatchItem<BikeReport>[],
+  answered?: AnsweredIndexes,
+): Promise<BatchResults> {
+  const steps = { lock: lockReported, decide: report };
+  return runSharedBatch<BikeReport, ReportError, ReportedBikes>(context, systemId, items, steps, answered);
+}
+
+interface ReportedBikes {
+  readonly bikes: ReadonlyMap<string, BikeState>;
+  readonly stations: NamedStations;
+}
+
+async function lockReported(command: FleetCommand, entries: readonly Indexed<BikeReport>[]): Promise<ReportedBikes> {
+  const [bikes, stations] = await Promise.all([
+    command.lockBikes(entries.map(({ item }) => item.id)),
+    locationsNamed(command, entries),
+  ]);
+  return { bikes, stations };
+}
+
+async function report(
+  command: FleetCommand,
+  { bikes, stations }: ReportedBikes,
+  { items, results }: Batch<BikeReport, ReportError>,
+): Promise<void> {
+  for (const entry of items) {
+    const { index, item } = entry;
+    const time = storedTime("at", item.at, command.now);
+    const bike = bikes.get(item.id);
+    if (isIssue(time)) results.failed(index, item.id, "invalid_parameter", ...time);
+    else if (bike === undefined) results.failed(index, item.id, "not_found", "bike");
+    else if (mayStand(entry, stations, bike, results)) {
+      const after = reportedBike(bike, item, time.at, stations);
+      results.done(index, item.id, after === bike ? "unchanged" : "updated", time.warning);
+      command.setBike(after);
+    }
+  }
+}
+
+interface BikeItem extends LocatedItem {
+  readonly id: string;
+}
+
+function locationsNamed({ tx, systemId }: FleetCommand, entries: readonly Indexed<BikeItem>[]): Promise<NamedStations> {
+  return findNamedStations(
+    tx,
+    systemId,
+    entries.flatMap(({ item }) => item.station_id ?? []),
+  );
+}
+
+/** Whether a bike may stand at the station that an item names; the item fails otherwise. @param bike undefined: a new one */
+function mayStand(
+  { index, item }: Indexed<BikeItem>,
+  stations: NamedStations,
+  bike: BikeState | undefined,
+  results: BatchResultWriter<"not_found" | "invalid_parameter">,
+): boolean {
+  if (item.station_id === undefined || item.station_id === null) return true;
+  const { station_id: id } = item;
+  const station = presentStation(stations, id);
+  if (station === undefined) results.failed(index, item.id, "not_found", ...missingStation(stations, id));
+  else if (isOperators(bike) && isOfFeed(station))
+    results.failed(index, item.id, "invalid_parameter", "bikeAtFeedStation", { id, source: station.source });
+  else return true;
+  return false;
+}
+
+function isOperators(bike: BikeState | undefined): boolean {
+  return bike?.source === undefined || bike.source === OPERATOR;
+}
+
+/** Whether an upsert changes no more of a feed's bike than its state, which the operator may know better; it fails otherwise. */
+function mayChange(
+  { index, item }: Indexed<BikeUpsert>,
+  bike: BikeState | undefined,
+  results: BatchResultWriter<"invalid_parameter">,
+): boolean {
+  if (bike === undefined || isOperators(bike)) return true;
+  const others = Object.entries(item).filter(([name]) => name !== "id" && name !== "vehicle_state");
+  if (others.every(([, value]) => value === undefined)) return true;
+  results.failed(index, item.id, "invalid_parameter", "feedBike", { id: bike.id, source: bike.source ?? "" });
+  return false;
+}
+
+function firstOfEach(entries: readonly Indexed<BikeUpsert>[]): Indexed<BikeUpsert>[] {
+  const seen = new Set<string>();
+  return entries.filter(({ item }) => !seen.has(item.id) && seen.add(item.id));
+}

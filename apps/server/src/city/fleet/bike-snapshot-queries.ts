@@ -1,0 +1,138 @@
+import type { Command } from "../../command-context.ts";
+import { CHANGED } from "../../storage/db/change-position.ts";
+import { columnsOfTable } from "../../storage/db/columns.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { statement } from "../../storage/db/statement.ts";
+import { isSubscribed } from "../../webhooks/queue/sql-fragments.ts";
+import { recordRemovedBikes } from "../changes/service.ts";
+import { type BikeRow, type FeedBike, feedBikeFields } from "./bike-snapshot-decision.rules.ts";
+import { rowsJson, selectMilliseconds } from "./snapshot-rows.ts";
+
+/** A row to be written. */
+export interface BikeWrite extends FeedBike {
+  readonly id: string;
+}
+
+/** What a feed decides of a bike. */
+const columns = columnsOfTable("bikes").only("id", ...feedBikeFields);
+
+const times = ["last_reported"];
+const found = `${columns.without("last_reported").list()}, source, ride_id, reservation_id, ${selectMilliseconds(times)},
+  (extract(epoch from greatest(reported_state_at, reported_position_at)) * 1000)::float8 as reported_at`;
+
+const ofSource = statement("bikeSnapshot.held", `select ${found} from bikes where system_id = $1 and source = $2`);
+
+const countOfSource = statement(
+  "bikes.countOfSource",
+  "select count(*)::integer as n from bikes where system_id = $1 and source = $2 and id = any($3)",
+);
+
+const ofOtherSources = statement(
+  "bikeSnapshot.ownedByOthers",
+  `select ${found} from bikes where system_id = $1 and source <> $2 and id = any($3::text[])`,
+);
+
+// In the order of the primary key, so that two transactions never wait for each other in a ring.
+const lockBikes = statement(
+  "bikeSnapshot.lock",
+  `select ${found} from bikes where system_id = $1 and id = any($2::text[]) order by id for update`,
+);
+
+const insertBikes = statement(
+  "bikeSnapshot.insert",
+  `with notice as materialized (select ${isSubscribed("bike.state_changed")} as is_wanted),
+   inserted as (
+     insert into bikes (system_id, source, updated_at, ${columns.list()})
+     select $1, $2, $3::timestamptz, ${columns.list()} from ${columns.recordset(4, "w")}
+     order by id
+     on conflict (system_id, id) do nothing
+     returning id, json)
+   select id, case when is_wanted then json end as json from inserted cross join notice`,
+);
+
+// The reported_ columns are kept only of bikes that commands have touched (reported_state is not null); for those the
+// feed, as of the snapshot, is one more report. Bikes that are reserved or ridden are not written, except to end the
+// reservation. The sub-select in `returning` sees the bike as it was before the statement.
+const updateBikes = statement(
+  "bikeSnapshot.update",
+  `with changed as (
+   update bikes b set ${CHANGED}, updated_at = $2::timestamptz, ${columns.without("id").assignments("w")}, reservation_id = null,
+     reported_state = case when b.reported_state is not null then
+       case when w.vehicle_state = 'reserved' then 'available' else w.vehicle_state end end,
+     reported_station_id = case when b.reported_state is not null then w.station_id end,
+     reported_lat = case when b.reported_state is not null then w.lat end,
+     reported_lon = case when b.reported_state is not null then w.lon end,
+     reported_state_at = case when b.reported_state is not null then $3::timestamptz end,
+     reported_position_at = case when b.reported_state is not null then $3::timestamptz end,
+     reported_range_at = case when b.reported_state is not null then $3::timestamptz end
+   from ${columns.recordset(4, "w")}
+   where b.system_id = $1 and b.id = w.id
+   returning b.id, case when ${isSubscribed("bike.state_changed")} and b.vehicle_state <> (
+     select before.vehicle_state from bikes before where before.system_id = $1 and before.id = b.id) then b.json end as json)
+   select json from changed where json is not null order by id`,
+);
+
+const deleteBikes = statement("bikeSnapshot.delete", "delete from bikes where system_id = $1 and id = any($2::text[])");
+
+/** The bikes of a source. Not locked. */
+export function listBikesOfSource({ tx, systemId }: Command, source: string): Promise<BikeRow[]> {
+  return tx.query<BikeRow>(ofSource, [systemId, source]);
+}
+
+/** How many bikes of a source have one of `ids`. */
+export async function countBikesOfSource(
+  { tx, systemId }: Command,
+  source: string,
+  ids: readonly string[],
+): Promise<number> {
+  return oneRow(await tx.query<{ n: number }>(countOfSource, [systemId, source, ids])).n;
+}
+
+/** Those bikes of other sources that have one of `ids`. Not locked. */
+export async function listBikesOfOtherSources(
+  { tx, systemId }: Command,
+  source: string,
+  ids: readonly string[],
+): Promise<BikeRow[]> {
+  return ids.length === 0 ? [] : tx.query<BikeRow>(ofOtherSources, [systemId, source, ids]);
+}
+
+/** Bikes as they are now, locked until the transaction ends. */
+export async function lockFeedBikes({ tx, systemId }: Command, ids: readonly string[]): Promise<BikeRow[]> {
+  return ids.length === 0 ? [] : tx.query<BikeRow>(lockBikes, [systemId, ids]);
+}
+
+/** A bike that was inserted, with its JSON where an endpoint wants to be notified of it. */
+export interface InsertedBike {
+  readonly id: string;
+  readonly json: string | null;
+}
+
+/** Inserts those whose ids are free. @returns what it inserted */
+export function insertFeedBikes(
+  { tx, systemId, now }: Command,
+  source: string,
+  rows: readonly BikeWrite[],
+): Promise<InsertedBike[]> {
+  return tx.query<InsertedBike>(insertBikes, [systemId, source, now, rowsJson(rows, times)]);
+}
+
+/**
+ * Rewrites bikes, which the transaction has locked; no reservation holds them afterwards.
+ * @param snapshotAt when the feed was made
+ * @returns the JSON of those whose state changed, where an endpoint wants to be notified of it
+ */
+export async function updateFeedBikes(
+  { tx, systemId, now }: Command,
+  snapshotAt: Date,
+  rows: readonly BikeWrite[],
+): Promise<string[]> {
+  const values = [systemId, now, snapshotAt, rowsJson(rows, times)];
+  return (await tx.query<{ json: string }>(updateBikes, values)).map((row) => row.json);
+}
+
+/** Deletes bikes, which the transaction has locked. */
+export async function deleteFeedBikes({ tx, systemId }: Command, ids: readonly string[]): Promise<void> {
+  await recordRemovedBikes(tx, systemId, ids);
+  await tx.query(deleteBikes, [systemId, ids]);
+}

@@ -1,0 +1,70 @@
+import type { Bike } from "@bikeshare/contract";
+import { viewOf } from "@bikeshare/rules";
+import type { Ids } from "../../ids.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
+
+/** States that a bike can be reported in; the others follow from rides and reservations. */
+export type ReportedState = Exclude<Bike["vehicle_state"], "reserved" | "on_trip">;
+
+/** A bike as commands read and write it. What was never reported is what the row shows. */
+export interface BikeState extends Omit<
+  Tables["bikes"],
+  "system_id" | "updated_at" | "source" | "json" | "reported_state" | "change_position"
+> {
+  readonly reported_state: ReportedState;
+  /** Where it comes from: `operator`, or the name of a feed; undefined of one that a command makes. */
+  readonly source?: string;
+}
+
+/** A bike with other facts, and the state that follows from them for readers. */
+export function changedBike(bike: BikeState, facts: Partial<BikeState>): BikeState {
+  const changed = { ...bike, ...facts };
+  return { ...changed, ...viewOf(changed) };
+}
+
+export interface Position {
+  readonly lat: number;
+  readonly lon: number;
+}
+
+/** Where a bike is reported to be. */
+export type ReportedLocation = Pick<BikeState, "reported_station_id" | "reported_lat" | "reported_lon">;
+
+/** Random bytes in a public id: so many that no id ever comes twice, and none can be guessed. */
+const PUBLIC_ID_BYTES = 15;
+
+/** A public id for a bike: random alone. A time in it would say when the last ride ended. */
+export function newPublicId(ids: Ids): string {
+  return `v_${Buffer.from(ids.randomBytes(PUBLIC_ID_BYTES)).toString("base64url")}`;
+}
+
+/** Something that was so at a time (milliseconds since 1970; null: since ever). */
+export interface Dated<Value> {
+  readonly at: number | null;
+  readonly value: Value;
+}
+
+/**
+ * The later of what is known and a report. Of two for one time, the one whose JSON is greater: any rule would do that
+ * does not ask which arrived first.
+ */
+export function later<Value>(known: Dated<Value>, reported: Dated<Value>): Dated<Value> {
+  const knownAt = known.at ?? Number.NEGATIVE_INFINITY;
+  const reportedAt = reported.at ?? Number.NEGATIVE_INFINITY;
+  if (reportedAt !== knownAt) return reportedAt > knownAt ? reported : known;
+  return JSON.stringify(reported.value) > JSON.stringify(known.value) ? reported : known;
+}
+
+/** The state that was last reported of a bike. */
+export function datedState(bike: BikeState): Dated<ReportedState> {
+  return { at: bike.reported_state_at?.getTime() ?? null, value: bike.reported_state };
+}
+
+/** The location that was last reported of a bike. */
+export function datedLocation(bike: BikeState): Dated<ReportedLocation> {
+  const { reported_station_id, reported_lat, reported_lon } = bike;
+  return {
+    at: bike.reported_position_at?.getTime() ?? null,
+    value: { reported_station_id, reported_lat, reported_lon },
+  };
+}

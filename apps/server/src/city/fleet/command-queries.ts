@@ -1,0 +1,262 @@
+import { CHANGED } from "../../storage/db/change-position.ts";
+import { columnsOfTable } from "../../storage/db/columns.ts";
+import type { Transaction } from "../../storage/db/database.ts";
+import { statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
+import { isSubscribed } from "../../webhooks/queue/sql-fragments.ts";
+import type { BikeState } from "./bike.rules.ts";
+import { freeDocks, hasOwnDocks, standsInDock } from "./dock-sql-fragments.ts";
+
+/*
+ * The statements that only command.ts runs: whoever wrote a bike without them could forget the counters that follow from
+ * it.
+ */
+
+const columns = columnsOfTable("bikes").without("system_id", "updated_at", "source", "change_position");
+
+/** A bike as commands see it: what was never reported is what the row shows. */
+const state = `${columns.without("reported_state", "reported_station_id", "reported_lat", "reported_lon").list()}, source,
+  coalesce(reported_state, case when vehicle_state in ('reserved', 'on_trip') then 'available' else vehicle_state end) as reported_state,
+  case when reported_position_at is null and reported_state is null then station_id else reported_station_id end as reported_station_id,
+  case when reported_position_at is null and reported_state is null then lat else reported_lat end as reported_lat,
+  case when reported_position_at is null and reported_state is null then lon else reported_lon end as reported_lon`;
+
+const lockBikesById = statement(
+  "fleet.lockBikes",
+  `select ${state} from bikes where system_id = $1 and id = any($2::text[]) order by id for update`,
+);
+
+// The bikes of rides or reservations are found in the statement that locks them, one by one by the primary key.
+const lockBikesHeldBy = (name: string, table: "rides" | "reservations") =>
+  statement(
+    name,
+    `select ${state} from bikes
+     where system_id = $1 and id = any(array(
+       select held.bike_id from unnest($2::text[]) as wanted(id)
+       cross join lateral (select bike_id from ${table} where system_id = $1 and id = wanted.id limit 1) as held))
+     order by id for update`,
+  );
+const lockBikesByRide = lockBikesHeldBy("fleet.lockBikesOfRides", "rides");
+const lockBikesByReservation = lockBikesHeldBy("fleet.lockBikesOfReservations", "reservations");
+
+// Never waits, so that it can run whatever else is locked. Bikes that others have locked are skipped.
+const lockBestFreeBikes = statement(
+  "fleet.lockFreeBikes",
+  `select free.* from unnest($2::text[], $3::text[], $4::int[]) as wanted (station, type, n)
+   cross join lateral (
+     select ${state} from bikes
+     where system_id = $1 and station_id = wanted.station and (wanted.type is null or vehicle_type_id = wanted.type)
+       and vehicle_state = 'available' and ride_id is null and reservation_id is null
+     order by current_range_meters desc nulls last, id limit wanted.n for update skip locked) as free`,
+);
+
+const insertBikeRows = statement(
+  "fleet.insertBikes",
+  `with notice as materialized (select ${isSubscribed("bike.state_changed")} as is_wanted),
+   inserted as (
+     insert into bikes (system_id, updated_at, source, ${columns.list()})
+     select $1, $2::timestamptz, 'operator', ${columns.list()} from ${columns.unnest(3, "w")}
+     order by id
+     on conflict (system_id, id) do nothing
+     returning id, json)
+   select id, case when is_wanted then json end as json from inserted cross join notice`,
+);
+
+// The sub-select sees the bike as it was before the statement: `returning` gives only the new version of a row.
+const updateBikeRows = statement(
+  "fleet.updateBikes",
+  `with changed as (
+   update bikes b set ${CHANGED}, ${columns.without("id").assignments("w")}, updated_at = $2::timestamptz
+   from ${columns.unnest(3, "w")}
+   where b.system_id = $1 and b.id = w.id
+   returning b.id, case when ${isSubscribed("bike.state_changed")} and b.vehicle_state <> (
+     select before.vehicle_state from bikes before where before.system_id = $1 and before.id = b.id) then b.json end as json)
+   select json from changed where json is not null order by id`,
+);
+
+// Whoever changes a station's bikes holds the station's row first, so that the recount sees every other change. Stations
+// that mirror a feed are locked only where their counters change.
+const lockCounted = statement(
+  "fleet.lockCountedStations",
+  `select id, counters, status from stations
+   where system_id = $1 and id = any($2::text[]) and (counters = 'operated' or id = any($3::text[]))
+   order by id for update`,
+);
+
+// Station by station (lateral), each by its index: whatever the planner believes of the tables, it can do no worse. Left
+// free it has read every bike of a system for a batch.
+const recount = statement(
+  "fleet.recountStations",
+  `with counts as materialized (
+     select wanted.id, coalesce(c.available, 0) as available, coalesce(c.reserved, 0) as reserved,
+       coalesce(c.disabled, 0) as disabled, coalesce(c.standing, 0) as standing, coalesce(c.by_type, '[]') as by_type
+     from unnest($2::text[]) as wanted(id)
+     left join lateral (
+       select sum(available)::int as available, sum(reserved)::int as reserved, sum(disabled)::int as disabled,
+         sum(standing)::int as standing,
+         '[' || string_agg('{"vehicle_type_id":' || to_json(vehicle_type_id) || ',"count":' || available || '}', ','
+           order by vehicle_type_id) filter (where vehicle_type_id is not null) || ']' as by_type
+       from (select vehicle_type_id, count(*) filter (where vehicle_state = 'available') as available,
+               count(*) filter (where vehicle_state = 'reserved') as reserved,
+               count(*) filter (where vehicle_state = 'non_operational') as disabled,
+               count(*) filter (where ${standsInDock("bikes")}) as standing
+             from bikes where system_id = $1 and station_id = wanted.id group by vehicle_type_id) as types) as c on true)
+   update stations s set ${CHANGED}, num_bikes_available = c.available, num_bikes_reserved = c.reserved,
+     num_bikes_disabled = c.disabled, vehicle_types_available = c.by_type::json, num_docks_available = c.docks,
+     updated_at = $3::timestamptz
+   from (select counts.*, case when ${hasOwnDocks("station")} then ${freeDocks({
+     base: "station.docks_base",
+     capacity: "station.capacity",
+     disabled: "station.num_docks_disabled",
+     standing: "counts.standing",
+   })} else station.num_docks_available end as docks
+     from counts join stations station on station.system_id = $1 and station.id = counts.id) as c
+   where s.system_id = $1 and s.id = c.id and s.counters = 'operated'
+     and (s.num_bikes_available, s.num_bikes_reserved, coalesce(s.num_bikes_disabled, -1), s.vehicle_types_available::text,
+         s.num_docks_available)
+       is distinct from (c.available, c.reserved, c.disabled, c.by_type, c.docks)`,
+);
+
+// A type's count follows the bikes of that type, and the types never add up to more than the bikes that are available:
+// where the feed did not list the type of a bike that left, the last types give way.
+const shift = statement(
+  "fleet.shiftCounters",
+  `with given as materialized (
+     select id, type, sum(available)::int as available, sum(reserved)::int as reserved
+     from unnest($2::text[], $3::int[], $4::int[], $6::text[]) as each(id, available, reserved, type)
+     group by id, type),
+   total as materialized (
+     select id, sum(available)::int as available, sum(reserved)::int as reserved
+     from given group by id having sum(available) <> 0 or sum(reserved) <> 0)
+   update stations s set ${CHANGED}, num_bikes_available = greatest(0, s.num_bikes_available + total.available),
+     num_bikes_reserved = greatest(0, s.num_bikes_reserved + total.reserved),
+     vehicle_types_available = (
+       select coalesce('[' || string_agg('{"vehicle_type_id":' || to_json(id) || ',"count":'
+           || greatest(0, least(count, s.num_bikes_available + total.available - before)) || '}', ',' order by n) || ']', '[]')
+       from (select id, count, n, sum(count) over (order by n) - count as before
+             from (select type ->> 'vehicle_type_id' as id, n, greatest(0, (type ->> 'count')::bigint + coalesce(
+                     (select given.available from given where given.id = s.id and given.type = listed.type ->> 'vehicle_type_id'),
+                     0)) as count
+                   from json_array_elements(s.vehicle_types_available) with ordinality as listed(type, n)) as shifted) as summed
+     )::json,
+     updated_at = $5::timestamptz
+   from total
+   where s.system_id = $1 and s.id = total.id`,
+);
+
+/** Locks bikes in the order of their ids. */
+export function lockBikes(tx: Transaction, systemId: string, ids: readonly string[]): Promise<BikeState[]> {
+  return tx.query<BikeState>(lockBikesById, [systemId, ids]);
+}
+
+/** Locks the bikes of rides, in the order of the bikes' ids. */
+export function lockBikesOfRides(tx: Transaction, systemId: string, rideIds: readonly string[]): Promise<BikeState[]> {
+  return tx.query<BikeState>(lockBikesByRide, [systemId, rideIds]);
+}
+
+/** Locks the bikes of reservations, in the order of the bikes' ids. */
+export function lockBikesOfReservations(
+  tx: Transaction,
+  systemId: string,
+  reservationIds: readonly string[],
+): Promise<BikeState[]> {
+  return tx.query<BikeState>(lockBikesByReservation, [systemId, reservationIds]);
+}
+
+/** Some free bikes of a station. */
+export interface WantedFreeBikes {
+  readonly stationId: string;
+  /** Null: any. */
+  readonly vehicleTypeId: string | null;
+  readonly limit: number;
+}
+
+/** Locks free bikes that nobody else has locked, those with the longest range of each station. One may come twice. */
+export function lockFreeBikes(
+  tx: Transaction,
+  systemId: string,
+  wanted: readonly WantedFreeBikes[],
+): Promise<BikeState[]> {
+  return tx.query<BikeState>(lockBestFreeBikes, [
+    systemId,
+    wanted.map(({ stationId }) => stationId),
+    wanted.map(({ vehicleTypeId }) => vehicleTypeId),
+    wanted.map(({ limit }) => limit),
+  ]);
+}
+
+/** A bike that was inserted, with its JSON where an endpoint wants to be notified of it. */
+export interface InsertedBike {
+  readonly id: string;
+  readonly json: string | null;
+}
+
+/** Inserts those of the bikes whose ids are free. */
+export function insertBikes(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  bikes: readonly BikeState[],
+): Promise<InsertedBike[]> {
+  return tx.query<InsertedBike>(insertBikeRows, [systemId, now, ...columns.arrays(bikes)]);
+}
+
+/** Updates locked bikes. @returns the JSON of those whose state changed, where an endpoint wants to be notified of it */
+export async function updateBikes(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  bikes: readonly BikeState[],
+): Promise<string[]> {
+  const rows = await tx.query<{ json: string }>(updateBikeRows, [systemId, now, ...columns.arrays(bikes)]);
+  return rows.map(({ json }) => json);
+}
+
+/**
+ * Locks stations in the order of their ids: those of `ids` whose counters are counted, and those of `shiftedIds` whose
+ * counters mirror a feed.
+ */
+export async function lockCountedStations(
+  tx: Transaction,
+  systemId: string,
+  ids: readonly string[],
+  shiftedIds: readonly string[],
+): Promise<{ readonly operated: string[]; readonly mirrored: ReadonlySet<string>; readonly removed: string[] }> {
+  const rows = await tx.query<Pick<Tables["stations"], "id" | "counters" | "status">>(lockCounted, [
+    systemId,
+    ids,
+    shiftedIds,
+  ]);
+  const idsOf = (isOne: (row: (typeof rows)[number]) => boolean) => rows.filter(isOne).map(({ id }) => id);
+  return {
+    operated: idsOf(({ counters }) => counters === "operated"),
+    mirrored: new Set(idsOf(({ counters }) => counters === "mirrored")),
+    removed: idsOf(({ status }) => status === "removed"),
+  };
+}
+
+/** Makes the counters of locked, operated stations equal to their bikes. */
+export function updateCounters(tx: Transaction, systemId: string, now: Date, stationIds: readonly string[]): void {
+  tx.send(recount, [systemId, stationIds, now]);
+}
+
+/** By how many bikes of a type the counters of a station that mirrors a feed change, until the feed speaks again. */
+export interface CounterShift {
+  readonly stationId: string;
+  /** Null: unknown. */
+  readonly vehicleTypeId: string | null;
+  readonly available: number;
+  readonly reserved: number;
+}
+
+/** Changes the counters of locked stations that mirror a feed. */
+export function updateCountersBy(tx: Transaction, systemId: string, now: Date, shifts: readonly CounterShift[]): void {
+  tx.send(shift, [
+    systemId,
+    shifts.map(({ stationId }) => stationId),
+    shifts.map(({ available }) => available),
+    shifts.map(({ reserved }) => reserved),
+    now,
+    shifts.map(({ vehicleTypeId }) => vehicleTypeId),
+  ]);
+}

@@ -1,0 +1,314 @@
+import { counterShifts, reservationOutcomeEvents } from "@bikeshare/rules";
+import type { Command, CommandContext } from "../../command-context.ts";
+import type { NewEvent, NewNotice } from "../../events/outbox.ts";
+import type { Ids } from "../../ids.ts";
+import type { Transaction } from "../../storage/db/database.ts";
+import { type BikeState, changedBike } from "./bike.rules.ts";
+import {
+  type CounterShift,
+  insertBikes,
+  lockBikes,
+  lockBikesOfReservations,
+  lockBikesOfRides,
+  lockFreeBikes,
+  updateBikes,
+  type WantedFreeBikes,
+} from "./command-queries.ts";
+import { changedBikes, noEffects, withPublicId, writeCounters, writeEffects } from "./effects.ts";
+import {
+  type ClosedReservation,
+  type LockedReservation,
+  lockReservations,
+  type ReservationOutcome,
+  updateClosedReservations,
+  updateReservationStations,
+} from "./reservation-queries.ts";
+import { lockRides, lockUnknownBikes, type RideState } from "./ride-queries.ts";
+import { lockStations, type LockedStation } from "./station-queries.ts";
+
+/** The order in which commands lock rows, each kind by id: in another, two of them could wait for each other forever. */
+const LOCK_ORDER = ["quotas", "bikes", "rides", "reservations", "stations"] as const;
+type Lockable = (typeof LOCK_ORDER)[number];
+
+/**
+ * Runs a command on a system's fleet in one transaction: it locks rows in the order above, decides, changes bikes and
+ * writes the rest; then what follows from its changes is written here, once, so that no command can forget it.
+ */
+export function runCommand<Result>(
+  { db, clock, ids }: CommandContext,
+  systemId: string,
+  work: (command: FleetCommand) => Promise<Result>,
+): Promise<Result> {
+  return db.transaction(async (tx) => {
+    const command = new FleetCommand({ tx, systemId, now: new Date(clock()), ids });
+    const result = await work(command);
+    await command.finish();
+    return result;
+  });
+}
+
+/** A command on a system's fleet, inside its transaction. */
+export class FleetCommand implements Command {
+  readonly tx: Transaction;
+  readonly systemId: string;
+  readonly now: Date;
+  readonly ids: Ids;
+  #effects = noEffects();
+
+  constructor({ tx, systemId, now, ids }: Command) {
+    this.tx = tx;
+    this.systemId = systemId;
+    this.now = now;
+    this.ids = ids;
+  }
+
+  /** The bikes that are locked, by id, as the command leaves them. */
+  get bikes(): ReadonlyMap<string, BikeState> {
+    return this.#effects.bikes;
+  }
+
+  /** Records that rows of a kind are about to be locked. @throws Error when that breaks the order */
+  locks(kind: Lockable): void {
+    const position = LOCK_ORDER.indexOf(kind);
+    if (position < this.#effects.locked)
+      throw new Error(`${kind} must be locked before ${LOCK_ORDER[this.#effects.locked]}`);
+    this.#effects.locked = position;
+  }
+
+  /** Locks bikes. @returns all that are locked */
+  async lockBikes(ids: readonly string[]): Promise<ReadonlyMap<string, BikeState>> {
+    this.locks("bikes");
+    const missing = ids.filter((id) => !this.bikes.has(id));
+    await this.#lockBikesBy(missing, lockBikes);
+    return this.bikes;
+  }
+
+  /** Keeps others from writing past rides of those of the bikes that do not exist, and so are not locked. */
+  async lockUnknownBikes(ids: readonly string[]): Promise<void> {
+    if (ids.some((id) => !this.bikes.has(id))) await lockUnknownBikes(this.tx, this.systemId);
+  }
+
+  /** Locks the bikes of rides. */
+  lockBikesOfRides(rideIds: readonly string[]): Promise<void> {
+    return this.#lockBikesBy(rideIds, lockBikesOfRides);
+  }
+
+  /** Locks the bikes of reservations. */
+  lockBikesOfReservations(reservationIds: readonly string[]): Promise<void> {
+    return this.#lockBikesBy(reservationIds, lockBikesOfReservations);
+  }
+
+  /** Locks the best free bikes of stations that nobody else has locked. */
+  lockFreeBikes(wanted: readonly WantedFreeBikes[]): Promise<void> {
+    return this.#lockBikesBy(wanted, lockFreeBikes);
+  }
+
+  /** @param wanted names bikes, in whatever way `lock` takes; those that are locked already stay as the command has them */
+  async #lockBikesBy<Wanted>(
+    wanted: readonly Wanted[],
+    lock: (tx: Transaction, systemId: string, wanted: readonly Wanted[]) => Promise<BikeState[]>,
+  ): Promise<void> {
+    if (wanted.length === 0) return;
+    this.locks("bikes");
+    const locked = await lock(this.tx, this.systemId, [...new Set(wanted)]);
+    for (const bike of locked) if (!this.bikes.has(bike.id)) this.#hold(bike);
+  }
+
+  #hold(bike: BikeState): void {
+    this.#effects.held.set(bike.id, bike);
+    this.#effects.bikes.set(bike.id, bike);
+  }
+
+  /** Locks rides, whose bikes are to be locked before. @returns those that exist, by id */
+  lockRides(ids: readonly string[]): Promise<Map<string, RideState>> {
+    return this.#lockById("rides", ids, lockRides);
+  }
+
+  /** Locks reservations, whose bikes are to be locked before. @returns those that exist, by id */
+  lockReservations(ids: readonly string[]): Promise<ReadonlyMap<string, LockedReservation>> {
+    return this.#lockById("reservations", ids, lockReservations);
+  }
+
+  /** Locks stations. @returns those that exist, by id */
+  lockStations(ids: readonly string[]): Promise<ReadonlyMap<string, LockedStation>> {
+    return this.#lockById("stations", ids, lockStations);
+  }
+
+  /** Changes facts of a locked bike. It is written when the command ends. */
+  changeBike(bike: BikeState, facts: Partial<BikeState>): void {
+    this.setBike(changedBike(bike, facts));
+  }
+
+  /** Has a locked bike be as given. It is written when the command ends. */
+  setBike(bike: BikeState): void {
+    this.#effects.bikes.set(bike.id, bike);
+  }
+
+  /** Inserts those of the bikes whose ids are free. @returns their ids */
+  async insertBikes(bikes: readonly BikeState[]): Promise<ReadonlySet<string>> {
+    if (bikes.length === 0) return new Set();
+    this.locks("bikes");
+    const inserted = await insertBikes(this.tx, this.systemId, this.now, bikes);
+    const stationIds = bikes.map(({ station_id: stationId }) => stationId);
+    this.bikesWritten(
+      stationIds,
+      inserted.map(({ json }) => json),
+    );
+    this.count("bikes", inserted.length);
+    return new Set(inserted.map(({ id }) => id));
+  }
+
+  /**
+   * Ends reservations that are active, and frees the locked bikes that they hold. One that has passed its end expires,
+   * whatever else it was to become; one that has ended stays as it is.
+   */
+  async endReservations(outcomes: readonly ReservationOutcome[]): Promise<ClosedReservation[]> {
+    if (outcomes.length === 0) return [];
+    this.locks("reservations");
+    const ended = await updateClosedReservations(this.tx, this.systemId, this.now, outcomes);
+    const fulfilledAt = new Map(outcomes.map((outcome) => [outcome.id, "at" in outcome ? outcome.at : this.now]));
+    for (const reservation of ended) {
+      const { id, status, partner_id: partnerId, expires_at: expiresAt, json: data } = reservation;
+      const occurredAt = status === "expired" ? expiresAt : (fulfilledAt.get(id) ?? this.now);
+      this.record({ name: reservationOutcomeEvents[status], occurredAt, partnerId, data });
+      const bike = this.bikes.get(reservation.bike_id);
+      if (bike?.reservation_id === reservation.id) this.changeBike(bike, { reservation_id: null });
+    }
+    return ended;
+  }
+
+  /**
+   * Records that bikes were written by a statement of the caller, as feeds do.
+   * @param stationIds where they were and are
+   * @param json of those whose state changed, where an endpoint wants to be notified of it
+   */
+  bikesWritten(stationIds: readonly (string | null)[], json: readonly (string | null)[]): void {
+    this.recountStations(stationIds.filter((id) => id !== null));
+    for (const data of json) if (data !== null) this.record({ name: "bike.state_changed", occurredAt: this.now, data });
+    this.notify("bikes");
+  }
+
+  /** Makes the counters of stations follow their bikes when the command ends. */
+  recountStations(ids: Iterable<string>): void {
+    for (const id of ids) this.#effects.stationIds.add(id);
+  }
+
+  /** Changes the counters of a station that mirrors a feed. */
+  shiftCounters(shift: CounterShift): void {
+    this.#effects.stationIds.add(shift.stationId);
+    if (shift.available !== 0 || shift.reserved !== 0) this.#effects.shifts.push(shift);
+  }
+
+  /** Records an event or a notice when the command ends. */
+  record(event: NewEvent | NewNotice): void {
+    this.#effects.events.push(event);
+  }
+
+  /** Notifies those who listen for changed rows when the command is committed. */
+  notify(channel: "bikes" | "stations"): void {
+    this.#effects.channels.add(channel);
+  }
+
+  /** Adds to the kept length of a list (negative: takes away). */
+  count(list: "bikes" | "stations", difference: number): void {
+    this.#effects.counts[list] += difference;
+  }
+
+  /** Adds inserted rides to the kept counts. */
+  countRides(startedAt: Iterable<Date>): void {
+    this.#effects.counts.rideStarts.push(...startedAt);
+  }
+
+  /** Notes that rides that had ended were corrected. */
+  countCorrectedRides(rides: readonly { readonly started_at: Date }[]): void {
+    this.#effects.counts.correctedStarts.push(...rides.map((ride) => ride.started_at));
+  }
+
+  /** Runs a step whose locks, writes and changes are all undone when it gives undefined. */
+  async attempt<Result>(step: () => Promise<Result | undefined>): Promise<Result | undefined> {
+    // Objects that are shared stay so: a bike that is not changed is still the one that was locked.
+    const before = structuredClone(this.#effects);
+    await this.tx.run("savepoint before_step");
+    const result = await step();
+    if (result !== undefined) return result;
+    await this.tx.run("rollback to savepoint before_step");
+    this.#effects = before;
+    return undefined;
+  }
+
+  /** Writes the bikes that were changed so far, and the counters of their stations. */
+  async writeBikes(): Promise<void> {
+    await this.#releaseUnrideable();
+    this.#moveReservations();
+    // Both are sent before either is awaited.
+    await Promise.all([this.#writeChangedBikes(), this.#writeCounters()]);
+  }
+
+  /** A held bike that is moved takes its reservation with it: its rider is told where it stands. */
+  #moveReservations(): void {
+    const moved = changedBikes(this.#effects).filter(
+      ({ before, after }) =>
+        after.reservation_id !== null &&
+        after.reservation_id === before.reservation_id &&
+        after.station_id !== before.station_id,
+    );
+    if (moved.length === 0) return;
+    this.locks("reservations");
+    const rows = moved.map(({ after }) => ({ id: after.reservation_id, station_id: after.station_id }));
+    updateReservationStations(this.tx, this.systemId, this.now, rows);
+  }
+
+  async #writeChangedBikes(): Promise<void> {
+    const changed = changedBikes(this.#effects);
+    if (changed.length === 0) return;
+    const rows = changed.map((change) => withPublicId(change, this.ids));
+    const written = updateBikes(this.tx, this.systemId, this.now, rows);
+    for (const { before, after } of changed) {
+      const vehicleTypeId = before.vehicle_type_id;
+      for (const shift of counterShifts(before, after)) this.shiftCounters({ ...shift, vehicleTypeId });
+      this.#effects.held.set(after.id, after);
+    }
+    for (const { before, after } of changed)
+      if (after.station_id !== null && after.station_id !== before.station_id)
+        this.#effects.arrivals.add(after.station_id);
+    const touched = changed.flatMap(({ before, after }) => [before.station_id, after.station_id]);
+    this.recountStations(touched.filter((id) => id !== null));
+    this.bikesWritten([], await written);
+  }
+
+  async #writeCounters(): Promise<void> {
+    const { stationIds, shifts, arrivals } = this.#effects;
+    if (stationIds.size === 0) return;
+    this.locks("stations");
+    const ids = [...stationIds].sort();
+    const shifted = shifts.splice(0);
+    stationIds.clear();
+    if (await writeCounters(this, ids, shifted, arrivals)) this.notify("stations");
+  }
+
+  /** A held bike that can no longer be ridden is held no longer. */
+  async #releaseUnrideable(): Promise<void> {
+    const lost = changedBikes(this.#effects).flatMap(({ after: bike }) =>
+      bike.reservation_id === null || bike.reported_state === "available" ? [] : [{ bike, id: bike.reservation_id }],
+    );
+    await this.endReservations(lost.map(({ id }) => ({ id, status: "cancelled", reason: "bike_unavailable" })));
+    for (const { bike } of lost) this.changeBike(bike, { reservation_id: null });
+  }
+
+  /** Writes what follows from the command: bikes, counters, events, and last the counts, whose rows everybody wants. */
+  async finish(): Promise<void> {
+    await this.writeBikes();
+    writeEffects(this, this.#effects);
+  }
+
+  async #lockById<Row extends { readonly id: string }>(
+    kind: Lockable,
+    ids: readonly string[],
+    lock: (tx: Transaction, systemId: string, ids: readonly string[]) => Promise<Row[]>,
+  ): Promise<Map<string, Row>> {
+    if (ids.length === 0) return new Map();
+    this.locks(kind);
+    const rows = await lock(this.tx, this.systemId, [...new Set(ids)]);
+    return new Map(rows.map((row) => [row.id, row]));
+  }
+}

@@ -1,0 +1,208 @@
+import type { ReservationRequest } from "@bikeshare/contract";
+import {
+  checkRents,
+  checkTakeable,
+  chooseBike,
+  expiryOf,
+  reservationLimit,
+  ServiceError,
+  serviceError,
+  type WantedBike,
+} from "@bikeshare/rules";
+import type { CommandContext } from "../../command-context.ts";
+import type { AnsweredIndexes, CallOutcome } from "../../http/idempotency/service.ts";
+import type { BikeState } from "./bike.rules.ts";
+import { type FleetCommand, runCommand } from "./command.ts";
+import { listCandidateBikes, type QuotaUse } from "./create-reservation-queries.ts";
+import type { ReservationOwner } from "./reservation-commands.ts";
+import { lockReservationFacts, type ReservationFacts, riderKey } from "./reservation-facts.ts";
+import { insertReservations, type NewReservation } from "./reservation-queries.ts";
+
+export interface CreateReservation extends ReservationOwner {
+  readonly request: ReservationRequest;
+}
+
+/**
+ * How often the free bikes of a station may all be gone by the time that they are locked, before the request is refused
+ * while there are others. Each time others got them, so somebody was served; more attempts keep a connection waiting at a
+ * station that many want a bike of.
+ */
+const MAX_ATTEMPTS = 5;
+
+/**
+ * Reserves a bike of a station, or one bike, for a partner's rider. The bike, the counters of its station, the
+ * reservation and its event are written together.
+ * @returns the reservation's JSON
+ * @throws ServiceError `invalid_parameter`, `not_found`, `station_offline`, `no_bike_available`, `bike_not_available`,
+ *   `rider_has_active_reservation`, `too_many_reservations`; `unauthorized` when the partner is gone
+ */
+export function createReservation(context: CommandContext, call: CreateReservation): Promise<string> {
+  return runCommand(context, call.systemId, async (command) => {
+    let waitFor: readonly string[] = [];
+    for (let attempt = 0; attempt <= MAX_ATTEMPTS; attempt++) {
+      const outcome = await command.attempt(async () => {
+        const [reserved] = await reserve(command, [call], waitFor);
+        return reserved === "run-alone" ? undefined : reserved;
+      });
+      if (outcome !== undefined && "error" in outcome) throw outcome.error;
+      if (outcome !== undefined) return outcome.result;
+      // Every free bike is locked at the moment, perhaps only for a report: wait, and see what is left.
+      waitFor = await listCandidateBikes(command.tx, call.systemId, wantedBy(call.request), command.now);
+    }
+    throw serviceError("no_bike_available");
+  });
+}
+
+/**
+ * The same for several requests at once, of any partners, each on what those before have left.
+ * @param answered requests for which nothing is to be done
+ * @returns for each the reservation's JSON or its error; `run-alone` where it has to wait for bikes that others have locked
+ */
+export function createReservations(
+  context: CommandContext,
+  systemId: string,
+  calls: readonly CreateReservation[],
+  answered?: AnsweredIndexes,
+): Promise<CallOutcome<string>[]> {
+  return runCommand(context, systemId, (command) => reserve(command, calls, [], answered));
+}
+
+/** @param waitFor bikes to lock even if others have locked them */
+async function reserve(
+  command: FleetCommand,
+  calls: readonly CreateReservation[],
+  waitFor: readonly string[],
+  answered?: AnsweredIndexes,
+): Promise<CallOutcome<string>[]> {
+  const [facts, isAnswered] = await Promise.all([lockReservationFacts(command, calls, waitFor), answered]);
+  const decisions = calls.map((call, index) =>
+    isAnswered?.has(index) === true ? "answered" : decide(command, call, facts),
+  );
+  const reservations = decisions.flatMap((decision) =>
+    decision !== "answered" && "reservation" in decision ? [decision.reservation] : [],
+  );
+  const [written, contended] = await Promise.all([
+    insertReservations(command.tx, command.systemId, reservations),
+    listContended(command, decisions),
+    command.writeBikes(),
+  ]);
+  return decisions.map((decision): CallOutcome<string> => {
+    if (decision === "answered") return "run-alone";
+    if ("error" in decision) return decision;
+    if ("noneFree" in decision) {
+      return contended.has(keyOf(decision.noneFree)) ? "run-alone" : { error: serviceError("no_bike_available") };
+    }
+    const { reservation, bike } = decision;
+    const json = written.get(reservation.id);
+    if (json === undefined) {
+      command.setBike(bike);
+      return { error: serviceError("rider_has_active_reservation") };
+    }
+    const { partner_id: partnerId, created_at: occurredAt } = reservation;
+    command.record({ name: "reservation.created", occurredAt, partnerId, data: json });
+    return { result: json };
+  });
+}
+
+/** What becomes of a request. */
+type Decision =
+  | "answered"
+  | { readonly error: ServiceError }
+  | { readonly noneFree: WantedBike }
+  /** @param bike as it was before */
+  | { readonly reservation: NewReservation; readonly bike: BikeState };
+
+function decide(
+  command: FleetCommand,
+  call: CreateReservation,
+  facts: ReservationFacts,
+): Exclude<Decision, "answered"> {
+  const { partnerId, request } = call;
+  try {
+    const wanted = wantedBy(request);
+    const quota = quotaLeft(partnerId, facts);
+    const rider = riderKey(call);
+    if (rider !== undefined && facts.ridersWithBike.has(rider)) throw serviceError("rider_has_active_reservation");
+    const bike = request.bike_id === undefined ? chosenAt(command, wanted, facts) : named(command, call, facts);
+    if (bike === undefined) return { noneFree: wanted };
+    const reservation = newReservation(command, call, bike);
+    command.changeBike(bike, { reservation_id: reservation.id });
+    facts.quotaOf.set(partnerId, { ...quota, active: quota.active + 1 });
+    if (rider !== undefined) facts.ridersWithBike.add(rider);
+    return { reservation, bike };
+  } catch (error) {
+    if (error instanceof ServiceError) return { error };
+    throw error;
+  }
+}
+
+/** What a request asks for, where it names a station. */
+function wantedBy({ station_id, bike_id, vehicle_type_id }: ReservationRequest): WantedBike {
+  if ((station_id === undefined) === (bike_id === undefined)) throw serviceError("invalid_parameter", "stationAndBike");
+  return { stationId: station_id ?? "", vehicleTypeId: vehicle_type_id ?? null };
+}
+
+/** A partner's quota. @throws ServiceError when nothing of it is left */
+function quotaLeft(partnerId: string, { quotaOf }: ReservationFacts): QuotaUse {
+  const quota = quotaOf.get(partnerId);
+  if (quota === undefined) throw serviceError("unauthorized", "inactivePartner");
+  const limit = reservationLimit(quota.max_reservations);
+  if (quota.active >= limit) throw serviceError("too_many_reservations", "limit", { limit });
+  return quota;
+}
+
+function chosenAt(command: FleetCommand, wanted: WantedBike, { stations }: ReservationFacts): BikeState | undefined {
+  const station = stations.get(wanted.stationId);
+  if (station === undefined) throw serviceError("not_found", "station");
+  checkRents(station);
+  return chooseBike(command.bikes.values(), wanted);
+}
+
+function named(command: FleetCommand, { request }: CreateReservation, { stations }: ReservationFacts): BikeState {
+  const bike = command.bikes.get(request.bike_id ?? "");
+  if (bike === undefined) throw serviceError("not_found", "bike");
+  checkTakeable(bike, request.vehicle_type_id ?? null);
+  // A station that is not known cannot forbid it.
+  const station = stations.get(bike.station_id ?? "");
+  if (station !== undefined) checkRents(station);
+  return bike;
+}
+
+function newReservation(
+  { now, ids }: FleetCommand,
+  { partnerId, request }: CreateReservation,
+  bike: BikeState,
+): NewReservation {
+  return {
+    id: ids.next("reservation"),
+    partner_id: partnerId,
+    station_id: bike.station_id,
+    bike_id: bike.id,
+    vehicle_type_id: bike.vehicle_type_id,
+    rider_ref: request.rider_ref ?? null,
+    created_at: now,
+    expires_at: expiryOf(now, request.hold_minutes),
+  };
+}
+
+/** What requests found no free bike for (a station, a type), of those for which one may become free: others have locked it. */
+async function listContended(command: FleetCommand, decisions: readonly Decision[]): Promise<ReadonlySet<string>> {
+  const { tx, systemId, now, bikes } = command;
+  const wanted = new Map(
+    decisions.flatMap((decision) =>
+      decision !== "answered" && "noneFree" in decision ? [[keyOf(decision.noneFree), decision.noneFree]] : [],
+    ),
+  );
+  const contended = await Promise.all(
+    [...wanted].map(async ([key, each]) => {
+      const candidates = await listCandidateBikes(tx, systemId, each, now);
+      // What this command holds, it has decided on.
+      return candidates.some((id) => !bikes.has(id)) ? [key] : [];
+    }),
+  );
+  return new Set(contended.flat());
+}
+
+function keyOf({ stationId, vehicleTypeId }: WantedBike): string {
+  return JSON.stringify([stationId, vehicleTypeId]);
+}

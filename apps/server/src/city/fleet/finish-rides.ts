@@ -1,0 +1,201 @@
+import type { BatchItem, BatchResults, ItemError, RideCancel, RideEnd } from "@bikeshare/contract";
+import { endReasonAt, isIssue, rideLength, storedEnd, type StoredTime } from "@bikeshare/rules";
+import type { CommandContext } from "../../command-context.ts";
+import type { AnsweredIndexes } from "../../http/idempotency/service.ts";
+import { valueOf } from "../../storage/db/rows.ts";
+import { type Batch, type Indexed, runSharedBatch } from "./batch.ts";
+import { locationOf, NOWHERE } from "./bike-changes.rules.ts";
+import { type BikeState, datedLocation, datedState, later, type ReportedLocation } from "./bike.rules.ts";
+import type { FleetCommand } from "./command.ts";
+import { updateCancelledRides } from "./reservation-queries.ts";
+import {
+  hasKnownStations,
+  type LockedRides,
+  lockRideBatch,
+  type RideBatch,
+  rideFor,
+  type RideItem,
+} from "./ride-batch.ts";
+import { type RideState, updateRides } from "./ride-queries.ts";
+import { isSameCancel, isSameEnd } from "./ride.rules.ts";
+
+/** Ends rides: each bike stands where its ride ended, available again unless something later was reported of it. */
+export function endRides(
+  context: CommandContext,
+  systemId: string,
+  items: readonly BatchItem<RideEnd>[],
+  answered?: AnsweredIndexes,
+): Promise<BatchResults> {
+  const steps = { lock: lockRideBatch, decide: finishBy(decideEnd) };
+  return runSharedBatch<RideEnd, FinishError, LockedRides>(context, systemId, items, steps, answered);
+}
+
+/** Cancels rides that did not come about: each bike stands where it stood. */
+export function cancelRides(
+  context: CommandContext,
+  systemId: string,
+  items: readonly BatchItem<RideCancel>[],
+  answered?: AnsweredIndexes,
+): Promise<BatchResults> {
+  const steps = { lock: lockRideBatch, decide: finishBy(decideCancel) };
+  return runSharedBatch<RideCancel, FinishError, LockedRides>(context, systemId, items, steps, answered);
+}
+
+/** Ends rides that nobody ended. What is not known of where their bikes are, is not made up. */
+export function abandonRides(
+  context: CommandContext,
+  systemId: string,
+  ids: readonly string[],
+  reason: "operator" | "timeout",
+): Promise<BatchResults> {
+  const items = ids.map((id) => ({ item: { id, end_reason: reason } }));
+  const steps = { lock: lockRideBatch, decide: finishBy(decideAbandoned) };
+  return runSharedBatch<AbandonedRide, FinishError, LockedRides>(context, systemId, items, steps);
+}
+
+interface AbandonedRide extends RideItem {
+  readonly end_reason: "operator" | "timeout";
+}
+
+type FinishError = ItemError<"rides", "end" | "cancel">;
+type EndedRide = RideState & { readonly status: "completed" | "cancelled"; readonly ended_at: Date };
+
+interface Finish {
+  readonly ride: EndedRide;
+  readonly warning: StoredTime["warning"];
+  /** What becomes of the ride's bike; undefined where that is gone or on another ride. */
+  readonly bike: BikeState | undefined;
+  readonly facts: Partial<BikeState>;
+}
+
+type Decide<Item> = (entry: Indexed<Item>, batch: RideBatch) => Finish | undefined;
+
+function finishBy<Item extends RideItem>(decide: Decide<Item>) {
+  return async (command: FleetCommand, locked: LockedRides, { items, results }: Batch<Item, FinishError>) => {
+    const batch = { command, results, ...locked };
+    const finished = new Map<string, EndedRide>();
+    for (const entry of items) {
+      const decision = decide(entry, batch);
+      if (decision === undefined) continue;
+      const { ride, bike, facts, warning } = decision;
+      batch.rides.set(ride.id, ride);
+      finished.set(ride.id, ride);
+      if (bike !== undefined) command.changeBike(bike, facts);
+      results.done(entry.index, ride.id, "updated", warning);
+    }
+    const cancelled = [...finished.values()].flatMap(({ status, reservation_id: id, ended_at: at }) =>
+      status === "cancelled" && id !== null ? [[id, at] as const] : [],
+    );
+    command.locks("reservations");
+    updateCancelledRides(command.tx, command.systemId, command.now, new Map(cancelled));
+    const [written] = await Promise.all([
+      updateRides(command.tx, command.systemId, command.now, [...finished.values()]),
+      command.writeBikes(),
+    ]);
+    for (const { id, status, ended_at: occurredAt } of finished.values()) {
+      const name = status === "completed" ? "ride.completed" : "ride.cancelled";
+      command.record({ name, occurredAt, partnerId: null, data: valueOf(written, id) });
+    }
+  };
+}
+
+function decideEnd(entry: Indexed<RideEnd>, batch: RideBatch): Finish | undefined {
+  const { index, item } = entry;
+  const { command, results, stations } = batch;
+  const ride = rideFor(entry, "end", batch, isSameEnd);
+  if (ride === undefined) return undefined;
+  const end = storedEnd(ride.started_at, "ended_at", item.ended_at, command.now);
+  if (isIssue(end)) return results.failed(index, item.id, "invalid_parameter", ...end);
+  if (!hasKnownStations(entry, batch)) return undefined;
+  const stationId = item.end_station_id ?? null;
+  const ended: EndedRide = {
+    ...ride,
+    status: "completed",
+    ended_at: end.at,
+    updated_at: command.now,
+    end_station_id: stationId,
+    distance_meters: item.distance_meters ?? ride.distance_meters,
+    end_reason: item.end_reason ?? endReasonAt(stationId),
+    ...rideLength(ride.started_at.getTime(), end.at.getTime()),
+  };
+  const bike = bikeOn(ride, batch);
+  return {
+    ride: ended,
+    warning: end.warning,
+    bike,
+    facts: bike === undefined ? {} : backFromRide(bike, end.at, endLocation(item, stations)),
+  };
+}
+
+function decideAbandoned(entry: Indexed<AbandonedRide>, batch: RideBatch): Finish | undefined {
+  const { now } = batch.command;
+  const ride = rideFor(entry, "end", batch, () => false);
+  if (ride === undefined) return undefined;
+  const bike = bikeOn(ride, batch);
+  const isSeen = bike !== undefined && (datedLocation(bike).at ?? 0) > ride.started_at.getTime();
+  const endedAt = new Date(Math.max(now.getTime(), ride.started_at.getTime()));
+  const ended: EndedRide = {
+    ...ride,
+    status: "completed",
+    ended_at: endedAt,
+    updated_at: now,
+    end_station_id: isSeen ? bike.reported_station_id : null,
+    end_reason: entry.item.end_reason,
+    ...rideLength(ride.started_at.getTime(), endedAt.getTime()),
+  };
+  return { ride: ended, warning: undefined, bike, facts: isSeen ? { ride_id: null } : lostFromRide(endedAt) };
+}
+
+/** What becomes of a bike of which nothing is known since its ride began. */
+function lostFromRide(at: Date): Partial<BikeState> {
+  return {
+    ride_id: null,
+    reported_state: "missing",
+    reported_state_at: at,
+    ...NOWHERE,
+    reported_position_at: at,
+  };
+}
+
+function decideCancel(entry: Indexed<RideCancel>, batch: RideBatch): Finish | undefined {
+  const { index, item } = entry;
+  const { command, results } = batch;
+  const ride = rideFor(entry, "cancel", batch, isSameCancel);
+  if (ride === undefined) return undefined;
+  const end = storedEnd(ride.started_at, "cancelled_at", item.cancelled_at, command.now);
+  if (isIssue(end)) return results.failed(index, item.id, "invalid_parameter", ...end);
+  const cancelled: EndedRide = {
+    ...ride,
+    status: "cancelled",
+    ended_at: end.at,
+    updated_at: command.now,
+    end_reason: "cancelled",
+    ...rideLength(ride.started_at.getTime(), end.at.getTime()),
+  };
+  return { ride: cancelled, warning: end.warning, bike: bikeOn(ride, batch), facts: { ride_id: null } };
+}
+
+/** The bike that is on a ride; undefined where it is gone or on another. */
+function bikeOn(ride: RideState, { command }: RideBatch): BikeState | undefined {
+  const bike = command.bikes.get(ride.bike_id);
+  return bike?.ride_id === ride.id ? bike : undefined;
+}
+
+/** Where a ride ended: at its station, unless the item gives a position; without both, nobody knows where. */
+function endLocation(item: RideEnd, stations: RideBatch["stations"]): ReportedLocation {
+  return locationOf({ ...item, station_id: item.end_station_id ?? null }, stations) ?? NOWHERE;
+}
+
+/** What becomes of a bike whose ride ends, unless something later was reported during the ride. */
+function backFromRide(bike: BikeState, endedAt: Date, endedWhere: ReportedLocation): Partial<BikeState> {
+  const at = endedAt.getTime();
+  const state = later(datedState(bike), { at, value: "available" as const });
+  const location = later(datedLocation(bike), { at, value: endedWhere });
+  return {
+    ride_id: null,
+    reported_state: state.value,
+    reported_state_at: new Date(state.at ?? at),
+    ...location.value,
+    reported_position_at: new Date(location.at ?? at),
+  };
+}

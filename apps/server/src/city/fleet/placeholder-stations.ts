@@ -1,0 +1,110 @@
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
+import { recordDeletedRows } from "../changes/service.ts";
+import { countRows } from "../counts/service.ts";
+import {
+  deletePlaceholders,
+  insertPlaceholders,
+  listKnownStations,
+  listUses,
+  lockKnownStations,
+  lockUnchangedPlaceholders,
+  type PlaceholdersOfImport,
+  type PlaceholderStation,
+  updatePlaceholderImports,
+} from "./placeholder-station-queries.ts";
+
+/** A station as the records of rides know it. */
+export interface StationSighting {
+  readonly id: string;
+  readonly name: string | null;
+  /** Degrees; null where no record said. */
+  readonly location: { readonly lat: number; readonly lon: number } | null;
+}
+
+/** What became of the stations that did not exist. */
+export interface PlaceholderStations {
+  readonly made: readonly string[];
+  /** Stations that could not be made, because nothing says where they are. */
+  readonly withoutLocation: readonly string[];
+}
+
+/** What the placeholder stations come from. */
+export interface PlaceholderOrigin {
+  readonly systemId: string;
+  readonly importId: string;
+  readonly source: string;
+  /** RFC 3339. */
+  readonly updatedAt: string;
+  /** Which slot of the counts to use. */
+  readonly slot: number;
+}
+
+/**
+ * Makes a placeholder of each station that rides name and that does not exist: out of service, as one that its source gave
+ * up, until a feed claims it and describes it. Stations that exist stay as they are, and are not removed while the
+ * transaction lasts. Makes no events.
+ */
+export async function makePlaceholderStations(
+  tx: Transaction,
+  origin: PlaceholderOrigin,
+  sightings: readonly StationSighting[],
+): Promise<PlaceholderStations> {
+  const { systemId, slot } = origin;
+  const ids = sightings.map(({ id }) => id);
+  const { placeholders, withoutLocation } = missingStations(sightings, await lockKnownStations(tx, systemId, ids));
+  const made = placeholders.length === 0 ? [] : await insertPlaceholders(tx, systemId, origin, placeholders);
+  countRows(tx, systemId, "stations", slot, made.length);
+  return { made, withoutLocation };
+}
+
+/** Which placeholder stations `makePlaceholderStations` would make. */
+export async function previewPlaceholderStations(
+  db: Queryable,
+  systemId: string,
+  sightings: readonly StationSighting[],
+): Promise<PlaceholderStations> {
+  const ids = sightings.map(({ id }) => id);
+  const { placeholders, withoutLocation } = missingStations(sightings, await listKnownStations(db, systemId, ids));
+  return { made: placeholders.map(({ id }) => id), withoutLocation };
+}
+
+function missingStations(
+  sightings: readonly StationSighting[],
+  there: readonly string[],
+): { readonly placeholders: readonly PlaceholderStation[]; readonly withoutLocation: readonly string[] } {
+  const known = new Set(there);
+  const unknown = sightings.filter(({ id }) => !known.has(id));
+  return {
+    withoutLocation: unknown.filter(({ location }) => location === null).map(({ id }) => id),
+    placeholders: unknown.flatMap(({ id, name, location }): PlaceholderStation[] =>
+      location === null ? [] : [{ id, name: name ?? id, ...location }],
+    ),
+  };
+}
+
+/**
+ * Removes the placeholders of an import that are as it made them and that nothing uses. Those that rides of other imports use
+ * are from now on the oldest such import's; those that something else uses, nobody's. To be called once the import's
+ * own rides are gone. Makes no events: no such station ever was in service.
+ * @returns how many it removed
+ */
+export async function removePlaceholderStations(
+  tx: Transaction,
+  placeholders: PlaceholdersOfImport,
+  slot: number,
+): Promise<number> {
+  const { systemId } = placeholders;
+  const unchanged = await lockUnchangedPlaceholders(tx, placeholders);
+  if (unchanged.length === 0) return 0;
+  const uses = await listUses(tx, systemId, unchanged);
+  const used = uses.filter((placeholder) => placeholder.in_use).map(({ id }) => id);
+  const unused = uses.filter((placeholder) => !placeholder.in_use).map(({ id }) => id);
+  if (used.length > 0) await updatePlaceholderImports(tx, systemId, used);
+  if (unused.length > 0) {
+    await deletePlaceholders(tx, systemId, unused);
+    await recordDeletedRows(tx, systemId, "stations");
+    tx.notify("stations", systemId);
+  }
+  countRows(tx, systemId, "stations", slot, -unused.length);
+  return unused.length;
+}

@@ -1,0 +1,171 @@
+import { extendedExpiry, mayCancel, ServiceError, serviceError, statusAt } from "@bikeshare/rules";
+import type { CommandContext } from "../../command-context.ts";
+import { valueOf } from "../../storage/db/rows.ts";
+import { type FleetCommand, runCommand } from "./command.ts";
+import {
+  claimOverdueReservations,
+  listOverdueReservations,
+  listBikesOfReservations,
+  listUnendedReservations,
+  lockQuotas,
+  type LockedReservation,
+  updateReservationEnd,
+} from "./reservation-queries.ts";
+
+/** Whose reservation it is: a partner sees its own only. */
+export interface ReservationOwner {
+  readonly systemId: string;
+  readonly partnerId: string;
+}
+
+/** A partner's reservation. */
+export interface OwnedReservation {
+  readonly partnerId: string;
+  readonly id: string;
+}
+
+/**
+ * Cancels a partner's reservation and frees its bike. Cancelling a cancelled one changes nothing.
+ * @returns the reservation's JSON
+ * @throws ServiceError `not_found`; `reservation_not_active` when it was fulfilled or has expired
+ */
+export async function cancelReservation(
+  context: CommandContext,
+  { systemId, partnerId }: ReservationOwner,
+  id: string,
+): Promise<string> {
+  const [outcome] = await cancelReservations(context, systemId, [{ partnerId, id }]);
+  if (outcome === undefined) throw new Error("expected an outcome");
+  if ("error" in outcome) throw outcome.error;
+  return outcome.result;
+}
+
+/**
+ * Cancels reservations, of any partners, each as if alone.
+ * @returns for each its JSON or its error
+ */
+export function cancelReservations(
+  context: CommandContext,
+  systemId: string,
+  owned: readonly OwnedReservation[],
+): Promise<({ readonly result: string } | { readonly error: ServiceError })[]> {
+  return runCommand(context, systemId, async (command) => {
+    const reservations = await lockWithBikes(command, owned);
+    const decided = owned.map((each) => decideCancel(command, each, reservations));
+    const ids = new Set(decided.flatMap((decision) => ("cancel" in decision ? [decision.cancel] : [])));
+    const ended = await command.endReservations([...ids].map((id) => ({ id, status: "cancelled", reason: "partner" })));
+    const json = new Map(ended.map((each) => [each.id, each.json]));
+    return decided.map((decision) =>
+      "cancel" in decision ? { result: json.get(decision.cancel) ?? decision.json } : decision,
+    );
+  });
+}
+
+/** What becomes of a request to cancel: the id of what is to be cancelled, with its JSON as it was. */
+type CancelDecision =
+  | { readonly cancel: string; readonly json: string }
+  | { readonly result: string }
+  | { readonly error: ServiceError };
+
+function decideCancel(
+  { now }: FleetCommand,
+  { partnerId, id }: OwnedReservation,
+  reservations: ReadonlyMap<string, LockedReservation>,
+): CancelDecision {
+  const reservation = reservations.get(id);
+  // One of another partner may be locked all the same, for a request of that partner.
+  if (reservation?.partner_id !== partnerId) return { error: serviceError("not_found", "reservation") };
+  try {
+    const { json } = reservation;
+    return mayCancel(statusAt(reservation, now)) ? { cancel: id, json } : { result: json };
+  } catch (error) {
+    if (error instanceof ServiceError) return { error };
+    throw error;
+  }
+}
+
+/**
+ * Has a partner's reservation hold its bike for some minutes more.
+ * @returns the reservation's JSON
+ * @throws ServiceError `not_found`; `reservation_not_active` when it has ended; `hold_limit_reached`
+ */
+export function extendReservation(
+  context: CommandContext,
+  { systemId, partnerId }: ReservationOwner,
+  id: string,
+  minutes: number,
+): Promise<string> {
+  return runCommand(context, systemId, async (command) => {
+    const { tx, now } = command;
+    const reservation = (await lockWithBikes(command, [{ partnerId, id }])).get(id);
+    if (reservation === undefined) throw serviceError("not_found", "reservation");
+    return updateReservationEnd(tx, systemId, id, { expiresAt: extendedExpiry(reservation, minutes, now), now });
+  });
+}
+
+/**
+ * Locks reservations, and their bikes before: while those are locked, nobody ends the reservations.
+ * @returns by id those that exist and belong to one of the partners that are named with them
+ */
+async function lockWithBikes(
+  command: FleetCommand,
+  owned: readonly OwnedReservation[],
+): Promise<ReadonlyMap<string, LockedReservation>> {
+  const ids = owned.map(({ id }) => id);
+  const [held, , locked] = await Promise.all([
+    listBikesOfReservations(command.tx, command.systemId, owned),
+    command.lockBikesOfReservations(ids),
+    command.lockReservations(ids),
+  ]);
+  return new Map(held.flatMap(({ id }) => (locked.has(id) ? [[id, valueOf(locked, id)]] : [])));
+}
+
+/**
+ * Cancels every active reservation of a partner in the operator's name, and frees the bikes. One that has passed its end
+ * expires instead. The caller's transaction has removed the partner: a reservation is either made before, and cancelled
+ * here, or finds the partner gone.
+ * @returns how many were cancelled
+ */
+export function cancelAllReservations(
+  context: CommandContext,
+  { systemId, partnerId }: ReservationOwner,
+): Promise<number> {
+  return runCommand(context, systemId, async (command) => {
+    command.locks("quotas");
+    await lockQuotas(command.tx, systemId, [partnerId]);
+    const reservations = await listUnendedReservations(command.tx, systemId, partnerId);
+    const ids = reservations.map(({ id }) => id);
+    await command.lockBikes(reservations.map(({ bike_id: bikeId }) => bikeId));
+    await command.lockReservations(ids);
+    const ended = await command.endReservations(ids.map((id) => ({ id, status: "cancelled", reason: "operator" })));
+    return ended.filter(({ status }) => status === "cancelled").length;
+  });
+}
+
+/**
+ * Reservations that have passed their end and are not written as expired, at most `limit`, the oldest first.
+ * @param apart ids that are left out
+ */
+export function overdueReservations(
+  { db, clock }: Pick<CommandContext, "db" | "clock">,
+  systemId: string,
+  limit: number,
+  apart: readonly string[],
+): Promise<string[]> {
+  return listOverdueReservations(db, systemId, { now: new Date(clock()), limit, apart });
+}
+
+/**
+ * Writes those of the reservations as expired that have passed their end, and frees their bikes. Any number of processes
+ * may do so at once: each reservation expires once. Those whose bike is locked at the moment are left for the next call.
+ * @returns how many expired
+ */
+export function expireReservations(context: CommandContext, systemId: string, ids: readonly string[]): Promise<number> {
+  return runCommand(context, systemId, async (command) => {
+    command.locks("bikes");
+    const overdue = await claimOverdueReservations(command.tx, systemId, command.now, ids);
+    await command.lockBikes(overdue.map(({ bike_id: bikeId }) => bikeId));
+    const ended = await command.endReservations(overdue.map(({ id }) => ({ id, status: "expired" })));
+    return ended.length;
+  });
+}

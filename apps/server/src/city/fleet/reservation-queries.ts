@@ -1,0 +1,271 @@
+import { CHANGED } from "../../storage/db/change-position.ts";
+import { arrayOf, columnsOf, columnsOfTable } from "../../storage/db/columns.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { statement } from "../../storage/db/statement.ts";
+import { rowsOfSystem } from "../../storage/db/system-rows.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
+
+type Row = Tables["reservations"];
+
+const json = `reservation_json(r.id, r.status, r.station_id, r.bike_id, r.vehicle_type_id, r.rider_ref, r.created_at,
+  r.expires_at, r.cancelled_at, r.cancel_reason, r.ride_id, r.ride_cancelled_at, r.updated_at) as json`;
+
+// It queues a partner's own requests for bikes, and nobody else's.
+const lockQuota = statement(
+  "reservations.lockQuotas",
+  `select partner_id from reservation_quotas where system_id = $1 and partner_id = any($2::text[])
+   order by partner_id for update`,
+);
+
+const listUnended = statement(
+  "reservations.listUnended",
+  `select id, bike_id from reservations where system_id = $1 and partner_id = $2 and status = 'active' order by id`,
+);
+
+const made = columnsOfTable("reservations").without(
+  "system_id",
+  "status",
+  "updated_at",
+  "cancelled_at",
+  "cancel_reason",
+  "ride_id",
+  "ride_cancelled_at",
+  "change_position",
+);
+
+const insert = statement(
+  "reservations.insert",
+  `insert into reservations as r (system_id, status, updated_at, ${made.list()})
+   select placed.system_id, 'active', created_at, ${made.list()} from ${rowsOfSystem(made.unnest(2, "w"))}
+   on conflict (system_id, partner_id, rider_ref) where status = 'active' and rider_ref is not null do nothing
+   returning r.id, ${json}`,
+);
+
+const owned = columnsOf<{ partner_id: string | null; id: string | null }>({
+  partner_id: arrayOf("text"),
+  id: arrayOf("text"),
+});
+
+// One by one (lateral), each by the primary key, whatever the planner knows of the table.
+const bikesOf = statement(
+  "reservations.bikesOf",
+  `select held.* from ${owned.unnest(2, "owned")}
+   cross join lateral (
+     select id, bike_id, partner_id from reservations where system_id = $1 and id = owned.id limit 1) as held
+   where held.partner_id = owned.partner_id`,
+);
+
+const lock = statement(
+  "reservations.lock",
+  `select r.id, r.partner_id, r.bike_id, r.status, r.created_at, r.expires_at, ${json}
+   from reservations r where r.system_id = $1 and r.id = any($2::text[]) order by r.id for update`,
+);
+
+const outcomeColumns = columnsOf<{ id: string; status: string; ride_id: string | null; cancel_reason: string | null }>({
+  id: arrayOf("text"),
+  status: arrayOf("text"),
+  ride_id: arrayOf("text"),
+  cancel_reason: arrayOf("text"),
+});
+
+// Whatever it was to become: a reservation that has passed its end is expired.
+const end = statement(
+  "reservations.end",
+  `update reservations r set ${CHANGED},
+     status = case when overdue then 'expired' else e.status end,
+     ride_id = case when not overdue then e.ride_id end,
+     cancel_reason = case when not overdue then e.cancel_reason end,
+     cancelled_at = case when not overdue and e.status = 'cancelled' then $2::timestamptz end,
+     updated_at = case when overdue then r.expires_at else $2::timestamptz end
+   from (select e.*, held.expires_at <= $2::timestamptz as overdue
+         from ${outcomeColumns.unnest(3, "e")}
+         join reservations held on held.system_id = $1 and held.id = e.id) as e
+   -- As it is now: one whose bike a feed has deleted may have been extended meanwhile.
+   where r.system_id = $1 and r.id = e.id and r.status = 'active'
+     and ((overdue and r.expires_at <= $2::timestamptz) or (not overdue and e.status <> 'expired'))
+   returning r.id, r.partner_id, r.bike_id, r.status, r.expires_at, ${json}`,
+);
+
+const extend = statement(
+  "reservations.extend",
+  `update reservations r set ${CHANGED}, expires_at = $3::timestamptz, updated_at = $4::timestamptz
+   where r.system_id = $1 and r.id = $2 and r.status = 'active'
+   returning ${json}`,
+);
+
+const stationColumns = columnsOf<{ id: string | null; station_id: string | null }>({
+  id: arrayOf("text"),
+  station_id: arrayOf("text"),
+});
+
+const move = statement(
+  "reservations.move",
+  `update reservations r set ${CHANGED}, station_id = moved.station_id, updated_at = $2::timestamptz
+   from ${stationColumns.unnest(3, "moved")}
+   where r.system_id = $1 and r.id = moved.id and r.status = 'active' and r.expires_at > $2::timestamptz`,
+);
+
+const cancelRide = statement(
+  "reservations.cancelRide",
+  `update reservations r set ${CHANGED}, ride_cancelled_at = ride.cancelled_at, updated_at = $2::timestamptz
+   from unnest($3::text[], $4::timestamptz[]) as ride (reservation_id, cancelled_at)
+   where r.system_id = $1 and r.id = ride.reservation_id and r.status = 'fulfilled'`,
+);
+
+const listOverdue = statement(
+  "reservations.listOverdue",
+  `select id from reservations
+   where system_id = $1 and status = 'active' and expires_at <= $2::timestamptz and id <> all($4::text[])
+   order by expires_at, id limit $3`,
+);
+
+// Bikes that another process has locked are left for the next sweep, so that sweepers never wait for one another. A
+// feed may have deleted the bike: then nothing is there to lock, and the update itself lets only one sweeper through.
+const claimOverdue = statement(
+  "reservations.claimOverdue",
+  `with due as materialized (
+     select id, bike_id from reservations
+     where system_id = $1 and status = 'active' and expires_at <= $2::timestamptz and id = any($3::text[])),
+   locked as materialized (
+     select id from bikes where system_id = $1 and id = any(array(select bike_id from due)) for update skip locked)
+   select id, bike_id from due
+   where bike_id in (select id from locked)
+     or not exists (select from bikes where system_id = $1 and bikes.id = due.bike_id)`,
+);
+
+/** Locks partners' quotas in the order of their ids: until the transaction ends nobody else makes reservations of them. */
+export async function lockQuotas(tx: Transaction, systemId: string, partnerIds: readonly string[]): Promise<void> {
+  await tx.query(lockQuota, [systemId, partnerIds]);
+}
+
+/** A reservation and its bike. */
+export type HeldBike = Pick<Row, "id" | "bike_id">;
+
+/** A partner's reservations that nobody has ended, those that have passed their end too. */
+export function listUnendedReservations(tx: Transaction, systemId: string, partnerId: string): Promise<HeldBike[]> {
+  return tx.query<HeldBike>(listUnended, [systemId, partnerId]);
+}
+
+/** A reservation as it is made. */
+export type NewReservation = Parameters<typeof made.arrays>[0][number];
+
+/** Inserts active reservations. @returns their JSON by id, without those whose rider has an active one */
+export async function insertReservations(
+  tx: Transaction,
+  systemId: string,
+  reservations: readonly NewReservation[],
+): Promise<ReadonlyMap<string, string>> {
+  if (reservations.length === 0) return new Map();
+  const rows = await tx.query<{ id: string; json: string }>(insert, [systemId, ...made.arrays(reservations)]);
+  return new Map(rows.map(({ id, json: text }) => [id, text]));
+}
+
+/** Those of the reservations that belong to the partners named with them, with their bikes, which never change. */
+export function listBikesOfReservations(
+  tx: Transaction,
+  systemId: string,
+  of: readonly { readonly partnerId: string; readonly id: string }[],
+): Promise<HeldBike[]> {
+  const rows = of.map(({ partnerId, id }) => ({ partner_id: partnerId, id }));
+  return tx.query<HeldBike>(bikesOf, [systemId, ...owned.arrays(rows)]);
+}
+
+/** A reservation as commands see it: one that is written as active may have passed its end. */
+export interface LockedReservation extends Pick<
+  Row,
+  "id" | "partner_id" | "bike_id" | "status" | "created_at" | "expires_at"
+> {
+  readonly json: string;
+}
+
+/** Locks reservations in the order of their ids. */
+export function lockReservations(
+  tx: Transaction,
+  systemId: string,
+  ids: readonly string[],
+): Promise<LockedReservation[]> {
+  return tx.query<LockedReservation>(lock, [systemId, ids]);
+}
+
+/** How an active reservation is to end. */
+export type ReservationOutcome = { readonly id: string } & (
+  | { readonly status: "fulfilled"; readonly rideId: string; readonly at: Date }
+  | { readonly status: "cancelled"; readonly reason: NonNullable<Row["cancel_reason"]> }
+  | { readonly status: "expired" }
+);
+
+/** A reservation that has just ended. */
+export interface ClosedReservation extends Pick<Row, "id" | "partner_id" | "bike_id" | "expires_at"> {
+  readonly status: ReservationOutcome["status"];
+  readonly json: string;
+}
+
+/**
+ * Ends those of the reservations that are active, each with its outcome; those that have passed their end expire instead,
+ * and only they do.
+ */
+export function updateClosedReservations(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  outcomes: readonly ReservationOutcome[],
+): Promise<ClosedReservation[]> {
+  const rows = outcomes.map((outcome) => ({
+    id: outcome.id,
+    status: outcome.status,
+    ride_id: outcome.status === "fulfilled" ? outcome.rideId : null,
+    cancel_reason: outcome.status === "cancelled" ? outcome.reason : null,
+  }));
+  return tx.query<ClosedReservation>(end, [systemId, now, ...outcomeColumns.arrays(rows)]);
+}
+
+/** Has a locked, active reservation end later. @returns its JSON */
+export async function updateReservationEnd(
+  tx: Transaction,
+  systemId: string,
+  id: string,
+  { expiresAt, now }: { readonly expiresAt: Date; readonly now: Date },
+): Promise<string> {
+  return oneRow(await tx.query<{ json: string }>(extend, [systemId, id, expiresAt, now])).json;
+}
+
+/** Has active reservations say where their bikes stand now. */
+export function updateReservationStations(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  moved: Parameters<typeof stationColumns.arrays>[0],
+): void {
+  tx.send(move, [systemId, now, ...stationColumns.arrays(moved)]);
+}
+
+/** Has fulfilled reservations say that their rides were cancelled. @param cancelled when each was, by reservation id */
+export function updateCancelledRides(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  cancelled: ReadonlyMap<string, Date>,
+): void {
+  if (cancelled.size === 0) return;
+  tx.send(cancelRide, [systemId, now, [...cancelled.keys()], [...cancelled.values()]]);
+}
+
+/** Reservations that have passed their end and that nobody has ended, the oldest first. @param apart those to leave out */
+export async function listOverdueReservations(
+  db: Queryable,
+  systemId: string,
+  { now, limit, apart }: { readonly now: Date; readonly limit: number; readonly apart: readonly string[] },
+): Promise<string[]> {
+  return (await db.query<Pick<Row, "id">>(listOverdue, [systemId, now, limit, apart])).map(({ id }) => id);
+}
+
+/** Those of the reservations that have passed their end and that nobody has ended, their bikes locked. */
+export function claimOverdueReservations(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  ids: readonly string[],
+): Promise<HeldBike[]> {
+  return tx.query<HeldBike>(claimOverdue, [systemId, now, ids]);
+}

@@ -1,0 +1,233 @@
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { COUNTABLE_FROM_SECONDS } from "@bikeshare/contract";
+import { addToImport, noteOverlaps } from "../../feeds/imports/service.ts";
+import { isoInstant } from "../../iso-instant.ts";
+import type { Database, Transaction } from "../../storage/db/database.ts";
+import { codeOf, sqlState } from "../../storage/db/errors.ts";
+import { countRides } from "../counts/service.ts";
+import {
+  updateStatementTimeout,
+  copyIntoPastRides,
+  copyIntoRides,
+  createPastRidesTable,
+  createTrialRidesTable,
+  findHeldOrTriedRides,
+  findHeldRides,
+  findImportOverlaps,
+  type HeldRides,
+  type ImportOverlaps,
+  insertMissingRides,
+  insertTriedRides,
+  truncatePastRides,
+} from "./ride-import-queries.ts";
+
+/** A ride that was over before we heard of it. */
+export interface PastRide {
+  /** Its line in the file it comes from. */
+  readonly row: number;
+  readonly id: string;
+  readonly bikeId: string;
+  readonly startStationId: string | null;
+  readonly endStationId: string | null;
+  /** Milliseconds since 1970; the end is not before the start. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly durationSeconds: number;
+  readonly vehicleTypeId: string | null;
+  readonly riderCategory: "member" | "casual" | null;
+  readonly endReason: "returned" | "free_floating" | null;
+}
+
+/** What the rides of one import have in common. */
+export interface RideOrigin {
+  readonly systemId: string;
+  /** The import that is under way; null: the rides come from none. */
+  readonly importId: string | null;
+  readonly source: string;
+  /** RFC 3339. */
+  readonly updatedAt: string;
+}
+
+/** Past rides that are written in one transaction. */
+export interface PastRideBatch {
+  readonly rows: number;
+  /** Opens the rides as `pastRideLines` writes them; called again when a transaction has to be repeated. */
+  readonly lines: () => Readable;
+  /** Reads the `row` and the `startedAt` of each line. */
+  readonly marks: () => Promise<RideMarks>;
+}
+
+export interface RideMarks {
+  readonly rows: ArrayLike<number>;
+  readonly starts: Iterable<number>;
+}
+
+/** What became of a batch of past rides. */
+export interface PastRidesWritten {
+  readonly created: number;
+  /** Rides that were there already, the same in every field that a trip file has. */
+  readonly unchanged: number;
+  /** Rows whose id belongs to another ride, which was left as it is. */
+  readonly differing: readonly DifferingRide[];
+}
+
+/** A past ride whose id belongs to a ride that is not the same. */
+export type DifferingRide = Omit<HeldRides["differing"][number], "number"> & { readonly row: number };
+
+/**
+ * Writes past rides, with the counts and the import's record, in one transaction. Makes no events. Of several rows with
+ * one id, the first wins. Two calls at the same time must not have an id in common, or which row wins is left to chance.
+ * @param slot which slot of the counts to use
+ * @param areNew whether no ride is expected to have one of the ids: then they are copied into the table, at two thirds of
+ *   the cost, and only where an id is taken after all, are they compared with the stored rides
+ * @throws ImportUndone
+ */
+export async function writePastRides(
+  db: Database,
+  origin: RideOrigin,
+  batch: PastRideBatch,
+  slot: number,
+  areNew: boolean,
+): Promise<PastRidesWritten> {
+  if (areNew) {
+    try {
+      return await db.transaction((tx) => insertNew(tx, origin, batch, slot));
+    } catch (error) {
+      if (codeOf(error) !== sqlState.uniqueViolation) throw error;
+    }
+  }
+  return db.transaction((tx) => insertMissing(tx, origin, batch, slot));
+}
+
+async function insertNew(
+  tx: Transaction,
+  origin: RideOrigin,
+  batch: PastRideBatch,
+  slot: number,
+): Promise<PastRidesWritten> {
+  await updateStatementTimeout(tx);
+  await pipeline(batch.lines(), await copyIntoRides(tx));
+  const { starts } = await batch.marks();
+  const written = { created: batch.rows, unchanged: 0, differing: [] };
+  await recordWritten(tx, origin, written, starts, slot);
+  return written;
+}
+
+async function insertMissing(
+  tx: Transaction,
+  origin: RideOrigin,
+  batch: PastRideBatch,
+  slot: number,
+): Promise<PastRidesWritten> {
+  const { systemId, importId } = origin;
+  await updateStatementTimeout(tx);
+  await createPastRidesTable(tx);
+  await pipeline(batch.lines(), await copyIntoPastRides(tx));
+  const starts = await insertMissingRides(tx);
+  const held = starts.length === batch.rows ? NOTHING_HELD : await findHeldRides(tx, systemId, importId);
+  const written = await describeWritten(batch, starts.length, held);
+  if (importId !== null && held.sameImports.length > 0) await noteOverlaps(tx, systemId, importId, held.sameImports);
+  await recordWritten(tx, origin, written, starts, slot);
+  return written;
+}
+
+const NOTHING_HELD: HeldRides = { differing: [], sameImports: [] };
+
+async function describeWritten(batch: PastRideBatch, created: number, held: HeldRides): Promise<PastRidesWritten> {
+  const unchanged = batch.rows - created - held.differing.length;
+  if (held.differing.length === 0) return { created, unchanged, differing: [] };
+  const { rows } = await batch.marks();
+  return {
+    created,
+    unchanged,
+    differing: held.differing.map((ride) => ({ ...ride, row: rows[ride.number - 1] ?? 0 })),
+  };
+}
+
+/** The last statements of the transaction, because they lock the import's record and the counts. */
+async function recordWritten(
+  tx: Transaction,
+  { systemId, importId }: RideOrigin,
+  { created, unchanged, differing }: PastRidesWritten,
+  starts: Iterable<number>,
+  slot: number,
+): Promise<void> {
+  if (importId !== null) {
+    const progress = { created, unchanged, rejected: differing.length, starts: firstAndLast(starts) };
+    await addToImport(tx, systemId, importId, progress);
+  }
+  countRides(tx, systemId, slot, { inserted: starts });
+}
+
+function firstAndLast(starts: Iterable<number>): { first: Date; last: Date } | null {
+  let first = Infinity;
+  let last = -Infinity;
+  for (const start of starts) {
+    first = Math.min(first, start);
+    last = Math.max(last, start);
+  }
+  return first > last ? null : { first: new Date(first), last: new Date(last) };
+}
+
+/** Makes the function that writes a past ride as a line of `copy`'s text format. */
+export function pastRideLines({ systemId, importId, source, updatedAt }: RideOrigin): (ride: PastRide) => string {
+  const shared = [systemId, "completed", source, importId, updatedAt].map(text).join("\t");
+  // In the order of the statements that take the lines.
+  return (ride) =>
+    `${shared}\t${text(ride.id)}\t${text(ride.bikeId)}\t${text(ride.startStationId)}\t${text(ride.endStationId)}` +
+    `\t${isoInstant(ride.startedAt)}\t${isoInstant(ride.endedAt)}\t${ride.durationSeconds}\t${text(ride.vehicleTypeId)}` +
+    `\t${text(ride.riderCategory)}\t${text(ride.endReason)}\t${ride.durationSeconds >= COUNTABLE_FROM_SECONDS}\n`;
+}
+
+/** A value as `copy` takes it. Identifiers have no control characters, so only the backslash needs care. */
+function text(value: string | null): string {
+  if (value === null) return "\\N";
+  return value.includes("\\") ? value.replaceAll("\\", "\\\\") : value;
+}
+
+/** A batch of rides that are in memory. */
+export function batchOf(origin: RideOrigin, rides: readonly PastRide[]): PastRideBatch {
+  const lines = Buffer.from(rides.map(pastRideLines(origin)).join(""));
+  const marks = { rows: rides.map(({ row }) => row), starts: rides.map(({ startedAt }) => startedAt) };
+  return { rows: rides.length, lines: () => Readable.from([lines]), marks: () => Promise.resolve(marks) };
+}
+
+/** Says what writing past rides would do. One call after the other. */
+export type TryPastRides = (batch: PastRideBatch) => Promise<PastRidesWritten>;
+
+/**
+ * Tries past rides without writing any: what was tried before counts as if it had been written. It is set aside in a
+ * temporary table, so the database needs room for it until `work` is done.
+ */
+export function tryPastRides<Result>(
+  db: Database,
+  systemId: string,
+  work: (tryBatch: TryPastRides) => Promise<Result>,
+): Promise<Result> {
+  return db.transaction(async (tx) => {
+    await updateStatementTimeout(tx);
+    await createPastRidesTable(tx);
+    await createTrialRidesTable(tx);
+    return work(async (batch) => {
+      await truncatePastRides(tx);
+      await pipeline(batch.lines(), await copyIntoPastRides(tx));
+      const created = await insertTriedRides(tx, systemId);
+      const held = created === batch.rows ? NOTHING_HELD : await findHeldOrTriedRides(tx, systemId);
+      return describeWritten(batch, created, held);
+    });
+  });
+}
+
+/** Finds the rides of an import that overlap with other rides of their bikes. @param times when its first and last ride start */
+export function listImportOverlaps(
+  db: Database,
+  systemId: string,
+  importId: string,
+  times: { readonly first: Date; readonly last: Date },
+): Promise<ImportOverlaps> {
+  return db.transaction(async (tx) => {
+    await updateStatementTimeout(tx);
+    return findImportOverlaps(tx, systemId, importId, times);
+  });
+}

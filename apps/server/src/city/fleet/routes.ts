@@ -1,0 +1,103 @@
+import type { BatchItem, BatchResults, operatorContract } from "@bikeshare/contract";
+import type { RouterImplementation } from "@ts-rest/fastify";
+import type { FastifyRequest } from "fastify";
+import type { CommandContext } from "../../command-context.ts";
+import { jsonBody } from "../../http/bind.ts";
+import { combineRequests, markReplay, repeatableRequest, withIdempotency } from "../../http/idempotency.ts";
+import type { Answer, AnsweredIndexes, RepeatableAnswer } from "../../http/idempotency/service.ts";
+import type { Database } from "../../storage/db/database.ts";
+import { resultsOf } from "./batch.ts";
+import { reportBikes, upsertBikes } from "./bike-commands.ts";
+import { correctRides } from "./correct-rides.ts";
+import { cancelRides, endRides } from "./finish-rides.ts";
+import { upsertPastRides } from "./past-rides.ts";
+import { startRides } from "./start-rides.ts";
+import { bringStationsOnline, removeStations, takeStationsOffline, upsertStations } from "./station-commands.ts";
+
+type Verb<Item> = (
+  context: CommandContext,
+  systemId: string,
+  items: readonly BatchItem<Item>[],
+  answered?: AnsweredIndexes,
+) => Promise<BatchResults>;
+
+interface BatchCall<Item> {
+  readonly request: FastifyRequest;
+  readonly reply: { header(name: string, value: string): unknown };
+  readonly body: { readonly items: readonly BatchItem<Item>[] };
+}
+
+/**
+ * Items of a call that shares a transaction with other calls. One with more is worth its own commit, and would have the
+ * others wait for all of its items.
+ */
+const MAX_COMBINED_ITEMS = 20;
+
+/** The endpoints of the operator's own backend: each hands its batch to the verb it is named after. */
+export function operatorRoutes(
+  context: CommandContext & { readonly db: Database },
+): Omit<RouterImplementation<typeof operatorContract>, "dashboardLinks"> {
+  const batch =
+    <Item>(verb: Verb<Item>) =>
+    async ({ request, reply, body }: BatchCall<Item>) => {
+      const repeatable = repeatableRequest(request);
+      const answer = await withIdempotency(context, repeatable, async (tx) =>
+        answerWith(await verb({ ...context, db: tx }, repeatable.systemId, body.items)),
+      );
+      return reply200(reply, answer);
+    };
+  // For verbs whose effects are the same whether items come in one transaction or in several.
+  const combined = <Item>(verb: Verb<Item>) => {
+    const runWithOthers = combineRequests<readonly BatchItem<Item>[]>(context, {
+      together: async (systemId, tx, batches, answered) => {
+        const answeredItems = answered.then((calls) => itemsOf(calls, batches));
+        const { results } = await verb({ ...context, db: tx }, systemId, batches.flat(), answeredItems);
+        return splitResults(results, batches).map((each) => ({ result: answerWith(each) }));
+      },
+      alone: async (systemId, items, tx) => answerWith(await verb({ ...context, db: tx }, systemId, items)),
+    });
+    const runAlone = batch(verb);
+    return async (call: BatchCall<Item>) => {
+      const { items } = call.body;
+      if (items.length > MAX_COMBINED_ITEMS) return runAlone(call);
+      return reply200(call.reply, await runWithOthers(repeatableRequest(call.request), items, items.length));
+    };
+  };
+  return {
+    stations: {
+      upsert: batch(upsertStations),
+      offline: batch(takeStationsOffline),
+      online: batch(bringStationsOnline),
+      remove: batch(removeStations),
+    },
+    bikes: { upsert: batch(upsertBikes), report: combined(reportBikes) },
+    rides: {
+      upsertPast: batch(upsertPastRides),
+      start: combined(startRides),
+      end: combined(endRides),
+      cancel: combined(cancelRides),
+      correct: batch(correctRides),
+    },
+  };
+}
+
+function answerWith(results: BatchResults): Answer {
+  return { status: 200, body: JSON.stringify(results) };
+}
+
+function reply200(reply: BatchCall<unknown>["reply"], answer: RepeatableAnswer) {
+  markReplay(reply, answer);
+  return { status: 200 as const, body: jsonBody<BatchResults>(answer.body) };
+}
+
+/** The indexes of the items of some of several batches that run as one. */
+function itemsOf(calls: ReadonlySet<number>, batches: readonly (readonly unknown[])[]): ReadonlySet<number> {
+  const callOfItem = batches.flatMap((items, call) => items.map(() => call));
+  return new Set(callOfItem.flatMap((call, index) => (calls.has(call) ? [index] : [])));
+}
+
+/** The results of each of several batches that ran as one. */
+function splitResults(all: BatchResults["results"], batches: readonly (readonly unknown[])[]): BatchResults[] {
+  let end = 0;
+  return batches.map(({ length }) => resultsOf(all.slice(end, (end += length))));
+}

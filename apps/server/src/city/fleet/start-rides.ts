@@ -1,0 +1,182 @@
+import type { BatchItem, BatchResults, ErrorArguments, ItemError, RideStart } from "@bikeshare/contract";
+import {
+  doOverlap,
+  EARLIEST_START,
+  isIssue,
+  rideTransitions,
+  startBeside,
+  storedTime,
+  type StoredTime,
+} from "@bikeshare/rules";
+import type { CommandContext } from "../../command-context.ts";
+import type { AnsweredIndexes } from "../../http/idempotency/service.ts";
+import { valueOf } from "../../storage/db/rows.ts";
+import { type Batch, type BatchResultWriter, type Indexed, runSharedBatch } from "./batch.ts";
+import { missingStation, type NamedStations, presentStation } from "./bike-changes.rules.ts";
+import type { BikeState } from "./bike.rules.ts";
+import type { FleetCommand } from "./command.ts";
+import type { LockedReservation } from "./reservation-queries.ts";
+import { insertStartedRides, listOverlappingRides, type RideState, type RideTimes } from "./ride-queries.ts";
+import { describeRide, isSameStart, overlapIssue } from "./ride.rules.ts";
+import { findNamedStations } from "./station-queries.ts";
+
+type StartError = ItemError<"rides", "start">;
+
+/** Starts rides: each on a bike that is available, or held by the reservation that the ride fulfils. */
+export function startRides(
+  context: CommandContext,
+  systemId: string,
+  items: readonly BatchItem<RideStart>[],
+  answered?: AnsweredIndexes,
+): Promise<BatchResults> {
+  return runSharedBatch<RideStart, StartError, Facts>(
+    context,
+    systemId,
+    items,
+    { lock: lockFacts, decide: start },
+    answered,
+  );
+}
+
+async function start(
+  command: FleetCommand,
+  facts: Facts,
+  { items, results }: Batch<RideStart, StartError>,
+): Promise<void> {
+  const { tx, systemId, now } = command;
+  const starts = items.flatMap((entry) => decide(entry, facts, now, results) ?? []);
+  const rides = starts.map(({ ride }) => ride);
+  const inserted = await insertStartedRides(tx, systemId, now, rides);
+  const started: RideState[] = [];
+  for (const { index, ride, warning } of starts) {
+    if (inserted.has(ride.id)) {
+      results.done(index, ride.id, "created", warning);
+      started.push(ride);
+    } else results.failed(index, ride.id, "ride_conflict", "startedMeanwhile");
+  }
+  await fulfilReservations(command, started);
+  for (const { id, bike_id: bikeId, started_at: occurredAt } of started) {
+    command.changeBike(valueOf(command.bikes, bikeId), { ride_id: id, reservation_id: null });
+    command.record({ name: "ride.started", occurredAt, partnerId: null, data: valueOf(inserted, id) });
+  }
+  command.countRides(started.map((ride) => ride.started_at));
+}
+
+/** Ends the reservations that hold the bikes of rides that have started: fulfilled, or expired where that is overdue. */
+async function fulfilReservations(command: FleetCommand, started: readonly RideState[]): Promise<void> {
+  const outcomes = started.flatMap(({ id: rideId, bike_id: bikeId, started_at: at }) => {
+    const { reservation_id: id } = valueOf(command.bikes, bikeId);
+    return id === null ? [] : [{ id, status: "fulfilled" as const, rideId, at }];
+  });
+  await command.endReservations(outcomes);
+}
+
+/** What the decisions of a batch look at. */
+interface Facts {
+  /** The bikes as the items before leave them. */
+  readonly bikes: Map<string, BikeState>;
+  readonly rides: Map<string, RideState>;
+  readonly reservations: ReadonlyMap<string, LockedReservation>;
+  readonly stations: NamedStations;
+  /** Rides of the same bikes that would overlap, by the id of the ride that is to start. */
+  readonly others: ReadonlyMap<string, readonly RideState[]>;
+}
+
+interface Start {
+  readonly index: number;
+  readonly ride: RideState;
+  readonly warning: StoredTime["warning"];
+}
+
+async function lockFacts(command: FleetCommand, entries: readonly Indexed<RideStart>[]): Promise<Facts> {
+  const items = entries.map(({ item }) => item);
+  const stationIds = items.flatMap((item) => item.start_station_id ?? []);
+  const { tx, systemId, now } = command;
+  const [locked, rides, stations, others] = await Promise.all([
+    command.lockBikes(items.map((item) => item.bike_id)),
+    command.lockRides(items.map((item) => item.id)),
+    findNamedStations(tx, systemId, stationIds),
+    listOverlappingRides(
+      tx,
+      systemId,
+      items.flatMap((item) => wantedTimes(item, now)),
+    ),
+  ]);
+  const bikes = new Map(locked);
+  const held = [...bikes.values()].flatMap((bike) => bike.reservation_id ?? []);
+  const reservations = await command.lockReservations(held);
+  return { bikes, rides, reservations, stations, others };
+}
+
+function wantedTimes(item: RideStart, now: Date): RideTimes[] {
+  const time = storedTime("started_at", item.started_at, now);
+  // A start before 1970 is refused, and PostgreSQL may not know the instant.
+  return isIssue(time) || time.at.getTime() < EARLIEST_START
+    ? []
+    : [{ id: item.id, bike_id: item.bike_id, started_at: time.at, ended_at: null }];
+}
+
+/** The rides that an item's ride would overlap: another item may give its id to another bike's ride, or another time. */
+function othersOf({ id, bike_id }: RideStart, { at }: StoredTime, { others }: Facts): RideState[] {
+  const times = { id, bike_id, started_at: at, ended_at: null };
+  return (others.get(id) ?? []).filter((other) => other.bike_id === bike_id && doOverlap(other, times));
+}
+
+/** Decides one start on what the items before leave; records why it cannot be. */
+function decide(
+  { index, item }: Indexed<RideStart>,
+  facts: Facts,
+  now: Date,
+  results: BatchResultWriter<StartError>,
+): Start | undefined {
+  const refuse = (...error: ErrorArguments<StartError>) => results.failed(index, item.id, ...error);
+  const existing = facts.rides.get(item.id);
+  if (existing !== undefined && rideTransitions[existing.status].start === "same") {
+    if (!isSameStart(existing, item)) return refuse("ride_conflict", "sameId", { stored: describeRide(existing) });
+    results.done(index, item.id, "unchanged");
+    return undefined;
+  }
+  const time = storedTime("started_at", item.started_at, now);
+  if (isIssue(time)) return refuse("invalid_parameter", ...time);
+  if (time.at.getTime() < EARLIEST_START) return refuse("invalid_parameter", "startBefore1970");
+  const bike = facts.bikes.get(item.bike_id);
+  if (bike === undefined) return refuse("not_found", "namedBike", { id: item.bike_id });
+  if (bike.ride_id !== null) return refuse("ride_conflict", "bikeOnRide", { bikeId: bike.id, rideId: bike.ride_id });
+  if (bike.reported_state !== "available")
+    return refuse("bike_not_available", "reported", { id: bike.id, state: bike.reported_state });
+  const startedAt = startBeside(time, othersOf(item, time, facts));
+  if ("id" in startedAt) return refuse("ride_conflict", ...overlapIssue(startedAt));
+  const namedStation = item.start_station_id ?? undefined;
+  if (namedStation !== undefined && presentStation(facts.stations, namedStation) === undefined) {
+    return refuse("not_found", ...missingStation(facts.stations, namedStation));
+  }
+  const held = bike.reservation_id === null ? undefined : facts.reservations.get(bike.reservation_id);
+  // For every reader a reservation is over at its end, whether or not that has been written.
+  const reservationId = held !== undefined && now < held.expires_at ? held.id : null;
+  if (item.reservation_id !== undefined && item.reservation_id !== reservationId) {
+    return refuse("reservation_not_active", "otherBike", { id: item.reservation_id, bikeId: bike.id });
+  }
+  const ride = startedRide(item, startedAt, bike, reservationId);
+  facts.bikes.set(bike.id, { ...bike, ride_id: ride.id, reservation_id: null });
+  facts.rides.set(ride.id, ride);
+  return { index, ride, warning: time.warning };
+}
+
+function startedRide(item: RideStart, startedAt: Date, bike: BikeState, reservationId: string | null): RideState {
+  return {
+    id: item.id,
+    bike_id: bike.id,
+    status: "started",
+    start_station_id: item.start_station_id === undefined ? bike.reported_station_id : item.start_station_id,
+    end_station_id: null,
+    started_at: startedAt,
+    ended_at: null,
+    duration_seconds: null,
+    distance_meters: null,
+    vehicle_type_id: bike.vehicle_type_id,
+    rider_category: item.rider_category ?? null,
+    end_reason: null,
+    is_countable: null,
+    reservation_id: reservationId,
+  };
+}

@@ -1,0 +1,261 @@
+import type {
+  BatchItem,
+  BatchResults,
+  BatchWarning,
+  ErrorArguments,
+  ErrorCode,
+  ItemError,
+  StationCommand,
+  StationUpsert,
+} from "@bikeshare/contract";
+import { stationChangeEvent, stationState } from "@bikeshare/rules";
+import type { CommandContext } from "../../command-context.ts";
+import { TransactionConflict } from "../../storage/db/errors.ts";
+import { valueOf } from "../../storage/db/rows.ts";
+import { type Indexed, runBatch } from "./batch.ts";
+import type { FleetCommand } from "./command.ts";
+import {
+  findNamedStations,
+  insertStations,
+  listBikesAt,
+  type LockedStation,
+  type StationFields,
+  updateReportedDocks,
+  updateStations,
+} from "./station-queries.ts";
+import { isOfFeed, OPERATOR } from "./station.rules.ts";
+
+/** Makes stations of the operator's own, or changes what it says of them. Their counters follow from their bikes. */
+export function upsertStations(
+  context: CommandContext,
+  systemId: string,
+  items: readonly BatchItem<StationUpsert>[],
+): Promise<BatchResults> {
+  return runStationBatch<StationUpsert, ItemError<"stations", "upsert">>(
+    context,
+    systemId,
+    items,
+    (held, upsert, refuse) => {
+      const item = withoutRepeatedDocks(held, upsert);
+      if (held === undefined && (item.name === undefined || item.lat === undefined || item.lon === undefined)) {
+        return refuse("invalid_parameter", "newStation");
+      }
+      if (held?.status === "removed") return refuse("invalid_parameter", "removedStation");
+      const given = Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined));
+      if (held !== undefined && isOfFeed(held)) {
+        if (isSame(held, { ...held, ...given })) return held;
+        return refuse("invalid_parameter", "feedStation", { id: held.id, source: held.source });
+      }
+      const described = { ...(held === undefined ? newStation(item) : operatorsStation(held)), ...given };
+      const was_installed = described.was_installed || described.is_installed;
+      return {
+        ...described,
+        was_installed,
+        ...stationState(held, { ...described, was_installed, absent_snapshots: 0 }),
+      };
+    },
+  );
+}
+
+/** Takes stations offline until they are brought back. */
+export function takeStationsOffline(
+  context: CommandContext,
+  systemId: string,
+  items: readonly BatchItem<StationCommand>[],
+): Promise<BatchResults> {
+  return runStationBatch<StationCommand, ItemError<"stations", "offline">>(
+    context,
+    systemId,
+    items,
+    (held, item, refuse) => {
+      if (held === undefined || held.status === "removed") return refuse("not_found", "namedStation", { id: item.id });
+      return { ...held, status: "offline", offline_reason: "operator" };
+    },
+  );
+}
+
+/** Brings stations back that were taken offline: they are online if their flags say that they work. */
+export function bringStationsOnline(
+  context: CommandContext,
+  systemId: string,
+  items: readonly BatchItem<StationCommand>[],
+): Promise<BatchResults> {
+  return runStationBatch<StationCommand, ItemError<"stations", "online">>(
+    context,
+    systemId,
+    items,
+    (held, item, refuse) => {
+      if (held === undefined || held.status === "removed") return refuse("not_found", "namedStation", { id: item.id });
+      return { ...held, ...stationState(undefined, { ...held, absent_snapshots: 0 }) };
+    },
+  );
+}
+
+/** Removes stations for good. Their rides stay; bikes that stand there are outside a station from then on. */
+export function removeStations(
+  context: CommandContext,
+  systemId: string,
+  items: readonly BatchItem<StationCommand>[],
+): Promise<BatchResults> {
+  return runStationBatch<StationCommand, ItemError<"stations", "remove">>(
+    context,
+    systemId,
+    items,
+    (held, item, refuse) => {
+      if (held === undefined) return refuse("not_found", "namedStation", { id: item.id });
+      return { ...held, status: "removed", offline_reason: null };
+    },
+    { before: moveBikesOut, after: checkBikesLeft },
+  );
+}
+
+/** Has the bikes of stations stand outside a station, where they are. @returns warnings that say so, by station id */
+async function moveBikesOut(command: FleetCommand, ids: readonly string[]): Promise<ReadonlyMap<string, BatchWarning>> {
+  const { tx, systemId } = command;
+  const [standing, stations] = await Promise.all([
+    listBikesAt(tx, systemId, ids),
+    findNamedStations(tx, systemId, ids),
+  ]);
+  const bikes = await command.lockBikes(standing.map(({ id }) => id));
+  const left = new Map<string, string[]>();
+  for (const bike of bikes.values()) {
+    const station = stations.get(bike.reported_station_id ?? "");
+    if (station === undefined) continue;
+    left.set(station.id, [...(left.get(station.id) ?? []), bike.id]);
+    command.changeBike(bike, {
+      reported_station_id: null,
+      reported_lat: bike.reported_lat ?? station.lat,
+      reported_lon: bike.reported_lon ?? station.lon,
+    });
+  }
+  await command.writeBikes();
+  return new Map(
+    [...left].map(([id, names]) => [id, ["bikesLeft", { count: names.length, bikes: shortList(names) }] as const]),
+  );
+}
+
+/** @throws TransactionConflict when a bike came to one of the stations before they were locked */
+async function checkBikesLeft({ tx, systemId }: FleetCommand, ids: readonly string[]): Promise<void> {
+  if ((await listBikesAt(tx, systemId, ids)).length > 0) throw new TransactionConflict();
+}
+
+/** Ids that a warning shows. */
+const MAX_SHOWN = 20;
+
+function shortList(ids: readonly string[]): string {
+  return ids.slice(0, MAX_SHOWN).join(", ") + (ids.length > MAX_SHOWN ? ", …" : "");
+}
+
+type DecidedStation = LockedStation & { readonly is_claimed?: boolean };
+
+/** What a batch does before and after it locks its stations. */
+interface StationBatchSteps {
+  readonly before: (command: FleetCommand, ids: readonly string[]) => Promise<ReadonlyMap<string, BatchWarning>>;
+  readonly after: (command: FleetCommand, ids: readonly string[]) => Promise<void>;
+}
+
+type Refuse<Declared extends ErrorCode> = (...error: ErrorArguments<Declared>) => undefined;
+
+function runStationBatch<Item extends { readonly id: string }, Declared extends ErrorCode>(
+  context: CommandContext,
+  systemId: string,
+  items: readonly BatchItem<Item>[],
+  decide: (held: LockedStation | undefined, item: Item, refuse: Refuse<Declared>) => DecidedStation | undefined,
+  steps?: StationBatchSteps,
+): Promise<BatchResults> {
+  return runBatch<Item, Declared>(context, systemId, items, async (command, { items: readable, results }) => {
+    const { tx, now } = command;
+    const ids = readable.map(({ item }) => item.id);
+    const warnings = await steps?.before(command, ids);
+    const held = await command.lockStations(ids);
+    await steps?.after(command, ids);
+    const left = new Map<string, DecidedStation>(held);
+    for (const { index, item } of readable) {
+      const before = left.get(item.id);
+      const after = decide(before, item, (...error) => results.failed(index, item.id, ...error));
+      if (after === undefined) continue;
+      left.set(item.id, after);
+      if (before === undefined) results.done(index, item.id, "created");
+      else results.done(index, item.id, isSame(before, after) ? "unchanged" : "updated", warnings?.get(item.id));
+    }
+    const stations = [...left.values()];
+    const made = stations.filter((station) => !held.has(station.id));
+    await updateReportedDocks(tx, systemId, reportedDocks(held.keys(), left, readable));
+    const inserted = await insertStations(tx, systemId, now, made);
+    // Another command made one of them meanwhile: decide again, on what it made.
+    if (inserted.size < made.length) throw new TransactionConflict();
+    await updateReportedDocks(tx, systemId, reportedDocks(inserted.keys(), left, readable));
+    // Feeds name stations that nobody has described yet: their bikes may exist before them.
+    command.recountStations(inserted.keys());
+    command.recountStations(stations.filter((station) => station.is_claimed === true).map(({ id }) => id));
+    command.count("stations", inserted.size);
+    const changed = stations.filter((station) => isChanged(held.get(station.id), station));
+    const updated = await updateStations(tx, systemId, now, changed);
+    for (const { id, status } of changed) {
+      const name = stationChangeEvent(held.get(id)?.status ?? status, status);
+      if (name !== undefined) command.record({ name, occurredAt: now, partnerId: null, data: valueOf(updated, id) });
+    }
+    if (made.length + changed.length > 0) command.notify("stations");
+  });
+}
+
+/** The free docks that items report of stations, by station id; the last item counts. */
+function reportedDocks(
+  ids: Iterable<string>,
+  decided: ReadonlyMap<string, DecidedStation>,
+  items: readonly Indexed<{ readonly id: string; readonly num_docks_available?: number | null | undefined }>[],
+): ReadonlyMap<string, number | null> {
+  const of = new Set(ids);
+  const reports = new Map<string, number | null>();
+  for (const { item } of items) {
+    const { id, num_docks_available: docks } = item;
+    const station = decided.get(id);
+    if (docks === undefined || !of.has(id) || station === undefined || station.status === "removed") continue;
+    if (!isOfFeed(station)) reports.set(id, docks);
+  }
+  return reports;
+}
+
+/** An item that reports no docks where none were reported says nothing new: those that are shown follow from the capacity. */
+function withoutRepeatedDocks(held: LockedStation | undefined, item: StationUpsert): StationUpsert {
+  if (held === undefined || held.docks_base !== null || item.num_docks_available !== null) return item;
+  return { ...item, num_docks_available: undefined };
+}
+
+function isChanged(held: StationFields | undefined, station: StationFields): boolean {
+  return held !== undefined && !isSame(held, station);
+}
+
+function isSame(a: StationFields, b: StationFields): boolean {
+  return (Object.keys(b) as (keyof StationFields)[]).every((field) => a[field] === b[field]);
+}
+
+/** A station that no source describes any more, or none ever did, as the operator makes it its own. */
+function operatorsStation(held: LockedStation): DecidedStation {
+  if (held.source === OPERATOR) return held;
+  return { ...held, source: OPERATOR, is_claimed: true, is_installed: true, is_renting: true, is_returning: true };
+}
+
+function newStation(item: StationUpsert): LockedStation {
+  return {
+    source: OPERATOR,
+    docks_base: null,
+    id: item.id,
+    name: item.name ?? "",
+    short_name: null,
+    lat: item.lat ?? 0,
+    lon: item.lon ?? 0,
+    address: null,
+    region_id: null,
+    capacity: null,
+    is_virtual_station: false,
+    is_installed: true,
+    is_renting: true,
+    is_returning: true,
+    num_docks_available: null,
+    num_docks_disabled: null,
+    status: "planned",
+    offline_reason: null,
+    was_installed: false,
+  };
+}

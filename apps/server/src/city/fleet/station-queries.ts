@@ -1,0 +1,169 @@
+import { CHANGED } from "../../storage/db/change-position.ts";
+import { arrayOf, columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
+import { statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
+import { freeDocks, hasOwnDocks, standingBikes } from "./dock-sql-fragments.ts";
+
+/** What commands write: counters follow from bikes, and the rest is of feeds and imports. */
+const columns = columnsOfTable("stations").without(
+  "system_id",
+  "updated_at",
+  "source",
+  "counters",
+  "num_bikes_available",
+  "num_bikes_reserved",
+  "num_bikes_disabled",
+  "vehicle_types_available",
+  "last_reported",
+  "absent_snapshots",
+  "docks_base",
+  "information_as_of",
+  "status_as_of",
+  "import_id",
+  "change_position",
+);
+
+/** A station as commands read and write it. */
+export type StationFields = RowOf<typeof columns>;
+
+/** A station that is locked. */
+export interface LockedStation extends StationFields, Pick<Tables["stations"], "source" | "docks_base"> {}
+
+const written = columns.and({ is_claimed: arrayOf<boolean>("boolean") });
+/** A station to be written. `is_claimed`: it becomes the operator's, whose stations' counters follow their bikes. */
+type StationWrite = StationFields & { readonly is_claimed?: boolean };
+
+const lock = statement(
+  "fleet.lockStations",
+  `select ${columns.list()}, source, docks_base from stations where system_id = $1 and id = any($2::text[]) order by id for update`,
+);
+
+const insert = statement(
+  "fleet.insertStations",
+  `insert into stations (system_id, updated_at, source, counters, ${columns.list()})
+   select $1, $2::timestamptz, 'operator', 'operated', ${columns.list()} from ${columns.recordset(3, "w")} order by id
+   on conflict (system_id, id) do nothing returning id, json`,
+);
+
+const update = statement(
+  "fleet.updateStations",
+  `update stations s set ${CHANGED}, ${columns.without("id", "num_docks_available").assignments("w")},
+     num_docks_available = case when w.is_claimed or ${hasOwnDocks("s")} then ${freeDocks({
+       base: "s.docks_base",
+       capacity: "w.capacity",
+       disabled: "w.num_docks_disabled",
+       standing: standingBikes("s"),
+     })} else w.num_docks_available end,
+     updated_at = $2::timestamptz,
+     source = case when w.is_claimed then 'operator' else s.source end,
+     counters = case when w.is_claimed then 'operated' else s.counters end
+   from ${written.recordset(3, "w")}
+   where s.system_id = $1 and s.id = w.id returning s.id, s.json`,
+);
+
+const reportDocks = statement(
+  "fleet.reportDocks",
+  `update stations s set docks_base = w.docks + ${standingBikes("s")}
+   from unnest($2::text[], $3::int[]) as w (id, docks) where s.system_id = $1 and s.id = w.id`,
+);
+
+const json = statement(
+  "fleet.stationJson",
+  "select id, json from stations where system_id = $1 and id = any($2::text[])",
+);
+
+const named = statement(
+  "fleet.namedStations",
+  "select id, lat, lon, status, offline_reason, source from stations where system_id = $1 and id = any($2::text[])",
+);
+
+type WrittenStation = Pick<Tables["stations"], "id" | "json">;
+
+/** Locks stations in the order of their ids. */
+export function lockStations(tx: Transaction, systemId: string, ids: readonly string[]): Promise<LockedStation[]> {
+  return tx.query<LockedStation>(lock, [systemId, ids]);
+}
+
+/** Inserts stations of the operator. @returns the JSON, by id, of those whose id was free */
+export function insertStations(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  stations: readonly StationFields[],
+): Promise<ReadonlyMap<string, string>> {
+  return write(tx, insert, systemId, now, stations);
+}
+
+/** Updates stations, which are locked. @returns their JSON by id */
+export function updateStations(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  stations: readonly StationWrite[],
+): Promise<ReadonlyMap<string, string>> {
+  return write(tx, update, systemId, now, stations);
+}
+
+/** Records the free docks that the operator reports of locked stations, before they are updated; null: it reports none. */
+export async function updateReportedDocks(
+  tx: Transaction,
+  systemId: string,
+  reports: ReadonlyMap<string, number | null>,
+): Promise<void> {
+  if (reports.size > 0) await tx.query(reportDocks, [systemId, [...reports.keys()], [...reports.values()]]);
+}
+
+async function write(
+  tx: Transaction,
+  statementToRun: typeof insert,
+  systemId: string,
+  now: Date,
+  stations: readonly StationWrite[],
+): Promise<ReadonlyMap<string, string>> {
+  if (stations.length === 0) return new Map();
+  const rows = await tx.query<WrittenStation>(statementToRun, [systemId, now, JSON.stringify(stations)]);
+  return new Map(rows.map((row) => [row.id, row.json]));
+}
+
+/** The JSON of stations, by id. */
+export async function listStationJson(
+  tx: Transaction,
+  systemId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await tx.query<WrittenStation>(json, [systemId, ids]);
+  return new Map(rows.map((row) => [row.id, row.json]));
+}
+
+/** A station that items name. */
+export type NamedStation = Pick<Tables["stations"], "id" | "lat" | "lon" | "status" | "offline_reason" | "source">;
+
+/** Finds the stations that items name, by id; removed ones too. */
+export async function findNamedStations(
+  db: Queryable,
+  systemId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, NamedStation>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.query<NamedStation>(named, [systemId, [...new Set(ids)]]);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+// Also those on a ride, which come back if it is cancelled.
+const bikesAt = statement(
+  "fleet.bikesAtStations",
+  `select id, coalesce(reported_station_id, station_id) as station_id from bikes
+   where system_id = $1 and (station_id = any($2::text[]) or reported_station_id = any($2::text[])) order by id`,
+);
+
+/** A bike that stands at a station, or did before its ride. */
+export interface StandingBike {
+  readonly id: string;
+  readonly station_id: string;
+}
+
+/** Lists the bikes that stand at stations, or did before their rides. Locks nothing. */
+export function listBikesAt(tx: Transaction, systemId: string, stationIds: readonly string[]): Promise<StandingBike[]> {
+  return tx.query<StandingBike>(bikesAt, [systemId, stationIds]);
+}

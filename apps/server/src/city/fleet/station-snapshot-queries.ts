@@ -1,0 +1,219 @@
+import type { Command } from "../../command-context.ts";
+import { arrayOf, columnsOfTable } from "../../storage/db/columns.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
+import type { Position } from "./bike.rules.ts";
+import { chunksOf, rowsJson, selectMilliseconds } from "./snapshot-rows.ts";
+import type { JoinedStation, KnownStationStatus } from "./station-parts.rules.ts";
+import type { StationInformation } from "./station.rules.ts";
+
+/** A station as the database has it: what a snapshot is compared with. Instants in milliseconds since 1970. */
+export interface StationRow extends JoinedStation, Pick<Tables["stations"], "id" | "source" | "counters"> {
+  readonly information_as_of: number | null;
+  readonly status_as_of: number | null;
+}
+
+/** Names a waiting part. */
+export type WaitingKey = Pick<Tables["gbfs_pending_station_parts"], "station_id" | "part">;
+
+/** A part that waits for its other part. */
+export type WaitingRow = Waiting<"information", StationInformation> | Waiting<"status", KnownStationStatus>;
+
+interface Waiting<Part extends WaitingKey["part"], Content> extends WaitingKey {
+  readonly part: Part;
+  /** Milliseconds since 1970. */
+  readonly as_of: number | null;
+  readonly content: Content;
+}
+
+/** A row to be written. */
+export interface StationWrite extends Omit<StationRow, "source" | "counters"> {
+  /** Whether the station changed for readers, and not only what we keep about it. */
+  readonly visible: boolean;
+}
+
+/** What a feed decides of a station, and what is kept of its snapshots. */
+const columns = columnsOfTable("stations").without(
+  "system_id",
+  "source",
+  "updated_at",
+  "counters",
+  "num_bikes_reserved",
+  "vehicle_types_available",
+  "import_id",
+  "docks_base",
+  "change_position",
+);
+
+const times = ["last_reported", "information_as_of", "status_as_of"] as const;
+// vehicle_types_available is text here, because that is how it is compared.
+const found = `${columns.without(...times).list()}, ${selectMilliseconds(times)},
+  vehicle_types_available::text as vehicle_types_available, source, counters`;
+const written = columns.and({ vehicle_types_available: arrayOf<string>("text"), visible: arrayOf<boolean>("boolean") });
+
+const idsOfSource = statement(
+  "stationSnapshot.idsOfSource",
+  "select id from stations where system_id = $1 and source = $2",
+);
+
+const withIds = statement(
+  "stationSnapshot.withIds",
+  `select ${found} from stations where system_id = $1 and id = any($2::text[])`,
+);
+
+// In the order of the primary key, so that two transactions never wait for each other in a ring.
+const lock = statement(
+  "stationSnapshot.lock",
+  `select ${found} from stations where system_id = $1 and id = any($2::text[]) order by id for update`,
+);
+
+const insert = statement(
+  "stationSnapshot.insert",
+  `insert into stations (system_id, source, updated_at, counters, vehicle_types_available, ${columns.list()})
+   select $1, $2, $3::timestamptz, 'mirrored', vehicle_types_available::json, ${columns.list()}
+   from ${written.recordset(4, "w")}
+   order by id
+   on conflict (system_id, id) do nothing
+   returning id`,
+);
+
+const update = statement(
+  "stationSnapshot.update",
+  `update stations set source = $2, updated_at = case when w.visible then $3::timestamptz else stations.updated_at end,
+     change_position = case when w.visible then next_change_position() else stations.change_position end,
+     vehicle_types_available = w.vehicle_types_available::json, ${columns.without("id").assignments("w")}
+   from ${written.recordset(4, "w")}
+   where stations.system_id = $1 and stations.id = w.id`,
+);
+
+const pendingIds = statement(
+  "stationSnapshot.pendingIds",
+  "select distinct station_id as id from gbfs_pending_station_parts where system_id = $1 and source = $2",
+);
+
+const pendingParts = statement(
+  "stationSnapshot.pending",
+  `select station_id, part, ${selectMilliseconds(["as_of"])}, content
+   from gbfs_pending_station_parts where system_id = $1 and source = $2 and station_id = any($3::text[])`,
+);
+
+const upsertPending = statement(
+  "stationSnapshot.upsertPending",
+  `insert into gbfs_pending_station_parts (system_id, source, station_id, part, as_of, content)
+   select $1, $2, station_id, part, as_of, content
+   from json_to_recordset($3::json) as written(station_id text, part text, as_of timestamptz, content jsonb)
+   order by station_id, part
+   on conflict (system_id, source, station_id, part)
+   do update set as_of = excluded.as_of, content = excluded.content`,
+);
+
+const deletePending = statement(
+  "stationSnapshot.deletePending",
+  `delete from gbfs_pending_station_parts
+   where system_id = $1 and source = $2 and (station_id, part) in (
+     select station_id, part from json_to_recordset($3::json) as joined(station_id text, part text))`,
+);
+
+const positions = statement(
+  "stationSnapshot.positions",
+  "select id, lat, lon from stations where system_id = $1 and id = any($2::text[])",
+);
+
+const extent = statement(
+  "stationSnapshot.extent",
+  `with waiting as materialized (
+     select distinct station_id as id from gbfs_pending_station_parts where system_id = $1 and source = $2)
+   select (select count(*) from stations where system_id = $1 and source = $2)::int
+       + (select count(*) from waiting)::int as known,
+     (select count(*) from unnest($3::text[]) as given(id)
+      where not exists (select from stations where system_id = $1 and stations.id = given.id)
+        and given.id not in (select id from waiting))::int as added`,
+);
+
+/** How many stations a source has, those that wait included, and how many of `ids` nobody has. */
+export async function countStations(
+  { tx, systemId }: Command,
+  source: string,
+  ids: readonly string[],
+): Promise<{ readonly known: number; readonly added: number }> {
+  return oneRow(await tx.query<{ known: number; added: number }>(extent, [systemId, source, ids]));
+}
+
+/** Ids of the stations of a source. */
+export async function listStationIds({ tx, systemId }: Command, source: string): Promise<string[]> {
+  return (await tx.query<{ id: string }>(idsOfSource, [systemId, source])).map(({ id }) => id);
+}
+
+/** Those of the stations that exist, of whatever source. Not locked. */
+export function listStations({ tx, systemId }: Command, ids: readonly string[]): Promise<StationRow[]> {
+  return tx.query<StationRow>(withIds, [systemId, ids]);
+}
+
+/** Stations as they are now, locked until the transaction ends. */
+export async function lockFeedStations({ tx, systemId }: Command, ids: readonly string[]): Promise<StationRow[]> {
+  return ids.length === 0 ? [] : tx.query<StationRow>(lock, [systemId, ids]);
+}
+
+/** Inserts those whose ids are free. @returns the ids it inserted */
+export async function insertFeedStations(
+  { tx, systemId, now }: Command,
+  source: string,
+  rows: readonly StationWrite[],
+): Promise<string[]> {
+  const inserted: string[] = [];
+  for (const chunk of chunksOf(rows.toSorted((a, b) => (a.id < b.id ? -1 : 1)))) {
+    const added = await tx.query<Pick<StationRow, "id">>(insert, [systemId, source, now, rowsJson(chunk, times)]);
+    inserted.push(...added.map(({ id }) => id));
+  }
+  return inserted;
+}
+
+/** Rewrites stations, which the transaction has locked. */
+export async function updateFeedStations(
+  { tx, systemId, now }: Command,
+  source: string,
+  rows: readonly StationWrite[],
+): Promise<void> {
+  for (const chunk of chunksOf(rows)) await tx.query(update, [systemId, source, now, rowsJson(chunk, times)]);
+}
+
+/** Ids of the stations of a source of which a part waits. */
+export async function listPendingIds({ tx, systemId }: Command, source: string): Promise<string[]> {
+  return (await tx.query<{ id: string }>(pendingIds, [systemId, source])).map(({ id }) => id);
+}
+
+/** The parts of a source that wait, of the stations with `ids`. */
+export async function listPendingParts(
+  { tx, systemId }: Command,
+  source: string,
+  ids: readonly string[],
+): Promise<WaitingRow[]> {
+  return ids.length === 0 ? [] : tx.query<WaitingRow>(pendingParts, [systemId, source, ids]);
+}
+
+export async function insertPendingParts(
+  { tx, systemId }: Command,
+  source: string,
+  rows: readonly WaitingRow[],
+): Promise<void> {
+  const ordered = rows.toSorted((a, b) => (a.station_id < b.station_id ? -1 : 1));
+  for (const chunk of chunksOf(ordered)) await tx.query(upsertPending, [systemId, source, rowsJson(chunk, ["as_of"])]);
+}
+
+export async function deletePendingParts(
+  { tx, systemId }: Command,
+  source: string,
+  keys: readonly WaitingKey[],
+): Promise<void> {
+  for (const chunk of chunksOf(keys)) await tx.query(deletePending, [systemId, source, JSON.stringify(chunk)]);
+}
+
+/** Positions of stations, by id. */
+export async function findPositions(
+  { tx, systemId }: Command,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Position>> {
+  const rows = await tx.query<Position & { id: string }>(positions, [systemId, ids]);
+  return new Map(rows.map(({ id, lat, lon }) => [id, { lat, lon }]));
+}

@@ -1,0 +1,270 @@
+import type { EventName } from "@bikeshare/contract";
+import { stationChangeEvent } from "@bikeshare/rules";
+import { valueOf } from "../../storage/db/rows.ts";
+import type { Position } from "./bike.rules.ts";
+import type { FleetCommand } from "./command.ts";
+import { chunksOf } from "./snapshot-rows.ts";
+import { advance, type StationParts } from "./station-parts.rules.ts";
+import { listStationJson } from "./station-queries.ts";
+import {
+  decideStation,
+  type Decision,
+  type FeedTimes,
+  type SnapshotContext,
+} from "./station-snapshot-decision.rules.ts";
+import {
+  countStations,
+  deletePendingParts,
+  findPositions,
+  insertFeedStations,
+  listPendingIds,
+  listPendingParts,
+  listStationIds,
+  listStations,
+  lockFeedStations,
+  type StationRow,
+  updateFeedStations,
+  insertPendingParts,
+  type WaitingKey,
+} from "./station-snapshot-queries.ts";
+import { type StationChanges, Tally } from "./station-snapshot-tally.ts";
+import { refuseTooMany, type StationInformation, type StationStatusReport } from "./station.rules.ts";
+
+/** What one feed says at one time, by station id. */
+interface StationFeed<Content> {
+  /** `last_updated`, milliseconds since 1970. */
+  readonly at: number;
+  readonly records: ReadonlyMap<string, Content>;
+}
+
+/** A snapshot of a source's stations: both feeds, or one of them. */
+export interface StationSnapshot {
+  readonly source: string;
+  readonly information: StationFeed<StationInformation> | undefined;
+  readonly status: StationFeed<StationStatusReport> | undefined;
+  /** How far the feeds had been applied before. */
+  readonly timesBefore: FeedTimes;
+  /** Stations that the source may have in all; tests make it small. */
+  readonly maxStations?: number | undefined;
+}
+
+/** What a snapshot does to the stations, decided on rows that are not locked yet. It keeps ids alone: rows are read again. */
+export interface StationPlan {
+  readonly snapshot: StationSnapshot;
+  readonly timesAfter: FeedTimes;
+  /** Stations of which a part waits. */
+  readonly waiting: ReadonlySet<string>;
+  /** Stations to be inserted, to be updated, and those of which parts that wait are written; in the order of ids. */
+  readonly creations: readonly string[];
+  readonly updates: readonly string[];
+  readonly parts: readonly string[];
+  /** Counts the stations of which nothing is written. */
+  readonly kept: Tally;
+  /** Positions of the stations that were asked for, as the plan leaves them. */
+  readonly positions: ReadonlyMap<string, Position>;
+}
+
+/**
+ * Decides what a snapshot does to the stations; locks and writes nothing, so that bikes can be written first. To be
+ * called while the source's row is locked.
+ * @param positionsOf stations whose positions are kept
+ * @throws TooManyStationsError
+ */
+export async function planStations(
+  command: FleetCommand,
+  snapshot: StationSnapshot,
+  positionsOf: ReadonlySet<string>,
+): Promise<StationPlan> {
+  const { source, information, status } = snapshot;
+  const timesAfter = advanced(snapshot);
+  const plan: Record<"creations" | "updates" | "parts", string[]> = { creations: [], updates: [], parts: [] };
+  const kept = new Tally();
+  const positions = new Map<string, Position>();
+  if (information === undefined && status === undefined) {
+    return { snapshot, timesAfter, waiting: new Set(), ...plan, kept, positions };
+  }
+  const named = new Set([...(information?.records.keys() ?? []), ...(status?.records.keys() ?? [])]);
+  // Before anything is loaded: what is refused must not cost what is stored.
+  const extent = await countStations(command, source, [...named]);
+  refuseTooMany(source, { ...extent, most: snapshot.maxStations });
+  const waiting = new Set(await listPendingIds(command, source));
+  for (const id of await listStationIds(command, source)) named.add(id);
+  for (const id of waiting) named.add(id);
+  for (const ids of chunksOf([...named].toSorted())) {
+    const rows = byId(await listStations(command, ids));
+    for (const decision of await decide(command, { snapshot, timesAfter, waiting }, ids, rows)) {
+      const { id, kind } = decision;
+      const position = kind === "create" || kind === "update" ? decision.row : rows.get(id);
+      if (position && positionsOf.has(id)) positions.set(id, { lat: position.lat, lon: position.lon });
+      if (kind === "create") plan.creations.push(id);
+      else if (kind === "update") plan.updates.push(id);
+      else if (partsOf(decision).length > 0) plan.parts.push(id);
+      else kept.add(decision, isNamed(snapshot, id));
+    }
+  }
+  return { snapshot, timesAfter, waiting, ...plan, kept, positions };
+}
+
+/** Writes what was planned: only rows that differ, and an event for each change of state. */
+export async function writeStations(command: FleetCommand, plan: StationPlan): Promise<StationChanges> {
+  command.locks("stations");
+  const tally = plan.kept;
+  // Decided on rows that were not locked; what is to be written is decided again on the rows as they are then.
+  const taken = await insertPlanned(command, plan, tally);
+  await updateLocked(command, plan, [...plan.updates, ...taken].toSorted(), tally);
+  const changed: string[] = [];
+  for (const ids of chunksOf(plan.parts)) {
+    const decisions = await decide(command, plan, ids, byId(await listStations(command, ids)));
+    await writeParts(command, plan, decisions.filter(isOfParts), tally);
+    changed.push(...decisions.filter((decision) => !isOfParts(decision)).map(({ id }) => id));
+  }
+  await updateLocked(command, plan, changed, tally);
+  command.count("stations", tally.created);
+  if (tally.created + tally.updated + tally.removed > 0) command.notify("stations");
+  const changes = { ...tally.changes(), timesAfter: plan.timesAfter };
+  return { ...changes, events: await recordChanges(command, changes) };
+}
+
+/** @returns the ids that others have taken meanwhile */
+async function insertPlanned(command: FleetCommand, plan: StationPlan, tally: Tally): Promise<string[]> {
+  const { source } = plan.snapshot;
+  const taken: string[] = [];
+  for (const ids of chunksOf(plan.creations)) {
+    const decisions = await decide(command, plan, ids, new Map());
+    const rows = decisions.flatMap((decision) => (decision.kind === "create" ? [decision.row] : []));
+    const inserted = new Set(await insertFeedStations(command, source, rows));
+    const done = decisions.filter(({ id }) => inserted.has(id));
+    await deletePendingParts(
+      command,
+      source,
+      done.flatMap(({ drop }) => drop),
+    );
+    tally.created += inserted.size;
+    taken.push(...ids.filter((id) => !inserted.has(id)));
+  }
+  return taken;
+}
+
+/** Locks stations, and writes what is decided of them then. */
+async function updateLocked(
+  command: FleetCommand,
+  plan: StationPlan,
+  all: readonly string[],
+  tally: Tally,
+): Promise<void> {
+  const { source } = plan.snapshot;
+  for (const ids of chunksOf(all)) {
+    const decisions = await decide(command, plan, ids, byId(await lockFeedStations(command, ids)));
+    const rows = decisions.flatMap((decision) => (decision.kind === "update" ? [decision.row] : []));
+    await updateFeedStations(command, source, rows);
+    // One that was deleted meanwhile is created by the next snapshot.
+    await writeParts(
+      command,
+      plan,
+      decisions.filter(({ kind }) => kind !== "create"),
+      tally,
+    );
+  }
+}
+
+async function writeParts(
+  command: FleetCommand,
+  { snapshot }: StationPlan,
+  decisions: readonly Decision[],
+  tally: Tally,
+): Promise<void> {
+  const saved = decisions.flatMap((decision) => (decision.kind === "wait" ? decision.save : []));
+  await insertPendingParts(command, snapshot.source, saved);
+  await deletePendingParts(
+    command,
+    snapshot.source,
+    decisions.flatMap(({ drop }) => drop),
+  );
+  for (const decision of decisions) tally.add(decision, isNamed(snapshot, decision.id));
+}
+
+/** Positions of stations once the plan is written, by id; without those that are not known. */
+export async function plannedPositions(
+  command: FleetCommand,
+  { positions }: StationPlan,
+  ids: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, Position>> {
+  const others = [...ids].filter((id) => !positions.has(id));
+  return others.length ? new Map([...positions, ...(await findPositions(command, others))]) : positions;
+}
+
+/**
+ * Events have the feed's time. For a snapshot that arrived late that is the newest one's: its additions are visible only
+ * together with the snapshots that arrived before it.
+ */
+async function recordChanges(
+  command: FleetCommand,
+  { stateChanges, timesAfter }: Pick<StationChanges, "stateChanges" | "timesAfter">,
+): Promise<EventName[]> {
+  if (stateChanges.length === 0) return [];
+  const at = timesAfter.status?.latest;
+  const occurredAt = at === undefined ? command.now : new Date(at);
+  const names: EventName[] = [];
+  for (const changes of chunksOf(stateChanges)) {
+    const ids = changes.map(({ stationId }) => stationId);
+    const json = await listStationJson(command.tx, command.systemId, ids);
+    for (const { stationId, from, to } of changes) {
+      const name = stationChangeEvent(from, to);
+      if (name === undefined) continue;
+      command.record({ name, occurredAt, partnerId: null, data: valueOf(json, stationId) });
+      names.push(name);
+    }
+  }
+  return names;
+}
+
+/** Decides about some of the stations, with the parts of them that the snapshot names or that wait. */
+async function decide(
+  command: FleetCommand,
+  { snapshot, timesAfter, waiting }: Pick<StationPlan, "snapshot" | "timesAfter" | "waiting">,
+  ids: readonly string[],
+  rows: ReadonlyMap<string, StationRow>,
+): Promise<Decision[]> {
+  const { source, timesBefore } = snapshot;
+  const held = ids.filter((id) => waiting.has(id));
+  const context: SnapshotContext = {
+    ...{ source, timesBefore, timesAfter },
+    incoming: new Map(ids.map((id) => [id, incomingParts(snapshot, id)])),
+    waiting: Map.groupBy(await listPendingParts(command, source, held), (row) => row.station_id),
+  };
+  return ids.map((id) => decideStation(context, id, rows.get(id)));
+}
+
+/** Whether a decision writes parts that wait at the most. */
+function isOfParts({ kind }: Decision): boolean {
+  return kind === "wait" || kind === "keep";
+}
+
+/** The parts that a decision saves or drops. */
+function partsOf(decision: Decision): readonly WaitingKey[] {
+  return decision.kind === "wait" ? decision.save : decision.drop;
+}
+
+function advanced({ information, status, timesBefore }: StationSnapshot): FeedTimes {
+  return {
+    information: information ? advance(timesBefore.information, information.at) : timesBefore.information,
+    status: status ? advance(timesBefore.status, status.at) : timesBefore.status,
+  };
+}
+
+function isNamed({ information, status }: StationSnapshot, id: string): boolean {
+  return information?.records.has(id) === true || status?.records.has(id) === true;
+}
+
+function incomingParts({ information, status }: StationSnapshot, id: string): StationParts {
+  const described = information?.records.get(id);
+  const report = status?.records.get(id);
+  return {
+    information: described && { content: described, asOf: information?.at ?? 0 },
+    status: report && { content: { ...report, was_installed: report.is_installed }, asOf: status?.at ?? 0 },
+  };
+}
+
+function byId(rows: readonly StationRow[]): Map<string, StationRow> {
+  return new Map(rows.map((row) => [row.id, row]));
+}

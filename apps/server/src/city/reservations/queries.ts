@@ -1,0 +1,171 @@
+import type { Reservation } from "@bikeshare/contract";
+import { listFilters, type PageRequest } from "@bikeshare/rules";
+import type { QueryRunner } from "../../storage/db/database.ts";
+import type { ReadPool } from "../../storage/db/read-pool.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
+import { type ChangePage, type ChangeRange, listChanges } from "../../storage/lists/change-queries.ts";
+import { conditionsOf } from "../../storage/lists/conditions.ts";
+import { type FilterableList, listFiltered } from "../../storage/lists/filtered-queries.ts";
+import type { PageRows, TimePosition } from "../../storage/lists/page.ts";
+import type { ReadContext } from "../../storage/lists/read-context.ts";
+
+export interface ReservationFilters {
+  readonly status?: Reservation["status"] | undefined;
+  readonly rider_ref?: string | undefined;
+  readonly bike_id?: string | undefined;
+  readonly ride_id?: string | undefined;
+  /** RFC 3339. */
+  readonly updated_since?: string | undefined;
+}
+
+/** Whose reservations are read, and as of when. */
+export interface ReservationScope {
+  readonly systemId: string;
+  readonly partnerId: string;
+  readonly now: Date;
+}
+
+const overdue = "(status = 'active' and expires_at <= $3::timestamptz)";
+
+/** The JSON as of the instant $3: the same before and after the sweeper has written that a reservation expired. */
+const json = `reservation_json(id, case when ${overdue} then 'expired' else status end, station_id, bike_id,
+  vehicle_type_id, rider_ref, created_at, expires_at, cancelled_at, cancel_reason, ride_id, ride_cancelled_at,
+  case when ${overdue} then expires_at else updated_at end)`;
+
+const byId = statement(
+  "reservations.byId",
+  `select ${json} as json from reservations where system_id = $1 and partner_id = $2 and id = $4`,
+);
+
+const statusConditions: Readonly<Record<Reservation["status"], string>> = {
+  active: `status = 'active' and not ${overdue}`,
+  fulfilled: "status = 'fulfilled'",
+  cancelled: "status = 'cancelled'",
+  expired: `(status = 'expired' or ${overdue})`,
+};
+
+/** For readers an expired reservation changed when it expired, whether or not that has been written. */
+function updatedSince(since: string): string {
+  return `(updated_at >= ${since}::timestamptz or (${overdue} and expires_at >= ${since}::timestamptz))`;
+}
+
+/** One of a partner's reservations in its JSON. */
+export async function findReservation(
+  readPool: ReadPool,
+  scope: ReservationScope,
+  id: string,
+): Promise<string | undefined> {
+  return (await readPool.read<{ json: string }>(byId, [scope.systemId, scope.partnerId, scope.now, id]))[0]?.json;
+}
+
+const list: FilterableList<TimePosition> = {
+  table: "reservations",
+  order: ["created_at", "id"],
+  direction: "desc",
+  json,
+  placeholders: ({ at, id }, bind) => [`${bind(at)}::timestamptz`, bind(id)],
+};
+
+/**
+ * A page of a partner's reservations. The length of this list is not kept but counted by an index, because whether a
+ * reservation passes the filter `status` changes with the clock. For a partner with 180,000 reservations the first page
+ * takes 20 ms that way; a page by cursor, which counts nothing, takes 1 ms.
+ */
+export function listReservationPage(
+  db: QueryRunner,
+  scope: ReservationScope,
+  { status, updated_since: since, ...filters }: ReservationFilters,
+  request: PageRequest<TimePosition>,
+): Promise<PageRows> {
+  const values: unknown[] = [scope.systemId, scope.partnerId, scope.now];
+  const bind = (value: unknown) => `$${values.push(value)}`;
+  // PostgreSQL must be told the type of a value that a statement does not use.
+  const conditions = ["system_id = $1", "partner_id = $2", "$3::timestamptz is not null"];
+  // The clock decides on these two as well.
+  if (status !== undefined) conditions.push(statusConditions[status]);
+  if (since !== undefined) conditions.push(updatedSince(bind(since)));
+  conditions.push(...conditionsOf(listFilters.reservations, filters).map((condition) => condition(bind)));
+  return listFiltered(db, list, { branches: [conditions.join(" and ")], values }, request);
+}
+
+/** A page of what has changed among a partner's reservations, in the order of the changes. */
+export function listReservationChangePage(
+  context: ReadContext,
+  { systemId, partnerId, now }: ReservationScope,
+  { status, ...filters }: ReservationFilters,
+  range: ChangeRange,
+): Promise<ChangePage> {
+  const ofPartner = "system_id = $1 and partner_id = $2";
+  const byStatus = status === undefined ? [] : [() => statusConditions[status]];
+  const source = {
+    name: "reservations",
+    rows: [
+      { table: "reservations", json, condition: `${ofPartner} and $3::timestamptz is not null` },
+      // Nothing is written when a hold ends: until the sweeper does, they are shown each time.
+      { table: "reservations", json, condition: `${ofPartner} and ${overdue}`, isByClock: true },
+    ],
+    values: [systemId, partnerId, now],
+    filters: [...byStatus, ...conditionsOf(listFilters.reservations, filters)],
+  };
+  return listChanges(context, { systemId, partnerId }, source, range);
+}
+
+const limitOf = statement(
+  "reservations.limitOf",
+  "select max_reservations from partners where system_id = $1 and id = $2",
+);
+
+// An overdue reservation counts no more, whether the sweeper has written that or not.
+const countActive = statement(
+  "reservations.countActive",
+  `select count(*)::int as n from reservations
+   where system_id = $1 and partner_id = $2 and status = 'active' and expires_at > $3::timestamptz`,
+);
+
+const largestHolders = statement(
+  "reservations.largestHolders",
+  `select holding.partner_id, holding.active, partners.max_reservations
+   from (select partner_id, count(*)::int as active from reservations
+         where system_id = $1 and status = 'active' and expires_at > $2::timestamptz
+         group by partner_id order by active desc, partner_id limit $3) holding
+   join partners on partners.system_id = $1 and partners.id = holding.partner_id
+   order by holding.active desc, holding.partner_id`,
+);
+
+type PartnerLimit = Pick<Tables["partners"], "max_reservations">;
+
+/** How many active reservations a partner may have, null for the default; undefined when there is no such partner. */
+export async function findPartnerLimit(
+  db: QueryRunner,
+  systemId: string,
+  partnerId: string,
+): Promise<PartnerLimit | undefined> {
+  return (await db.query<PartnerLimit>(limitOf, [systemId, partnerId]))[0];
+}
+
+/** How many reservations of a partner are active at an instant. */
+export async function countActiveReservations(
+  db: QueryRunner,
+  systemId: string,
+  partnerId: string,
+  at: Date,
+): Promise<number> {
+  return oneRow(await db.query<{ n: number }>(countActive, [systemId, partnerId, at])).n;
+}
+
+/** A partner, how many bikes it holds, and how many it may hold; null for the default. */
+interface HolderRow extends PartnerLimit {
+  readonly partner_id: string;
+  readonly active: number;
+}
+
+/** The partners with most active reservations at an instant, the most first. */
+export function listLargestHolders(
+  db: QueryRunner,
+  systemId: string,
+  { at, limit }: { readonly at: Date; readonly limit: number },
+): Promise<HolderRow[]> {
+  return db.query<HolderRow>(largestHolders, [systemId, at, limit]);
+}

@@ -1,0 +1,101 @@
+import type { FleetReservation } from "@bikeshare/contract/console";
+import { type PageRequest, reservationLimit } from "@bikeshare/rules";
+import type { PartnerHolds } from "../../health/metrics/sampled-metrics.ts";
+import type { Database, Queryable } from "../../storage/db/database.ts";
+import type { ChangePage, ChangeRange } from "../../storage/lists/change-queries.ts";
+import { toPage, type Page, type TimePosition, timePositionOf } from "../../storage/lists/page.ts";
+import type { ReadContext } from "../../storage/lists/read-context.ts";
+import type { ReservationOwner } from "../fleet/reservation-commands.ts";
+import { systemsOf } from "../systems/service.ts";
+import { listReservationsBy } from "./operator-queries.ts";
+import {
+  countActiveReservations,
+  findPartnerLimit,
+  findReservation,
+  listLargestHolders,
+  listReservationChangePage,
+  listReservationPage,
+  type ReservationFilters,
+} from "./queries.ts";
+
+export type { ReservationFilters } from "./queries.ts";
+
+/** What reading reservations needs. */
+export interface ReservationReadContext extends ReadContext {
+  readonly clock: () => number;
+}
+
+/** A page of a partner's reservations as they are now, newest first. */
+export async function listReservations(
+  { filtered, clock }: ReservationReadContext,
+  owner: ReservationOwner,
+  filters: ReservationFilters,
+  request: PageRequest<TimePosition>,
+): Promise<Page<TimePosition>> {
+  const scope = { ...owner, now: new Date(clock()) };
+  const rows = await filtered.read(owner, (db) => listReservationPage(db, scope, filters, request));
+  return toPage(request, rows, (json) => timePositionOf(json, "created_at"));
+}
+
+/** A page of what has changed among a partner's reservations, as they are now, in the order of the changes. */
+export function listReservationChanges(
+  context: ReservationReadContext,
+  owner: ReservationOwner,
+  filters: ReservationFilters,
+  range: ChangeRange,
+): Promise<ChangePage> {
+  return listReservationChangePage(context, { ...owner, now: new Date(context.clock()) }, filters, range);
+}
+
+/** One of a partner's reservations as it is now, in its JSON; undefined when the partner has none with this id. */
+export function getReservation(
+  { readPool, clock }: ReservationReadContext,
+  owner: ReservationOwner,
+  id: string,
+): Promise<string | undefined> {
+  return findReservation(readPool, { ...owner, now: new Date(clock()) }, id);
+}
+
+/** How many active reservations a partner may have at once, and has now. */
+export async function reservationUse(
+  { db, clock }: { readonly db: Queryable; readonly clock: () => number },
+  { systemId, partnerId }: ReservationOwner,
+): Promise<{ readonly limit: number; readonly active: number }> {
+  const partner = await findPartnerLimit(db, systemId, partnerId);
+  const active = await countActiveReservations(db, systemId, partnerId, new Date(clock()));
+  return { limit: reservationLimit(partner?.max_reservations ?? null), active };
+}
+
+/** Partners of a system that are shown one by one. More become more time series than anybody reads. */
+const SHOWN_PARTNERS = 20;
+
+/** The partners of each system that hold most bikes, and how many each may hold. @param now milliseconds since 1970 */
+export async function largestHolders(db: Database, now: number): Promise<PartnerHolds[]> {
+  const holders: PartnerHolds[] = [];
+  for (const { system_id: systemId } of await systemsOf(db)) {
+    const rows = await listLargestHolders(db, systemId, { at: new Date(now), limit: SHOWN_PARTNERS });
+    for (const { partner_id: partnerId, active, max_reservations: limit } of rows) {
+      holders.push({ systemId, partnerId, active, limit: reservationLimit(limit) });
+    }
+  }
+  return holders;
+}
+
+/** A reservation of any partner as it is now, for the operator; undefined: there is none. */
+export async function reservationOfAnyPartner(
+  { db, clock }: { readonly db: Queryable; readonly clock: () => number },
+  systemId: string,
+  id: string,
+): Promise<FleetReservation | undefined> {
+  return (await listReservationsBy(db, "id", { systemId, id, now: new Date(clock()) }))[0];
+}
+
+/** The newest reservations of a bike, or the one that a ride fulfilled, as they are now, for the operator. */
+export function reservationsOf(
+  { db, clock }: { readonly db: Queryable; readonly clock: () => number },
+  systemId: string,
+  of: "bike_id" | "ride_id",
+  id: string,
+): Promise<FleetReservation[]> {
+  return listReservationsBy(db, of, { systemId, id, now: new Date(clock()) });
+}

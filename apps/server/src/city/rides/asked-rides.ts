@@ -1,0 +1,139 @@
+import { listFilters } from "@bikeshare/rules";
+import { conditionsOf } from "../../storage/lists/conditions.ts";
+import type { Bind, Filter, FilterableList } from "../../storage/lists/filtered-queries.ts";
+import type { TimePosition } from "../../storage/lists/page.ts";
+import { type DayFilters, millisecondsOf } from "./stretches.rules.ts";
+
+export interface RideFilters {
+  readonly status?: string | undefined;
+  readonly bike_id?: string | undefined;
+  readonly station_id?: string | undefined;
+  readonly started_after?: string | undefined;
+  readonly started_before?: string | undefined;
+  readonly updated_since?: string | undefined;
+}
+
+/** Rides as a list that can be filtered. */
+export const list: FilterableList<TimePosition> = {
+  table: "rides",
+  order: ["started_at", "id"],
+  direction: "desc",
+  json: "json",
+  placeholders: ({ at, id }, bind) => [`${bind(at)}::timestamptz`, bind(id)],
+};
+
+/** What a list of rides is asked for. */
+export interface AskedRides {
+  readonly systemId: string;
+  readonly names: readonly (keyof RideFilters)[];
+  readonly filter: Filter;
+  readonly byDay: DayFilters;
+  /** What its past number is remembered by: the filters that do not tell times. */
+  readonly key: string;
+}
+
+/** What is asked for, as SQL and as what is known of days. */
+export function describe(systemId: string, filters: RideFilters): AskedRides {
+  const values: unknown[] = [systemId];
+  const { branches, overlapping } = alternativesOf(filters, (value) => `$${values.push(value)}`);
+  const names = namesOf(filters);
+  const name = statementName(names);
+  const { started_after: after, started_before: before, updated_since: since, status } = filters;
+  return {
+    systemId,
+    names,
+    filter: { branches, values, name, indexed: name === undefined ? undefined : overlapping },
+    byDay: {
+      from: after === undefined ? -Infinity : millisecondsOf(after),
+      to: before === undefined ? Infinity : millisecondsOf(before),
+      since: since === undefined ? undefined : millisecondsOf(since),
+      status,
+    },
+    key: JSON.stringify(Object.entries(withoutTimes(filters))),
+  };
+}
+
+export function withoutTimes({ bike_id, station_id, status }: RideFilters): RideFilters {
+  return { bike_id, station_id, status };
+}
+
+/** Whose rides are asked for: a bike's or a station's. */
+export function ownerOf({ bike_id: bikeId, station_id: stationId }: RideFilters): string | undefined {
+  return bikeId ?? stationId;
+}
+
+function namesOf(filters: RideFilters): (keyof RideFilters)[] {
+  const names = Object.keys(listFilters.rides) as (keyof RideFilters)[]; // the contract's, which are those of the type
+  return names.filter((name) => filters[name] !== undefined).sort();
+}
+
+const TIMES: readonly string[] = ["started_after", "started_before"];
+
+export function isStretchOfTime(names: readonly string[]): boolean {
+  return names.every((name) => TIMES.includes(name));
+}
+
+/**
+ * A name where the statement is to be prepared once, because one index holds the rides of any such filter in the list's order:
+ * those of a bike or a station or of all, in a stretch of time. With other filters the plan depends on their values.
+ */
+function statementName(names: readonly string[]): string | undefined {
+  const [owner, ...others] = names.filter((name) => !TIMES.includes(name));
+  if (others.length > 0 || !(owner === undefined || owner === "bike_id" || owner === "station_id")) return undefined;
+  return `rides.by.${names.join("+")}`;
+}
+
+/**
+ * Conditions as alternatives. A station's rides are those that started there and those that ended there: each alternative
+ * has an index in the list's order, the two joined by `or` have none. A ride that did both counts once: `branches` has it
+ * as one that started there. `overlapping` has it twice, so that neither alternative steps over rows.
+ */
+export function alternativesOf(
+  { station_id: stationId, ...filters }: RideFilters,
+  bind: Bind,
+): { readonly branches: string[]; readonly overlapping: string[] } {
+  const conditions = conditionsOf(listFilters.rides, filters).map((condition) => condition(bind));
+  const common = ["system_id = $1", ...conditions].join(" and ");
+  if (stationId === undefined) return { branches: [common], overlapping: [common] };
+  const station = bind(stationId);
+  const started = `${common} and start_station_id = ${station}`;
+  const ended = `${common} and end_station_id = ${station}`;
+  return {
+    branches: [started, `${ended} and start_station_id is distinct from ${station}`],
+    overlapping: [started, ended],
+  };
+}
+
+/** Whether a page is found with what is known of each past day. */
+export function needsDays(filters: RideFilters): boolean {
+  return ownerOf(filters) === undefined || filters.updated_since !== undefined;
+}
+
+/** SQL: rides that started in a stretch of time, on the placeholders of its conditions, which come first. */
+export function countBetween(filters: RideFilters): string {
+  const given = Object.keys(listFilters.rides).filter((name) => Reflect.get(filters, name) !== undefined);
+  const countUpto = (name: string) => countBefore(`$${given.indexOf(name) + 2}::timestamptz`);
+  const all = "(select coalesce(sum(n), 0) from list_counts where system_id = $1 and list = 'rides')";
+  const upto = filters.started_before === undefined ? all : countUpto("started_before");
+  return filters.started_after === undefined
+    ? `(${upto})::bigint`
+    : `greatest(0, ${upto} - ${countUpto("started_after")})::bigint`;
+}
+
+/** SQL: rides that started before an instant, from whole months, then days, then hours, then the index. */
+function countBefore(at: string): string {
+  const kept = (period: string, from: string | undefined) => `
+    (select coalesce(sum(n), 0) from ride_counts where system_id = $1 and period = '${period}'
+       and starts_at < date_trunc('${period}', ${at})${from === undefined ? "" : ` and starts_at >= date_trunc('${from}', ${at})`})`;
+  const inHour = `
+    (select count(*) from rides where system_id = $1 and started_at >= date_trunc('hour', ${at}) and started_at < ${at})`;
+  return `(${[kept("month", undefined), kept("day", "month"), kept("hour", "day"), inHour].join(" + ")})`;
+}
+
+/** SQL: how often rides have changed that had started more than two days before. */
+export const pastChanges =
+  "(select coalesce(sum(past_changes), 0)::bigint from list_counts where system_id = $1 and list = 'rides')";
+
+/** SQL: how often rides have changed that had started more than an hour before. */
+export const lateChanges =
+  "(select coalesce(sum(late_changes), 0)::bigint from list_counts where system_id = $1 and list = 'rides')";

@@ -1,0 +1,177 @@
+import type { QueryRunner } from "../../storage/db/database.ts";
+import type { ReadPool } from "../../storage/db/read-pool.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
+import { type FetchSize, fetchSize, joinRows, type PageRows, type TimePosition } from "../../storage/lists/page.ts";
+
+const order = "order by started_at desc, id desc";
+const total = `(select coalesce(sum(n), 0)::bigint from list_counts where system_id = $1 and list = 'rides') as total`;
+/** How many rides there are, and how often past ones came or went: as of the statement, read once. */
+const state = `state as materialized (
+  select coalesce(sum(n), 0)::bigint as total, coalesce(sum(past_changes), 0)::bigint as "pastChanges"
+  from list_counts where system_id = $1 and list = 'rides')`;
+const stateColumns = `(select total from state) as total, (select "pastChanges" from state) as "pastChanges"`;
+
+const first = (size: FetchSize) =>
+  statement(
+    `rides.first.${size}`,
+    `select (${joinRows(`select json from rides where system_id = $1 ${order} limit ${size}`)}) as rows, ${total}`,
+  );
+
+const following = (size: FetchSize) =>
+  statement(
+    `rides.after.${size}`,
+    joinRows(
+      `select json from rides where system_id = $1 and (started_at, id) < ($2::timestamptz, $3) ${order} limit ${size}`,
+    ),
+  );
+
+/** The youngest month, day or hour that, with the younger ones before it, holds more than `skip` rides; what is then left to skip. */
+const bucket = (period: "month" | "day" | "hour", skip: string, within: string) => `
+  select starts_at, ${skip} - (upto - n) as skip
+  from (select starts_at, sum(n)::bigint as n, (sum(sum(n)) over (order by starts_at desc))::bigint as upto
+        from ride_counts where system_id = $1 and period = '${period}' ${within} group by starts_at) as buckets
+  where upto > ${skip} order by starts_at desc limit 1`;
+
+const inside = (outer: "month" | "day") =>
+  `and starts_at >= (select starts_at from ${outer}) and starts_at < (select starts_at + interval '1 ${outer}' from ${outer})`;
+
+/*
+ * The page that begins after $2 rides, at any depth for about the same cost: the kept numbers of rides lead to the
+ * month, the day and the hour that holds its first ride; only within that hour are rides stepped over, in the index
+ * alone. Each step is a scalar sub-select, which PostgreSQL runs once and uses to bound the next index scan; written
+ * as joins, the steps take 400 times as long.
+ */
+const from = (size: FetchSize) =>
+  statement(
+    `rides.from.${size}`,
+    `with ${state},
+     month as materialized (${bucket("month", "$2::bigint", "")}),
+     day as materialized (${bucket("day", "(select skip from month)", inside("month"))}),
+     hour as materialized (${bucket("hour", "(select skip from day)", inside("day"))}),
+     head as materialized (
+       select started_at, id from rides
+       where system_id = $1 and started_at < (select starts_at + interval '1 hour' from hour)
+       ${order} offset (select skip from hour) limit 1)
+     select (${joinRows(
+       `select json from rides
+        where system_id = $1 and (started_at, id) <= ((select started_at from head), (select id from head))
+        ${order} limit ${size}`,
+     )}) as rows, ${stateColumns}`,
+  );
+
+/** Rides stepped over with their rows. More are stepped over in the index alone, and the page found from the ride behind. */
+const NEAR = 400;
+
+/**
+ * The page that begins after $4 rides, where it is known that $3 rides started before $2 and that its first ride is one of
+ * the last of them. `skip` is how many of these follow it: negative when the list has grown so much that it is none of them.
+ */
+const before = (size: FetchSize, isNear: boolean) => {
+  const inOrder = `where system_id = $1 and started_at < to_timestamp($2::bigint) ${order} offset greatest(0, (select skip from skipping))`;
+  const head = `, head as materialized (select started_at, id from rides ${inOrder} limit 1)`;
+  const fromHead = `where system_id = $1 and (started_at, id) <= ((select started_at from head), (select id from head)) ${order}`;
+  return statement(
+    `rides.before.${isNear ? "near" : "far"}.${size}`,
+    `with ${state},
+     skipping as materialized (select $3::bigint - total + $4::bigint as skip from state)${isNear ? "" : head}
+     select (${joinRows(`select json from rides ${isNear ? inOrder : fromHead} limit ${size}`)}) as rows,
+       ${stateColumns}, (select skip from skipping) as skip`,
+  );
+};
+
+// Hours that have been over for three days: what comes or goes in them counts as a change of past rides, with a day to spare
+// for transactions that are open. As float8, because pg gives an array of bigint as texts.
+const hours = statement(
+  "rides.hours",
+  `with ${state}
+   select "pastChanges", array_agg(starts_at order by starts_at) as "startsAt", array_agg(n order by starts_at) as n
+   from state left join (
+     select extract(epoch from starts_at)::float8 as starts_at, sum(n)::float8 as n
+     from ride_counts
+     where system_id = $1 and period = 'hour' and starts_at < now() - interval '3 days' group by ride_counts.starts_at) as hours on true
+   group by "pastChanges"`,
+);
+
+const byId = statement("rides.byId", "select json from rides where system_id = $1 and id = $2");
+
+/** The rows of a numbered page, with what they say of the list. */
+export interface NumberedRows extends PageRows {
+  readonly total: number;
+  readonly pastChanges: number;
+}
+
+/** What follows a position, or the first page. */
+export async function listRideRows(
+  readPool: ReadPool,
+  systemId: string,
+  after: TimePosition | undefined,
+  limit: number,
+): Promise<PageRows> {
+  const size = fetchSize(limit);
+  if (after === undefined) return oneRow(await readPool.read<PageRows>(first(size), [systemId]));
+  return oneRow(await readPool.read<PageRows>(following(size), [systemId, after.at, after.id]));
+}
+
+/** What follows `skip` rides. */
+export async function listRideRowsFrom(
+  readPool: ReadPool,
+  systemId: string,
+  skip: number,
+  limit: number,
+): Promise<NumberedRows> {
+  return oneRow(await readPool.read<NumberedRows>(from(fetchSize(limit)), [systemId, skip]));
+}
+
+/** Where to look for a ride deep in the list. */
+export interface Depth {
+  /** An instant, seconds since 1970: the ride started in the hour before it, … */
+  readonly before: number;
+  /** … and so many rides before it. */
+  readonly rides: number;
+  /** How many of these follow it in the list, if that has not grown since. */
+  readonly skip: number;
+  /** How often past rides had changed when this was so. */
+  readonly pastChanges: number;
+}
+
+/** The same where it is known among which rides the page begins. `holds` is false when that is no longer so. */
+export async function listRideRowsAt(
+  readPool: ReadPool,
+  systemId: string,
+  depth: Depth,
+  skip: number,
+  limit: number,
+): Promise<{ readonly rows: NumberedRows; readonly holds: boolean }> {
+  const values = [systemId, depth.before, depth.rides, skip];
+  const read = await readPool.read<NumberedRows & { readonly skip: number }>(
+    before(fetchSize(limit), depth.skip < NEAR),
+    values,
+  );
+  const { skip: toSkip, ...rows } = oneRow(read);
+  return { rows, holds: rows.pastChanges === depth.pastChanges && toSkip >= 0 };
+}
+
+/** The number of rides that started in each hour (seconds since 1970) but those of the last days, oldest first. */
+export async function countRidesByHour(db: QueryRunner, systemId: string): Promise<RideHours> {
+  const { pastChanges, startsAt, n } = oneRow(
+    await db.query<{ pastChanges: number; startsAt: (number | null)[]; n: (number | null)[] }>(hours, [systemId]),
+  );
+  // Without any hour there is one entry, of nulls.
+  const isHour = (value: number | null): value is number => value !== null;
+  return { pastChanges, startsAt: startsAt.filter(isHour), n: n.filter(isHour) };
+}
+
+/** One entry an hour in each array. */
+export interface RideHours {
+  /** How often past rides had come or gone. */
+  readonly pastChanges: number;
+  readonly startsAt: readonly number[];
+  readonly n: readonly number[];
+}
+
+/** One ride's JSON. */
+export async function findRide(readPool: ReadPool, systemId: string, id: string): Promise<string | undefined> {
+  return (await readPool.read<Pick<Tables["rides"], "json">>(byId, [systemId, id]))[0]?.json;
+}

@@ -1,0 +1,64 @@
+import type { DashboardLink, DashboardLinkRequest, operatorContract } from "@bikeshare/contract";
+import type { RouterImplementation } from "@ts-rest/fastify";
+import type { CommandContext } from "../../command-context.ts";
+import { commandError } from "../../command-errors.ts";
+import { callerOf } from "../../http/authenticate.ts";
+import { jsonBody } from "../../http/bind.ts";
+import { markReplay, repeatableRequest, withIdempotency } from "../../http/idempotency.ts";
+import type { Database } from "../../storage/db/database.ts";
+import type { TokenCipher } from "../../storage/secrets/encryption.ts";
+import { makeDashboardLink } from "./service.ts";
+
+interface LinkRoutesContext extends CommandContext {
+  readonly db: Database;
+  /** Encrypts the secrets of links in answers that are kept for repeats. */
+  readonly cipher: TokenCipher;
+  readonly baseUrl: () => string;
+  /** Origins whose pages may show the dashboard in a frame. */
+  readonly frameAncestors: readonly string[];
+}
+
+/** Links that the operator's portal asks for. */
+export function dashboardLinkRoutes(
+  context: LinkRoutesContext,
+): RouterImplementation<(typeof operatorContract)["dashboardLinks"]> {
+  return {
+    create: async ({ params: { id: partnerId }, body, request, reply }) => {
+      if (context.frameAncestors.length === 0) throw commandError("conflict", "noFrameAncestors");
+      const { id: keyId, system_id: systemId } = callerOf(request).key;
+      const answer = await withIdempotency(context, repeatableRequest(request), async (tx) => {
+        const acting = { ...context, db: tx, actor: `key:${keyId}` };
+        const { viewer, role = "viewer" } = body;
+        const { id, token, expiresAt } = await makeDashboardLink(acting, { systemId, partnerId, viewer, role });
+        const url = addressOf(context.baseUrl(), { systemId, partnerId, page: body.page });
+        const link: DashboardLink = { id, url, expires_at: expiresAt.toISOString() };
+        return { status: 200, body: JSON.stringify({ link, secret: context.cipher.encrypt(id, token) }) };
+      });
+      markReplay(reply, answer);
+      return { status: 200, body: jsonBody<DashboardLink>(JSON.stringify(linkOf(context, answer.body))) };
+    },
+  };
+}
+
+/** The link of an answer as it is kept for a repeat of its request: with its secret encrypted, which opens pages. */
+function linkOf({ cipher }: Pick<LinkRoutesContext, "cipher">, kept: string): DashboardLink {
+  // What was stored was made above, or by version 0.1.0, which kept the link as it is.
+  const stored = JSON.parse(kept) as { readonly link: DashboardLink; readonly secret: string } | DashboardLink;
+  if (!("link" in stored)) return stored;
+  const { link, secret } = stored;
+  const token = cipher.decrypt(link.id, secret);
+  // The key is gone hours after the link has expired: then the address leads to the page that says so.
+  return token === undefined ? link : { ...link, url: `${link.url}#${token}` };
+}
+
+interface Opened extends Pick<DashboardLinkRequest, "page"> {
+  readonly systemId: string;
+  readonly partnerId: string;
+}
+
+/** The page's address. The token comes behind a #, which browsers send to no server and no log keeps. */
+function addressOf(baseUrl: string, { systemId, partnerId, page = "overview" }: Opened): string {
+  const url = new URL(`/dashboard/embedded/partners/${encodeURIComponent(partnerId)}/${page}`, baseUrl);
+  url.searchParams.set("system", systemId);
+  return url.href;
+}

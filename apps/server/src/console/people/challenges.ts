@@ -1,0 +1,43 @@
+import { serviceError } from "@bikeshare/rules";
+import type { Transaction } from "../../storage/db/database.ts";
+import { hashToken } from "../sessions/session.rules.ts";
+import type { SignInContext } from "./context.ts";
+import { deleteExpiredChallenges, insertUsedChallenge } from "./credential-queries.ts";
+
+/** Milliseconds in which a browser must answer: for a phone to be fetched from another part of the building. */
+export const CHALLENGE_TIMEOUT_MS = 5 * 60_000;
+
+export interface Challenge {
+  readonly value: string;
+  readonly expires: number;
+}
+
+/**
+ * Gives a challenge to a browser, encrypted, so that the service keeps nothing of those that nobody answers.
+ * @param purpose it is taken back for this alone
+ */
+export function giveChallenge(
+  { cipher, clock }: SignInContext,
+  purpose: string,
+  value: string,
+  timeoutMs = CHALLENGE_TIMEOUT_MS,
+): string {
+  const challenge: Challenge = { value, expires: clock() + timeoutMs };
+  return cipher.encrypt(purpose, JSON.stringify(challenge));
+}
+
+/** Reads a challenge that a browser brings back. @throws ServiceError when it is over, or not for this */
+export function readChallenge({ cipher, clock }: SignInContext, purpose: string, token: string): Challenge {
+  const text = cipher.decrypt(purpose, token);
+  // What decrypts was made above.
+  const challenge = text === undefined ? undefined : (JSON.parse(text) as Challenge);
+  if (challenge === undefined || challenge.expires <= clock()) throw serviceError("invalid_parameter", "challenge");
+  return challenge;
+}
+
+/** Uses a challenge up, in the transaction of what it is for. @throws ServiceError when it was answered before */
+export async function useChallenge({ clock }: SignInContext, tx: Transaction, challenge: Challenge): Promise<void> {
+  await deleteExpiredChallenges(tx, new Date(clock()));
+  if (!(await insertUsedChallenge(tx, hashToken(challenge.value), new Date(challenge.expires))))
+    throw serviceError("invalid_parameter", "challenge");
+}

@@ -1,0 +1,203 @@
+import type { Transaction } from "../../storage/db/database.ts";
+import { type Identity, isInDomains, isProvedSince } from "../identity-provider/claims.rules.ts";
+import { endSessionsOf } from "../sessions/service.ts";
+import { join, lockedPerson, makePerson } from "./accept-invitation.ts";
+import { lockOwner } from "./account-owner.ts";
+import { type AddressProof, covers, proofOf } from "./address-proof.rules.ts";
+import { type Challenge, useChallenge } from "./challenges.ts";
+import type { BeginSession, SignInContext } from "./context.ts";
+import {
+  findIdentity,
+  type IdentityRow,
+  insertIdentity,
+  listIdentities,
+  updateIdentityUse,
+} from "./identity-queries.ts";
+import { lockOpenInvitation } from "./invitations.ts";
+import { ProviderSignInError, requireProvider } from "./provider-attempts.ts";
+import {
+  findPerson,
+  findPersonByEmail,
+  listMembershipsOf,
+  lockPerson,
+  type Membership,
+  type PersonRow,
+} from "./queries.ts";
+import { type RemovedCredentials, takeOver } from "./reset.ts";
+import { recordActOf } from "./sign-in.ts";
+
+/** Who came back from the identity provider, and the challenge that is used up with it. */
+export interface ProviderProof {
+  readonly identity: Identity;
+  readonly challenge: Challenge;
+}
+
+/** Somebody who has signed in at the provider. */
+export interface ProviderSignIn {
+  readonly person: Pick<PersonRow, "id" | "email">;
+  /** What the account lost, because nobody had proved its address before; undefined: nothing. */
+  readonly removed: RemovedCredentials | undefined;
+  /** The token of the session that has begun. */
+  readonly session: string;
+}
+
+/**
+ * Signs in whoever an identity belongs to. One that is new here is connected to the account with its address, where the
+ * provider has verified that.
+ * @throws ProviderSignInError when there is no such account
+ */
+export function signInAtProvider(
+  context: SignInContext,
+  proof: ProviderProof,
+  begin: BeginSession,
+): Promise<ProviderSignIn> {
+  return proving(context, proof, async (tx, identity) => {
+    const known = await findIdentity(tx, identity.issuer, identity.subject);
+    const found = await (known === undefined
+      ? findPersonByEmail(tx, verifiedEmail(identity))
+      : findPerson(tx, known.person_id));
+    const person = found && (await lockPerson(tx, found.id));
+    if (person === undefined) throw new ProviderSignInError("unknown_person");
+    // Somebody else may have proved the address meanwhile, and disconnected it.
+    if (known !== undefined && (await findIdentity(tx, identity.issuer, identity.subject)) === undefined)
+      throw new ProviderSignInError("unknown_person");
+    const { removed } = await connectOwn(context, tx, person, identity, await listMembershipsOf(tx, person.id));
+    await noteSignIn(context, tx, person, identity);
+    const { idToken } = identity;
+    // The provider may know them for long. Where it does not say, what asks for a confirmation asks at once.
+    return {
+      person,
+      removed,
+      session: await begin(tx, person.id, { confirmedAt: identity.authenticatedAt ?? 0, idToken }),
+    };
+  });
+}
+
+/**
+ * Accepts an invitation by an identity with the invited address, which makes the account where there is none.
+ * @throws ProviderSignInError when the identity has another address, or is connected to another account
+ * @throws ServiceError `not_found` when the invitation is over
+ */
+export function acceptAtProvider(
+  context: SignInContext,
+  proof: ProviderProof,
+  token: string,
+  begin: BeginSession,
+): Promise<ProviderSignIn> {
+  return proving(context, proof, async (tx, identity) => {
+    const invitation = await lockOpenInvitation(context, tx, token);
+    const { email } = invitation;
+    if (verifiedEmail(identity) !== email) throw new ProviderSignInError("other_email");
+    const made = await makePerson(context, tx, email, identity.name, BY_IDENTITY);
+    const person = made ?? (await lockedPerson(tx, email));
+    const known = await findIdentity(tx, identity.issuer, identity.subject);
+    if (known !== undefined && known.person_id !== person.id) throw new ProviderSignInError("other_account");
+    await join(context, tx, invitation, person);
+    const { removed } = await connectOwn(context, tx, person, identity, await listMembershipsOf(tx, person.id));
+    await noteSignIn(context, tx, person, identity);
+    return { person, removed, session: await begin(tx, person.id, { idToken: identity.idToken }) };
+  });
+}
+
+/**
+ * Connects an identity, with whatever address, to the account of a person who is signed in, and ends the account's other
+ * sessions. One whose address is the account's own proves it, as by signing in: then a new session begins in place of all.
+ * @throws ProviderSignInError when it, or the account, is connected already to another
+ */
+export function connectIdentity(
+  context: SignInContext,
+  proof: ProviderProof,
+  { personId, sessionId }: { readonly personId: string; readonly sessionId: string },
+  begin: BeginSession,
+): Promise<Omit<ProviderSignIn, "session"> & { readonly session: string | undefined }> {
+  return proving(context, proof, async (tx, identity) => {
+    const person = await lockOwner(tx, { personId, sessionId });
+    const known = await findIdentity(tx, identity.issuer, identity.subject);
+    if (known !== undefined && known.person_id !== personId) throw new ProviderSignInError("other_account");
+    const memberships = await listMembershipsOf(tx, personId);
+    const { isFirstProof, removed } = await connectOwn(context, tx, person, identity, memberships);
+    if (isFirstProof) return { person, removed, session: await begin(tx, personId, { idToken: identity.idToken }) };
+    await endSessionsOf(tx, personId, sessionId);
+    return { person, removed, session: undefined };
+  });
+}
+
+/** Makes sure that a person has just proved at the provider who they are. @throws ProviderSignInError */
+export function confirmAtProvider(
+  context: SignInContext,
+  proof: ProviderProof,
+  { personId, since }: { readonly personId: string; readonly since: number },
+): Promise<void> {
+  return proving(context, proof, async (tx, identity) => {
+    const known = await findIdentity(tx, identity.issuer, identity.subject);
+    if (known?.person_id !== personId) throw new ProviderSignInError("other_person");
+    if (!isProvedSince(identity, since)) throw new ProviderSignInError("not_recent");
+  });
+}
+
+/** Uses a proof up in the transaction of what it is for. */
+function proving<Result>(
+  context: SignInContext,
+  { identity, challenge }: ProviderProof,
+  work: (tx: Transaction, identity: Identity) => Promise<Result>,
+): Promise<Result> {
+  const { emailDomains } = requireProvider(context);
+  return context.db.transaction(async (tx) => {
+    await useChallenge(context, tx, challenge);
+    if (emailDomains !== undefined && !isInDomains(verifiedEmail(identity), emailDomains))
+      throw new ProviderSignInError("email_domain");
+    return work(tx, identity);
+  });
+}
+
+function verifiedEmail({ email }: Identity): string {
+  if (email === undefined) throw new ProviderSignInError("email_unverified");
+  return email;
+}
+
+/** What an identity proves whose address the provider has verified. */
+const BY_IDENTITY: AddressProof = { by: "identity", systemId: null };
+
+/**
+ * Connects an identity to the account of a person, who is locked. If it is the first to prove the account's address, the
+ * account is its owner's from then on, whoever held it before.
+ * @param reach what the account opens
+ */
+async function connectOwn(
+  context: SignInContext,
+  tx: Transaction,
+  person: PersonRow,
+  identity: Identity,
+  reach: readonly Pick<Membership, "systemId">[],
+): Promise<{ readonly isFirstProof: boolean; readonly removed: RemovedCredentials | undefined }> {
+  const isFirstProof = identity.email === person.email && !covers(proofOf(person), reach);
+  const removed = isFirstProof ? await takeOver(context, tx, person, BY_IDENTITY) : undefined;
+  const connected = await listIdentities(tx, person.id);
+  if (connected.some((one) => isSame(one, identity))) return { isFirstProof, removed };
+  if (connected.some(({ issuer }) => issuer === identity.issuer)) throw new ProviderSignInError("other_account");
+  await connect(context, tx, person.id, identity);
+  return { isFirstProof, removed };
+}
+
+function isSame(one: Pick<IdentityRow, "issuer" | "subject">, other: Pick<Identity, "issuer" | "subject">): boolean {
+  return one.issuer === other.issuer && one.subject === other.subject;
+}
+
+async function connect(context: SignInContext, tx: Transaction, personId: string, identity: Identity): Promise<void> {
+  const { issuer, subject, email } = identity;
+  const now = new Date(context.clock());
+  const times = { created_at: now, last_used_at: now };
+  const isNew = await insertIdentity(tx, { issuer, subject, person_id: personId, email: email ?? null, ...times });
+  if (!isNew) throw new ProviderSignInError("other_account");
+  await recordActOf(context, tx, personId, "person.identity_connected", { issuer, email: email ?? null });
+}
+
+async function noteSignIn(
+  context: SignInContext,
+  tx: Transaction,
+  { id }: Pick<PersonRow, "id">,
+  { issuer, subject }: Identity,
+): Promise<void> {
+  await updateIdentityUse(tx, issuer, subject, new Date(context.clock()));
+  await recordActOf(context, tx, id, "person.signed_in", { method: "oidc" });
+}

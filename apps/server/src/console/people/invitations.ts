@@ -1,0 +1,116 @@
+import type { MembershipRole } from "@bikeshare/contract/console";
+import { serviceError } from "@bikeshare/rules";
+import type { ActorContext, CommandContext } from "../../command-context.ts";
+import { insertActOf } from "../../partners/audit/queries.ts";
+import { holdPartner } from "../../partners/service.ts";
+import type { Transaction } from "../../storage/db/database.ts";
+import { hashToken, isToken, makeToken } from "../sessions/session.rules.ts";
+import { isCommandLine } from "./address-proof.rules.ts";
+import {
+  findInvitation,
+  insertInvitation,
+  type InvitationRow,
+  lockInvitation,
+  lockRightToInvite,
+  lockSystem,
+  updateProves,
+} from "./invitation-queries.ts";
+import { invitationExpiry, isOpen, normalizedEmail } from "./invitation.rules.ts";
+
+export interface InvitationInput {
+  readonly systemId: string;
+  /** Null: into the operator's own people. */
+  readonly partnerId: string | null;
+  readonly email: string;
+  readonly role: MembershipRole;
+  /** What opening the link proves of the address; null: nothing, because a partner's admin is shown it. */
+  readonly proves: LinkProof | null;
+}
+
+/** How a link reaches the invited person so that it proves the address: mailed there, or handed out by the operator. */
+export type LinkProof = "mail" | "operator";
+
+/** An invitation just made. `token` is in its link, and stored nowhere. */
+export interface IssuedInvitation {
+  readonly id: string;
+  readonly token: string;
+  readonly expires_at: Date;
+}
+
+/**
+ * Offers somebody a membership, in place of an open offer of the same.
+ * @throws ServiceError when there is no such partner, or the maker may not invite any more
+ */
+export function invite(context: ActorContext, input: InvitationInput): Promise<IssuedInvitation> {
+  const { systemId, partnerId, role, proves } = input;
+  const { clock, ids, actor } = context;
+  return context.db.transaction(async (tx) => {
+    const email = normalizedEmail(input.email);
+    const now = clock();
+    await lockScope(tx, systemId, partnerId);
+    const made = { system_id: systemId, partner_id: partnerId, created_by: actor, proves };
+    if (!(await makerMayInvite(tx, made))) throw serviceError("not_found", "page");
+    const id = ids.next("invitation");
+    const token = makeToken((bytes) => ids.randomBytes(bytes));
+    const expiresAt = invitationExpiry(now);
+    await insertInvitation(tx, {
+      ...made,
+      id,
+      hash: hashToken(token),
+      email,
+      role,
+      created_at: new Date(now),
+      expires_at: expiresAt,
+      accepted_at: null,
+      revoked_at: null,
+    });
+    const detail = { email, role, partner_id: partnerId };
+    await insertActOf(context, tx, { systemId, action: "person.invited", subject: partnerId ?? systemId, detail });
+    return { id, token, expires_at: expiresAt };
+  });
+}
+
+/** Of two that invite the same address at once, the later one replaces the earlier one's invitation. */
+async function lockScope(tx: Transaction, systemId: string, partnerId: string | null): Promise<void> {
+  if (partnerId === null) return lockSystem(tx, systemId);
+  if ((await holdPartner(tx, systemId, partnerId)) === undefined) throw serviceError("not_found", "partner");
+}
+
+/** Says that an invitation's link, which could not be mailed, is shown to whoever made it. */
+export function noteShown(
+  { db }: Pick<CommandContext, "db">,
+  systemId: string,
+  id: string,
+  proves: LinkProof | null,
+): Promise<void> {
+  return updateProves(db, systemId, id, proves);
+}
+
+/**
+ * The invitation of a link's token, held until the transaction ends with its maker's right to invite, without which it is of
+ * no use. The right comes first, as for whoever takes it away.
+ * @throws ServiceError `not_found` when it cannot be accepted any more
+ */
+export async function lockOpenInvitation(
+  { clock }: Pick<CommandContext, "clock">,
+  tx: Transaction,
+  token: string,
+): Promise<InvitationRow> {
+  const hash = isToken(token) ? hashToken(token) : undefined;
+  const found = hash && (await findInvitation(tx, hash));
+  const mayBeAccepted = found !== undefined && (await makerMayInvite(tx, found));
+  const invitation = hash && mayBeAccepted ? await lockInvitation(tx, hash) : undefined;
+  if (invitation === undefined || !isOpen(invitation, clock())) throw serviceError("not_found", "invitation");
+  return invitation;
+}
+
+/** Whether whoever made an invitation may still do so. The command line always may. */
+async function makerMayInvite(
+  tx: Transaction,
+  invitation: Pick<InvitationRow, "system_id" | "partner_id" | "created_by" | "proves">,
+): Promise<boolean> {
+  const { system_id: systemId, partner_id: partnerId, created_by: maker, proves } = invitation;
+  if (isCommandLine(maker)) return true;
+  const personId = maker.startsWith("person:") ? maker.slice("person:".length) : undefined;
+  return personId !== undefined && lockRightToInvite(tx, personId, { systemId, partnerId }, proves === "operator");
+}

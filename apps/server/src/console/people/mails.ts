@@ -1,0 +1,47 @@
+import type { Mail } from "../../outbound/mail/mailer.ts";
+
+/** What mails, pages and authenticator apps call the service where nobody has named it. */
+export const DEFAULT_SERVICE_NAME = "Bike-Sharing Data Service";
+
+/** The mail that brings an invitation's link. */
+export function invitationMail(invitation: {
+  readonly id: string;
+  readonly email: string;
+  readonly serviceName: string;
+  readonly url: string;
+  readonly expiresAt: Date;
+}): Mail {
+  const { id, email, serviceName, url, expiresAt } = invitation;
+  const text = [
+    `You are invited to the dashboard of ${serviceName}.`,
+    "",
+    `  ${url}`,
+    "",
+    `The link works once, until ${expiresAt.toISOString()}. Give it to nobody else.`,
+    "If you did not expect it, do nothing: without the link nobody gets in.",
+    "",
+  ];
+  return { id, to: email, subject: `Your invitation to ${serviceName}`, text: text.join("\n") };
+}
+
+/** The mail that says what an account has lost, because its address was proved for the first time. */
+export function credentialsRemovedMail(account: {
+  readonly id: string;
+  readonly email: string;
+  readonly serviceName: string;
+  /** How the address was proved: the identity provider's name, or the link of an invitation. */
+  readonly by: string;
+}): Mail {
+  const { id, email, serviceName, by } = account;
+  const text = [
+    `You have signed in to the dashboard of ${serviceName} by ${by}, which proves for the first time that this address`,
+    "is yours.",
+    "",
+    "Every passkey, password and session that the account had before was removed: somebody else may have made them. If",
+    "they were yours, add them again on the page Account.",
+    "",
+    "If it was not you who signed in, tell whoever runs the service.",
+    "",
+  ];
+  return { id, to: email, subject: `Your account at ${serviceName}`, text: text.join("\n") };
+}

@@ -1,0 +1,103 @@
+import type { MembershipRole } from "@bikeshare/contract/console";
+import { serviceError } from "@bikeshare/rules";
+import type { ActorContext, CommandContext } from "../../command-context.ts";
+import { insertActOf } from "../../partners/audit/queries.ts";
+import type { Transaction } from "../../storage/db/database.ts";
+import { updateRevokedOf } from "./invitation-queries.ts";
+import {
+  deleteMembership,
+  type ListedInvitation,
+  listMembers,
+  listOpenInvitations,
+  type LockedMember,
+  lockMember,
+  lockOperatorAdmins,
+  type MemberRow,
+  type PeopleScope,
+  updateRevoked,
+  updateRole,
+} from "./member-queries.ts";
+
+export type { PeopleScope } from "./member-queries.ts";
+
+/** The members of a partner, or with null of the operator, and who is invited to become one. */
+export async function peopleOf(
+  { db, clock }: Pick<CommandContext, "db" | "clock">,
+  systemId: string,
+  partnerId: string | null,
+): Promise<{ readonly members: readonly MemberRow[]; readonly invitations: readonly ListedInvitation[] }> {
+  const [members, invitations] = await Promise.all([
+    listMembers(db, systemId, partnerId),
+    listOpenInvitations(db, systemId, partnerId, new Date(clock())),
+  ]);
+  return { members, invitations };
+}
+
+/** Takes an invitation back. @throws ServiceError `not_found` when none is open */
+export function revokeInvitation(context: ActorContext, scope: PeopleScope, id: string): Promise<void> {
+  const { systemId } = scope;
+  return context.db.transaction(async (tx) => {
+    const revoked = await updateRevoked(tx, scope, id, new Date(context.clock()));
+    if (revoked === undefined) throw serviceError("not_found", "openInvitation");
+    const { email, partner_id: partnerId } = revoked;
+    const act = { systemId, action: "invitation.revoked", subject: partnerId ?? systemId, detail: { email } };
+    await insertActOf(context, tx, act);
+  });
+}
+
+/** Changes what a member may do. @throws ServiceError `last_one` for the operator's only admin */
+export function changeRole(context: ActorContext, scope: PeopleScope, id: string, role: MembershipRole): Promise<void> {
+  return context.db.transaction(async (tx) => {
+    const member = await lockForChange(tx, scope, id, role === "admin");
+    if (member.role === role) return;
+    await updateRole(tx, scope.systemId, id, role);
+    if (role !== "admin") await endInvitationsBy(context, tx, scope.systemId, member);
+    await recordChange(context, tx, scope.systemId, "person.role_changed", member, { role });
+  });
+}
+
+/** Ends a membership: whatever page of it is open answers its next request with 404. */
+export function removeMember(context: ActorContext, scope: PeopleScope, id: string): Promise<void> {
+  return context.db.transaction(async (tx) => {
+    const member = await lockForChange(tx, scope, id, false);
+    await deleteMembership(tx, scope.systemId, id);
+    await endInvitationsBy(context, tx, scope.systemId, member);
+    await recordChange(context, tx, scope.systemId, "person.removed", member, {});
+  });
+}
+
+/** Ends the invitations that somebody has made as an admin, and is one no more. */
+function endInvitationsBy(
+  { clock }: ActorContext,
+  tx: Transaction,
+  systemId: string,
+  { person_id, partner_id: partnerId }: LockedMember,
+): Promise<void> {
+  return updateRevokedOf(tx, person_id, new Date(clock()), { systemId, partnerId });
+}
+
+/** @param staysAdmin whether the member may be the operator's last admin */
+async function lockForChange(
+  tx: Transaction,
+  scope: PeopleScope,
+  id: string,
+  staysAdmin: boolean,
+): Promise<LockedMember> {
+  const admins = await lockOperatorAdmins(tx, scope.systemId);
+  const member = await lockMember(tx, scope, id);
+  if (member === undefined) throw serviceError("not_found", "member");
+  if (!staysAdmin && admins.length === 1 && admins[0] === id) throw serviceError("last_one", "operatorAdmin");
+  return member;
+}
+
+function recordChange(
+  context: ActorContext,
+  tx: Transaction,
+  systemId: string,
+  action: string,
+  { person_id, email, partner_id }: LockedMember,
+  more: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const detail = { person_id, email, ...more };
+  return insertActOf(context, tx, { systemId, action, subject: partner_id ?? systemId, detail });
+}

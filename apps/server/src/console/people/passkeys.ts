@@ -1,0 +1,160 @@
+import { serviceError } from "@bikeshare/rules";
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from "@simplewebauthn/server";
+import type { Transaction } from "../../storage/db/database.ts";
+import { CHALLENGE_TIMEOUT_MS, giveChallenge, readChallenge, useChallenge } from "./challenges.ts";
+import type { SignInContext } from "./context.ts";
+import {
+  findPasskeyOwner,
+  insertPasskey,
+  listPasskeys,
+  lockPasskey,
+  type PasskeyRow,
+  updatePasskeyUse,
+} from "./credential-queries.ts";
+import { lockPerson } from "./queries.ts";
+import { type RelyingParty, relyingParty } from "./relying-party.rules.ts";
+
+/** What a page hands to the browser, and what it brings back beside the browser's answer. */
+export interface BrowserTask {
+  readonly options: object;
+  readonly challengeToken: string;
+}
+
+const SIGN_IN = "passkey sign-in";
+const registrationOf = (personId: string) => `passkey registration ${personId}`;
+const CHALLENGE_BYTES = 32;
+/** Most passkeys of one person: a phone, a computer and a key, many times over. */
+const MAX_PASSKEYS = 20;
+
+/** EdDSA, ES256 and RS256: what all authenticators have one of. The library's own choice includes what Node only tries out. */
+const ALGORITHMS = [-8, -7, -257];
+
+/** Loaded with the first passkey: it takes longer than the rest of a start. */
+const loadWebAuthn = () => import("@simplewebauthn/server");
+
+/** Begins to add a passkey: one that signs in without a name, and that asks for a fingerprint, a face or a PIN. */
+export async function beginRegistration(
+  context: SignInContext,
+  person: { readonly id: string; readonly email: string; readonly name: string },
+): Promise<BrowserTask> {
+  const { generateRegistrationOptions } = await loadWebAuthn();
+  const known = await listPasskeys(context.db, person.id);
+  const options = await generateRegistrationOptions({
+    rpName: context.serviceName,
+    rpID: partyOf(context).id,
+    userName: person.email,
+    userDisplayName: person.name,
+    userID: new Uint8Array(Buffer.from(person.id)),
+    challenge: new Uint8Array(context.ids.randomBytes(CHALLENGE_BYTES)),
+    timeout: CHALLENGE_TIMEOUT_MS,
+    attestationType: "none",
+    supportedAlgorithmIDs: ALGORITHMS,
+    excludeCredentials: known.map(({ id, transports }) => ({ id, transports: [...transports] })),
+    authenticatorSelection: { residentKey: "required", userVerification: "required" },
+  });
+  return { options, challengeToken: giveChallenge(context, registrationOf(person.id), options.challenge) };
+}
+
+/** Adds the passkey that a browser has made. @throws ServiceError when it did not do so for this person, here and now */
+export async function finishRegistration(
+  context: SignInContext,
+  tx: Transaction,
+  personId: string,
+  answer: { readonly name: string; readonly challengeToken: string; readonly response: RegistrationResponseJSON },
+): Promise<void> {
+  const { verifyRegistrationResponse } = await loadWebAuthn();
+  const challenge = readChallenge(context, registrationOf(personId), answer.challengeToken);
+  const party = partyOf(context);
+  const { registrationInfo: made } = await verifyRegistrationResponse({
+    response: answer.response,
+    expectedChallenge: challenge.value,
+    expectedOrigin: party.origin,
+    expectedRPID: party.id,
+    requireUserVerification: true,
+    supportedAlgorithmIDs: ALGORITHMS,
+  }).catch((error: unknown) => {
+    throw refused("it does not answer what was asked", error);
+  });
+  if (made === undefined) throw refused("it could not be verified");
+  await useChallenge(context, tx, challenge);
+  if ((await listPasskeys(tx, personId)).length >= MAX_PASSKEYS) throw refused(`${MAX_PASSKEYS} are the most`);
+  const isNew = await insertPasskey(tx, {
+    id: made.credential.id,
+    person_id: personId,
+    public_key: Buffer.from(made.credential.publicKey),
+    counter: made.credential.counter,
+    transports: made.credential.transports ?? [],
+    name: answer.name,
+    is_synced: made.credentialBackedUp,
+    created_at: new Date(context.clock()),
+    last_used_at: null,
+  });
+  if (!isNew) throw refused("it is known already");
+}
+
+/** Begins to sign in: the browser offers the passkeys that it has for this service. */
+export async function beginAuthentication(context: SignInContext): Promise<BrowserTask> {
+  const { generateAuthenticationOptions } = await loadWebAuthn();
+  const options = await generateAuthenticationOptions({
+    rpID: partyOf(context).id,
+    challenge: new Uint8Array(context.ids.randomBytes(CHALLENGE_BYTES)),
+    timeout: CHALLENGE_TIMEOUT_MS,
+    userVerification: "required",
+  });
+  return { options, challengeToken: giveChallenge(context, SIGN_IN, options.challenge) };
+}
+
+/** Finds out who has used a passkey, once for each challenge. @returns the person's id */
+export async function finishAuthentication(
+  context: SignInContext,
+  tx: Transaction,
+  answer: { readonly challengeToken: string; readonly response: AuthenticationResponseJSON },
+): Promise<string> {
+  const challenge = readChallenge(context, SIGN_IN, answer.challengeToken);
+  const ownerId = await findPasskeyOwner(tx, answer.response.id);
+  // The person first, as whoever removes passkeys does.
+  if (ownerId !== undefined) await lockPerson(tx, ownerId);
+  const passkey = await lockPasskey(tx, answer.response.id);
+  if (passkey === undefined || !isOwnHandle(answer.response, passkey.person_id))
+    throw serviceError("unauthorized", "wrongPasskey");
+  const counter = await verifiedCounter(partyOf(context), passkey, challenge.value, answer.response);
+  await useChallenge(context, tx, challenge);
+  await updatePasskeyUse(tx, passkey.id, counter, new Date(context.clock()));
+  return passkey.person_id;
+}
+
+/** An authenticator that says whose passkey it has used must say that of the person it was registered for. */
+function isOwnHandle({ response: { userHandle } }: AuthenticationResponseJSON, personId: string): boolean {
+  return userHandle === undefined || userHandle === null || userHandle === Buffer.from(personId).toString("base64url");
+}
+
+async function verifiedCounter(
+  party: RelyingParty,
+  { id, public_key, counter, transports }: PasskeyRow,
+  expectedChallenge: string,
+  response: AuthenticationResponseJSON,
+): Promise<number> {
+  const { verifyAuthenticationResponse } = await loadWebAuthn();
+  const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+    response,
+    expectedChallenge,
+    expectedOrigin: party.origin,
+    expectedRPID: party.id,
+    requireUserVerification: true,
+    credential: { id, publicKey: new Uint8Array(public_key), counter, transports: [...transports] },
+  }).catch((cause: unknown) => {
+    throw serviceError("unauthorized", "wrongPasskey", {}, { cause });
+  });
+  if (!verified) throw serviceError("unauthorized", "wrongPasskey");
+  return authenticationInfo.newCounter;
+}
+
+function partyOf({ baseUrl }: SignInContext): RelyingParty {
+  const party = relyingParty(baseUrl());
+  if (party === undefined) throw refused("browsers allow none on an IP address: PUBLIC_URL must name a host");
+  return party;
+}
+
+function refused(reason: string, cause?: unknown) {
+  return serviceError("invalid_parameter", "passkeyRefused", { reason }, { cause });
+}

@@ -1,0 +1,79 @@
+import type { ActorContext, CommandContext } from "../../command-context.ts";
+import { commandError } from "../../command-errors.ts";
+import { insertActOf } from "../../partners/audit/queries.ts";
+import type { Transaction } from "../../storage/db/database.ts";
+import { endSessionsOf } from "../sessions/service.ts";
+import type { AddressProof } from "./address-proof.rules.ts";
+import { removeAuthenticatorApp } from "./authenticator-app.ts";
+import { deletePasskey, listPasskeys, updatePassword } from "./credential-queries.ts";
+import { deleteIdentities, listIdentities } from "./identity-queries.ts";
+import { updateRevokedOf } from "./invitation-queries.ts";
+import { normalizedEmail } from "./invitation.rules.ts";
+import { findPersonByEmail, lockPerson, type PersonRow, updateProof } from "./queries.ts";
+import { recordActOf } from "./sign-in.ts";
+
+/** What was taken from a person. */
+export interface RemovedCredentials {
+  readonly passkeys: number;
+  readonly hadPassword: boolean;
+  readonly identities: number;
+}
+
+/**
+ * Takes everything from a person that they sign in with, and signs them out everywhere: for somebody who has lost it all,
+ * or from whom it was stolen. Memberships stay, so that a new invitation lets them in again; rights of the operator rest
+ * until one that proves the address is accepted.
+ * @throws ServiceError when nobody has the address
+ */
+export function resetPerson(
+  context: ActorContext,
+  systemId: string,
+  email: string,
+): Promise<RemovedCredentials & { readonly id: string }> {
+  return context.db.transaction(async (tx) => {
+    const found = await findPersonByEmail(tx, normalizedEmail(email));
+    const person = found && (await lockPerson(tx, found.id));
+    if (person === undefined) throw commandError("not_found", "person", { email });
+    const { id } = person;
+    const removed = await removeCredentials(context, tx, person);
+    await insertActOf(context, tx, { systemId, action: "person.reset", subject: id, detail: { email: person.email } });
+    return { id, ...removed };
+  });
+}
+
+/**
+ * Gives the account of a person, who is locked, to whoever has just been the first to prove its address. Until then anybody
+ * may have held it: all that signs in to it is removed, with its sessions and the invitations made in them.
+ * @returns what was removed; undefined: nothing
+ */
+export async function takeOver(
+  context: CommandContext,
+  tx: Transaction,
+  person: PersonRow,
+  proof: AddressProof,
+): Promise<RemovedCredentials | undefined> {
+  const removed = await removeCredentials(context, tx, person);
+  await updateProof(tx, person.id, proof);
+  const hadSome = removed.passkeys > 0 || removed.hadPassword || removed.identities > 0;
+  if (hadSome) await recordActOf(context, tx, person.id, "person.credentials_removed", { ...removed });
+  return hadSome ? removed : undefined;
+}
+
+/** Takes everything that a person, who is locked, signs in with, and ends their sessions. */
+async function removeCredentials(
+  { clock }: CommandContext,
+  tx: Transaction,
+  person: PersonRow,
+): Promise<RemovedCredentials> {
+  const { id } = person;
+  const passkeys = await listPasskeys(tx, id);
+  for (const passkey of passkeys) await deletePasskey(tx, id, passkey.id);
+  await updatePassword(tx, id, null);
+  await removeAuthenticatorApp(tx, id);
+  const identities = await listIdentities(tx, id);
+  await deleteIdentities(tx, id);
+  await endSessionsOf(tx, id, null);
+  await updateRevokedOf(tx, id, new Date(clock()));
+  await updateProof(tx, id, null);
+  return { passkeys: passkeys.length, hadPassword: person.password_hash !== null, identities: identities.length };
+}

@@ -1,0 +1,63 @@
+import { hash } from "node:crypto";
+import { type RateDecision, serviceError } from "@bikeshare/rules";
+import type { RateLimits } from "../../http/rate-limits/rate-limits.ts";
+import { normalizedEmail } from "./invitation.rules.ts";
+
+/** Bounds how often passwords and codes are tried. Passkeys need no bound: nobody guesses a signature. */
+export interface SignInLimits {
+  /** Counts one attempt. @throws ServiceError `rate_limited` for an account or an address that has used up its attempts */
+  count(email: string, address: string): Promise<void>;
+  /** Counts one code, by the person who has typed the right password. @throws ServiceError `rate_limited`, as above */
+  countCode(personId: string): Promise<void>;
+  /**
+   * Counts one confirmation, by its session: nobody outside of it can use up its attempts.
+   * @throws ServiceError `rate_limited`, as above
+   */
+  countConfirmation(sessionId: string): Promise<void>;
+  /**
+   * Counts one way back from the identity provider, which uses up none of the address's attempts as long as it succeeds.
+   * @throws ServiceError `rate_limited` for an address that has used up its attempts, or come back too often
+   */
+  countReturn(address: string): Promise<void>;
+  /** Counts one way back that has failed, among the attempts of the address. */
+  countFailedReturn(address: string): Promise<void>;
+  /** Forgets what is counted no more. */
+  sweep(): void;
+}
+
+const WINDOW_MS = 15 * 60_000;
+/**
+ * Attempts on one account: people mistype a few times. With 960 a day nobody guesses a password, and a code of six digits,
+ * of which three are right at a time, is guessed in a year at even odds by who has the password already.
+ */
+const ATTEMPTS_PER_ACCOUNT = 10;
+/** Attempts from one address: an office of people who all mistype. */
+const ATTEMPTS_PER_ADDRESS = 100;
+/** Ways back from the identity provider to one address: an office that begins its day. Each costs requests to the provider. */
+const RETURNS_PER_ADDRESS = 1000;
+
+export function createSignInLimits(rateLimits: RateLimits): SignInLimits {
+  const limiter = rateLimits.limiter("sign-in", WINDOW_MS);
+  const requireAllowed = ({ allowed, resetSeconds }: RateDecision) => {
+    if (!allowed) throw serviceError("rate_limited", "signIn", { retryAfterSeconds: resetSeconds });
+  };
+  const take = async (key: string, limit: number) => requireAllowed(await limiter.take(key, limit));
+  const keyOf = (address: string) => `address ${address}`;
+  return {
+    async count(email, address) {
+      await take(keyOf(address), ATTEMPTS_PER_ADDRESS);
+      // Two bytes of its hash: however many accounts are made up, 65,536 windows are kept at most.
+      await take(`account ${hash("sha256", normalizedEmail(email)).slice(0, 4)}`, ATTEMPTS_PER_ACCOUNT);
+    },
+    countCode: (personId) => take(`code ${personId}`, ATTEMPTS_PER_ACCOUNT),
+    countConfirmation: (sessionId) => take(`confirmation ${sessionId}`, ATTEMPTS_PER_ACCOUNT),
+    async countReturn(address) {
+      requireAllowed(await limiter.peek(keyOf(address), ATTEMPTS_PER_ADDRESS));
+      await take(`return ${address}`, RETURNS_PER_ADDRESS);
+    },
+    async countFailedReturn(address) {
+      await limiter.take(keyOf(address), ATTEMPTS_PER_ADDRESS);
+    },
+    sweep: () => limiter.sweep(),
+  };
+}

@@ -1,0 +1,127 @@
+import { ServiceError, serviceError } from "@bikeshare/rules";
+import type { AuthenticationResponseJSON } from "@simplewebauthn/server";
+import type { CommandContext } from "../../command-context.ts";
+import type { SignInMethod } from "../../config.ts";
+import { insertActOf } from "../../partners/audit/queries.ts";
+import type { Queryable } from "../../storage/db/database.ts";
+import { useCode } from "./authenticator-app.ts";
+import type { BeginSession, SignInContext } from "./context.ts";
+import { normalizedEmail } from "./invitation.rules.ts";
+import { finishAuthentication } from "./passkeys.ts";
+import { findPerson, findPersonByEmail, listMembershipsOf, lockPerson, type PersonRow } from "./queries.ts";
+
+/** A password, and a code where the person has set up an authenticator app. */
+export interface PasswordProof {
+  readonly password: string;
+  readonly code?: string | undefined;
+}
+
+/** A browser's answer to a challenge. */
+export interface PasskeyProof {
+  readonly challengeToken: string;
+  readonly response: AuthenticationResponseJSON;
+}
+
+/**
+ * Signs in with a password. Whether there is such an account, and whether it has a password, makes no difference to the
+ * answer, and next to none to the time it takes.
+ * @param proof with the network that it comes from
+ * @returns the session's token; `needs_code` when the password is right and a code is missing
+ */
+export async function signInWithPassword(
+  context: SignInContext,
+  { email, address, ...proof }: PasswordProof & { readonly email: string; readonly address: string },
+  begin: BeginSession,
+): Promise<string> {
+  const person = await personWithEmail(context, email);
+  const countCode = (id: string) => context.signInLimits.countCode(id);
+  const outcome = await provePassword(context, person, proof, { by: address, countCode });
+  if (outcome === "needs_code") return outcome;
+  if (outcome === "wrong" || person === undefined) {
+    // Not awaited: the time would tell which accounts there are. What the database cannot take is lost, as the answer is not.
+    if (person !== undefined)
+      recordActOf(context, context.db, person.id, "person.sign_in_refused", { method: "password" }).catch(
+        () => undefined,
+      );
+    throw serviceError("unauthorized", "wrongSignIn");
+  }
+  return context.db.transaction(async (tx) => {
+    const { password_hash, totp_secret } = (await lockPerson(tx, person.id)) ?? person;
+    // What was right when it was looked at may have been taken from the person since.
+    if (password_hash !== person.password_hash || (totp_secret === null) !== (person.totp_secret === null))
+      throw serviceError("unauthorized", "wrongSignIn");
+    await recordActOf(context, tx, person.id, "person.signed_in", { method: "password" });
+    return begin(tx, person.id);
+  });
+}
+
+export function personWithEmail({ db }: Pick<CommandContext, "db">, email: string): Promise<PersonRow | undefined> {
+  return findPersonByEmail(db, normalizedEmail(email));
+}
+
+/** Signs in with a passkey. @returns the session's token */
+export function signInWithPasskey(context: SignInContext, proof: PasskeyProof, begin: BeginSession): Promise<string> {
+  return context.db.transaction(async (tx) => {
+    const personId = await finishAuthentication(context, tx, proof);
+    await recordActOf(context, tx, personId, "person.signed_in", { method: "passkey" });
+    return begin(tx, personId);
+  });
+}
+
+/**
+ * Proves once more who a signed-in person is.
+ * @throws ServiceError `confirmation_required` when the proof is wrong, or somebody else's: they stay signed in
+ */
+export async function confirmPerson(
+  context: SignInContext,
+  personId: string,
+  proof: PasswordProof | PasskeyProof,
+): Promise<void> {
+  if ("password" in proof) {
+    const person = await findPerson(context.db, personId);
+    // Its session has counted it.
+    const outcome = await provePassword(context, person, proof, { by: personId, countCode: () => Promise.resolve() });
+    if (outcome !== "right") throw serviceError("confirmation_required", "wrongPassword");
+    return;
+  }
+  const proven = await context.db
+    .transaction((tx) => finishAuthentication(context, tx, proof))
+    .catch((error: unknown) => {
+      if (error instanceof ServiceError && error.code === "unauthorized") return undefined;
+      throw error;
+    });
+  if (proven !== personId) throw serviceError("confirmation_required", "wrongPasskey");
+}
+
+async function provePassword(
+  context: SignInContext,
+  person: PersonRow | undefined,
+  { password, code }: PasswordProof,
+  { by, countCode }: { readonly by: string; readonly countCode: (personId: string) => Promise<void> },
+): Promise<"right" | "wrong" | "needs_code"> {
+  const isRight = await context.passwords.verify(person?.password_hash ?? null, password, by);
+  if (!isRight || person === undefined) return "wrong";
+  if (person.totp_secret === null) return "right";
+  if (code === undefined || code === "") return "needs_code";
+  await countCode(person.id);
+  return (await useCode(context, person, code)) ? "right" : "wrong";
+}
+
+/** @throws ServiceError `forbidden` for a way of signing in that the operator has switched off */
+export function requireMethod({ signInMethods }: SignInContext, method: SignInMethod): void {
+  if (!signInMethods.includes(method)) throw serviceError("forbidden", "signInMethod");
+}
+
+/** Writes what a person did with their own account into the audit log of each partner and operator they work for. */
+export async function recordActOf(
+  context: CommandContext,
+  tx: Queryable,
+  personId: string,
+  action: string,
+  detail: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  const memberships = await listMembershipsOf(tx, personId);
+  const actor = `person:${personId}`;
+  for (const { systemId, partnerId } of memberships)
+    await insertActOf({ ...context, actor }, tx, { systemId, partnerId, action, subject: personId, detail });
+}

@@ -1,0 +1,66 @@
+import type { FoundEntry } from "@bikeshare/contract/console";
+import type { Queryable } from "../../storage/db/database.ts";
+import { statement } from "../../storage/db/statement.ts";
+
+/** What is typed, in the forms in which it is looked for. */
+export interface SearchText {
+  readonly id: string;
+  /** A pattern of `like` for the beginning of a number. */
+  readonly beginning: string;
+  /** A pattern of `like` for each word. */
+  readonly words: readonly string[];
+  /** Stations, bikes and partners whose names are read, in the order of their ids. */
+  readonly maxRows: number;
+}
+
+const words = "all (array(select lower(word) from unnest($3::text[]) as word))";
+
+const stationById = (more: string) =>
+  `(select 'station' as kind, id, name from stations where system_id = $1 and id = $2${more})`;
+const stationsByName = `(
+  select 'station' as kind, id, name
+  from (select id, name, status from stations where system_id = $1 order by id limit $5) as stations
+  where status <> 'removed' and lower(name) like ${words} order by length(name), name, id limit 5)`;
+
+const ofOperator = statement(
+  "search.operator",
+  `${stationById("")}
+   union all (select 'bike' as kind, id, number as name from bikes where system_id = $1 and id = $2)
+   union all (select 'ride' as kind, id, null as name from rides where system_id = $1 and id = $2)
+   union all (select 'reservation' as kind, id, null as name from reservations where system_id = $1 and id = $2)
+   union all (select 'partner' as kind, id, name from partners where system_id = $1 and id = $2)
+   union all ${stationsByName}
+   union all (
+     select 'partner' as kind, id, name
+     from (select id, name, removed_at from partners where system_id = $1 order by id limit $5) as partners
+     where removed_at is null and lower(name) like ${words} order by length(name), name, id limit 3)
+   union all (
+     select 'bike' as kind, id, number as name
+     from (select id, number from bikes where system_id = $1 order by id limit $5) as bikes
+     where lower(number) like lower($4) order by length(number), number, id limit 2)`,
+);
+
+const ofPartner = statement(
+  "search.partner",
+  `${stationById(" and status <> 'removed'")}
+   union all (
+     select 'deliveries' as kind, $2 as id, null as name
+     where exists (
+       select from webhook_deliveries where system_id = $1 and resource_id = $2 and endpoint_id = (
+         select id from webhook_endpoints where system_id = $1 and partner_id = $4)))
+   union all ${stationsByName}`,
+);
+
+/** What the operator finds, in the order of kinds; a thing may be found twice. */
+export function findForOperator(db: Queryable, systemId: string, text: SearchText): Promise<FoundEntry[]> {
+  return db.query<FoundEntry>(ofOperator, [systemId, text.id, text.words, text.beginning, text.maxRows]);
+}
+
+/** What a partner finds. */
+export function findForPartner(
+  db: Queryable,
+  { systemId, partnerId }: { readonly systemId: string; readonly partnerId: string },
+  text: SearchText,
+): Promise<FoundEntry[]> {
+  return db.query<FoundEntry>(ofPartner, [systemId, text.id, text.words, partnerId, text.maxRows]);
+}

@@ -1,0 +1,133 @@
+import type { MembershipRole } from "@bikeshare/contract/console";
+import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
+import type { Queryable } from "../../storage/db/database.ts";
+import { statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
+
+const stored = columnsOfTable("sessions");
+const kept = stored.without("hash", "id_token");
+
+/** What a person may do in one system. A partner that was removed has no members any more. */
+export interface MembershipRow {
+  readonly system_id: string;
+  readonly system_name: string;
+  /** Null: the operator's. */
+  readonly partner_id: string | null;
+  readonly partner_name: string | null;
+  readonly partner_suspended: boolean;
+  readonly role: MembershipRole;
+}
+
+/** A session with its person and what they may do. */
+export interface SessionRow extends RowOf<typeof kept> {
+  readonly email: Tables["people"]["email"];
+  readonly name: Tables["people"]["name"];
+  /** The person has rights of the operator that rest, because nobody has proved the account's address. */
+  readonly needs_proof: boolean;
+  readonly memberships: readonly MembershipRow[];
+}
+
+// A request brings only its cookie, so no system can be named here. Whoever holds an account whose address nobody has proved
+// may be anybody: rights of the operator are none of theirs.
+const byHash = statement(
+  "sessions.byHash",
+  `select ${kept.list("s")}, p.email, p.name,
+     p.proof is null and exists (
+       select 1 from memberships m where m.person_id = s.person_id and m.partner_id is null) as needs_proof,
+     coalesce((
+     select json_agg(json_build_object('system_id', m.system_id, 'system_name', y.name, 'partner_id', m.partner_id,
+         'partner_name', q.name, 'partner_suspended', q.suspended_at is not null, 'role', m.role)
+       order by m.system_id, q.name nulls first, m.id)
+     from memberships m join systems y on y.system_id = m.system_id
+     left join partners q on q.system_id = m.system_id and q.id = m.partner_id
+     where m.person_id = s.person_id and q.removed_at is null
+       and (m.partner_id is not null or p.proof is not null)), '[]') as memberships
+   from sessions s join people p on p.id = s.person_id where s.hash = $1`,
+);
+const byId = statement("sessions.byId", "select id from sessions where id = $1");
+const insert = statement(
+  "sessions.insert",
+  `insert into sessions (${stored.list()}) values (${stored.names.map((_, index) => `$${index + 1}`).join(", ")})`,
+);
+const remove = statement("sessions.delete", "delete from sessions where id = $1 returning id_token");
+// Also those that nobody has used for long: nothing else removes them.
+const removeExpired = statement(
+  "sessions.deleteExpired",
+  "delete from sessions where person_id = $1 and expires_at <= $2",
+);
+const lastUse = statement(
+  "sessions.lastUse",
+  "update sessions set last_used_at = $2, address = $3 where id = $1 and last_used_at < $2",
+);
+
+const ofPerson = statement(
+  "sessions.ofPerson",
+  `select ${kept.list()} from sessions where person_id = $1 order by last_used_at desc, id`,
+);
+// The id stays: it is the same browser, under a new cookie.
+const rotate = statement(
+  "sessions.rotate",
+  "update sessions set hash = $2, confirmed_at = $3, last_used_at = $3 where id = $1 returning id",
+);
+const removeOfPerson = statement(
+  "sessions.deleteOne",
+  "delete from sessions where person_id = $1 and id = $2 returning id",
+);
+const removeOthers = statement(
+  "sessions.deleteOthers",
+  "delete from sessions where person_id = $1 and ($2::text is null or id <> $2)",
+);
+
+/** A session as the list of a person's sessions shows it. */
+export type ListedSession = RowOf<typeof kept>;
+
+/** Every session of a person, ended by time or not, the last used first. */
+export function listSessions(db: Queryable, personId: string): Promise<ListedSession[]> {
+  return db.query<ListedSession>(ofPerson, [personId]);
+}
+
+/** Gives a session another token, as confirmed now. @returns false when it has ended meanwhile */
+export async function updateToken(db: Queryable, id: string, hash: Uint8Array, now: Date): Promise<boolean> {
+  return (await db.query(rotate, [id, hash, now])).length > 0;
+}
+
+/** Deletes one session of a person. @returns whether there was one */
+export async function deleteSessionOf(db: Queryable, personId: string, id: string): Promise<boolean> {
+  return (await db.query(removeOfPerson, [personId, id])).length > 0;
+}
+
+/** Deletes a person's sessions, except one where one is named. */
+export async function deleteSessionsOf(db: Queryable, personId: string, exceptId: string | null): Promise<void> {
+  await db.query(removeOthers, [personId, exceptId]);
+}
+
+/** The session that has the hash, ended by time or not. */
+export async function findSession(db: Queryable, hash: Uint8Array): Promise<SessionRow | undefined> {
+  return (await db.query<SessionRow>(byHash, [hash]))[0];
+}
+
+/** The id of a session that has not been deleted. */
+export async function findSessionId(db: Queryable, id: string): Promise<string | undefined> {
+  return (await db.query<{ id: string }>(byId, [id]))[0]?.id;
+}
+
+export async function insertSession(db: Queryable, session: RowOf<typeof stored>): Promise<void> {
+  await db.query(
+    insert,
+    stored.names.map((name) => session[name]),
+  );
+}
+
+/** Deletes a session. @returns its encrypted ID token, where it has one */
+export async function deleteSession(db: Queryable, id: string): Promise<string | null> {
+  return (await db.query<{ id_token: string | null }>(remove, [id]))[0]?.id_token ?? null;
+}
+
+/** Deletes the sessions of a person that are over. */
+export async function deleteExpiredSessions(db: Queryable, personId: string, now: Date): Promise<void> {
+  await db.query(removeExpired, [personId, now]);
+}
+
+export async function updateLastUse(db: Queryable, id: string, at: Date, address: string): Promise<void> {
+  await db.query(lastUse, [id, at, address]);
+}

@@ -1,0 +1,151 @@
+import type { ActorContext } from "../../command-context.ts";
+import { insertActOf } from "../../partners/audit/queries.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
+import type { TimePosition } from "../../storage/lists/page.ts";
+import {
+  listImportPage,
+  updateImportProgress,
+  type ImportProgress,
+  type ImportRow,
+  insertImport,
+  insertImportOverlaps,
+  lockStandingImports,
+  updateImportFinished,
+} from "./queries.ts";
+import { insertImportReport } from "./report-queries.ts";
+import type { ReportSummary } from "./report.rules.ts";
+
+export { findImport, type ImportRow, listImports } from "./queries.ts";
+export { findImportReport as importReport, listReportEntries as reportEntries } from "./report-queries.ts";
+
+export interface ImportStart {
+  readonly systemId: string;
+  /** Its id, and the name of its report. */
+  readonly id: string;
+  readonly kind: ImportRow["kind"];
+  readonly source: string;
+  /** `updated_at` of every row that it writes. */
+  readonly at: Date;
+  /** Its arguments: files or address, time zone. */
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+/** An import's report: its file, null where there was nothing to report, and what of it is kept beside the import. */
+export interface ImportReport extends ReportSummary {
+  readonly path: string | null;
+}
+
+/** The result of an import. */
+export interface ImportCounts {
+  /** Rides, or stations and bikes. */
+  readonly created: number;
+  /** Changed or removed. */
+  readonly updated: number;
+  readonly unchanged: number;
+  readonly rejected: number;
+  /** How many stations are among what was created by an import of a feed. */
+  readonly stationsCreated: number;
+}
+
+/** Another process undid the import while it ran. */
+export class ImportUndone extends Error {
+  override readonly name = "ImportUndone";
+}
+
+/** Records an import that is done, and who ran it. To be called only where the import wrote something. */
+export function recordImport(
+  db: Queryable,
+  by: Omit<ActorContext, "db">,
+  start: ImportStart,
+  counts: ImportCounts,
+  report: ImportReport,
+): Promise<void> {
+  return db.transaction(async (tx) => {
+    await write(tx, by, start, "done", counts, report.path);
+    await keepReport(tx, start.systemId, start.id, report);
+  });
+}
+
+/** Marks an import as done. */
+export function finishImport(db: Queryable, systemId: string, id: string, report: ImportReport): Promise<void> {
+  return db.transaction(async (tx) => {
+    await updateImportFinished(tx, systemId, id, report.path);
+    await keepReport(tx, systemId, id, report);
+  });
+}
+
+async function keepReport(tx: Queryable, systemId: string, id: string, report: ImportReport): Promise<void> {
+  if (report.first.length > 0) await insertImportReport(tx, systemId, id, report);
+}
+
+const NOTHING: ImportCounts = { created: 0, updated: 0, unchanged: 0, rejected: 0, stationsCreated: 0 };
+
+/** Records an import that begins. Each of its transactions adds to it with `addToImport`. */
+export function beginImport(db: Queryable, by: Omit<ActorContext, "db">, start: ImportStart): Promise<void> {
+  return write(db, by, start, "running", NOTHING, null);
+}
+
+function write(
+  db: Queryable,
+  by: Omit<ActorContext, "db">,
+  { systemId, id, kind, source, at, detail }: ImportStart,
+  status: ImportRow["status"],
+  { created, updated, unchanged, rejected, stationsCreated }: ImportCounts,
+  report: string | null,
+): Promise<void> {
+  return db.transaction(async (tx) => {
+    const counts = { created, updated, unchanged, rejected, stations_created: stationsCreated };
+    await insertImport(tx, systemId, { id, kind, source, at, status, ...counts, report, detail });
+    const act = { systemId, action: `import.${kind}`, subject: id, detail: { source, ...detail } };
+    await insertActOf(by, tx, act);
+  });
+}
+
+/**
+ * Adds the rows of a transaction to the import's record, in that transaction. To be called late, because the record stays
+ * locked until the transaction ends.
+ * @throws ImportUndone when another process undid the import meanwhile; the transaction must roll back
+ */
+export async function addToImport(
+  tx: Transaction,
+  systemId: string,
+  id: string,
+  progress: Partial<ImportProgress>,
+): Promise<void> {
+  const all = { created: 0, unchanged: 0, rejected: 0, stationsCreated: 0, starts: null, ...progress };
+  if (await updateImportProgress(tx, systemId, id, all)) return;
+  throw new ImportUndone("This import was undone while it ran. The rows that it had not written yet were not written.");
+}
+
+/**
+ * Records that an import found rides of other imports equal to its own, so that those cannot be undone before it.
+ * @throws ImportUndone when one of them is being undone now
+ */
+export async function noteOverlaps(
+  tx: Transaction,
+  systemId: string,
+  id: string,
+  earlierIds: readonly string[],
+): Promise<void> {
+  const standing = await lockStandingImports(tx, systemId, earlierIds);
+  const gone = earlierIds.find((earlier) => !standing.includes(earlier));
+  if (gone !== undefined) {
+    throw new ImportUndone(
+      `Import ${gone}, which has some of the same rides, is being undone. Run this import again when that is done.`,
+    );
+  }
+  await insertImportOverlaps(tx, systemId, id, earlierIds);
+}
+
+/** Part of the imports, the newest first, and where the next part begins; undefined: there is no other. */
+export async function importPage(
+  db: Queryable,
+  systemId: string,
+  after: TimePosition | undefined,
+  limit: number,
+): Promise<{ readonly imports: readonly ImportRow[]; readonly next: TimePosition | undefined }> {
+  const rows = await listImportPage(db, systemId, after, limit + 1);
+  const imports = rows.slice(0, limit);
+  const last = rows.length > limit ? imports.at(-1) : undefined;
+  return { imports, next: last && { at: last.at.toISOString(), id: last.id } };
+}

@@ -1,0 +1,145 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createTestIds } from "@bikeshare/test-kit";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { CITY_TIME, city23 } from "../../../test/gbfs/city.ts";
+import { upsertBikes } from "../../city/fleet/bike-commands.ts";
+import { upsertStations } from "../../city/fleet/station-commands.ts";
+import { checkInvariants } from "../../health/check/service.ts";
+import { listActs } from "../../partners/audit/queries.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { statement } from "../../storage/db/statement.ts";
+import { importGbfs } from "../gbfs/import.ts";
+import { listImports } from "./service.ts";
+import { undoImport } from "./undo.ts";
+
+let database: TestDatabase;
+let directory: string;
+let now: number;
+const ids = createTestIds();
+beforeEach(async () => {
+  database = await createTestDatabase();
+  directory = await mkdtemp(join(tmpdir(), "bikeshare-undo-"));
+  now = CITY_TIME + 1000;
+});
+afterEach(async () => {
+  await database.close();
+  await rm(directory, { recursive: true });
+});
+
+const acting = () => ({ clock: () => now, ids, actor: "cli:test" });
+
+/** Imports the city as it was so many seconds after its time; gives the import's id. */
+async function importCity(secondsLater: number, changes: (text: string) => string = (text) => text): Promise<string> {
+  now = CITY_TIME + 1000 * (secondsLater + 1);
+  for (const [feed, document] of Object.entries(city23())) {
+    const moved = { ...document, last_updated: CITY_TIME / 1000 + secondsLater };
+    await writeFile(join(directory, `${feed}.json`), changes(JSON.stringify(moved)));
+  }
+  const importId = ids.next("gbfs");
+  const { db, systemId } = database;
+  await importGbfs(db, {
+    location: directory,
+    systemId,
+    source: "city",
+    ...acting(),
+    importId,
+    reportDirectory: directory,
+  });
+  return importId;
+}
+
+function undo(id: string) {
+  return undoImport({ db: database.db, ...acting(), onProgress: () => undefined }, database.systemId, id);
+}
+
+async function rowsLeft(): Promise<Record<string, number>> {
+  const tables = [
+    "stations",
+    "bikes",
+    "gbfs_sources",
+    "gbfs_descriptions",
+    "gbfs_pending_station_parts",
+    "gbfs_feed_health",
+    "gbfs_source_health",
+    "event_outbox",
+  ];
+  const counts = await Promise.all(
+    tables.map(async (table) => {
+      const text = `select count(*) as n from ${table} where system_id = $1`;
+      const [row] = await database.db.query<{ n: number }>(statement("", text), [database.systemId]);
+      return [table, row?.n ?? 0] as const;
+    }),
+  );
+  return Object.fromEntries(counts.filter(([, n]) => n > 0));
+}
+
+async function expectSound(): Promise<void> {
+  const checks = await checkInvariants(database.db, database.systemId);
+  expect(checks.filter(({ broken }) => broken > 0)).toEqual([]);
+}
+
+const run = (text: string) => database.db.query(statement("", text), [database.systemId]);
+
+it("the import that brought a feed in is undone with all that is known of the feed", async () => {
+  const id = await importCity(0);
+  const [record] = await listImports(database.db, database.systemId);
+  const { stations_created: stations = 0, created = 0 } = record ?? {};
+  expect(stations).toBeGreaterThan(0);
+  expect(await undo(id)).toEqual({ kind: "gbfs", rides: 0, stations, bikes: created - stations });
+  expect(await rowsLeft()).toEqual({});
+  await expectSound();
+  const acts = await listActs(database.db, database.systemId, { limit: 2 });
+  expect(acts.map(({ action, subject }) => [action, subject])).toEqual([
+    ["import.undone", id],
+    ["import.gbfs", id],
+  ]);
+  await importCity(0);
+  await expectSound();
+});
+
+it("an undo takes the feed's bikes off the counters of the operator's stations", async () => {
+  const { db, systemId } = database;
+  const live = { db, clock: () => now, ids };
+  await upsertStations(live, systemId, [{ item: { id: "harbour", name: "Harbour", lat: 59.9, lon: 10.7 } }]);
+  await upsertBikes(live, systemId, [{ item: { id: "own", station_id: "harbour" } }]);
+  const available = async () => {
+    const text = "select num_bikes_available as n from stations where system_id = $1 and id = 'harbour'";
+    return oneRow(await db.query<{ n: number }>(statement("", text), [systemId])).n;
+  };
+  const id = await importCity(0, (text) => text.replaceAll('"is_reserved":true', '"is_reserved":false'));
+  expect(await available()).toBeGreaterThan(1);
+  await expectSound();
+  await undo(id);
+  expect(await available()).toBe(1);
+  await expectSound();
+});
+
+it("is refused once a later import of the source stands, and that one is where it changed what was there", async () => {
+  const first = await importCity(0);
+  const second = await importCity(60, (text) => text.replace(/"num_bikes_available":\d+/, '"num_bikes_available":9'));
+  const before = await rowsLeft();
+  await expect(undo(first)).rejects.toThrow(`undo ${second}`);
+  await expect(undo(second)).rejects.toThrow(/it changed \d+ stations and bikes that were there before/);
+  expect(await rowsLeft()).toEqual(before);
+});
+
+it.each([
+  ["a station was changed", "update stations set updated_at = now() where system_id = $1", /were changed since/],
+  ["a bike is gone", "delete from bikes where system_id = $1 and id = (select min(id) from bikes)", /are gone/],
+  [
+    "a ride began at a station",
+    `insert into rides (system_id, id, bike_id, status, start_station_id, started_at, updated_at, source)
+     select $1, 'r', 'other', 'started', min(id), now(), now(), 'operator' from stations`,
+    /rides, reservations or other bikes name 1/,
+  ],
+])("is refused, and nothing is changed, when %s", async (_what, change, reason) => {
+  const id = await importCity(0);
+  await run(change);
+  const before = await rowsLeft();
+  await expect(undo(id)).rejects.toThrow(reason);
+  expect(await rowsLeft()).toEqual(before);
+  expect(await listImports(database.db, database.systemId)).toMatchObject([{ id, status: "done" }]);
+});

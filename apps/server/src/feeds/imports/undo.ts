@@ -1,0 +1,186 @@
+import { recordDeletedRows } from "../../city/changes/service.ts";
+import { pickSlot } from "../../city/counts/service.ts";
+import { runCommand } from "../../city/fleet/command.ts";
+import { changedSince, deletePastRides, type ImportedRides } from "../../city/fleet/imported-rides.ts";
+import { removePlaceholderStations } from "../../city/fleet/placeholder-stations.ts";
+import type { ActorContext } from "../../command-context.ts";
+import { commandError } from "../../command-errors.ts";
+import { insertActOf } from "../../partners/audit/queries.ts";
+import type { Database, Queryable, Transaction } from "../../storage/db/database.ts";
+import { RIDE_TABLES, careForTables } from "../../storage/db/vacuum.ts";
+import {
+  type ImportRow,
+  listLaterImports,
+  listOverlappingImports,
+  lockImport,
+  updateImportRemoved,
+  updateImportUndoing,
+  updateImportUndone,
+} from "./queries.ts";
+import { deleteSource, lockSourceRows, findSourceState } from "./source-removal-queries.ts";
+
+/** The number of rows that an undo removed. */
+export interface Undone {
+  readonly kind: ImportRow["kind"];
+  readonly rides: number;
+  readonly stations: number;
+  readonly bikes: number;
+}
+
+export interface UndoContext extends ActorContext {
+  readonly db: Database;
+  /** Called after each transaction; an error that it throws ends the undo. */
+  readonly onProgress: (deleted: number, all: number) => void;
+  /** Rides removed in one transaction; tests make it small. */
+  readonly batchRows?: number;
+}
+
+/**
+ * Undoes an import: deletes what it created, without events. Changes nothing where other rows depend on what it created.
+ * Calling it again completes an undo that was interrupted.
+ * @throws ServiceError
+ */
+export async function undoImport(context: UndoContext, systemId: string, id: string): Promise<Undone> {
+  const begun = await beginUndo(context, systemId, id);
+  return "undone" in begun ? begun.undone : completeUndo(context, systemId, begun.row);
+}
+
+/** A feed is undone at once; trips remain to be removed. */
+export type BegunUndo = { readonly undone: Undone } | { readonly row: ImportRow };
+
+/**
+ * Decides whether an import can be undone, and records that it is.
+ * @throws ServiceError where it cannot; nothing was changed then
+ */
+export function beginUndo(context: UndoContext, systemId: string, id: string): Promise<BegunUndo> {
+  return context.db.transaction(async (tx) => {
+    const row = await lockImport(tx, systemId, id);
+    if (row === undefined) throw commandError("not_found", "import", { id });
+    if (row.status === "undoing") return { row };
+    await requireNothingLater(tx, systemId, row);
+    if (row.kind === "gbfs") return { undone: await undoFeed(context, tx, systemId, row) };
+    await requireUnchangedTrips(tx, systemId, row);
+    await updateImportUndoing(tx, systemId, row.id);
+    await recordUndo(context, tx, systemId, row);
+    return { row };
+  });
+}
+
+/**
+ * Refuses what can be refused without counting what the import created.
+ * @throws ServiceError
+ */
+export async function requireNothingLater(db: Queryable, systemId: string, row: ImportRow): Promise<void> {
+  const { id, kind, source, status } = row;
+  if (status === "undone")
+    throw commandError("conflict", "importUndone", { id, at: row.undone_at?.toISOString() ?? "" });
+  if (kind === "trips") {
+    const later = await listOverlappingImports(db, systemId, id);
+    if (later.length > 0) {
+      const values = { id, later: later.join(", "), commands: commands(later) };
+      throw commandError("conflict", "importOverlapped", values);
+    }
+    return;
+  }
+  const later = await listLaterImports(db, systemId, row);
+  if (later.length > 0) throw commandError("conflict", "importNotLast", { id, source, commands: commands(later) });
+  if (row.updated > 0) throw commandError("conflict", "importChangedOthers", { id, count: row.updated });
+}
+
+/** A feed is small enough for one transaction. As a command, so that stations of others that its bikes leave are counted. */
+function undoFeed(context: UndoContext, tx: Transaction, systemId: string, row: ImportRow): Promise<Undone> {
+  return runCommand({ ...context, db: tx }, systemId, async (command) => {
+    await requireUnchangedFeed(tx, systemId, row);
+    const { stations, bikes } = await deleteSource(tx, systemId, row.source);
+    await recordDeletedRows(tx, systemId, "bikes");
+    await recordDeletedRows(tx, systemId, "stations");
+    command.bikesWritten(bikes, []);
+    command.notify("stations");
+    command.count("bikes", -bikes.length);
+    command.count("stations", -stations);
+    await recordUndo(context, tx, systemId, row);
+    await updateImportUndone(tx, systemId, row.id, command.now);
+    return { kind: row.kind, rides: 0, stations, bikes: bikes.length };
+  });
+}
+
+function recordUndo(
+  context: UndoContext,
+  tx: Transaction,
+  systemId: string,
+  { id, source, at, created, stations_created: stations }: ImportRow,
+): Promise<void> {
+  const detail = { source, imported_at: at.toISOString(), created, stations };
+  return insertActOf(context, tx, { systemId, action: "import.undone", subject: id, detail });
+}
+
+async function requireUnchangedTrips(tx: Transaction, systemId: string, row: ImportRow): Promise<void> {
+  const rides = ridesOf(systemId, row);
+  const changed = rides === undefined ? undefined : await changedSince(tx, rides, row.created);
+  if (changed === undefined || changed.n === 0) return;
+  const examples = changed.examples.length === 0 ? "" : ` (such as ${changed.examples.join(", ")})`;
+  throw commandError("conflict", "importTripsChanged", {
+    id: row.id,
+    changed: changed.n,
+    created: row.created,
+    examples,
+  });
+}
+
+async function requireUnchangedFeed(tx: Transaction, systemId: string, row: ImportRow): Promise<void> {
+  const reason = await sourceSinceImport(tx, systemId, row);
+  if (reason !== undefined) throw commandError("conflict", "importSourceInUse", { id: row.id, reason });
+}
+
+function commands(ids: readonly string[]): string {
+  return ids.map((id) => `\n  bikeshare import undo ${id}`).join("");
+}
+
+/** Undefined: it created none. */
+function ridesOf(systemId: string, { id, at, first_at: first, last_at: last }: ImportRow): ImportedRides | undefined {
+  if (first === null || last === null) return undefined;
+  return { systemId, importId: id, writtenAt: at, first, last };
+}
+
+/** Removes the rides of an import whose undo has begun, and the stations that only they named. */
+export async function completeUndo(
+  { db, clock, ids, onProgress, batchRows }: UndoContext,
+  systemId: string,
+  row: ImportRow,
+): Promise<Undone> {
+  const slot = () => pickSlot(() => ids.random());
+  const rides = ridesOf(systemId, row);
+  const deletion = {
+    slot,
+    record: (tx: Transaction, n: number) => updateImportRemoved(tx, systemId, row.id, n),
+    onProgress: (n: number) => onProgress(n, row.created),
+    batchRows,
+  };
+  const deleted = rides === undefined ? 0 : await deletePastRides(db, rides, deletion);
+  const stations = await db.transaction(async (tx) => {
+    const placeholders = { systemId, importId: row.id, source: row.source, writtenAt: row.at };
+    const removed = await removePlaceholderStations(tx, placeholders, slot());
+    await updateImportUndone(tx, systemId, row.id, new Date(clock()));
+    return removed;
+  });
+  await careForTables(db.connectionString, RIDE_TABLES);
+  return { kind: row.kind, rides: deleted, stations, bikes: 0 };
+}
+
+/**
+ * Why a feed's source is no longer as the import left it; undefined when the import created the whole source and nothing
+ * has used its stations and bikes since. Locks them until the transaction ends.
+ */
+async function sourceSinceImport(tx: Transaction, systemId: string, row: ImportRow): Promise<string | undefined> {
+  await lockSourceRows(tx, systemId, row.source);
+  const { stations, bikes, changed, uses } = await findSourceState(tx, systemId, row.source, row.at);
+  const made = { stations: row.stations_created, bikes: row.created - row.stations_created };
+  if (stations > made.stations || bikes > made.bikes || changed > 0) {
+    return `${changed} stations and bikes of the source "${row.source}" were there before or were changed since.`;
+  }
+  if (stations < made.stations || bikes < made.bikes) {
+    return `some of the stations and bikes that it created are gone or belong to another source.`;
+  }
+  if (uses > 0) return `rides, reservations or other bikes name ${uses} of its stations and bikes.`;
+  return undefined;
+}

@@ -1,0 +1,205 @@
+import { freeDocks, hasOwnDocks, standsInDock } from "../../city/fleet/dock-sql-fragments.ts";
+
+/**
+ * Name, meaning and query of an invariant. The query has one column of text, and a row for each thing that is wrong.
+ * `warning`: what breaks it is what an import said, and the service works as well with it.
+ */
+export type InvariantText = readonly [name: string, meaning: string, broken: string, severity?: "error" | "warning"];
+
+const bikesAndRides: readonly InvariantText[] = [
+  [
+    "bike_ride",
+    "a bike that names a ride is the bike of that ride, which has started and not ended",
+    `select b.id from bikes b left join rides r on r.system_id = $1 and r.id = b.ride_id
+     where b.system_id = $1 and b.ride_id is not null and (r.bike_id is distinct from b.id or r.status <> 'started')`,
+  ],
+  [
+    "ride_bike",
+    "a ride that has started and not ended is the one that its bike names",
+    `select r.id from rides r join bikes b on b.system_id = $1 and b.id = r.bike_id
+     where r.system_id = $1 and r.status = 'started' and b.ride_id is distinct from r.id`,
+  ],
+  [
+    "on_trip_hidden",
+    "a bike on a ride is on_trip, and neither its station nor its position is shown",
+    `select id from bikes where system_id = $1 and (ride_id is not null or vehicle_state = 'on_trip')
+       and (vehicle_state <> 'on_trip' or station_id is not null or lat is not null or lon is not null)`,
+  ],
+  [
+    "bike_shown",
+    "a bike that is not on a ride is shown as it was last reported, or as reserved where a reservation holds it",
+    `select id from bikes where system_id = $1 and ride_id is null and reported_state is not null
+       -- a feed may say that somebody else holds the bike
+       and not (vehicle_state = 'reserved' and reservation_id is null and source <> 'operator')
+       and (vehicle_state, station_id, lat, lon) is distinct from
+         (case when reservation_id is not null and reported_state = 'available' then 'reserved' else reported_state end,
+          reported_station_id, reported_lat, reported_lon)`,
+  ],
+];
+
+// Until when the rides of the same bike that began before a ride last: those that commands wrote, and all. A ride that
+// lasted no time overlaps with none.
+const overlaps = `
+  with timed as (
+    select id, bike_id, import_id, started_at,
+      max(coalesce(ended_at, 'infinity')) filter (where import_id is null) over earlier as until_of_commands,
+      max(coalesce(ended_at, 'infinity')) over earlier as until
+    from rides where system_id = $1 and status <> 'cancelled' and ended_at is distinct from started_at
+    window earlier as (partition by bike_id order by started_at, id rows between unbounded preceding and 1 preceding)),
+  overlapping as (
+    select id || ' of bike ' || bike_id as ride,
+      import_id is null and coalesce(until_of_commands > started_at, false) as is_by_commands
+    from timed where until > started_at)
+  select ride from overlapping where`;
+
+const rideTimes: readonly InvariantText[] = [
+  [
+    "ride_overlaps",
+    "no two rides of one bike that commands wrote overlap: correct one of them with rides/correct.",
+    `${overlaps} is_by_commands`,
+  ],
+  [
+    "imported_overlaps",
+    "no imported ride overlaps with another ride of its bike: an import takes what its file says.",
+    `${overlaps} not is_by_commands`,
+    "warning",
+  ],
+];
+
+const reservations: readonly InvariantText[] = [
+  [
+    "bike_reservation",
+    "a bike that names a reservation is the bike of that reservation, which is kept as active, and is on no ride",
+    `select b.id from bikes b left join reservations v on v.system_id = $1 and v.id = b.reservation_id
+     where b.system_id = $1 and b.reservation_id is not null
+       and (v.bike_id is distinct from b.id or v.status <> 'active' or b.ride_id is not null)`,
+  ],
+  [
+    "reservation_bike",
+    "a reservation that is kept as active is the one that its bike names",
+    `select v.id from reservations v join bikes b on b.system_id = $1 and b.id = v.bike_id
+     where v.system_id = $1 and v.status = 'active' and b.reservation_id is distinct from v.id`,
+  ],
+  [
+    "reservation_ride",
+    "a fulfilled reservation and the ride that fulfilled it name each other, and have the same bike",
+    `select coalesce(v.id, r.id)
+     from (select id, ride_id, bike_id from reservations where system_id = $1 and status = 'fulfilled') v
+     full join (select id, reservation_id, bike_id from rides where system_id = $1 and reservation_id is not null) r
+       on r.reservation_id = v.id and r.id = v.ride_id
+     where v.id is null or r.id is null or v.bike_id <> r.bike_id`,
+  ],
+];
+
+const cancelledRides: readonly InvariantText[] = [
+  [
+    "reservation_ride_cancelled",
+    "a reservation whose ride was cancelled says when, and no other does",
+    `select v.id from reservations v left join rides r on r.system_id = $1 and r.id = v.ride_id
+     where v.system_id = $1 and v.ride_cancelled_at is distinct from case when r.status = 'cancelled' then r.ended_at end`,
+  ],
+  [
+    "reservation_station",
+    "a reservation that is kept as active and not over is at the station where its bike stands",
+    `select v.id from reservations v join bikes b on b.system_id = $1 and b.reservation_id = v.id
+     where v.system_id = $1 and v.status = 'active' and v.expires_at > now()
+       and v.station_id is distinct from b.station_id`,
+  ],
+];
+
+const stationBikes: readonly InvariantText[] = [
+  [
+    "removed_station",
+    "no bike stands at a removed station",
+    `select b.id from bikes b join stations s on s.system_id = $1 and s.id = b.station_id
+     where b.system_id = $1 and s.status = 'removed'`,
+  ],
+  [
+    "station_docks",
+    "the free docks of the operator's stations follow the bikes that stand there",
+    `with standing as (
+       select station_id, count(*)::int as n from bikes b
+       where system_id = $1 and station_id is not null and ${standsInDock("b")} group by station_id)
+     select s.id from stations s left join standing on standing.station_id = s.id
+     where s.system_id = $1 and ${hasOwnDocks("s")} and s.num_docks_available is distinct from ${freeDocks({
+       base: "s.docks_base",
+       capacity: "s.capacity",
+       disabled: "s.num_docks_disabled",
+       standing: "coalesce(standing.n, 0)",
+     })}`,
+  ],
+];
+
+const quotas: readonly InvariantText[] = [
+  [
+    "partner_quota",
+    "a partner has the row that is locked while its reservations are counted",
+    `select p.id from partners p where p.system_id = $1
+       and not exists (select from reservation_quotas q where q.system_id = $1 and q.partner_id = p.id)`,
+  ],
+];
+
+const stationCounters: readonly InvariantText[] = [
+  [
+    "station_types",
+    "the vehicles that are available at a station, by their types, are no more than those that are available there",
+    `select id from stations s where s.system_id = $1 and s.num_bikes_available <
+       (select sum((type ->> 'count')::bigint) from json_array_elements(s.vehicle_types_available) as type)`,
+  ],
+  [
+    "station_counters",
+    "the counters of a station whose counters follow its bikes are the numbers of its bikes",
+    `with types as (
+       select station_id, vehicle_type_id, count(*) filter (where vehicle_state = 'available') as available,
+         count(*) filter (where vehicle_state = 'reserved') as reserved,
+         count(*) filter (where vehicle_state = 'non_operational') as disabled
+       from bikes where system_id = $1 and station_id is not null group by station_id, vehicle_type_id),
+     counts as (
+       select station_id, sum(available) as available, sum(reserved) as reserved, sum(disabled) as disabled,
+         jsonb_object_agg(vehicle_type_id, available) filter (where vehicle_type_id is not null) as by_type
+       from types group by station_id)
+     select s.id from stations s left join counts c on c.station_id = s.id
+     where s.system_id = $1 and s.counters = 'operated'
+       and (s.num_bikes_available, s.num_bikes_reserved, coalesce(s.num_bikes_disabled, 0),
+           (select coalesce(jsonb_object_agg(t ->> 'vehicle_type_id', (t ->> 'count')::bigint), '{}')
+            from json_array_elements(s.vehicle_types_available) as t))
+         is distinct from (coalesce(c.available, 0), coalesce(c.reserved, 0), coalesce(c.disabled, 0), coalesce(c.by_type, '{}'))`,
+  ],
+];
+
+/** Kept counts. */
+const counts: readonly InvariantText[] = [
+  [
+    "list_counts",
+    "the kept length of each list is the number of its rows",
+    `select real.list || ': ' || coalesce(kept.n, 0) || ' kept, ' || real.n || ' there'
+     from (select 'stations' as list, count(*) as n from stations where system_id = $1
+           union all select 'bikes', count(*) from bikes where system_id = $1
+           union all select 'rides', count(*) from rides where system_id = $1) as real
+     left join (select list, sum(n) as n from list_counts where system_id = $1 group by list) as kept using (list)
+     where coalesce(kept.n, 0) <> real.n`,
+  ],
+  [
+    "ride_counts",
+    "the kept number of rides of each hour, day and month is the number of rides that started in it",
+    `select period || ' ' || to_char(starts_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI"Z"') || ': ' || coalesce(kept.n, 0)
+       || ' kept, ' || coalesce(real.n, 0) || ' there'
+     from (select period, date_trunc(period, started_at at time zone 'UTC') at time zone 'UTC' as starts_at, count(*) as n
+           from rides cross join (values ('hour'), ('day'), ('month')) as periods (period)
+           where system_id = $1 group by 1, 2) as real
+     full join (select period, starts_at, sum(n) as n from ride_counts where system_id = $1 group by 1, 2) as kept
+       using (period, starts_at)
+     where coalesce(kept.n, 0) <> coalesce(real.n, 0)`,
+  ],
+];
+
+export const fleetInvariants = [
+  ...bikesAndRides,
+  ...rideTimes,
+  ...reservations,
+  ...cancelledRides,
+  ...stationBikes,
+  ...quotas,
+  ...stationCounters,
+  ...counts,
+];

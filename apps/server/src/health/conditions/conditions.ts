@@ -1,0 +1,199 @@
+import { type WorkStatus, WorkWatch } from "../../storage/background/work-watch.ts";
+import { type Failure, failureOf } from "./failure.ts";
+
+/** The part of pino's logger that is used here. */
+interface ConditionLog {
+  info(detail: object, message: string): void;
+  warn(detail: object, message: string): void;
+  error(detail: object, message: string): void;
+}
+
+export interface ConditionsOptions {
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonic: () => number;
+  readonly log: ConditionLog;
+}
+
+/** Lasting failures: each is logged at once, then once a minute with a count, and when it ends. */
+export interface Conditions {
+  /** @param work recurring work, worded to fit in a sentence: "numbering events" */
+  of(work: string, options?: WorkOptions): WorkCondition;
+  /** Whether a condition of this name is ongoing. */
+  isOngoing(name: string): boolean;
+  /** How the works are doing that are repeated. */
+  works: () => readonly WorkStatus[];
+  /** This process has run for a while, for which works that are under way may not have got on. */
+  passTime(ms: number): void;
+  /** Logs what is due and ends what is over. Called every few seconds. */
+  check(): void;
+}
+
+export interface WorkOptions {
+  /**
+   * How long after its last failure the work counts as recovered where nobody calls `succeeded`: longer than the pause
+   * between two tries. Ignored for causes that stop other works too, such as a full disk. `Infinity` where every success
+   * is reported.
+   */
+  readonly quietMs?: number;
+  /** The level of its log lines. Default: `error`. */
+  readonly level?: "warn" | "error";
+  /** Added to every line, such as the source of a feed. */
+  readonly detail?: object;
+}
+
+/** Reports the outcomes of one work. */
+export interface WorkCondition {
+  /** @param detail added to the log line, if this failure gets one */
+  readonly failed: (error: unknown, detail?: object) => void;
+  readonly succeeded: () => void;
+  /** For works that are repeated: how their runs go. A failure that is reported above is one of the run under way. */
+  readonly watch: WorkWatch;
+}
+
+/** Between two lines about one condition. Shorter fills disks; longer, and the end of a log shows nothing. */
+const REPEAT_INTERVAL_MS = 60_000;
+/** Most work is retried within seconds. */
+const DEFAULT_QUIET_MS = 15_000;
+
+/**
+ * Keeps the log readable during a lasting failure: while the database is unreachable, every work fails several times a
+ * second. A known cause, such as a full disk, is one condition however many works it stops; an unknown cause is a
+ * condition of its work, and its stack is logged once.
+ */
+export function createConditions({ monotonic, log }: ConditionsOptions): Conditions {
+  const conditions = new Map<string, Condition>();
+  const watches = new Map<string, WorkWatch>();
+  const watchOf = (work: string): WorkWatch => {
+    const watch = watches.get(work) ?? new WorkWatch(work, monotonic);
+    watches.set(work, watch);
+    return watch;
+  };
+  /** @returns whether the condition has ended */
+  const endIfRecovered = (condition: Condition, now: number): boolean => {
+    if (condition.works.size > 0) return false;
+    conditions.delete(condition.failure.key);
+    condition.end(now);
+    return true;
+  };
+  return {
+    of: (work, options = {}) => ({
+      watch: watchOf(work),
+      failed(error, detail) {
+        watches.get(work)?.failed();
+        const now = monotonic();
+        const failure = failureOf(error, work);
+        let condition = conditions.get(failure.key);
+        if (condition === undefined) {
+          condition = new Condition(log, options.level ?? "error", failure, now);
+          conditions.set(failure.key, condition);
+          condition.begin(work, { ...options.detail, ...detail });
+        } else condition.addFailure(failure, now, { ...options.detail, ...detail });
+        const quietMs = failure.isShared ? DEFAULT_QUIET_MS : (options.quietMs ?? DEFAULT_QUIET_MS);
+        condition.works.set(work, now + quietMs);
+      },
+      succeeded() {
+        for (const condition of conditions.values()) {
+          if (condition.works.delete(work)) endIfRecovered(condition, monotonic());
+        }
+      },
+    }),
+    works: () => [...watches.values()].flatMap((watch) => watch.status() ?? []),
+    passTime: (ms) => {
+      for (const watch of watches.values()) watch.passTime(ms);
+    },
+    isOngoing: (name) => [...conditions.values()].some(({ failure }) => failure.name === name),
+    check() {
+      const now = monotonic();
+      for (const condition of conditions.values()) {
+        for (const [work, until] of condition.works) if (now >= until) condition.works.delete(work);
+        // The final line counts the failures that are not logged yet.
+        if (!endIfRecovered(condition, now)) condition.repeatIfDue(now);
+      }
+    },
+  };
+}
+
+/** One condition, from its first failure to its end. */
+class Condition {
+  readonly #log: ConditionLog;
+  readonly #level: "warn" | "error";
+  readonly #startedAt: number;
+  /** The latest one. */
+  failure: Failure;
+  /** The works that it stops, and until when each does unless it fails again. */
+  readonly works = new Map<string, number>();
+  #writtenAt: number;
+  /** Failures since the last line; `#total` counts all. */
+  #unwritten = 0;
+  #total = 1;
+
+  constructor(log: ConditionLog, level: "warn" | "error", failure: Failure, now: number) {
+    this.#log = log;
+    this.#level = level;
+    this.failure = failure;
+    this.#startedAt = now;
+    this.#writtenAt = now;
+  }
+
+  begin(work: string, detail: object): void {
+    const { name, logged, begins } = this.failure;
+    this.#log[this.#level]({ ...detail, condition: name, work, ...logged }, begins);
+  }
+
+  addFailure(failure: Failure, now: number, detail: object): void {
+    this.failure = failure;
+    this.#unwritten++;
+    this.#total++;
+    this.repeatIfDue(now, detail);
+  }
+
+  repeatIfDue(now: number, detail?: object): void {
+    if (this.#unwritten === 0 || now - this.#writtenAt < REPEAT_INTERVAL_MS) return;
+    const { name, reason, lasts } = this.failure;
+    const works = [...this.works.keys()];
+    const counted = { failures: this.#unwritten, seconds: seconds(now - this.#startedAt) };
+    this.#log[this.#level]({ ...detail, condition: name, works, ...counted, reason }, lasts);
+    this.#writtenAt = now;
+    this.#unwritten = 0;
+  }
+
+  end(now: number): void {
+    const { name, ends } = this.failure;
+    this.#log.info({ condition: name, failures: this.#total, seconds: seconds(now - this.#startedAt) }, ends);
+  }
+}
+
+function seconds(milliseconds: number): number {
+  return Math.round(milliseconds / 1000);
+}
+
+/** How exact the end of a condition is. */
+const CHECK_INTERVAL_MS = 5_000;
+
+/**
+ * Checks the conditions for as long as the process runs.
+ * @param pingDatabase fails while the database is unreachable. Without it an idle process would not notice that the
+ *   database is back, or would take silence for its return.
+ */
+export function checkConditions(
+  conditions: Conditions,
+  pingDatabase: () => Promise<void>,
+): { readonly close: () => Promise<void> } {
+  const database = conditions.of("pinging the database");
+  let pinging: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    if (conditions.isOngoing("database_unreachable")) {
+      pinging ??= pingDatabase()
+        .then(database.succeeded, database.failed)
+        .finally(() => (pinging = undefined));
+    }
+    conditions.check();
+  }, CHECK_INTERVAL_MS);
+  timer.unref();
+  return {
+    async close() {
+      clearInterval(timer);
+      await pinging;
+    },
+  };
+}

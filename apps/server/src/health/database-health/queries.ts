@@ -1,0 +1,96 @@
+import type { Queryable } from "../../storage/db/database.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { statement } from "../../storage/db/statement.ts";
+
+/** What PostgreSQL says of itself. */
+export interface ServerUse {
+  /** Bytes of this database. */
+  readonly size_bytes: number;
+  /** Connections of all programs. */
+  readonly connections: number;
+  /** Those that others than superusers may have. */
+  readonly max_connections: number;
+  /** Of the oldest transaction of this database; 0: none is open. */
+  readonly oldest_transaction_seconds: number;
+}
+
+const use = statement(
+  "databaseHealth.use",
+  `select pg_database_size(current_database()) as size_bytes,
+     (select count(*) from pg_stat_activity where backend_type = 'client backend') as connections,
+     current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as max_connections,
+     coalesce((select extract(epoch from clock_timestamp() - min(xact_start)) from pg_stat_activity
+       where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()), 0)::float8
+       as oldest_transaction_seconds`,
+);
+
+export async function findServerUse(db: Queryable): Promise<ServerUse> {
+  return oneRow(await db.query<ServerUse>(use));
+}
+
+/** Replicas of one name that stream from this server: `walreceiver`, where nobody has named them. */
+export interface ReplicaLag {
+  /** Their `application_name`. */
+  readonly replica: string;
+  /** How far what the last of them has applied is behind. */
+  readonly lag_bytes: number;
+  readonly lag_seconds: number;
+}
+
+// A role without `pg_monitor` sees that others stream, and nothing of them: those rows are left out.
+const replicas = statement(
+  "databaseHealth.replicas",
+  `select application_name as replica,
+     max(greatest(0, pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)))::float8 as lag_bytes,
+     max(coalesce(extract(epoch from replay_lag), 0))::float8 as lag_seconds
+   from pg_stat_replication where replay_lsn is not null and not pg_is_in_recovery()
+   group by application_name
+   order by application_name limit $1`,
+);
+
+/** The replicas that stream now. */
+export function listReplicaLags(db: Queryable, limit: number): Promise<ReplicaLag[]> {
+  return db.query(replicas, [limit]);
+}
+
+const missing = statement(
+  "databaseHealth.missingReplicas",
+  `select slot_name::text as name,
+     pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)::float8 as kept_bytes
+   from pg_replication_slots
+   where slot_type = 'physical' and not active and not temporary and restart_lsn is not null and not pg_is_in_recovery()
+   order by slot_name`,
+);
+
+/** Replicas that have streamed over a slot and do not any more, and the bytes of WAL that are kept for them. */
+export function listMissingReplicas(db: Queryable): Promise<{ readonly name: string; readonly kept_bytes: number }[]> {
+  return db.query(missing);
+}
+
+// A role without `pg_monitor` sees null as the state of each replica. Any that streams then counts as the synchronous one.
+const isCommitWaiting = statement(
+  "databaseHealth.isCommitWaiting",
+  `select current_setting('synchronous_standby_names') <> ''
+     and not exists (select from pg_stat_replication where coalesce(sync_state in ('sync', 'quorum'), true)) as waits`,
+);
+
+/** Whether commits wait for a synchronous replica, and none is there. */
+export async function findIsCommitWaiting(db: Queryable): Promise<boolean> {
+  return oneRow(await db.query<{ waits: boolean }>(isCommitWaiting)).waits;
+}
+
+const longTransactions = statement(
+  "databaseHealth.longTransactions",
+  `select pid, extract(epoch from now() - xact_start)::int as seconds, left(application_name, 60) as program
+   from pg_stat_activity
+   where datname = current_database() and xact_start < now() - $1::int * interval '1 s' and backend_type = 'client backend'
+   order by xact_start limit 5`,
+);
+
+/** Transactions that have been open for long. */
+export function listLongTransactions(
+  db: Queryable,
+  seconds: number,
+): Promise<{ pid: number; seconds: number; program: string }[]> {
+  return db.query(longTransactions, [seconds]);
+}

@@ -1,0 +1,121 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type CliHarness, openCliHarness } from "../../../test/cli/cli.harness.ts";
+import { registerDoctor } from "../../cli/doctor.ts";
+import { readConfig } from "../../config.ts";
+import { updateApiHeartbeat } from "../../http/rate-limits/queries.ts";
+import { statement } from "../../storage/db/statement.ts";
+import { createFirstPartitions } from "../../storage/partitions/service.ts";
+import { loadSecrets } from "../../storage/secrets/secrets.ts";
+import { recordServiceKey } from "../../webhooks/endpoints/endpoint-secrets.ts";
+import { createSecretCipher } from "../../webhooks/endpoints/secret.ts";
+import { BACKGROUND_WORK } from "../alerts/checks.ts";
+import type { Finding } from "../alerts/finding.ts";
+import { deleteAlert, updateAlerts } from "../alerts/queries.ts";
+import { checkConfiguration } from "./configuration.rules.ts";
+
+describe("a configuration", () => {
+  it.each([
+    [{}, "ok"],
+    [{ HOST: "0.0.0.0" }, "failure"],
+    [{ PUBLIC_URL: "https://bikes.example" }, "failure"],
+    [{ HOST: "0.0.0.0", TRUSTED_PROXIES: "10.0.0.1" }, "warning"],
+    [{ HOST: "0.0.0.0", TRUSTED_PROXIES: "10.0.0.1", PUBLIC_URL: "https://bikes.example" }, "ok"],
+    [{ TLS_CERT_FILE: "a.pem", TLS_KEY_FILE: "b.pem", PUBLIC_URL: "https://bikes.example" }, "ok"],
+  ] as const)("whose requests arrive as %j is %s", (env, status) => {
+    const found = checkConfiguration(readConfig(env, "/nowhere"));
+    expect(found.find(({ check }) => check === "https")?.status).toBe(status);
+  });
+});
+
+describe("doctor", () => {
+  // The database's own clock is compared with ours.
+  const clock = () => Date.now();
+  let harness: CliHarness;
+  beforeEach(async () => {
+    harness = await openCliHarness({ register: registerDoctor, clock });
+    await createFirstPartitions(harness.db, clock);
+    const dataDir = join(harness.directory, "data");
+    await mkdir(dataDir);
+    const { webhookKeys } = await loadSecrets(join(dataDir, "secrets.json"), randomBytes);
+    await recordServiceKey({ clock, cipher: createSecretCipher(webhookKeys) }, harness.db, harness.systemId);
+  });
+  afterEach(() => harness.close());
+
+  /** What is not well: the status and name of each such check. */
+  async function complaints(): Promise<string[]> {
+    const failed = await harness.run("--json", "doctor").then(
+      () => false,
+      () => true,
+    );
+    const { ok, checks } = JSON.parse(harness.written.stdout) as { ok: boolean; checks: Finding[] };
+    expect(failed).toBe(!ok);
+    // The tests' own server is set up for speed, a distributed one is asked as its superuser, and its data belong to no
+    // service that makes backups.
+    const expected = [
+      "database role",
+      "durability",
+      "backup schedule",
+      "data directory",
+      "autovacuum",
+      "citus commits",
+      "citus sessions",
+      "citus tables",
+    ];
+    return checks.flatMap(({ check, status, fix }) => {
+      expect(fix !== undefined).toBe(status !== "ok");
+      return status === "ok" || expected.includes(check) ? [] : [`${status} ${check}`];
+    });
+  }
+
+  it("finds nothing where all is well, and each problem by its name", async () => {
+    expect(await complaints()).toEqual([]);
+
+    for (const name of ["one", "other"]) await updateApiHeartbeat(harness.db, name, 60_000);
+    expect(await complaints()).toEqual(["warning rate limit", "failure workers"]);
+    await harness.db.query(statement("", "delete from api_processes"));
+
+    const found = { name: BACKGROUND_WORK, scope: "node-1", severity: "failure", detail: "x", fix: "y" } as const;
+    const at = new Date(clock());
+    const alert = {
+      ...found,
+      began_at: new Date(clock() - 300_000),
+      seen_at: at,
+      mailed_at: at,
+      ended_at: null,
+      episodes: 1,
+      unmailed: null,
+    };
+    await harness.db.transaction((tx) => updateAlerts(tx, [alert]));
+    expect(await complaints()).toEqual(["failure background work"]);
+    await harness.db.transaction((tx) => deleteAlert(tx, alert));
+
+    await harness.db.query(
+      statement(
+        "",
+        "insert into event_outbox values ($1, 'event-1', 'ride.started', now() - interval '5 min', null, '{}')",
+      ),
+      [harness.systemId],
+    );
+    expect(await complaints()).toEqual(["failure events"]);
+    await harness.db.query(statement("", "delete from event_outbox"));
+
+    await writeFile(join(harness.directory, "data/secrets.json"), JSON.stringify(otherSecrets()), { mode: 0o644 });
+    expect(await complaints()).toEqual(["failure secrets"]);
+
+    await harness.db.query(statement("", "delete from migrations where number > 1"));
+    expect(await complaints()).toEqual(["failure schema"]);
+  });
+
+  it("makes no database where DATA_DIR does not exist", async () => {
+    await rm(join(harness.directory, "data"), { recursive: true });
+    expect(await complaints()).toEqual(["failure secrets file", "failure database"]);
+  });
+});
+
+function otherSecrets(): unknown {
+  const keys = [{ id: 1, key: randomBytes(32).toString("base64url") }];
+  return { cursor_keys: keys, webhook_keys: keys };
+}

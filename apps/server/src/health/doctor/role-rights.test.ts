@@ -1,0 +1,65 @@
+import { chmod, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
+import { makeDatabaseDirectory } from "@bikeshare/test-kit";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { type Database, openDatabase } from "../../storage/db/database.ts";
+import { statement } from "../../storage/db/statement.ts";
+import { findRoleRights } from "./queries.ts";
+import { judgeRole } from "./settings.rules.ts";
+
+const NEEDED_BYTES = 256 * 1024 ** 2;
+
+let directory: string;
+let server: Awaited<ReturnType<typeof openEmbeddedPostgres>>;
+/** The role that the server was set up with. */
+let first: Database;
+
+beforeAll(async () => {
+  // A server of its own: roles are not of one database.
+  directory = await makeDatabaseDirectory("bikeshare-role-", NEEDED_BYTES);
+  // As root PostgreSQL runs under another account, which must be able to enter.
+  await chmod(directory, 0o711);
+  server = await openEmbeddedPostgres({ dataDir: directory, log: () => undefined, isDurable: false });
+  const files = await readdir(directory, { recursive: true });
+  const file = join(directory, files.find((name) => name.endsWith("connection.json")) ?? "");
+  const { superuserPassword } = JSON.parse(await readFile(file, "utf8")) as { superuserPassword: string };
+  const url = new URL(server.connectionString);
+  [url.username, url.password] = ["postgres", superuserPassword];
+  first = openDatabase({ connectionString: url.href });
+});
+afterAll(async () => {
+  await first.close();
+  await server.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const run = (text: string) => first.query(statement("", text));
+
+describe("doctor", () => {
+  it.each([
+    ["superuser createrole bypassrls", "superuser, createrole, bypassrls"],
+    ["superuser", "superuser"],
+    ["createrole", "createrole"],
+    ["bypassrls", "bypassrls"],
+  ])("warns of a role that is %s, and its advice leaves nothing to warn of", async (rights, named) => {
+    const db = openDatabase({ connectionString: server.connectionString });
+    onTestFinished(() => db.close());
+    const judged = async () => judgeRole(await findRoleRights(db));
+    expect(await judged()).toMatchObject({ check: "database role", status: "ok" });
+    await run(`alter role bikeshare ${rights}`);
+    const found = await judged();
+    expect(found.status).toBe("warning");
+    expect(found.detail).toContain(`(${named})`);
+    await run(found.fix?.split("As another superuser: ")[1] ?? "");
+    expect(await judged()).toMatchObject({ status: "ok" });
+  });
+
+  it("does not advise what PostgreSQL refuses: to take the rights of the role that it was set up with", async () => {
+    const found = judgeRole(await findRoleRights(first));
+    expect(found.status).toBe("warning");
+    expect(found.fix).toMatch(/pg_dump --no-owner/);
+    expect(found.fix).not.toMatch(/alter role/);
+    await expect(run("alter role postgres nosuperuser")).rejects.toThrow("permission denied to alter role");
+  });
+});

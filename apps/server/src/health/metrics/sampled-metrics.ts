@@ -1,0 +1,240 @@
+import { Gauge, type Registry } from "prom-client";
+import type { FeedAge } from "../../feeds/gbfs/feed-watch.ts";
+import type { DatabaseHealth } from "../database-health/service.ts";
+
+/** How many bikes a partner holds. */
+export interface PartnerHolds {
+  readonly systemId: string;
+  readonly partnerId: string;
+  readonly active: number;
+  /** How many it may hold at once. */
+  readonly limit: number;
+}
+
+interface SampledGauge<Sample, Label extends string> {
+  readonly name: string;
+  readonly help: string;
+  /** The figure; undefined: there is none. */
+  readonly valueOf: (sample: Sample) => number | undefined;
+  readonly labelsOf: (sample: Sample) => Readonly<Record<Label, string>>;
+}
+
+/** Adds gauges that share one reading at each scrape. What cannot be read is left out. */
+export function watchSamples<Sample, Label extends string>(
+  registry: Registry,
+  read: () => Promise<readonly Sample[]>,
+  labelNames: readonly Label[],
+  gauges: readonly SampledGauge<Sample, Label>[],
+): void {
+  let reading: Promise<readonly Sample[]> = Promise.resolve([]);
+  for (const [index, { name, help, valueOf, labelsOf }] of gauges.entries()) {
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      async collect() {
+        // The gauges are collected together, in this order: the first one's reading is the others' as well.
+        if (index === 0) reading = read().catch(() => []);
+        this.reset();
+        // Without labels a reset one is 0: a certificate that ended in 1970.
+        if (labelNames.length === 0) this.remove();
+        for (const sample of await reading) {
+          const value = valueOf(sample);
+          if (value !== undefined) this.set(labelsOf(sample), value);
+        }
+      },
+    });
+  }
+}
+
+/** Adds the ages of followed feeds. */
+export function watchFeedAges(registry: Registry, read: () => Promise<readonly FeedAge[]>): void {
+  const labelsOf = ({ systemId: system, source, feed }: FeedAge) => ({ system, source, feed });
+  watchSamples(
+    registry,
+    read,
+    ["system", "source", "feed"],
+    [
+      {
+        name: "bikeshare_gbfs_feed_age_seconds",
+        help: "Time since a followed feed was last got and read whole, changed or not.",
+        valueOf: ({ ageMs }) => (ageMs === undefined ? undefined : ageMs / 1_000),
+        labelsOf,
+      },
+      {
+        name: "bikeshare_gbfs_feed_failing_seconds",
+        help: "For how long a followed feed has failed; 0: it does not.",
+        valueOf: ({ failingMs }) => failingMs / 1_000,
+        labelsOf,
+      },
+      {
+        name: "bikeshare_gbfs_data_age_seconds",
+        help: "Time since the publisher of a followed feed last had something to say.",
+        valueOf: ({ dataAgeMs }) => (dataAgeMs === undefined ? undefined : dataAgeMs / 1_000),
+        labelsOf,
+      },
+      {
+        name: "bikeshare_gbfs_feed_stale",
+        help: "Whether the data of a followed feed are too old, though it can be read.",
+        valueOf: ({ dataAgeMs, staleness }) => (dataAgeMs === undefined ? undefined : Number(staleness !== undefined)),
+        labelsOf,
+      },
+    ],
+  );
+}
+
+/** Adds the partners' active reservations. @param read few partners: each is a series */
+export function watchReservations(registry: Registry, read: () => Promise<readonly PartnerHolds[]>): void {
+  const labelsOf = ({ systemId: system, partnerId: partner }: PartnerHolds) => ({ system, partner });
+  watchSamples(
+    registry,
+    read,
+    ["system", "partner"],
+    [
+      {
+        name: "bikeshare_active_reservations",
+        help: "Active reservations of a partner, of the partners with most.",
+        valueOf: ({ active }) => active,
+        labelsOf,
+      },
+      {
+        name: "bikeshare_reservation_limit",
+        help: "Active reservations that a partner may have at once, of the same partners.",
+        valueOf: ({ limit }) => limit,
+        labelsOf,
+      },
+    ],
+  );
+}
+
+/** Adds how many rides are under way for long. */
+export function watchLongRides(
+  registry: Registry,
+  read: () => Promise<readonly { readonly systemId: string; readonly n: number }[]>,
+): void {
+  watchSamples(
+    registry,
+    read,
+    ["system"],
+    [
+      {
+        name: "bikeshare_long_rides",
+        help: "Rides that are under way for longer than LONG_RIDE_AFTER.",
+        valueOf: ({ n }) => n,
+        labelsOf: ({ systemId: system }) => ({ system }),
+      },
+    ],
+  );
+}
+
+/** Background work of a system that fails, so that the rest goes on without it. */
+export interface FailingWork {
+  readonly systemId: string;
+  readonly setAside: number;
+  readonly failing: number;
+}
+
+/** Adds what background work is set aside. */
+export function watchFailingWork(registry: Registry, read: () => Promise<readonly FailingWork[]>): void {
+  const labelsOf = ({ systemId: system }: FailingWork) => ({ system });
+  watchSamples(
+    registry,
+    read,
+    ["system"],
+    [
+      {
+        name: "bikeshare_work_set_aside",
+        help: "Units of background work that ended three processes and are not tried any more.",
+        valueOf: ({ setAside }) => setAside,
+        labelsOf,
+      },
+      {
+        name: "bikeshare_work_failing",
+        help: "Units of background work that fail and are tried again by themselves.",
+        valueOf: ({ failing }) => failing,
+        labelsOf,
+      },
+    ],
+  );
+}
+
+/** Adds what PostgreSQL says of itself and of its replicas. */
+export function watchDatabaseHealth(registry: Registry, read: () => Promise<DatabaseHealth>): void {
+  let reading: Promise<readonly DatabaseHealth[]> = Promise.resolve([]);
+  const whole: readonly [name: string, help: string, valueOf: (health: DatabaseHealth) => number][] = [
+    ["bikeshare_postgres_size_bytes", "Size of the database.", (health) => health.size_bytes],
+    ["bikeshare_postgres_connections", "Connections of all programs.", (health) => health.connections],
+    ["bikeshare_postgres_max_connections", "Connections that there may be.", (health) => health.max_connections],
+    [
+      "bikeshare_postgres_oldest_transaction_seconds",
+      "For how long the oldest transaction of the database has been open.",
+      (health) => health.oldest_transaction_seconds,
+    ],
+  ];
+  watchSamples(
+    registry,
+    () => (reading = read().then((health) => [health])),
+    [],
+    whole.map(([name, help, valueOf]) => ({ name, help, valueOf, labelsOf: () => ({}) })),
+  );
+  const labelsOf = ({ replica }: DatabaseHealth["replicas"][number]) => ({ replica });
+  watchSamples(
+    registry,
+    async () => (await reading).flatMap(({ replicas }) => replicas),
+    ["replica"],
+    [
+      {
+        name: "bikeshare_postgres_replica_lag_seconds",
+        help: "How far a replica that streams is behind, as the primary sees it.",
+        valueOf: ({ lag_seconds: seconds }) => seconds,
+        labelsOf,
+      },
+      {
+        name: "bikeshare_postgres_replica_lag_bytes",
+        help: "Bytes of WAL that a replica that streams has not applied.",
+        valueOf: ({ lag_bytes: bytes }) => bytes,
+        labelsOf,
+      },
+    ],
+  );
+}
+
+/** What this process has to renew or to keep. Undefined: it is not configured. */
+export interface MachineFigures {
+  /** When the certificate that is served expires, in milliseconds since 1970. */
+  readonly certificateExpiresAt: number | undefined;
+  readonly latestBackupAgeMs: number | undefined;
+  /** The age from which it is too old. */
+  readonly maxBackupAgeMs: number | undefined;
+}
+
+/** Adds the certificate's end and the age of the latest backup. */
+export function watchMachine(registry: Registry, read: () => Promise<MachineFigures>): void {
+  const inSeconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1_000);
+  watchSamples(
+    registry,
+    async () => [await read()],
+    [],
+    [
+      {
+        name: "bikeshare_certificate_expiry_timestamp_seconds",
+        help: "When the certificate of this process expires, in seconds since 1970.",
+        valueOf: ({ certificateExpiresAt: at }) => inSeconds(at),
+        labelsOf: () => ({}),
+      },
+      {
+        name: "bikeshare_latest_backup_age_seconds",
+        help: "Age of the latest backup in BACKUP_DIR.",
+        valueOf: ({ latestBackupAgeMs: age }) => inSeconds(age),
+        labelsOf: () => ({}),
+      },
+      {
+        name: "bikeshare_max_backup_age_seconds",
+        help: "Age from which the latest backup is too old.",
+        valueOf: ({ maxBackupAgeMs: age }) => inSeconds(age),
+        labelsOf: () => ({}),
+      },
+    ],
+  );
+}

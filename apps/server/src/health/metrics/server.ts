@@ -1,0 +1,115 @@
+import { createServer, type Server, type ServerResponse } from "node:http";
+import { explainListenFailure } from "../../runtime/startup/checks.ts";
+import type { MetricsFormat, ReadableMetrics } from "./registry.ts";
+
+export interface MetricsServerOptions {
+  /** Loopback unless said otherwise: what is counted here is nobody else's business. */
+  readonly host?: string;
+  /** 0: any free one. */
+  readonly port: number;
+  readonly metrics: Pick<ReadableMetrics, "text">;
+  /** Gives what an operator should look at. @throws Error while the process cannot do its work */
+  readonly ready?: () => Promise<readonly string[]>;
+  readonly logger: { warn(detail: object, message: string): void };
+}
+
+/** A server that shows the metrics. */
+export interface MetricsServer {
+  /** The base address. */
+  readonly url: string;
+  /** Stops listening and cuts what is open: a scraper comes again. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds for a request to be sent whole, and for a connection to rest. Longer keeps dead connections. */
+const REQUEST_TIMEOUT_MS = 5_000;
+/** Scrapers are few; more connections than this are somebody's mistake. */
+const MAX_CONNECTIONS = 32;
+
+/**
+ * Answers `GET /metrics`, `GET /healthz`, `GET /readyz` and nothing else, apart from the service's own port, so that a proxy in front of
+ * that one need not hide them.
+ * @throws Error naming METRICS_PORT when the port is taken
+ */
+export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
+  const { host = "127.0.0.1", port, metrics, logger, ready = () => Promise.resolve([]) } = options;
+  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: REQUEST_TIMEOUT_MS });
+  server.maxConnections = MAX_CONNECTIONS;
+  server.on("request", ({ method, url = "/", headers }, response) => {
+    const path = method === "GET" || method === "HEAD" ? url.replace(/\?.*$/, "") : undefined;
+    if (path === "/healthz") answer(response, 200, "text/plain", "ok\n");
+    else if (path === "/readyz") showReadiness(response, ready);
+    else if (path !== "/metrics")
+      answer(response, 404, "text/plain", "Only GET /metrics, /healthz and /readyz are here.\n");
+    else showMetrics(response, formatFor(headers.accept), { metrics, logger });
+  });
+  await listen(server, host, port);
+  return { url: addressOf(server, host), close: () => close(server) };
+}
+
+/** As the service's own port says it, so that one probe does for every role. */
+function showReadiness(response: ServerResponse, ready: () => Promise<readonly string[]>): void {
+  const say = (status: number, body: object) => answer(response, status, "application/json", JSON.stringify(body));
+  ready().then(
+    (concerns) => say(200, concerns.length === 0 ? { status: "ok" } : { status: "ok", concerns }),
+    () =>
+      say(503, {
+        error: "unavailable",
+        message: "The process is shutting down, or its database cannot be reached.",
+      }),
+  );
+}
+
+const CONTENT_TYPES: Readonly<Record<MetricsFormat, string>> = {
+  prometheus: "text/plain; version=0.0.4; charset=utf-8",
+  openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+};
+
+/** Prometheus asks for OpenMetrics first; a person who asks for nothing gets what is simpler to read. */
+function formatFor(accept = ""): MetricsFormat {
+  return accept.includes("application/openmetrics-text") ? "openmetrics" : "prometheus";
+}
+
+function showMetrics(
+  response: ServerResponse,
+  format: MetricsFormat,
+  { metrics, logger }: Pick<MetricsServerOptions, "metrics" | "logger">,
+): void {
+  metrics.text(format).then(
+    (text) => answer(response, 200, CONTENT_TYPES[format], text),
+    (error: unknown) => {
+      logger.warn({ err: error }, "metrics cannot be read");
+      answer(response, 500, "text/plain", "The metrics cannot be read; the log says why.\n");
+    },
+  );
+}
+
+function answer(response: ServerResponse, status: number, type: string, body: string): void {
+  response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(body) }).end(body);
+}
+
+async function listen(server: Server, host: string, port: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen(port, host, resolve);
+  try {
+    await promise;
+  } catch (error) {
+    throw explainListenFailure(error, { host, port, hostVariable: "METRICS_HOST", portVariable: "METRICS_PORT" });
+  } finally {
+    server.off("error", reject);
+  }
+}
+
+function addressOf(server: Server, host: string): string {
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+async function close(server: Server): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  server.closeAllConnections();
+  await promise;
+}

@@ -1,0 +1,172 @@
+/** What is wrong with a partner's webhooks. */
+import { MAX_COUNTED_DELIVERIES } from "@bikeshare/contract";
+import type { Problem } from "@bikeshare/contract/console";
+import { isStranded, pauseDescriptions } from "../../webhooks/endpoints/endpoint.rules.ts";
+import { counted } from "./key-problems.rules.ts";
+
+type PauseReason = keyof typeof pauseDescriptions;
+
+/** What the rules need to know of an endpoint. */
+export interface EndpointFacts {
+  readonly status: "active" | "probing" | "paused";
+  readonly pause_reason: PauseReason | null;
+  readonly paused_at: Date | null;
+  readonly failing_since: Date | null;
+  readonly pending: number;
+  readonly held: number;
+  /** A replay is not finished: what is held may be about to be sent. */
+  readonly is_replaying: boolean;
+}
+
+interface Whose extends Pick<Problem, "partner_id" | "partner_name"> {
+  /** What the address is called: "Your address", or the partner's. */
+  readonly subject: string;
+}
+
+const resume = "Repair the receiver, then resume sending on the webhook page, and send or drop what is held.";
+const pauseActions: Readonly<Record<PauseReason, string>> = {
+  partner: "Resume sending on the webhook page when the receiver is ready.",
+  operator: "The operator resumes it.",
+  failing: resume,
+  gone: resume,
+  probe_failed: resume,
+  suspended: "The operator ends the suspension.",
+  removed: "Set an address on the webhook page.",
+};
+/** Somebody wanted it so. */
+const CHOSEN_PAUSES: readonly PauseReason[] = ["partner", "operator", "suspended"];
+
+/** An endpoint that is paused, fails, or was resumed and left with held deliveries. */
+export function endpointProblems(endpoint: EndpointFacts, whose: Whose): Problem[] {
+  return [...statusProblems(endpoint, whose), ...heldProblems(endpoint, whose)];
+}
+
+/** What is held at an endpoint that is not paused is sent by nobody until somebody decides. */
+function heldProblems(endpoint: EndpointFacts, whose: Whose): Problem[] {
+  if (!isStranded(endpoint)) return [];
+  const { subject, ...of } = whose;
+  return [
+    {
+      code: "deliveries_held",
+      severity: "warning",
+      text: `${subject} is not paused, but ${heldText(endpoint.held, "still held")}.`,
+      action: "Send or drop them on the webhook page. Held deliveries are not sent by themselves.",
+      at: null,
+      ...of,
+      link: { page: "webhook", query: {} },
+    },
+  ];
+}
+
+function statusProblems(endpoint: EndpointFacts, { subject, ...whose }: Whose): Problem[] {
+  const { status, pause_reason: reason, held } = endpoint;
+  const link = { page: "webhook", query: {} } as const;
+  if (status === "paused" && reason !== null) {
+    const waiting = held === 0 ? "" : ` ${capitalised(heldText(held, "held"))}.`;
+    return [
+      {
+        code: "endpoint_paused",
+        severity: CHOSEN_PAUSES.includes(reason) ? "warning" : "danger",
+        text: `${subject} is ${pauseDescriptions[reason]}.${waiting}`,
+        action: pauseActions[reason],
+        at: endpoint.paused_at?.toISOString() ?? null,
+        ...whose,
+        link,
+      },
+    ];
+  }
+  if (endpoint.failing_since === null) return [];
+  return [
+    {
+      code: "endpoint_failing",
+      severity: "danger",
+      text: `${subject} has answered no delivery with success lately.`,
+      action: "Open a failing delivery: it says what went wrong. Everything is tried again for days.",
+      at: endpoint.failing_since.toISOString(),
+      ...whose,
+      link: { page: "deliveries", query: { status: "failing" } },
+    },
+  ];
+}
+
+function heldText(held: number, state: string): string {
+  const orMore = held < MAX_COUNTED_DELIVERIES ? "" : "at least ";
+  return `${orMore}${counted(held, "delivery is", "deliveries are")} ${state}`;
+}
+
+function capitalised(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
+/** What the rules need to know of the deliveries. */
+export interface DeliveryFacts {
+  readonly given_up: number;
+  readonly given_up_from: Date | null;
+  readonly given_up_failure: string | null;
+  readonly failing: number;
+}
+
+/** Deliveries that were given up, or fail while the endpoint as a whole does not. */
+export function deliveryProblems(
+  facts: DeliveryFacts,
+  endpoint: EndpointFacts,
+  whose: Omit<Whose, "subject">,
+): Problem[] {
+  const { given_up: givenUp, given_up_from: from, given_up_failure: failure, failing } = facts;
+  const problems: Problem[] = [];
+  if (givenUp > 0 && from !== null) {
+    const reason = failure === null ? "after many attempts" : `${mostly(givenUp)}because of ${failureText(failure)}`;
+    problems.push({
+      code: "deliveries_given_up",
+      severity: "danger",
+      text: `${counted(givenUp, "delivery was", "deliveries were")} given up in the last 24 hours, ${reason}.`,
+      action: "See why, repair the receiver, and send them again.",
+      at: null,
+      ...whose,
+      link: { page: "deliveries", query: { status: "failed", since: from.toISOString() } },
+    });
+  }
+  if (failing > 0 && endpoint.failing_since === null) {
+    problems.push({
+      code: "deliveries_failing",
+      severity: "warning",
+      text: `${counted(failing, "delivery has failed and is", "deliveries have failed and are")} being tried again.`,
+      action: "Open one to see what the receiver answered.",
+      at: null,
+      ...whose,
+      link: { page: "deliveries", query: { status: "failing" } },
+    });
+  }
+  return problems;
+}
+
+function mostly(count: number): string {
+  return count === 1 ? "" : "mostly ";
+}
+
+const failures: Readonly<Record<string, string>> = {
+  http_3xx: "redirects, which are not followed",
+  http_4xx: "answers with 4xx codes",
+  http_5xx: "answers with 5xx codes",
+  url_refused: "an address that this service may not call",
+  address_refused: "a name that leads into a private network",
+  dns_timeout: "name servers that did not answer in time",
+  connect: "connections that could not be made",
+  connect_refused: "refused connections",
+  connect_timeout: "connections that timed out",
+  timeout: "timeouts",
+  body_timeout: "answers that were not finished in time",
+  reset: "connections that the receiver closed",
+  stale_connection: "connections that the receiver closed",
+  protocol: "answers that are not valid HTTP",
+  headers_too_large: "answers with too large headers",
+  too_many_informational: "interim answers without end",
+  unknown: "attempts whose results are not known",
+  set_aside: "processes that ended while sending",
+  dns: "a host name that could not be resolved",
+  tls: "a failing TLS handshake",
+};
+
+function failureText(failure: string): string {
+  return failures[failure] ?? failure.replaceAll("_", " ");
+}

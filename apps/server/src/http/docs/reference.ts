@@ -1,0 +1,139 @@
+import type { FastifyInstance } from "fastify";
+import { serveKept } from "../kept-document.ts";
+import { type CodedBody, codedBody } from "../response-body.ts";
+import { docsHeader } from "./page.ts";
+
+/** Serves the reference, for partners and for the operator's backend, and the program that draws it. */
+export function serveReference(app: FastifyInstance): void {
+  const type = "text/javascript; charset=utf-8";
+  for (const audience of ["partners", "operator"] as const) {
+    serveKept(app, references[audience].path, {
+      type: "text/html; charset=utf-8",
+      make: () => codedBody(referencePage(audience), ["br", "gzip"]),
+      headers: pageSecurityHeaders,
+    });
+    serveKept(app, startPath(audience), { type, make: () => referenceStart(audience) });
+  }
+  serveKept(app, "/docs/js/scalar.js", { type, make: referenceProgram });
+}
+
+/** Whom a page of the reference is for. Partners are not shown what they cannot call. */
+const references = {
+  partners: {
+    path: "/docs/reference",
+    title: "Reference · Bike-Sharing Data Service",
+    document: "/openapi.json",
+    sources: [
+      { title: "For partners", slug: "partners", url: "/openapi.json" },
+      { title: "Public feeds (GBFS)", slug: "gbfs", url: "/openapi/gbfs.json" },
+    ],
+  },
+  operator: {
+    path: "/docs/operator",
+    title: "The operator's interface · Bike-Sharing Data Service",
+    document: "/openapi/operator.json",
+    sources: [{ title: "For the operator's backend", slug: "operator", url: "/openapi/operator.json" }],
+  },
+};
+type Audience = keyof typeof references;
+
+const configuration = {
+  // Nothing is fetched from anywhere else: no fonts, no proxy, no usage reports.
+  withDefaultFonts: false,
+  telemetry: false,
+  hideClientButton: true,
+  showDeveloperTools: "never" as const,
+  // The search in the head finds the guides too, and the theme is that of the guides.
+  hideSearch: true,
+  hideDarkModeToggle: true,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+};
+
+/** The path of the program that starts a page of the reference. */
+function startPath(audience: Audience): string {
+  return `/docs/js/${audience}.js`;
+}
+
+/** A page of the reference. All that runs on it comes from files of ours, as its policy asks. */
+function referencePage(audience: Audience): string {
+  const { title, document } = references[audience];
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>${title}</title>
+    <link rel="stylesheet" href="/docs/css/header.css">
+    <script src="/docs/js/guides.js"></script>
+  </head>
+  <body>
+${docsHeader("reference")}
+    <div id="app"></div>
+    <noscript>The reference needs JavaScript. The document behind it is <a href="${document}">${document}</a>.</noscript>
+    <script src="/docs/js/scalar.js"></script>
+    <script src="${startPath(audience)}"></script>
+  </body>
+</html>
+`;
+}
+
+/** The program that starts a page of the reference. */
+async function referenceStart(audience: Audience): Promise<CodedBody> {
+  const { SCHEME } = await import("@bikeshare/contract/openapi");
+  const { sources } = references[audience];
+  // There is one way to sign in, so nobody needs to choose it.
+  const authentication = { preferredSecurityScheme: SCHEME };
+  const options = JSON.stringify({ sources, authentication, ...configuration });
+  // Requests are tried where the page was loaded: another name of the same service, such as localhost, is another origin.
+  const text = `const { theme } = document.documentElement.dataset;
+const darkMode = theme === undefined ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark";
+const forceDarkModeState = darkMode ? "dark" : "light";
+const servers = [{ url: location.origin }];
+Scalar.createApiReference("#app", { ...${options}, forceDarkModeState, servers });
+`;
+  return codedBody(text, ["br", "gzip"]);
+}
+
+let program: Promise<CodedBody> | undefined;
+
+/** The program that draws the reference, as its package has it: read once for the whole process. */
+function referenceProgram(): Promise<CodedBody> {
+  program ??= readProgram();
+  return program;
+}
+
+/** The package shows its program over a route only: it is asked once, without a network. */
+async function readProgram(): Promise<CodedBody> {
+  const [{ default: fastify }, { default: scalar }] = await Promise.all([
+    import("fastify"),
+    import("@scalar/fastify-api-reference"),
+  ]);
+  const app = fastify();
+  await app.register(scalar, { routePrefix: "/docs", configuration: { content: {}, ...configuration } });
+  const { statusCode, rawPayload } = await app.inject("/docs/js/scalar.js");
+  await app.close();
+  if (statusCode !== 200) throw new Error(`the program of the reference could not be read: ${statusCode}`);
+  return codedBody(rawPayload, ["br", "gzip"]);
+}
+
+/**
+ * What the page may do: people paste keys into it. It runs files of ours only, asks this service only, and stands in no
+ * other page's frame.
+ */
+const pageSecurityHeaders: Readonly<Record<string, string>> = {
+  "content-security-policy": [
+    "default-src 'none'",
+    "script-src 'self'",
+    // The reference makes its styles as it runs.
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join("; "),
+  "referrer-policy": "no-referrer",
+  "x-frame-options": "DENY",
+};

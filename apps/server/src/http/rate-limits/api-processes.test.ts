@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import { createTestDatabase } from "../../../test/database.ts";
+import { until } from "../../../test/until.ts";
+import { statement } from "../../storage/db/statement.ts";
+import { joinApiProcesses } from "./api-processes.ts";
+
+it("each process knows how many there are: those that join, that leave, and that were killed", async () => {
+  const database = await createTestDatabase();
+  const changes: number[] = [];
+  const join = (process: string, onChange: (count: number) => void = () => undefined) =>
+    joinApiProcesses(database.db, {
+      process,
+      heartbeatIntervalMs: 10,
+      onChange,
+      onError: (error) => {
+        throw error;
+      },
+    });
+  const one = await join("one", (count) => void changes.push(count));
+  expect(one.count()).toBe(1);
+  const other = await join("other");
+  expect(other.count()).toBe(2);
+  await until(() => one.count() === 2);
+  await other.close();
+  await until(() => one.count() === 1);
+  const insert = (left: string) =>
+    database.db.query(
+      statement("", `insert into api_processes (process, alive_until) values ('killed', now() + interval '${left}')`),
+    );
+  await insert("200 ms");
+  await until(() => one.count() === 2);
+  await until(() => one.count() === 1);
+  expect(changes).toEqual([2, 1, 2, 1]);
+  await one.close();
+  await database.close();
+});

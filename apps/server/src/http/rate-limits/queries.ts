@@ -1,0 +1,38 @@
+import type { Queryable } from "../../storage/db/database.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { statement } from "../../storage/db/statement.ts";
+
+const heartbeat = statement(
+  "apiProcesses.heartbeat",
+  `insert into api_processes (process, alive_until) values ($1, now() + $2::bigint * interval '1 ms')
+   on conflict (process) do update set alive_until = excluded.alive_until`,
+);
+const countOthers = statement(
+  "apiProcesses.count",
+  `select count(*) filter (where alive_until > now()) as n,
+     count(*) filter (where alive_until < now() - interval '1 hour') as dead
+   from api_processes where process <> $1`,
+);
+const deleteOne = statement("apiProcesses.delete", "delete from api_processes where process = $1");
+const deleteDead = statement(
+  "apiProcesses.deleteDead",
+  "delete from api_processes where alive_until < now() - interval '1 hour'",
+);
+
+/** Counts a process as alive for `aliveMs`, and forgets those that were killed long ago. @returns how many others are alive */
+export async function updateApiHeartbeat(db: Queryable, process: string, aliveMs: number): Promise<number> {
+  await db.query(heartbeat, [process, aliveMs]);
+  const { n, dead } = oneRow(await db.query<{ n: number; dead: number }>(countOthers, [process]));
+  if (dead > 0) await db.query(deleteDead);
+  return n;
+}
+
+/** How many processes answer requests now. */
+export async function countApiProcesses(db: Queryable): Promise<number> {
+  return oneRow(await db.query<{ n: number }>(countOthers, [""])).n;
+}
+
+/** Deletes a process that ends. */
+export async function deleteApiProcess(db: Queryable, process: string): Promise<void> {
+  await db.query(deleteOne, [process]);
+}

@@ -1,0 +1,119 @@
+import type { ActorContext } from "../../command-context.ts";
+import type { Queryable } from "../../storage/db/database.ts";
+import { statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
+
+// Which partner may read of an act follows from its subject, so that no code that records one can forget to say it.
+const partnerOfSubject = `coalesce($8, $7::jsonb ->> 'partner_id',
+  (select id from partners where system_id = $1 and id = $6),
+  (select partner_id from keys where system_id = $1 and id = $6),
+  (select partner_id from webhook_endpoints where system_id = $1 and id = $6),
+  (select partner_id from webhook_endpoints where system_id = $1 and id = (
+     select endpoint_id from webhook_replays where system_id = $1 and id = $6)))`;
+
+const dayOfAct = "($3::timestamptz at time zone 'UTC')::date";
+
+const insert = statement(
+  "audit.insert",
+  `insert into audit_log (system_id, id, at, logged_on, actor, action, subject, detail, partner_id)
+   select $1, $2, $3::timestamptz, ${dayOfAct}, $4, $5, $6, $7::jsonb, ${partnerOfSubject}`,
+);
+
+/** One act on systems, partners, keys and webhooks. */
+export interface Act {
+  readonly systemId: string;
+  readonly id: string;
+  readonly at: Date;
+  /** Who: `cli:` and the account that ran the command, `server`, or whoever signed in. */
+  readonly actor: string;
+  /** What: `key.issued`, `key.revoked`, … */
+  readonly action: string;
+  /** On what: the id of a partner or key. */
+  readonly subject: string;
+  /** The partner who may read of it, where the subject does not say that. */
+  readonly partnerId?: string | null;
+  /** Further details; never a secret. */
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+export async function insertAct(tx: Queryable, act: Act): Promise<void> {
+  await tx.query(insert, [
+    act.systemId,
+    act.id,
+    act.at,
+    act.actor,
+    act.action,
+    act.subject,
+    JSON.stringify(act.detail),
+    act.partnerId ?? null,
+  ]);
+}
+
+/** An act in the audit log. */
+type AuditEntry = Pick<Tables["audit_log"], "id" | "at" | "actor" | "action" | "subject" | "detail">;
+
+interface AuditFilters {
+  readonly since?: Date | undefined;
+  /** An actor, or the part before the colon of several: `cli` for everybody at a command line. */
+  readonly actor?: string | undefined;
+  readonly subject?: string | undefined;
+  readonly limit: number;
+}
+
+const list = statement(
+  "audit.list",
+  `select id, at, actor, action, subject, detail from audit_log
+   where system_id = $1 and ($2::timestamptz is null or at >= $2)
+     and ($3::text is null or actor = $3 or starts_with(actor, $3 || ':')) and ($4::text is null or subject = $4)
+   order by at desc, id desc limit $5`,
+);
+
+/** A system's audit log, the newest act first. */
+export function listActs(
+  db: Queryable,
+  systemId: string,
+  { since, actor, subject, limit }: AuditFilters,
+): Promise<AuditEntry[]> {
+  return db.query<AuditEntry>(list, [systemId, since ?? null, actor ?? null, subject ?? null, limit]);
+}
+
+const insertFirst = statement(
+  "audit.insertFirst",
+  `with act as materialized (
+     select ${partnerOfSubject} as partner_id where not exists (
+       select from audit_log where system_id = $1 and at > $9 and actor = $4 and action = $5 and subject = $6))
+   insert into audit_log (system_id, id, at, logged_on, actor, action, subject, detail, partner_id)
+   select $1, $2, $3::timestamptz, ${dayOfAct}, $4, $5, $6, $7::jsonb, partner_id from act`,
+);
+
+/** Writes an act unless the same actor did the same on the same subject within the last milliseconds. */
+export async function insertFirstActOf(
+  { clock, ids, actor }: Omit<ActorContext, "db">,
+  tx: Queryable,
+  { systemId, action, subject, detail }: Pick<Act, "systemId" | "action" | "subject" | "detail">,
+  withinMs: number,
+): Promise<void> {
+  const now = clock();
+  const since = new Date(now - withinMs);
+  const values = [
+    systemId,
+    ids.next("act"),
+    new Date(now),
+    actor,
+    action,
+    subject,
+    JSON.stringify(detail),
+    null,
+    since,
+  ];
+  await tx.query(insertFirst, values);
+}
+
+/** Writes an act into the audit log, in the transaction of the act itself. @param act without a time: now */
+export function insertActOf(
+  { clock, ids, actor }: Omit<ActorContext, "db">,
+  tx: Queryable,
+  act: Omit<Act, "id" | "at" | "actor"> & Partial<Pick<Act, "at">>,
+): Promise<void> {
+  return insertAct(tx, { at: new Date(clock()), ...act, id: ids.next("act"), actor });
+}

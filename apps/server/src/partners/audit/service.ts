@@ -1,0 +1,62 @@
+import type { Queryable } from "../../storage/db/database.ts";
+import type { TimePosition } from "../../storage/lists/page.ts";
+import { type ActFilters, type ActRow, listMatchingActs } from "./search-queries.ts";
+
+export type { ActRow } from "./search-queries.ts";
+
+/** What is looked for in the audit log. Left out: anything. */
+export interface ActSearch {
+  readonly partnerId?: string | undefined;
+  readonly actor?: string | undefined;
+  readonly action?: string | undefined;
+  readonly subject?: string | undefined;
+  readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
+  readonly after?: TimePosition | undefined;
+  readonly limit: number;
+  /** Acts that the page may look at. */
+  readonly scanLimit?: number;
+}
+
+/** Part of the log, the newest act first. */
+export interface ActPage {
+  readonly acts: readonly ActRow[];
+  /** Where the next page begins; null: there is nothing older. */
+  readonly next: TimePosition | null;
+  /** When the oldest act was done that was looked at, if that is why the page ends: there may be older ones. */
+  readonly searchedTo: Date | null;
+}
+
+/** Acts that one page looks at. With more a page takes longer than 50 ms; with fewer a rare act takes more pages. */
+const SCAN_LIMIT = 20_000;
+const DAY_MS = 86_400_000;
+/** Sorts behind every id. */
+const LAST_ID = "~";
+
+/** The acts of a system that match. A page ends early where it would have to look too far. */
+export async function searchActs(
+  { db, clock }: { readonly db: Queryable; readonly clock: () => number },
+  systemId: string,
+  search: ActSearch,
+): Promise<ActPage> {
+  const { limit, after, scanLimit = SCAN_LIMIT, until = new Date(clock() + DAY_MS) } = search;
+  const filters: ActFilters = {
+    partnerId: search.partnerId ?? null,
+    actor: search.actor ?? null,
+    action: search.action ?? null,
+    subject: search.subject ?? null,
+    since: search.since ?? new Date(0),
+    until,
+  };
+  const start = after ?? { at: until.toISOString(), id: LAST_ID };
+  const { matches, scanned, last } = await listMatchingActs(db, systemId, filters, start, {
+    scanLimit,
+    limit: limit + 1,
+  });
+  const acts = matches.slice(0, limit);
+  const lastShown = acts.at(-1);
+  if (matches.length > limit && lastShown !== undefined)
+    return { acts, next: { at: lastShown.at.toISOString(), id: lastShown.id }, searchedTo: null };
+  if (last === null || scanned < scanLimit) return { acts, next: null, searchedTo: null };
+  return { acts, next: last, searchedTo: new Date(last.at) };
+}

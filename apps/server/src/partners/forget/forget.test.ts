@@ -1,0 +1,140 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
+import { recordEvents } from "../../events/outbox.ts";
+import { createSequencer, type Sequencer } from "../../events/sequencer.ts";
+import { statement } from "../../storage/db/statement.ts";
+import { forgetRider } from "./service.ts";
+
+let harness: EndpointsHarness;
+let endpointId: string;
+let sequencer: Sequencer;
+beforeEach(async () => {
+  harness = await openEndpointsHarness();
+  endpointId = (await harness.endpoint()).endpoint.id;
+  await harness.rows("update webhook_endpoints set events = '{reservation.created}' where system_id = $1");
+  sequencer = createSequencer({
+    db: harness.db,
+    clock: harness.clock,
+    pollIntervalMs: 3_600_000,
+    onError: (error) => {
+      throw error;
+    },
+  });
+});
+afterEach(async () => {
+  await sequencer.close();
+  await harness.close();
+});
+
+const dataOf = (riderRef: string) => `{"id":"reservation of a rider","rider_ref":${JSON.stringify(riderRef)},"n":1}`;
+
+function happen(riderRef: string): Promise<void> {
+  const { db, ids, systemId, partnerId, clock } = harness;
+  const now = new Date(clock());
+  const event = { name: "reservation.created", occurredAt: now, partnerId, data: dataOf(riderRef) } as const;
+  return db.transaction((tx) => recordEvents(tx, { ids, systemId, now }, [event]));
+}
+
+/** A reservation of a rider, its events in every stage, its webhook with the receiver's answer, and a kept answer. */
+async function leaveTraces(riderRef: string): Promise<void> {
+  const { ids, systemId, partnerId, clock } = harness;
+  const now = new Date(clock());
+  await harness.rows(
+    `insert into reservations (system_id, id, partner_id, status, bike_id, rider_ref, created_at, expires_at, updated_at)
+     values ($1, $2, $3, 'expired', 'bike-1', $4, $5, $5::timestamptz + interval '15 min', $5)`,
+    ...[ids.next("rsv"), partnerId, riderRef, now],
+  );
+  await happen(riderRef);
+  await sequencer.runOnce(systemId);
+  const answer = {
+    ...answered(500, `Nobody is called ${riderRef} here.`),
+    answerHeaders: [["Rider", riderRef]] as const,
+  };
+  await harness.send(endpointId, answer);
+  await harness.rows(
+    "update webhook_attempts set request_body = $2 where system_id = $1 and request_body like '%delivery_id%'",
+    `{"data":${dataOf(riderRef)}}`,
+  );
+  await harness.rows(
+    `insert into request_log (system_id, logged_on, id, at, key_id, partner_id, method, route, status, error, ms, address,
+       message, target, body, body_bytes)
+     values ($1, ($3::timestamptz)::date, $2, $3, 'key', $4, 'POST', '/v1/reservations', 400, 'invalid_parameter', 1, '::1',
+       $5, $6, $7, 10)`,
+    ...[ids.next("req"), now, partnerId, `Not ${JSON.stringify(riderRef)}.`, `/v1/reservations?a=${riderRef}`],
+    dataOf(riderRef),
+  );
+  await harness.rows(
+    "insert into idempotency_keys (system_id, caller, path, key, body_hash, status, body, created_at) values ($1, $2, '/v1/reservations', $3, '', 201, $4, $5)",
+    ...[partnerId, ids.next("idempotency"), dataOf(riderRef), now],
+  );
+}
+
+/** The columns that have a text, in whatever form: of every table of the schema, as PostgreSQL itself lists them. */
+async function columnsWith(text: string): Promise<string[]> {
+  const columns = await harness.rows<{ table: string; column: string; type: string }>(
+    `select c.relname::text as table, a.attname::text as column, t.typname::text as type
+     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+       join pg_type t on t.oid = a.atttypid
+     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'm') and not c.relispartition
+       and $1 <> ''
+     order by 1, 2`,
+  );
+  expect(columns.length).toBeGreaterThan(300);
+  const found: string[] = [];
+  for (const { table, column, type } of columns) {
+    const asText = type === "bytea" ? `encode("${column}", 'escape')` : `"${column}"::text`;
+    const rows = await harness.rows(`select 1 from "${table}" where $1 <> '' and ${asText} ~ $2 limit 1`, text);
+    if (rows.length > 0) found.push(`${table}.${column}`);
+  }
+  return found;
+}
+
+it("a rider's reference is gone from every column of every table, and nobody else's is", async () => {
+  for (const riderRef of ["rider-1", "rider-12"]) await leaveTraces(riderRef);
+  // Not numbered yet.
+  for (const riderRef of ["rider-1", "rider-12"]) await happen(riderRef);
+  const others = await columnsWith("rider-12");
+  expect(others).toEqual([
+    "event_outbox.data",
+    "events.data",
+    "idempotency_keys.body",
+    "request_log.body",
+    "request_log.message",
+    "request_log.target",
+    "reservations.rider_ref",
+    "webhook_attempts.request_body",
+    "webhook_attempts.response_body",
+    "webhook_attempts.response_headers",
+    "webhook_bodies.data",
+  ]);
+  expect(await columnsWith("rider-1(?!2)")).toEqual(others);
+  expect(await forgetRider(harness, harness.systemId, "rider-1")).toEqual({
+    ...{ reservations: 1, event_outbox: 1, events: 1, webhook_bodies: 2, webhook_attempts: 1, idempotency_keys: 1 },
+    request_log: 1,
+  });
+  expect(await columnsWith("rider-1(?!2)")).toEqual([]);
+  expect(await columnsWith("rider-12")).toEqual(others);
+  expect(await harness.rows("select rider_ref from reservations where system_id = $1 order by rider_ref")).toEqual([
+    { rider_ref: "rider-12" },
+    { rider_ref: null },
+  ]);
+  const [event] = await harness.rows<{ data: string }>(
+    "select data from events where system_id = $1 order by position limit 1",
+  );
+  expect(JSON.parse(event?.data ?? "")).toEqual({ id: "reservation of a rider", rider_ref: null, n: 1 });
+});
+
+it.each([
+  ["text", `'{"rider_ref":"rider-1"}'`],
+  ["jsonb", `'{"rider_ref":"rider-1"}'`],
+  ["bytea", `'"rider-1"'`],
+])(
+  "a column of %s in which nobody thought of riders is searched too: it is named, and nothing is said to be forgotten",
+  async (type, value) => {
+    const { db, systemId } = harness;
+    await db.query(statement("", `alter table regions add column noted ${type}`));
+    await harness.rows(`insert into regions (system_id, id, name, noted) values ($1, 'region-1', 'North', ${value})`);
+    await expect(forgetRider(harness, systemId, "rider-1")).rejects.toThrow("The reference is still in regions");
+    await expect(forgetRider(harness, systemId, "rider-2")).resolves.toEqual(expect.anything());
+  },
+);

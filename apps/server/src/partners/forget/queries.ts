@@ -1,0 +1,171 @@
+import { eventNames } from "@bikeshare/contract";
+import { CHANGED } from "../../storage/db/change-position.ts";
+import type { Queryable } from "../../storage/db/database.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { type Statement, statement } from "../../storage/db/statement.ts";
+
+/** A table whose rows may contain a reservation as JSON. */
+interface JsonTable {
+  readonly table: "event_outbox" | "events" | "webhook_bodies" | "webhook_attempts" | "idempotency_keys";
+  readonly column: string;
+  /** The days of a table by day are changed one at a time, so that no transaction is long. */
+  readonly day?: string;
+  /** What rows that do not contain one are left out by. */
+  readonly only?: string;
+  /** What else becomes of rows from which one is taken. */
+  readonly also?: string;
+}
+
+const reservationEvents = eventNames.filter((name) => name.startsWith("reservation."));
+const aboutReservations = (column: string) =>
+  `${column} in (${reservationEvents.map((name) => `'${name}'`).join(", ")})`;
+
+// In the order in which an event gets from one to the next: what moves on meanwhile is found there.
+const jsonTables: readonly JsonTable[] = [
+  { table: "event_outbox", column: "data", only: aboutReservations("name") },
+  { table: "events", column: "data", day: "recorded_on", only: aboutReservations("name") },
+  { table: "webhook_bodies", column: "data", day: "created_on", only: aboutReservations("event") },
+  // What a partner's server answered may repeat what it was sent, in a form of its own.
+  {
+    table: "webhook_attempts",
+    column: "request_body",
+    day: "started_on",
+    also: ", response_body = null, response_headers = null",
+  },
+  { table: "idempotency_keys", column: "body" },
+];
+
+const ofReservations = statement(
+  "forget.reservations",
+  `with forgotten as (
+     update reservations set ${CHANGED}, rider_ref = null, updated_at = greatest(updated_at, $3::timestamptz)
+     where system_id = $1 and rider_ref = $2 returning 1)
+   select count(*) as n from forgotten`,
+);
+// What a partner's server answered is bytes, perhaps of no text: it goes whole.
+const ofAnswers = statement(
+  "forget.answers",
+  `with forgotten as (
+     update webhook_attempts set response_body = null, response_headers = null
+     where system_id = $1 and position(convert_to($2, 'UTF8') in response_body) > 0 returning 1)
+   select count(*) as n from forgotten`,
+);
+// What a refused request asked for goes whole: a query and a message have forms of their own.
+const ofRequests = statement(
+  "forget.requests",
+  `with forgotten as (
+     update request_log set message = null, target = null, body = null, body_bytes = null
+     where system_id = $1 and (position($2 in body) > 0 or position($2 in message) > 0
+       or position('=' || $3 || '&' in target || '&') > 0)
+     returning 1)
+   select count(*) as n from forgotten`,
+);
+const contains = ({ column, only }: JsonTable) =>
+  `${only === undefined ? "" : `${only} and `}position($2 in ${column}) > 0`;
+const daysOf = (table: JsonTable): Statement =>
+  statement(
+    `forget.days.${table.table}`,
+    `select distinct ${table.day} as day from ${table.table} where system_id = $1`,
+  );
+const ofTable = (table: JsonTable): Statement =>
+  statement(
+    `forget.${table.table}`,
+    `with forgotten as (
+       update ${table.table} set ${table.column} = replace(${table.column}, $2, $3)${table.also ?? ""}
+       where system_id = $1 and ${table.day === undefined ? "" : `${table.day} = $4::date and `}${contains(table)} returning 1)
+     select count(*) as n from forgotten`,
+  );
+
+type Count = { readonly n: number };
+
+/** The tables whose rows may contain one, in the order in which they are to be changed. */
+export function listJsonTables(): readonly JsonTable[] {
+  return jsonTables;
+}
+
+/** Takes a rider's reference from reservations. @returns how many */
+export async function updateReservations(db: Queryable, systemId: string, riderRef: string, at: Date): Promise<number> {
+  return oneRow(await db.query<Count>(ofReservations, [systemId, riderRef, at])).n;
+}
+
+/** A rider's reference, as it is in our own JSON, and in that of strangers. */
+export interface WrittenReference {
+  readonly json: string;
+  readonly quoted: string;
+}
+
+/** Takes the kept answers that contain a text. @returns how many */
+export async function updateAnswers(db: Queryable, systemId: string, text: string): Promise<number> {
+  return oneRow(await db.query<Count>(ofAnswers, [systemId, text])).n;
+}
+
+/** Takes what is kept of refused requests that name a rider. @returns of how many */
+export async function updateRequests(db: Queryable, systemId: string, riderRef: string): Promise<number> {
+  const [, value] = new URLSearchParams({ rider_ref: riderRef }).toString().split("=");
+  return oneRow(await db.query<Count>(ofRequests, [systemId, JSON.stringify(riderRef), value])).n;
+}
+
+/** Replaces a text in the JSON of a table's rows. @returns in how many */
+export async function updateJson(
+  db: Queryable,
+  systemId: string,
+  table: JsonTable,
+  [from, to]: readonly [from: string, to: string],
+): Promise<number> {
+  if (table.day === undefined) return oneRow(await db.query<Count>(ofTable(table), [systemId, from, to])).n;
+  let changed = 0;
+  for (const { day } of await db.query<{ day: string }>(daysOf(table), [systemId]))
+    changed += oneRow(await db.query<Count>(ofTable(table), [systemId, from, to, day])).n;
+  return changed;
+}
+
+const searchedTables = statement(
+  "forget.searchedTables",
+  `select c.relname::text as name, array_agg(a.attname::text order by a.attnum) as columns,
+     array_agg(t.typname::text order by a.attnum) as types,
+     exists (select from pg_attribute s where s.attrelid = c.oid and s.attname = 'system_id') as "hasSystem"
+   from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+     join pg_type t on t.oid = a.atttypid
+   where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+     and t.typname in ('text', 'varchar', 'bpchar', 'json', 'jsonb', 'bytea', '_text', '_varchar')
+   group by c.oid order by c.relname collate "C"`,
+);
+
+interface SearchedTable {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly types: readonly string[];
+  readonly hasSystem: boolean;
+}
+
+/** Whether a column has a reference: $1 is the reference itself, $2 and $3 are how it is written. */
+function mentions(column: string, type: string): string {
+  const name = quoteIdentifier(column);
+  if (column === "rider_ref") return `${name} = $1`;
+  if (type === "bytea") return `position(convert_to($3, 'UTF8') in ${name}) > 0`;
+  // PostgreSQL writes its own JSON with spaces.
+  return `position($2 in replace(${name}::text, '": "', '":"')) > 0`;
+}
+
+/** The tables in which a rider's reference is, in any column that has text: of the schema as it is, whatever was added to it. */
+export async function listTablesWith(
+  db: Queryable,
+  systemId: string,
+  riderRef: string,
+  { json, quoted }: WrittenReference,
+): Promise<string[]> {
+  const found: string[] = [];
+  for (const { name, columns, types, hasSystem } of await db.query<SearchedTable>(searchedTables)) {
+    const any = columns.map((column, index) => mentions(column, types[index] ?? "")).join(" or ");
+    const text = `select 1 from ${quoteIdentifier(name)}
+      where ${hasSystem ? "system_id = $4" : "$4::text <> ''"} and $1::text <> '' and $2::text <> '' and $3::text <> '' and (${any})
+      limit 1`;
+    const rows = await db.query({ name: "", text }, [riderRef, json, quoted, systemId]);
+    if (rows.length > 0) found.push(name);
+  }
+  return found;
+}
+
+function quoteIdentifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

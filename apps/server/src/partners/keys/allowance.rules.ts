@@ -1,0 +1,71 @@
+import type { KeyAllowance, ShownAllowance } from "@bikeshare/contract/console";
+import { keyStatus } from "@bikeshare/rules";
+import type { PartnerRow } from "../service.ts";
+import type { KeyRow } from "./queries.ts";
+
+/** What an allowance bounds of a key. */
+export type BoundedKey = Pick<KeyRow, "scopes" | "rate_limit" | "created_at" | "expires_at">;
+
+/** A bound of an allowance that a key exceeds. */
+export type Excess =
+  | { readonly bound: "scopes"; readonly scope: string }
+  | { readonly bound: "lifetime" }
+  | { readonly bound: "keys" }
+  | { readonly bound: "rate"; readonly left: number };
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Returns the first bound that a key exceeds; undefined: it is within the allowance.
+ * @param others the partner's own keys that work and are older
+ */
+export function excessOf(allowance: KeyAllowance, key: BoundedKey, others: readonly BoundedKey[]): Excess | undefined {
+  const scope = key.scopes.find((each) => !allowance.scopes.some((allowed) => allowed === each));
+  if (scope !== undefined) return { bound: "scopes", scope };
+  const lifetime = (key.expires_at?.getTime() ?? Infinity) - key.created_at.getTime();
+  if (lifetime <= 0 || lifetime > allowance.days * DAY_MS) return { bound: "lifetime" };
+  if (others.length >= allowance.keys) return { bound: "keys" };
+  const left = Math.max(0, allowance.rate_limit - rateOf(others));
+  return rateOf([key]) > left ? { bound: "rate", left } : undefined;
+}
+
+/** The keys of a partner's own people that work, in the order of `keys`. */
+export function ownKeysIn(keys: readonly KeyRow[], now: number): KeyRow[] {
+  return keys.filter((key) => key.made_by_partner && keyStatus(key, now) === "active");
+}
+
+/** An allowance with how much of it no key uses. */
+export function whatIsLeft(allowance: KeyAllowance, keys: readonly KeyRow[], now: number): ShownAllowance {
+  const own = ownKeysIn(keys, now);
+  return {
+    ...allowance,
+    rate_limit_left: Math.max(0, allowance.rate_limit - rateOf(own)),
+    keys_left: Math.max(0, allowance.keys - own.length),
+  };
+}
+
+/**
+ * Returns the ids of the keys that their partner's people made and could not make now: the operator has lowered the
+ * allowance since. Of keys that exceed it together the younger ones do.
+ * @param keys the oldest first
+ */
+export function exceedingKeys(
+  partners: readonly Pick<PartnerRow, "id" | "key_allowance">[],
+  keys: readonly KeyRow[],
+  now: number,
+): ReadonlySet<string> {
+  const allowances = new Map(partners.map(({ id, key_allowance: allowance }) => [id, allowance]));
+  const exceeding = new Set<string>();
+  for (const [partnerId, own] of Map.groupBy(ownKeysIn(keys, now), ({ partner_id: id }) => id)) {
+    const allowance = allowances.get(partnerId ?? "") ?? null;
+    for (const [index, key] of own.entries()) {
+      if (allowance === null || excessOf(allowance, key, own.slice(0, index)) !== undefined) exceeding.add(key.id);
+    }
+  }
+  return exceeding;
+}
+
+/** The requests in any 60 s of several keys together. */
+function rateOf(keys: readonly Pick<KeyRow, "rate_limit">[]): number {
+  return keys.reduce((sum, { rate_limit: rate }) => sum + (rate ?? Infinity), 0);
+}

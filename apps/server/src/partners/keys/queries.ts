@@ -1,0 +1,173 @@
+import { arrayOf, columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
+import { statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
+
+const kept = columnsOfTable("keys").without("hash");
+
+/** A key as it is kept. */
+export interface KeyRow extends RowOf<typeof kept> {
+  /** null: an operator key */
+  readonly partner_name: Tables["partners"]["name"] | null;
+  /** The partner is suspended, or was removed: none of its keys is taken. */
+  readonly partner_suspended: boolean;
+}
+
+const columns = `${kept.list("k")}, p.name as partner_name,
+  (p.suspended_at is not null or p.removed_at is not null) as partner_suspended`;
+const from = `keys k left join partners p on p.system_id = k.system_id and p.id = k.partner_id`;
+
+// A request brings only its key, so no system can be named here.
+const byHash = statement("keys.byHash", `select ${columns}, k.hash from ${from} where k.hash = any($1::bytea[])`);
+
+const byId = statement("keys.byId", `select ${columns} from ${from} where k.system_id = $1 and k.id = $2`);
+
+const lockById = statement("keys.lock", "select id from keys where system_id = $1 and id = $2 for no key update");
+
+const replaced = statement(
+  "keys.replaced",
+  `select ${columns} from ${from} where k.system_id = $1 and k.partner_id is not distinct from $2 and k.rotated_to = $3
+   order by k.created_at limit 1`,
+);
+
+const all = statement(
+  "keys.all",
+  `select ${columns} from ${from}
+   where k.system_id = $1 and ($2::text is null or k.partner_id = $2)
+   order by k.created_at, k.id`,
+);
+
+const made = kept
+  .without("revoked_at", "rotated_to", "compromised_at", "last_used_at", "last_used_path", "last_used_address")
+  .and({ hash: arrayOf<Uint8Array>("bytea") });
+const insert = statement(
+  "keys.insert",
+  `insert into keys (${made.list()}) values (${made.names.map((_, index) => `$${index + 1}`).join(", ")})`,
+);
+
+// Never later than what was set before: a revocation stands.
+const revoke = statement(
+  "keys.revoke",
+  `update keys set revoked_at = least(revoked_at, $3::timestamptz), rotated_to = coalesce($4, rotated_to)
+   where system_id = $1 and id = $2`,
+);
+
+const remove = statement("keys.remove", "delete from keys where system_id = $1 and id = $2");
+
+// Those that other people than the partner's made stay: the operator says how many there are.
+const removeEndedOwn = statement(
+  "keys.removeEndedOwn",
+  `delete from keys where system_id = $1 and partner_id = $2 and made_by_partner and least(revoked_at, expires_at) < $3`,
+);
+
+// Once: a client that sends its key this way sends it so each time, and the audit log must not grow with it.
+const markCompromised = statement(
+  "keys.markCompromised",
+  `update keys set compromised_at = $2 where hash = $1 and compromised_at is null returning system_id, id`,
+);
+
+const recordUse = statement(
+  "keys.recordUse",
+  `update keys k set last_used_at = u.at, last_used_path = u.path, last_used_address = u.address
+   from unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[]) as u(system_id, id, at, path, address)
+   where k.system_id = u.system_id and k.id = u.id and (k.last_used_at is null or k.last_used_at < u.at)`,
+);
+
+const notifyChanged = statement("keys.notifyChanged", `select pg_notify('keys', $1)`);
+
+/** Deletes a key. Its acts stay in the audit log. */
+export async function deleteKey(db: Queryable, systemId: string, id: string): Promise<void> {
+  await db.query(remove, [systemId, id]);
+}
+
+/** Deletes the keys of a partner's own people that ended before an instant. */
+export async function deleteEndedOwnKeys(
+  tx: Transaction,
+  systemId: string,
+  partnerId: string,
+  before: Date,
+): Promise<void> {
+  await tx.query(removeEndedOwn, [systemId, partnerId, before]);
+}
+
+/** The keys that have one of the hashes, in no order. */
+export function findKeysByHash(
+  db: Queryable,
+  hashes: readonly Uint8Array[],
+): Promise<(KeyRow & Pick<Tables["keys"], "hash">)[]> {
+  return db.query<KeyRow & Pick<Tables["keys"], "hash">>(byHash, [hashes]);
+}
+
+export async function findKey(db: Queryable, systemId: string, id: string): Promise<KeyRow | undefined> {
+  return (await db.query<KeyRow>(byId, [systemId, id]))[0];
+}
+
+/** Holds a key against every other change until the transaction ends. */
+export async function lockKey(tx: Transaction, systemId: string, id: string): Promise<void> {
+  await tx.query(lockById, [systemId, id]);
+}
+
+/** The key that another one replaces. */
+export async function findReplacedKey(
+  db: Queryable,
+  systemId: string,
+  { partner_id: partnerId, id }: Pick<KeyRow, "partner_id" | "id">,
+): Promise<KeyRow | undefined> {
+  return (await db.query<KeyRow>(replaced, [systemId, partnerId, id]))[0];
+}
+
+/** A system's keys, oldest first; of one partner when one is named. */
+export function listKeys(db: Queryable, systemId: string, partnerId: string | null): Promise<KeyRow[]> {
+  return db.query<KeyRow>(all, [systemId, partnerId]);
+}
+
+export async function insertKey(db: Queryable, key: RowOf<typeof made>): Promise<void> {
+  await db.query(
+    insert,
+    made.names.map((name) => key[name]),
+  );
+}
+
+/** Ends a key at an instant, which may lie ahead; `successor` is the key that takes its place. */
+export async function updateRevocation(
+  db: Queryable,
+  systemId: string,
+  id: string,
+  at: Date,
+  successor: string | null,
+): Promise<void> {
+  await db.query(revoke, [systemId, id, at, successor]);
+}
+
+/** Marks a key as compromised. @returns its id the first time; undefined when it is already marked or unknown */
+export async function updateCompromised(
+  db: Queryable,
+  hash: Uint8Array,
+  at: Date,
+): Promise<Pick<KeyRow, "system_id" | "id"> | undefined> {
+  return (await db.query<Pick<KeyRow, "system_id" | "id">>(markCompromised, [hash, at]))[0];
+}
+
+export interface KeyUse {
+  readonly systemId: string;
+  readonly id: string;
+  readonly at: Date;
+  readonly path: string;
+  readonly address: string;
+}
+
+/** Stores the latest use of each key, many keys at once. */
+export async function updateKeyUses(db: Queryable, uses: readonly KeyUse[]): Promise<void> {
+  await db.query(recordUse, [
+    uses.map((use) => use.systemId),
+    uses.map((use) => use.id),
+    uses.map((use) => use.at),
+    uses.map((use) => use.path),
+    uses.map((use) => use.address),
+  ]);
+}
+
+/** Notifies every process, when the transaction commits, that a key changed. */
+export async function notifyKeyChanged(db: Queryable, systemId: string): Promise<void> {
+  await db.query(notifyChanged, [systemId]);
+}

@@ -1,0 +1,264 @@
+import { hash } from "node:crypto";
+import type { Scope } from "@bikeshare/contract";
+import { type KeyKind, keyStatus } from "@bikeshare/rules";
+import type { ActorContext } from "../../command-context.ts";
+import { commandError } from "../../command-errors.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
+import { insertActOf } from "../audit/queries.ts";
+import { holdPartner } from "../service.ts";
+import { requireAllowed } from "./allowance.ts";
+import { makeKey } from "./key.rules.ts";
+import {
+  deleteKey,
+  findKey,
+  findReplacedKey,
+  findKeysByHash,
+  insertKey,
+  type KeyRow,
+  listKeys,
+  lockKey,
+  updateCompromised,
+  updateKeyUses,
+  updateRevocation,
+  notifyKeyChanged,
+} from "./queries.ts";
+
+export type { KeyRow, KeyUse } from "./queries.ts";
+
+export interface IssueInput {
+  readonly systemId: string;
+  readonly kind: KeyKind;
+  /** Null for an operator key. */
+  readonly partnerId: string | null;
+  readonly scopes: readonly Scope[];
+  readonly name?: string | null;
+  readonly expiresAt?: Date | null;
+  readonly rateLimit?: number | null;
+  /** By one of the partner's own people: within its allowance, or not at all. */
+  readonly madeByPartner?: boolean;
+}
+
+/** A key just made. `key` is shown once: only its hash is kept. */
+export interface IssuedKey {
+  readonly id: string;
+  readonly key: string;
+  readonly scopes: readonly string[];
+  readonly expires_at: Date | null;
+  readonly rate_limit: number | null;
+}
+
+/**
+ * Makes a key.
+ * @throws ServiceError when the partner's own people make it, and the operator has not allowed it
+ */
+export function issueKey(context: ActorContext, input: IssueInput): Promise<IssuedKey> {
+  return context.db.transaction((tx) => issue(context, tx, input, "key.issued"));
+}
+
+/** Ends a key at once, on every process within a second. Ending it again changes nothing. */
+export async function revokeKey(context: ActorContext, systemId: string, id: string): Promise<KeyRow> {
+  return context.db.transaction((tx) => revoke(context, tx, systemId, id));
+}
+
+async function revoke(context: ActorContext, tx: Transaction, systemId: string, id: string): Promise<KeyRow> {
+  const key = await mustFind(tx, systemId, id);
+  const now = context.clock();
+  if (keyStatus(key, now) === "revoked") return key;
+  await updateRevocation(tx, systemId, id, new Date(now), null);
+  await insertActOf(context, tx, { systemId, action: "key.revoked", subject: id, detail: {} });
+  await notifyKeyChanged(tx, systemId);
+  return mustFind(tx, systemId, id);
+}
+
+/**
+ * Ends a key as `revokeKey` does, and keeps nothing of it but the audit log: for keys that a program made for itself, which
+ * would only hide those that people made.
+ */
+export function removeKey(context: ActorContext, systemId: string, id: string): Promise<void> {
+  return context.db.transaction(async (tx) => {
+    await revoke(context, tx, systemId, id);
+    await deleteKey(tx, systemId, id);
+  });
+}
+
+/** Ends every key of a partner at once. @returns how many had not ended before */
+export async function revokeKeysOf(
+  context: Omit<ActorContext, "db">,
+  tx: Transaction,
+  systemId: string,
+  partnerId: string,
+): Promise<number> {
+  const now = context.clock();
+  const live = (await listKeys(tx, systemId, partnerId)).filter((key) => keyStatus(key, now) !== "revoked");
+  for (const { id } of live) {
+    await updateRevocation(tx, systemId, id, new Date(now), null);
+    await insertActOf(context, tx, { systemId, action: "key.revoked", subject: id, detail: { partner_removed: true } });
+  }
+  await notifyKeyChanged(tx, systemId);
+  return live.length;
+}
+
+/** Tells every process, when the transaction commits, that keys must be looked up anew. */
+export const notifyKeysChanged = notifyKeyChanged;
+
+/** Most days for which both keys of a rotation work. */
+export const MAX_OVERLAP_DAYS = 30;
+/** The same in milliseconds. */
+export const MAX_OVERLAP_MS = MAX_OVERLAP_DAYS * 24 * 3_600_000;
+
+/**
+ * Makes a key that takes another's place, with the same partner, scopes, name and rate; both work for `overlap`
+ * milliseconds, then the old one is revoked. The allowance of a partner whose own people made the key must have room for both.
+ * Never do three work at once, or rotations would multiply the rate that the operator gave.
+ */
+export async function rotateKey(
+  context: ActorContext,
+  systemId: string,
+  id: string,
+  kind: KeyKind,
+  overlap: number,
+): Promise<IssuedKey & { readonly replaces: string; readonly replaced_key_ends_at: Date }> {
+  if (overlap < 0 || overlap > MAX_OVERLAP_MS)
+    throw commandError("invalid_parameter", "keyOverlap", { days: MAX_OVERLAP_DAYS });
+  return context.db.transaction(async (tx) => {
+    const old = await mustLock(tx, systemId, id);
+    const now = context.clock();
+    const endsAt = new Date(now + overlap);
+    const status = keyStatus(old, now);
+    if (status !== "active") throw commandError("conflict", "keyInactive", { id, status });
+    if (old.rotated_to !== null) throw commandError("conflict", "keyRotated", { id, successor: old.rotated_to });
+    await requireNoOverlap(tx, systemId, old, now);
+    // Before the new one is made: an old one that ends at once leaves its room to it.
+    await updateRevocation(tx, systemId, id, endsAt, null);
+    const issued = await issue(
+      context,
+      tx,
+      {
+        systemId,
+        kind: old.partner_id === null ? "operator" : kind,
+        partnerId: old.partner_id,
+        scopes: old.scopes as readonly Scope[], // they were checked when the old key was issued
+        name: old.name,
+        expiresAt: old.expires_at,
+        rateLimit: old.rate_limit,
+        madeByPartner: old.made_by_partner,
+      },
+      "key.rotated",
+      { replaces: id },
+    );
+    await updateRevocation(tx, systemId, id, endsAt, issued.id);
+    await notifyKeyChanged(tx, systemId);
+    return { ...issued, replaces: id, replaced_key_ends_at: endsAt };
+  });
+}
+
+/** A system's keys, oldest first; of one partner when one is named. */
+export function keysOf(context: { readonly db: Queryable }, systemId: string, partnerId?: string): Promise<KeyRow[]> {
+  return listKeys(context.db, systemId, partnerId ?? null);
+}
+
+/** A key; undefined when the system has none with this id. */
+export function keyWithId(
+  { db }: { readonly db: Queryable },
+  systemId: string,
+  id: string,
+): Promise<KeyRow | undefined> {
+  return findKey(db, systemId, id);
+}
+
+/** The keys that requests brought, in their order; undefined for those that we never made. */
+export async function keysFor(
+  context: Pick<ActorContext, "db">,
+  presented: readonly string[],
+): Promise<readonly (KeyRow | undefined)[]> {
+  const hashes = presented.map(hashKey);
+  const found = new Map<string, KeyRow>();
+  for (const { hash: hashed, ...key } of await findKeysByHash(context.db, hashes)) found.set(hex(hashed), key);
+  return hashes.map((hashed) => found.get(hex(hashed)));
+}
+
+/** The key that a request brought; undefined when we never made it. */
+export async function keyFor(context: Pick<ActorContext, "db">, presented: string): Promise<KeyRow | undefined> {
+  return (await keysFor(context, [presented]))[0];
+}
+
+/**
+ * Notes, the first time, that others may have read a key. It works on; the operator decides whether to revoke it.
+ * @returns whether this was the first time
+ */
+export async function markKeyAsCompromised(context: ActorContext, presented: string, where: string): Promise<boolean> {
+  return context.db.transaction(async (tx) => {
+    const key = await updateCompromised(tx, hashKey(presented), new Date(context.clock()));
+    if (key === undefined) return false;
+    await insertActOf(context, tx, {
+      systemId: key.system_id,
+      action: "key.compromised",
+      subject: key.id,
+      detail: { where },
+    });
+    // Every process learns of it, so that none tries to note it again.
+    await notifyKeyChanged(tx, key.system_id);
+    return true;
+  });
+}
+
+/** Keeps the latest use of keys, many at once. */
+export const recordUses = updateKeyUses;
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("hex");
+}
+
+function hashKey(key: string): Uint8Array {
+  return hash("sha256", key, "buffer");
+}
+
+async function issue(
+  context: ActorContext,
+  tx: Transaction,
+  input: IssueInput,
+  action: string,
+  detail: Readonly<Record<string, unknown>> = {},
+): Promise<IssuedKey> {
+  const key = makeKey(input.kind, (bytes) => context.ids.randomBytes(bytes));
+  const id = context.ids.next("key");
+  const { systemId, partnerId: partner_id, scopes, name = null, expiresAt = null, rateLimit = null } = input;
+  const { madeByPartner: made_by_partner = false } = input;
+  const rights = { scopes, expires_at: expiresAt, rate_limit: rateLimit };
+  const created_at = new Date(context.clock());
+  if (made_by_partner) await requireAllowed(tx, { system_id: systemId, partner_id, ...rights, created_at });
+  await insertKey(tx, {
+    ...{ system_id: systemId, id, partner_id, name, ...rights, scopes: [...scopes] },
+    ...{ hash: hashKey(key), last4: key.slice(-4), created_at, made_by_partner },
+  });
+  const by = made_by_partner && { made_by_partner };
+  await insertActOf(context, tx, {
+    systemId,
+    action,
+    subject: id,
+    detail: { ...detail, partner_id, ...rights, ...by },
+  });
+  return { id, key, ...rights };
+}
+
+/** @throws ServiceError while a key works that this one replaces */
+async function requireNoOverlap(tx: Transaction, systemId: string, key: KeyRow, now: number): Promise<void> {
+  const replaced = await findReplacedKey(tx, systemId, key);
+  if (replaced === undefined || keyStatus(replaced, now) !== "active") return;
+  const until = replaced.revoked_at?.toISOString() ?? "";
+  throw commandError("conflict", "keyOverlaps", { id: key.id, replaced: replaced.id, until });
+}
+
+/** Holds a key, and before it its partner, so that no two callers replace the same one. */
+async function mustLock(tx: Transaction, systemId: string, id: string): Promise<KeyRow> {
+  const { partner_id: partnerId } = await mustFind(tx, systemId, id);
+  if (partnerId !== null) await holdPartner(tx, systemId, partnerId);
+  await lockKey(tx, systemId, id);
+  return mustFind(tx, systemId, id);
+}
+
+async function mustFind(tx: Transaction, systemId: string, id: string): Promise<KeyRow> {
+  const key = await findKey(tx, systemId, id);
+  if (key === undefined) throw commandError("not_found", "key", { id });
+  return key;
+}

@@ -1,0 +1,178 @@
+import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { type Statement, statement } from "../../storage/db/statement.ts";
+
+const allColumns = columnsOfTable("request_log").without("system_id");
+/** A request as it is logged, with what is kept of a refused one. */
+export type WholeRequestRow = RowOf<typeof allColumns>;
+
+// Lists leave out what may be long.
+const logColumns = columnsOfTable("request_log").without("system_id", "message", "target", "body", "body_bytes");
+/** A request as a list shows it. */
+export type RequestRow = RowOf<typeof logColumns>;
+
+const insertLog = statement(
+  "requests.insert",
+  `insert into request_log (system_id, ${allColumns.list()})
+   select $1, ${allColumns.list("r")} from ${allColumns.unnest(2, "r")} on conflict do nothing`,
+);
+
+/** Writes requests of a system. */
+export function insertRequests(tx: Transaction, systemId: string, rows: readonly WholeRequestRow[]): void {
+  tx.send(insertLog, [systemId, ...allColumns.arrays(rows)]);
+}
+
+const minuteColumns = columnsOfTable("key_usage_minutes").without("system_id");
+/** What a key did in a minute, or what is to be added to that. */
+export type MinuteUsage = RowOf<typeof minuteColumns>;
+
+const addMinutes = statement(
+  "requests.addMinutes",
+  `insert into key_usage_minutes as kept (system_id, ${minuteColumns.list()})
+   select $1, ${minuteColumns.list("r")} from ${minuteColumns.unnest(2, "r")} order by counted_on, key_id, minute
+   on conflict (system_id, counted_on, key_id, minute) do update set
+     requests = kept.requests + excluded.requests, client_errors = kept.client_errors + excluded.client_errors,
+     server_errors = kept.server_errors + excluded.server_errors,
+     rate_limited = kept.rate_limited + excluded.rate_limited, unlogged = kept.unlogged + excluded.unlogged`,
+);
+
+/** Adds to what keys did in their minutes. Rows are taken in the order of the primary key, so that processes cannot deadlock. */
+export function updateMinuteUsage(tx: Transaction, systemId: string, rows: readonly MinuteUsage[]): void {
+  tx.send(addMinutes, [systemId, ...minuteColumns.arrays(rows)]);
+}
+
+const dayColumns = columnsOfTable("key_usage_days").without("system_id");
+/** What a key did with a route on a day, or what is to be added to that. */
+export type DayUsage = RowOf<typeof dayColumns>;
+
+const addDays = statement(
+  "requests.addDays",
+  `insert into key_usage_days as kept (system_id, ${dayColumns.list()})
+   select $1, ${dayColumns.list("r")} from ${dayColumns.unnest(2, "r")} order by key_id, day, route
+   on conflict (system_id, key_id, day, route) do update set
+     requests = kept.requests + excluded.requests, client_errors = kept.client_errors + excluded.client_errors,
+     server_errors = kept.server_errors + excluded.server_errors,
+     rate_limited = kept.rate_limited + excluded.rate_limited, total_ms = kept.total_ms + excluded.total_ms`,
+);
+
+/** Adds to what keys did on their days. */
+export function updateDayUsage(tx: Transaction, systemId: string, rows: readonly DayUsage[]): void {
+  tx.send(addDays, [systemId, ...dayColumns.arrays(rows)]);
+}
+
+const deleteDays = statement(
+  "requests.deleteDays",
+  `with past as materialized (
+     select ctid from key_usage_days where system_id = $1 and day < $2::date limit $3 for update skip locked),
+   gone as (delete from key_usage_days where system_id = $1 and ctid = any(array(select ctid from past)) returning 1)
+   select count(*) as n from gone`,
+);
+
+/** Deletes up to `limit` rows of days before a day. @returns how many */
+export async function deletePastUsage(db: Queryable, systemId: string, before: string, limit: number): Promise<number> {
+  return oneRow(await db.query<{ n: number }>(deleteDays, [systemId, before, limit])).n;
+}
+
+/** Where a request stands in the log: the newest first. */
+export interface LogPosition {
+  readonly day: string;
+  readonly id: string;
+}
+
+/** Which requests are looked for. Null: any. */
+export interface RequestFilters {
+  /** Undefined: of the whole system, operator keys included. */
+  readonly partnerId: string | undefined;
+  readonly keyId: string | undefined;
+  readonly errorsOnly: boolean;
+  readonly statusFrom: number;
+  readonly statusTo: number;
+  readonly error: string | null;
+  readonly method: string | null;
+  readonly route: string | null;
+  readonly since: Date;
+  readonly until: Date;
+}
+
+/** Rows of the log that were looked at, and those of them that match. */
+export interface ScannedRequests {
+  readonly matches: RequestRow[];
+  /** The last row looked at; null: there was none. */
+  readonly last: (LogPosition & { readonly at: string }) | null;
+  readonly scanned: number;
+}
+
+// Whatever the filters, only so many rows are looked at: the caller goes on from the last one. The plan needs only the
+// indexes by partner and by key, and no filter can make it read a day of somebody else's requests.
+function scanStatement(by: "system" | "partner" | "key" | "partner_key", errorsOnly: boolean): Statement {
+  const isOwner = by === "partner" || by === "partner_key";
+  const owner = isOwner ? "and partner_id = $2" : "and $2::text is null";
+  const key = by === "key" || by === "partner_key" ? "and key_id = $3" : "and $3::text is null";
+  return statement(
+    `requests.scan.${by}${errorsOnly ? ".errors" : ""}`,
+    `with scanned as materialized (
+       select ${logColumns.list()} from request_log
+       where system_id = $1 ${owner} ${key} ${errorsOnly ? "and status >= 400" : ""}
+         and logged_on between $4::date and $5::date and (logged_on, id) < ($5::date, $6) and at >= $7 and at < $8
+       order by logged_on desc, id desc limit $9),
+     matched as (
+       select * from scanned
+       where status between $10 and $11 and ($12::text is null or error = $12) and ($13::text is null or method = $13)
+         and ($14::text is null or route = $14)
+       order by logged_on desc, id desc limit $15)
+     select (select count(*) from scanned) as scanned,
+       (select json_build_object('day', logged_on, 'id', id, 'at', at) from scanned order by logged_on, id limit 1) as last,
+       matched.*
+     from (select 1) as always left join matched on true
+     order by matched.logged_on desc, matched.id desc`,
+  );
+}
+
+const owners = ["system", "partner", "key", "partner_key"] as const;
+const scans = new Map(
+  owners.flatMap((by) => [false, true].map((errorsOnly) => [`${by} ${errorsOnly}`, scanStatement(by, errorsOnly)])),
+);
+
+/**
+ * Looks at up to `scanLimit` requests before a position, the newest first.
+ * @returns up to `limit` of them that match
+ */
+export async function listRequests(
+  db: Queryable,
+  systemId: string,
+  filters: RequestFilters,
+  before: LogPosition,
+  { scanLimit, limit }: { readonly scanLimit: number; readonly limit: number },
+): Promise<ScannedRequests> {
+  const { partnerId, keyId, errorsOnly, statusFrom, statusTo, error, method, route, since, until } = filters;
+  const byKey = keyId === undefined ? "system" : "key";
+  const byPartner = keyId === undefined ? "partner" : "partner_key";
+  const scan = scans.get(`${partnerId === undefined ? byKey : byPartner} ${errorsOnly}`);
+  if (scan === undefined) throw new Error("there is a statement for every owner");
+  const rows = await db.query<ScannedRow>(scan, [
+    ...[systemId, partnerId ?? null, keyId ?? null, since.toISOString().slice(0, 10), before.day, before.id],
+    ...[since, until, scanLimit, statusFrom, statusTo, error, method, route, limit],
+  ]);
+  const { scanned, last } = oneRow(rows.slice(0, 1));
+  const matches = rows.flatMap(({ scanned: _scanned, last: _last, ...row }) => (row.id === null ? [] : [row]));
+  return { scanned, last, matches };
+}
+
+/** A match, or where there is none one row without. */
+type ScannedRow = Pick<ScannedRequests, "scanned" | "last"> & (RequestRow | { readonly id: null });
+
+const find = statement(
+  "requests.find",
+  `select ${allColumns.list()} from request_log where system_id = $1 and logged_on = any($2::date[]) and id = $3`,
+);
+
+/** The request with a Request-Id. @param days on which it may have arrived */
+export async function findRequest(
+  db: Queryable,
+  systemId: string,
+  days: readonly string[],
+  id: string,
+): Promise<WholeRequestRow | undefined> {
+  return (await db.query<WholeRequestRow>(find, [systemId, days, id]))[0];
+}

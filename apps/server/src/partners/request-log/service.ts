@@ -1,0 +1,160 @@
+import { REQUEST_LOG_DAYS, USAGE_RETENTION_DAYS } from "@bikeshare/contract";
+import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../../storage/background/periodic.ts";
+import type { Queryable } from "../../storage/db/database.ts";
+import { addDays, dayOf } from "../../storage/partitions/partition.rules.ts";
+import {
+  deletePastUsage,
+  findRequest,
+  listRequests,
+  type LogPosition,
+  type RequestFilters,
+  type RequestRow,
+  type WholeRequestRow,
+} from "./queries.ts";
+import {
+  findDayUsage,
+  listDayUsage,
+  listKeyMinutes,
+  listKeyTotals,
+  listMinuteUsage,
+  listRouteCallers,
+  type UsageRange,
+} from "./usage-queries.ts";
+
+export { openRequestLog } from "./recorder.ts";
+export type { LogPosition, RequestRow, WholeRequestRow } from "./queries.ts";
+export type { KeyTotal, UsageRange } from "./usage-queries.ts";
+
+interface ReadContext {
+  readonly db: Queryable;
+  readonly clock: () => number;
+}
+
+/** Requests that one page looks at. With more a page takes longer than 50 ms; with fewer a rare request takes more pages. */
+const SCAN_LIMIT = 20_000;
+const DAY_MS = 86_400_000;
+
+/** Part of the log, the newest request first. */
+export interface RequestPage {
+  readonly requests: readonly RequestRow[];
+  /** Where the next page begins; null: nothing older is kept. */
+  readonly next: LogPosition | null;
+  /** When the oldest request arrived that was looked at, if that is why the page ends: there may be older ones. */
+  readonly searchedTo: Date | null;
+}
+
+type Optional<Filters> = { readonly [Name in keyof Filters]?: Filters[Name] | undefined };
+
+/** What is looked for in the log. Left out: anything. */
+export interface RequestSearch extends Optional<Omit<RequestFilters, "errorsOnly">> {
+  readonly after?: LogPosition | undefined;
+  readonly limit: number;
+  /** Requests that the page may look at. */
+  readonly scanLimit?: number;
+}
+
+/** The requests of a system, or of one partner or key of it. A page ends early where it would have to look too far. */
+export async function searchRequests(
+  { db, clock }: ReadContext,
+  systemId: string,
+  search: RequestSearch,
+): Promise<RequestPage> {
+  const {
+    limit,
+    after,
+    scanLimit = SCAN_LIMIT,
+    statusFrom = 100,
+    statusTo = 599,
+    until = new Date(clock() + DAY_MS),
+  } = search;
+  const filters: RequestFilters = {
+    partnerId: search.partnerId,
+    keyId: search.keyId,
+    errorsOnly: statusFrom >= 400,
+    statusFrom,
+    statusTo,
+    error: search.error ?? null,
+    method: search.method ?? null,
+    route: search.route ?? null,
+    since: search.since ?? new Date(Date.parse(addDays(dayOf(clock()), -REQUEST_LOG_DAYS))),
+    until,
+  };
+  const start = after ?? { day: dayOf(until.getTime()), id: LAST_ID };
+  const bounds = { scanLimit, limit: limit + 1 };
+  const { matches, scanned, last } = await listRequests(db, systemId, filters, start, bounds);
+  const requests = matches.slice(0, limit);
+  if (matches.length > limit) return { requests, next: positionOf(requests.at(-1)), searchedTo: null };
+  if (last === null || scanned < scanLimit) return { requests, next: null, searchedTo: null };
+  return { requests, next: { day: last.day, id: last.id }, searchedTo: new Date(last.at) };
+}
+
+/** Sorts behind every id. */
+const LAST_ID = "~";
+
+function positionOf(row: RequestRow | undefined): LogPosition | null {
+  return row === undefined ? null : { day: row.logged_on, id: row.id };
+}
+
+/** The request with a Request-Id; undefined: it carried no key of the system, was left out of the log, or is too old. */
+export function requestWithId(
+  { db, clock }: ReadContext,
+  systemId: string,
+  id: string,
+): Promise<WholeRequestRow | undefined> {
+  const days = Array.from({ length: REQUEST_LOG_DAYS + 2 }, (_, n) => addDays(dayOf(clock()), 1 - n));
+  return findRequest(db, systemId, days, id);
+}
+
+/** Requests by minute, the first minute first; minutes without any are left out. */
+export function usageByMinute({ db }: Pick<ReadContext, "db">, systemId: string, range: UsageRange) {
+  return listMinuteUsage(db, systemId, range);
+}
+
+/** Requests by day, key and route, the first day first. */
+export function usageByDay({ db }: Pick<ReadContext, "db">, systemId: string, range: UsageRange) {
+  return listDayUsage(db, systemId, range);
+}
+
+/** What each key of a partner has done by minute since an instant. */
+export function keyMinutesOf({ db, clock }: ReadContext, systemId: string, partnerId: string, since: Date) {
+  return listKeyMinutes(db, systemId, partnerId, since, new Date(clock()));
+}
+
+/** What each key of a system has done since an instant, its minutes taken together. */
+export function keyTotals({ db, clock }: ReadContext, systemId: string, since: Date) {
+  return listKeyTotals(db, systemId, since, new Date(clock()));
+}
+
+/** What some keys have done today (UTC). */
+export function usageToday({ db, clock }: ReadContext, systemId: string, keyIds: readonly string[]) {
+  return findDayUsage(db, systemId, keyIds, dayOf(clock()));
+}
+
+/** The keys, of one partner or of all, that called any of some routes (`GET /v1/rides`) in the last so many days. */
+export function callersOf(
+  { db, clock }: ReadContext,
+  systemId: string,
+  routes: readonly string[],
+  days: number,
+  partnerId: string | null = null,
+) {
+  return listRouteCallers(db, systemId, addDays(dayOf(clock()), -days), routes, partnerId);
+}
+
+/** Time between two sweeps. They are kept for over a year: an hour more does no harm. */
+const SWEEP_INTERVAL_MS = 3_600_000;
+/** Rows deleted in one transaction. */
+const SWEEP_BATCH = 1_000;
+
+/** Deletes the counts by day that are no longer kept, again and again. */
+export function startUsageSweeper({ db, clock, ...options }: ReadContext & SweeperSurroundings): PeriodicWork<number> {
+  return startSweeper({
+    ...options,
+    intervalMs: SWEEP_INTERVAL_MS,
+    batchSize: SWEEP_BATCH,
+    sweep: async (systemId, limit) => {
+      const swept = await deletePastUsage(db, systemId, addDays(dayOf(clock()), -USAGE_RETENTION_DAYS), limit);
+      return { swept, isMore: swept === limit };
+    },
+  });
+}

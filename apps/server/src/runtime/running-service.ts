@@ -1,0 +1,300 @@
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type App, buildApp } from "../app.ts";
+import { systemsOf, warnOfMissingFacts } from "../city/systems/service.ts";
+import { type Config, ConfigError } from "../config.ts";
+import { DEFAULT_SERVICE_NAME } from "../console/people/mails.ts";
+import { watchFeeds } from "../feeds/gbfs/feed-watch.ts";
+import { databaseChecks, machineChecks, processChecks } from "../health/alerts/checks.ts";
+import { startAlerts } from "../health/alerts/service.ts";
+import { followDatabaseClock } from "../health/conditions/clock-watch.ts";
+import { type Concerns, concernsOf, createConcerns } from "../health/conditions/concerns.ts";
+import type { Conditions } from "../health/conditions/conditions.ts";
+import type { ServiceClock } from "../health/conditions/service-clock.ts";
+import { type Metrics, uncounted } from "../health/metrics/metrics.ts";
+import type { ActivityTracker } from "../health/tracing/activity.ts";
+import type { Tracer } from "../health/tracing/tracer.ts";
+import { linkEvents, openTracing } from "../health/tracing/tracing.ts";
+import { openRateLimits } from "../http/rate-limits/service.ts";
+import { stopAnswering } from "../http/stopping.ts";
+import { warnOfPlainListener } from "../http/transport.ts";
+import type { Ids } from "../ids.ts";
+import type { Logger } from "../logger.ts";
+import { createMailer } from "../outbound/mail/mailer.ts";
+import type { PeriodicWork } from "../storage/background/periodic.ts";
+import type { Database } from "../storage/db/database.ts";
+import { requireNotifications } from "../storage/db/listener.ts";
+import type { Store } from "../storage/db/open.ts";
+import { checkServing, createOutageGate, holdDuringOutages, type OutageGate } from "../storage/db/outage-gate.ts";
+import { followSecretsFile } from "../storage/key-rotation/follow-secrets.ts";
+import { createFirstPartitions } from "../storage/partitions/service.ts";
+import { createReplicaReport } from "../storage/replica/report.ts";
+import type { AllSecrets } from "../storage/secrets/secrets.ts";
+import { readVersion } from "../version.ts";
+import { watchSetAside } from "../webhooks/set-aside-watch.ts";
+import { watchForWorkers } from "../webhooks/worker-watch.ts";
+import { readBranding } from "./startup/branding.ts";
+import { type Certificate, followCertificate } from "./startup/certificate.ts";
+import { explainListenFailure, requestsAt } from "./startup/checks.ts";
+import type { DashboardPages } from "./startup/dashboard-pages.ts";
+import { serviceSecrets } from "./startup/service-secrets.ts";
+import { startReservationSweeper, startWorkers } from "./workers.ts";
+
+export interface ServeOptions {
+  readonly config: Config;
+  readonly clock: () => number;
+  /** What `clock` and `ids` go by, so that they follow the database's. */
+  readonly serviceClock?: ServiceClock;
+  readonly ids: Ids;
+  /** Finds a system by its id, or the only one; makes the first where there is none. */
+  readonly resolveSystem: (db: Database, named: string | undefined) => Promise<string>;
+  /** `api` answers requests, `worker` does the background work, `all` does both. */
+  readonly role: "all" | "api" | "worker";
+  /** The secrets file is lost for good: continue with a new one. */
+  readonly newSecrets?: boolean;
+  /** No load balancer sends requests, so stopping need not wait for one. Default: on a terminal. */
+  readonly isForTrying?: boolean;
+  /** Ends this process, as a work of it hangs. Without it nobody looks. */
+  readonly onHang?: () => void;
+  /** The dashboard's pages. Without them there is no dashboard. */
+  readonly dashboard?: DashboardPages;
+  /** Runs after the database is open and before requests are accepted. */
+  readonly prepare?: (db: Database) => Promise<void>;
+}
+
+/** What a service stands on, opened before it. */
+export interface Foundation {
+  readonly store: Store;
+  readonly logger: Logger;
+  readonly conditions: Conditions;
+  readonly certificate: Certificate | undefined;
+  readonly activities: ActivityTracker;
+  readonly isStopping: () => boolean;
+  /** Called in reverse order when the service stops. */
+  readonly closers: (() => Promise<void>)[];
+}
+
+/** What the parts of a service share. */
+interface ServiceParts extends Foundation {
+  readonly secrets: AllSecrets;
+  readonly concerns: Concerns;
+  /** Has requests wait while the database is away for a moment. */
+  readonly outages: OutageGate;
+  readonly metrics: Metrics;
+  /** Undefined: nothing is traced. */
+  readonly tracer: Tracer | undefined;
+  /** Whether it does all that its role asks for. */
+  readonly isStarted: () => boolean;
+}
+
+/** How long requests have to end when the service stops. Orchestrators commonly grant 30 s. */
+const REQUEST_DRAIN_TIMEOUT_MS = 20_000;
+/** How long idle connections may be used once more. Longer, and a stop on a terminal seems to hang. */
+const IDLE_TIMEOUT_MS = 1_000;
+/** How long load balancers take to notice `/readyz`: most poll it every 2 to 5 s. */
+const DRAIN_DELAY_MS = 5_000;
+
+/** Starts what the role asks for, and listens. @returns the base URL for callers; undefined where none are answered */
+export async function runService(given: ServeOptions, foundation: Foundation): Promise<string | undefined> {
+  const { role } = given;
+  const { store, logger, activities } = foundation;
+  const tracer = await openTracing({ ...given, ...foundation, settings: given.config.tracing, version: readVersion() });
+  if (tracer !== undefined) foundation.closers.push(() => tracer.close());
+  const options = { ...given, ids: linkEvents(given.ids, tracer, activities) };
+  const { db } = store;
+  const concerns = createConcerns();
+  // What is written from here on goes by it.
+  await followDatabaseClock(db, { ...given, ...foundation, concerns });
+  const secrets = await prepareDatabase(store, options, logger);
+  if (role !== "worker") await warnOfMissingFacts(db, logger);
+  let isStarted = false;
+  const outages = createOutageGate({
+    connectionString: db.connectionString,
+    onOutage: foundation.conditions.of("answering requests").failed,
+  });
+  foundation.closers.push(() => outages.close());
+  const watched = { ...foundation, concerns, outages, tracer, isStarted: () => isStarted };
+  const parts = {
+    ...watched,
+    secrets: await followSecretsFile(db, secrets, options, foundation),
+    metrics: await openMetrics(db, options, watched),
+  };
+  await startBackgroundWork(db, options, parts);
+  const url = role === "worker" ? undefined : await answerRequests(db, options, parts);
+  isStarted = true;
+  return url;
+}
+
+/** Starts what the role does beside answering requests. */
+async function startBackgroundWork(db: Database, options: ServeOptions, parts: ServiceParts): Promise<void> {
+  const { clock, ids, role } = options;
+  const { conditions, concerns } = parts;
+  const closeLater = (opened: { close(): Promise<void> }) => void parts.closers.push(() => opened.close());
+  closeLater(watchFeeds(db, { clock, conditions, concerns }));
+  closeLater(startReservationSweeper({ db, clock, ids, conditions }));
+  closeLater(watchSetAside(db, { conditions, concerns }));
+  closeLater(startAlertsOf(db, options, parts));
+  if (role === "api") closeLater(watchForWorkers(db, { conditions, concerns }));
+  else closeLater(await startWorkers({ ...options, ...parts, db }));
+}
+
+/** Tells the operator of what needs somebody. */
+function startAlertsOf(db: Database, { config, clock, ids }: ServeOptions, parts: ServiceParts): PeriodicWork {
+  const { logger, concerns, conditions, metrics } = parts;
+  const { failed: onError, watch } = conditions.of("checking for alerts", { quietMs: 2 * 60_000 });
+  return startAlerts({
+    ...{ db, clock, ids, logger, concerns, machine: hostname(), addresses: config.alertMailTo },
+    // The work comes last: after a pause of the whole process it has begun again by then.
+    checks: [...machineChecks(config, clock), ...databaseChecks(db, config, clock), ...processChecks(conditions.works)],
+    mailer: config.mail && createMailer(config.mail.smtpUrl, { from: config.mail.from }),
+    serviceName: config.branding.name ?? DEFAULT_SERVICE_NAME,
+    ...{ onError, watch },
+    observeMail: metrics.mails.operatorMailed,
+  });
+}
+
+/** Makes sure that the database can serve this configuration. @returns the secrets that belong to it */
+async function prepareDatabase({ db, applied }: Store, options: ServeOptions, logger: Logger): Promise<AllSecrets> {
+  const { config, clock, ids, newSecrets = false } = options;
+  if (config.databaseUrl !== undefined) {
+    await requireNotifications({ connectionString: config.databaseUrl, notifier: db });
+  }
+  if (applied.length > 0) {
+    logger.info({ applied }, "schema migrated");
+    await createFirstPartitions(db, clock);
+  }
+  if (applied.some((name) => name.startsWith("0001_")))
+    logger.info(
+      "the database was empty; `bikeshare restore <file>` restores a backup into one that no service has used",
+    );
+  await ensureSystem(db, options);
+  const secrets = await serviceSecrets({ db, config, clock, ids, logger }, newSecrets);
+  await options.prepare?.(db);
+  return secrets;
+}
+
+/** Makes sure that there is a system. Where there are several, none needs to be chosen here. */
+async function ensureSystem(db: Database, { config, resolveSystem }: ServeOptions): Promise<void> {
+  const ids = (await systemsOf(db)).map((system) => system.system_id);
+  if (ids.length === 0) {
+    await offerRestore(config);
+    await resolveSystem(db, undefined);
+  } else if (config.isSystemIdSet && !ids.includes(config.systemId)) {
+    throw new ConfigError(
+      `SYSTEM_ID=${config.systemId}: names the first system of a new database; this one has ${ids.join(", ")}, and a system keeps its id. ` +
+        `Unset SYSTEM_ID, or make another system: \`systems create ${config.systemId}\`.`,
+    );
+  }
+}
+
+/**
+ * A service that began anew beside the backups of one that was lost could not be restored into any more, and its own backups
+ * would take their place.
+ * @throws ConfigError where there are backups: what to restore, and how
+ */
+async function offerRestore({ backups }: Config): Promise<void> {
+  if (backups === undefined) return;
+  const { listBackups } = await import("../storage/backup/schedule.ts");
+  const newest = (await listBackups(backups.directory).catch(() => [])).at(-1);
+  if (newest === undefined) return;
+  throw new ConfigError(
+    `BACKUP_DIR=${backups.directory}: has backups, and the database is empty. Restore the newest: \`bikeshare restore ${join(backups.directory, newest.name)}\`. ` +
+      "To begin anew instead, move them away, or set BACKUP_DIR to another directory.",
+  );
+}
+
+/** Serves metrics and health on a port of their own, if one is configured; otherwise nothing is counted. */
+async function openMetrics(
+  db: Database,
+  { config, clock }: ServeOptions,
+  parts: Omit<ServiceParts, "secrets" | "metrics">,
+): Promise<Metrics> {
+  if (config.metricsPort === undefined) return uncounted;
+  const { createMetrics } = await import("../health/metrics/registry.ts");
+  const { watchSources } = await import("../health/metrics/sources.ts");
+  const { startMetricsServer } = await import("../health/metrics/server.ts");
+  const metrics = createMetrics({ version: readVersion() });
+  parts.activities.countWaits(metrics.http.connectionWaited);
+  watchSources(metrics.registry, { db, config, clock, works: parts.conditions.works });
+  const server = await startMetricsServer({
+    host: config.metricsHost,
+    port: config.metricsPort,
+    metrics,
+    logger: parts.logger,
+    ready: async () => {
+      // Supervisors that wait for this one would go on to the next process before this one listens.
+      if (!parts.isStarted()) throw new Error("The process is starting.");
+      if (parts.isStopping()) throw new Error("The process is shutting down.");
+      await checkServing(db, parts.outages);
+      return concernsOf(parts);
+    },
+  });
+  parts.closers.push(() => server.close());
+  return metrics;
+}
+
+/** The replica that reads may go to, if one is configured. */
+function replicaSettings({ databaseReplicaUrl: url }: Config, { conditions, concerns }: ServiceParts) {
+  if (url === undefined) return undefined;
+  return { url, onStatus: createReplicaReport({ conditions, concerns, monotonic: () => performance.now() }) };
+}
+
+/** Builds the app and listens. @returns the base URL for callers */
+async function answerRequests(
+  database: Database,
+  { config, clock, ids, dashboard, isForTrying = process.stderr.isTTY }: ServeOptions,
+  parts: ServiceParts,
+): Promise<string> {
+  const { logger, secrets, conditions, outages, metrics, certificate, closers } = parts;
+  const db = holdDuringOutages(database, outages);
+  let url = config.publicUrl ?? "";
+  const branding = await readBranding(config.branding);
+  if (dashboard !== undefined) closers.push(() => dashboard.close());
+  const rateLimits = await openRateLimits(db, { ...config, ...parts, ids, onRedisLost: metrics.http.redisLost });
+  closers.push(() => rateLimits.close());
+  const app = await buildApp({
+    ...config,
+    ...{ db, clock, ids, logger, secrets, outages, rateLimits, branding },
+    ...{ activities: parts.activities, tracer: parts.tracer, monotonic: () => performance.now() },
+    version: readVersion(),
+    baseUrl: () => url,
+    ...(dashboard && { dashboard: { ...dashboard, frameAncestors: config.frameAncestors, logo: branding.logo } }),
+    metrics: metrics.http,
+    concerns: () => concernsOf(parts),
+    onUnavailable: conditions.of("answering requests").failed,
+    replica: replicaSettings(config, parts),
+    https: certificate,
+  });
+  renewCertificate(app, config, parts);
+  closers.push(() =>
+    stopAnswering({
+      http: app.http,
+      drain: app.drain,
+      delay: () => sleep<void>(config.drainDelayMs ?? (isForTrying ? 0 : DRAIN_DELAY_MS)),
+      idleMs: IDLE_TIMEOUT_MS,
+      requestsMs: REQUEST_DRAIN_TIMEOUT_MS,
+    }),
+  );
+  warnOfPlainListener({ ...config, hasTls: config.tls !== undefined }, logger);
+  const address = await listen(app, config);
+  url = config.publicUrl ?? address;
+  // Beside the first requests; whoever asks for a page meanwhile waits.
+  dashboard?.ready().catch(() => undefined);
+  return url;
+}
+
+/** Uses each new certificate from the time that its file changes, where HTTPS is served. */
+function renewCertificate(app: App, { tls }: Config, { certificate, closers, ...reports }: ServiceParts): void {
+  if (tls === undefined || certificate === undefined) return;
+  const following = followCertificate(app.http.server, tls, certificate, reports);
+  closers.push(() => Promise.resolve(following.close()));
+}
+
+async function listen(app: App, config: Config): Promise<string> {
+  try {
+    return await app.http.listen({ host: config.host, port: config.port });
+  } catch (error) {
+    throw explainListenFailure(error, requestsAt(config));
+  }
+}

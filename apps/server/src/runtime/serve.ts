@@ -1,0 +1,87 @@
+import { flushCompileCache } from "node:module";
+import type { Config } from "../config.ts";
+import { checkConditions, createConditions } from "../health/conditions/conditions.ts";
+import { type ActivityTracker, createActivityTracker } from "../health/tracing/activity.ts";
+import { createLogger, logConsoleWarnings, type Logger } from "../logger.ts";
+import { ping, STATEMENT_TIMEOUT_MS } from "../storage/db/database.ts";
+import { openStore, type Store } from "../storage/db/open.ts";
+import { auditLogOwner } from "../storage/partitions/audit-owner.ts";
+import type { ServeOptions } from "./running-service.ts";
+import { checkBeforeStart } from "./startup/checks.ts";
+import { explainDatabaseFailure } from "./startup/database-failure.ts";
+import { endIfHanging } from "./startup/end-if-hanging.ts";
+
+/** A running service. */
+export interface Service {
+  /** The base URL for callers; undefined for a process that answers no requests. */
+  readonly url: string | undefined;
+  /** Accepts nothing new, answers what has begun, then closes everything. */
+  close(): Promise<void>;
+}
+
+/** After a start, until its compiled modules are written: the first time that takes 50 ms, for which no request should wait. */
+const KEEP_COMPILED_AFTER_MS = 1_000;
+
+/** Opens the database, starts what the role asks for, and listens. */
+export async function serve(options: ServeOptions): Promise<Service> {
+  const { config, role } = options;
+  const logger = await createLogger(config);
+  for (const warning of config.warnings) logger.warn(warning);
+  const certificate = await checkBeforeStart(config, role);
+  const activities = createActivityTracker();
+  const store = await openDatabaseFor(config, logger, activities);
+  // In the order of opening; closed in reverse: first no new requests, last the database.
+  const closers: (() => Promise<void>)[] = [() => store.close()];
+  const stopLoggingWarnings = logConsoleWarnings(logger);
+  closers.push(() => Promise.resolve(stopLoggingWarnings()));
+  let isStopping = false;
+  const close = async () => {
+    isStopping = true;
+    logger.info("stopping");
+    for (const closeOne of closers.toReversed()) await closeOne();
+    logger.info("stopped");
+  };
+  const conditions = createConditions({ monotonic: () => performance.now(), log: logger });
+  const checking = checkConditions(conditions, () => ping(store.db));
+  closers.push(() => checking.close());
+  try {
+    const { runService } = await loadService();
+    const foundation = { store, logger, conditions, certificate, activities, isStopping: () => isStopping, closers };
+    const url = await runService(options, foundation);
+    endIfHanging(options, foundation);
+    // Node keeps compiled modules when the process ends, but not when it is killed.
+    setTimeout(flushCompileCache, KEEP_COMPILED_AFTER_MS).unref();
+    return { url, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Loads the modules of a service, which occupies this process for most of a start. */
+function loadService() {
+  return import("./running-service.ts");
+}
+
+/** Opens the configured database, or the embedded one. */
+async function openDatabaseFor(config: Config, logger: Logger, observer: ActivityTracker): Promise<Store> {
+  try {
+    return await openStore({
+      databaseUrl: config.databaseUrl,
+      dataDir: config.dataDir,
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+      observer,
+      auditLog: auditLogOwner,
+      onEmbeddedEvent: (event) => {
+        logger.info(event, "embedded PostgreSQL");
+        // Meanwhile, since these are processes of their own. Whether loading works, its second caller hears.
+        if (event.event === "creating_cluster" || event.event === "starting") loadService().catch(() => undefined);
+      },
+      onMigrating: (message) => logger.info(message),
+      // Whoever uses the database reports its failures; this line alone calls for no action.
+      onConnectionLost: (error) => logger.debug({ reason: error.message }, "idle database connection lost"),
+    });
+  } catch (error) {
+    throw explainDatabaseFailure(error, config);
+  }
+}

@@ -1,0 +1,134 @@
+import { constants, createPrivateKey, X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { Server as TlsServer } from "node:tls";
+import { type Config, ConfigError } from "../../config.ts";
+import type { Conditions } from "../../health/conditions/conditions.ts";
+import type { Logger } from "../../logger.ts";
+import { codeOf } from "../../storage/db/errors.ts";
+
+/** The certificate chain and private key that HTTPS is served with, in PEM. */
+export interface Certificate {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  /** No client renegotiates, but for making the server work: each costs it a handshake on a connection that it counts once. */
+  readonly secureOptions: typeof constants.SSL_OP_NO_RENEGOTIATION;
+}
+
+type Files = NonNullable<Config["tls"]>;
+
+/**
+ * Reads the certificate and its key.
+ * @throws ConfigError naming the variable when a file cannot be read, is no PEM, or the two do not belong together
+ */
+export async function readCertificate({ certFile, keyFile }: Files): Promise<Certificate> {
+  const cert = await readFileNamedBy("TLS_CERT_FILE", certFile);
+  const key = await readFileNamedBy("TLS_KEY_FILE", keyFile);
+  const certificate = parse(
+    `TLS_CERT_FILE=${certFile}: holds no certificate in PEM. It begins with -----BEGIN CERTIFICATE-----, the server's own first, then those between it and the authority.`,
+    () => new X509Certificate(cert),
+  );
+  const privateKey = parse(
+    `TLS_KEY_FILE=${keyFile}: holds no private key in PEM without a passphrase. It begins with -----BEGIN PRIVATE KEY----- or the like; \`openssl pkey -in <file> -out <new file>\` takes a passphrase away.`,
+    () => createPrivateKey(key),
+  );
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw new ConfigError(
+      `TLS_KEY_FILE=${keyFile}: is not the key of the certificate in TLS_CERT_FILE=${certFile}. The first certificate of that file must be the server's own.`,
+    );
+  }
+  return { cert, key, secureOptions: constants.SSL_OP_NO_RENEGOTIATION };
+}
+
+/** When the server's own certificate expires. */
+export function expiryOf({ cert }: Pick<Certificate, "cert">): Date {
+  return new Date(new X509Certificate(cert).validTo);
+}
+
+async function readFileNamedBy(variable: string, file: string): Promise<Buffer> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    const why: Readonly<Record<string, string>> = {
+      ENOENT: "there is no such file",
+      EACCES: "this account may not read it",
+      EISDIR: "is a directory, and must be a file",
+    };
+    throw new ConfigError(
+      `${variable}=${file}: ${why[codeOf(error) ?? ""] ?? String(error)}. Name a file in PEM that this account may read.`,
+      { cause: error },
+    );
+  }
+}
+
+function parse<Value>(message: string, read: () => Value): Value {
+  try {
+    return read();
+  } catch {
+    // OpenSSL's messages help nobody, and a part of a key must not reach a log.
+    throw new ConfigError(message);
+  }
+}
+
+export interface CertificateWatchOptions {
+  readonly files: Files;
+  /** The one in use. */
+  readonly certificate: Certificate;
+  /** Switches to a new one. */
+  readonly use: (certificate: Certificate) => void;
+  /** Called when the files are valid, changed or not. */
+  readonly onRead?: () => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Longer is harmless, since certificates are renewed weeks before they expire; shorter only reads two small files more often. */
+const POLL_INTERVAL_MS = 30_000;
+
+export interface CertificateWatch {
+  /** Reads the files now. */
+  poll(): Promise<void>;
+  close(): void;
+}
+
+/**
+ * Polls the files for a renewed certificate. They are usually symbolic links that are pointed at new files, which file
+ * system notifications do not report. While the files are invalid, such as between the writes of the two, the old
+ * certificate stays in use.
+ */
+export function watchCertificate(options: CertificateWatchOptions): CertificateWatch {
+  const { files, use, onRead, onError } = options;
+  let current = options.certificate;
+  const poll = async () => {
+    try {
+      const next = await readCertificate(files);
+      onRead?.();
+      if (next.cert.equals(current.cert) && next.key.equals(current.key)) return;
+      use(next);
+      current = next;
+    } catch (error) {
+      onError(error);
+    }
+  };
+  const timer = setInterval(() => void poll(), POLL_INTERVAL_MS);
+  timer.unref();
+  return { poll, close: () => clearInterval(timer) };
+}
+
+/** Makes a running server use a renewed certificate. */
+export function followCertificate(
+  server: object,
+  files: NonNullable<Config["tls"]>,
+  certificate: Certificate,
+  { logger, conditions }: { readonly logger: Pick<Logger, "info">; readonly conditions: Conditions },
+): { close(): void } {
+  const reading = conditions.of("reading the certificate", { quietMs: Number.POSITIVE_INFINITY });
+  return watchCertificate({
+    files,
+    certificate,
+    use: (next) => {
+      if (server instanceof TlsServer) server.setSecureContext(next);
+      logger.info({ expires_at: expiryOf(next) }, "the renewed certificate is in use");
+    },
+    onRead: reading.succeeded,
+    onError: reading.failed,
+  });
+}

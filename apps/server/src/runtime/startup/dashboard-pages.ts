@@ -1,0 +1,166 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, rename, rm, stat, utimes } from "node:fs/promises";
+import { setPriority } from "node:os";
+import { dirname, join } from "node:path";
+
+/** The files of the dashboard's pages. */
+export interface DashboardPages {
+  /** Where they are, once `ready` has ended. */
+  readonly directory: string;
+  /**
+   * Looks whether they are as new as their sources, and builds them if not: once, at the first call. Not before the service
+   * answers, because it takes processor time. Ends when they are, or could not be made.
+   */
+  readonly ready: () => Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface DashboardPagesOptions {
+  /** Hears in a line what became of a build. */
+  readonly note: (text: string) => void;
+  /** Builds them again whenever a source is edited, with what helps those who edit them. */
+  readonly isEdited?: boolean;
+  /** Where their sources are, if anywhere. */
+  readonly sourceDirectory?: string;
+}
+
+/** The pages as the packed server carries them, and their sources as the repository has them. */
+const PACKED_DIRECTORY = join(import.meta.dirname, "../../dashboard");
+const SOURCE_DIRECTORY = join(import.meta.dirname, "../../../../dashboard");
+/** What the pages are made of; `dist/` is beside it. */
+const SOURCE_FILES = ["index.html", "package.json", "vite.config.ts"];
+const SOURCE_FOLDERS = [
+  "src",
+  "public",
+  ...["contract", "rules", "webhooks"].map((name) => `../../packages/${name}/src`),
+];
+/** Below the start of the service, which somebody waits for. */
+const LOW_PRIORITY = 10;
+
+/**
+ * Finds the pages. In the repository they are built when they are missing or older than their sources, beside the start
+ * and in a process of their own, so that nobody who does not ask for them waits.
+ */
+export function openDashboardPages(options: DashboardPagesOptions): DashboardPages {
+  const { note, isEdited = false, sourceDirectory = SOURCE_DIRECTORY } = options;
+  const builder = join(sourceDirectory, "node_modules/vite/bin/vite.js");
+  if (existsSync(PACKED_DIRECTORY) || !existsSync(builder)) {
+    return { directory: PACKED_DIRECTORY, ready: () => Promise.resolve(), close: () => Promise.resolve() };
+  }
+  if (isEdited) return rebuildOnEdit(sourceDirectory, builder);
+  const directory = join(sourceDirectory, "dist");
+  const builds = new Set<ChildProcess>();
+  let isClosed = false;
+  let ready: Promise<void> | undefined;
+  const makeReady = async () => {
+    try {
+      const took = await buildWhenOld(sourceDirectory, (args) => runBuilder(builder, args, builds));
+      if (took !== undefined) note(`The dashboard's pages were missing or old: built in ${took}.`);
+    } catch (error) {
+      if (!isClosed) note(`The dashboard's pages could not be built: ${String(error)}`);
+    }
+  };
+  return {
+    directory,
+    ready: () => (ready ??= makeReady()),
+    async close() {
+      isClosed = true;
+      for (const build of builds) build.kill();
+      await ready;
+    },
+  };
+}
+
+/** @returns how long it took; undefined where nothing had to be built */
+async function buildWhenOld(
+  sourceDirectory: string,
+  build: (args: readonly string[]) => Promise<void>,
+): Promise<string | undefined> {
+  const directory = join(sourceDirectory, "dist");
+  const builtAt = await modifiedAt(join(directory, "index.html"));
+  if (builtAt >= (await newestSource(sourceDirectory))) return undefined;
+  const started = performance.now();
+  const startedAt = new Date(performance.timeOrigin + started);
+  const made = await mkdtemp(join(sourceDirectory, "node_modules/.build-"));
+  try {
+    await build(["build", "--logLevel", "error", "--emptyOutDir", "--outDir", made]);
+    // As old as what was read: an edit since then makes them old.
+    await utimes(join(made, "index.html"), startedAt, startedAt);
+    await rm(directory, { recursive: true, force: true });
+    await rename(made, directory);
+  } catch (error) {
+    await rm(made, { recursive: true, force: true });
+    // Another process that was started at the same time has put its own there.
+    if ((await modifiedAt(join(directory, "index.html"))) <= builtAt) throw error;
+  }
+  return `${((performance.now() - started) / 1000).toFixed(1)} s`;
+}
+
+/** When the newest source was edited, in milliseconds since 1970. */
+async function newestSource(sourceDirectory: string): Promise<number> {
+  const folders = await Promise.all(
+    SOURCE_FOLDERS.map(async (folder) => {
+      const files = await readdir(join(sourceDirectory, folder), { recursive: true }).catch(() => []);
+      return files.map((file) => join(folder, file));
+    }),
+  );
+  const files = [...SOURCE_FILES, ...folders.flat()];
+  return Math.max(...(await Promise.all(files.map((file) => modifiedAt(join(sourceDirectory, file))))));
+}
+
+async function modifiedAt(file: string): Promise<number> {
+  const found = await stat(file).catch(() => undefined);
+  return found?.mtimeMs ?? Number.NEGATIVE_INFINITY;
+}
+
+function runBuilder(builder: string, args: readonly string[], running: Set<ChildProcess>): Promise<void> {
+  const child = spawn(process.execPath, [builder, ...args], {
+    cwd: dirname(dirname(dirname(dirname(builder)))),
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  running.add(child);
+  if (child.pid !== undefined) setPriority(child.pid, LOW_PRIORITY);
+  let complaint = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (complaint += text));
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (status) => {
+      running.delete(child);
+      if (status === 0) resolve();
+      else reject(new Error(complaint.trim() || `the builder ended with status ${status}`));
+    });
+  });
+}
+
+/** Keeps a builder running that looks for edits. What it makes stays apart from what is shipped. */
+function rebuildOnEdit(sourceDirectory: string, builder: string): DashboardPages {
+  const directory = join(sourceDirectory, "node_modules/.development");
+  const child = spawn(
+    process.execPath,
+    [
+      builder,
+      "build",
+      "--watch",
+      "--mode",
+      "development",
+      "--logLevel",
+      "warn",
+      "--emptyOutDir",
+      "--outDir",
+      directory,
+    ],
+    { cwd: sourceDirectory, stdio: ["ignore", "ignore", "inherit"] },
+  );
+  const ended = new Promise<void>((resolve) => {
+    child.once("close", () => resolve());
+  });
+  return {
+    directory,
+    ready: () => Promise.resolve(),
+    async close() {
+      child.kill();
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,192 @@
+import { startRemovedBikesSweeper } from "../city/changes/service.ts";
+import { startReservationSweeper as startSweepingReservations } from "../city/fleet/reservation-sweeper.ts";
+import { systemsOf } from "../city/systems/service.ts";
+import type { Config } from "../config.ts";
+import { createSequencer } from "../events/sequencer.ts";
+import { reportsDirectory } from "../feeds/report-files.ts";
+import type { Conditions, WorkOptions } from "../health/conditions/conditions.ts";
+import type { Metrics } from "../health/metrics/metrics.ts";
+import type { Tracer } from "../health/tracing/tracer.ts";
+import { startIdempotencySweeper } from "../http/idempotency/service.ts";
+import type { Ids } from "../ids.ts";
+import type { Logger } from "../logger.ts";
+import { createMailer } from "../outbound/mail/mailer.ts";
+import { startUsageSweeper } from "../partners/request-log/service.ts";
+import type { Database } from "../storage/db/database.ts";
+import { openListener } from "../storage/db/listener.ts";
+import { startPartitionKeeper } from "../storage/partitions/service.ts";
+import { type AllSecrets, secretsPath } from "../storage/secrets/secrets.ts";
+import { startTableCare } from "../storage/table-care/service.ts";
+import { readVersion } from "../version.ts";
+import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
+import { startStationNotices } from "../webhooks/notices.ts";
+import { startWebhookWorker, type WebhookSettings } from "../webhooks/worker.ts";
+
+/** Background work of a process. Any number of processes may do it. */
+interface Work {
+  /** Starts nothing more; resolves when the work under way has ended. */
+  close(): Promise<void>;
+}
+
+interface WorkersOptions {
+  readonly db: Database;
+  readonly config: Config;
+  readonly clock: () => number;
+  readonly ids: Ids;
+  readonly resolveSystem: (db: Database, named: string | undefined) => Promise<string>;
+  readonly logger: Logger;
+  readonly secrets: AllSecrets;
+  readonly conditions: Conditions;
+  readonly metrics: Metrics;
+  readonly tracer: Tracer | undefined;
+}
+
+/**
+ * Starts the sweep of overdue reservations. Every process runs it, whatever its role: readers must see that a bike is free
+ * again even where no worker runs. A sweep that finds nothing reads one index.
+ */
+export function startReservationSweeper({
+  db,
+  clock,
+  ids,
+  conditions,
+}: Pick<WorkersOptions, "db" | "clock" | "ids" | "conditions">): Work {
+  const reports = reportingTo(conditions)("sweeping overdue reservations");
+  return startSweepingReservations({ db, clock, ids, systems: () => systemIds(db), ...reports });
+}
+
+/** Starts what a worker does beside requests: events, webhooks, clean-up, partitions, and the feed if one is configured. */
+export async function startWorkers(options: WorkersOptions): Promise<Work> {
+  const { db, clock, conditions } = options;
+  const reporting = reportingTo(conditions);
+  const works: Work[] = [
+    startEventWork(options),
+    startStationNotices({
+      ...options,
+      systems: () => systemIds(db),
+      ...reporting("notifying of changed stations"),
+    }),
+    startPartitionKeeper({
+      db,
+      clock,
+      warn: (detail, message) => options.logger.warn(detail, message),
+      ...reporting("keeping partitions", { quietMs: 2 * 60_000 }),
+    }),
+    startTableCare({
+      db,
+      monotonic: () => performance.now(),
+      ...reporting("keeping lists fast", { quietMs: 2 * 60_000 }),
+    }),
+    startIdempotencySweeper({
+      db,
+      clock,
+      systems: () => systemIds(db),
+      ...reporting("deleting old answers", { quietMs: 15 * 60_000 }),
+    }),
+    startRemovedBikesSweeper({
+      db,
+      clock,
+      systems: () => systemIds(db),
+      ...reporting("deleting old removed bikes", { quietMs: 15 * 60_000 }),
+    }),
+    startUsageSweeper({
+      db,
+      clock,
+      systems: () => systemIds(db),
+      ...reporting("deleting old usage of keys", { quietMs: 15 * 60_000 }),
+    }),
+  ];
+  const following = await followFeed(options);
+  const backups = await startBackups(options);
+  return {
+    close: async () => {
+      await Promise.all([following?.close(), backups?.close()]);
+      await Promise.all(works.map((work) => work.close()));
+    },
+  };
+}
+
+/** Numbers events and sends webhooks, which the database notifies of new events. */
+function startEventWork(options: WorkersOptions): Work {
+  const { db, clock, ids, logger, conditions, config, secrets, metrics, tracer } = options;
+  const sequencer = createSequencer({ db, clock, ...reportingTo(conditions)("numbering events") });
+  const webhooks = webhookSettings(config, secrets, metrics);
+  const dispatcher = startWebhookWorker({ db, clock, ids, logger, ...webhooks, conditions, tracer });
+  const listener = openListener({
+    connectionString: db.connectionString,
+    notifier: db,
+    on: {
+      event_outbox: (systemId) => {
+        sequencer.wake(systemId);
+        dispatcher.wake(systemId);
+      },
+      webhook_endpoints: (systemId) => dispatcher.reload(systemId),
+    },
+    // Both poll every second anyway.
+    onGap: () => undefined,
+  });
+  return {
+    close: async () => {
+      await listener.close();
+      await Promise.all([dispatcher.close(), sequencer.close()]);
+    },
+  };
+}
+
+function webhookSettings(config: Config, secrets: AllSecrets, metrics: Metrics): WebhookSettings {
+  const { mail } = config;
+  return {
+    rules: config.webhooks,
+    cipher: createSecretCipher(() => secrets.webhookKeys),
+    metrics,
+    mailer: mail && createMailer(mail.smtpUrl, { from: mail.from }),
+    version: readVersion(),
+  };
+}
+
+/** Follows the configured feed, which belongs to the deployment's one system. */
+async function followFeed(options: WorkersOptions): Promise<Work | undefined> {
+  const { db, config, clock, ids, logger, conditions } = options;
+  if (config.gbfsSync === undefined) return undefined;
+  const { url, intervalMs } = config.gbfsSync;
+  const systemId = await options.resolveSystem(db, undefined);
+  // Only now: most services follow no feed, and need no HTTP client for one.
+  const { startFollowing } = await import("../feeds/gbfs/follow.ts");
+  const { logPolls } = await import("../feeds/gbfs/follow-log.ts");
+  const source = "gbfs";
+  const log = logPolls(logger, conditions, { system: systemId, source });
+  const reportDirectory = reportsDirectory(config);
+  const { watch } = conditions.of("following the feed");
+  const { gbfsStaleAfterMs: staleAfterMs } = config;
+  const polling = { url, intervalMs, staleAfterMs, reportDirectory };
+  return startFollowing({ db, clock, ids, systemId, source, log, watch, ...polling });
+}
+
+/** Makes backups by themselves where a directory for them is configured. */
+async function startBackups({ db, config, clock, logger, conditions }: WorkersOptions): Promise<Work | undefined> {
+  if (config.backups === undefined) return undefined;
+  const { startScheduledBackups } = await import("../storage/backup/schedule.ts");
+  return startScheduledBackups({
+    ...config.backups,
+    connectionString: db.connectionString,
+    secretsPath: secretsPath(config),
+    version: readVersion(),
+    clock,
+    onBackup: (path, { bytes, rows }) => logger.info({ path, bytes, rows }, "made a backup, and read it back"),
+    ...reportingTo(conditions)("making a backup", { quietMs: 5 * 60_000 }),
+  });
+}
+
+async function systemIds(db: Database): Promise<string[]> {
+  return (await systemsOf(db)).map((system) => system.system_id);
+}
+
+/** Reports the failures of a work, and how its runs go. */
+function reportingTo(conditions: Conditions) {
+  return (work: string, options?: WorkOptions) => {
+    const { failed, watch } = conditions.of(work, options);
+    const onError = (error: unknown, systemId?: string) =>
+      failed(error, systemId === undefined ? undefined : { systemId });
+    return { onError, watch };
+  };
+}

@@ -1,0 +1,264 @@
+import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { openCliHarness } from "../../../test/cli/cli.harness.ts";
+import { type FleetHarness, openFleetHarness, stationItem } from "../../../test/fleet/fleet.harness.ts";
+import { copyDatabase, dropDatabase, withDatabaseName } from "../../../test/server-commands.ts";
+import { registerBackup } from "../../cli/backup.ts";
+import { recordServiceKey } from "../../webhooks/endpoints/endpoint-secrets.ts";
+import { createSecretCipher } from "../../webhooks/endpoints/secret.ts";
+import { loadSecrets } from "../secrets/secrets.ts";
+import { BackupFileError, readArchive, writeArchive } from "./archive.ts";
+import { createBackup } from "./backup.ts";
+import { entryNames, type Manifest } from "./manifest.ts";
+import { verifyBackup, verifyInto } from "./verify.ts";
+
+let directory: string;
+let harness: FleetHarness;
+let backup: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "bikeshare-verified-"));
+  harness = await openFleetHarness();
+  const secretsPath = join(directory, "secrets.json");
+  const { webhookKeys } = await loadSecrets(secretsPath, randomBytes);
+  await recordServiceKey({ ...harness, cipher: createSecretCipher(webhookKeys) }, harness.db, harness.systemId);
+  await harness.stations(stationItem("1"));
+  await harness.bikes(...Array.from({ length: 3 }, (_, n) => ({ id: `bike-${n}`, station_id: "1" })));
+  await harness.start({ id: "ride-1", bike_id: "bike-0" });
+  backup = join(directory, "whole.zip");
+  await createBackup({ connectionString: harness.db.connectionString, secretsPath, version: "1.2.3" }, backup);
+});
+afterAll(async () => {
+  await harness.close();
+  await rm(directory, { recursive: true });
+});
+
+type Entries = Map<string, string>;
+
+/** A copy of the backup with other contents, whose checksums are right. */
+async function changed(change: (entries: Entries) => Promise<void> | void): Promise<string> {
+  const entries: Entries = new Map();
+  await readArchive(backup, async (archive) => {
+    const manifest = await archive.read(entryNames.manifest);
+    const tables = (JSON.parse(manifest) as Manifest).tables.map(({ name }) => entryNames.table(name));
+    entries.set(entryNames.manifest, manifest);
+    for (const name of [entryNames.secrets, ...tables]) entries.set(name, await archive.read(name));
+  });
+  await change(entries);
+  const path = join(directory, `changed-${randomBytes(4).toString("hex")}.zip`);
+  await writeArchive(path, (archive) => {
+    for (const [name, content] of entries) archive.add(name, content);
+    return Promise.resolve();
+  });
+  return path;
+}
+
+/** Changes a text of a table's rows. */
+function replaceIn(table: string, from: string | RegExp, to: string) {
+  return (entries: Entries) => {
+    const name = entryNames.table(table);
+    const rows = entries.get(name) ?? "";
+    expect(rows).toMatch(from);
+    entries.set(name, rows.replace(from, to));
+  };
+}
+
+/** Leaves out a table's last row, and says in the manifest that it was never there. */
+function loseRow(table: string) {
+  return (entries: Entries) => {
+    const name = entryNames.table(table);
+    const rows = (entries.get(name) ?? "").trimEnd().split("\n");
+    entries.set(
+      name,
+      rows
+        .slice(0, -1)
+        .map((row) => `${row}\n`)
+        .join(""),
+    );
+    const manifest = JSON.parse(entries.get(entryNames.manifest) ?? "") as Manifest;
+    const tables = manifest.tables.map((each) => (each.name === table ? { ...each, rows: each.rows - 1 } : each));
+    entries.set(entryNames.manifest, JSON.stringify({ ...manifest, tables }));
+  };
+}
+
+/** Changes what the backup says of itself. */
+function inManifest(change: (manifest: Manifest) => Manifest) {
+  return (entries: Entries) => {
+    const manifest = JSON.parse(entries.get(entryNames.manifest) ?? "") as Manifest;
+    entries.set(entryNames.manifest, JSON.stringify(change(manifest)));
+  };
+}
+
+/** Says that there is one more table, which has no rows. */
+function withTable(table: Manifest["tables"][number]) {
+  return (entries: Entries) => {
+    if (!entries.has(entryNames.table(table.name))) entries.set(entryNames.table("rows"), "");
+    inManifest((manifest) => ({ ...manifest, tables: [...manifest.tables, table] }))(entries);
+  };
+}
+
+/** What verifying a backup finds broken, in a database of its own on the tests' server. */
+async function brokenIn(path: string): Promise<string[]> {
+  const name = `test_${randomBytes(8).toString("hex")}`;
+  await copyDatabase(inject("serverUrl"), "template0", name);
+  try {
+    const connectionString = withDatabaseName(inject("serverUrl"), name);
+    const { systems } = await verifyInto(path, { connectionString, secretsPath: join(directory, `${name}.json`) });
+    return systems.flatMap(({ id, invariants }) =>
+      invariants.filter(({ broken }) => broken > 0).map((invariant) => `${id}: ${invariant.name}`),
+    );
+  } finally {
+    await dropDatabase(inject("serverUrl"), name);
+  }
+}
+
+describe("a backup on trial", () => {
+  it("is good as it was written", async () => {
+    expect(await brokenIn(backup)).toEqual([]);
+  });
+
+  it.each([
+    ["a ride was lost", loseRow("rides"), "main: bike_ride"],
+    ["a bike was lost", loseRow("bikes"), "main: list_counts"],
+    ["an event was lost", loseRow("event_outbox"), "main: ride_started_event"],
+    ["a ride was changed", replaceIn("rides", "bike-0", "bike-2"), "main: bike_ride"],
+  ])("is broken where %s inside it, and says what", async (_, change, invariant) => {
+    expect(await brokenIn(await changed(change))).toContain(invariant);
+  });
+
+  it.each([
+    [
+      "a table is missing",
+      (entries: Entries) => void entries.delete(entryNames.table("rides")),
+      "rides.copy is missing",
+    ],
+    ["a row is missing", replaceIn("bikes", /.*\n$/, ""), "damaged: bikes has 2 rows instead of 3"],
+    [
+      "its secrets are missing",
+      (entries: Entries) => void entries.delete(entryNames.secrets),
+      "secrets.json is missing",
+    ],
+    [
+      "a value is not of its type",
+      replaceIn("rides", "ride-1", "ride-1\tx"),
+      "PostgreSQL refuses a row of rides: extra data",
+    ],
+    [
+      "a value contradicts its column",
+      replaceIn("bikes", /(bike-1\t.*?)available/, "$1teleported"),
+      /damaged: PostgreSQL refuses a row of bikes|rows contradict each other/,
+    ],
+    [
+      "two rows have one key",
+      (entries: Entries) => {
+        replaceIn("bikes", /^(.*)$/m, "$1\n$1")(entries);
+        inManifest(({ tables, ...rest }) => ({
+          ...rest,
+          tables: tables.map((table) => (table.name === "bikes" ? { ...table, rows: table.rows + 1 } : table)),
+        }))(entries);
+      },
+      "its rows contradict each other: could not create unique index",
+    ],
+    ["a table is one that nobody has", withTable({ name: "no_such_table", columns: ["a"], rows: 0 }), "no_such_table"],
+    ["a table is another's", withTable({ name: "pg_authid", columns: ["rolname"], rows: 0 }), "pg_authid"],
+    [
+      "a table is the list of migrations",
+      withTable({ name: "migrations", columns: ["number"], rows: 0 }),
+      "migrations",
+    ],
+    ["a table has a name that is SQL", withTable({ name: '"; drop table rides; --', columns: ["a"], rows: 0 }), "drop"],
+    ["a table is listed twice", withTable({ name: "rides", columns: ["id"], rows: 0 }), 'the table "rides"'],
+    [
+      "a column is one that nobody has",
+      inManifest(({ tables, ...rest }) => ({
+        ...rest,
+        tables: tables.map((table) => (table.name === "rides" ? { ...table, columns: ["no_such_column"] } : table)),
+      })),
+      'the table "rides" with its columns',
+    ],
+    ["no migration is listed", inManifest((manifest) => ({ ...manifest, migrations: [] })), "its manifest.json is not"],
+    [
+      "there are days of thousands of years",
+      inManifest(({ tables, ...rest }) => ({
+        ...rest,
+        tables: tables.map((table) =>
+          table.name === "audit_log" ? { ...table, days: Array<string>(5_000).fill("2026-01-01") } : table,
+        ),
+      })),
+      "its manifest.json is not",
+    ],
+    [
+      "its manifest is larger than any",
+      (entries: Entries) => void entries.set(entryNames.manifest, " ".repeat(17 * 1024 * 1024)),
+      "manifest.json is too large",
+    ],
+    [
+      "a row is longer than any",
+      (entries: Entries) => void entries.set(entryNames.table("rides"), "x".repeat(65 * 1024 * 1024)),
+      "rides has a row that is longer than any of ours",
+    ],
+    [
+      "it has more files than tables",
+      (entries: Entries) => {
+        for (let n = 0; n < 1_000; n++) entries.set(`tables/t${n}.copy`, "");
+      },
+      /it has 1\d{3} files/,
+    ],
+    ["its secrets are not those of its data", otherSecrets, "is not the one that the database is used with"],
+  ])("is refused where %s", async (_, change, message) => {
+    await expect(brokenIn(await changed(change))).rejects.toThrow(message);
+  });
+});
+
+it("a damaged backup is said to be damaged, although PostgreSQL refuses one of its rows first", async () => {
+  // More than fits between the file and PostgreSQL.
+  const path = await changed(replaceIn("rides", /^/, "no ride\n".repeat(1_000_000)));
+  const archive = await readFile(path);
+  // The checksum is in the header before the last mention of the name.
+  const checksum = archive.lastIndexOf(entryNames.table("rides")) - 30;
+  archive[checksum] = (archive[checksum] ?? 0) ^ 4;
+  await writeFile(path, archive);
+  await expect(brokenIn(path)).rejects.toThrow("the checksum of tables/rides.copy is wrong");
+});
+
+it.each([
+  ["a pipe", (path: string) => execFileSync("mkfifo", [path])],
+  ["a directory", (path: string) => mkdirSync(path)],
+  ["a device", (path: string) => symlinkSync("/dev/zero", path)],
+])("%s is refused in words, and nobody waits for it", async (_, make) => {
+  const path = join(directory, `special-${randomBytes(4).toString("hex")}`);
+  make(path);
+  await expect(brokenIn(path)).rejects.toThrow("is not a file: a backup is read from its end");
+  await expect(brokenIn(path)).rejects.toBeInstanceOf(BackupFileError);
+});
+
+async function otherSecrets(entries: Entries): Promise<void> {
+  const path = join(directory, "other.json");
+  await loadSecrets(path, randomBytes);
+  entries.set(entryNames.secrets, await readFile(path, "utf8"));
+}
+
+it("`backup verify` has a PostgreSQL of its own, of which nothing stays when it is stopped either, and fails for a backup that is broken", async () => {
+  const temporary = await mkdtemp(join(directory, "temporary-"));
+  // Whoever runs as root is another account while it runs PostgreSQL.
+  for (const path of [directory, temporary]) await chmod(path, 0o711);
+  vi.stubEnv("TMPDIR", temporary);
+  const cli = await openCliHarness({ register: registerBackup, clock: () => Date.now() });
+  try {
+    const broken = await changed(loseRow("event_outbox"));
+    await expect(cli.run("backup", "verify", broken)).rejects.toThrow(/^1 of \d+ checks of .* do not hold\.$/);
+    expect(cli.written.stdout).toMatch(/^BROKEN {2}main: ride_started_event: /m);
+    expect(await readdir(temporary)).toEqual([basename(cli.directory)]);
+    const stop = new AbortController();
+    const onTable = () => stop.abort(new Error("Stopped."));
+    await expect(verifyBackup(backup, { onTable, signal: stop.signal })).rejects.toThrow("Stopped.");
+    expect(await readdir(temporary)).toEqual([basename(cli.directory)]);
+  } finally {
+    await cli.close();
+    vi.unstubAllEnvs();
+  }
+});

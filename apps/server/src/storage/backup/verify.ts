@@ -1,0 +1,62 @@
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
+import { systemsOf } from "../../city/systems/service.ts";
+import { checkInvariants, type InvariantCheck } from "../../health/check/service.ts";
+import { openDatabase } from "../db/database.ts";
+import type { BackupSummary } from "./backup.ts";
+import { type RestoreOptions, restoreBackup } from "./restore.ts";
+import { readSecretsOf } from "./secrets.ts";
+import { unlessAborted } from "./unless-aborted.ts";
+
+/** What a restored backup is worth. */
+export interface VerifiedBackup extends BackupSummary {
+  readonly systems: readonly { readonly id: string; readonly invariants: readonly InvariantCheck[] }[];
+}
+
+/**
+ * Restores a backup into a PostgreSQL of its own, in a temporary directory, checks that its secrets are those of its data,
+ * and every system's rows against what must be true of them; then removes everything again, after the signal too.
+ * @throws BackupFileError
+ */
+export async function verifyBackup(
+  path: string,
+  { onTable = () => undefined, signal }: Pick<RestoreOptions, "onTable"> & { readonly signal?: AbortSignal } = {},
+): Promise<VerifiedBackup> {
+  const directory = await mkdtemp(join(tmpdir(), "bikeshare-verify-"));
+  try {
+    // As root, PostgreSQL runs as another account, which must reach its files below.
+    await chmod(directory, 0o711);
+    const server = await openEmbeddedPostgres({
+      dataDir: join(directory, "data"),
+      systemDirectory: join(directory, "system"),
+      log: () => undefined,
+      isDurable: false,
+    });
+    try {
+      const options = { ...server, secretsPath: join(directory, "secrets.json"), onTable };
+      // What goes on after the signal ends with the server.
+      return await unlessAborted(verifyInto(path, options), signal);
+    } finally {
+      await server.close();
+    }
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Does so in an empty database, which stays. @throws BackupFileError */
+export async function verifyInto(path: string, options: RestoreOptions): Promise<VerifiedBackup> {
+  const summary = await restoreBackup(options, path);
+  const db = openDatabase({ connectionString: options.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
+  try {
+    await readSecretsOf(db, options.secretsPath);
+    const systems = [];
+    for (const { system_id: id } of await systemsOf(db))
+      systems.push({ id, invariants: await checkInvariants(db, id) });
+    return { ...summary, systems };
+  } finally {
+    await db.close();
+  }
+}

@@ -1,0 +1,35 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { readVersion } from "../../../version.ts";
+import { oldestProgramOf, parseSteps, type Step } from "./steps.rules.ts";
+
+/** What a program knows of the schema. */
+export interface Program {
+  readonly version: string;
+  readonly migrations: readonly Migration[];
+}
+
+export interface Migration {
+  readonly number: number;
+  /** The file's name. */
+  readonly name: string;
+  readonly oldestProgram: string | undefined;
+  readonly steps: readonly Step[];
+}
+
+const MIGRATIONS = join(import.meta.dirname, "../../../../migrations");
+
+/** This program. @param directory of its migrations */
+export async function readProgram(directory = MIGRATIONS, version = readVersion()): Promise<Program> {
+  const names = (await readdir(directory)).filter((name) => /^\d{4}_.*\.sql$/.test(name)).sort();
+  const migrations = names.map(async (name) => readMigration(name, await readFile(join(directory, name), "utf8")));
+  return { version, migrations: await Promise.all(migrations) };
+}
+
+function readMigration(name: string, sql: string): Migration {
+  try {
+    return { number: Number(name.slice(0, 4)), name, oldestProgram: oldestProgramOf(sql), steps: parseSteps(sql) };
+  } catch (error) {
+    throw new Error(`The migration ${name} cannot be read.`, { cause: error });
+  }
+}

@@ -1,0 +1,29 @@
+import { systemsOf } from "../../city/systems/service.ts";
+import type { Database } from "../db/database.ts";
+import { tableSteps } from "./distribution.rules.ts";
+import { type DatabaseNode, listNodes } from "./node-queries.ts";
+import { sharesShard } from "./own-shard.ts";
+import { findExtension, listDistributedTables } from "./queries.ts";
+import { readTableKinds } from "./table-kinds.ts";
+
+export type { DatabaseNode } from "./node-queries.ts";
+
+/** How a database that has the extension is distributed. */
+export interface DistributionState {
+  /** Tables that only the coordinator has. */
+  readonly undistributed: readonly string[];
+  /** Systems that lie in a shard with others. */
+  readonly sharing: readonly string[];
+  readonly nodes: readonly DatabaseNode[];
+}
+
+/** Undefined for a database without the extension. */
+export async function examineDistribution(db: Database): Promise<DistributionState | undefined> {
+  if (!(await findExtension(db))) return undefined;
+  const { references, systems } = tableSteps(await readTableKinds(), await listDistributedTables(db));
+  const sharing: string[] = [];
+  for (const { system_id: systemId } of await systemsOf(db)) {
+    if (await sharesShard(db, systemId)) sharing.push(systemId);
+  }
+  return { undistributed: [...references, ...systems], sharing, nodes: await listNodes(db) };
+}

@@ -1,0 +1,96 @@
+import { systemsOf } from "../../city/systems/service.ts";
+import type { Database, Queryable } from "../db/database.ts";
+import { missingFor, tableSteps } from "./distribution.rules.ts";
+import { firstSystemTable, giveOwnShard, sharesShard } from "./own-shard.ts";
+import {
+  deleteLocalRows,
+  findServerState,
+  insertExtension,
+  listDistributedTables,
+  type ServerState,
+  updateDatabaseSettings,
+  updateToReference,
+  updateToSystem,
+} from "./queries.ts";
+import { readTableKinds } from "./table-kinds.ts";
+
+/**
+ * Shards that tables begin with. One is enough: each system gets one of its own, and every further one would be a table
+ * more on disk for each of our tables and each of their days.
+ */
+const FIRST_SHARDS = 1;
+
+/** What `distribute` has done, or would do. */
+export interface Distribution {
+  /** Whether it creates the extension. */
+  readonly extension: boolean;
+  /** Tables that it distributes. */
+  readonly tables: readonly string[];
+  /** Systems to which it gives a shard of their own. */
+  readonly systems: readonly string[];
+}
+
+/** Is called with each step before it. */
+type OnStep = (step: string) => void;
+
+/**
+ * Turns a migrated database into a distributed one. Each step is a transaction of its own, and what is done already is left
+ * alone: after an interruption it is called again.
+ * @throws Error when something has to be done before, which the message lists
+ */
+export async function distribute(db: Database, onStep: OnStep): Promise<Distribution> {
+  const { is_created: isCreated } = await readyState(db);
+  if (!isCreated) {
+    onStep("the extension");
+    await insertExtension(db);
+  }
+  const tables = await distributeTables(db, onStep);
+  await updateDatabaseSettings(db);
+  const systems: string[] = [];
+  for (const { system_id: systemId } of await systemsOf(db)) {
+    onStep(`system ${systemId}`);
+    if (await giveOwnShard(db, systemId)) systems.push(systemId);
+  }
+  return { extension: !isCreated, tables, systems };
+}
+
+/** What `distribute` would do. @throws Error as it does */
+export async function planDistribution(db: Database): Promise<Distribution> {
+  const kinds = await readTableKinds();
+  const { is_created: isCreated } = await readyState(db);
+  const systems = (await systemsOf(db)).map((system) => system.system_id);
+  if (!isCreated) return { extension: true, tables: [...kinds.keys()], systems };
+  const steps = tableSteps(kinds, await listDistributedTables(db));
+  const isBegun = !steps.systems.includes(await firstSystemTable());
+  const sharing: string[] = [];
+  for (const systemId of systems) if (!isBegun || (await sharesShard(db, systemId))) sharing.push(systemId);
+  return { extension: false, tables: [...steps.references, ...steps.systems], systems: sharing };
+}
+
+async function readyState(db: Database): Promise<ServerState> {
+  const state = await findServerState(db);
+  const missing = missingFor(state);
+  if (missing.length > 0) throw new Error(["This database cannot be distributed yet:", ...missing].join("\n- "));
+  return state;
+}
+
+/** Distributes the tables of a database that has the extension, where they are not yet. @returns which it has distributed */
+export async function distributeTables(db: Queryable, onStep: OnStep = () => undefined): Promise<string[]> {
+  const kinds = await readTableKinds();
+  const steps = tableSteps(kinds, await listDistributedTables(db));
+  const first = await firstSystemTable();
+  const done: string[] = [];
+  for (const table of steps.references) {
+    onStep(table);
+    await updateToReference(db, table);
+    done.push(table);
+  }
+  for (const table of steps.systems) {
+    onStep(table);
+    await updateToSystem(db, table, table === first ? FIRST_SHARDS : first);
+    done.push(table);
+  }
+  // An interruption may have left some of earlier runs.
+  for (const table of kinds.keys()) await deleteLocalRows(db, table);
+  return done;
+}

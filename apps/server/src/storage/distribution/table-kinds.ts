@@ -1,0 +1,28 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+const DIRECTORY = join(import.meta.dirname, "../../../migrations");
+
+/**
+ * Whether the rows of a table belong to a system, and lie where the system does, or whether every machine holds a
+ * copy of the table.
+ */
+export type TableKind = "system" | "reference";
+
+/** The kind of each table, in the order of their migrations, where the comment above its `create table` begins with it. */
+export async function readTableKinds(): Promise<ReadonlyMap<string, TableKind>> {
+  const names = (await readdir(DIRECTORY)).filter((name) => name.endsWith(".sql")).sort();
+  const files = await Promise.all(names.map((name) => readFile(join(DIRECTORY, name), "utf8")));
+  return declaredKinds(files.join("\n"));
+}
+
+/**
+ * The kind of each table that some SQL creates, where the comment above its `create table` begins with `system.` or
+ * `reference.`. Without partitions, which are what their table is.
+ */
+export function declaredKinds(sql: string): Map<string, TableKind> {
+  const declarations = sql.matchAll(
+    /^-- (system|reference)\..*\n(?:--.*\n)*create (?:unlogged )?table (?:if not exists )?(\w+)\b(?! partition of)/gm,
+  );
+  return new Map([...declarations].map(([, kind, table = ""]) => [table, kind === "system" ? "system" : "reference"]));
+}

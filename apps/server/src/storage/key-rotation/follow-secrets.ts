@@ -1,0 +1,149 @@
+import { readFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import type { Config } from "../../config.ts";
+import type { Conditions } from "../../health/conditions/conditions.ts";
+import type { Ids } from "../../ids.ts";
+import { findLatestKey, recordServiceKeys } from "../../webhooks/endpoints/endpoint-secrets.ts";
+import { createSecretCipher, SecretsFileMismatch } from "../../webhooks/endpoints/secret.ts";
+import { startPeriodic } from "../background/periodic.ts";
+import type { WorkWatch } from "../background/work-watch.ts";
+import type { Database } from "../db/database.ts";
+import { type AllSecrets, parseSecrets, secretsIn, secretsPath } from "../secrets/secrets.ts";
+import { deleteKeyHolder, updateKeyHolder } from "./queries.ts";
+import { fingerprintsOf } from "./rotation.rules.ts";
+
+interface FollowSecretsOptions {
+  readonly db: Database;
+  readonly clock: () => number;
+  readonly path: string;
+  /** As they were read at the start. */
+  readonly secrets: AllSecrets;
+  /** This process, by a name that no other one has. */
+  readonly process: string;
+  readonly host: string;
+  readonly log: { info(detail: object, message: string): void };
+  readonly onRead: () => void;
+  readonly onError: (error: unknown) => void;
+  readonly watch: WorkWatch;
+}
+
+interface FollowedSecrets {
+  /** The keys at present: each look at a property gives those of the file as it was read last. */
+  readonly secrets: AllSecrets;
+  close(): Promise<void>;
+}
+
+/** Longer, and a change of keys takes longer; it waits for every process twice. */
+const POLL_INTERVAL_MS = 2_000;
+/** Polls between two heartbeats of a process whose keys stay as they are. */
+const POLLS_PER_HEARTBEAT = 5;
+/** A process that was killed is waited for so long: three heartbeats, so that a slow one is not forgotten. */
+const ALIVE_MS = 30_000;
+
+/** What following the file of a service needs. */
+interface Service {
+  readonly logger: FollowSecretsOptions["log"];
+  readonly conditions: Conditions;
+  readonly closers: (() => Promise<void>)[];
+}
+
+/** The keys of a service's secrets file, as it is at any time. */
+export async function followSecretsFile(
+  db: Database,
+  secrets: AllSecrets,
+  { config, clock, ids }: { readonly config: Config; readonly clock: () => number; readonly ids: Pick<Ids, "next"> },
+  { logger: log, conditions, closers }: Service,
+): Promise<AllSecrets> {
+  const reading = conditions.of("reading the secrets file", { quietMs: Number.POSITIVE_INFINITY });
+  const process = { process: ids.next("process"), host: hostname() };
+  const { succeeded: onRead, failed: onError, watch } = reading;
+  const followed = await followSecrets({
+    db,
+    clock,
+    secrets,
+    path: secretsPath(config),
+    ...process,
+    log,
+    onRead,
+    onError,
+    watch,
+  });
+  closers.push(() => followed.close());
+  return followed.secrets;
+}
+
+/**
+ * Follows the secrets file, so that its keys change without a restart, and says in the database which keys this process
+ * has. A file that is damaged or another deployment's changes nothing.
+ */
+async function followSecrets(options: FollowSecretsOptions): Promise<FollowedSecrets> {
+  const { db, clock, path, process, host, log, onRead, onError, watch } = options;
+  let current = options.secrets;
+  let lastText: string | undefined;
+  let pollsUntilHeartbeat = 0;
+  const read = async () => {
+    const text = await readFile(path, "utf8");
+    if (text === lastText) return;
+    const next = secretsIn(parseSecrets(path, text));
+    if (isSame(next, current)) {
+      lastText = text;
+      return;
+    }
+    await requireOurs(db, next);
+    current = next;
+    lastText = text;
+    pollsUntilHeartbeat = 0;
+    await recordServiceKeys({ clock, cipher: createSecretCipher(next.webhookKeys) }, db);
+    log.info({ path, ...fingerprintsOf(next) }, "the secrets file has changed: its keys are in use");
+  };
+  const heartbeat = async () => {
+    if (pollsUntilHeartbeat-- > 0) return;
+    await updateKeyHolder(db, { process, host, ...fingerprintsOf(current) }, ALIVE_MS);
+    pollsUntilHeartbeat = POLLS_PER_HEARTBEAT - 1;
+  };
+  const work = async () => {
+    try {
+      await read();
+      onRead();
+    } catch (error) {
+      onError(error);
+    }
+    await heartbeat();
+  };
+  const polling = startPeriodic({ intervalMs: POLL_INTERVAL_MS, work, onError, watch });
+  // Twice: whoever looked for this process before it was registered wrote what the second look finds.
+  await polling.runOnce().catch(onError);
+  await polling.runOnce().catch(onError);
+  return {
+    secrets: presentKeys(() => current),
+    close: async () => {
+      await polling.close();
+      await deleteKeyHolder(db, process).catch(onError);
+    },
+  };
+}
+
+/** Keys as they are whenever they are looked at. */
+function presentKeys(current: () => AllSecrets): AllSecrets {
+  return {
+    get cursorKeys() {
+      return current().cursorKeys;
+    },
+    get webhookKeys() {
+      return current().webhookKeys;
+    },
+  };
+}
+
+function isSame(one: AllSecrets, other: AllSecrets): boolean {
+  return JSON.stringify(fingerprintsOf(one)) === JSON.stringify(fingerprintsOf(other));
+}
+
+/** @throws SecretsFileMismatch when the file lacks the key that the deployment encrypts with */
+async function requireOurs(db: Database, { webhookKeys }: AllSecrets): Promise<void> {
+  const latest = await findLatestKey(db);
+  if (latest === undefined || createSecretCipher(webhookKeys).hasKey(latest.fingerprint)) return;
+  throw new SecretsFileMismatch(
+    "The secrets file has been replaced by one that lacks the key which encrypts webhook secrets. This process goes on with the keys that it has; put the deployment's file back.",
+  );
+}

@@ -1,0 +1,92 @@
+import { randomBytes } from "node:crypto";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
+import { authenticatorContext, SIGN_IN_PURPOSE } from "../../console/people/authenticator-app.ts";
+import { createSecretCipher } from "../../webhooks/endpoints/secret.ts";
+import type { Database, Transaction } from "../db/database.ts";
+import { createTokenCipher, type NumberedKey } from "../secrets/encryption.ts";
+import { countLeft, reencryptAll } from "./reencrypt.ts";
+
+/** More than two batches of each. */
+const SECRETS = 250;
+const APPS = 250;
+
+const [old, next] = [1, 2].map((id): NumberedKey => ({ id, key: randomBytes(32) })) as [NumberedKey, NumberedKey];
+const secretsOf = (...keys: NumberedKey[]) => ({ cursorKeys: keys, webhookKeys: keys });
+
+let harness: EndpointsHarness;
+let endpointId: string;
+beforeEach(async () => {
+  harness = await openEndpointsHarness();
+  endpointId = (await harness.endpoint()).endpoint.id;
+  await harness.rows("delete from webhook_secrets where system_id = $1");
+  const names = (n: number) => Array.from({ length: n }, (_, index) => `id-${String(index).padStart(3, "0")}`);
+  const cipher = createSecretCipher([old]);
+  await harness.rows(
+    `insert into webhook_secrets (system_id, id, endpoint_id, encrypted, created_at)
+     select $1, w.id, $2, w.encrypted, now() from unnest($3::text[], $4::text[]) as w (id, encrypted)`,
+    ...[endpointId, names(SECRETS), names(SECRETS).map((id) => cipher.encrypt(ownerOf(id), `secret of ${id}`))],
+  );
+  const tokens = createTokenCipher([old], SIGN_IN_PURPOSE);
+  await harness.rows(
+    `insert into people (id, email, name, created_at, totp_secret)
+     select w.id, w.id || '@' || $1::text, w.id, now(), w.encrypted from unnest($2::text[], $3::text[]) as w (id, encrypted)`,
+    ...[names(APPS), names(APPS).map((id) => tokens.encrypt(authenticatorContext(id), `app of ${id}`))],
+  );
+});
+afterEach(() => harness.close());
+
+const ownerOf = (secretId: string) => ({ systemId: harness.systemId, endpointId, secretId });
+
+/** The database of a process that is killed when it has changed so many rows: what it has not committed is lost. */
+function killedAfter(changes: number): Database {
+  let left = changes;
+  const killed = (tx: Transaction): Transaction => ({
+    ...tx,
+    query: (statement, values) => {
+      if (statement.name.startsWith("keyRotation.set") && left-- === 0) throw new Error("killed");
+      return tx.query(statement, values);
+    },
+  });
+  return { ...harness.db, transaction: (work) => harness.db.transaction((tx) => work(killed(tx))) };
+}
+
+/** How many secrets and apps these keys decrypt. */
+async function readable(...keys: NumberedKey[]): Promise<[secrets: number, apps: number]> {
+  const cipher = createSecretCipher(keys);
+  const tokens = createTokenCipher(keys, SIGN_IN_PURPOSE);
+  const secrets = await harness.rows<{ id: string; encrypted: string }>(
+    "select id, encrypted from webhook_secrets where system_id = $1",
+  );
+  const apps = await harness.rows<{ id: string; totp_secret: string }>(
+    "select id, totp_secret from people where totp_secret is not null and $1 <> ''",
+  );
+  const isSecret = ({ id, encrypted }: (typeof secrets)[number]) => {
+    try {
+      return cipher.decrypt(ownerOf(id), encrypted) === `secret of ${id}`;
+    } catch {
+      return false;
+    }
+  };
+  const isApp = ({ id, totp_secret }: (typeof apps)[number]) =>
+    tokens.decrypt(authenticatorContext(id), totp_secret) === `app of ${id}`;
+  return [secrets.filter(isSecret).length, apps.filter(isApp).length];
+}
+
+it("who is killed inside a batch loses nothing, the next goes on behind it, and until then the old key is needed", async () => {
+  const keys = secretsOf(next, old);
+  await expect(reencryptAll(killedAfter(150), keys)).rejects.toThrow("killed");
+  expect(await readable(next)).toEqual([100, 0]);
+  expect(await readable(next, old)).toEqual([SECRETS, APPS]);
+  expect(await countLeft(harness.db, keys)).toBe(SECRETS - 100 + APPS);
+
+  // This time among the authenticator apps, behind the last of the secrets.
+  await expect(reencryptAll(killedAfter(SECRETS - 100 + 230), keys)).rejects.toThrow("killed");
+  expect(await readable(next)).toEqual([SECRETS, 200]);
+  expect(await readable(next, old)).toEqual([SECRETS, APPS]);
+  expect(await countLeft(harness.db, keys)).toBe(50);
+
+  expect(await reencryptAll(harness.db, keys)).toEqual({ changed: 50, unreadable: 0 });
+  expect(await countLeft(harness.db, keys)).toBe(0);
+  expect(await readable(next)).toEqual([SECRETS, APPS]);
+});

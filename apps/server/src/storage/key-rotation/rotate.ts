@@ -1,0 +1,132 @@
+import { readFile } from "node:fs/promises";
+import { systemsOf } from "../../city/systems/service.ts";
+import type { ActorContext } from "../../command-context.ts";
+import { insertActOf } from "../../partners/audit/queries.ts";
+import { recordServiceKeys } from "../../webhooks/endpoints/endpoint-secrets.ts";
+import { createSecretCipher } from "../../webhooks/endpoints/secret.ts";
+import type { Database } from "../db/database.ts";
+import { type AllSecrets, changeSecretsFile, parseSecrets, type SecretsFile, secretsIn } from "../secrets/secrets.ts";
+import { listKeyHolders } from "./queries.ts";
+import { countLeft, type Reencrypted, reencryptAll } from "./reencrypt.ts";
+import {
+  fingerprintsOf,
+  holdersNotUsing,
+  holdersWithout,
+  type KeyHolder,
+  stepOf,
+  withNewKeys,
+  withNewKeysInUse,
+  withoutOldKeys,
+} from "./rotation.rules.ts";
+
+export interface RotationContext extends ActorContext {
+  readonly db: Database;
+  readonly path: string;
+  /** Milliseconds for which the processes may take to read the file. */
+  readonly waitMs: number;
+  readonly sleep: (milliseconds: number) => Promise<void>;
+  /** Says what is waited for. */
+  readonly onWaiting: (text: string) => void;
+}
+
+export interface Rotation extends Reencrypted {
+  /** The keys that encrypt from now on, by fingerprint. */
+  readonly keys: readonly string[];
+}
+
+/** Between two checks of what the processes have read. */
+const CHECK_INTERVAL_MS = 250;
+const BYTES = 32;
+/** How long callers use what they were given: a walk by cursor, a sign-in under way. */
+const IN_USE_MS = 3_600_000;
+
+/**
+ * Replaces the keys of the secrets file while the service runs. New keys are added, are used once every process can decrypt
+ * with them, and everything stored is encrypted anew once every process encrypts with them. Stopped at any point, the next
+ * call goes on from there: the file and the database say how far it came.
+ * @throws Error when processes do not read the file in time
+ */
+export async function rotateKeys(context: RotationContext): Promise<Rotation> {
+  const { path, db, ids, clock } = context;
+  const newKey = () => Buffer.from(ids.randomBytes(BYTES)).toString("base64url");
+  const change = (to: (file: SecretsFile) => SecretsFile) =>
+    changeSecretsFile(path, to, (bytes) => ids.randomBytes(bytes));
+  const now = () => new Date(clock());
+  let file = await readSecretsFile(path);
+  if (stepOf(file) === "none") {
+    file = await change((before) => (stepOf(before) === "none" ? withNewKeys(before, newKey, now()) : before));
+    await record(context, "secrets.keys_added", secretsIn(file));
+  }
+  if (stepOf(file) === "added") {
+    await waitUntilNone(context, (holders) => holdersWithout(holders, secretsIn(file)));
+    file = await change((before) => withNewKeysInUse(before, now()));
+    await record(context, "secrets.keys_used", secretsIn(file));
+  }
+  const secrets = secretsIn(file);
+  await waitUntilNone(context, (holders) => holdersNotUsing(holders, secrets));
+  const done = await reencryptAll(db, secrets);
+  // So that a service which starts with a file that lacks the new key says so, even where no secret is stored.
+  await recordServiceKeys({ clock, cipher: createSecretCipher(secrets.webhookKeys) }, db);
+  return { ...done, keys: fingerprintsOf(secrets).current_keys };
+}
+
+/**
+ * Removes the keys that encrypt nothing any more.
+ * @param isForced also if callers may hold cursors, or be signing in, with what the old keys encrypted
+ * @returns how many keys were removed
+ * @throws Error when something stored, or a process, still needs an old key
+ */
+export async function removeOldKeys(context: RotationContext, isForced: boolean): Promise<{ removed: number }> {
+  const { path, db, ids, clock } = context;
+  const before = await readSecretsFile(path);
+  const secrets = secretsIn(before);
+  const { rotation } = before;
+  if (stepOf(before) === "added") throw new Error("The new keys are not used yet. Run `secrets rotate` first.");
+  await waitUntilNone(context, (holders) => holdersNotUsing(holders, secrets));
+  const left = await countLeft(db, secrets);
+  if (left > 0)
+    throw new Error(
+      `${left} webhook secrets and authenticator apps are encrypted with an old key. Run \`secrets rotate\`, which encrypts them anew.`,
+    );
+  const usedAt = Date.parse(rotation?.used_at ?? "");
+  if (!isForced && clock() - usedAt < IN_USE_MS) {
+    throw new Error(
+      `Callers may still hold cursors of the old keys, or be signing in with them, until ${new Date(usedAt + IN_USE_MS).toISOString()}. Wait until then, or say --now: their cursors are refused then.`,
+    );
+  }
+  const after = await changeSecretsFile(path, withoutOldKeys, (bytes) => ids.randomBytes(bytes));
+  const removed = fingerprintsOf(secrets).keys.length - fingerprintsOf(secretsIn(after)).keys.length;
+  await record(context, "secrets.keys_removed", secretsIn(after));
+  return { removed };
+}
+
+async function readSecretsFile(path: string): Promise<SecretsFile> {
+  return parseSecrets(path, await readFile(path, "utf8"));
+}
+
+/** @throws Error that names the processes which `find` still finds when the time is over */
+async function waitUntilNone(
+  { db, path, waitMs, sleep, onWaiting }: RotationContext,
+  find: (holders: readonly KeyHolder[]) => readonly KeyHolder[],
+): Promise<void> {
+  let said = "";
+  for (let waited = 0; ; waited += CHECK_INTERVAL_MS) {
+    const late = find(await listKeyHolders(db));
+    if (late.length === 0) return;
+    const names = late.map(({ process, host }) => `${process} on ${host}`).join(", ");
+    if (waited >= waitMs) {
+      throw new Error(
+        `${late.length === 1 ? "A process has" : `${late.length} processes have`} not read ${path} as it is now: ${names}. Copy it to their machines, then run this command again: it goes on from here.`,
+      );
+    }
+    if (names !== said) onWaiting(`Waiting for processes to read ${path}: ${names}.`);
+    said = names;
+    await sleep(CHECK_INTERVAL_MS);
+  }
+}
+
+async function record(context: RotationContext, action: string, secrets: AllSecrets): Promise<void> {
+  const detail = { keys: fingerprintsOf(secrets).keys };
+  for (const { system_id: systemId } of await systemsOf(context.db))
+    await insertActOf(context, context.db, { systemId, action, subject: "secrets file", detail });
+}

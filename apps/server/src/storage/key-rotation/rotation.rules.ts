@@ -1,0 +1,82 @@
+import { hash } from "node:crypto";
+import type { AllSecrets, SecretsFile } from "../secrets/secrets.ts";
+
+/** A process, and which keys it has read, by fingerprint. */
+export interface KeyHolder {
+  readonly process: string;
+  readonly host: string;
+  /** Those that it can decrypt with. */
+  readonly keys: readonly string[];
+  /** Those that it encrypts with: one of each kind. */
+  readonly current_keys: readonly string[];
+}
+
+/** How far the change of keys has come: none is under way; the new ones are there; they encrypt. */
+export type RotationStep = "none" | "added" | "used";
+
+export function stepOf({ rotation }: SecretsFile): RotationStep {
+  if (rotation === undefined) return "none";
+  return rotation.used_at === null ? "added" : "used";
+}
+
+type Key = SecretsFile["cursor_keys"][number];
+
+/** The file with a new key of each kind behind the others: every process can decrypt with it, and none encrypts with it. */
+export function withNewKeys(file: SecretsFile, newKey: () => string, now: Date): SecretsFile {
+  const add = (keys: readonly Key[]) => [...keys, { id: unusedId(keys), key: newKey() }];
+  return {
+    ...file,
+    cursor_keys: add(file.cursor_keys),
+    webhook_keys: add(file.webhook_keys ?? []),
+    rotation: { added_at: now.toISOString(), used_at: null },
+  };
+}
+
+/** The file with the keys that were added last in front, where they encrypt. */
+export function withNewKeysInUse(file: SecretsFile, now: Date): SecretsFile {
+  if (stepOf(file) !== "added") return file;
+  const use = (keys: readonly Key[]) => [...keys.slice(-1), ...keys.slice(0, -1)];
+  return {
+    ...file,
+    cursor_keys: use(file.cursor_keys),
+    webhook_keys: use(file.webhook_keys ?? []),
+    rotation: { added_at: file.rotation?.added_at ?? now.toISOString(), used_at: now.toISOString() },
+  };
+}
+
+/** The file with nothing but the keys that encrypt. */
+export function withoutOldKeys({ rotation: _over, ...file }: SecretsFile): SecretsFile {
+  return { ...file, cursor_keys: file.cursor_keys.slice(0, 1), webhook_keys: (file.webhook_keys ?? []).slice(0, 1) };
+}
+
+function unusedId(keys: readonly Key[]): number {
+  const used = new Set(keys.map(({ id }) => id));
+  const next = Array.from({ length: 256 }, (_, offset) => (Math.max(...used, 0) + 1 + offset) % 256);
+  const free = next.find((id) => !used.has(id));
+  if (free === undefined)
+    throw new Error("The secrets file has 256 keys already. Remove those that are no longer needed.");
+  return free;
+}
+
+/** What tells the keys of a process apart, and reveals nothing of them. */
+export function fingerprintsOf({ cursorKeys, webhookKeys }: AllSecrets): Pick<KeyHolder, "keys" | "current_keys"> {
+  const cursor = cursorKeys.map(({ key }) => fingerprintOf("cursor", key));
+  const webhook = webhookKeys.map(({ key }) => fingerprintOf("webhook", key));
+  return { keys: [...cursor, ...webhook], current_keys: [...cursor.slice(0, 1), ...webhook.slice(0, 1)] };
+}
+
+function fingerprintOf(kind: string, key: Uint8Array): string {
+  return hash("sha256", Buffer.concat([Buffer.from(`${kind} key fingerprint`), key]), "base64url").slice(0, 12);
+}
+
+/** The processes that cannot decrypt with every key of a file yet. */
+export function holdersWithout(holders: readonly KeyHolder[], secrets: AllSecrets): KeyHolder[] {
+  const { keys } = fingerprintsOf(secrets);
+  return holders.filter((holder) => !keys.every((key) => holder.keys.includes(key)));
+}
+
+/** The processes that still encrypt with another key than a file's first. */
+export function holdersNotUsing(holders: readonly KeyHolder[], secrets: AllSecrets): KeyHolder[] {
+  const { current_keys: current } = fingerprintsOf(secrets);
+  return holders.filter((holder) => !current.every((key) => holder.current_keys.includes(key)));
+}

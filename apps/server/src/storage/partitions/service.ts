@@ -1,0 +1,241 @@
+import { systemsOf } from "../../city/systems/service.ts";
+import { type PeriodicWork, startPeriodic } from "../background/periodic.ts";
+import type { WorkWatch } from "../background/work-watch.ts";
+import type { Database, Queryable, Transaction } from "../db/database.ts";
+import { codeOf, sqlState } from "../db/errors.ts";
+import {
+  deletePartition,
+  deleteRowsOfDay,
+  deleteSomePastRows,
+  deleteSomeRowsOfDay,
+  findDays,
+  findFirstDay,
+  findHasOwnFunctions,
+  insertPartition,
+  listPartitions,
+  lockDefault,
+  lockPartitions,
+  updateLockTimeout,
+  updateStatementTimeout,
+} from "./partition-queries.ts";
+import {
+  type DailyTable,
+  dailyTables,
+  type DayColumn,
+  defaultOf,
+  dayOf,
+  dayOfPartition,
+  daysAhead,
+  daysPast,
+  daysWithout,
+  endOf,
+  oldestKept,
+} from "./partition.rules.ts";
+
+export interface PartitionContext {
+  readonly db: Database;
+  readonly clock: () => number;
+  /** Logs what an operator should know of. */
+  readonly warn: (detail: object, message: string) => void;
+}
+
+/** Milliseconds for which others may wait for a lock behind this process. Lower fails on a busy machine again and again. */
+const LOCK_TIMEOUT_MS = 100;
+/** Milliseconds for which a new partition may keep others from the default one. Lower fails on a busy machine. */
+const ATTACH_TIMEOUT_MS = 1_000;
+/** Rows deleted in one statement. More hold their locks for longer; fewer take more statements. */
+const BATCH_ROWS = 1000;
+/** Such statements one after the other. With more, a table full of old rows delays the next run for minutes. */
+const MAX_BATCHES = 100;
+/** Time between two runs. Longer than a day, and midnight would find no partition. */
+const INTERVAL_MS = 60_000;
+
+export interface PartitionKeeperOptions extends PartitionContext {
+  /** The partitions of a table could not be maintained; the others were, and it is tried again with the next run. */
+  readonly onError: (error: unknown) => void;
+  readonly watch?: WorkWatch | undefined;
+}
+
+/** Keeps the partitions of every table by day in order: at once, and every minute. Any number of processes may. */
+export function startPartitionKeeper(options: PartitionKeeperOptions): PeriodicWork {
+  const { db, clock, warn, onError, watch } = options;
+  // Days in default partitions that were reported: `webhook_bodies 2026-01-31`.
+  const reported = new Set<string>();
+  let isClosed = false;
+
+  const create = async (table: DailyTable, today: string) => {
+    if (!table.hasDefault) return createPartitions(db, table, today);
+    for (const day of await createPartitionsBesideDefault(db, table, today)) {
+      const name = `${table.name} ${day}`;
+      if (reported.has(name)) continue;
+      reported.add(name);
+      warn({ table: table.name, day }, "the day stays in the default partition, which has rows of it");
+    }
+  };
+  const keepAll = async () => {
+    const today = dayOf(clock());
+    // First what will be needed, for every table: dropping can wait.
+    for (const table of dailyTables) await create(table, today).catch(onError);
+    for (const table of dailyTables) {
+      if (isClosed) return;
+      await dropPastDays(options, table).catch(onError);
+      if (table.hasDefault) await emptyDefault(options, table).catch(onError);
+    }
+  };
+  const keeping = startPeriodic({ intervalMs: INTERVAL_MS, work: keepAll, onError, immediately: true, watch });
+  return {
+    runOnce: () => keeping.runOnce(),
+    close() {
+      isClosed = true;
+      return keeping.close();
+    },
+  };
+}
+
+/** Creates what a new schema needs before its first row: one in a default partition would keep its day there. */
+export async function createFirstPartitions(db: Database, clock: () => number): Promise<void> {
+  const today = dayOf(clock());
+  for (const table of dailyTables)
+    await (table.hasDefault ? createPartitionsBesideDefault(db, table, today) : createPartitions(db, table, today));
+}
+
+/** Creates a table's partitions for a day and the one after it, where they are missing. Any number of processes may. */
+export async function createPartitions(db: Queryable, table: DailyTable, today: string): Promise<void> {
+  const days = daysAhead(today);
+  if (daysWithout(table, await listPartitions(db, table), days).length === 0) return;
+  // Listed again: another process may have created them before the lock is ours.
+  await db.transaction((tx) => createPartitionsOf(tx, table, days));
+}
+
+/** The days that have a partition of a table. */
+export async function partitionedDays(db: Queryable, table: DailyTable): Promise<string[]> {
+  return (await listPartitions(db, table)).flatMap((name) => dayOfPartition(table, name) ?? []);
+}
+
+/** Creates partitions for days, where they are missing, of a table whose default partition has no rows. */
+export async function createPartitionsOf(tx: Transaction, table: DailyTable, days: readonly string[]): Promise<void> {
+  await lockPartitions(tx, table);
+  for (const day of daysWithout(table, await listPartitions(tx, table), days)) await insertPartition(tx, table, day);
+}
+
+/**
+ * The same for a table with a default partition. One that is in use is left for the next time; so is a day of which the
+ * default partition has rows: its rows stay there, all of them, until they are past.
+ * @returns the days that stay in the default partition
+ */
+export async function createPartitionsBesideDefault(
+  db: Queryable,
+  table: DailyTable,
+  today: string,
+): Promise<string[]> {
+  const days = daysWithout(table, await listPartitions(db, table), daysAhead(today));
+  const stay: string[] = [];
+  for (const day of days) {
+    const isMade = await unlessInUse(async () => {
+      if (await hasRowsInDefault(db, table, day)) return false;
+      return db.transaction((tx) => attachBesideDefault(tx, table, day));
+    });
+    if (isMade === false) stay.push(day);
+  }
+  return stay;
+}
+
+/** @returns false when the default partition has rows of that day */
+async function attachBesideDefault(tx: Transaction, table: DailyTable, day: string): Promise<boolean> {
+  await updateLockTimeout(tx, LOCK_TIMEOUT_MS);
+  await updateStatementTimeout(tx, ATTACH_TIMEOUT_MS);
+  await lockPartitions(tx, table);
+  if (daysWithout(table, await listPartitions(tx, table), [day]).length === 0) return true;
+  await lockDefault(tx, table);
+  // Checked again, now that nobody can write there.
+  if (await hasRowsInDefault(tx, table, day)) return false;
+  await insertPartition(tx, table, day);
+  return true;
+}
+
+async function hasRowsInDefault(db: Queryable, table: DailyTable, day: string): Promise<boolean> {
+  for (const system of await systemsOf(db))
+    if (await findDays(db, defaultColumnOf(table), system.system_id, day, endOf(table, day))) return true;
+  return false;
+}
+
+function defaultColumnOf(table: DailyTable): DayColumn {
+  return { table: defaultOf(table), day: table.day };
+}
+
+/** Drops the days of which a table's rows are no longer kept. A day that is in use is left for the next time. */
+export async function dropPastDays(context: PartitionContext, table: DailyTable): Promise<void> {
+  const { db, clock } = context;
+  const past = daysPast(table, await listPartitions(db, table), dayOf(clock()));
+  if (past.length === 0) return;
+  const systems = (await systemsOf(db)).map((system) => system.system_id);
+  for (const day of past) {
+    await deleteLost(context, table, systems, day);
+    await unlessInUse(() => db.transaction((tx) => dropDay(tx, table, systems, day)));
+  }
+}
+
+async function dropDay(tx: Transaction, table: DailyTable, systems: readonly string[], day: string): Promise<void> {
+  await updateLockTimeout(tx, LOCK_TIMEOUT_MS);
+  await deletePartition(tx, table, day);
+  // What goes with the day, and what was inserted while the lock was waited for.
+  for (const dependent of table.dependents)
+    for (const systemId of systems) await deleteRowsOfDay(tx, dependent, systemId, day);
+}
+
+/** Deletes what is no longer kept from a table's default partition, batch by batch. */
+export async function emptyDefault(context: PartitionContext, table: DailyTable): Promise<void> {
+  const { db, clock } = context;
+  const oldest = oldestKept(dayOf(clock()), table.retentionDays);
+  const byFunction = await findHasOwnFunctions(db, table);
+  for (const { system_id: systemId } of await systemsOf(db)) {
+    const day = await findFirstDay(db, defaultColumnOf(table), systemId, oldest);
+    // One day a run: there is one more only every day.
+    if (day === null) continue;
+    await deleteLost(context, table, [systemId], day);
+    await inBatches((limit) =>
+      byFunction
+        ? deleteSomePastRows(db, table, systemId, day, limit)
+        : deleteSomeRowsOfDay(db, defaultColumnOf(table), systemId, day, limit),
+    );
+  }
+}
+
+/** Deletes and logs what is lost with a day, before the day itself: it would refer to rows that are gone. */
+async function deleteLost(
+  { db, warn }: PartitionContext,
+  { name, dependents }: DailyTable,
+  systems: readonly string[],
+  day: string,
+): Promise<void> {
+  for (const dependent of dependents.filter(({ loss }) => loss !== undefined)) {
+    for (const systemId of systems) {
+      const n = await inBatches((limit) => deleteSomeRowsOfDay(db, dependent, systemId, day, limit));
+      if (n > 0) warn({ systemId, table: name, day, n }, `the day is past, and with it ${dependent.loss}`);
+    }
+  }
+}
+
+/** Deletes until nothing is left, or for as long as a run may take. @returns how many rows */
+async function inBatches(deleteSome: (limit: number) => Promise<number>): Promise<number> {
+  let deleted = 0;
+  for (let batch = 0; batch < MAX_BATCHES; batch++) {
+    const n = await deleteSome(BATCH_ROWS);
+    deleted += n;
+    if (n < BATCH_ROWS) break;
+  }
+  return deleted;
+}
+
+/** Does something that others must not wait for long; undefined: given up, because it was in use or is not ours. */
+async function unlessInUse<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === sqlState.lockNotAvailable || code === sqlState.queryCanceled) return undefined;
+    // The operator has given the audit log to another role, which then keeps its partitions.
+    if (code === sqlState.insufficientPrivilege) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,35 @@
+import { expect, it } from "vitest";
+import { createConcerns } from "../../health/conditions/concerns.ts";
+import { createConditions } from "../../health/conditions/conditions.ts";
+import type { ReplicaStatus } from "./replica.ts";
+import { createReplicaReport } from "./report.ts";
+
+it("a replica that is left out for 5 s is a line in the log and a concern, with what to do, until it is used again", () => {
+  let now = 0;
+  const lines: unknown[] = [];
+  const write = (detail: object, message: string) => void lines.push([message, Reflect.get(detail, "reason")]);
+  const monotonic = () => now;
+  const conditions = createConditions({ monotonic, log: { info: write, warn: write, error: write } });
+  const concerns = createConcerns();
+  const report = createReplicaReport({ conditions, concerns, monotonic });
+  const letPass = (milliseconds: number, leftOut: ReplicaStatus["leftOut"]) => {
+    for (const end = now + milliseconds; now < end; now += 250) report({ leftOut, lagMs: 0 });
+  };
+
+  letPass(4_000, { reason: "behind" });
+  letPass(1_000, undefined);
+  letPass(5_000, { reason: "unreachable", detail: "connect ECONNREFUSED" });
+  expect([lines, concerns.list()]).toEqual([[], []]);
+  letPass(250, { reason: "unreachable", detail: "connect ECONNREFUSED" });
+  expect(concerns.list()).toEqual([
+    "the replica is left out, and the primary answers all reads: it cannot be asked (connect ECONNREFUSED)",
+  ]);
+  letPass(1_000, { reason: "unrelated" });
+  expect(concerns.list()).toEqual([expect.stringContaining("rebuild it")]);
+  letPass(250, undefined);
+  expect(concerns.list()).toEqual([]);
+  expect(lines).toEqual([
+    ["the replica is left out: the primary answers all reads", "it cannot be asked (connect ECONNREFUSED)"],
+    ["the replica answers reads again", undefined],
+  ]);
+});

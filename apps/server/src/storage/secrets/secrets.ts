@@ -1,0 +1,164 @@
+import { hkdfSync } from "node:crypto";
+import { link, open, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { makeDirectory } from "@bikeshare/embedded-postgres";
+import { z } from "zod";
+import type { CursorKey } from "../../http/cursor.ts";
+import type { SecretKey } from "../../webhooks/endpoints/secret.ts";
+import { codeOf } from "../db/errors.ts";
+
+/** The secrets that answering requests needs. They must be the same in every process of a deployment. */
+interface Secrets {
+  /** The first encrypts new cursors; all decrypt. */
+  readonly cursorKeys: readonly CursorKey[];
+}
+
+/** Everything in the secrets file. */
+export interface AllSecrets extends Secrets {
+  /** The first encrypts new webhook secrets; all decrypt. */
+  readonly webhookKeys: readonly SecretKey[];
+}
+
+type RandomBytes = (bytes: number) => Uint8Array;
+
+const keysShape = z
+  .array(z.object({ id: z.number().int().min(0).max(255), key: z.string().regex(/^[A-Za-z0-9_-]{43}$/) }))
+  .min(1)
+  .refine((keys) => new Set(keys.map(({ id }) => id)).size === keys.length);
+/** How far a change of keys has come: the new ones are there (`added_at`), and since when they encrypt. */
+const rotationShape = z.object({ added_at: z.string().datetime(), used_at: z.string().datetime().nullable() });
+const fileShape = z
+  .object({ cursor_keys: keysShape, webhook_keys: keysShape.optional(), rotation: rotationShape.optional() })
+  .passthrough();
+/** What stands in the file. Of several keys the first encrypts. */
+export type SecretsFile = z.infer<typeof fileShape>;
+
+/** Where the secrets file is: where SECRETS_FILE says, or in the data directory. */
+export function secretsPath(config: { readonly secretsFile: string | undefined; readonly dataDir: string }): string {
+  return config.secretsFile ?? join(config.dataDir, "secrets.json");
+}
+
+/**
+ * Reads the secrets file; makes it, readable by its owner alone, when there is none. A file of an earlier version gets
+ * what it lacks.
+ * @throws Error when the file is there but is no secrets file, or lacks something and cannot be written
+ */
+export async function loadSecrets(path: string, randomBytes: RandomBytes): Promise<AllSecrets> {
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  });
+  if (text === undefined) {
+    await create(path, randomBytes);
+    // Read back: another process may have made it first, and its secrets count.
+    return loadSecrets(path, randomBytes);
+  }
+  const file = parseSecrets(path, text);
+  if (file.webhook_keys === undefined) {
+    await addWebhookKey(path, text, file, randomBytes);
+    return loadSecrets(path, randomBytes);
+  }
+  return secretsIn(file);
+}
+
+/** @throws Error when the text is not that of a secrets file */
+export function parseSecrets(path: string, text: string): SecretsFile {
+  const parsed = fileShape.safeParse(parseJson(text));
+  if (parsed.success) return parsed.data;
+  throw new Error(
+    `The secrets file ${path} is damaged. Restore it from a backup. Without it, cursors given out before stop working, and every partner's webhook secret must be rotated.`,
+  );
+}
+
+/** The keys of a file that has all of them. */
+export function secretsIn({ cursor_keys: cursorKeys, webhook_keys: webhookKeys = [] }: SecretsFile): AllSecrets {
+  return { cursorKeys: cursorKeys.map(readKey), webhookKeys: webhookKeys.map(readKey) };
+}
+
+/** Changes the file at once, whatever else changes it meanwhile. @returns what stands in it then */
+export async function changeSecretsFile(
+  path: string,
+  change: (file: SecretsFile) => SecretsFile,
+  randomBytes: RandomBytes,
+): Promise<SecretsFile> {
+  const before = await readFile(path, "utf8");
+  const changed = write(change(parseSecrets(path, before)));
+  await replace(await realpath(path), before, changed, randomBytes);
+  const after = await readFile(path, "utf8");
+  // Somebody else was quicker.
+  return after === changed ? parseSecrets(path, after) : changeSecretsFile(path, change, randomBytes);
+}
+
+function readKey({ id, key }: { readonly id: number; readonly key: string }): CursorKey & SecretKey {
+  return { id, key: Buffer.from(key, "base64url") };
+}
+
+async function create(path: string, randomBytes: RandomBytes): Promise<void> {
+  makeDirectory(dirname(path), 0o711);
+  const key = () => ({ id: 1, key: Buffer.from(randomBytes(32)).toString("base64url") });
+  const contents = write({ cursor_keys: [key()], webhook_keys: [key()] });
+  // Whole before it has its name: whoever starts at the same moment must not read half a file.
+  const draft = draftName(path, randomBytes);
+  try {
+    await writeFile(draft, contents, { flag: "wx", mode: 0o600, flush: true });
+    await link(draft, path);
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+/**
+ * Gives a file of an earlier version the key it lacks, made from its cursor key: processes that do so at the same time,
+ * or on copies of one file on several machines, all come to the same one.
+ */
+async function addWebhookKey(path: string, text: string, file: SecretsFile, randomBytes: RandomBytes): Promise<void> {
+  const [source] = file.cursor_keys;
+  if (source === undefined) throw new Error("the file's shape has at least one cursor key");
+  const made = hkdfSync("sha256", Buffer.from(source.key, "base64url"), "", "bikeshare webhook key", 32);
+  const key = Buffer.from(made).toString("base64url");
+  try {
+    await replace(await realpath(path), text, write({ ...file, webhook_keys: [{ id: 1, key }] }), randomBytes);
+  } catch (error) {
+    throw new Error(
+      `The secrets file ${path} has no webhook_keys yet, and they cannot be added. Make the file and its directory writable for one start, or add "webhook_keys": [{ "id": 1, "key": "<32 random bytes in base64url>" }] yourself, the same on every machine.`,
+      { cause: error },
+    );
+  }
+}
+
+/** Replaces a file at once, unless it has changed since it was read: then there is something new to go by. */
+async function replace(path: string, before: string, after: string, randomBytes: RandomBytes): Promise<void> {
+  const draft = draftName(path, randomBytes);
+  const { uid, gid, mode } = await stat(path);
+  const handle = await open(draft, "wx", 0o600);
+  try {
+    const own = await handle.stat();
+    // Run once as root, it must not lock out the account that owns the file.
+    if (own.uid !== uid || own.gid !== gid) await handle.chown(uid, gid);
+    await handle.chmod(mode & 0o660);
+    await handle.writeFile(after);
+    await handle.sync();
+    if ((await readFile(path, "utf8")) === before) await rename(draft, path);
+  } finally {
+    await handle.close();
+    await rm(draft, { force: true });
+  }
+}
+
+function write(file: SecretsFile): string {
+  return `${JSON.stringify(file, null, 2)}\n`;
+}
+
+function draftName(path: string, randomBytes: RandomBytes): string {
+  return `${path}.${Buffer.from(randomBytes(8)).toString("hex")}`;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

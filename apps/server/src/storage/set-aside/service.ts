@@ -1,0 +1,55 @@
+import { systemsOf } from "../../city/systems/service.ts";
+import type { ActorContext } from "../../command-context.ts";
+import { commandError } from "../../command-errors.ts";
+import { insertActOf } from "../../partners/audit/queries.ts";
+import type { Queryable } from "../db/database.ts";
+import { countWorkFailures, listWorkFailures, updateReleased, type WorkFailure } from "./queries.ts";
+
+/** Units that are shown. More are of one cause, whose first ones say enough. */
+const SHOWN = 1_000;
+
+export interface SetAsideUnit extends Pick<WorkFailure, "work" | "unit" | "failures" | "crashes" | "message"> {
+  readonly since: Date;
+  /** When it is tried again; null: not before it is released. */
+  readonly next_try_at: Date | null;
+}
+
+/** The units of background work that fail or are set aside, in the order in which that began. */
+export async function setAsideUnits(db: Queryable, systemId: string): Promise<SetAsideUnit[]> {
+  const rows = await listWorkFailures(db, systemId, SHOWN);
+  return rows.map(({ began_at: since, due_at: nextTryAt, ...unit }) => ({ ...unit, since, next_try_at: nextTryAt }));
+}
+
+/** How much fails in each system. */
+export async function failingWork(
+  db: Queryable,
+): Promise<{ readonly systemId: string; readonly setAside: number; readonly failing: number }[]> {
+  const systems = await systemsOf(db);
+  return Promise.all(
+    systems.map(async ({ system_id: systemId }) => {
+      const { set_aside: setAside, failing } = await countWorkFailures(db, systemId);
+      return { systemId, setAside, failing };
+    }),
+  );
+}
+
+/**
+ * Has background work be tried again within seconds, as if it had not failed before.
+ * @param unit undefined: all of the system's
+ * @returns what was released
+ * @throws ServiceError when the unit neither fails nor is set aside
+ */
+export async function releaseUnits(
+  context: ActorContext,
+  systemId: string,
+  unit: string | undefined,
+): Promise<Pick<WorkFailure, "work" | "unit">[]> {
+  return context.db.transaction(async (tx) => {
+    const released = await updateReleased(tx, systemId, unit ?? null);
+    if (released.length === 0 && unit !== undefined) throw commandError("not_found", "setAside", { id: unit });
+    for (const { work, unit: subject } of released) {
+      await insertActOf(context, tx, { systemId, action: "work.released", subject, detail: { work } });
+    }
+    return released;
+  });
+}

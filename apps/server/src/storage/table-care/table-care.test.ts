@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { until } from "../../../test/until.ts";
+import { oneRow } from "../db/rows.ts";
+import { statement } from "../db/statement.ts";
+import { careForTables } from "../db/vacuum.ts";
+import { startTableCare } from "./service.ts";
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await run("alter table rides set (autovacuum_enabled = off)");
+  await fill(1, 5_000);
+});
+afterAll(() => database.close());
+
+const run = (text: string) => database.db.query(statement("", text));
+
+/** Writes rides as an import does that is broken off: nobody cares for them. */
+async function fill(first: number, last: number): Promise<void> {
+  await database.db.transaction(async (tx) => {
+    // Only of what is safe on disk does a vacuum say that everybody sees it.
+    await tx.run("set local synchronous_commit = on");
+    await tx.run(`
+      insert into rides (system_id, id, bike_id, status, started_at, ended_at, updated_at, source)
+      select 'main', 'ride-' || i, 'bike-' || i, 'completed', at, at, at, 'test'
+      from (select i, timestamptz '2026-01-01Z' + i * interval '16 s' as at from generate_series(${first}, ${last}) as i) as made`);
+  });
+}
+
+/** What PostgreSQL knows of rides: their number, and whether an index can be read alone. */
+async function known(): Promise<{ rows: number; isVisible: boolean }> {
+  const text = `select reltuples::int as rows,
+    relallvisible >= 0.9 * pg_relation_size(oid) / current_setting('block_size')::int as "isVisible"
+    from pg_class where oid = 'rides'::regclass`;
+  return oneRow(await database.db.query<{ rows: number; isVisible: boolean }>(statement("", text)));
+}
+
+it("a service mends what PostgreSQL knows of a table that was filled and left, and then lets it rest", async () => {
+  expect(await known()).toMatchObject({ rows: -1, isVisible: false });
+  let now = 0;
+  const errors: unknown[] = [];
+  const care = startTableCare({
+    db: database.db,
+    monotonic: () => now,
+    onError: (error) => errors.push(error),
+    minPages: 20,
+  });
+  try {
+    await until(async () => {
+      now += 3_600_000;
+      await care.runOnce();
+      return (await known()).isVisible;
+    });
+    expect(await known()).toEqual({ rows: 5_000, isVisible: true });
+    await fill(5_001, 9_000);
+    expect(await known()).toMatchObject({ isVisible: false });
+    await care.runOnce();
+    expect(await known()).toMatchObject({ isVisible: false });
+    await until(async () => {
+      now += 3_600_000;
+      await care.runOnce();
+      return (await known()).isVisible;
+    });
+    expect(errors).toEqual([]);
+  } finally {
+    await care.close();
+  }
+});
+
+it("whoever cares for tables need not own them: what cannot be done is left to the service", async () => {
+  await careForTables(database.db.connectionString, ["rides", "no_such_table"]);
+  await careForTables(database.db.connectionString, ["rides"]);
+  expect((await known()).rows).toBe(9_000);
+});
