@@ -44,7 +44,7 @@ const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"
 /** A variable has a value that the program cannot use. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
-  /** Its name in the log: see health/conditions/failure.ts. */
+  /** Its name in the log: see health/conditions/conditions.ts. */
   readonly condition = "wrong_configuration";
 }
 

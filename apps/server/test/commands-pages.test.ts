@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CommandUnknownOpts as Command, Option } from "@commander-js/extra-typings";
 import { expect, it } from "vitest";
-import { createProgram } from "../src/cli/program.ts";
+import { createProgram } from "../src/cli/command-line.ts";
 import { readConfig } from "../src/config.ts";
 
 const root = join(import.meta.dirname, "../../..");

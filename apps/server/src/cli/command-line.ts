@@ -1,6 +1,7 @@
 import { userInfo } from "node:os";
+import { Command, CommanderError } from "@commander-js/extra-typings";
 import { resolveSystem } from "../city/systems/service.ts";
-import { processEnvironment, readConfig } from "../config.ts";
+import { ConfigError, processEnvironment, readConfig } from "../config.ts";
 import { createServiceClock } from "../health/conditions/service-clock.ts";
 import { createIds } from "../ids.ts";
 import { prepareDataDir } from "../runtime/startup/checks.ts";
@@ -11,9 +12,9 @@ import { openServer, openStore } from "../storage/db/open.ts";
 import { auditLogOwner } from "../storage/partitions/audit-owner.ts";
 import { createFirstPartitions } from "../storage/partitions/service.ts";
 import { readVersion } from "../version.ts";
-import type { CliContext } from "./context.ts";
+import type { CliContext, OpenCli, ParentCommand, RunCommand } from "./context.ts";
+import { UsageError } from "./options.ts";
 import { createOutput } from "./output.ts";
-import { type GlobalOptions, runProgram } from "./program.ts";
 
 /**
  * Runs the command line of this process.
@@ -83,4 +84,137 @@ function accountName(): string {
     // In a container the user id may have no name.
     return String(process.getuid?.() ?? "unknown");
   }
+}
+
+/** Exit statuses of every command. */
+const FAILED = 1;
+const WRONG_USAGE = 2;
+
+/** The options of every command. */
+interface GlobalOptions {
+  readonly json: boolean;
+  readonly system: string | undefined;
+}
+
+/**
+ * Runs the command line.
+ * @param open makes what the commands work with, once the global options are known
+ * @returns the exit status: 0 done, 1 failed, 2 wrong usage
+ */
+async function runProgram(
+  args: readonly string[],
+  version: string,
+  open: (options: GlobalOptions) => CliContext,
+): Promise<number> {
+  try {
+    const program = await createProgram(version, open, args[0]);
+    await program.parseAsync(args, { from: "user" });
+    return 0;
+  } catch (error) {
+    return exitStatus(error, (text) => process.stderr.write(`${text}\n`));
+  }
+}
+
+type Register = (program: ParentCommand, cli: OpenCli, runCommand: RunCommand) => void;
+
+/** What adds the commands that begin with some words, in the order of the program's help. */
+const groups: readonly { readonly words: readonly string[]; readonly load: () => Promise<Register> }[] = [
+  { words: ["start"], load: async () => (await import("./start.ts")).registerStart },
+  { words: ["serve"], load: async () => (await import("./serve.ts")).registerServe },
+  { words: ["systems"], load: async () => (await import("./systems.ts")).registerSystems },
+  { words: ["vehicle-types"], load: async () => (await import("./descriptions.ts")).registerVehicleTypes },
+  { words: ["regions"], load: async () => (await import("./descriptions.ts")).registerRegions },
+  { words: ["stations"], load: async () => (await import("./fleet.ts")).registerStations },
+  { words: ["bikes"], load: async () => (await import("./fleet.ts")).registerBikes },
+  { words: ["rides"], load: async () => (await import("./rides.ts")).registerRides },
+  { words: ["partners"], load: async () => (await import("./partners.ts")).registerPartners },
+  { words: ["keys"], load: async () => (await import("./keys.ts")).registerKeys },
+  { words: ["console"], load: async () => (await import("./console.ts")).registerConsole },
+  { words: ["secrets"], load: async () => (await import("./secrets.ts")).registerSecrets },
+  { words: ["webhooks"], load: async () => (await import("./webhooks.ts")).registerWebhooks },
+  { words: ["import"], load: loadImports },
+  { words: ["migrate"], load: async () => (await import("./migrate.ts")).registerMigrate },
+  {
+    words: ["check", "audit", "openapi"],
+    load: async () => (await import("./maintenance.ts")).registerMaintenance,
+  },
+  { words: ["set-aside"], load: async () => (await import("./set-aside.ts")).registerSetAside },
+  { words: ["doctor"], load: async () => (await import("./doctor.ts")).registerDoctor },
+  { words: ["forget"], load: async () => (await import("./forget.ts")).registerForget },
+  { words: ["distribute"], load: async () => (await import("./distribute.ts")).registerDistribute },
+  { words: ["backup", "restore"], load: async () => (await import("./backup.ts")).registerBackup },
+  { words: ["run"], load: async () => (await import("./run.ts")).registerRun },
+  { words: ["simulate"], load: async () => (await import("./simulate.ts")).registerSimulate },
+  {
+    words: ["replay"],
+    load: async () => below("replay", "apply recorded data", (await import("./gbfs.ts")).registerReplayGbfs),
+  },
+  {
+    words: ["sync"],
+    load: async () => below("sync", "follow live data", (await import("./gbfs.ts")).registerSyncGbfs),
+  },
+];
+
+async function loadImports(): Promise<Register> {
+  const { registerImportGbfs } = await import("./gbfs.ts");
+  const { registerImportTrips } = await import("./import-trips.ts");
+  const { registerImports } = await import("./imports.ts");
+  return below("import", "import data", (imports, cli) => {
+    registerImportGbfs(imports, cli);
+    registerImportTrips(imports, cli);
+    registerImports(imports, cli);
+  });
+}
+
+/** Adds commands below a word that does nothing by itself. */
+function below(word: string, description: string, register: Register): Register {
+  return (program, cli, runCommand) => register(program.command(word).description(description), cli, runCommand);
+}
+
+/**
+ * The program, with its commands and their options.
+ * @param called the first word of the command line. Only that command's modules are loaded: those of all would keep a
+ *   service from starting for half a second. Every command is there when it is no command, such as `--help`.
+ */
+export async function createProgram(
+  version: string,
+  open: (options: GlobalOptions) => CliContext,
+  called?: string,
+): Promise<ParentCommand> {
+  const program = new Command("bikeshare")
+    .description("The Bike-Sharing Data Service")
+    .version(version)
+    .option("--json", "one JSON object on stdout, everything else on stderr")
+    .option("--system <id>", "which bike-share system, where there are several")
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true });
+  let opened: CliContext | undefined;
+  const cli = () => {
+    const { json = false, system } = program.opts();
+    return (opened ??= open({ json, system }));
+  };
+  const runCommand: RunCommand = async (args, context) => {
+    const commands = await createProgram(version, () => context, args[0]);
+    await commands.parseAsync(args, { from: "user" });
+  };
+  const only = groups.filter(({ words }) => words.includes(called ?? ""));
+  for (const { load } of only.length === 0 ? groups : only) (await load())(program, cli, runCommand);
+  return program;
+}
+
+function exitStatus(error: unknown, write: (text: string) => void): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
+  if (error instanceof UsageError || error instanceof ConfigError) {
+    write(error.message);
+    return WRONG_USAGE;
+  }
+  write(describeFailure(error));
+  return FAILED;
+}
+
+/** The message and what caused it, without stack traces: they are for developers, not for operators. */
+function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause instanceof Error ? `\n  because: ${describeFailure(error.cause)}` : "";
+  return `${error.message}${cause}`;
 }

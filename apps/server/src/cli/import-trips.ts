@@ -1,13 +1,22 @@
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
-import { findImport } from "../feeds/imports/service.ts";
+import { findImport, type ImportRow } from "../feeds/imports/service.ts";
 import { removeOldReports, reportsDirectory } from "../feeds/report-files.ts";
 import { importTrips } from "../feeds/trips/import.ts";
-import type { TripImportOptions, TripImportResult } from "../feeds/trips/options.ts";
+import { inBinaryUnits } from "../feeds/trips/inputs/input.ts";
+import type { RefusedFile, TripImportOptions, TripImportResult, TripProgress } from "../feeds/trips/options.ts";
+import type { TimeShift } from "../feeds/trips/time-shift.rules.ts";
 import { openTimeZone } from "../feeds/trips/time-zone.rules.ts";
-import { type OpenCli, type ParentCommand, stopSignal, type SystemContext, withSystem } from "./context.ts";
-import { failureText, progressLine, resultText, shiftText, tookNearlyNothing } from "./import-trips-text.ts";
+import {
+  type CliContext,
+  type OpenCli,
+  type ParentCommand,
+  stopSignal,
+  type SystemContext,
+  withSystem,
+} from "./context.ts";
 import { option } from "./options.ts";
+import { PROGRESS_INTERVAL_MS } from "./output.ts";
 
 /** The reports of trip imports. One is read soon or never, and that of a ruined file has a line for each of its rows. */
 const REPORT_NAME = /^import_\w+\.ndjson$/;
@@ -96,4 +105,122 @@ const STOPPED =
 function sourceName(text: string): string {
   if (/^[A-Za-z0-9._-]{1,64}$/.test(text)) return text;
   throw new Error("must be 1 to 64 letters, digits, dots, dashes or underscores");
+}
+
+/** What must be done before the time left is guessed: milliseconds, and the share of all. */
+const GUESS_AFTER_MS = 3_000;
+const GUESS_AFTER_SHARE = 0.01;
+
+/** Draws what is being done, how fast, how much of all is done, and how long the rest will take, now and then. */
+function progressLine({ clock, output }: CliContext): (progress: TripProgress) => void {
+  const begunAt = clock();
+  let drawnAt = begunAt;
+  let since = begunAt;
+  let shown = "";
+  return ({ file, doing, rows, share }) => {
+    const at = clock();
+    const what = `${doing} ${basename(file)}`;
+    // Reading and writing may overlap; the rate is that of the line that is shown.
+    if (what !== shown && (rows === 0 || at - drawnAt >= PROGRESS_INTERVAL_MS)) {
+      shown = what;
+      since = drawnAt;
+    }
+    if (what !== shown || at - drawnAt < PROGRESS_INTERVAL_MS) return;
+    drawnAt = at;
+    if (doing === "fetching") return output.progress(`${what}: ${inBinaryUnits(rows)}`);
+    const rate = Math.round((rows * 1000) / Math.max(1, at - since));
+    const done = `${Math.floor(share * 100)} % of all${timeLeft(at - begunAt, share)}`;
+    return output.progress(`${done}; ${what}: ${grouped(rows)} rows, ${grouped(rate)} a second`);
+  };
+}
+
+function timeLeft(elapsed: number, share: number): string {
+  if (elapsed < GUESS_AFTER_MS || share < GUESS_AFTER_SHARE) return "";
+  const seconds = Math.ceil((elapsed / share - elapsed) / 1000);
+  if (seconds < 60) return `, ${seconds} s left`;
+  return seconds < 3600
+    ? `, ${Math.round(seconds / 60)} min left`
+    : `, ${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min left`;
+}
+
+/** Of twenty rows, one must be taken, or the import counts as failed. */
+const LEAST_TAKEN = 20;
+
+/** Whether of all the rows so few could be taken that something is wrong with the whole. */
+function tookNearlyNothing({ rows, created, unchanged }: TripImportResult): boolean {
+  return rows > 0 && (created + unchanged) * LEAST_TAKEN < rows;
+}
+
+function resultText(result: TripImportResult, isTrial: boolean): string {
+  const { id, rows, created, unchanged, rejected, reasons, stations_created: stations, refused, report } = result;
+  const would = isTrial ? "would be " : "";
+  const lines = [
+    `${grouped(rows)} rows: ${grouped(created)} rides ${would}created, ${grouped(unchanged)} unchanged, ${grouped(rejected)} rejected`,
+    ...Object.entries(reasons).map(([reason, n]) => `  ${reason}: ${grouped(n)}`),
+  ];
+  if (result.first !== null) lines.push(`Rides started from ${result.first} to ${result.last ?? ""} (UTC)`);
+  const overlaps = result.warnings["overlapping_ride"];
+  if (overlaps !== undefined) {
+    lines.push(`${grouped(overlaps)} rides overlap with another ride of their bike`);
+  }
+  const { time_never_shown: skippedTimes, time_shown_twice: repeatedTimes } = result.warnings;
+  if (skippedTimes !== undefined)
+    lines.push(
+      `${grouped(skippedTimes)} times lie in the hour that was skipped when clocks went forward, and were moved`,
+    );
+  if (repeatedTimes !== undefined)
+    lines.push(`${grouped(repeatedTimes)} times lie in the hour that was shown twice, and the likelier one was taken`);
+  if (stations > 0) {
+    lines.push(`${grouped(stations)} unknown stations ${isTrial ? "would be" : "were"} added, out of service`);
+  }
+  if (refused.length > 0) lines.push(refused.length === 1 ? "1 file refused" : `${refused.length} files refused`);
+  for (const name of result.skipped) lines.push(`${name} was left out: it is no trip file`);
+  if (report !== null) lines.push(`Report: ${report}`);
+  if (isTrial) lines.push("Nothing was written.");
+  else if (id !== null) lines.push(`Import: ${id}`);
+  return lines.join("\n");
+}
+
+/** Why the command fails: the files that were refused, and that next to nothing could be taken. */
+function failureText(result: TripImportResult): string {
+  const lines = result.refused.map(rejectionText);
+  if (tookNearlyNothing(result)) {
+    const { rows, created, unchanged, reasons } = result;
+    const [reason] = Object.entries(reasons).toSorted(([, a], [, b]) => b - a)[0] ?? ["rejected"];
+    const taken = created + unchanged;
+    const few = taken === 0 ? "None" : `Only ${grouped(taken)}`;
+    lines.push(`${few} of ${grouped(rows)} rows could be taken; most were rejected as ${reason}.`);
+  }
+  return lines.join("\n");
+}
+
+/** What rows with the ids of rides at other times mean, and what to do. @param earlier the import they came with */
+function shiftText({ rows, seconds }: TimeShift, zone: string, earlier: ImportRow | undefined): string {
+  const hours = Math.abs(seconds) / 3600;
+  const moved = `${Number(hours.toFixed(2))} h ${seconds < 0 ? "earlier" : "later"}`;
+  const lines = [
+    `${grouped(rows)} rows have the ids of rides that are stored with other times, most of them ${moved}. Was it another time zone?`,
+  ];
+  if (earlier === undefined) return lines.join("\n");
+  const earlierZone = zoneOf(earlier);
+  lines.push(
+    earlierZone === undefined || earlierZone === zone
+      ? `They came with import ${earlier.id}.`
+      : `They came with import ${earlier.id}, which read them as ${earlierZone}; this one reads them as ${zone}.`,
+    `If those times are wrong: bikeshare import undo ${earlier.id}, then import the files again.`,
+  );
+  return lines.join("\n");
+}
+
+function zoneOf({ detail }: ImportRow): string | undefined {
+  if (typeof detail !== "object" || detail === null || !("time_zone" in detail)) return undefined;
+  return typeof detail.time_zone === "string" ? detail.time_zone : undefined;
+}
+
+function rejectionText({ file, row, message }: RefusedFile): string {
+  return `${file}${row === null ? "" : `, row ${row}`}: refused, nothing of it was imported: ${message}`;
+}
+
+function grouped(n: number): string {
+  return n.toLocaleString("en-US");
 }

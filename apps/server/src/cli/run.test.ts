@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
-import { createProgram } from "./program.ts";
+import { createProgram } from "./command-line.ts";
 import { registerRun } from "./run.ts";
 
 let harness: CliHarness;

@@ -1,16 +1,18 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
 import { ServiceError } from "@bikeshare/rules";
+import type { ActorContext } from "../command-context.ts";
 import { commandError } from "../command-errors.ts";
 import type { Config } from "../config.ts";
 import { readSecrets } from "../runtime/startup/service-secrets.ts";
-import { oneOf } from "../runtime/startup/values.ts";
+import { integer, oneOf } from "../runtime/startup/values.ts";
 import { secretsPath } from "../storage/secrets/secrets.ts";
-import type { SecretContext } from "../webhooks/endpoints/endpoint-context.ts";
+import type { PartnerScope, SecretContext } from "../webhooks/endpoints/endpoint-context.ts";
 import { rotateSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
 import { setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
 import { pauseEndpoint, removeEndpoint, resumeEndpoint } from "../webhooks/endpoints/endpoint-status.ts";
 import { listEndpointsWithStatus, showEndpoint, unreadableEvents } from "../webhooks/endpoints/endpoint-view.ts";
 import { MAX_OVERLAP_DAYS, offeredEvents } from "../webhooks/endpoints/endpoint.rules.ts";
+import { dropHeld, type HeldDeliveries, sendHeld, showHeld } from "../webhooks/endpoints/held.ts";
 import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
 import type { AddressRules } from "../webhooks/rules/receiver-url.ts";
 import { type CliContext, type OpenCli, type ParentCommand, type SystemContext, withSystem } from "./context.ts";
@@ -18,7 +20,6 @@ import { listOf, option, overlapOption, partnerOption, UsageError } from "./opti
 import { addressOfStart } from "./start-lock.ts";
 import { rulesForTrying } from "./start-webhooks.ts";
 import { registerDeliveries } from "./webhook-deliveries.ts";
-import { registerHeld } from "./webhook-held.ts";
 import {
   describeEndpoint,
   describeHeld,
@@ -203,4 +204,49 @@ function withSecrets(
       throw commandError("secrets_file_mismatch", "usedBy", { message: error.message, path });
     }
   });
+}
+
+/** `webhooks send-held` and `drop-held`: what becomes of deliveries that were held while an endpoint was paused. */
+function registerHeld(webhooks: ParentCommand, cli: OpenCli): void {
+  webhooks
+    .command("send-held")
+    .description("send what is held, after current events, as soon as the endpoint is active")
+    .requiredOption(...partnerOption)
+    .action(({ partner: partnerId }) =>
+      withSystem(cli(), async (context, systemId) => {
+        const sent = await sendHeld(context, { systemId, partnerId });
+        const text = sent === 0 ? "Nothing is held that is not being sent." : `${sent} held deliveries are sent.`;
+        context.output.result({ sent }, text);
+      }),
+    );
+  webhooks
+    .command("drop-held")
+    .description("give up what is held; each can be sent again for as long as the log keeps it")
+    .requiredOption(...partnerOption)
+    .addOption(
+      option("--count <n>", "how many are held, as this command says without it", integer(1, Number.MAX_SAFE_INTEGER)),
+    )
+    .action(({ partner: partnerId, count }) =>
+      withSystem(cli(), async (context, systemId) => {
+        const scope = { systemId, partnerId };
+        const { total, until } = await showHeld(context, scope);
+        const dropped = count === undefined ? 0 : await dropAll(context, scope, { total: count, until });
+        const how = total === 0 ? "" : ` To drop them: webhooks drop-held --partner ${partnerId} --count ${total}`;
+        const text =
+          count === undefined ? `${total} deliveries are held.${how}` : `Dropped ${dropped} held deliveries.`;
+        context.output.result({ dropped, held: total - dropped }, text);
+      }),
+    );
+}
+
+/** Drops batch by batch what was counted. */
+async function dropAll(context: ActorContext, scope: PartnerScope, seen: HeldDeliveries): Promise<number> {
+  let dropped = 0;
+  for (let total = seen.total; total > 0;) {
+    const batch = await dropHeld(context, scope, { ...seen, total });
+    if (batch.dropped === 0) break;
+    dropped += batch.dropped;
+    total = batch.remaining;
+  }
+  return dropped;
 }

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { expect, it } from "vitest";
-import { type Started, welcome } from "./welcome.ts";
+import { type Started, welcome } from "./start.ts";
 
 const started: Started = {
   url: "http://127.0.0.1:3000",

@@ -1,8 +1,10 @@
+import type { Readable } from "node:stream";
 import type { consoleContract } from "@bikeshare/contract/console";
-import { cursorScope, readPageRequest } from "@bikeshare/rules";
+import { cursorScope, readPageRequest, serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { cursorPosition } from "../http/cursor.ts";
 import { type PositionCodec, timePosition } from "../storage/lists/page.ts";
+import type { PartnerScope } from "../webhooks/endpoints/endpoint-context.ts";
 import { curlOf, signedCurlOf } from "../webhooks/log/curl.ts";
 import { findFailingBeside, listDeliveries, type ReadContext, showDelivery } from "../webhooks/log/deliveries.ts";
 import { deliveriesCsv } from "../webhooks/log/delivery-csv.ts";
@@ -13,7 +15,6 @@ import { partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { filterOf } from "./delivery-filters.ts";
 import { deliveryDetailJson, deliveryJson } from "./delivery-json.ts";
-import { createExports } from "./exports.ts";
 import type { LongReads, LongRequest } from "./long-reads.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
@@ -101,3 +102,30 @@ const deliveryPosition: PositionCodec<DeliveryPosition> = {
     return position && { created_at: new Date(position.at), id: position.id };
   },
 };
+
+/** Seconds after which a download of another file may be tried: about what a whole file takes. */
+const RETRY_SECONDS = 5;
+
+/** Files that are being downloaded: one at a time of each partner, however many people ask. */
+interface Exports {
+  /** @throws ServiceError while another one of the partner is being read */
+  begin(whose: PartnerScope, make: () => Promise<Readable>): Promise<Readable>;
+}
+
+function createExports(): Exports {
+  const running = new Set<string>();
+  return {
+    async begin({ systemId, partnerId }, make) {
+      const reader = `${systemId}\n${partnerId}`;
+      if (running.has(reader)) throw serviceError("rate_limited", "exports", { retryAfterSeconds: RETRY_SECONDS });
+      running.add(reader);
+      try {
+        const file = await make();
+        return file.once("close", () => running.delete(reader));
+      } catch (error) {
+        running.delete(reader);
+        throw error;
+      }
+    },
+  };
+}

@@ -6,7 +6,7 @@ import { addSystem } from "../city/systems/service.ts";
 import { afterFailure, UNKNOWN_HEALTH } from "../feeds/gbfs/feed-health.rules.ts";
 import { updateFeedHealth, updateSourceHealth } from "../feeds/gbfs/health-queries.ts";
 import { revokeKey } from "../partners/keys/service.ts";
-import { openRequestLog } from "../partners/request-log/recorder.ts";
+import { openRequestLog } from "../partners/request-log/service.ts";
 import { createPartner } from "../partners/service.ts";
 import { statement } from "../storage/db/statement.ts";
 

@@ -2,7 +2,7 @@ import { consoleContract, type RequestQuery } from "@bikeshare/contract/console"
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
-import { openRequestLog } from "../partners/request-log/recorder.ts";
+import { openRequestLog } from "../partners/request-log/service.ts";
 
 let app: TestApp;
 let viewer: SignedIn;

@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, it, onTestFinished } from "vitest";
 import { followConnections } from "./connections.ts";
-import { createParserErrorHandler } from "./parser-errors.ts";
+import { createParserErrorHandler } from "./server.ts";
 
 it("a connection over which nothing has come is closed without an answer, which a browser would take for its next request's", async () => {
   const server = createServer({ headersTimeout: 10, connectionsCheckingInterval: 10 });

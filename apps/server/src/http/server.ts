@@ -1,11 +1,14 @@
+import { isUtf8 } from "node:buffer";
+import type { Server } from "node:http";
 import type { ServerOptions } from "node:https";
-import { MAX_BODY_BYTES } from "@bikeshare/contract";
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
+import type { Socket } from "node:net";
+import { errorMessage, MAX_BODY_BYTES } from "@bikeshare/contract";
+import { isUtf8Charset, type ServiceError, serviceError } from "@bikeshare/rules";
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from "fastify";
 import type { NetworkList } from "../outbound/addresses/network-list.ts";
-import { readJsonBodies } from "./body.ts";
-import { limitConnections, followConnections } from "./connections.ts";
-import { handleErrors, sendError } from "./errors.ts";
-import { answerConnect, createParserErrorHandler } from "./parser-errors.ts";
+import { codeOf } from "../storage/db/errors.ts";
+import { type Connections, followConnections, limitConnections } from "./connections.ts";
+import { errorJson, handleErrors, sendError } from "./errors.ts";
 import { framingError, routableUrl } from "./request-form.ts";
 
 export interface HttpServerOptions {
@@ -102,4 +105,146 @@ export function sendStrictTransport(app: FastifyInstance): void {
     reply.header("strict-transport-security", POLICY);
     done();
   });
+}
+
+// Not by an import, for which Node loads its HTTP client too: 20 ms of every start.
+const { maxHeaderSize, STATUS_CODES } = process.getBuiltinModule("node:http");
+
+/** Answers what Node's HTTP parser refuses, before there is a request: oversized headers, broken syntax, time-outs. */
+export function createParserErrorHandler(
+  nextRequestId: () => string,
+): (connections: Connections, error: Error, socket: Socket) => void {
+  return (connections, error, socket) => {
+    const code = codeOf(error);
+    if (code === "ECONNRESET") return void socket.destroy();
+    // Browsers open spare connections before they need them. An answer on one that has asked nothing would be read as the
+    // answer to the next request; one that is merely closed makes them use another.
+    if (code === "ERR_HTTP_REQUEST_TIMEOUT" && socket.bytesRead === 0) return void socket.destroy();
+    connections.refuse(socket, () => answer(parserMessage(code), nextRequestId(), { hasBody: !isHead(error) }));
+  };
+}
+
+/** Answers CONNECT, which Node hands over as a bare connection. */
+function answerConnect(server: Server, connections: Connections, nextRequestId: () => string): void {
+  server.on("connect", (_request, socket: Socket) => {
+    connections.refuse(socket, () =>
+      answer(errorMessage("invalid_request", "connect"), nextRequestId(), { hasBody: true }),
+    );
+  });
+}
+
+function answer(message: string, requestId: string, options: { readonly hasBody: boolean }): string {
+  const body = errorJson("invalid_request", message);
+  return [
+    `HTTP/1.1 400 ${STATUS_CODES[400]}`,
+    "Content-Type: application/json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `Request-Id: ${requestId}`,
+    "X-Content-Type-Options: nosniff",
+    "Connection: close",
+    "",
+    options.hasBody ? body : "",
+  ].join("\r\n");
+}
+
+/** Whether the request that could not be read is a HEAD, as far as the bytes that came last tell. */
+function isHead(error: Error): boolean {
+  const { rawPacket, bytesParsed } = error as { rawPacket?: unknown; bytesParsed?: unknown };
+  if (!Buffer.isBuffer(rawPacket)) return false;
+  const read = rawPacket.toString("latin1", 0, Number(bytesParsed ?? rawPacket.length));
+  const requestLine = read.split(/\r?\n/).findLast((line) => /^[A-Z]+ /.test(line));
+  return requestLine?.startsWith("HEAD ") === true;
+}
+
+function parserMessage(code: string | undefined): string {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return errorMessage("invalid_request", "headersTooLarge", { limit: `${maxHeaderSize / 1024} KiB` });
+    case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
+      return errorMessage("invalid_request", "chunkExtensionsTooLarge");
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return errorMessage("invalid_request", "tooSlow");
+    default:
+      return errorMessage("invalid_request", "notHttp");
+  }
+}
+
+/**
+ * Reads bodies: JSON in UTF-8, as it is, and nothing else. Where the contract knows none, whatever comes is let pass
+ * unread: clients send `Content-Type: application/json` with an empty body when they send the same headers with every
+ * request.
+ */
+function readJsonBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addHook("preParsing", (request, _reply, payload, done) => {
+    if (hasBody(request) && isCoded(request)) done(coded());
+    else done(null, payload);
+  });
+  const parse = app.getDefaultJsonParser("error", "error");
+  app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
+    if (!takesBody(request)) return done(null, undefined);
+    if (!isUtf8Charset(request.headers["content-type"] ?? "")) return done(otherCharset(), undefined);
+    const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
+    if (!isUtf8(bytes)) return done(notUtf8(bytes), undefined);
+    return parse(request, bytes.toString(), done);
+  });
+  app.addContentTypeParser("*", { parseAs: "buffer" }, (request, _body, done) => {
+    if (takesBody(request)) done(notJson(), undefined);
+    else done(null, undefined);
+  });
+}
+
+function takesBody(request: FastifyRequest): boolean {
+  const route = request.routeOptions.config.tsRestRoute;
+  return route !== undefined && "body" in route && route.body !== undefined;
+}
+
+/** Whether a body comes that would be read: nobody looks at that of a GET, or of what no path takes. */
+function hasBody({ is404, method, headers }: FastifyRequest): boolean {
+  if (is404 || method === "GET" || method === "HEAD") return false;
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+}
+
+/** Whether the body's bytes are compressed. To unpack them would let a caller of few bytes take much of our memory. */
+function isCoded({ headers }: FastifyRequest): boolean {
+  const codings = `${headers["content-encoding"] ?? ""},${headers["transfer-encoding"] ?? ""}`;
+  return codings
+    .toLowerCase()
+    .split(",")
+    .some((coding) => !["", "identity", "chunked"].includes(coding.trim()));
+}
+
+function coded(): ServiceError {
+  return serviceError("unsupported_media_type", "compressed");
+}
+
+function otherCharset(): ServiceError {
+  return serviceError("unsupported_media_type", "charset");
+}
+
+function notUtf8(bytes: Buffer): ServiceError {
+  return serviceError("invalid_request", "bodyNotUtf8", { position: firstBadByte(bytes) });
+}
+
+function notJson(): ServiceError {
+  return serviceError("unsupported_media_type", "notJson");
+}
+
+/** What decoding puts in place of bytes that are no UTF-8. It may also stand in a text properly. */
+const REPLACEMENT = "\ufffd";
+const REPLACEMENT_BYTES = Buffer.from(REPLACEMENT);
+
+/** The position, from 0, of the first byte that is no UTF-8. */
+function firstBadByte(bytes: Buffer): number {
+  const text = bytes.toString();
+  let position = 0;
+  let from = 0;
+  for (;;) {
+    const at = text.indexOf(REPLACEMENT, from);
+    if (at === -1) return bytes.length;
+    position += Buffer.byteLength(text.slice(from, at));
+    if (!bytes.subarray(position, position + REPLACEMENT_BYTES.length).equals(REPLACEMENT_BYTES)) return position;
+    position += REPLACEMENT_BYTES.length;
+    from = at + 1;
+  }
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type FleetHarness, openFleetHarness, outcomes, stationItem } from "../../../test/fleet/fleet.harness.ts";
 import type { ActorContext } from "../../command-context.ts";
-import { checkLongRides } from "../../health/alerts/database-checks.ts";
+import { checkLongRides } from "../../health/alerts/checks.ts";
 import { listActs } from "../../partners/audit/queries.ts";
 import { allLongRides, endAbandonedRides, endRidesStartedBefore } from "./long-rides.ts";
 

@@ -67,7 +67,7 @@ const MAX_STATIONS = 50_000;
 /** A source names more stations than it may have. */
 class TooManyStationsError extends Error {
   override readonly name = "TooManyStationsError";
-  /** A known cause, whose message says what to do; see health/conditions/failure.ts. */
+  /** A known cause, whose message says what to do; see health/conditions/conditions.ts. */
   readonly condition = "gbfs_too_many_stations";
 
   constructor(source: string, { known, added, most }: { known: number; added: number; most: number }) {

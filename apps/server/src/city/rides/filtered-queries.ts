@@ -3,8 +3,15 @@ import type { QueryRunner } from "../../storage/db/database.ts";
 import type { ReadPool } from "../../storage/db/read-pool.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
-import { type Filter, listFiltered } from "../../storage/lists/filtered-queries.ts";
-import { type PageRows, startOf, type TimePosition } from "../../storage/lists/page.ts";
+import {
+  type Bind,
+  countRows,
+  type Filter,
+  listFiltered,
+  nearRowsOf,
+  rowsOf,
+} from "../../storage/lists/filtered-queries.ts";
+import { fetchSize, type PageRows, startOf, type TimePosition } from "../../storage/lists/page.ts";
 import {
   alternativesOf,
   type AskedRides,
@@ -21,8 +28,19 @@ import {
 import type { KnownDays } from "./day-index.ts";
 import type { PastCount, PastCounts, PastPart } from "./past-counts.ts";
 import { DAY_MS, type Stretch } from "./ride-day.rules.ts";
-import { countPrepared, listBehind, listStretches } from "./stretch-queries.ts";
-import { changedIn, partsOf, stretchesOf } from "./stretches.rules.ts";
+import {
+  behind,
+  byHour,
+  byHourBehind,
+  changedIn,
+  type CountedStretch,
+  type PageSpan,
+  partsOf,
+  type PastDays,
+  ridesBetween,
+  spanOf,
+  stretchesOf,
+} from "./stretches.rules.ts";
 
 export type { RideFilters } from "./asked-rides.ts";
 
@@ -143,4 +161,177 @@ async function countPast(db: QueryRunner, systemId: string, filters: RideFilters
        from (select date_bin('${PART_DAYS} days', started_at, '1970-01-01Z') as part, count(*) as n
              from (${past.join(" union all ")}) as found group by part) as parts) as parts`;
   return oneRow(await db.query<PastCount & { readonly parts: readonly PastPart[] }>(statement("", text), values));
+}
+
+/** Stretches that are counted by a sub-select each, which is planned in 0.1 ms. More are counted by one for all of them. */
+const MAX_PLANNED = 6;
+
+/** What stretches were made of: true as long as the SQL gives this value. */
+interface Known {
+  readonly sql: string;
+  readonly value: number;
+  /** Undefined: not of days. */
+  readonly days?: PastDays;
+}
+
+/** Rides that a page is found among with their rows. Among more, it is found in the index, and its rows are looked up. */
+const MAX_ROWS = 600;
+
+/** A page of the rides of some stretches; undefined when past rides have changed since these were known. */
+async function listStretches(
+  db: QueryRunner,
+  asked: AskedRides,
+  stretches: readonly Stretch[],
+  known: Known,
+  request: PageRequest<TimePosition>,
+): Promise<PageRows | undefined> {
+  const counted = await countStretches(db, asked, stretches, known);
+  if (counted === undefined) return undefined;
+  const start = startOf(request);
+  const skip = "skip" in start ? start.skip : 0;
+  const total = counted.reduce((sum, { n }) => sum + n, 0);
+  const limit = fetchSize(request.limit);
+  const { days } = known;
+  const parts = days === undefined ? counted : [...byHour(counted, days, asked.byDay, { skip, limit })];
+  const span = spanOf(parts, skip, limit);
+  if (span === undefined) return { rows: null, total };
+  return { rows: await listSpan(db, asked.filter, span, isShort(asked, known, span)), total };
+}
+
+/** Whether it costs less to read the rows of all rides between two starts than to look up those of a page. */
+function isShort({ byDay }: AskedRides, { days }: Known, span: Pick<Stretch, "from" | "to">): boolean {
+  // Rides that are not completed have an index of their own.
+  const status = byDay.status === "completed" ? undefined : byDay.status;
+  return days !== undefined && ridesBetween(days, span, status) <= MAX_ROWS;
+}
+
+async function countStretches(
+  db: QueryRunner,
+  asked: AskedRides,
+  stretches: readonly Stretch[],
+  known: Known,
+): Promise<CountedStretch[] | undefined> {
+  const { filter } = asked;
+  const values = [...filter.values];
+  const bind = (value: unknown) => `$${values.push(value)}`;
+  const uncounted = stretches.filter(({ n }) => n === undefined);
+  const counts =
+    uncounted.length > MAX_PLANNED
+      ? countEach(asked, uncounted, bind)
+      : `array[${uncounted.map((each) => countWithin(asked, each, bind)).join(", ")}]`;
+  // As float8, because pg gives an array of bigint as texts.
+  const text = `select case when ${holds(known, bind)} then ${counts}::float8[] end as counts`;
+  const { counts: numbers } = oneRow(
+    await db.query<{ counts: number[] | null }>(statement("", withTypes(text, filter)), values),
+  );
+  if (numbers === null) return undefined;
+  let next = 0;
+  return stretches.map((each) => ({ ...each, n: each.n ?? numbers[next++] ?? 0 }));
+}
+
+/** SQL: whether what was known is still true. */
+function holds({ sql, value }: Known, bind: Bind): string {
+  return `${sql} = ${bind(value)}::bigint`;
+}
+
+/** SQL: how many rides of each stretch pass the filters, as an array in their order. */
+function countEach({ filter }: AskedRides, stretches: readonly Stretch[], bind: Bind): string {
+  const [from, to] = [stretches.map((each) => instant(each.from)), stretches.map((each) => instant(each.to))];
+  const branches = filter.branches.map((branch) => `${branch} and started_at >= begin and started_at < until`);
+  return `(select array_agg(${countRows(list, branches)} order by place)
+    from unnest(${bind(from)}::timestamptz[], ${bind(to)}::timestamptz[]) with ordinality as parts(begin, until, place))`;
+}
+
+/** PostgreSQL must be told the types of values that a statement does not use. */
+function withTypes(text: string, { values }: Filter): string {
+  const unused = values.flatMap((_, index) => (text.includes(`$${index + 1}`) ? [] : [`$${index + 1}::text is null`]));
+  return unused.length === 0 ? text : `${text} where ${unused.join(" or ")} or true`;
+}
+
+async function listSpan(db: QueryRunner, filter: Filter, span: PageSpan, isNear: boolean): Promise<string | null> {
+  const values = [...filter.values];
+  const bind = (value: unknown) => `$${values.push(value)}`;
+  const inside = within(span, bind);
+  const branches = filter.branches.map((branch) => `${branch} and ${inside}`);
+  const text = (isNear ? nearRowsOf : rowsOf)(list, { ...span, branches });
+  return oneRow(await db.query<Pick<PageRows, "rows">>(statement("", text), values)).rows;
+}
+
+/** A page by cursor that looks only where rides can pass the filters; undefined when past rides have changed since. */
+async function listBehind(
+  db: QueryRunner,
+  asked: AskedRides,
+  stretches: readonly Stretch[],
+  known: Known,
+  request: Extract<PageRequest<TimePosition>, { kind: "cursor" }>,
+): Promise<PageRows | undefined> {
+  const { filter } = asked;
+  const size = fetchSize(request.limit);
+  const isOwners = asked.names.some((name) => name === "bike_id" || name === "station_id");
+  const at = Date.parse(request.after.at);
+  const parts = known.days === undefined ? stretches : byHourBehind(stretches, known.days, asked.byDay, at);
+  const span = behind(parts, at, isOwners ? Infinity : size);
+  const values = [...filter.values];
+  const bind = (value: unknown) => `$${values.push(value)}`;
+  const inside = within(span, bind);
+  const position = list.placeholders(request.after, bind).join(", ");
+  const branches = filter.branches.map((branch) => `${branch} and ${inside} and (started_at, id) < (${position})`);
+  const page = (isShort(asked, known, span) ? nearRowsOf : rowsOf)(list, { branches, skip: 0, limit: size });
+  const text = `select (${page}) as rows, ${holds(known, bind)} as holds`;
+  const read = oneRow(await db.query<{ rows: string | null; holds: boolean }>(statement("", text), values));
+  return read.holds ? { rows: read.rows, total: null } : undefined;
+}
+
+/** Stretches that a statement which is prepared counts: always so many. */
+const PREPARED_COUNTED = 2;
+
+/** SQL: how many rides some stretches have; null where past rides have changed since they were known. Undefined: too many to count. */
+function countPrepared(
+  asked: AskedRides,
+  stretches: readonly Stretch[],
+  known: Known,
+): { readonly sql: string; readonly values: readonly unknown[] } | undefined {
+  const { filter } = asked;
+  const values = [...filter.values];
+  const bind = (value: unknown) => `$${values.push(value)}`;
+  const uncounted = stretches.filter(({ n }) => n === undefined);
+  if (uncounted.length > PREPARED_COUNTED) return undefined;
+  while (uncounted.length < PREPARED_COUNTED) uncounted.push({ from: Infinity, to: Infinity, n: undefined });
+  const sum = stretches.reduce((n, each) => n + (each.n ?? 0), 0);
+  const counts = uncounted.map((each) => countWithin(asked, each, bind));
+  const sql = `case when ${holds(known, bind)} then ${bind(sum)}::bigint + ${counts.join(" + ")} end`;
+  return { sql, values };
+}
+
+function countWithin(asked: AskedRides, stretch: Pick<Stretch, "from" | "to">, bind: Bind): string {
+  const inside = within(stretch, bind);
+  const { filter, names, byDay } = asked;
+  const hasOwnNumber = names.every((name) => NUMBERED.includes(name)) && isWholeDays(stretch);
+  if (hasOwnNumber && (byDay.status ?? "completed") === "completed") {
+    // How many rides started on whole days is kept, and those that are not completed have an index of their own.
+    const all = `(select coalesce(sum(n), 0) from ride_counts where system_id = $1 and period = 'day' and ${inside.replaceAll("started_at", "starts_at")})`;
+    const others = `(select count(*) from rides where system_id = $1 and status in ('started', 'cancelled') and status <> 'completed' and ${inside})`;
+    return byDay.status === undefined ? all : `(${all} - ${others})`;
+  }
+  return countRows(
+    list,
+    filter.branches.map((branch) => `${branch} and ${inside}`),
+  );
+}
+
+/** Filters that kept numbers have the rides of, by day. */
+const NUMBERED: readonly string[] = ["status", "started_after", "started_before"];
+
+function isWholeDays({ from, to }: Pick<Stretch, "from" | "to">): boolean {
+  return [from, to].every((ms) => !Number.isFinite(ms) || ms % DAY_MS === 0);
+}
+
+/** SQL: the ride started in a stretch. */
+function within({ from, to }: Pick<Stretch, "from" | "to">, bind: Bind): string {
+  return `started_at >= ${bind(instant(from))}::timestamptz and started_at < ${bind(instant(to))}::timestamptz`;
+}
+
+function instant(ms: number): string {
+  if (Number.isFinite(ms)) return new Date(ms).toISOString();
+  return ms < 0 ? "-infinity" : "infinity";
 }

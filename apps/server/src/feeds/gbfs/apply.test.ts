@@ -7,7 +7,7 @@ import { CITY_TIME, city10, city23, city3, sourceOf, type Documents } from "../.
 import { until } from "../../../test/until.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { applySnapshot } from "./apply.ts";
-import { readStationInformation, readStationStatus, readVehicles } from "./fleet-feeds.ts";
+import { readStationInformation, readStationStatus, readVehicles } from "./documents.ts";
 import { importSnapshot } from "./import.ts";
 import type { GbfsSnapshot } from "./snapshot.ts";
 

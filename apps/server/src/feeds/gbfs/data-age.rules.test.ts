@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { contentDigest, dataAge, staleAfterMs, type StoredAge } from "./data-age.rules.ts";
-import { readStationStatus, readVehicles } from "./fleet-feeds.ts";
+import { readStationStatus, readVehicles } from "./documents.ts";
 
 const NOW = Date.UTC(2026, 0, 10, 12);
 const HOUR = 3_600_000;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CITY_TIME, city10, city23, city3 } from "../../../test/gbfs/city.ts";
-import { readStationInformation, readStationStatus, readVehicles } from "./fleet-feeds.ts";
+import { readStationInformation, readStationStatus, readVehicles } from "./documents.ts";
 import { FeedFailure } from "./problems.ts";
 
 const now = CITY_TIME + 1000;

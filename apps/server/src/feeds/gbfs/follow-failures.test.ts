@@ -8,7 +8,7 @@ import { CITY_TIME, city23, type Documents } from "../../../test/gbfs/city.ts";
 import { type FeedServer, startFeedServer } from "../../../test/gbfs/feed-server.ts";
 import { until } from "../../../test/until.ts";
 import { createSystem } from "../../city/systems/service.ts";
-import { checkFeeds } from "../../health/alerts/database-checks.ts";
+import { checkFeeds } from "../../health/alerts/checks.ts";
 import { sourceCondition } from "../../health/overview/feed-problems.rules.ts";
 import { OtherSystemError } from "./apply.ts";
 import { type Following, type FollowOptions, type PollResult, startFollowing } from "./follow.ts";

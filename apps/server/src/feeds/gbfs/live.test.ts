@@ -12,7 +12,7 @@ import { startRides } from "../../city/fleet/start-rides.ts";
 import { upsertStations } from "../../city/fleet/station-commands.ts";
 import { createSystem } from "../../city/systems/service.ts";
 import { applySnapshot } from "./apply.ts";
-import { readStationInformation, readStationStatus, readVehicles } from "./fleet-feeds.ts";
+import { readStationInformation, readStationStatus, readVehicles } from "./documents.ts";
 import type { GbfsSnapshot } from "./snapshot.ts";
 
 let database: TestDatabase;

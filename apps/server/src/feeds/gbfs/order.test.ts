@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { applySnapshot } from "./apply.ts";
-import { readStationInformation, readStationStatus } from "./fleet-feeds.ts";
+import { readStationInformation, readStationStatus } from "./documents.ts";
 import type { GbfsSnapshot } from "./snapshot.ts";
 
 let database: TestDatabase;

@@ -7,9 +7,8 @@ import { bike, station } from "@bikeshare/contract";
 import { createTestIds } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
-import { importSnapshot } from "./import.ts";
+import { importSnapshot, openSource } from "./import.ts";
 import { replaySnapshots } from "./replay.ts";
-import { openSource } from "./source.ts";
 
 const shared = process.env["BIKESHARE_SHARED_DATA"] ?? join(import.meta.dirname, "../../../../../../shared/data");
 const feeds = join(shared, "gbfs");

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { CITY_TIME, city23 } from "../../../test/gbfs/city.ts";
 import type { FetchOptions } from "./feed-client.ts";
+import { openSource } from "./import.ts";
 import { readSnapshot } from "./snapshot.ts";
-import { openSource } from "./source.ts";
 
 /** Opens a source that is closed when the test ends. */
 async function open(location: string, options: FetchOptions = {}) {

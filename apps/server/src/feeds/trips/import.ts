@@ -1,14 +1,41 @@
-import { listImportOverlaps, type PastRideBatch, type RideOrigin, tryPastRides } from "../../city/fleet/ride-import.ts";
+import { closeSync, openSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { makeDirectory } from "@bikeshare/embedded-postgres";
+import { pickSlot } from "../../city/counts/service.ts";
+import {
+  makePlaceholderStations,
+  type PlaceholderStations,
+  previewPlaceholderStations,
+  type StationSighting,
+} from "../../city/fleet/placeholder-stations.ts";
+import {
+  listImportOverlaps,
+  type PastRideBatch,
+  type PastRidesWritten,
+  type RideOrigin,
+  tryPastRides,
+  type TryPastRides,
+  writePastRides,
+} from "../../city/fleet/ride-import.ts";
+import { careForTables, RIDE_TABLES } from "../../storage/db/vacuum.ts";
+import { shownAddress } from "../address.ts";
 import { whileReporting } from "../imports/progress.ts";
-import type { ImportReport } from "../imports/service.ts";
+import { createReportSummary } from "../imports/report.rules.ts";
+import { addToImport, beginImport, finishImport, type ImportReport } from "../imports/service.ts";
+import { shorten } from "../report-files.ts";
 import { findInputs, type FoundInputs } from "./inputs/find-inputs.ts";
 import type { TripInput } from "./inputs/input.ts";
-import { type TripImportOptions, type TripImportResult, createProgressMeter, type ProgressMeter } from "./options.ts";
-import { ImportFileError, type WarningReason } from "./problems.ts";
-import { createReport, type Report, createTally, type Tally } from "./report.ts";
+import {
+  createProgressMeter,
+  type ProgressMeter,
+  type RefusedFile,
+  type TripImportOptions,
+  type TripImportResult,
+} from "./options.ts";
+import { ImportFileError, type ImportFileErrorReason, type RejectReason, type WarningReason } from "./problems.ts";
 import { openSpool, type Spool } from "./spool.ts";
 import { type StagedFile, stageTripFile } from "./stage.ts";
-import { createTrialWriter, createTripWriter, type TripWriter } from "./writer.ts";
+import { createShiftCounter } from "./time-shift.rules.ts";
 
 /** Warnings of one file that are remembered. Beyond it, which only a broken file reaches, warnings may repeat. */
 const MAX_REMEMBERED_WARNINGS = 10_000;
@@ -235,4 +262,200 @@ function warner({ report, tally }: Run, name: string) {
     tally.warn(reason);
     report.add({ kind: "warning", file: name, row, column, value, reason });
   };
+}
+
+/** Writes an import's rides and stations: to the database or, in a dry run, nowhere. */
+interface TripWriter {
+  /** How many batches may be written at the same time. */
+  readonly lanes: "several" | "one";
+  /** Inserts placeholders for unknown stations. @param rejected rows of the file that were rejected while it was read */
+  stations(sightings: readonly StationSighting[], rejected: number): Promise<PlaceholderStations>;
+  rides(batch: PastRideBatch): Promise<PastRidesWritten>;
+  /** Inserts again the placeholders that undoing another import removed while the rides were written. */
+  stationsAgain(sightings: readonly StationSighting[]): Promise<void>;
+  /** Marks the import as done. @returns the id of its record; null when nothing was written */
+  finish(report: ImportReport): Promise<string | null>;
+}
+
+/** Writes to the database, and records the import with the first file that has something to write. */
+function createTripWriter(options: TripImportOptions, origin: RideOrigin & { importId: string }): TripWriter {
+  const { db, systemId, source, importId, ids, files, zone } = options;
+  // Drawn anew for each transaction, so that writers rarely share a slot.
+  const slot = () => pickSlot(() => ids.random());
+  let isBegun = false;
+  // A file repeats another one, or an import that was cut off, mostly over many rows on end.
+  let areNew = true;
+  return {
+    lanes: "several",
+    async stations(sightings, rejected) {
+      const placeholders = await db.transaction(async (tx) => {
+        if (!isBegun) {
+          const detail = { files: files.map(shownAddress), time_zone: zone.name };
+          await beginImport(tx, options, {
+            systemId,
+            id: importId,
+            kind: "trips",
+            source,
+            at: new Date(origin.updatedAt),
+            detail,
+          });
+        }
+        const made = await makePlaceholderStations(tx, { ...origin, slot: slot() }, sightings);
+        await addToImport(tx, systemId, importId, { rejected, stationsCreated: made.made.length });
+        return made;
+      });
+      isBegun = true;
+      return placeholders;
+    },
+    async rides(batch) {
+      const written = await writePastRides(db, origin, batch, slot(), areNew);
+      areNew = written.created === batch.rows;
+      return written;
+    },
+    async stationsAgain(sightings) {
+      await db.transaction(async (tx) => {
+        const { made } = await makePlaceholderStations(tx, { ...origin, slot: slot() }, sightings);
+        if (made.length > 0) await addToImport(tx, systemId, importId, { stationsCreated: made.length });
+      });
+    },
+    async finish(report) {
+      if (!isBegun) return null;
+      await finishImport(db, systemId, importId, report);
+      await careForTables(db.connectionString, RIDE_TABLES);
+      return importId;
+    },
+  };
+}
+
+/** Counts what would be written. */
+function createTrialWriter({ db, systemId }: TripImportOptions, tryBatch: TryPastRides): TripWriter {
+  const made = new Set<string>();
+  return {
+    lanes: "one",
+    async stations(sightings) {
+      const placeholders = await previewPlaceholderStations(db, systemId, sightings);
+      const fresh = placeholders.made.filter((id) => !made.has(id));
+      for (const id of fresh) made.add(id);
+      return { made: fresh, withoutLocation: placeholders.withoutLocation.filter((id) => !made.has(id)) };
+    },
+    rides: tryBatch,
+    stationsAgain: () => Promise.resolve(),
+    finish: () => Promise.resolve(null),
+  };
+}
+
+/** One line of a report. */
+export interface ReportEntry {
+  /** `rejected`: the row was not imported; `warning`: it was; `refused`: nothing of the file was. */
+  readonly kind: "rejected" | "warning" | "refused";
+  readonly file: string;
+  /** The line in the file, as an editor counts; null: the file as a whole. */
+  readonly row: number | null;
+  readonly column: string | null;
+  readonly value: string | null;
+  readonly reason: RejectReason | WarningReason | ImportFileErrorReason;
+}
+
+/** Characters kept before they are written. */
+const BUFFER_LENGTH = 64 * 1024;
+
+type Report = ReturnType<typeof createReport>;
+
+/** A file of problems, one JSON object a line, created with the first problem. @param path null: no file is written */
+function createReport(path: string | null) {
+  let file: number | undefined;
+  let waiting = "";
+  // Entries come from within a parser, which cannot wait; they are few, so synchronous writes do no harm.
+  const summary = createReportSummary();
+  const flush = () => {
+    if (waiting === "" || path === null) return;
+    if (file === undefined) {
+      makeDirectory(dirname(path));
+      file = openSync(path, "w", 0o600);
+    }
+    writeSync(file, waiting);
+    waiting = "";
+  };
+  return {
+    add(entry: ReportEntry): void {
+      if (path === null) return;
+      const shown = { ...entry, value: entry.value === null ? null : shorten(entry.value) };
+      const { kind: outcome, file: part, row, column: field, value, reason } = shown;
+      summary.add({ part, record: row === null ? null : String(row), field, value, reason, outcome });
+      waiting += `${JSON.stringify(shown)}\n`;
+      if (waiting.length > BUFFER_LENGTH) flush();
+    },
+    /** Writes the rest. @returns the file's path, null when there was nothing to report, and what is kept beside it */
+    close(): ImportReport {
+      flush();
+      if (file !== undefined) closeSync(file);
+      return { path: file === undefined ? null : path, ...summary.result() };
+    },
+  };
+}
+
+type Tally = ReturnType<typeof createTally>;
+
+/** Adds up the result of an import. */
+function createTally() {
+  const reasons = new Map<RejectReason, number>();
+  const warnings = new Map<WarningReason, number>();
+  const refused: RefusedFile[] = [];
+  const skipped: string[] = [];
+  const shifts = createShiftCounter();
+  let rows = 0;
+  let created = 0;
+  let unchanged = 0;
+  let stations = 0;
+  let first: number | undefined;
+  let last: number | undefined;
+  /** Rows so far. */
+  const counts = () => ({ created, unchanged, rejected: [...reasons.values()].reduce((sum, n) => sum + n, 0) });
+  return {
+    skipFile: (name: string) => void skipped.push(name),
+    rejectFile: (file: RefusedFile) => void refused.push(file),
+    warn: (reason: WarningReason, n = 1) => addUp(warnings, reason, n),
+    /** A file that was read and whose rides will be written. */
+    addFile(file: StagedFile): void {
+      rows += file.rows;
+      for (const [reason, n] of file.rejected) addUp(reasons, reason, n);
+      if (file.starts === null) return;
+      first = Math.min(first ?? Infinity, file.starts.first);
+      last = Math.max(last ?? -Infinity, file.starts.last);
+    },
+    addStations: (made: number) => void (stations += made),
+    addBatch(written: PastRidesWritten): void {
+      created += written.created;
+      unchanged += written.unchanged;
+      addUp(reasons, "duplicate_id", written.differing.length);
+      for (const ride of written.differing) shifts.add(ride);
+    },
+    counts,
+    /** When the first and the last ride of the files started; undefined: no row could be read. */
+    starts: () =>
+      first === undefined || last === undefined ? undefined : { first: new Date(first), last: new Date(last) },
+    /** @param id of the import's record */
+    result: (id: string | null, report: string | null): TripImportResult => ({
+      id,
+      rows,
+      ...counts(),
+      reasons: Object.fromEntries(reasons),
+      warnings: Object.fromEntries(warnings),
+      stations_created: stations,
+      refused,
+      skipped,
+      report,
+      first: instantOf(first),
+      last: instantOf(last),
+      time_shift: shifts.result() ?? null,
+    }),
+  };
+}
+
+function instantOf(at: number | undefined): string | null {
+  return at === undefined ? null : new Date(at).toISOString();
+}
+
+function addUp<Key>(sums: Map<Key, number>, key: Key, n: number): void {
+  if (n > 0) sums.set(key, (sums.get(key) ?? 0) + n);
 }

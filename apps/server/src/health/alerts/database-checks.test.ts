@@ -5,7 +5,7 @@ import { openDatabase } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { createFirstPartitions } from "../../storage/partitions/service.ts";
 import { findServerUse } from "../database-health/service.ts";
-import { checkDatabaseSize, checkPartitions, checkSetAside, checkTransactions } from "./database-checks.ts";
+import { checkDatabaseSize, checkPartitions, checkSetAside, checkTransactions } from "./checks.ts";
 import type { Finding } from "./finding.ts";
 
 let database: TestDatabase;

@@ -2,7 +2,6 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { TOO_OLD_MS } from "../../feeds/gbfs/feed-health.rules.ts";
-import { watchImports, watchWorks } from "./background-metrics.ts";
 import type { SystemBacklog } from "./backlog-metrics.ts";
 import { createMetrics } from "./registry.ts";
 import {
@@ -14,6 +13,7 @@ import {
   watchReservations,
 } from "./sampled-metrics.ts";
 import { startMetricsServer } from "./server.ts";
+import { watchImports, watchWorks } from "./sources.ts";
 
 interface Described {
   readonly name: string;

@@ -1,15 +1,14 @@
-import type { Registry } from "prom-client";
+import { Counter, type Registry } from "prom-client";
 import { allLongRides } from "../../city/fleet/long-rides.ts";
 import { largestHolders } from "../../city/reservations/service.ts";
 import type { Config } from "../../config.ts";
 import { allFeedAges } from "../../feeds/gbfs/feed-watch.ts";
-import { runningImports } from "../../feeds/imports/progress.ts";
+import { runningImports, type RunningImports } from "../../feeds/imports/progress.ts";
 import type { WorkStatus } from "../../storage/background/work-watch.ts";
 import type { Database } from "../../storage/db/database.ts";
 import { failingWork } from "../../storage/set-aside/service.ts";
 import { machineFigures } from "../alerts/machine-checks.ts";
 import { databaseHealth } from "../database-health/service.ts";
-import { watchImports, watchWorks } from "./background-metrics.ts";
 import {
   watchDatabaseHealth,
   watchFailingWork,
@@ -17,6 +16,7 @@ import {
   watchLongRides,
   watchMachine,
   watchReservations,
+  watchSamples,
 } from "./sampled-metrics.ts";
 
 /** What is read when somebody looks, rather than counted when it happens. */
@@ -37,4 +37,104 @@ export function watchSources(registry: Registry, { db, config, clock, works }: S
   watchWorks(registry, works);
   watchImports(registry, () => runningImports(db));
   watchReservations(registry, () => largestHolders(db, clock()));
+}
+
+/** Adds how the works do that this process repeats. */
+export function watchWorks(registry: Registry, read: () => readonly WorkStatus[]): void {
+  new Counter({
+    name: "bikeshare_background_runs_total",
+    help: "Runs of background work that have ended.",
+    labelNames: ["work", "outcome"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { work, succeededRuns, failedRuns } of read()) {
+        this.inc({ work, outcome: "succeeded" }, succeededRuns);
+        this.inc({ work, outcome: "failed" }, failedRuns);
+      }
+    },
+  });
+  const labelsOf = ({ work }: WorkStatus) => ({ work });
+  const inSeconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1_000);
+  watchSamples(
+    registry,
+    () => Promise.resolve(read()),
+    ["work"],
+    [
+      {
+        name: "bikeshare_background_success_age_seconds",
+        help: "Time since a run of background work last succeeded.",
+        valueOf: ({ successAgeMs }) => inSeconds(successAgeMs),
+        labelsOf,
+      },
+      {
+        name: "bikeshare_background_last_run_seconds",
+        help: "How long the latest run of background work took.",
+        valueOf: ({ lastRunMs }) => inSeconds(lastRunMs),
+        labelsOf,
+      },
+      {
+        name: "bikeshare_background_stands_still",
+        help: "Whether background work has gone without a success for longer than it may: 1, or 0.",
+        valueOf: ({ standsStill }) => (standsStill ? 1 : 0),
+        labelsOf,
+      },
+    ],
+  );
+}
+
+/** Adds the imports that run, in any process. */
+export function watchImports(registry: Registry, read: () => Promise<readonly RunningImports[]>): void {
+  let reading: Promise<readonly RunningImports[]> = Promise.resolve([]);
+  const labelsOf = ({ systemId: system, kind }: RunningImports) => ({ system, kind });
+  watchSamples(
+    registry,
+    () => (reading = read()),
+    ["system", "kind"],
+    [
+      {
+        name: "bikeshare_running_imports",
+        help: "Imports that run now, in the command line too.",
+        valueOf: ({ imports }) => imports,
+        labelsOf,
+      },
+      {
+        name: "bikeshare_import_running_seconds",
+        help: "Time since the first of them began.",
+        valueOf: ({ seconds }) => seconds,
+        labelsOf,
+      },
+      {
+        name: "bikeshare_import_idle_seconds",
+        help: "Time since the one that has not got on for longest last did.",
+        valueOf: ({ idle_seconds: seconds }) => seconds,
+        labelsOf,
+      },
+      {
+        name: "bikeshare_import_progress_ratio",
+        help: "How much of it is done of the one that is least far.",
+        valueOf: ({ share }) => share ?? undefined,
+        labelsOf,
+      },
+    ],
+  );
+  watchSamples(
+    registry,
+    async () => (await reading).flatMap(rowsOf),
+    ["system", "kind", "state"],
+    [
+      {
+        name: "bikeshare_import_rows",
+        help: "Rows of running imports, by what became of them so far.",
+        valueOf: ({ rows }) => rows,
+        labelsOf: ({ systemId: system, kind, state }) => ({ system, kind, state }),
+      },
+    ],
+  );
+}
+
+function rowsOf({ systemId, kind, rows_read: read, created, unchanged, rejected }: RunningImports) {
+  return Object.entries({ read, created, unchanged, rejected }).map(([state, rows]) => ({
+    ...{ systemId, kind, state, rows },
+  }));
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createTestDatabase } from "../../../test/database.ts";
 import { until } from "../../../test/until.ts";
 import { statement } from "../../storage/db/statement.ts";
-import { joinApiProcesses } from "./api-processes.ts";
+import { joinApiProcesses } from "./service.ts";
 
 it("each process knows how many there are: those that join, that leave, and that were killed", async () => {
   const database = await createTestDatabase();

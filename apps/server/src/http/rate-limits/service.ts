@@ -1,10 +1,19 @@
+import {
+  createMemoryRateLimiter,
+  type MemoryRateLimiter,
+  RATE_WINDOW_MS,
+  type RateDecision,
+  rateDecision,
+  type WindowState,
+} from "@bikeshare/rules";
 import type { Concerns } from "../../health/conditions/concerns.ts";
 import type { Conditions } from "../../health/conditions/conditions.ts";
+import { startPeriodic } from "../../storage/background/periodic.ts";
+import type { WorkWatch } from "../../storage/background/work-watch.ts";
 import type { Database } from "../../storage/db/database.ts";
-import { type ApiProcesses, joinApiProcesses } from "./api-processes.ts";
-import { createMemoryRateLimits, type RateLimits } from "./rate-limits.ts";
+import { deleteApiProcess, updateApiHeartbeat } from "./queries.ts";
+import { createMemoryRateLimits, type RateLimits, type SweptRateLimiter } from "./rate-limits.ts";
 import { redisRemedy } from "./redis-remedies.ts";
-import { createSharedRateLimits } from "./shared-limits.ts";
 import { SharedWindows } from "./shared-windows.ts";
 
 export { countApiProcesses } from "./queries.ts";
@@ -106,4 +115,141 @@ async function openShared(
       await processes.close();
     },
   };
+}
+
+/** The processes that answer requests on one database. */
+interface ApiProcesses {
+  /** How many there are, this one included; while the database is away, how many there were. */
+  readonly count: () => number;
+  /** Leaves them. */
+  close(): Promise<void>;
+}
+
+interface ApiProcessesOptions {
+  /** This process, by a name that no other one has. */
+  readonly process: string;
+  readonly onError: (error: unknown) => void;
+  /** @param count another one than before */
+  readonly onChange: (count: number) => void;
+  readonly heartbeatIntervalMs?: number;
+  readonly watch?: WorkWatch | undefined;
+}
+
+/** Longer, and limits are divided too late among processes that have come. */
+const HEARTBEAT_INTERVAL_MS = 2_000;
+/** A process that was killed counts for so long: five heartbeats, so that a slow one is not forgotten. */
+const ALIVE_MS = 10_000;
+
+/** Joins them. Resolves when the others are known, or cannot be. */
+export async function joinApiProcesses(db: Database, options: ApiProcessesOptions): Promise<ApiProcesses> {
+  const { process, onError, onChange, watch, heartbeatIntervalMs: intervalMs = HEARTBEAT_INTERVAL_MS } = options;
+  let count = 1;
+  const work = async () => {
+    const others = await updateApiHeartbeat(db, process, ALIVE_MS);
+    if (others + 1 === count) return;
+    count = others + 1;
+    onChange(count);
+  };
+  const heartbeat = startPeriodic({ intervalMs, work, onError, watch });
+  await heartbeat.runOnce().catch(onError);
+  return {
+    count: () => count,
+    close: async () => {
+      await heartbeat.close();
+      await deleteApiProcess(db, process).catch(onError);
+    },
+  };
+}
+
+interface SharedLimitsOptions {
+  readonly windows: SharedWindows;
+  /** How many processes share each limit. */
+  readonly processes: () => number;
+  /** Milliseconds, by which requests are counted. */
+  readonly clock: () => number;
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonic: () => number;
+}
+
+/** Limits that are counted in one store for all processes, and by shares while the store cannot be used. */
+export function createSharedRateLimits(options: SharedLimitsOptions): RateLimits {
+  const { windows, processes } = options;
+  return {
+    limiter: (name, windowMs = RATE_WINDOW_MS) => new SharedRateLimiter(name, windowMs, options),
+    isExact: () => windows.isUsable() || processes() === 1,
+    processes,
+  };
+}
+
+/** Until when a key is refused without asking again. */
+interface Rejection {
+  readonly limit: number;
+  readonly until: number;
+}
+
+class SharedRateLimiter implements SweptRateLimiter {
+  readonly #name: string;
+  readonly #windowMs: number;
+  readonly #options: SharedLimitsOptions;
+  /** All that this process has allowed, whoever counted it: what it goes on from when the store is lost. */
+  readonly #own: MemoryRateLimiter;
+  readonly #rejections = new Map<string, Rejection>();
+
+  constructor(name: string, windowMs: number, options: SharedLimitsOptions) {
+    this.#name = name;
+    this.#windowMs = windowMs;
+    this.#options = options;
+    this.#own = createMemoryRateLimiter(options.clock, windowMs);
+  }
+
+  take(key: string, limit: number): RateDecision | Promise<RateDecision> {
+    return this.#rejectionOf(key, limit) ?? this.#decide(key, limit, true);
+  }
+
+  peek(key: string, limit: number): RateDecision | Promise<RateDecision> {
+    return this.#rejectionOf(key, limit) ?? this.#decide(key, limit, false);
+  }
+
+  sweep(): void {
+    this.#own.sweep();
+    const now = this.#options.monotonic();
+    for (const [key, { until }] of this.#rejections) if (until <= now) this.#rejections.delete(key);
+  }
+
+  #decide(key: string, limit: number, isTaken: boolean): RateDecision | Promise<RateDecision> {
+    const { windows } = this.#options;
+    if (!windows.isUsable()) return this.#byShare(key, limit, isTaken);
+    // A store that has lost what it had counted allows too much until what it lost would have left the window.
+    const byShare = windows.hasForgotten(this.#windowMs) ? this.#byShare(key, limit, isTaken) : undefined;
+    if (byShare?.allowed === false) return byShare;
+    const request = { key: `bikeshare:rate:{${this.#name}:${key}}`, limit, windowMs: this.#windowMs, isTaken };
+    return windows.count(request).then((state) => {
+      if (state === undefined) return byShare ?? this.#byShare(key, limit, isTaken);
+      if (!state.allowed) this.#refuse(key, limit, state);
+      else if (byShare === undefined) {
+        // The answer itself may show that the clock of the store was set.
+        if (windows.hasForgotten(this.#windowMs)) return this.#byShare(key, limit, isTaken);
+        if (isTaken) this.#own.take(key, Number.POSITIVE_INFINITY);
+      }
+      return rateDecision(limit, state);
+    });
+  }
+
+  /** Decides by what this process has allowed, of its share of the limit: at least one request, so that none starves. */
+  #byShare(key: string, limit: number, isTaken: boolean): RateDecision {
+    const share = Math.max(1, Math.floor(limit / this.#options.processes()));
+    return { ...(isTaken ? this.#own.take(key, share) : this.#own.peek(key, share)), limit };
+  }
+
+  /** Refused requests are not counted, so none is allowed before the oldest counted one leaves: until then nobody asks. */
+  #refuse(key: string, limit: number, { resetMs }: WindowState): void {
+    this.#rejections.set(key, { limit, until: this.#options.monotonic() + resetMs });
+  }
+
+  #rejectionOf(key: string, limit: number): RateDecision | undefined {
+    const rejection = this.#rejections.get(key);
+    if (rejection?.limit !== limit) return undefined;
+    const resetMs = rejection.until - this.#options.monotonic();
+    return resetMs > 0 ? rateDecision(limit, { allowed: false, count: limit, resetMs }) : undefined;
+  }
 }

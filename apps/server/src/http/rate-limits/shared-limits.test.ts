@@ -9,7 +9,7 @@ import { until } from "../../../test/until.ts";
 import { createSignInLimits } from "../../console/people/sign-in-limits.ts";
 import type { RateLimits, SweptRateLimiter } from "./rate-limits.ts";
 import { openRedisStore } from "./redis-store.ts";
-import { createSharedRateLimits } from "./shared-limits.ts";
+import { createSharedRateLimits } from "./service.ts";
 import { type RateStore, SharedWindows } from "./shared-windows.ts";
 import { readReply, scriptArguments, windowScript } from "./window-script.ts";
 

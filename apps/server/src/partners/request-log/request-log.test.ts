@@ -6,10 +6,11 @@ import { createTestDatabase } from "../../../test/database.ts";
 import { dailyTables } from "../../storage/partitions/partition.rules.ts";
 import { emptyDefault } from "../../storage/partitions/service.ts";
 import { revokeKey } from "../keys/service.ts";
-import { openRequestLog, type RequestLog } from "./recorder.ts";
 import {
   callersOf,
   type LogPosition,
+  openRequestLog,
+  type RequestLog,
   requestWithId,
   searchRequests,
   startUsageSweeper,

@@ -5,7 +5,7 @@ import { authenticatorContext, SIGN_IN_PURPOSE } from "../../console/people/auth
 import { createSecretCipher } from "../../webhooks/endpoints/secret.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { createTokenCipher, type NumberedKey } from "../secrets/encryption.ts";
-import { countLeft, reencryptAll } from "./reencrypt.ts";
+import { countLeft, reencryptAll } from "./rotate.ts";
 
 /** More than two batches of each. */
 const SECRETS = 250;

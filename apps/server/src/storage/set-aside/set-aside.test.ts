@@ -4,8 +4,8 @@ import { openReservationsHarness, type ReservationsHarness } from "../../../test
 import { createFragileDatabase } from "../../../test/webhooks/fragile-database.ts";
 import { startReservationSweeper } from "../../city/fleet/reservation-sweeper.ts";
 import { createSequencer } from "../../events/sequencer.ts";
-import { checkSetAside } from "../../health/alerts/database-checks.ts";
-import { openRequestLog } from "../../partners/request-log/recorder.ts";
+import { checkSetAside } from "../../health/alerts/checks.ts";
+import { openRequestLog } from "../../partners/request-log/service.ts";
 import type { Queryable } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import { releaseUnits, setAsideUnits } from "./service.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
-import { checkWebhooks } from "../../health/alerts/database-checks.ts";
+import { checkWebhooks } from "../../health/alerts/checks.ts";
 import { webhookInvariants } from "../../health/check/event-invariants.ts";
 import { checkInvariants } from "../../health/check/service.ts";
 import { startResend } from "../log/bulk-resend.ts";

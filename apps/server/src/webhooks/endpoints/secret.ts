@@ -33,14 +33,14 @@ export interface SecretCipher {
 /** A secret was encrypted with a key that is not in this process's secrets file. */
 export class SecretsFileMismatch extends Error {
   override readonly name = "SecretsFileMismatch";
-  /** The log's name for it; see health/conditions/failure.ts. */
+  /** The log's name for it; see health/conditions/conditions.ts. */
   readonly condition = "secrets_file_mismatch";
 }
 
 /** An encrypted secret cannot be decrypted, though its key is in our secrets file. */
 export class DamagedSecret extends Error {
   override readonly name = "DamagedSecret";
-  /** The log's name for it; see health/conditions/failure.ts. */
+  /** The log's name for it; see health/conditions/conditions.ts. */
   readonly condition = "damaged_webhook_secret";
 }
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { BoundedBody } from "./bounded-body.ts";
+import { BoundedBody } from "./response-parser.ts";
 
 it("keeps the first bytes exactly, however they arrive, and says whether there were more", () => {
   fc.assert(

@@ -1,13 +1,14 @@
 import { createReadStream, readSync } from "node:fs";
-import { open, readdir, stat } from "node:fs/promises";
+import { open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { makeDirectory } from "@bikeshare/embedded-postgres";
 import { isAddress, shownAddress } from "../../address.ts";
 import { ImportFileError } from "../problems.ts";
+import { readRange } from "../spool.ts";
 import { readArchive } from "./archive.ts";
 import { download, type DownloadLimits } from "./download.ts";
-import { CHUNK_BYTES, type TripInput } from "./input.ts";
-import { copyToTemporaryFile, type TemporaryFile } from "./temporary-file.ts";
+import { CHUNK_BYTES, inBinaryUnits, type TripInput } from "./input.ts";
 
 /** Where inputs are looked for, and with what. */
 export interface InputSearch {
@@ -190,4 +191,52 @@ function asImportFileError(error: unknown): ImportFileError {
   if (!(error instanceof Error) || !("code" in error)) throw error;
   const text = error.code === "ENOENT" ? "there is no such file" : error.message;
   return new ImportFileError("unreadable", null, `it cannot be read: ${text}`, { cause: error });
+}
+
+/** A file of ours without a name: a crash leaves nothing. */
+interface TemporaryFile {
+  readonly fd: number;
+  readonly size: number;
+  /** Its bytes; may be called several times. */
+  read(): Readable;
+  close(): Promise<void>;
+}
+
+/**
+ * Copies bytes into a temporary file.
+ * @param greatestSize bytes at most
+ * @param onBytes told how many bytes have come so far
+ * @throws ImportFileError when there are more bytes, or `source` fails
+ */
+async function copyToTemporaryFile(
+  directory: string,
+  name: string,
+  source: AsyncIterable<Buffer>,
+  greatestSize: number,
+  onBytes: (bytes: number) => void,
+): Promise<TemporaryFile> {
+  makeDirectory(directory);
+  const path = join(directory, `${name}.input`);
+  const file = await open(path, "wx+", 0o600);
+  await rm(path);
+  let size = 0;
+  try {
+    for await (const chunk of source) {
+      size += chunk.length;
+      if (size > greatestSize) {
+        throw new ImportFileError("too_large", null, `it has more than ${inBinaryUnits(greatestSize)}`);
+      }
+      await file.writeFile(chunk);
+      onBytes(size);
+    }
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+  return {
+    fd: file.fd,
+    size,
+    read: () => readRange(file, 0, size),
+    close: () => file.close(),
+  };
 }

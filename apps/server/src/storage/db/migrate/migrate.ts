@@ -1,5 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Database } from "../database.ts";
+import pg from "pg";
+import { closeWithin, connectionSettings, type Database } from "../database.ts";
+import { codeOf, isRetryable, nameConnectionError, sqlState } from "../errors.ts";
+import { statement } from "../statement.ts";
+import { runStatement } from "../transaction.ts";
 import {
   assertCompatible,
   findIncompatible,
@@ -7,10 +11,23 @@ import {
   type RecordedMigration,
 } from "./compatibility.rules.ts";
 import { assertKnownSchema } from "./known-schema.ts";
+import { lockWaitMs } from "./lock-wait.rules.ts";
 import { type Migration, type Program, readProgram } from "./program.ts";
-import { createMigrations, listRecordedMigrations, lockAsMigrator, type Runner } from "./queries.ts";
-import { runStep, type StepOptions } from "./run-step.ts";
-import { type MigrationSession, openMigrationSession } from "./session.ts";
+import {
+  createMigrations,
+  findDeadlockTimeout,
+  findIndexState,
+  findWhetherDistributed,
+  insertProgress,
+  listLockHolders,
+  listRecordedMigrations,
+  lockAsMigrator,
+  type LockHolder,
+  type Runner,
+} from "./queries.ts";
+import { lockedTables } from "./schema-change.rules.ts";
+import { splitStatements } from "./sql-statements.rules.ts";
+import { BATCH_CONDITION, type Step } from "./steps.rules.ts";
 
 export interface MigrateOptions extends StepOptions {
   /** The number of the last migration to apply; all when left out. */
@@ -125,4 +142,290 @@ async function apply(
       );
     }
   }
+}
+
+/** What of applying migrations can be chosen. */
+interface StepOptions {
+  /** What is worth a line of the log. */
+  readonly report?: (message: string) => void;
+  /** How long a step waits for a lock, and makes all those wait that want it after it. */
+  readonly lockTimeoutMs?: number;
+  /** Attempts to get a lock, of each step. */
+  readonly lockAttempts?: number;
+  /** Rows of a batch. More hold the locks on their rows for longer; fewer cost more transactions. */
+  readonly batchRows?: number;
+}
+
+/** Shorter finds no gap between transactions; longer is a longer stall for whoever wants the table meanwhile. */
+const LOCK_TIMEOUT_MS = 200;
+/** With the pauses between them five minutes: longer than any transaction of ours but imports and backups. */
+const LOCK_ATTEMPTS = 65;
+const FIRST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 5_000;
+const BATCH_ROWS = 1_000;
+
+/** Applies a step of a migration and records it. Repeated after a crash, it goes on where it was interrupted. */
+async function runStep(
+  session: MigrationSession,
+  migration: Migration,
+  index: number,
+  position: Position | null,
+  options: StepOptions,
+): Promise<void> {
+  const step = migration.steps[index];
+  if (step === undefined) return;
+  const retried = (work: LockingWork) => untilLocked(session, step, work, options);
+  if (step.kind === "transaction") {
+    await retried((lockTimeoutMs) =>
+      session.transaction(lockTimeoutMs, async () => {
+        await runTogether(session, step.sql);
+        await insertProgress(session, migration, index + 1);
+      }),
+    );
+    return;
+  }
+  // Programs of the previous version learn of it before it begins.
+  await insertProgress(session, migration, index, position);
+  if (step.kind === "autocommit") await retried(() => runAlone(session, step.sql));
+  else {
+    const record = (end: Position) => insertProgress(session, migration, index, end);
+    await runBackfill(session, step, position, record, retried, options);
+  }
+  await insertProgress(session, migration, index + 1);
+}
+
+/** Runs statements in the open transaction: at once, but for a distributed database, which takes one at a time. */
+async function runTogether(session: MigrationSession, sql: string): Promise<void> {
+  const statements = splitStatements(sql);
+  if (statements.length < 2 || !(await findWhetherDistributed(session))) return session.run(sql);
+  for (const { source } of statements) await session.run(source);
+}
+
+/**
+ * Runs a statement in no transaction. Its locks make nobody wait, so it waits for them as long as it takes. What a crash
+ * leaves of building an index is dropped first.
+ */
+async function runAlone(session: MigrationSession, sql: string): Promise<void> {
+  const index = /\bcreate (?:unique )?index concurrently (?:if not exists )?(\w+)/i.exec(sql)?.[1];
+  if (index !== undefined) {
+    const state = await findIndexState(session, index);
+    if (state === "valid") return;
+    if (state === "invalid") await session.run(`drop index concurrently if exists ${index}`);
+  }
+  await session.run(sql);
+}
+
+async function runBackfill(
+  session: MigrationSession,
+  backfill: Backfill,
+  start: Position | null,
+  record: (end: Position) => Promise<void>,
+  retried: (work: LockingWork) => Promise<void>,
+  { batchRows = BATCH_ROWS }: StepOptions,
+): Promise<void> {
+  let position = start;
+  for (;;) {
+    const startedAt = performance.now();
+    const batch = await findBatch(session, backfill, position, batchRows);
+    if (batch === undefined) return;
+    await retried((lockTimeoutMs) =>
+      session.transaction(lockTimeoutMs, async () => {
+        await session.query(statement("", batch.sql), batch.values);
+        await record(batch.end);
+      }),
+    );
+    position = batch.end;
+    // A pause as long as the batch took leaves half of the database to requests.
+    await sleep(Math.min(performance.now() - startedAt, MAX_PAUSE_MS));
+  }
+}
+
+type LockingWork = (lockTimeoutMs: number) => Promise<void>;
+
+/** Repeats `work` with growing pauses while it does not get a lock, or loses a deadlock. */
+async function untilLocked(
+  session: MigrationSession,
+  step: Step,
+  work: LockingWork,
+  { report, lockTimeoutMs = LOCK_TIMEOUT_MS, lockAttempts = LOCK_ATTEMPTS }: StepOptions,
+): Promise<void> {
+  let holders: readonly LockHolder[] = [];
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const deadlockTimeoutMs = holders.length === 0 ? 0 : await findDeadlockTimeout(session);
+      await work(lockWaitMs({ attempt, holders, lockTimeoutMs, deadlockTimeoutMs }));
+      return;
+    } catch (error) {
+      if (codeOf(error) !== sqlState.lockNotAvailable && !isRetryable(error)) throw error;
+      holders = await listLockHolders(session, lockedTables(step.sql));
+      const described = describeHolders(holders);
+      if (attempt >= lockAttempts) throw new Error(`A lock was not to be had: ${described}`, { cause: error });
+      // Attempt 1, 2, 4, 8, …: the wait may be long.
+      if (Number.isInteger(Math.log2(attempt))) report?.(`waits for a lock: ${described}`);
+      await sleep(Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), MAX_PAUSE_MS));
+    }
+  }
+}
+
+function describeHolders(holders: readonly LockHolder[]): string {
+  if (holders.length === 0) return "whoever held it has ended by now";
+  return holders
+    .map(
+      ({ pid, who, state, seconds, statement: text }) =>
+        `process ${pid} of PostgreSQL (${who}, ${state ?? "unknown"}, for ${seconds ?? 0} s: ${text.replaceAll(/\s+/g, " ")})`,
+    )
+    .join("; ");
+}
+
+type Backfill = Extract<Step, { readonly kind: "backfill" }>;
+
+/**
+ * How far a backfill has come: a system, and what else the primary key has of the last row. Of a system that is done, only
+ * the system.
+ */
+type Position = readonly string[];
+
+/** One batch of a backfill. */
+interface Batch {
+  readonly sql: string;
+  readonly values: readonly string[];
+  /** The position after it. */
+  readonly end: Position;
+}
+
+/** A table's primary key after `system_id`. */
+interface Key {
+  readonly table: string;
+  /** `rides.id` */
+  readonly columns: readonly string[];
+}
+
+/**
+ * The next batch of a backfill; undefined at its end. Batches go through one system after the other, so that each statement
+ * names its system (a database that is spread over machines has a system's rows on one of them), in the order of the
+ * primary key.
+ */
+async function findBatch(
+  db: Runner,
+  backfill: Backfill,
+  after: Position | null,
+  batchRows: number,
+): Promise<Batch | undefined> {
+  const key = await findKey(db, backfill.table);
+  if (after !== null && after.length > 1) {
+    const batch = await findBatchIn(db, backfill, key, after, batchRows);
+    if (batch !== undefined) return batch;
+  }
+  for (let system = await findSystem(db, after?.[0]); system !== null; system = await findSystem(db, system)) {
+    const batch = await findBatchIn(db, backfill, key, [system], batchRows);
+    if (batch !== undefined) return batch;
+  }
+  return undefined;
+}
+
+/** The next batch within a system. */
+async function findBatchIn(
+  db: Runner,
+  { sql }: Backfill,
+  key: Key,
+  after: Position,
+  batchRows: number,
+): Promise<Batch | undefined> {
+  if ((await findRow(db, key, after, 0)) === undefined) return undefined;
+  // Without one the batch has all that is left of the system.
+  const end = await findRow(db, key, after, batchRows - 1);
+  const upper = end === undefined ? "" : ` and ${compare(key, "<=", after.length + 1)}`;
+  return {
+    sql: sql.replaceAll(BATCH_CONDITION, `(${isAfter(key, after)}${upper})`),
+    values: [...after, ...(end ?? [])],
+    end: [...after.slice(0, 1), ...(end ?? [])],
+  };
+}
+
+/** The key of the row that comes so many rows after a position. */
+async function findRow(db: Runner, key: Key, after: Position, offset: number): Promise<readonly string[] | undefined> {
+  const { table, columns } = key;
+  const text = `select array[${columns.map((column) => `${column}::text`).join(", ")}] as key from ${table}
+    where ${isAfter(key, after)} order by ${columns.join(", ")} offset ${offset} limit 1`;
+  const [row] = await db.query<{ key: string[] }>(statement("", text), after);
+  return row?.key;
+}
+
+/** The condition on rows after a position, whose values are the first parameters. */
+function isAfter(key: Key, after: Position): string {
+  const system = `${key.table}.system_id = $1`;
+  return after.length === 1 ? system : `${system} and ${compare(key, ">", 2)}`;
+}
+
+function compare({ columns }: Key, operator: string, firstParameter: number): string {
+  const parameters = columns.map((_, index) => `$${firstParameter + index}`);
+  return `(${columns.join(", ")}) ${operator} (${parameters.join(", ")})`;
+}
+
+async function findSystem(db: Runner, after: string | undefined): Promise<string | null> {
+  const next = statement("", "select min(system_id) as id from systems where system_id > $1");
+  const [row] = await db.query<{ id: string | null }>(next, [after ?? ""]);
+  return row?.id ?? null;
+}
+
+const keyColumns = statement(
+  "",
+  `select attname as name from pg_index i
+     cross join lateral unnest(i.indkey) with ordinality as k (attnum, n)
+     join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
+   where i.indrelid = $1::text::regclass and i.indisprimary order by k.n`,
+);
+
+async function findKey(db: Runner, table: string): Promise<Key> {
+  const [first, ...rest] = (await db.query<{ name: string }>(keyColumns, [table])).map(({ name }) => name);
+  if (first !== "system_id" || rest.length === 0) {
+    throw new Error(`A backfill needs a primary key of system_id and more; update ${table} in a transaction instead.`);
+  }
+  return { table, columns: rest.map((name) => `${table}.${name}`) };
+}
+
+/** A connection of its own, without time limits. It ends the migrator's lock when it ends. */
+interface MigrationSession extends Runner {
+  /** Runs text that cannot be prepared: several statements, or one that must be in no transaction. */
+  run(text: string): Promise<void>;
+  /** Runs `work` in a transaction whose statements wait so long for a lock, and no longer. */
+  transaction(lockTimeoutMs: number, work: () => Promise<void>): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * How often PostgreSQL looks during a statement whether this process still lives, which it otherwise notices only when the
+ * statement ends: until then a migrator that takes over waits. Not every system can.
+ */
+const CLIENT_CHECK = "set client_connection_check_interval = '2s'";
+
+async function openMigrationSession(connectionString: string): Promise<MigrationSession> {
+  const client = new pg.Client({ ...connectionSettings(connectionString), statement_timeout: 0 });
+  // The statement that runs, or the next one, fails with it.
+  client.on("error", () => undefined);
+  const run = async (text: string) => {
+    await client.query(text).catch((error: unknown) => {
+      throw nameConnectionError(error);
+    });
+  };
+  await client.connect().catch((error: unknown) => {
+    throw nameConnectionError(error);
+  });
+  await run(CLIENT_CHECK).catch(() => undefined);
+  return {
+    query: (query, values) => runStatement(client, query, values),
+    run,
+    async transaction(lockTimeoutMs, work) {
+      await run(`begin; set local lock_timeout = ${lockTimeoutMs}`);
+      try {
+        await work();
+        await run("commit");
+      } catch (error) {
+        // If this fails as well, the connection is gone, and PostgreSQL has rolled back by itself.
+        await run("rollback").catch(() => undefined);
+        throw error;
+      }
+    },
+    close: () => closeWithin(client.end()),
+  };
 }

@@ -1,6 +1,5 @@
-import { alterTable } from "./alter-table.rules.ts";
-import { type SqlStatement, splitStatements } from "./sql-statements.rules.ts";
-import type { LockMode, SchemaChange } from "./table-locks.rules.ts";
+import { splitStatements, type SqlStatement } from "./sql-statements.rules.ts";
+import { type LockMode, type SchemaChange, strongerOf, type TableLock, type Work } from "./table-locks.rules.ts";
 
 const nothing: SchemaChange = { locks: [], work: "none" };
 
@@ -75,4 +74,157 @@ export function changeBy({ bare }: SqlStatement): SchemaChange | undefined {
 /** The tables that statements lock. */
 export function lockedTables(sql: string): string[] {
   return splitStatements(sql).flatMap((statement) => changeBy(statement)?.locks.map(({ table }) => table) ?? []);
+}
+
+/** What one action of an `alter table` does. */
+interface Action {
+  readonly mode: LockMode;
+  readonly work?: Work;
+  /** A second table that it locks. */
+  readonly other?: TableLock;
+  readonly removes?: string;
+  readonly narrows?: string | undefined;
+  readonly issue?: string;
+  readonly advice?: string;
+}
+
+const NOT_VALID =
+  "add it `not valid`, and then `-- step: autocommit` with `alter table … validate constraint …`, which reads the table while others write";
+const NEW_COLUMN =
+  "add a column without it (or one of the new type), fill it by `-- step: backfill <table>`, let a release write both, and drop the old one a release later";
+const PROVEN =
+  "add `check (… is not null) not valid`, validate that in `-- step: autocommit`, and then set `not null`, for which PostgreSQL need not read the table";
+const BY_INDEX =
+  "write `create unique index concurrently` in `-- step: autocommit`, and then `add constraint … using index …`";
+
+const DUPLICATES = "duplicates";
+
+const foreignKey = (target: string, isValidated: boolean): Action => ({
+  mode: "share row exclusive",
+  other: { table: target, mode: "share row exclusive" },
+  narrows: `what has no row in ${target}`,
+  ...(isValidated && { work: "scan", advice: NOT_VALID }),
+});
+
+/** Actions by how they begin. The order matters: adding a column is what is left. */
+const actions: readonly (readonly [RegExp, (match: readonly string[], action: string) => Action])[] = [
+  [/^validate constraint /, () => ({ mode: "share update exclusive", work: "scan" })],
+  [
+    /^add (?:constraint \w+ )?foreign key .*?references (\w+)/,
+    ([target = ""], action) => foreignKey(target, !action.endsWith("not valid")),
+  ],
+  [
+    /^add (?:constraint \w+ )?check ?\(/,
+    (_, action) => ({
+      mode: "access exclusive",
+      narrows: "what the check refuses",
+      ...(!action.endsWith("not valid") && { work: "scan", advice: NOT_VALID }),
+    }),
+  ],
+  [
+    /^add (?:constraint \w+ )?(?:unique|primary key) using index /,
+    () => ({ mode: "access exclusive", narrows: DUPLICATES }),
+  ],
+  [
+    /^add (?:constraint \w+ )?(?:unique|primary key|exclude)\b/,
+    () => ({ mode: "access exclusive", work: "index build", narrows: DUPLICATES, advice: BY_INDEX }),
+  ],
+  [/^add (?:column )?(?:if not exists )?(?!constraint )(\w+) (.*)$/, ([, definition = ""]) => addColumn(definition)],
+  [/^drop constraint /, () => ({ mode: "access exclusive" })],
+  [
+    /^drop (?:column )?(?:if exists )?(\w+)/,
+    ([column]) => ({ mode: "access exclusive", removes: `the column ${column}` }),
+  ],
+  [
+    /^alter (?:column )?(\w+) (?:set data )?type /,
+    ([column]) => ({
+      mode: "access exclusive",
+      work: "rewrite",
+      removes: `the type of ${column}`,
+      advice: NEW_COLUMN,
+    }),
+  ],
+  [
+    /^alter (?:column )?\w+ set not null$/,
+    () => ({ mode: "access exclusive", work: "scan", narrows: "null", advice: PROVEN }),
+  ],
+  [/^alter (?:column )?\w+ (?:set default|drop default|drop not null)/, () => ({ mode: "access exclusive" })],
+  [/^alter (?:column )?\w+ (?:set statistics|set \(|reset \()/, () => ({ mode: "share update exclusive" })],
+  [/^rename constraint /, () => ({ mode: "access exclusive" })],
+  [/^rename (?:column )?(\w+)/, ([name]) => ({ mode: "access exclusive", removes: `the name ${name}` })],
+  [/^(?:set|reset) \(/, () => ({ mode: "share update exclusive" })],
+  [
+    /^attach partition (\w+)/,
+    ([partition = ""]) => ({
+      mode: "share update exclusive",
+      work: "scan",
+      other: { table: partition, mode: "access exclusive" },
+    }),
+  ],
+];
+
+/** What an `alter table` does: the strongest lock and the most work of its actions. */
+function alterTable(table: string, text: string): SchemaChange | undefined {
+  const found = splitActions(text).map(actionBy);
+  if (found.some((action) => action === undefined)) return undefined;
+  const known = found.filter((action) => action !== undefined);
+  const order: readonly Work[] = ["none", "scan", "index build", "rows", "rewrite"];
+  const work = order[Math.max(...known.map((action) => order.indexOf(action.work ?? "none")))] ?? "none";
+  const mode = known.map((action) => action.mode).reduce(strongerOf);
+  const first = <Name extends "removes" | "narrows" | "issue" | "advice">(name: Name) =>
+    known.find((action) => action[name] !== undefined)?.[name];
+  return {
+    locks: [{ table, mode }, ...known.flatMap(({ other }) => (other === undefined ? [] : [other]))],
+    work,
+    removes: first("removes"),
+    narrows: first("narrows"),
+    issue: first("issue"),
+    advice: first("advice"),
+  };
+}
+
+function actionBy(action: string): Action | undefined {
+  for (const [pattern, describe] of actions) {
+    const match = pattern.exec(action);
+    if (match !== null) return describe(match.slice(1), action);
+  }
+  return undefined;
+}
+
+/** Functions that give one value for the whole statement, so that PostgreSQL stores it once instead of in each row. */
+const STABLE = /\b(?:now|transaction_timestamp|statement_timestamp)\(\)/g;
+
+function addColumn(definition: string): Action {
+  const target = /\breferences (\w+)/.exec(definition)?.[1];
+  const given = /\bdefault (.*)$/.exec(definition)?.[1];
+  const isVolatile = /\w\s*\(/.test((given ?? "").replaceAll(STABLE, "").replace(/\b(?:check|references)\b.*$/, ""));
+  const isGenerated = /\bgenerated .* (?:stored|identity)|\b(?:big|small)?serial\b/.test(definition);
+  if (isVolatile || isGenerated) return { mode: "access exclusive", work: "rewrite", advice: NEW_COLUMN };
+  if (/\bunique\b|\bprimary key\b/.test(definition))
+    return { mode: "access exclusive", work: "index build", advice: BY_INDEX };
+  // What was written before leaves the column out.
+  if (target !== undefined) {
+    return { ...foreignKey(target, true), mode: "access exclusive", narrows: undefined };
+  }
+  if (/\bcheck ?\(/.test(definition)) return { mode: "access exclusive", work: "scan", advice: NOT_VALID };
+  if (/\bnot null\b/.test(definition) && given === undefined) {
+    return {
+      mode: "access exclusive",
+      issue: "a column that is not null needs a default, for the rows that are there",
+    };
+  }
+  return { mode: "access exclusive" };
+}
+
+/** The actions between commas that stand in no parentheses. */
+function splitActions(text: string): string[] {
+  let depth = 0;
+  const parts = [""];
+  for (const character of text) {
+    if (character === "(") depth++;
+    if (character === ")") depth--;
+    if (character === "," && depth === 0) parts.push("");
+    else parts[parts.length - 1] += character;
+  }
+  return parts.map((part) => part.trim());
 }
