@@ -12,8 +12,8 @@ import { restarts } from "./bad-days/restarts.ts";
 
 /*
  * What befalls two API processes behind a load balancer, two workers and PostgreSQL under load. With a number, SIGKILL of so
- * many random processes of them, PostgreSQL's own included: `pnpm bad-days 1000`; with `--seed` as another run did. With a
- * name, one of these, each a minute or two: `pnpm bad-days full-disk`.
+ * many random processes of them, PostgreSQL's own included: `pnpm bench bad-days 1000`; with `--seed` as another run did. With a
+ * name, one of these, each a minute or two: `pnpm bench bad-days full-disk`.
  */
 const BAD_DAYS: Readonly<Record<string, BadDay>> = {
   "full-disk": fullDisk,

@@ -17,7 +17,7 @@ import { startServer } from "./processes.ts";
 
 /*
  * What a burst of one hostile caller costs the others: the memory of the process before, at worst and after, and how
- * long another partner waits meanwhile. All on loopback, each burst bounded. `pnpm bench:bursts` runs it.
+ * long another partner waits meanwhile. All on loopback, each burst bounded. `pnpm bench bursts` runs it.
  */
 
 const STATIONS = 1_800;

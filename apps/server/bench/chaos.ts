@@ -10,9 +10,9 @@ import { runChaos } from "./chaos/run.ts";
  * its capacity one component after the other is killed. Nothing that was acknowledged may be lost, every event must reach
  * its receivers, and callers may notice little of it.
  *
- *   pnpm chaos                       # 10 minutes, one kill every 10 s
- *   pnpm chaos --seconds 60 --json
- *   pnpm chaos --rolling --balancer nginx --seconds 60   # restarts in order: not one request may fail
+ *   pnpm bench chaos                       # 10 minutes, one kill every 10 s
+ *   pnpm bench chaos --seconds 60 --json
+ *   pnpm bench chaos --rolling --balancer nginx --seconds 60   # restarts in order: not one request may fail
  *
  * Exit status 1: a bound was broken.
  */

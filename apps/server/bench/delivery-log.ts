@@ -8,7 +8,7 @@ import { searchMilliseconds } from "./delivery-log/search-time.ts";
 /*
  * How long the console takes over ten million deliveries of 500 partners: a page of the delivery log by each filter, from its
  * newest end and from the middle of what is kept, and the pages that count. Over HTTP with a session, one request at a
- * time; beside it what PostgreSQL takes for the search alone. `pnpm bench:console` runs it, `pnpm bench:console pages` one part.
+ * time; beside it what PostgreSQL takes for the search alone. `pnpm bench console` runs it, `pnpm bench console pages` one part.
  */
 const DELIVERIES = Number(process.env["BENCH_DELIVERIES"] ?? 10_000_000);
 const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 50);

@@ -14,7 +14,7 @@ import { prepareSystems } from "./distributed/systems.ts";
  * back, then one machine is broken and mended. Each system's requests are counted apart, and at the end everything that was
  * acknowledged must be there, and every event have arrived.
  *
- *   pnpm distributed --url postgres://…/bikeshare --break 'pg_ctl … stop -m immediate' --mend 'pg_ctl … start'
+ *   pnpm bench distributed --url postgres://…/bikeshare --break 'pg_ctl … stop -m immediate' --mend 'pg_ctl … start'
  *
  * The database is empty, on a coordinator that has two active nodes for shards (citus_add_node). The commands break and mend
  * the second of them, by port; without them nothing is broken. Exit status 1: something was lost or wrong.

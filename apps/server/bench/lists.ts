@@ -17,8 +17,8 @@ import { openDataSets } from "./reading/data-sets.ts";
  * page of all: by what they take of PostgreSQL and of the processor, which a busy machine hardly changes. The filters are those
  * of the contract. BENCH_DATABASE_URL measures another database, whose reservations are one partner's.
  *
- *   pnpm bench:lists rides 10000000        of as many rides
- *   pnpm bench:lists rides 2000000 300     while 300 rides a second start
+ *   pnpm bench lists rides 10000000        of as many rides
+ *   pnpm bench lists rides 2000000 300     while 300 rides a second start
  */
 
 const MUST = 8;

@@ -13,7 +13,7 @@ import { processorTime } from "./webhooks/processor-time.ts";
  * Commands on the fleet as a city of Citi Bike's size sends them, over HTTP with keys, rate limits and an Idempotency-Key
  * each, in durable transactions of PostgreSQL with its default settings: batches, single commands and the least there can
  * be, one durable row, interleaved in one run; then single commands at half the rate that was measured, in the open model.
- * `pnpm bench:live` runs it, in about two minutes.
+ * `pnpm bench live` runs it, in about two minutes.
  */
 
 const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 3);

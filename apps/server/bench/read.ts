@@ -13,7 +13,7 @@ import { requestLogBench } from "./reading/request-log.ts";
 
 /*
  * Reading, measured as ratios within one run: what is compared takes turns, so that a slow minute of the machine meets all
- * of it. `pnpm bench` runs every part, `pnpm bench cursor` one. docs/performance.md says what the figures mean.
+ * of it. `pnpm bench read` runs every part, `pnpm bench read cursor` one. docs/performance.md says what the figures mean.
  */
 
 const parts: Readonly<Record<string, (context: BenchContext) => Promise<string>>> = {

@@ -25,7 +25,7 @@ import { countEvents, walk, walkEvents } from "./soak/walk.ts";
  * A city lives on the service for some minutes, partners hold and cancel bikes meanwhile, and the service is killed
  * now and then. Afterwards everything that was acknowledged must be there, and everything that happened must have been
  * told exactly once. Without kills its memory must be flat. With many clients and short pauses their commands share
- * transactions: `pnpm soak 2 --kills 12 --clients 64 --pause-ms 20`.
+ * transactions: `pnpm bench soak 2 --kills 12 --clients 64 --pause-ms 20`.
  */
 
 const { values: options, positionals } = parseArgs({

@@ -11,7 +11,7 @@ import { cpuMicroseconds } from "./processes.ts";
 
 /*
  * How long the service takes from its process's start to the first 200 of /readyz, and how much memory it takes, with
- * its own PostgreSQL: `pnpm bench:start`. All on loopback, in directories of its own; every process that it starts is
+ * its own PostgreSQL: `pnpm bench start`. All on loopback, in directories of its own; every process that it starts is
  * ended by its number. Linux alone, for /proc.
  */
 

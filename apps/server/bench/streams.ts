@@ -16,7 +16,7 @@ import { enqueue, makeWorld, type World } from "./webhooks/world.ts";
 
 /*
  * What open pages of the delivery log cost the process that they are open on: 500 streams of 100 partners, while nothing
- * happens and while 100 deliveries a second do, beside the same without any stream. `pnpm bench:streams` runs it.
+ * happens and while 100 deliveries a second do, beside the same without any stream. `pnpm bench streams` runs it.
  */
 const PARTNERS = 100;
 const STREAMS_EACH = 5;

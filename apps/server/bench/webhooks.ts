@@ -16,7 +16,7 @@ import { makeWorld } from "./webhooks/world.ts";
 /*
  * Signed deliveries per second to a receiver in a process of its own, PostgreSQL beside it: the service's dispatcher,
  * which logs every attempt with its bytes, against a bare loop without any database and two job queues that POST the same
- * bodies. `pnpm bench:webhooks` runs it.
+ * bodies. `pnpm bench webhooks` runs it.
  */
 const DELIVERIES = Number(process.env["BENCH_DELIVERIES"] ?? 30_000);
 const ENDPOINTS = Number(process.env["BENCH_ENDPOINTS"] ?? 50);

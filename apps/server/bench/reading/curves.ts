@@ -8,7 +8,7 @@ import type { MeasuredService } from "./service.ts";
 
 /*
  * How the cost of a page grows with the number of rides, as a table and as a picture in docs/performance/. What each size cost is
- * kept with the data sets, so that sizes can be measured one by one: BENCH_SIZES=10000,100000 pnpm bench curves.
+ * kept with the data sets, so that sizes can be measured one by one: BENCH_SIZES=10000,100000 pnpm bench read curves.
  */
 
 const SIZES = [10_000, 100_000, 1_000_000, 10_000_000] as const;

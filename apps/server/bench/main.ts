@@ -1,0 +1,63 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+
+/*
+ * `pnpm bench <name> …` runs one of these; without a name it lists them. What follows the name goes to the program, whose
+ * file says what it measures or proves, and which options and variables it has.
+ */
+
+interface Bench {
+  readonly file: string;
+  readonly does: string;
+  /** Variables with which vitest runs the file: it is a test that takes minutes. */
+  readonly testEnv?: Readonly<Record<string, string>>;
+}
+
+const BENCHES: Readonly<Record<string, Bench>> = {
+  read: {
+    file: "read.ts",
+    does: "pages beside peers, by size of the list, and their cost; or the parts that are named",
+  },
+  lists: { file: "lists.ts", does: "every filter of a list and every pair of them, at every kind of page" },
+  console: { file: "delivery-log.ts", does: "pages of the dashboard at ten million deliveries" },
+  streams: { file: "streams.ts", does: "open pages of the delivery log" },
+  measuring: { file: "measuring.ts", does: "metrics and the log of slow requests, beside neither" },
+  start: { file: "start.ts", does: "time until the service is ready, and its memory" },
+  live: { file: "live.ts", does: "commands on the fleet, beside one durable row" },
+  "import-trips": { file: "import-trips.ts", does: "an import of trips beside PostgreSQL's copy" },
+  "gbfs-snapshots": { file: "gbfs-snapshots.ts", does: "reading and applying GBFS snapshots" },
+  replica: { file: "replica.ts", does: "what a replica takes from the primary" },
+  webhooks: { file: "webhooks.ts", does: "deliveries a second beside two job queues, and their delay" },
+  "webhook-endpoints": { file: "webhook-endpoints.ts", does: "the cost of a delivery by the number of endpoints" },
+  "webhook-fairness": { file: "webhook-fairness.ts", does: "one healthy endpoint beside 100 that hang" },
+  "webhook-held": { file: "webhook-held.ts", does: "deliveries while a transaction is held open" },
+  sender: { file: "sender.ts", does: "one POST of the webhook sender beside a bare one" },
+  "sender-memory": { file: "sender-memory.ts", does: "memory that 500 hostile receivers cost" },
+  "hostile-stations": { file: "hostile-stations.ts", does: "memory that a hostile GBFS feed costs" },
+  bursts: { file: "bursts.ts", does: "what hostile callers cost the others" },
+  "heavy-partner": { file: "heavy-partner.ts", does: "what a partner's deep filtered lists cost the others" },
+  "heavy-viewer": { file: "heavy-viewer.ts", does: "what a viewer of the dashboard costs the partners" },
+  soak: { file: "soak.ts", does: "a city lives for minutes, and the service is killed now and then" },
+  chaos: { file: "chaos.ts", does: "kills every part of a deployment in turn under load" },
+  "bad-days": { file: "bad-days.ts", does: "a number of kills at random, or one bad day by its name" },
+  "webhook-crash": { file: "webhook-crash.ts", does: "kills workers and PostgreSQL while webhooks are sent" },
+  "webhook-done": { file: "webhook-done.ts", does: "a receiver that fails and is killed gets everything" },
+  distributed: { file: "distributed.ts", does: "moves a system of a Citus database under load" },
+  fuzz: { file: "test/fuzz", does: "100,000 requests drawn from the contracts", testEnv: { FUZZ_REQUESTS: "100000" } },
+  poison: { file: "test/poison.test.ts", does: "a row that ends workers is set aside", testEnv: { TEST_POISON: "1" } },
+};
+
+const [name = "", ...args] = process.argv.slice(2);
+const bench = BENCHES[name];
+if (bench === undefined) {
+  const list = Object.entries(BENCHES).map(([each, { does }]) => `  ${each.padEnd(18)}${does}\n`);
+  process.stdout.write(`pnpm bench <name> …\n\n${list.join("")}`);
+  if (name !== "") process.exitCode = 2;
+} else if (bench.testEnv === undefined) {
+  process.argv.splice(2, 1);
+  await import(join(import.meta.dirname, bench.file));
+} else {
+  const env = { ...bench.testEnv, ...process.env };
+  const vitest = ["vitest", "run", join("apps/server", bench.file), ...args];
+  process.exitCode = spawnSync("npx", vitest, { env, stdio: "inherit" }).status ?? 1;
+}
