@@ -1,10 +1,9 @@
-import type { Account, consoleContract } from "@bikeshare/contract/console";
+import type { Account } from "@bikeshare/contract/console";
 import { serviceError } from "@bikeshare/rules";
 import type { RegistrationResponseJSON } from "@simplewebauthn/server";
-import type { RouterImplementation } from "@ts-rest/fastify";
+import type { ConsoleRoutes, Served } from "./answers.ts";
 import { consoleSession } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
-import { instantOf } from "./dates.ts";
 import type { AccountOwner } from "./people/account-owner.ts";
 import {
   addPasskey,
@@ -21,7 +20,7 @@ import { beginRegistration } from "./people/passkeys.ts";
 import { requireMethod } from "./people/sign-in.ts";
 import { endSessionOf, endSessionsOf, sessionsOf } from "./sessions/service.ts";
 
-type Routes = RouterImplementation<typeof consoleContract>["account"];
+type Routes = ConsoleRoutes["account"];
 type SessionRequest = Parameters<typeof consoleSession>[0];
 
 /** A person's own account: how they sign in, and where they are signed in. */
@@ -71,7 +70,7 @@ export function accountRoutes(context: ConsoleContext): Omit<Routes, "connectIde
 /** The password, and the codes asked for with it. */
 function passwordRoutes(
   context: ConsoleContext,
-  answer: (request: SessionRequest) => Promise<{ readonly status: 200; readonly body: Account }>,
+  answer: (request: SessionRequest) => Promise<{ readonly status: 200; readonly body: Served<Account> }>,
 ): Pick<
   Routes,
   "setPassword" | "removePassword" | "beginAuthenticatorApp" | "setAuthenticatorApp" | "removeAuthenticatorApp"
@@ -89,7 +88,7 @@ function passwordRoutes(
     beginAuthenticatorApp: async ({ request }) => {
       const { person_id: id, email } = consoleSession(request);
       const { secret, url, qrRows, setupToken } = await beginSetup(context, { id, email });
-      return { status: 200, body: { secret, otpauth_url: url, qr_rows: [...qrRows], setup_token: setupToken } };
+      return { status: 200, body: { secret, otpauth_url: url, qr_rows: qrRows, setup_token: setupToken } };
     },
     setAuthenticatorApp: async ({ request, body }) => {
       const setup = { setupToken: body.setup_token, code: body.code };
@@ -110,38 +109,17 @@ function ownerOf(request: SessionRequest): AccountOwner & { readonly email: stri
 async function describeAccount(
   { db, clock, identityProvider }: Pick<ConsoleContext, "db" | "clock" | "identityProvider">,
   { person_id: personId, id: current }: { readonly person_id: string; readonly id: string },
-): Promise<Account> {
+): Promise<Served<Account>> {
   const credentials = await credentialsOf({ identityProvider }, db, personId);
-  const { identity } = credentials;
   const sessions = await sessionsOf(db, personId, clock());
   return {
-    passkeys: credentials.passkeys.map(({ id, name, created_at, last_used_at, is_synced }) => ({
-      id,
-      name,
-      created_at: created_at.toISOString(),
-      last_used_at: instantOf(last_used_at),
-      is_synced,
-    })),
+    passkeys: credentials.passkeys,
     has_password: credentials.hasPassword,
-    identity:
-      identity === undefined
-        ? null
-        : {
-            email: identity.email,
-            created_at: identity.created_at.toISOString(),
-            last_used_at: identity.last_used_at.toISOString(),
-          },
+    identity: credentials.identity ?? null,
     authenticator_app: {
       is_set_up: credentials.hasAuthenticatorApp,
       recovery_codes_left: credentials.recoveryCodesLeft,
     },
-    sessions: sessions.map(({ id, created_at, last_used_at, address, user_agent }) => ({
-      id,
-      is_current: id === current,
-      created_at: created_at.toISOString(),
-      last_used_at: last_used_at.toISOString(),
-      address,
-      user_agent,
-    })),
+    sessions: sessions.map((session) => ({ ...session, is_current: session.id === current })),
   };
 }

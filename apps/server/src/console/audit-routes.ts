@@ -1,17 +1,17 @@
-import type { AuditQuery, consoleContract, ShownAct } from "@bikeshare/contract/console";
+import type { AuditQuery, ShownAct } from "@bikeshare/contract/console";
 import { cursorScope, readPageRequest } from "@bikeshare/rules";
-import type { RouterImplementation } from "@ts-rest/fastify";
 import { cursorPosition } from "../http/cursor.ts";
 import { type ActRow, searchActs } from "../partners/audit/service.ts";
 import type { Queryable } from "../storage/db/database.ts";
 import { timePosition } from "../storage/lists/page.ts";
+import type { ConsoleRoutes, Served } from "./answers.ts";
 import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { dateOf } from "./dates.ts";
 import type { LongReads, LongRequest } from "./long-reads.ts";
 import { personWithEmail } from "./people/sign-in.ts";
 
-type Routes = RouterImplementation<typeof consoleContract>;
+type Routes = ConsoleRoutes;
 
 /** What was done to a partner. */
 export function partnerAuditRoutes(context: ConsoleContext, long: LongReads): Routes["partnerAudit"] {
@@ -42,7 +42,7 @@ async function listActs(
   context: Pick<ConsoleContext, "clock" | "cursorCipher"> & { readonly db: Queryable },
   request: LongRequest,
   { cursor, limit, ...filters }: AuditQuery,
-  view: (act: ShownAct) => ShownAct,
+  view: (act: ActRow) => ActRow,
 ) {
   const { systemId } = consoleCaller(request);
   const position = cursorPosition(context.cursorCipher, cursorScope(systemId, "audit", filters), timePosition);
@@ -60,9 +60,9 @@ async function listActs(
   return {
     status: 200 as const,
     body: {
-      data: acts.map((act) => view(shownAct(act))),
+      data: acts.map((act) => shownAct(view(act))),
       ...(next && { next_cursor: position.encode(next) }),
-      ...(searchedTo && { searched_to: searchedTo.toISOString() }),
+      ...(searchedTo && { searched_to: searchedTo }),
     },
   };
 }
@@ -75,12 +75,12 @@ async function actorOf(context: ConsoleContext, actor: string | undefined): Prom
 }
 
 /** An account of the operator's machines is no business of partners. */
-function withoutAccount(act: ShownAct): ShownAct {
+function withoutAccount(act: ActRow): ActRow {
   return { ...act, actor: act.actor.replace(/^cli:.*/s, "cli") };
 }
 
 /** An entry of the audit log as pages show it. */
-export function shownAct({ at, detail, ...act }: ActRow): ShownAct {
+export function shownAct({ detail, ...act }: ActRow): Served<ShownAct> {
   const isObject = typeof detail === "object" && detail !== null;
-  return { ...act, at: at.toISOString(), detail: isObject ? { ...detail } : {} };
+  return { ...act, detail: isObject ? { ...detail } : {} };
 }

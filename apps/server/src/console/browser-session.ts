@@ -2,6 +2,7 @@ import type { ConsoleSession } from "@bikeshare/contract/console";
 import type { AuthenticationResponseJSON } from "@simplewebauthn/server";
 import type { FastifyRequest } from "fastify";
 import { countedAddress } from "../http/transport.ts";
+import type { Served } from "./answers.ts";
 import type { ConsoleContext } from "./context.ts";
 import type { BeginSession } from "./people/context.ts";
 import { namedBaseUrl } from "./people/invitation.rules.ts";
@@ -58,22 +59,22 @@ export async function showSession(
   { db, clock }: Pick<ConsoleContext, "db" | "clock">,
   { request, reply }: Exchange,
   token: string,
-): Promise<ConsoleSession> {
+): Promise<Served<ConsoleSession>> {
   setSessionCookie(request, reply, token);
   const session = await sessionOf(db, token, clock());
   if (session === undefined) throw new Error("a session that has just begun is not there");
   return describeSession(session, token, clock());
 }
 
-export function describeSession(session: SessionRow, token: string, now: number): ConsoleSession {
+export function describeSession(session: SessionRow, token: string, now: number): Served<ConsoleSession> {
   const until = confirmedUntil(session);
   return {
     person: { id: session.person_id, email: session.email, name: session.name },
-    memberships: session.memberships.map(({ partner_suspended: _, ...membership }) => membership),
+    memberships: session.memberships,
     needs_proof: session.needs_proof,
     csrf_token: csrfTokenOf(token),
-    confirmed_until: until.getTime() > now ? until.toISOString() : null,
-    expires_at: session.expires_at.toISOString(),
+    confirmed_until: until.getTime() > now ? until : null,
+    expires_at: session.expires_at,
   };
 }
 

@@ -1,9 +1,4 @@
-/** Instants of the wire and dates of the services. */
-
+/** Parses an instant of the wire; undefined where none is given. */
 export function dateOf(instant: string | undefined): Date | undefined {
   return instant === undefined ? undefined : new Date(instant);
-}
-
-export function instantOf(date: Date | null): string | null {
-  return date?.toISOString() ?? null;
 }

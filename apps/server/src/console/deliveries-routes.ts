@@ -1,7 +1,5 @@
 import type { Readable } from "node:stream";
-import type { consoleContract } from "@bikeshare/contract/console";
 import { cursorScope, readPageRequest, serviceError } from "@bikeshare/rules";
-import type { RouterImplementation } from "@ts-rest/fastify";
 import { cursorPosition } from "../http/cursor.ts";
 import { type PositionCodec, timePosition } from "../storage/lists/page.ts";
 import type { PartnerScope } from "../webhooks/endpoints/endpoint-context.ts";
@@ -11,13 +9,14 @@ import { deliveriesCsv } from "../webhooks/log/delivery-csv.ts";
 import { pageHints } from "../webhooks/log/delivery-view.ts";
 import { redeliver } from "../webhooks/log/resend.ts";
 import type { DeliveryPosition } from "../webhooks/log/search-sql-fragments.ts";
+import type { ConsoleRoutes } from "./answers.ts";
 import { partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { filterOf } from "./delivery-filters.ts";
 import { deliveryDetailJson, deliveryJson } from "./delivery-json.ts";
 import type { LongReads, LongRequest } from "./long-reads.ts";
 
-type Routes = RouterImplementation<typeof consoleContract>;
+type Routes = ConsoleRoutes;
 
 /** A partner's deliveries. */
 export function deliveryRoutes(context: ConsoleContext, long: LongReads): Routes["deliveries"] {
@@ -42,7 +41,7 @@ export function deliveryRoutes(context: ConsoleContext, long: LongReads): Routes
         body: {
           data: found.deliveries.map(deliveryJson),
           ...(found.next && { next_cursor: position.encode(found.next) }),
-          ...(found.searchedTo && { searched_to: found.searchedTo.toISOString() }),
+          ...(found.searchedTo && { searched_to: found.searchedTo }),
         },
       };
     },

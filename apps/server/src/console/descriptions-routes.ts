@@ -1,14 +1,14 @@
-import type { consoleContract, SystemFacts } from "@bikeshare/contract/console";
-import type { RouterImplementation } from "@ts-rest/fastify";
+import type { SystemFacts } from "@bikeshare/contract/console";
 import { factNames, factRules } from "../city/systems/facts.rules.ts";
 import { describedRegions, nameRegion, removeRegion } from "../city/systems/regions.ts";
 import { describeSystem, originsOf, systemsOf } from "../city/systems/service.ts";
 import { describedVehicleTypes, describeVehicleType, removeVehicleType } from "../city/systems/vehicle-types.ts";
 import { commandError } from "../command-errors.ts";
+import type { ConsoleRoutes } from "./answers.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 
-type Routes = RouterImplementation<typeof consoleContract>["descriptions"];
+type Routes = ConsoleRoutes["descriptions"];
 
 /** What a system is, and what the ids of its vehicle types and regions mean, for the operator. */
 export function descriptionRoutes(context: ConsoleContext): Routes {

@@ -1,11 +1,10 @@
-import type { consoleContract } from "@bikeshare/contract/console";
-import type { RouterImplementation } from "@ts-rest/fastify";
+import type { ConsoleRoutes } from "./answers.ts";
 import { describeSession } from "./browser-session.ts";
 import type { ConsoleContext } from "./context.ts";
 import { embeddedSessionOf, openDashboardLink } from "./dashboard-links/service.ts";
 import { setFrameCookie } from "./session-cookie.ts";
 
-type Routes = RouterImplementation<typeof consoleContract>["embeddedSessions"];
+type Routes = ConsoleRoutes["embeddedSessions"];
 
 /** Sessions in frames of the operator's portal. */
 export function embeddedSessionRoutes(context: ConsoleContext): Routes {

@@ -1,15 +1,14 @@
-import type { consoleContract } from "@bikeshare/contract/console";
-import type { RouterImplementation } from "@ts-rest/fastify";
 import { listShownEndpoints, logBytesByPartner } from "../webhooks/endpoints/endpoint-view.ts";
 import { createReplay, stopReplay } from "../webhooks/log/replays.ts";
 import { redeliver } from "../webhooks/log/resend.ts";
+import type { ConsoleRoutes } from "./answers.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
-import { dateOf, instantOf } from "./dates.ts";
+import { dateOf } from "./dates.ts";
 import type { LongReads } from "./long-reads.ts";
 import { settingsJson, setWebhook, webhookChanges, type WebhookCaller } from "./webhook-changes.ts";
 
-type Routes = RouterImplementation<typeof consoleContract>["endpoints"];
+type Routes = ConsoleRoutes["endpoints"];
 
 interface EndpointCall {
   readonly params: { readonly partner_id: string };
@@ -26,12 +25,7 @@ export function endpointRoutes(context: ConsoleContext, long: LongReads): Routes
       const [{ endpoints, workers }, logBytes] = await long.hold(request, () =>
         Promise.all([listShownEndpoints(context, systemId), logBytesByPartner(context, systemId)]),
       );
-      const data = endpoints.map(({ paused_at: _pausedAt, ...endpoint }) => ({
-        ...endpoint,
-        failing_since: instantOf(endpoint.failing_since),
-        oldest_due: instantOf(endpoint.oldest_due),
-        log_bytes: logBytes.get(endpoint.partner_id) ?? 0,
-      }));
+      const data = endpoints.map((endpoint) => ({ ...endpoint, log_bytes: logBytes.get(endpoint.partner_id) ?? 0 }));
       return { status: 200, body: { data, workers } };
     },
     set: async (call) => {
@@ -53,12 +47,11 @@ function sendingAgain(context: ConsoleContext): Pick<Routes, "resend" | "replay"
       const { since, until, statuses, dry_run: dryRun } = call.body;
       const range = { since: new Date(since), until: dateOf(until), statuses };
       const made = await createReplay({ ...context, actor }, { ...scope, ...range, dryRun });
-      return { status: 200, body: { ...made, since: made.since.toISOString(), until: made.until.toISOString() } };
+      return { status: 200, body: made };
     },
     stopReplay: async ({ params: { replay_id: id }, request }) => {
       const { systemId, actor } = consoleCaller(request);
-      const { changed } = await stopReplay({ ...context, actor }, systemId, id);
-      return { status: 200, body: { changed } };
+      return { status: 200, body: await stopReplay({ ...context, actor }, systemId, id) };
     },
   };
 }

@@ -1,5 +1,4 @@
-import type { consoleContract, FeedSource, FollowedFeed } from "@bikeshare/contract/console";
-import type { RouterImplementation } from "@ts-rest/fastify";
+import type { FeedSource, FollowedFeed } from "@bikeshare/contract/console";
 import {
   type SourceContents,
   sourceContents,
@@ -8,16 +7,13 @@ import {
   type StoredFeedHealth,
 } from "../feeds/gbfs/source-state.ts";
 import { feedAdvice, feedState, sourceCondition } from "../health/overview/feed-problems.rules.ts";
+import type { ConsoleRoutes, Served } from "./answers.ts";
 import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
-import { instantOf } from "./dates.ts";
 import type { LongReads } from "./long-reads.ts";
 
 /** Where a system's stations and bikes come from, for the operator. */
-export function feedRoutes(
-  { db, clock }: ConsoleContext,
-  long: LongReads,
-): RouterImplementation<typeof consoleContract>["feeds"] {
+export function feedRoutes({ db, clock }: ConsoleContext, long: LongReads): ConsoleRoutes["feeds"] {
   return {
     list: async ({ request }) => {
       const { systemId } = consoleCaller(request);
@@ -44,7 +40,7 @@ function shown(
   state: SourceState | undefined,
   contents: SourceContents | undefined,
   now: number,
-): FeedSource {
+): Served<FeedSource> {
   const counts = { planned: 0, online: 0, offline: 0, removed: 0 };
   for (const { status, n } of contents?.stations ?? []) counts[status] = n;
   return {
@@ -52,14 +48,11 @@ function shown(
     ...followed(state, now),
     stations: counts,
     bikes: contents?.bikes ?? 0,
-    missing: (contents?.missing ?? []).map(({ id, name, status, absent_snapshots, status_as_of }) => ({
-      ...{ id, name, status, absent_snapshots },
-      last_listed_at: instantOf(status_as_of),
-    })),
+    missing: (contents?.missing ?? []).map((station) => ({ ...station, last_listed_at: station.status_as_of })),
   };
 }
 
-type Followed = Omit<FeedSource, "source" | "stations" | "bikes" | "missing">;
+type Followed = Omit<Served<FeedSource>, "source" | "stations" | "bikes" | "missing">;
 
 const noFeed: Followed = {
   ...{ state: "no_feed", text: "Trip files or the operator's interface; there is no feed.", action: null, since: null },
@@ -69,31 +62,16 @@ const noFeed: Followed = {
 
 function followed(state: SourceState | undefined, now: number): Followed {
   if (state === undefined) return noFeed;
-  const { since, ...condition } = sourceCondition(state, now);
-  const { interval_ms: intervalMs } = state;
   return {
-    ...condition,
-    since: instantOf(since),
-    location: state.location,
-    interval_seconds: intervalMs === null ? null : intervalMs / 1_000,
-    polled_at: instantOf(state.polled_at),
-    published_id: state.published_id,
-    information_at: instantOf(state.information_at),
-    status_at: instantOf(state.status_at),
-    vehicles_at: instantOf(state.vehicles_at),
+    ...state,
+    ...sourceCondition(state, now),
+    interval_seconds: state.interval_ms === null ? null : state.interval_ms / 1_000,
     feeds: state.feeds.map((feed) => shownFeed(feed, state, now)),
   };
 }
 
-function shownFeed(health: StoredFeedHealth, source: SourceState, now: number): FollowedFeed {
-  const { feed, checked_at, succeeded_at, failing_since, failures, message, data_at } = health;
-  const reason = failing_since === null ? null : message;
-  return {
-    ...{ feed, state: feedState(health, source, now), failures, message: reason },
-    data_at: instantOf(data_at),
-    checked_at: checked_at.toISOString(),
-    succeeded_at: instantOf(succeeded_at),
-    failing_since: instantOf(failing_since),
-    advice: reason === null ? null : feedAdvice(reason),
-  };
+function shownFeed(health: StoredFeedHealth, source: SourceState, now: number): Served<FollowedFeed> {
+  const message = health.failing_since === null ? null : health.message;
+  const advice = message === null ? null : feedAdvice(message);
+  return { ...health, state: feedState(health, source, now), message, advice };
 }

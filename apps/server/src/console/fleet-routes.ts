@@ -1,7 +1,6 @@
 import type { Ride, Station } from "@bikeshare/contract";
-import type { BikeQuery, consoleContract, HistoryQuery, RideQuery, StationChange } from "@bikeshare/contract/console";
+import type { BikeQuery, HistoryQuery, RideQuery, StationChange } from "@bikeshare/contract/console";
 import { cursorScope, type PageRequest, readPageRequest, serviceError } from "@bikeshare/rules";
-import type { RouterImplementation } from "@ts-rest/fastify";
 import { getBike, listBikes } from "../city/bikes/service.ts";
 import { endAbandonedRides } from "../city/fleet/long-rides.ts";
 import { reservationOfAnyPartner, reservationsOf } from "../city/reservations/service.ts";
@@ -13,11 +12,12 @@ import { jsonBody } from "../http/bind.ts";
 import { cursorPosition } from "../http/cursor.ts";
 import { idPosition, type Page, type PositionCodec, timePosition } from "../storage/lists/page.ts";
 import type { ListReader } from "../storage/lists/read-context.ts";
+import type { ConsoleRoutes } from "./answers.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import type { LongReads } from "./long-reads.ts";
 
-type Routes = RouterImplementation<typeof consoleContract>["fleet"];
+type Routes = ConsoleRoutes["fleet"];
 
 /** Stations, bikes and rides, for the operator: the partners' lists, and histories. */
 export function fleetRoutes(context: ConsoleContext, reads: RideContext, long: LongReads): Routes {

@@ -1,6 +1,5 @@
-import type { consoleContract, ImportDetail, ShownImport } from "@bikeshare/contract/console";
+import type { ImportDetail } from "@bikeshare/contract/console";
 import { cursorScope, readPageRequest, ServiceError } from "@bikeshare/rules";
-import type { RouterImplementation } from "@ts-rest/fastify";
 import { commandError } from "../command-errors.ts";
 import { findImport, importPage, importReport, type ImportRow, reportEntries } from "../feeds/imports/service.ts";
 import { requireNothingLater } from "../feeds/imports/undo.ts";
@@ -8,12 +7,12 @@ import { cursorPosition } from "../http/cursor.ts";
 import { searchActs } from "../partners/audit/service.ts";
 import type { Queryable } from "../storage/db/database.ts";
 import { type PositionCodec, timePosition } from "../storage/lists/page.ts";
+import type { ConsoleRoutes, Served } from "./answers.ts";
 import { shownAct } from "./audit-routes.ts";
 import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
-import { instantOf } from "./dates.ts";
 
-type Routes = RouterImplementation<typeof consoleContract>["imports"];
+type Routes = ConsoleRoutes["imports"];
 
 /** What was imported into a system, for the operator. */
 export function importRoutes(context: ConsoleContext): Routes {
@@ -27,7 +26,7 @@ export function importRoutes(context: ConsoleContext): Routes {
       const { imports, next } = await importPage(db, systemId, after, asked.limit);
       return {
         status: 200,
-        body: { data: imports.map(shown), ...(next && { next_cursor: position.encode(next) }) },
+        body: { data: imports, ...(next && { next_cursor: position.encode(next) }) },
       };
     },
     get: async ({ params: { id }, request }) => ({
@@ -49,7 +48,7 @@ export function importRoutes(context: ConsoleContext): Routes {
     undo: async ({ params: { id }, request }) => {
       const { systemId, actor } = consoleCaller(request);
       const isDecided = await context.undos.start(actor, systemId, id);
-      return { status: 200, body: { is_decided: isDecided, import: shown(await read(db, request, id)) } };
+      return { status: 200, body: { is_decided: isDecided, import: await read(db, request, id) } };
     },
   };
 }
@@ -64,13 +63,13 @@ async function read(db: Queryable, request: Parameters<typeof consoleCaller>[0],
 /** Acts of one import that are shown: it is made once, and undone in a few attempts. */
 const SHOWN_ACTS = 20;
 
-async function detailOf(context: ConsoleContext, systemId: string, row: ImportRow): Promise<ImportDetail> {
+async function detailOf(context: ConsoleContext, systemId: string, row: ImportRow): Promise<Served<ImportDetail>> {
   const { acts } = await searchActs(context, systemId, { subject: row.id, limit: SHOWN_ACTS });
   const kept = await importReport(context.db, systemId, row.id);
   const reasons = Object.entries(kept?.reasons ?? {}).map(([reason, count]) => ({ reason, count }));
   const { from, timeZone } = sourceOf(row);
   return {
-    import: shown(row),
+    import: row,
     from,
     time_zone: timeZone,
     acts: acts.map(shownAct),
@@ -103,16 +102,6 @@ function sourceOf({ detail }: ImportRow): { readonly from: string[]; readonly ti
   const { files, location, time_zone: zone } = (detail ?? {}) as Readonly<Record<string, unknown>>;
   const from: unknown[] = Array.isArray(files) ? files : [location];
   return { from: from.filter((each) => typeof each === "string"), timeZone: typeof zone === "string" ? zone : null };
-}
-
-function shown({ report: _report, detail: _detail, ...row }: ImportRow): ShownImport {
-  return {
-    ...row,
-    at: row.at.toISOString(),
-    first_at: instantOf(row.first_at),
-    last_at: instantOf(row.last_at),
-    undone_at: instantOf(row.undone_at),
-  };
 }
 
 /** Where an entry stands in its report. */

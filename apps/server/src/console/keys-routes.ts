@@ -1,17 +1,16 @@
-import type { consoleContract, ShownKey } from "@bikeshare/contract/console";
+import type { ShownKey } from "@bikeshare/contract/console";
 import { keyPrefix, keyStatus } from "@bikeshare/rules";
-import type { RouterImplementation } from "@ts-rest/fastify";
 import { commandError } from "../command-errors.ts";
 import { exceedingKeys, whatIsLeft } from "../partners/keys/allowance.rules.ts";
 import { effectiveRateLimit } from "../partners/keys/key.rules.ts";
 import { issueKey, type KeyRow, keysOf, keyWithId, revokeKey, rotateKey } from "../partners/keys/service.ts";
 import { partnersOf, partnerWithId } from "../partners/service.ts";
 import { requirePartner } from "../webhooks/endpoints/endpoint-context.ts";
+import type { ConsoleRoutes, Served } from "./answers.ts";
 import { consoleCaller, type ConsoleRequest, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
-import { instantOf } from "./dates.ts";
 
-type Routes = RouterImplementation<typeof consoleContract>;
+type Routes = ConsoleRoutes;
 
 const HOUR_MS = 3_600_000;
 
@@ -89,8 +88,7 @@ function keyRoutes(context: ConsoleContext) {
       await requireOwnKey(context, request, id);
       const overlap = body.overlap_hours * HOUR_MS;
       const made = await rotateKey({ ...context, actor }, systemId, id, context.mode, overlap);
-      const { key, replaces, replaced_key_ends_at: endsAt } = made;
-      return { status: 200 as const, body: { id: made.id, key, replaces, replaced_key_ends_at: endsAt.toISOString() } };
+      return { status: 200 as const, body: made };
     },
   };
 }
@@ -108,23 +106,16 @@ function shown(
   { clock, rateLimit, mode }: ConsoleContext,
   key: KeyRow,
   exceeding: ReadonlySet<string> = new Set(),
-): ShownKey {
+): Served<ShownKey> {
   const status = keyStatus(key, clock());
   return {
-    ...{ id: key.id, partner_id: key.partner_id, partner_name: key.partner_name, name: key.name, last4: key.last4 },
+    ...key,
     prefix: keyPrefix(key.partner_id === null ? "operator" : mode),
-    scopes: [...key.scopes],
     rate_limit: effectiveRateLimit(key, rateLimit),
     has_own_rate_limit: key.rate_limit !== null,
-    made_by_partner: key.made_by_partner,
     exceeds_allowance: exceeding.has(key.id),
     status: status === "active" && key.partner_suspended ? "suspended" : status,
-    created_at: key.created_at.toISOString(),
-    expires_at: instantOf(key.expires_at),
-    ends_at: instantOf(key.revoked_at),
-    rotated_to: key.rotated_to,
-    compromised_at: instantOf(key.compromised_at),
-    last_used_at: instantOf(key.last_used_at),
+    ends_at: key.revoked_at,
     last_used_route: key.last_used_path,
     last_used_address: key.last_used_address,
   };

@@ -1,14 +1,13 @@
-import type { consoleContract } from "@bikeshare/contract/console";
-import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyReply } from "fastify";
 import { requireEndpointOrRemoved } from "../webhooks/endpoints/endpoint-context.ts";
+import type { ConsoleRoutes } from "./answers.ts";
 import { consoleSession, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { sessionStillOf } from "./find-session.ts";
 import { openEventStream } from "./live/event-stream.ts";
 import { deliveriesKey } from "./live/live-feed.ts";
 
-type Routes = RouterImplementation<typeof consoleContract>;
+type Routes = ConsoleRoutes;
 
 /** Proxies close what is silent for a minute; the session is looked at as often. */
 const HEARTBEAT_INTERVAL_MS = 15_000;

@@ -1,12 +1,11 @@
-import type { consoleContract } from "@bikeshare/contract/console";
-import type { RouterImplementation } from "@ts-rest/fastify";
 import { partnerOverview } from "../health/overview/partner-overview.ts";
 import { systemOverview } from "../health/overview/system-overview.ts";
+import type { ConsoleRoutes } from "./answers.ts";
 import { consoleCaller, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import type { LongReads } from "./long-reads.ts";
 
-type Routes = RouterImplementation<typeof consoleContract>;
+type Routes = ConsoleRoutes;
 
 /** What a partner sees first. */
 export function partnerOverviewRoutes(context: ConsoleContext, long: LongReads): Routes["partnerOverview"] {

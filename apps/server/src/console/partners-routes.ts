@@ -1,6 +1,5 @@
 import { DEFAULT_MAX_RESERVATIONS } from "@bikeshare/contract";
-import type { consoleContract, ShownPartner } from "@bikeshare/contract/console";
-import type { RouterImplementation } from "@ts-rest/fastify";
+import type { ShownPartner } from "@bikeshare/contract/console";
 import { commandError } from "../command-errors.ts";
 import {
   createPartner,
@@ -12,12 +11,12 @@ import {
   setPartner,
 } from "../partners/service.ts";
 import { removePartner, resumePartner, suspendPartner } from "../partners/suspend-or-remove.ts";
+import type { ConsoleRoutes, Served } from "./answers.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
-import { instantOf } from "./dates.ts";
 import type { LongReads } from "./long-reads.ts";
 
-type Routes = RouterImplementation<typeof consoleContract>;
+type Routes = ConsoleRoutes;
 
 /** The partners of a system, for the operator. */
 export function partnerRoutes(context: ConsoleContext, long: LongReads): Routes["partners"] {
@@ -72,21 +71,18 @@ function statusRoutes(context: ConsoleContext): Pick<Routes["partners"], "suspen
 }
 
 /** @throws ServiceError when there is no such partner */
-async function read(context: ConsoleContext, request: ConsoleRequest, id: string): Promise<ShownPartner> {
+async function read(context: ConsoleContext, request: ConsoleRequest, id: string): Promise<Served<ShownPartner>> {
   const partner = await overviewOf(context, consoleCaller(request).systemId, id);
   if (partner === undefined) throw commandError("not_found", "partner", { id });
   return shown(partner);
 }
 
-function shown(partner: PartnerOverview): ShownPartner {
-  const { created_at, suspended_at, removed_at, max_reservations, ...rest } = partner;
+function shown(partner: PartnerOverview): Served<ShownPartner> {
+  const { max_reservations: own } = partner;
   return {
-    ...rest,
+    ...partner,
     status: partnerStatus(partner),
-    created_at: created_at.toISOString(),
-    suspended_at: instantOf(suspended_at),
-    removed_at: instantOf(removed_at),
-    max_reservations: max_reservations ?? DEFAULT_MAX_RESERVATIONS,
-    has_own_max_reservations: max_reservations !== null,
+    max_reservations: own ?? DEFAULT_MAX_RESERVATIONS,
+    has_own_max_reservations: own !== null,
   };
 }

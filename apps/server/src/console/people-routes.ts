@@ -1,15 +1,14 @@
-import type { consoleContract, IssuedInvitation, MemberList, MembershipRole } from "@bikeshare/contract/console";
-import type { RouterImplementation } from "@ts-rest/fastify";
+import type { IssuedInvitation, MemberList, MembershipRole } from "@bikeshare/contract/console";
 import type { ActorContext } from "../command-context.ts";
+import type { ConsoleRoutes, Served } from "./answers.ts";
 import { consoleCaller, type ConsoleRequest, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
-import { instantOf } from "./dates.ts";
 import { invitationUrl } from "./people/invitation.rules.ts";
 import { type InvitationInput, invite, type LinkProof, noteShown } from "./people/invitations.ts";
 import { invitationMail } from "./people/mails.ts";
 import { changeRole, peopleOf, type PeopleScope, removeMember, revokeInvitation } from "./people/members.ts";
 
-type Routes = RouterImplementation<typeof consoleContract>;
+type Routes = ConsoleRoutes;
 
 const done = { status: 200, body: {} } as const;
 
@@ -93,14 +92,14 @@ async function inviteAndMail(
   acting: ActorContext,
   input: Omit<InvitationInput, "proves">,
   shown: LinkProof | null,
-): Promise<IssuedInvitation> {
+): Promise<Served<IssuedInvitation>> {
   const inviter = shown === "operator" ? null : input.partnerId;
   await invitationLimits.count({ systemId: input.systemId, partnerId: inviter }, input.email);
   const proves = mailer === undefined ? shown : "mail";
   const { id, token, expires_at: expiresAt } = await invite(acting, { ...input, proves });
   const { email, systemId } = input;
   const url = invitationUrl(baseUrl(), token);
-  const body = { id, email, expires_at: expiresAt.toISOString(), proves_address: proves !== null };
+  const body = { id, email, expires_at: expiresAt, proves_address: proves !== null };
   if (mailer === undefined) return { ...body, url };
   try {
     await mailer.send(invitationMail({ id, email, serviceName, url, expiresAt }));
@@ -117,20 +116,7 @@ async function describePeople(
   context: ConsoleContext,
   systemId: string,
   partnerId: string | null,
-): Promise<MemberList> {
+): Promise<Served<MemberList>> {
   const { members, invitations } = await peopleOf(context, systemId, partnerId);
-  return {
-    members: members.map(({ joined_at, last_used_at, ...member }) => ({
-      ...member,
-      joined_at: joined_at.toISOString(),
-      last_used_at: instantOf(last_used_at),
-    })),
-    invitations: invitations.map(({ id, email, role, created_by, expires_at }) => ({
-      id,
-      email,
-      role,
-      invited_by: created_by,
-      expires_at: expires_at.toISOString(),
-    })),
-  };
+  return { members, invitations: invitations.map((open) => ({ ...open, invited_by: open.created_by })) };
 }

@@ -1,7 +1,7 @@
-import type { consoleContract, SignInNotice } from "@bikeshare/contract/console";
+import type { SignInNotice } from "@bikeshare/contract/console";
 import { ServiceError } from "@bikeshare/rules";
-import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyRequest } from "fastify";
+import type { ConsoleRoutes } from "./answers.ts";
 import { consoleSession } from "./authorize.ts";
 import { addressOf, beginIn, type Exchange, showSession } from "./browser-session.ts";
 import type { ConsoleContext } from "./context.ts";
@@ -28,7 +28,7 @@ import { mailRemoved } from "./removed-mail.ts";
 import { attemptToken, clearAttemptCookie, setAttemptCookie } from "./session-cookie.ts";
 import { confirmSession } from "./sessions/service.ts";
 
-type Routes = RouterImplementation<typeof consoleContract>;
+type Routes = ConsoleRoutes;
 
 /** The ways to the identity provider, and the one way back. */
 interface ProviderRoutes {

@@ -1,33 +1,24 @@
 import { REQUEST_LOG_DAYS } from "@bikeshare/contract";
-import type {
-  consoleContract,
-  DaysQuery,
-  LoggedRequest,
-  MinutesQuery,
-  RequestDetail,
-  RequestQuery,
-} from "@bikeshare/contract/console";
+import type { DaysQuery, MinutesQuery, RequestQuery } from "@bikeshare/contract/console";
 import { cursorScope, readPageRequest, serviceError } from "@bikeshare/rules";
-import type { RouterImplementation } from "@ts-rest/fastify";
 import { cursorPosition } from "../http/cursor.ts";
 import {
   callersOf,
   type LogPosition,
-  type RequestRow,
   requestWithId,
   searchRequests,
   usageByDay,
   usageByMinute,
   type UsageRange,
-  type WholeRequestRow,
 } from "../partners/request-log/service.ts";
 import type { PositionCodec } from "../storage/lists/page.ts";
+import type { ConsoleRoutes } from "./answers.ts";
 import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { dateOf } from "./dates.ts";
 import type { LongReads, LongRequest } from "./long-reads.ts";
 
-type Routes = RouterImplementation<typeof consoleContract>;
+type Routes = ConsoleRoutes;
 
 const DEFAULT_DAYS = 30;
 const HOUR_MS = 3_600_000;
@@ -76,7 +67,7 @@ function requestRoutes(context: ConsoleContext, long: LongReads) {
       const found = await requestWithId(readingOf(context, long, request), systemId, id);
       if (found === undefined || (partnerId !== null && found.partner_id !== partnerId))
         throw serviceError("not_found", "request", { days: REQUEST_LOG_DAYS });
-      return { status: 200 as const, body: shownWhole(found) };
+      return { status: 200 as const, body: found };
     },
     minutes: async ({ query, request }: Call<MinutesQuery>) => {
       const since = dateOf(query.since) ?? new Date(clock() - HOUR_MS);
@@ -84,7 +75,7 @@ function requestRoutes(context: ConsoleContext, long: LongReads) {
       const minutes = await usageByMinute(readingOf(context, long, request), consoleCaller(request).systemId, range);
       return {
         status: 200 as const,
-        body: { data: minutes.map(({ minute, ...counts }) => ({ minute: minute.toISOString(), ...counts })) },
+        body: { data: minutes },
       };
     },
     deprecated: async ({ query, request }: Call<Pick<DaysQuery, "days">>) => {
@@ -138,9 +129,9 @@ function listRequests(context: ConsoleContext, long: LongReads) {
     return {
       status: 200 as const,
       body: {
-        data: requests.map(shown),
+        data: requests,
         ...(next && { next_cursor: position.encode(next) }),
-        ...(searchedTo && { searched_to: searchedTo.toISOString() }),
+        ...(searchedTo && { searched_to: searchedTo }),
       },
     };
   };
@@ -165,12 +156,4 @@ function statusRange(filter: string | undefined): { readonly statusFrom?: number
   if (filter === "errors") return { statusFrom: 400 };
   const first = Number(filter.replace("xx", "00"));
   return { statusFrom: first, statusTo: filter.endsWith("xx") ? first + 99 : first };
-}
-
-function shown({ logged_on: _day, at, ...row }: RequestRow): LoggedRequest {
-  return { ...row, at: at.toISOString() };
-}
-
-function shownWhole({ message, target, body, body_bytes, ...row }: WholeRequestRow): RequestDetail {
-  return { ...shown(row), message, target, body, body_bytes };
 }

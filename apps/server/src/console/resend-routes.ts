@@ -1,14 +1,13 @@
-import type { consoleContract, ResendSelection } from "@bikeshare/contract/console";
-import type { RouterImplementation } from "@ts-rest/fastify";
+import type { ResendSelection } from "@bikeshare/contract/console";
 import type { PartnerScope } from "../webhooks/endpoints/endpoint-context.ts";
 import { cancelResend, countResend, type ResendChoice, showResend, startResend } from "../webhooks/log/bulk-resend.ts";
+import type { ConsoleRoutes } from "./answers.ts";
 import { consoleCaller, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { filterOf } from "./delivery-filters.ts";
-import { resendJson } from "./delivery-json.ts";
 import type { LongReads, LongRequest } from "./long-reads.ts";
 
-type Routes = RouterImplementation<typeof consoleContract>;
+type Routes = ConsoleRoutes;
 
 interface ResendCall {
   readonly params: { readonly partner_id: string; readonly resend_id?: string };
@@ -51,17 +50,17 @@ function routesFor(context: ConsoleContext, long: LongReads, resenderOf: (call: 
     create: async (call: ChoosingCall) => {
       const { actor, scope } = resenderOf(call);
       const start = () => startResend({ ...context, actor }, scope, choiceOf(call.body));
-      return { status: 200 as const, body: resendJson(await long.hold(call.request, start)) };
+      return { status: 200 as const, body: await long.hold(call.request, start) };
     },
     get: async (call: ResendCall) => ({
       status: 200 as const,
-      body: resendJson(await showResend(context, resenderOf(call).scope, call.params.resend_id ?? "")),
+      body: await showResend(context, resenderOf(call).scope, call.params.resend_id ?? ""),
     }),
     cancel: async (call: ResendCall) => {
       const { actor, scope } = resenderOf(call);
       return {
         status: 200 as const,
-        body: resendJson(await cancelResend({ ...context, actor }, scope, call.params.resend_id ?? "")),
+        body: await cancelResend({ ...context, actor }, scope, call.params.resend_id ?? ""),
       };
     },
   };

@@ -1,9 +1,9 @@
 import { consoleContract } from "@bikeshare/contract/console";
-import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyInstance } from "fastify";
 import type { RideContext } from "../city/rides/service.ts";
 import { bindContract } from "../http/bind.ts";
 import { accountRoutes } from "./account-routes.ts";
+import { answeringByContract, type ConsoleRoutes } from "./answers.ts";
 import { partnerAuditRoutes, systemAuditRoutes } from "./audit-routes.ts";
 import type { ConsoleContext } from "./context.ts";
 import { deliveryRoutes } from "./deliveries-routes.ts";
@@ -33,11 +33,11 @@ export function serveConsole(http: FastifyInstance, context: ConsoleContext, rea
   http.addHook("preClose", async () => {
     await Promise.all([context.live.close(), context.undos.close()]);
   });
-  bindContract(http, consoleContract, consoleRoutes(context, reads));
+  bindContract(http, consoleContract, answeringByContract(consoleContract, consoleRoutes(context, reads)));
 }
 
 /** Every endpoint of the console, each area's from its own file. */
-function consoleRoutes(context: ConsoleContext, reads: RideContext): RouterImplementation<typeof consoleContract> {
+function consoleRoutes(context: ConsoleContext, reads: RideContext): ConsoleRoutes {
   const mapOf = stationMapOf(context);
   const long = createLongReads(reads.filtered);
   const provider = providerRoutes(context);

@@ -1,10 +1,9 @@
-import type { consoleContract } from "@bikeshare/contract/console";
-import type { RouterImplementation } from "@ts-rest/fastify";
+import type { ConsoleRoutes } from "./answers.ts";
 import { consoleCaller } from "./authorize.ts";
 import type { LongReads, LongRequest } from "./long-reads.ts";
 import { search } from "./search/service.ts";
 
-type Routes = RouterImplementation<typeof consoleContract>;
+type Routes = ConsoleRoutes;
 
 /** What a partner finds by an id or a name. */
 export function partnerSearchRoutes(long: LongReads): Routes["partnerSearch"] {

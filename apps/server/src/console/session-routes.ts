@@ -1,6 +1,5 @@
-import type { consoleContract } from "@bikeshare/contract/console";
 import { serviceError } from "@bikeshare/rules";
-import type { RouterImplementation } from "@ts-rest/fastify";
+import type { ConsoleRoutes } from "./answers.ts";
 import { consoleSession } from "./authorize.ts";
 import { describeSession, passkeyProof, showSession, signOutAddress } from "./browser-session.ts";
 import type { ConsoleContext } from "./context.ts";
@@ -9,7 +8,7 @@ import { confirmPerson, requireMethod } from "./people/sign-in.ts";
 import { clearFrameCookie, clearSessionCookie } from "./session-cookie.ts";
 import { confirmSession, endSession } from "./sessions/service.ts";
 
-type Routes = RouterImplementation<typeof consoleContract>;
+type Routes = ConsoleRoutes;
 
 /** One's own session. */
 export function sessionRoutes(context: ConsoleContext): Omit<Routes["session"], "confirmAtProvider"> {

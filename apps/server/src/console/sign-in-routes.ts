@@ -1,6 +1,5 @@
-import type { consoleContract } from "@bikeshare/contract/console";
-import type { RouterImplementation } from "@ts-rest/fastify";
 import type { SignInMethod } from "../config.ts";
+import type { ConsoleRoutes } from "./answers.ts";
 import { addressOf, beginIn, passkeyProof, showSession } from "./browser-session.ts";
 import type { ConsoleContext } from "./context.ts";
 import { acceptInvitation, openInvitation } from "./people/accept-invitation.ts";
@@ -9,7 +8,7 @@ import { relyingParty } from "./people/relying-party.rules.ts";
 import { requireMethod, signInWithPasskey, signInWithPassword } from "./people/sign-in.ts";
 import { mailRemoved } from "./removed-mail.ts";
 
-type Routes = RouterImplementation<typeof consoleContract>;
+type Routes = ConsoleRoutes;
 
 /** Signing in. */
 export function signInRoutes(context: ConsoleContext): Omit<Routes["signIn"], "beginAtProvider" | "finishAtProvider"> {
@@ -52,9 +51,8 @@ export function invitationRoutes(context: ConsoleContext): Routes["invitations"]
   return {
     read: async ({ body }) => {
       const invitation = await openInvitation(context, body.token);
-      const { email, system_name, partner_name, role, expires_at, needsSignIn, provesAddress } = invitation;
-      const named = { email, system_name, partner_name, role, expires_at: expires_at.toISOString() };
-      return { status: 200, body: { ...named, needs_sign_in: needsSignIn, proves_address: provesAddress } };
+      const { needsSignIn, provesAddress } = invitation;
+      return { status: 200, body: { ...invitation, needs_sign_in: needsSignIn, proves_address: provesAddress } };
     },
     accept: async ({ body, request, reply }) => {
       const signedIn = request.consoleSession?.person_id;

@@ -1,8 +1,8 @@
-import type { consoleContract, MappedStation, StationMap } from "@bikeshare/contract/console";
-import type { RouterImplementation } from "@ts-rest/fastify";
+import type { MappedStation, StationMap } from "@bikeshare/contract/console";
 import { stationsForMap } from "../city/stations/service.ts";
 import { type ReadyBody, readyBody, useReadyBody } from "../http/response-body.ts";
 import { isoInstant } from "../iso-instant.ts";
+import type { ConsoleRoutes } from "./answers.ts";
 import type { ConsoleContext } from "./context.ts";
 
 /**
@@ -11,7 +11,7 @@ import type { ConsoleContext } from "./context.ts";
  */
 export const STATION_MAP_MIN_AGE_MS = 5_000;
 
-type Routes = RouterImplementation<typeof consoleContract>;
+type Routes = ConsoleRoutes;
 type MapOf = (systemId: string) => ReadyBody | Promise<ReadyBody>;
 
 /** Makes the map of a system: partners and the operator see the same, so it is made once for all. */

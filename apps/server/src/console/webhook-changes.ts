@@ -9,8 +9,8 @@ import { dropHeld, sendHeld } from "../webhooks/endpoints/held.ts";
 import { showBody } from "../webhooks/log/delivery-view.ts";
 import { adviceOn } from "../webhooks/log/failure-advice.rules.ts";
 import { retryEndpointNow, sendTestDelivery } from "../webhooks/log/resend.ts";
+import type { Served } from "./answers.ts";
 import type { ConsoleContext } from "./context.ts";
-import { instantOf } from "./dates.ts";
 import { withoutCredentials } from "./delivery-json.ts";
 
 /** Who changes whose webhook. */
@@ -47,9 +47,8 @@ export function webhookChanges<Call>(context: ConsoleContext, callerOf: (call: C
     rotateSecret: async (call: WithBody<Call, { readonly overlap_hours: number }>) => {
       const { actor, scope } = callerOf(call);
       const input = { ...scope, overlap: call.body.overlap_hours * HOUR_MS };
-      const rotated = await rotateSecret({ ...context, actor, cipher: context.webhookCipher }, input);
-      const { secret, old_secrets_end_at: endAt } = rotated;
-      return { status: 200 as const, body: { secret, old_secrets_end_at: endAt.toISOString() } };
+      const body = await rotateSecret({ ...context, actor, cipher: context.webhookCipher }, input);
+      return { status: 200 as const, body };
     },
   };
 }
@@ -60,14 +59,13 @@ function statusChanges<Call>(context: ConsoleContext, callerOf: (call: Call) => 
     pause: async (call: Call) => {
       const { actor, scope, by } = callerOf(call);
       const input = { ...scope, reason: by, takesOver: by === "operator" };
-      const { changed } = await pauseEndpoint({ ...context, actor }, input);
-      return { status: 200 as const, body: { changed } };
+      return { status: 200 as const, body: await pauseEndpoint({ ...context, actor }, input) };
     },
     resume: async (call: WithBody<Call, { readonly sends_held?: boolean | undefined }>) => {
       const { actor, scope, by } = callerOf(call);
       const sendsHeld = call.body.sends_held === true;
-      const { changed, sent } = await resumeEndpoint({ ...context, actor }, { ...scope, by, sendsHeld });
-      return { status: 200 as const, body: { changed, sent } };
+      const body = await resumeEndpoint({ ...context, actor }, { ...scope, by, sendsHeld });
+      return { status: 200 as const, body };
     },
     sendHeld: async (call: Call) => {
       const { actor, scope } = callerOf(call);
@@ -85,8 +83,7 @@ function statusChanges<Call>(context: ConsoleContext, callerOf: (call: Call) => 
     },
     remove: async (call: Call) => {
       const { actor, scope, by } = callerOf(call);
-      const { changed } = await removeEndpoint({ ...context, actor }, { ...scope, by });
-      return { status: 200 as const, body: { changed } };
+      return { status: 200 as const, body: await removeEndpoint({ ...context, actor }, { ...scope, by }) };
     },
   };
 }
@@ -102,11 +99,11 @@ export function setWebhook(
 }
 
 /** What became of the settings; never with a secret. */
-export function settingsJson({ outcome, secret, old_secrets_end_at: endAt }: SetEndpoint) {
-  return { outcome, has_new_secret: secret !== null, old_secrets_end_at: instantOf(endAt) };
+export function settingsJson({ secret, ...made }: SetEndpoint) {
+  return { ...made, has_new_secret: secret !== null };
 }
 
-function probeJson({ isAllowed, steps, isSignedWithSecret, body, result }: ProbedAddress): Probe {
+function probeJson({ isAllowed, steps, isSignedWithSecret, body, result }: ProbedAddress): Served<Probe> {
   const { outcome, status, failure, sentHeaders, answerHeaders, answerBody, answerCut } = result;
   const request = {
     headers: withoutCredentials(sentHeaders),
@@ -115,7 +112,7 @@ function probeJson({ isAllowed, steps, isSignedWithSecret, body, result }: Probe
   return {
     is_allowed: isAllowed,
     is_accepted: outcome === "succeeded",
-    steps: steps.map((step) => ({ ...step })),
+    steps,
     advice: adviceOn({ outcome, failure, status }),
     is_signed_with_secret: isSignedWithSecret,
     remote_address: result.remoteAddress,

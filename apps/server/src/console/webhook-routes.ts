@@ -1,32 +1,27 @@
-import type { consoleContract, EventDescription, Webhook } from "@bikeshare/contract/console";
+import type { EventDescription } from "@bikeshare/contract/console";
 import type { OpenApiDocument } from "@bikeshare/contract/openapi";
-import type { RouterImplementation } from "@ts-rest/fastify";
 import { z } from "zod";
 import { showSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
-import { type EndpointView, findShownEndpoint } from "../webhooks/endpoints/endpoint-view.ts";
+import { findShownEndpoint } from "../webhooks/endpoints/endpoint-view.ts";
 import { showHeld } from "../webhooks/endpoints/held.ts";
+import type { ConsoleRoutes } from "./answers.ts";
 import { type ConsoleRequest, consoleSession, partnerCaller, requireConfirmed } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
-import { instantOf } from "./dates.ts";
 import type { LongReads } from "./long-reads.ts";
 import { settingsJson, setWebhook, type WebhookCaller, webhookChanges } from "./webhook-changes.ts";
 
 /** A partner's webhook: its address, events and secret, and how it does. */
-export function webhookRoutes(
-  context: ConsoleContext,
-  long: LongReads,
-): RouterImplementation<typeof consoleContract>["webhook"] {
+export function webhookRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["webhook"] {
   return {
     ...webhookChanges(context, callerOf),
     show: async (call) => {
       const view = await long.hold(call.request, () => findShownEndpoint(context, callerOf(call).scope));
-      return { status: 200, body: { webhook: view === undefined ? null : shown(view) } };
+      return { status: 200, body: { webhook: view ?? null } };
     },
     held: async (call) => {
-      const { total, until } = await long.hold(call.request, () => showHeld(context, callerOf(call).scope));
-      return { status: 200, body: { total, until: until.toISOString() } };
+      return { status: 200, body: await long.hold(call.request, () => showHeld(context, callerOf(call).scope)) };
     },
-    events: async () => ({ status: 200, body: { data: [...(await describeEvents())] } }),
+    events: async () => ({ status: 200, body: { data: await describeEvents() } }),
     set: async (call) => {
       const session = consoleSession(call.request);
       // Whoever has found an open page must not have all deliveries sent elsewhere.
@@ -45,28 +40,6 @@ export function webhookRoutes(
 function callerOf({ request }: { readonly request: ConsoleRequest }): WebhookCaller {
   const { person, actor, systemId, partnerId } = partnerCaller(request);
   return { personId: person.id, actor, scope: { systemId, partnerId }, by: "partner" };
-}
-
-function shown({ partner_id: _partnerId, ...view }: EndpointView): Webhook {
-  return {
-    ...view,
-    events: [...view.events],
-    unreadable_events: [...view.unreadable_events],
-    paused_at: instantOf(view.paused_at),
-    created_at: view.created_at.toISOString(),
-    updated_at: view.updated_at.toISOString(),
-    failing_since: instantOf(view.failing_since),
-    oldest_due: instantOf(view.oldest_due),
-    held_since: instantOf(view.held_since),
-    secrets: view.secrets.map(({ id, expires_at }) => ({ id, expires_at: instantOf(expires_at) })),
-    replays: view.replays.map(({ id, since, until, total, queued, created_at, finished_at }) => ({
-      ...{ id, total, queued },
-      since: since.toISOString(),
-      until: until.toISOString(),
-      created_at: created_at.toISOString(),
-      finished_at: instantOf(finished_at),
-    })),
-  };
 }
 
 type Schema = Readonly<Record<string, unknown>>;

@@ -34,7 +34,7 @@ import {
 } from "./usage-queries.ts";
 import { createRequestBuffer, createUsageCounter, type LoggedRequest } from "./usage.rules.ts";
 
-export type { LogPosition, RequestRow, WholeRequestRow } from "./queries.ts";
+export type { LogPosition, WholeRequestRow } from "./queries.ts";
 export type { KeyTotal, UsageRange } from "./usage-queries.ts";
 
 interface ReadContext {

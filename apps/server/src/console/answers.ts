@@ -1,0 +1,110 @@
+import type { consoleContract } from "@bikeshare/contract/console";
+import type { AppRoute, AppRouter } from "@ts-rest/core";
+import type { RouterImplementation } from "@ts-rest/fastify";
+import { z, type ZodTypeAny } from "zod";
+
+/*
+ * What the pages get is written once, in the contract. A handler returns what its service or statement has, with more fields and
+ * with dates where the contract has instants; the contract's schema chooses the fields, so that a new column of a table is
+ * never sent by accident.
+ */
+
+/** A value of the contract as a handler may return it: a `Date` stands for an instant. */
+export type Served<Wire> = Wire extends string
+  ? string extends Wire
+    ? Wire | Date
+    : Wire
+  : Wire extends object
+    ? { readonly [Field in keyof Wire]: Served<Wire[Field]> }
+    : Wire;
+
+type Handler<Contract> = Contract extends (call: infer Call) => Promise<infer Answer>
+  ? (call: Call) => Promise<Served<Answer>>
+  : never;
+type Handlers<Contract> = {
+  readonly [Name in keyof Contract]: [Handler<Contract[Name]>] extends [never]
+    ? Handlers<Contract[Name]>
+    : Handler<Contract[Name]>;
+};
+
+/** The handlers of the console's contract. */
+export type ConsoleRoutes = Handlers<RouterImplementation<typeof consoleContract>>;
+
+type AnyHandler = (call: never) => Promise<{ readonly status: number; readonly body: unknown }>;
+
+/** Returns the same handlers, whose answers have the fields that the contract lists and no others. */
+export function answeringByContract<Contract extends AppRouter>(
+  contract: Contract,
+  routes: Handlers<RouterImplementation<Contract>>,
+): RouterImplementation<Contract> {
+  return shapeRoutes(contract, routes) as RouterImplementation<Contract>;
+}
+
+function shapeRoutes(contract: AppRouter, routes: object): object {
+  const named = routes as Readonly<Record<string, object>>;
+  return Object.fromEntries(
+    Object.entries(contract).map(([name, part]) => [
+      name,
+      isEndpoint(part) ? shapeHandler(part, named[name] as AnyHandler) : shapeRoutes(part, named[name] ?? {}),
+    ]),
+  );
+}
+
+function isEndpoint(part: AppRoute | AppRouter): part is AppRoute {
+  return typeof part.method === "string";
+}
+
+function shapeHandler({ responses }: AppRoute, handler: AnyHandler): AnyHandler {
+  const schema = responses[200];
+  const shape = schema instanceof z.ZodType ? shapeOf(schema) : same;
+  return async (call) => {
+    const { status, body } = await handler(call);
+    const isJsonAlready = typeof body !== "object" || body instanceof Uint8Array;
+    return { status, body: status !== 200 || isJsonAlready ? body : shape(body) };
+  };
+}
+
+type Shape = (value: unknown) => unknown;
+
+const same: Shape = (value) => value;
+
+/** Dates stay: JSON has each as the instant that the contract asks for. */
+function shapeOf(schema: ZodTypeAny): Shape {
+  if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) {
+    const shape = shapeOf(schema.unwrap() as ZodTypeAny);
+    return (value) => (value === null || value === undefined ? value : shape(value));
+  }
+  if (schema instanceof z.ZodArray) {
+    const shape = shapeOf(schema.element as ZodTypeAny);
+    return (value) => (value as readonly unknown[]).map(shape);
+  }
+  if (schema instanceof z.ZodUnion) return shapeOfEither(schema.options as readonly ZodTypeAny[]);
+  if (schema instanceof z.ZodObject) return shapeOfFields(fieldsOf(schema));
+  return same;
+}
+
+function fieldsOf(schema: ZodTypeAny): Readonly<Record<string, ZodTypeAny>> {
+  return schema instanceof z.ZodObject ? (schema.shape as Record<string, ZodTypeAny>) : {};
+}
+
+/** The first of the objects whose fields the value has. */
+function shapeOfEither(options: readonly ZodTypeAny[]): Shape {
+  const choices = options.map((option) => ({
+    shape: shapeOf(option),
+    needed: Object.entries(fieldsOf(option)).flatMap(([name, field]) => (field.isOptional() ? [] : [name])),
+  }));
+  return (value) => {
+    const choice = choices.find(({ needed }) => needed.every((name) => name in (value as object)));
+    return (choice?.shape ?? same)(value);
+  };
+}
+
+function shapeOfFields(fields: Readonly<Record<string, ZodTypeAny>>): Shape {
+  const shapes = Object.entries(fields).map(([name, schema]) => [name, shapeOf(schema)] as const);
+  return (value) => {
+    const from = value as Readonly<Record<string, unknown>>;
+    return Object.fromEntries(
+      shapes.flatMap(([name, shape]) => (from[name] === undefined ? [] : [[name, shape(from[name])]])),
+    );
+  };
+}
