@@ -32,29 +32,29 @@ export interface ErrorDescription {
 }
 
 const titles: Readonly<Record<string, string>> = {
-  forbidden: "You may look, but not change this",
-  not_found: "There is nothing here",
-  confirmation_required: "Confirm who you are first",
-  unauthorized: "You could not be signed in",
+  forbidden: "Read-only access",
+  not_found: "Not found",
+  confirmation_required: "Confirm your identity first",
+  unauthorized: "Sign-in failed",
   rate_limited: "Too many requests",
-  unavailable: "The service cannot answer at present",
+  unavailable: "The service is unavailable",
   internal: "Something went wrong on our side",
 };
 
 /** What a page says of a failure. */
 export function describeError(error: unknown): ErrorDescription {
   if (error instanceof ApiError) {
-    return { title: titles[error.code] ?? "This did not work", message: error.message, requestId: error.requestId };
+    return { title: titles[error.code] ?? "The request failed", message: error.message, requestId: error.requestId };
   }
   if (error instanceof ConnectionError) {
     return {
       title: "No connection",
-      message: "The server could not be reached. The page goes on by itself when it can be again.",
+      message: "The server could not be reached. The page reconnects by itself.",
       requestId: undefined,
     };
   }
   const message = error instanceof Error ? error.message : String(error);
-  return { title: "The page has failed", message: `${message}. Reload it to try again.`, requestId: undefined };
+  return { title: "This page crashed", message: `${message}. Reload it to try again.`, requestId: undefined };
 }
 
 /** Whether asking again may help: not where the request itself was refused. */

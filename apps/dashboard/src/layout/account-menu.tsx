@@ -47,7 +47,7 @@ export function AccountMenu() {
           <Icon name="moon" /> Dark
         </MenuItem>
         <hr />
-        <MenuItem onSelect={() => void signOut()}>{isEmbedded ? "Close these pages" : "Sign out"}</MenuItem>
+        <MenuItem onSelect={() => void signOut()}>{isEmbedded ? "Close the dashboard" : "Sign out"}</MenuItem>
       </Menu>
     </div>
   );

@@ -15,12 +15,10 @@ export function VisitNotice() {
   const id = decodeURIComponent(encoded);
   if (memberships.some(({ partner_id }) => partner_id === id)) return null;
   return (
-    <Notice tone="info" title="You are reading a partner’s pages">
+    <Notice tone="info" title="You are viewing a partner’s pages">
       <p>
-        {current.role === "admin"
-          ? "You can send a delivery again, and change nothing else. "
-          : "You cannot change them. "}
-        The partner is shown that you looked.
+        {current.role === "admin" ? "You can resend deliveries, but change nothing else. " : "You cannot change them. "}
+        Your visit is in the partner’s audit log.
       </p>
       <nav class="row" aria-label="The partner’s pages">
         {listedPages({ partner_id: id }).map((page) => (
@@ -28,7 +26,7 @@ export function VisitNotice() {
             {page.title}
           </Link>
         ))}
-        <Link href={link(`/operator/partners/${encoded}`)}>Back to the operator’s page</Link>
+        <Link href={link(`/operator/partners/${encoded}`)}>Back to the operator’s pages</Link>
       </nav>
     </Notice>
   );

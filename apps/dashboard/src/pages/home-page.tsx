@@ -13,15 +13,15 @@ export function HomePage() {
   }
   if (needsProof) {
     return (
-      <EmptyState isPage title="Your address is not proved">
+      <EmptyState isPage title="Your address is not verified">
         You belong to the operator, whose pages open once you have proved that {person.email} is yours: accept an
         invitation of the operator, which the command <code>bikeshare console invite --operator --email</code> makes.
       </EmptyState>
     );
   }
   return (
-    <EmptyState isPage title="You are signed in, and a member of nothing">
-      Ask whoever invited you for a new invitation: the membership that came with it has been taken back.
+    <EmptyState isPage title="You are not a member of any partner">
+      Your membership was removed. Ask for a new invitation.
     </EmptyState>
   );
 }

@@ -4,8 +4,8 @@ import { EmptyState } from "../components/empty-state.tsx";
 /** What stands at an address that no page has. */
 export function NotFoundPage() {
   return (
-    <EmptyState isPage title="There is no such page" action={<ButtonLink href="/">To the first page</ButtonLink>}>
-      The link may be incomplete, or be for something that you are no member of.
+    <EmptyState isPage title="Page not found" action={<ButtonLink href="/">Go to the overview</ButtonLink>}>
+      The link may be incomplete, or you may not be a member of what it shows.
     </EmptyState>
   );
 }

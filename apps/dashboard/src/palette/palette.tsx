@@ -105,12 +105,12 @@ function Results({ typed, items, index, finds, open, onInput, onKeyDown }: Resul
       <input
         class="palette-input"
         role="combobox"
-        aria-label="A page, a name, or the id of anything"
+        aria-label="Search pages, names and ids"
         aria-expanded="true"
         aria-controls={`${id}-list`}
         aria-activedescendant={items.length > 0 ? `${id}-${index}` : undefined}
         aria-autocomplete="list"
-        placeholder="A page, a name, or the id of anything"
+        placeholder="Search pages, names and ids"
         autocomplete="off"
         spellcheck={false}
         autofocus
@@ -143,7 +143,7 @@ function Results({ typed, items, index, finds, open, onInput, onKeyDown }: Resul
 }
 
 function footText(count: number, { isPending, error }: ResultsProps["finds"]): string {
-  if (error !== null) return `Names and ids cannot be searched: ${error.message}`;
+  if (error !== null) return `Search failed: ${error.message}`;
   if (count > 0) return "↑ ↓ to choose, Enter to open, Escape to close";
-  return isPending ? "Searching …" : "No page, name or id like this.";
+  return isPending ? "Searching …" : "No page, name or id matches.";
 }

@@ -50,11 +50,11 @@ export function ConfirmationDialog() {
     return () => void (show = undefined);
   }, []);
   const close = () => {
-    pending?.reject(new ConfirmationCancelled("This was not done: you have not confirmed who you are."));
+    pending?.reject(new ConfirmationCancelled("Nothing changed: you did not confirm your identity."));
     setPending(undefined);
   };
   return (
-    <Dialog title="Confirm who you are" isOpen={pending !== undefined} onClose={close}>
+    <Dialog title="Confirm your identity" isOpen={pending !== undefined} onClose={close}>
       <ConfirmationForm
         onConfirmed={() => {
           pending?.resolve();
@@ -122,7 +122,7 @@ function ProviderConfirmation() {
   const next = returnAddress(search === "" ? path : `${path}?${search}`);
   return (
     <>
-      <p class="muted">For this you leave the page. Afterwards, do once more what you wanted to do.</p>
+      <p class="muted">You leave this page to confirm. Repeat the action afterwards.</p>
       <ProviderButton begin={() => api.session.confirmAtProvider({ body: { next } })} />
     </>
   );
@@ -150,7 +150,7 @@ function PasswordForm({ asksForCode, isPending, onSubmit }: PasswordFormProps) {
         required
       />
       {asksForCode && (
-        <TextField label="Code" hint="Of your authenticator app" value={code} onInput={setCode} required />
+        <TextField label="Code" hint="From your authenticator app" value={code} onInput={setCode} required />
       )}
       <Button type="submit" pending={isPending}>
         Confirm

@@ -36,7 +36,7 @@ export async function addPasskey(name: string): Promise<Account> {
 function refuse(error: unknown): never {
   const name = error instanceof Error ? error.name : "";
   if (name === "InvalidStateError")
-    throw new Error("This device has a passkey for your account already.", { cause: error });
+    throw new Error("This device already has a passkey for your account.", { cause: error });
   if (name === "SecurityError") {
     const hint = `Open the dashboard by its name: passkeys do not work at ${location.host}.`;
     throw new Error(hint, { cause: error });

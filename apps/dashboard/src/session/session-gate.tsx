@@ -13,7 +13,7 @@ export function SessionGate({ children }: { readonly children: ComponentChildren
   const search = useSearch();
   if (session === null && isEmbedded) {
     return (
-      <EmptyState isPage title="These pages have been closed">
+      <EmptyState isPage title="The dashboard was closed">
         They work for an hour at a time. Open them again in the portal that shows them.
       </EmptyState>
     );

@@ -51,7 +51,7 @@ async function beginEmbedded(): Promise<ConsoleSession | undefined> {
 /** The session, on pages that are shown to people who have signed in. */
 export function useSignedIn(): ConsoleSession {
   const { data } = useSession();
-  if (data === undefined || data === null) throw new Error("This page needs a session");
+  if (data === undefined || data === null) throw new Error("Sign in to see this page");
   return data;
 }
 

@@ -41,7 +41,7 @@ it("whoever is signed out from elsewhere signs in again, and is back at the page
   const { page, open } = await visitWith(cookie);
   // Where nothing is sent, the page of what was sent says what to do.
   await open(`/partners/${partner.id}/deliveries`);
-  await page.getByRole("heading", { name: "There is no webhook yet" }).waitFor();
+  await page.getByRole("heading", { name: "No webhook yet" }).waitFor();
   await open(`/partners/${partner.id}/requests?error=rate_limited`);
   await page.getByRole("heading", { name: "Requests", level: 1 }).waitFor();
 

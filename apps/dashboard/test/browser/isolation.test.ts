@@ -46,9 +46,9 @@ it("two partners do not see each other's rows, whatever address they open", asyn
     await page.getByText(own.deliveryId).first().waitFor();
     // The other's delivery among one's own, and on the other's page.
     await open(`/partners/${own.partner.id}/deliveries/${other.deliveryId}`);
-    await page.getByRole("heading", { name: "There is nothing here", level: 1 }).waitFor();
+    await page.getByRole("heading", { name: "Not found", level: 1 }).waitFor();
     await open(`/partners/${other.partner.id}/deliveries/${other.deliveryId}`);
-    await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+    await page.getByRole("heading", { name: "Page not found" }).waitFor();
     await open(`/partners/${own.partner.id}/deliveries`);
     await page.getByText("1 delivery on this page").waitFor();
     expect(await page.content()).not.toContain(other.deliveryId);

@@ -14,14 +14,14 @@ it("whoever is not signed in is led to the sign-in page, and where they wanted t
 it("an address that no page has says so, on every device and in both themes", async () => {
   const { open } = await visitAs("partner admin");
   const page = await open("/nowhere");
-  await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+  await page.getByRole("heading", { name: "Page not found" }).waitFor();
   await inspect(page, "not-found");
 });
 
 it("the keyboard alone skips to the page, and opens and closes the account menu", async () => {
   const { open } = await visitAs("partner admin");
   const page = await open("/nowhere");
-  await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+  await page.getByRole("heading", { name: "Page not found" }).waitFor();
   await page.keyboard.press("Tab");
   await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to the page");
   await page.keyboard.press("Enter");

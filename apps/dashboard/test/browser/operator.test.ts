@@ -9,7 +9,7 @@ it("the operator adds a partner, suspends it, resumes it, and removes it by typi
   await page.getByRole("link", { name: "Transit App" }).waitFor();
   await page.getByRole("button", { name: "Add a partner" }).click();
   await page.getByLabel("Name").fill("Map Maker");
-  await page.getByLabel("Reservations at once").fill("25");
+  await page.getByLabel("Active reservations, at most").fill("25");
   await page.getByRole("button", { name: "Add", exact: true }).click();
   await page.getByRole("heading", { name: "Map Maker", level: 1 }).waitFor();
   await page.getByText("0 of 25").waitFor();
@@ -81,7 +81,7 @@ it("a ride is found in the list, and leads to its stations and what happened the
     .waitFor();
   await page.getByRole("link", { name: "station-3" }).click();
   await page.getByRole("heading", { name: "Old Mill 1" }).waitFor();
-  await page.getByRole("heading", { name: "It did not change" }).waitFor();
+  await page.getByRole("heading", { name: "No changes" }).waitFor();
   await page.getByRole("link", { name: "station-1", exact: true }).first().waitFor();
 });
 
@@ -97,7 +97,7 @@ it("a station's page is reached from the table of stations, for the operator alo
   const page = await operator.open("/operator/stations?q=station-3");
   await page.getByRole("link", { name: "station-3", exact: true }).click();
   await page.waitForURL(/operator\/stations\/station-3$/);
-  await page.getByRole("heading", { name: "When it was offline" }).waitFor();
+  await page.getByRole("heading", { name: "Offline periods" }).waitFor();
   const partner = await visitAs("partner viewer");
   const table = await partner.open(`/partners/${world.partnerId}/stations?q=station-3`);
   await table.getByText("station-3", { exact: true }).waitFor();
@@ -110,7 +110,7 @@ it("an id that there is not is said to be none", async () => {
   await page.getByLabel("Bike with the id").fill("no-such-bike");
   await page.keyboard.press("Enter");
   await page.waitForURL(/bikes\/no-such-bike/);
-  await page.getByRole("heading", { name: "There is nothing here" }).waitFor();
+  await page.getByRole("heading", { name: "Not found" }).waitFor();
   allow(/404/);
 });
 
@@ -130,7 +130,7 @@ it("an admin ends a ride whose end nobody reported, after a question; a viewer i
   await page.getByRole("link", { name: "forgotten-ride" }).click();
   await page.getByRole("button", { name: "End this ride" }).click();
   await dialog.getByRole("button", { name: "End this ride" }).click();
-  await page.getByText("The ride is ended.").waitFor();
+  await page.getByText("Ride ended.").waitFor();
   await page.getByText("completed", { exact: true }).waitFor();
   expect(await page.getByRole("button", { name: "End this ride" }).count()).toBe(0);
   // Nobody else's page is to show a bike that is missing.

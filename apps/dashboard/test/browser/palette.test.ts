@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { inspect, openBrowser } from "./browser.harness.ts";
 
 const { world, visitAs } = openBrowser();
-const BOX = "A page, a name, or the id of anything";
+const BOX = "Search pages, names and ids";
 
 it("the palette leads to a page and to an id, by the keyboard alone", async () => {
   const { open } = await visitAs("partner viewer");
@@ -52,10 +52,10 @@ it("the palette leads the operator to a partner, and says above its pages whose 
   await page.getByRole("option", { name: `Partner Transit App ${world.partnerId}` }).click();
   await page.getByRole("heading", { name: "Transit App", level: 1 }).waitFor();
   await page.getByRole("link", { name: "Overview" }).last().click();
-  await page.getByText("You are reading a partner’s pages").waitFor();
+  await page.getByText("You are viewing a partner’s pages").waitFor();
   await page.getByRole("navigation", { name: "The partner’s pages" }).getByRole("link", { name: "Keys" }).click();
   await page.getByRole("heading", { name: "Keys", level: 1 }).waitFor();
-  await page.getByRole("link", { name: "Back to the operator’s page" }).click();
+  await page.getByRole("link", { name: "Back to the operator’s pages" }).click();
   await page.getByRole("heading", { name: "Transit App", level: 1 }).waitFor();
 });
 
@@ -64,7 +64,7 @@ it("what no page knows is said to be nowhere", async () => {
   const page = await open("/account");
   await page.getByRole("button", { name: /Go to/ }).click();
   await page.getByRole("combobox", { name: BOX }).fill("no such page");
-  await page.getByText("No page, name or id like this.").waitFor();
+  await page.getByText("No page, name or id matches.").waitFor();
 });
 
 it("the palette takes every key from the first, however fast they come, and Enter waits for what is found", async () => {
@@ -91,7 +91,7 @@ it("what has an id is offered, and no kind of thing that has none like it; names
   await page.getByRole("option", { name: /station-4 ·/ }).waitFor();
   expect(await page.getByRole("option").count()).toBe(1);
   await box.fill("nothing-like-this");
-  await page.getByText("No page, name or id like this.").waitFor();
+  await page.getByText("No page, name or id matches.").waitFor();
 });
 
 it("a partner finds stations by name and deliveries that failed, and no other partner", async () => {
@@ -107,7 +107,7 @@ it("a partner finds stations by name and deliveries that failed, and no other pa
   await box.fill("station-7");
   await results.getByRole("option", { name: /^Station .* station-7 · Transit App$/ }).waitFor();
   await box.fill("bike-7");
-  await page.getByText("No page, name or id like this.").waitFor();
+  await page.getByText("No page, name or id matches.").waitFor();
   await box.fill("failing");
   await page.keyboard.press("Enter");
   await page.waitForURL("**/deliveries?status=unsuccessful");

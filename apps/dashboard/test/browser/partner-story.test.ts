@@ -73,7 +73,7 @@ async function setWebhook(page: Page): Promise<void> {
   await page.getByRole("link", { name: "Set an address" }).click();
   await page.getByRole("textbox", { name: "Address" }).fill(receiver.url);
   await page.getByRole("button", { name: "Try this address" }).click();
-  await page.getByText("Deliveries would arrive there").waitFor();
+  await page.getByText("Deliveries would succeed").waitFor();
   await page.getByLabel("station.offline", { exact: true }).check();
   await page.getByLabel("station.online", { exact: true }).check();
   await page.getByRole("button", { name: "Save" }).click();
@@ -105,7 +105,7 @@ async function rotateSecret(page: Page): Promise<string> {
   );
   await page.getByRole("button", { name: "Rotate the secret" }).click();
   await page
-    .getByRole("dialog", { name: "Confirm who you are" })
+    .getByRole("dialog", { name: "Confirm your identity" })
     .getByRole("button", { name: "Use a passkey" })
     .click();
   const secret = page.getByRole("group", { name: "The newest secret" });

@@ -89,7 +89,7 @@ it("the operator issues a key that the API accepts, finds who calls a route, and
   await open("/operator/keys");
   await page.getByRole("button", { name: "Issue a key" }).click();
   await page.getByRole("button", { name: "Issue the key" }).click();
-  await page.getByText("Choose whom the key is for.").waitFor();
+  await page.getByText("Choose who the key is for.").waitFor();
   await page.getByLabel("For").selectOption({ label: "Transit App" });
   await page.getByLabel("rides:read").check();
   await page.getByLabel("Name").fill("Ferry pilot");
@@ -118,8 +118,8 @@ it("the operator says what keys a partner's admins may create, and one of them c
   const operator = await visitAsNewPerson(null);
   const itsPage = await operator.open(`/operator/partners/${partnerId}`);
   await itsPage.getByRole("button", { name: "Key allowance" }).click();
-  await itsPage.getByLabel("Its admins may create keys").check();
-  await itsPage.getByLabel("Requests per minute, all these keys together").fill("100");
+  await itsPage.getByLabel("The partner’s admins may create keys").check();
+  await itsPage.getByLabel("Requests per minute, all these keys combined").fill("100");
   await itsPage.getByLabel("Days until a key expires, at most").fill("60");
   await inspect(itsPage, "operator-key-allowance");
   await itsPage.getByRole("button", { name: "Save" }).click();
@@ -145,7 +145,7 @@ it("the operator says what keys a partner's admins may create, and one of them c
   await page.getByText("Revoke one of these to create another.").waitFor();
   expect(await page.getByRole("button", { name: "Create key" }).isDisabled()).toBe(true);
   await itsPage.getByRole("button", { name: "Key allowance" }).click();
-  await itsPage.getByLabel("Its admins may create keys").uncheck();
+  await itsPage.getByLabel("The partner’s admins may create keys").uncheck();
   await itsPage.getByRole("button", { name: "Save" }).click();
   await operator.open("/operator/keys");
   await itsPage.getByText("exceeds allowance").waitFor();

@@ -100,7 +100,7 @@ it("a delivery that is refused leads to its signature, filled in, and to what is
     await page.getByRole("button", { name: "Check the signature" }).click();
   };
   await check(`whsec_${"A".repeat(secret.length - "whsec_".length)}`);
-  await page.getByText("It does not fit").waitFor();
+  await page.getByText("The signature does not match").waitFor();
   await check(`"${secret}"`);
   await page.getByText("The secret is enclosed in quotes: without them the signature fits.").waitFor();
   await inspect(page, "delivery-signature");

@@ -35,7 +35,7 @@ export function AccountPage() {
         {person.name}, {person.email}
       </PageHeader>
       {hasNothing && (
-        <Notice tone="warning" title="You cannot sign in again yet">
+        <Notice tone="warning" title="Add a way to sign in">
           The link that brought you here works once. Add a passkey now, or set a password: within ten minutes of signing
           in you need no further proof.
         </Notice>
@@ -57,17 +57,17 @@ function Sessions({ account }: { readonly account: Account }) {
   const end = (session: SessionRow) =>
     run(async () => {
       queries.setQueryData(["account"], await api.account.endSession({ params: { id: session.id } }));
-      showToast("success", "That browser is signed out.");
+      showToast("success", "Browser signed out.");
     });
   const endOthers = () =>
     run(async () => {
       queries.setQueryData(["account"], await api.account.endOtherSessions());
-      showToast("success", "You are signed out everywhere else.");
+      showToast("success", "All other browsers are signed out.");
     });
   return (
     <section class="stack" aria-labelledby="sessions">
       <div class="row">
-        <h2 id="sessions">Where you are signed in</h2>
+        <h2 id="sessions">Active sessions</h2>
         {account.sessions.length > 1 && (
           <Button pending={isPending} onClick={() => void endOthers()}>
             Sign out everywhere else
@@ -75,7 +75,7 @@ function Sessions({ account }: { readonly account: Account }) {
         )}
       </div>
       <Table
-        caption="Where you are signed in"
+        caption="Active sessions"
         rows={account.sessions}
         rowKey={({ id }) => id}
         empty={null}

@@ -30,7 +30,7 @@ export function AuthenticatorApp({ account }: { readonly account: Account }) {
   const remove = () =>
     run(async () => {
       queries.setQueryData(["account"], await api.account.removeAuthenticatorApp());
-      showToast("success", "The password alone signs you in from now on.");
+      showToast("success", "Signing in no longer asks for a code.");
     });
   return (
     <section class="stack" aria-labelledby="authenticator">
@@ -47,8 +47,8 @@ export function AuthenticatorApp({ account }: { readonly account: Account }) {
       </div>
       <p class="muted">
         {isSetUp
-          ? `A code of it is asked for beside the password. Recovery codes left: ${left}.`
-          : "A code that changes every 30 seconds, asked for beside the password."}
+          ? `Signing in with the password also asks for a code. Recovery codes left: ${left}.`
+          : "Adds a code that changes every 30 seconds to the password."}
       </p>
       <Dialog title="Set up an authenticator app" isOpen={setup !== undefined} onClose={() => setSetup(undefined)}>
         {setup !== undefined && (
@@ -66,7 +66,7 @@ function RecoveryCodes({ codes }: { readonly codes: readonly string[] }) {
   return (
     <>
       <Notice tone="warning">
-        Each signs you in once when you have lost the app. They are shown only now: keep them where the app is not.
+        Each code signs you in once if you lose the app. Save them now, away from the app: they are not shown again.
       </Notice>
       <ul class="recovery-codes">
         {codes.map((code) => (
@@ -92,7 +92,7 @@ function SetupForm({ setup, isPending, onCode }: SetupFormProps) {
   const [code, setCode] = useState("");
   return (
     <Form onSubmit={() => onCode(code)}>
-      <p>Scan this with the app, or type the secret into it. Then type the code that it shows.</p>
+      <p>Scan this with the app, or enter the secret. Then enter the code that the app shows.</p>
       <QrCode rows={setup.qr_rows} />
       <p class="row">
         <code class="mono">{setup.secret.match(/.{1,4}/g)?.join(" ")}</code>

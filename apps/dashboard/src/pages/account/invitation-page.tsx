@@ -88,7 +88,7 @@ function AcceptForm({ token, email, needsSignIn, provesAddress }: AcceptFormProp
     return (
       <>
         <Notice tone="info" actions={<ButtonLink href="/sign-in?next=/invitation">Sign in</ButtonLink>}>
-          There is an account with this address already. Sign in first, then accept.
+          An account with this address exists. Sign in, then accept.
           {!provesAddress &&
             " If you never made one, ask the operator of this service for an invitation: its link opens the account."}
         </Notice>
@@ -115,7 +115,7 @@ function NameField({ name, onInput }: { readonly name: string; readonly onInput:
   return (
     <TextField
       label="Your name"
-      hint="The others see it beside what you do"
+      hint="Shown to your team in the audit log"
       autocomplete="name"
       maxLength={100}
       value={name}

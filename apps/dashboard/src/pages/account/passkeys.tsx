@@ -72,8 +72,8 @@ function PasskeyTable({ passkeys, isPossible }: PasskeyTableProps) {
     },
   ];
   const why = isPossible
-    ? "Your phone, computer or password manager keeps it. It is faster than a password, and nobody can steal it."
-    : "None can be used: the service does without, or you have opened it by an IP address, where browsers allow none.";
+    ? "Stored on your phone, computer or password manager. Faster than a password, and cannot be phished."
+    : "Passkeys are unavailable: the service does not allow them, or you opened it by an IP address.";
   return (
     <Table
       caption="Passkeys"
@@ -91,20 +91,13 @@ function AddForm({ onAdded }: { readonly onAdded: () => void }) {
   const add = async () => {
     const isDone = await run(async () => {
       queries.setQueryData(["account"], await addPasskey(name));
-      showToast("success", "The passkey is added: it signs you in from now on.");
+      showToast("success", "Passkey added.");
     });
     if (isDone) onAdded();
   };
   return (
     <Form onSubmit={() => void add()}>
-      <TextField
-        label="Name"
-        hint="To tell it from your others"
-        maxLength={100}
-        value={name}
-        onInput={setName}
-        required
-      />
+      <TextField label="Name" hint="Such as “Work laptop”" maxLength={100} value={name} onInput={setName} required />
       <Button type="submit" variant="primary" pending={isPending}>
         Continue in the browser
       </Button>

@@ -22,7 +22,7 @@ export function Password({ account, isPossible }: PasswordProps) {
   const remove = () =>
     run(async () => {
       queries.setQueryData(["account"], await api.account.removePassword());
-      showToast("success", "Nobody signs in with a password any more.");
+      showToast("success", "Password removed.");
     });
   const { has_password: isSet } = account;
   return (
@@ -55,7 +55,7 @@ function PasswordForm({ onSet }: { readonly onSet: () => void }) {
   const save = async () => {
     const isDone = await run(async () => {
       queries.setQueryData(["account"], await api.account.setPassword({ body: { password } }));
-      showToast("success", "The password is set. Every other browser is signed out.");
+      showToast("success", "Password set. All other browsers are signed out.");
     });
     if (isDone) onSet();
   };

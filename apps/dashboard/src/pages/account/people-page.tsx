@@ -33,9 +33,7 @@ export function OperatorPeoplePage() {
 }
 
 function NoAccess() {
-  return (
-    <EmptyState title="There is nothing here">You are not a member of this partner, or of its operator.</EmptyState>
-  );
+  return <EmptyState title="Not found">You are not a member of this partner, or of its operator.</EmptyState>;
 }
 
 interface PeopleProps {
@@ -60,14 +58,14 @@ function People({ people, whose, canChange }: PeopleProps) {
         actions={
           canChange && (
             <Button variant="primary" onClick={() => setIsInviting(true)}>
-              Invite somebody
+              Invite a person
             </Button>
           )
         }
       >
-        Who signs in here. Admins see everything and change it, viewers see everything and change nothing.
+        Your team. Admins can change everything; viewers can only read.
       </PageHeader>
-      {!canChange && <Notice tone="info">You may read this, but not change it: that takes an admin.</Notice>}
+      {!canChange && <Notice tone="info">Read-only: only admins can change this.</Notice>}
       <MemberTable
         members={data.members}
         ownPersonId={person.id}
@@ -77,7 +75,7 @@ function People({ people, whose, canChange }: PeopleProps) {
       {data.invitations.length > 0 && (
         <InvitationTable invitations={data.invitations} people={canChange ? people : undefined} onChanged={reload} />
       )}
-      <Dialog title="Invite somebody" isOpen={isInviting} onClose={() => setIsInviting(false)}>
+      <Dialog title="Invite a person" isOpen={isInviting} onClose={() => setIsInviting(false)}>
         <InvitationForm people={people} onInvited={reload} />
       </Dialog>
     </div>

@@ -47,7 +47,7 @@ export function MemberTable({ members, ownPersonId, people, onChanged }: MemberT
       rows={members}
       rowKey={({ id }) => id}
       columns={columns}
-      empty={<EmptyState title="Nobody yet">Invite somebody: a link brings them here.</EmptyState>}
+      empty={<EmptyState title="Nobody yet">Invite a person with a link.</EmptyState>}
     />
   );
 }

@@ -94,7 +94,7 @@ function PasswordForm({ isPending, onAttempt }: PasswordFormProps) {
       {needsCode && (
         <TextField
           label="Code"
-          hint="Of your authenticator app, or one of your recovery codes"
+          hint="From your authenticator app, or a recovery code"
           autocomplete="one-time-code"
           value={code}
           onInput={setCode}

@@ -45,7 +45,7 @@ export function PartnerAuditPage() {
       scope={[access.systemId, access.partnerId, query]}
       read={(signal) => api.partnerAudit.list({ params, query, signal })}
       isOperators={false}
-      about="What your people have done, what the operator has done to your keys and webhook, and who of the operator looked at these pages."
+      about="Changes by your team and by the operator, and the operator’s visits to these pages."
     />
   );
 }
@@ -71,13 +71,13 @@ function AuditLog({ scope, read, isOperators, about }: AuditLogProps) {
       <Filters isOperators={isOperators} />
       <h2 class="visually-hidden">The list</h2>
       <Table
-        caption="Acts, the newest first"
+        caption="Entries, newest first"
         columns={actColumns(isOperators ? url : undefined)}
         rows={data?.data}
         rowKey={({ id }) => id}
         error={error}
         onRetry={() => void refetch()}
-        empty={<EmptyState title="Nothing matches">Take a filter away, or choose another time.</EmptyState>}
+        empty={<EmptyState title="Nothing matches">Remove a filter, or choose another time.</EmptyState>}
       />
       {data?.searched_to !== undefined && (
         <Notice tone="info">

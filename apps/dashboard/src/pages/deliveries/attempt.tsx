@@ -70,7 +70,7 @@ function Exchange({ attempt: { request, response, url, remote_address: address }
           {address !== null && <span class="muted"> → {address}</span>}
         </p>
         {request === null ? (
-          <p class="muted">What was sent is not known.</p>
+          <p class="muted">The request is unknown.</p>
         ) : (
           <>
             <Headers label="Request headers" headers={request.headers} />
@@ -81,7 +81,7 @@ function Exchange({ attempt: { request, response, url, remote_address: address }
       <section class="stack" aria-label="Response">
         <h3>Response</h3>
         {response === null ? (
-          <p class="muted">None was received.</p>
+          <p class="muted">No response.</p>
         ) : (
           <>
             <p class="mono exchange-line">HTTP {response.status}</p>

@@ -27,7 +27,7 @@ export function Body({ label, body }: BodyProps) {
   return (
     <div class="stack">
       <Tabs label={label} tabs={tabs} selected={view} onSelect={setView} />
-      {body.truncated && <Notice tone="info">More was received than is kept: this is its beginning.</Notice>}
+      {body.truncated && <Notice tone="info">Truncated: only the beginning is kept.</Notice>}
     </div>
   );
 }

@@ -24,7 +24,7 @@ export function Curl({ params, canSign }: CurlProps) {
       <Button pending={isPending} onClick={() => void unsigned("endpoint")}>
         Copy as curl
       </Button>
-      <Dialog title="As a curl command" isOpen={command !== undefined} onClose={() => setCommand(undefined)}>
+      <Dialog title="Copy as curl" isOpen={command !== undefined} onClose={() => setCommand(undefined)}>
         <Code text={command ?? ""} label="curl command" />
         <div class="row">
           <Button onClick={() => void unsigned("endpoint")}>To the endpoint</Button>

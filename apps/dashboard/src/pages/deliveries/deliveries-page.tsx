@@ -46,7 +46,7 @@ function DeliveryList({ access }: { readonly access: PartnerAccess }) {
           <ListActions csv={addressOf(CSV, params, filters)} list={list} isLive={live.isLive} onLive={live.setLive} />
         }
       >
-        Every event that was sent to your webhook, or waits to be. Kept for 30 days.
+        All deliveries to your webhook, sent or waiting. Kept for 30 days.
       </PageHeader>
       <FilterBar filters={filters} onChange={setFilters} />
       {mayResend && <SelectionBar chosen={chosen} onResend={setSelection} filters={filters} onClear={clear} />}
@@ -92,10 +92,10 @@ function NoWebhook({ access: { partnerId, canChange } }: { readonly access: Part
     <div class="stack">
       <PageHeader title="Deliveries" />
       <EmptyState
-        title="There is no webhook yet"
+        title="No webhook yet"
         action={<ButtonLink href={webhook}>{canChange ? "Set an address" : "To the webhook"}</ButtonLink>}
       >
-        Every event that is sent to your address stands here then, with what your server answered.
+        Deliveries to your address will appear here, with your server’s responses.
       </EmptyState>
     </div>
   );

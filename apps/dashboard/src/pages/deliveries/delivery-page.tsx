@@ -73,9 +73,9 @@ function DeliveryView({ access, id }: DeliveryViewProps) {
       </PageHeader>
       <Facts facts={factsOf(data)} isWide />
       {data.exchanges.length === 0 ? (
-        <EmptyState title="Not tried yet">Its attempts stand here as soon as there is one.</EmptyState>
+        <EmptyState title="Not tried yet">Attempts will appear here.</EmptyState>
       ) : (
-        <ol class="timeline" reversed aria-label="Attempts, the latest first">
+        <ol class="timeline" reversed aria-label="Attempts, latest first">
           {data.exchanges.toReversed().map((attempt, index) => (
             <Attempt key={attempt.number} attempt={attempt} isOpen={index === 0} />
           ))}
@@ -109,9 +109,9 @@ function ResendButton({ params, access, onResent }: ResendButtonProps) {
 }
 
 const resendWords = {
-  redelivered: "It is sent again now.",
-  retried_now: "Its next attempt is made now.",
-  already_due: "It is queued or being sent already.",
+  redelivered: "Resent now.",
+  retried_now: "The next attempt is made now.",
+  already_due: "Already queued or being sent.",
 } as const;
 
 function factsOf({ id, event_id: eventId, resource_id: resourceId, ...delivery }: DeliveryDetail) {

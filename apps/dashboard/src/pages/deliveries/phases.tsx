@@ -36,10 +36,10 @@ function phasesOf({ dns, connect, tls, first_byte, total }: Timings): Phase[] {
 export function Phases({ timings }: { readonly timings: Timings }) {
   const phases = phasesOf(timings);
   const total = Math.max(timings.total ?? 0, ...phases.map(({ startMs, lengthMs }) => startMs + lengthMs));
-  if (phases.length === 0 || total === 0) return <p class="muted">How long it took is not known.</p>;
+  if (phases.length === 0 || total === 0) return <p class="muted">Timing unknown.</p>;
   return (
     <table class="phases">
-      <caption class="visually-hidden">Where the time went</caption>
+      <caption class="visually-hidden">Timing</caption>
       <tbody>
         {phases.map(({ id, label, startMs, lengthMs }) => (
           <tr key={id}>

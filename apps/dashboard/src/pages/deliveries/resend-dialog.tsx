@@ -43,7 +43,7 @@ export function ResendDialog(props: ResendDialogProps) {
           </Button>
         )}
         <Button variant="primary" onClick={close}>
-          {isOver(resend) ? "Close" : "Close, and let it go on"}
+          {isOver(resend) ? "Close" : "Close and continue in the background"}
         </Button>
       </>
     );
@@ -97,7 +97,7 @@ function useResend({ selection, client, params, onClose }: ResendDialogProps) {
 
 function Counted({ total }: { readonly total: number }) {
   if (total === 0) {
-    return <p>None of them can be sent again: they wait for their first attempt already, or are tests.</p>;
+    return <p>None can be resent: they wait for their first attempt, or are tests.</p>;
   }
   return (
     <>
@@ -135,7 +135,7 @@ function Progress({ resend, counted }: ProgressProps) {
         {leftOut > 0 && `, ${leftOut.toLocaleString("en")} left out: succeeded since`}.
       </p>
       {status === "waiting" && (
-        <Notice tone="warning">It begins when the endpoint is active and earlier resends are done.</Notice>
+        <Notice tone="warning">Starts when the endpoint is active and earlier resends are done.</Notice>
       )}
     </>
   );
@@ -144,8 +144,8 @@ function Progress({ resend, counted }: ProgressProps) {
 const progressWords: Readonly<Record<BulkResend["status"], string>> = {
   running: "Being queued",
   waiting: "Waiting",
-  finished: "All of them are queued",
-  cancelled: "Cancelled: what was queued is sent, the rest stays as it was",
+  finished: "All queued",
+  cancelled: "Cancelled: queued deliveries are sent, the others stay as they were",
 };
 
 function isOver(resend: BulkResend | undefined): boolean {

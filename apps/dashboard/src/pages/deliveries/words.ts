@@ -57,7 +57,7 @@ const failures: Readonly<Record<string, string>> = {
 export const statusChoices: readonly Choice[] = [
   { value: "", label: "Any status" },
   { value: "unsuccessful", label: "Failing or given up" },
-  { value: "failing", label: "Failing, to be tried again" },
+  { value: "failing", label: "Failing, will be retried" },
   { value: "failed", label: "Given up or dropped" },
   { value: "held", label: "Held" },
   { value: "pending", label: "Waiting" },

@@ -33,7 +33,7 @@ export function TableExamples() {
   const [sorting, setSorting] = useState<Sorting>({ column: "at", direction: "descending" });
   const [tab, setTab] = useState("rows");
   const common = { caption: "Deliveries", columns, rowKey: ({ id }: Row) => id, sorting, onSort: setSorting };
-  const empty = <EmptyState title="No delivery matches">Take a filter away to see more.</EmptyState>;
+  const empty = <EmptyState title="No delivery matches">Remove a filter to see more.</EmptyState>;
   return (
     <Example name="Table, Tabs, Pager">
       <Tabs

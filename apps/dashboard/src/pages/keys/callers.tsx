@@ -21,7 +21,7 @@ const DAYS = 90;
 
 type Caller = Awaited<ReturnType<typeof api.systemRequests.callers>>["data"][number];
 
-/** Who still calls a route: who must know before it is retired. */
+/** Callers of a route: who must know before it is retired. */
 export function Callers({ scope, keys }: CallersProps) {
   const [search, setSearch] = useSearchParams();
   const route = search.get("route") ?? "";
@@ -36,7 +36,7 @@ export function Callers({ scope, keys }: CallersProps) {
   return (
     <section class="stack" aria-labelledby="callers">
       <div>
-        <h2 id="callers">Who still calls a route</h2>
+        <h2 id="callers">Callers of a route</h2>
         <p class="muted">
           Who needs to know before a part is retired: the keys that have called it in the last {DAYS} days.
         </p>

@@ -67,7 +67,7 @@ function useOwners(systemId: string): readonly Owner[] {
   return [
     { value: "", label: "Choose …" },
     ...active.map(({ id, name }) => ({ value: id, label: name })),
-    { value: OPERATOR, label: "The operator: may do everything under /operator" },
+    { value: OPERATOR, label: "The operator: full access under /operator" },
   ];
 }
 

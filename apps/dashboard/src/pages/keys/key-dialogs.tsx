@@ -39,7 +39,7 @@ const overlaps = [
   { value: "168", label: "7 days" },
   { value: "720", label: "30 days" },
   { value: "1", label: "1 hour" },
-  { value: "0", label: "None: the old key ends at once" },
+  { value: "0", label: "None: the old key ends immediately" },
 ];
 
 /** Asks how long both keys shall work, and makes the new one. */
@@ -71,7 +71,10 @@ export function RotateDialog({
         </>
       }
     >
-      <p>A new key with the same scopes and limit replaces this one. Both work until you have brought it out.</p>
+      <p>
+        A new key with the same scopes and limit replaces this one. Both work during the overlap, so that you can deploy
+        the new key.
+      </p>
       <SelectField label="Both work for" value={hours} choices={overlaps} onChange={setHours} />
       {shown.expires_at !== null && (
         <Notice tone="info">The new key expires when this one does. For a later expiry, make a new key.</Notice>
@@ -119,7 +122,7 @@ export function RevokeDialog({ shown, scope, onClose }: KeyDialogProps) {
       </p>
       {isInUse(shown) && (
         <Notice tone="warning">
-          It was used in the last 24 hours. Rotate it instead, and whoever uses it has time to change over.
+          This key was used in the last 24 hours. Rotate it instead to give its users time to switch.
         </Notice>
       )}
     </Dialog>
@@ -151,7 +154,7 @@ export function MadeKeyDialog({ made, onClose }: { readonly made: MadeKey; reado
         </Button>
       }
     >
-      <Notice tone="warning">Copy it now. The service keeps only its hash, and cannot show it again.</Notice>
+      <Notice tone="warning">Copy it now: it is not shown again.</Notice>
       <Code text={made.key} label="The new key" />
       {made.replacedEndsAt !== null && (
         <p class="muted">

@@ -38,13 +38,13 @@ export function KeyPanel({ shown, scope, onAsk, onClose }: KeyPanelProps) {
         </div>
       </header>
       {shown.compromised_at !== null && shown.status === "active" && (
-        <Notice tone="danger" title="Others may have read this key">
+        <Notice tone="danger" title="This key may be compromised">
           It was sent over plain HTTP or in an address, <Time at={shown.compromised_at} />. Rotate it, bring the new key
           out, and revoke this one.
         </Notice>
       )}
       {shown.exceeds_allowance && (
-        <Notice tone="warning" title="More than the operator allows now">
+        <Notice tone="warning" title="Exceeds the allowance">
           The partner’s people made this key before the operator lowered what they may make. It works until it expires
           or is revoked.
         </Notice>

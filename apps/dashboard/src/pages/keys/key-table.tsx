@@ -58,7 +58,7 @@ export function KeyTable({ keys, error, onRetry, selected, onSelect, isOperators
       isCurrent={({ id }) => id === selected?.id}
       empty={
         <EmptyState title="No key works">
-          {isOperators && "Issue one: it is shown once, and works at once."}
+          {isOperators && "Issue a key. It is shown once, and works at once."}
           {!isOperators && (mayCreate ? "An admin creates one: it is shown once." : "Ask the operator for a key.")}
         </EmptyState>
       }

@@ -114,7 +114,7 @@ function KeysHeader({ scope, allowance, onAsk }: KeysHeaderProps) {
   );
   return (
     <PageHeader title="Keys" actions={issue}>
-      What every partner may call with, and the operator.
+      Keys of all partners and of the operator.
     </PageHeader>
   );
 }

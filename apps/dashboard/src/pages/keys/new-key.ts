@@ -19,9 +19,8 @@ export const OPERATOR = "operator";
 
 /** What is missing. */
 export function issueOf({ owner, scopes, rate }: NewKey): string | undefined {
-  if (owner === "") return "Choose whom the key is for.";
-  if (owner !== OPERATOR && scopes.length === 0)
-    return "Choose at least one scope: without one the key may do nothing.";
+  if (owner === "") return "Choose who the key is for.";
+  if (owner !== OPERATOR && scopes.length === 0) return "Choose at least one scope.";
   if (rate !== "" && !/^[1-9]\d*$/.test(rate)) return "The requests per minute must be a whole number from 1.";
   return undefined;
 }

@@ -24,7 +24,7 @@ export function EndRides({ systemId, ids }: EndRidesProps) {
       await queries.invalidateQueries({ queryKey: ["fleet"] });
       setAsking(false);
       const ended = ids.length - failed;
-      if (ended > 0) showToast("success", ended === 1 ? "The ride is ended." : `${ended} rides are ended.`);
+      if (ended > 0) showToast("success", ended === 1 ? "Ride ended." : `${ended} rides are ended.`);
       const failure = results.find(({ error }) => error !== null);
       if (failure?.error) showToast("danger", `${failed} not ended. ${failure.id ?? ""}: ${failure.error.message}`);
     });

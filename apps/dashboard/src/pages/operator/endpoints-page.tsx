@@ -26,10 +26,8 @@ export function EndpointsPage() {
   if (scope === undefined) return <NotFoundPage />;
   return (
     <div class="stack">
-      <PageHeader title="Endpoints">Where partners’ events are sent, and what waits there.</PageHeader>
-      {data?.workers === 0 && (
-        <Notice tone="warning">No process of the service sends webhooks at present: start one.</Notice>
-      )}
+      <PageHeader title="Endpoints">Partners’ webhook addresses and their queues.</PageHeader>
+      {data?.workers === 0 && <Notice tone="warning">No worker is running. Start one to send webhooks.</Notice>}
       <Table
         caption="Endpoints"
         columns={columnsFor(scope)}
@@ -37,7 +35,7 @@ export function EndpointsPage() {
         rowKey={({ id }) => id}
         error={error}
         onRetry={() => void refetch()}
-        empty={<EmptyState title="There is no endpoint yet">Partners set theirs on their webhook page.</EmptyState>}
+        empty={<EmptyState title="No endpoints yet">Partners set theirs on their webhook page.</EmptyState>}
       />
     </div>
   );

@@ -19,7 +19,7 @@ import { FleetLink } from "./ride-columns.tsx";
 
 const POLL_INTERVAL_MS = 15_000;
 
-/** Where stations and bikes come from, and how each source is doing. */
+/** Sources of stations and bikes, and their health. */
 export function FeedsPage() {
   const access = useOperatorAccess();
   const url = useUrlState();
@@ -35,9 +35,9 @@ export function FeedsPage() {
     return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
   return (
     <div class="stack">
-      <PageHeader title="Feeds">Where stations and bikes come from, and how each source is doing.</PageHeader>
+      <PageHeader title="Feeds">Sources of stations and bikes, and their health.</PageHeader>
       {data.data.length === 0 && (
-        <EmptyState title="There is no source yet">
+        <EmptyState title="No sources yet">
           <Sentence>Set GBFS_SYNC_URL for `serve`, or run `bikeshare import gbfs`.</Sentence>
         </EmptyState>
       )}
@@ -85,9 +85,9 @@ function Source({ source, url }: { readonly source: FeedSource; readonly url: Ur
           ...(source.state === "no_feed"
             ? []
             : ([
-                ["Calls its system", source.published_id],
+                ["System id it publishes", source.published_id],
                 ["Stations as of", <Time at={source.information_at} />],
-                ["Their state as of", <Time at={source.status_at} />],
+                ["Status as of", <Time at={source.status_at} />],
                 ["Bikes as of", <Time at={source.vehicles_at} />],
               ] as const)),
         ]}
@@ -130,7 +130,7 @@ const feedColumns: readonly Column<FollowedFeed>[] = [
 function Missing({ source: { source, missing }, url }: { readonly source: FeedSource; readonly url: UrlState }) {
   return (
     <section class="stack">
-      <h3>Stations that its newest snapshots did not list</h3>
+      <h3>Stations missing from its latest snapshots</h3>
       <Table
         caption={`Stations that ${source} did not list`}
         columns={[

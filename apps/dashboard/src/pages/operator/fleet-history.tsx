@@ -32,7 +32,7 @@ export function EventHistory({ systemId, url, of, id }: HistoryProps & HistoryQu
       <div>
         <h2>Events and deliveries</h2>
         {data?.is_complete === false && (
-          <p class="muted">So much happened at the same time that some events may be missing here.</p>
+          <p class="muted">Too many events at the same time: some may be missing here.</p>
         )}
       </div>
       <Table
@@ -46,7 +46,7 @@ export function EventHistory({ systemId, url, of, id }: HistoryProps & HistoryQu
         rowKey={(event) => event.id}
         error={error}
         onRetry={() => void refetch()}
-        empty={<EmptyState title="No events">Imports make none, and events are kept for 30 days.</EmptyState>}
+        empty={<EmptyState title="No events">Imports make no events, and events are kept for 30 days.</EmptyState>}
       />
     </section>
   );
@@ -111,7 +111,7 @@ export function Reservations({
     queryKey: ["fleet", "reservations", systemId, filter],
     queryFn: ({ signal }) => api.fleet.reservations({ params: { system_id: systemId }, query: filter, signal }),
   });
-  const title = "bike_id" in filter ? "Its latest reservations" : "The reservation that it fulfilled";
+  const title = "bike_id" in filter ? "Latest reservations" : "Fulfilled reservation";
   return (
     <section class="stack">
       <h2>{title}</h2>

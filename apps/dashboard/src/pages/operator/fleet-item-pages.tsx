@@ -38,7 +38,7 @@ export function BikePage() {
               ["Changed", <Time at={bike.updated_at} show="both" />],
             ]}
           />
-          <LatestRides title="Its latest rides" systemId={access.systemId} filter={{ bike_id: bike.id }} url={url} />
+          <LatestRides title="Latest rides" systemId={access.systemId} filter={{ bike_id: bike.id }} url={url} />
           <Reservations systemId={access.systemId} filter={{ bike_id: bike.id }} url={url} />
           <EventHistory systemId={access.systemId} of="bike" id={bike.id} url={url} />
         </>
@@ -106,10 +106,10 @@ export function StationPage() {
           <StationFacts station={station} />
           <StationChanges changes={changes} searchedTo={searched_to} />
           <p>
-            <Link href={url.link("/operator/bikes", { station_id: station.id })}>The bikes at this station</Link>
+            <Link href={url.link("/operator/bikes", { station_id: station.id })}>Bikes at this station</Link>
           </p>
           <LatestRides
-            title="Latest rides from and to it"
+            title="Latest rides from and to this station"
             systemId={access.systemId}
             filter={{ station_id: station.id }}
             url={url}
@@ -151,15 +151,15 @@ interface ChangesProps {
 function StationChanges({ changes, searchedTo }: ChangesProps) {
   return (
     <section class="stack">
-      <h2>When it was offline</h2>
+      <h2>Offline periods</h2>
       <Table
-        caption="When it was offline"
+        caption="Offline periods"
         rows={changes}
         rowKey={({ id }) => id}
         empty={
-          <EmptyState title="It did not change">
+          <EmptyState title="No changes">
             {searchedTo === undefined ? (
-              "As far back as events are kept."
+              "Within the time that events are kept."
             ) : (
               <>
                 At least since <Time at={searchedTo} />.

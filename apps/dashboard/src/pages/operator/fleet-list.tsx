@@ -58,7 +58,7 @@ export function FleetList<Row extends { readonly id: string }>(props: FleetListP
         onRetry={() => void refetch()}
         empty={
           empty === undefined ? (
-            <EmptyState title="Nothing matches">Take a filter away to see more.</EmptyState>
+            <EmptyState title="Nothing matches">Remove a filter to see more.</EmptyState>
           ) : (
             <EmptyState title={empty} />
           )

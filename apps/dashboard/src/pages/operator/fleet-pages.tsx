@@ -27,7 +27,7 @@ export function BikesPage() {
   return (
     <FleetList
       title="Bikes"
-      about="Every bike, in the order of their ids."
+      about="All bikes, by id."
       scope={[access.systemId, query]}
       read={(signal) => api.fleet.bikes({ params, query, signal })}
       isByTime={false}
@@ -70,7 +70,7 @@ export function RidesPage() {
   return (
     <FleetList
       title="Rides"
-      about="Every ride, the newest start first."
+      about="All rides, newest start first."
       scope={[access.systemId, query]}
       read={(signal) => api.fleet.rides({ params, query, signal })}
       isByTime

@@ -51,10 +51,10 @@ export function KeyAllowanceDialog({ systemId, partner, onClose }: KeyAllowanceD
   };
   const change = (changed: Partial<Wanted>) => setWanted({ ...wanted, ...changed });
   return (
-    <Dialog title="Keys that its admins may create" isOpen onClose={onClose}>
+    <Dialog title="Keys the partner’s admins may create" isOpen onClose={onClose}>
       <Form onSubmit={() => void save()}>
         <Checkbox
-          label="Its admins may create keys"
+          label="The partner’s admins may create keys"
           hint="A rotation with an overlap counts the old and the new key. Keys that you issue do not count."
           checked={wanted.isAllowed}
           onChange={(isAllowed) => change({ isAllowed })}
@@ -82,7 +82,7 @@ function allowanceOf({ isAllowed, scopes, rate, days, keys }: Wanted): KeyAllowa
 }
 
 const numbers = [
-  ["rate", "Requests per minute, all these keys together"],
+  ["rate", "Requests per minute, all these keys combined"],
   ["days", "Days until a key expires, at most"],
   ["keys", "Keys that may work at once"],
 ] as const;

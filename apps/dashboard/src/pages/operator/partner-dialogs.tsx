@@ -55,10 +55,10 @@ export function PartnerDialog({ systemId, partner, isOpen, onClose, onDone }: Pa
         </>
       }
     >
-      <TextField label="Name" hint="The company’s name; no other partner’s." value={name} onInput={setName} required />
+      <TextField label="Name" hint="The company’s name; must be unique." value={name} onInput={setName} required />
       <TextField
-        label="Reservations at once"
-        hint="How many active reservations it may have. Empty: the service’s default."
+        label="Active reservations, at most"
+        hint="Leave empty for the service’s default."
         type="number"
         inputMode="numeric"
         value={limit}

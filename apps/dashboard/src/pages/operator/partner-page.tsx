@@ -111,9 +111,9 @@ function PartnerPages({ id }: { readonly id: string }) {
   return (
     <section class="stack" aria-labelledby="its-pages">
       <div>
-        <h2 id="its-pages">What the partner sees</h2>
+        <h2 id="its-pages">The partner’s view</h2>
         <p class="muted">
-          Its own pages, for reading. That you looked is written to the audit log, and shown to the partner.
+          Opens the partner’s pages, read-only. Your visit is in the audit log, which the partner sees.
         </p>
       </div>
       <nav class="row" aria-label="The partner’s pages">
@@ -124,8 +124,8 @@ function PartnerPages({ id }: { readonly id: string }) {
         ))}
       </nav>
       <p>
-        <Link href={link("/operator/audit", { partner_id: id })}>What was done to this partner</Link>, in the system’s
-        audit log.
+        <Link href={link("/operator/audit", { partner_id: id })}>Audit log of this partner</Link>, in the system’s audit
+        log.
       </p>
     </section>
   );

@@ -37,7 +37,7 @@ export function PartnersPage() {
   return (
     <div class="stack">
       <PageHeader title="Partners" actions={add}>
-        The companies that read this system’s data.
+        Companies that use this system’s data.
       </PageHeader>
       <Checkbox
         label="Show removed partners"
@@ -52,7 +52,7 @@ export function PartnersPage() {
         rowKey={({ id }) => id}
         error={error}
         onRetry={() => void refetch()}
-        empty={<EmptyState title="There is no partner yet">Add the first company that is to read the data.</EmptyState>}
+        empty={<EmptyState title="No partners yet">Add the first company that will use the data.</EmptyState>}
       />
       {access.canChange && (
         <PartnerDialog

@@ -41,7 +41,7 @@ export function Regions({ access }: { readonly access: Access }) {
         rowKey={({ region }) => region.id}
         error={error}
         onRetry={() => void refetch()}
-        empty={<EmptyState title="No station is in a region" />}
+        empty={<EmptyState title="No regions yet" />}
       />
       <EditDialog
         title={`Region ${item?.region.id ?? ""}`}

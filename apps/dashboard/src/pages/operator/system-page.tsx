@@ -42,7 +42,7 @@ const labels: Readonly<Record<SystemFact["name"], string>> = {
   name: "Name",
   timezone: "Time zone",
   language: "Language",
-  feed_contact_email: "Contact for readers",
+  feed_contact_email: "Feed contact",
   opening_hours: "Opening hours",
   operator: "Operator",
   url: "Address",

@@ -35,7 +35,7 @@ export function VehicleTypes({ access }: { readonly access: Access }) {
         rowKey={({ type }) => type.id}
         error={error}
         onRetry={() => void refetch()}
-        empty={<EmptyState title="No bike and no station names a vehicle type" />}
+        empty={<EmptyState title="No vehicle types yet" />}
       />
       {editing.item !== undefined && <TypeDialog access={access} editing={editing} item={editing.item} />}
     </section>

@@ -82,7 +82,7 @@ export function RequestFigures({ hour, today, scope }: RequestFiguresProps) {
   });
   return (
     <Figures
-      title="Requests of the last hour"
+      title="Requests in the last hour"
       figures={[
         {
           label: "Requests",
@@ -117,8 +117,8 @@ function KeyCharts({ minutes, keys, scope }: KeyChartsProps) {
       <h2 id="key-charts">Requests per minute, by key</h2>
       {keys.length === 0 && (
         <div class="card">
-          <EmptyState title="No key works at present">
-            The operator issues keys. The page of keys shows those that you had.
+          <EmptyState title="No active keys">
+            The operator issues keys. The Keys page shows your former ones.
           </EmptyState>
         </div>
       )}

@@ -21,7 +21,7 @@ export function Webhooks({ overview: { endpoint, deliveries }, scope }: Webhooks
     return (
       <section class="card" aria-label="Webhook">
         <EmptyState title="No webhook address" action={<Link href={webhook}>Set an address</Link>}>
-          Events can be sent to an address of yours as they happen.
+          The service sends events to your address as they happen.
         </EmptyState>
       </section>
     );

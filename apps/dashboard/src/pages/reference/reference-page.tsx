@@ -143,7 +143,7 @@ function ReferenceHeader({ shown }: { readonly shown: Interface }) {
         </>
       }
     >
-      What programs can ask of the service, from the document that it checks every request with.
+      All endpoints, from the OpenAPI document that the service checks requests with.
     </PageHeader>
   );
 }

@@ -7,7 +7,7 @@ export function RefusedRequest({ request }: { readonly request: RequestDetail })
   const { status, error, message, target, body, body_bytes: bytes } = request;
   if (status < 400 || error === "rate_limited") return null;
   if (message === null || target === null) {
-    return <p class="muted">Its message and body were not kept: too many requests were refused at that time.</p>;
+    return <p class="muted">The message and body were not kept: too many requests were refused at that time.</p>;
   }
   return (
     <>

@@ -87,12 +87,12 @@ function Details({ request, scope, shownKey }: DetailsProps) {
 
 /** What an error code means, from the contract's catalogue. */
 function Explanation({ request: { error, status, message } }: Pick<DetailsProps, "request">) {
-  if (error === null) return status < 400 ? null : <Notice tone="warning">The answer had no error code.</Notice>;
+  if (error === null) return status < 400 ? null : <Notice tone="warning">The response had no error code.</Notice>;
   const entry = isErrorCode(error) ? errorCatalogue[error] : undefined;
   return (
     <Notice tone={status >= 500 ? "danger" : "warning"} title={error}>
       {entry === undefined ? (
-        "A code of a newer version of the service. Reload the page."
+        "Unknown error code: reload the page for the latest version."
       ) : (
         <>
           <p>{message ?? plain(entry.meaning)}</p>

@@ -106,7 +106,7 @@ export function RequestSearch({ onFind }: { readonly onFind: (id: string) => voi
   const [error, setError] = useState<string>();
   const find = () => {
     const id = typed.trim();
-    setError(isRequestId(id) ? undefined : "A Request-Id begins with req_. It stands in the header of every answer.");
+    setError(isRequestId(id) ? undefined : "A Request-Id begins with req_. Every response has it in a header.");
     if (isRequestId(id)) onFind(id);
   };
   return (

@@ -37,8 +37,8 @@ export function RequestTable(props: RequestTableProps) {
         empty={
           <EmptyState title={hasFilters ? "No request matches" : "No request yet"}>
             {hasFilters
-              ? "Take a filter away, or look further back."
-              : "Requests with a key stand here about a second after they are answered."}
+              ? "Remove a filter, or look further back."
+              : "Requests appear here about a second after they are answered."}
           </EmptyState>
         }
       />

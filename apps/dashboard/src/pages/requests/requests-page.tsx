@@ -49,7 +49,7 @@ function Requests({ scope }: { readonly scope: Scope }) {
   return (
     <>
       <PageHeader title="Requests" actions={<LiveButton live={live} />}>
-        Every request with a key of the last 7 days, the newest first.
+        Requests with a key in the last 7 days, newest first.
       </PageHeader>
       <Filters filters={filters} keys={keys} onChange={change} />
       <div class="request-tools">

@@ -30,8 +30,8 @@ export function SignatureDebugger({ header: sentHeader = "", body: sentBody = ""
     <div class="stack">
       <p class="muted">
         {sentHeader === ""
-          ? "Paste what your receiver got. It is checked in this browser: nothing of it is sent or kept."
-          : "Header and body are as they were sent. Paste the secret that your receiver uses, or replace the body by what it verified. Nothing of it is sent or kept."}
+          ? "Paste what your receiver got. Everything stays in this browser."
+          : "Header and body are as sent. Paste your receiver’s secret, or replace the body with what it verified. Everything stays in this browser."}
       </p>
       <Form onSubmit={() => void check()}>
         <TextField
@@ -51,7 +51,10 @@ export function SignatureDebugger({ header: sentHeader = "", body: sentBody = ""
       </Form>
       <div role="status">
         {finding !== undefined && (
-          <Notice tone={finding.isValid ? "success" : "danger"} title={finding.isValid ? "It fits" : "It does not fit"}>
+          <Notice
+            tone={finding.isValid ? "success" : "danger"}
+            title={finding.isValid ? "It fits" : "The signature does not match"}
+          >
             {finding.message}
           </Notice>
         )}
@@ -67,7 +70,7 @@ interface TextProps {
 
 function BodyField({ value, onInput }: TextProps) {
   return (
-    <Field label="Body" hint="Exactly as your program verified it">
+    <Field label="Body" hint="Exactly as your program received it">
       {(control) => (
         <textarea
           {...control}

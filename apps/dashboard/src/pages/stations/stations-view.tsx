@@ -50,7 +50,7 @@ export function StationsView({ scope, read, addressOf }: StationsViewProps) {
     );
   return (
     <>
-      <PageHeader title="Stations">Every station as it is now. Updates every 10 seconds.</PageHeader>
+      <PageHeader title="Stations">All stations, live. Updates every 10 seconds.</PageHeader>
       {stations === undefined && error !== null ? (
         <ErrorState error={error} onRetry={() => void refetch()} />
       ) : (

@@ -107,7 +107,7 @@ function probeText(others: number): string {
 }
 
 function HeldText({ total, isPaused }: { readonly total: number; readonly isPaused: boolean }) {
-  if (total === 0) return <p>No delivery is held that is not being sent already.</p>;
+  if (total === 0) return <p>All held deliveries are already being sent.</p>;
   return (
     <>
       <p>

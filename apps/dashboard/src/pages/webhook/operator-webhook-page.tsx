@@ -21,7 +21,7 @@ export function OperatorWebhookPage() {
       scope={{ ...scope, partnerId }}
       client={api.endpoints}
       title={partner === undefined ? "Webhook" : `Webhook of ${partner.name}`}
-      about="The partner is shown that you looked, and what you change."
+      about="Your visit and your changes are in the partner’s audit log."
     />
   );
 }

@@ -26,9 +26,9 @@ export function ProbeResult({ probe }: { readonly probe: Probe }) {
     <div class="stack" role="status">
       <Notice
         tone={probe.is_accepted ? "success" : "warning"}
-        title={probe.is_accepted ? "Deliveries would arrive there" : (advice?.meaning ?? "Deliveries would not arrive")}
+        title={probe.is_accepted ? "Deliveries would succeed" : (advice?.meaning ?? "Deliveries would fail")}
       >
-        {probe.is_accepted ? "The test request was answered with success." : advice?.action}
+        {probe.is_accepted ? "The test request succeeded." : advice?.action}
         {!probe.is_signed_with_secret &&
           request !== null &&
           " There is no secret yet: a receiver that verifies signatures rightly refuses this one request."}

@@ -20,7 +20,7 @@ interface ReplaySectionProps {
 
 /** In the order of the list. */
 const choices = {
-  all: { label: "All that are finished or held", statuses: ["succeeded", "failed", "held"] },
+  all: { label: "All finished and held deliveries", statuses: ["succeeded", "failed", "held"] },
   missed: { label: "Failed and held", statuses: ["failed", "held"] },
   failed: { label: "Failed", statuses: ["failed"] },
   held: { label: "Held", statuses: ["held"] },
@@ -47,7 +47,7 @@ export function ReplaySection({ params, replay }: ReplaySectionProps) {
   return (
     <section class="card stack" aria-labelledby="replay">
       <h2 id="replay">Replay</h2>
-      <p class="muted">Sends deliveries again that were created in a range of time.</p>
+      <p class="muted">Resends deliveries created within a time range.</p>
       <RangeForm isPending={isPending} onInput={() => setCounted(undefined)} onSubmit={(range) => void count(range)} />
       {counted !== undefined && (
         <div class="row" role="status">

@@ -28,7 +28,7 @@ export function SecretSection({ params, client, secrets, canChange, secret, onSe
       const rotated = await client.rotateSecret({ params, body: { overlap_hours: Number(overlap) } });
       onSecret(rotated.secret);
       await refreshWebhooks();
-      showToast("success", "There is a new secret. The receiver needs it before the old one ends.");
+      showToast("success", "New secret created. Deploy it to your receiver before the old one ends.");
     });
   return (
     <section class="card stack" aria-labelledby="secret">

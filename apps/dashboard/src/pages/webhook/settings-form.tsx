@@ -114,7 +114,7 @@ function FurtherSettings({ email, onEmail, signature, onSignature }: FurtherSett
     <>
       <TextField
         label="Mail when deliveries fail"
-        hint="One address; empty: nobody is mailed"
+        hint="One address. Leave empty to send no mail."
         type="email"
         value={email}
         onInput={onEmail}

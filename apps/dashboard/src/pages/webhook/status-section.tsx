@@ -51,12 +51,10 @@ export function StatusSection({ params, client, webhook, canChange }: StatusSect
       </p>
       {isReplaying && (
         <p class="muted">
-          {status === "active"
-            ? "Deliveries are being sent again."
-            : "Deliveries wait to be sent again until the webhook is active."}
+          {status === "active" ? "Deliveries are being resent." : "Deliveries are resent once the webhook is active."}
         </p>
       )}
-      {workers === 0 && <Notice tone="warning">No process of the service sends webhooks at present.</Notice>}
+      {workers === 0 && <Notice tone="warning">No worker is sending webhooks at present.</Notice>}
       {status !== "paused" && held > 0 && !isReplaying && (
         <StrandedNotice params={params} client={client} held={held} canChange={canChange} />
       )}
@@ -102,7 +100,7 @@ function StatusActions({ params, client, isPaused, held }: StatusActionsProps) {
   const request = { params, body: {} };
   const resume = () => act(() => client.resume(request), "The webhook is resumed.");
   const pause = () => act(() => client.pause(request), "Events are held from now on.");
-  const retry = () => act(() => client.retryNow(request), "What waited is sent now.");
+  const retry = () => act(() => client.retryNow(request), "Waiting deliveries are sent now.");
   return (
     <div class="row">
       {isPaused ? (
@@ -154,7 +152,9 @@ function RemoveButton({ params, client }: Pick<StatusActionsProps, "params" | "c
           </>
         }
       >
-        <p>Its secrets are deleted and nothing more is sent. The log stays. Pausing can be undone.</p>
+        <p>
+          Removing deletes its secrets and stops all deliveries; the log stays. To stop for a while, pause it instead.
+        </p>
       </Dialog>
     </>
   );

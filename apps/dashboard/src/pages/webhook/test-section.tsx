@@ -36,9 +36,7 @@ export function TestSection({ params, client, events, addressOf }: TestSectionPr
   return (
     <section class="card stack" aria-labelledby="test">
       <h2 id="test">Test</h2>
-      <p class="muted">
-        Sends the documentation’s example of an event, signed and logged as any other, and tried once.
-      </p>
+      <p class="muted">Sends a signed sample event once, and logs it like any other delivery.</p>
       <div class="webhook-actions">
         <SelectField
           label="Event"

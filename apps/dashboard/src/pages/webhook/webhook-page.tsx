@@ -23,7 +23,12 @@ export function WebhookPage() {
   const scope = usePartnerScope();
   if (scope === undefined) return <NotFoundPage />;
   return (
-    <WebhookView scope={scope} client={api.webhook} title="Webhook" about="Where events are sent as they happen." />
+    <WebhookView
+      scope={scope}
+      client={api.webhook}
+      title="Webhook"
+      about="The service sends events here as they happen."
+    />
   );
 }
 
@@ -49,10 +54,10 @@ export function WebhookView({ scope, client, title, about }: WebhookViewProps) {
   return (
     <div class="stack">
       <PageHeader title={title}>{about}</PageHeader>
-      {!canChange && <Notice tone="info">You may read this, but not change it.</Notice>}
+      {!canChange && <Notice tone="info">Read-only: only admins can change this.</Notice>}
       {webhook !== null && <StatusSection {...common} webhook={webhook} />}
       {webhook === null && !canChange ? (
-        <EmptyState title="There is no webhook yet">An admin of the partner can set its address.</EmptyState>
+        <EmptyState title="No webhook yet">An admin of the partner can set an address.</EmptyState>
       ) : (
         <SettingsForm {...common} key={settingsOf(webhook)} webhook={webhook} events={catalogue} onSecret={setSecret} />
       )}
