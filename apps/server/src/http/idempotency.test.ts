@@ -301,6 +301,23 @@ describe("requests that share a transaction", () => {
     expect(await count("effects")).toBe(4);
   });
 
+  it("and one whose refusal is its own doing, since it was done elsewhere meanwhile: that one is replayed", async () => {
+    const { answer, goOn } = await callUnderWay(named("shared"));
+    const combined = combineRequests<string>(context(), {
+      together: async (_systemId, _tx, inputs, answered) => {
+        expect((await answered).size).toBe(0);
+        goOn();
+        await answer;
+        return inputs.map(() => ({ error: refused }));
+      },
+      alone: () => Promise.reject(refused),
+    });
+    const repeats = ["shared", "shared", "another"].map((key) => combined(named(key), "a"));
+    const replay = { value: { ...(await answer), replayed: true } };
+    expect(await Promise.allSettled(repeats)).toMatchObject([replay, replay, { reason: refused }]);
+    expect(await count("effects")).toBe(1);
+  });
+
   it("with malformed keys are refused before they wait", async () => {
     await expect(run()(named("a b"), "a")).rejects.toMatchObject({ code: "invalid_parameter" });
   });

@@ -168,7 +168,8 @@ export function doOnceTogether<Input>(
     async (tx) => {
       const now = clock();
       const first = firstOfEachName(calls);
-      const finding = storedAnswers(tx, systemId, first, forgottenBefore(now));
+      const oldest = forgottenBefore(now);
+      const finding = storedAnswers(tx, systemId, first, oldest);
       const answered = finding.then((found) =>
         indexesOf(first, ({ name }) => name !== undefined && found.has(textOf(name))),
       );
@@ -177,6 +178,11 @@ export function doOnceTogether<Input>(
       const outcomeOf = new Map(
         first.flatMap((call, index) => (indexes.has(index) ? [] : [[call, outcomes[index] ?? "run-alone"]])),
       );
+      // A call may be refused because of what it did itself, when it was answered elsewhere after the first look: what its
+      // refusal saw was committed together with the answer.
+      const refused = [...outcomeOf].flatMap(([call, outcome]) => (isRefused(outcome) ? [call] : []));
+      for (const [name, row] of await storedAnswers(tx, systemId, refused, oldest)) stored.set(name, row);
+      for (const call of refused) if (call.name && stored.has(textOf(call.name))) outcomeOf.delete(call);
       const rows = [...outcomeOf].flatMap(([call, outcome]) => rowOf(call, outcome) ?? []);
       insertAnswers(tx, systemId, rows, new Date(now));
       for (const row of rows) stored.set(textOf(row), row);
@@ -221,6 +227,10 @@ function firstOfEachName<Input>(calls: readonly RepeatableCall<Input>[]): Repeat
 
 function isAnswered(outcome: CallOutcome | undefined): outcome is { readonly result: Answer } {
   return typeof outcome === "object" && "result" in outcome;
+}
+
+function isRefused(outcome: CallOutcome): boolean {
+  return typeof outcome === "object" && "error" in outcome;
 }
 
 /** What is stored of a call; undefined when it has no name, or no answer that is kept. */
