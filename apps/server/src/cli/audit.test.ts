@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { statement } from "../storage/db/statement.ts";
+import { registerAudit } from "./audit.ts";
 import { registerKeys } from "./keys.ts";
-import { registerMaintenance } from "./maintenance.ts";
 import { registerPartners } from "./partners.ts";
 import { registerSystems } from "./systems.ts";
 
@@ -13,7 +13,7 @@ let harness: CliHarness;
 beforeAll(async () => {
   harness = await openCliHarness({
     register: (program, context) => {
-      for (const register of [registerSystems, registerPartners, registerKeys, registerMaintenance])
+      for (const register of [registerSystems, registerPartners, registerKeys, registerAudit])
         register(program, context);
     },
     clock: () => now,

@@ -6,8 +6,9 @@ import { createBackupIn } from "../storage/backup/schedule.ts";
 import { verifyBackup } from "../storage/backup/verify.ts";
 import { secretsPath } from "../storage/secrets/secrets.ts";
 import { readVersion } from "../version.ts";
-import { type CliContext, type OpenCli, type ParentCommand, stopSignal } from "./context.ts";
+import { type CliContext, type OpenCli, type ParentCommand, run, stopSignal } from "./context.ts";
 import { UsageError } from "./options.ts";
+import { type Result, table } from "./output.ts";
 
 const fileArgument = ["<file>", "the backup: a zip archive"] as const;
 
@@ -15,25 +16,25 @@ const fileArgument = ["<file>", "the backup: a zip archive"] as const;
 export function registerBackup(program: ParentCommand, cli: OpenCli): void {
   const backup = program
     .command("backup")
-    .description("back up all data and the secrets into one file; the service may run meanwhile")
-    .argument("<file>", "the new file, or a directory in which it gets a name with the time")
-    .action((file) => back(cli(), file));
+    .description("back up all data and the secrets into one file; the service may keep running")
+    .argument("<file>", "the new file, or a directory for a file named after the time")
+    .action((file) => run(cli(), (context) => back(context, file)));
   backup
     .command("verify")
-    .description("restore a backup into a scratch database and check what is in it; changes nothing else")
+    .description("restore a backup into a scratch database and check its data; changes nothing else")
     .argument(...fileArgument)
-    .action((file) => verify(cli(), file));
+    .action((file) => run(cli(), (context) => verify(context, file)));
   program
     .command("restore")
-    .description("restore a backup into an empty database, with the secrets; overwrites nothing")
+    .description("restore a backup and its secrets into an empty database; overwrites nothing")
     .argument(...fileArgument)
-    .action((file) => restore(cli(), file));
+    .action((file) => run(cli(), (context) => restore(context, file)));
 }
 
-async function back(context: CliContext, file: string): Promise<void> {
-  const { config, clock, output } = context;
+async function back(context: CliContext, file: string): Promise<Result> {
+  const { config, clock } = context;
   // As `backup "$DIRECTORY"` where the variable is not set.
-  if (file === "") throw new UsageError("<file> must not be empty.");
+  if (file === "") throw new UsageError("<file> is empty: name a file or a directory.");
   const isDirectory = await stat(file).then(
     (found) => found.isDirectory(),
     () => false,
@@ -46,27 +47,29 @@ async function back(context: CliContext, file: string): Promise<void> {
     const { path, summary } = isDirectory
       ? await createBackupIn(file, reported, clock())
       : { path: file, summary: await createBackup(reported, file) };
-    output.progress(undefined);
+    const { bytes, madeAt, rows, tables } = summary;
     const checks = [
-      check("data", `${summary.rows} rows of ${summary.tables} tables, read back from the file`),
+      check("data", `${rows} rows of ${tables} tables, read back from the file`),
       check("secrets", "those that the database is used with"),
     ];
-    output.result(
-      { file: path, bytes: summary.bytes, made_at: summary.madeAt, checks },
-      `Backed up ${summary.rows} rows to ${path}, ${summary.bytes} bytes, and read them back.\nIt contains the secrets file: keep it where only you can read it. \`backup verify ${shellWord(path)}\` restores it on trial.`,
-    );
+    return {
+      object: { file: path, bytes, made_at: madeAt, checks },
+      facts: { file: path, bytes, made_at: madeAt, rows, tables },
+      notes: [
+        "The backup contains the secrets file: keep it where only you can read it.",
+        `\`backup verify ${shellWord(path)}\` restores it into a scratch database and checks it.`,
+      ],
+    };
   } finally {
     await server.close();
   }
 }
 
-async function verify(context: CliContext, file: string): Promise<void> {
-  const { output } = context;
+async function verify(context: CliContext, file: string): Promise<Result> {
   const { bytes, madeAt, rows, tables, systems } = await verifyBackup(file, {
-    onTable: progressOf(context, "Restoring on trial"),
+    onTable: progressOf(context, "Restoring into a scratch database"),
     signal: stopSignal(context, "Stopped: the backup was not verified."),
   });
-  output.progress(undefined);
   const invariants = systems.flatMap(({ id, invariants: checked }) =>
     checked.map(({ name, meaning, severity, broken }) => ({
       check: `${id}: ${name}`,
@@ -80,25 +83,28 @@ async function verify(context: CliContext, file: string): Promise<void> {
     ...invariants,
   ];
   const broken = checks.filter(({ ok }) => !ok);
-  const broke = broken.map((one) => `BROKEN  ${one.check}: ${one.detail}`);
-  const good = `${file} is good: its data of ${madeAt} were restored on trial, ${rows} rows, and all ${checks.length} checks hold.`;
-  output.result({ file, bytes, made_at: madeAt, checks }, broken.length === 0 ? good : broke.join("\n"));
-  if (broken.length > 0) throw new Error(`${broken.length} of ${checks.length} checks of ${file} do not hold.`);
+  return {
+    object: { file, bytes, made_at: madeAt, checks },
+    facts: { file, bytes, made_at: madeAt, rows, tables, checks: checks.length, "checks broken": broken.length },
+    table: broken.length === 0 ? undefined : table(broken, { broken: "check", meaning: "detail" }, ""),
+    failure: broken.length === 0 ? undefined : `${broken.length} of ${checks.length} checks of ${file} are broken.`,
+  };
 }
 
-async function restore(context: CliContext, file: string): Promise<void> {
-  const { config, output } = context;
-  const path = secretsPath(config);
+async function restore(context: CliContext, file: string): Promise<Result> {
+  const secrets = secretsPath(context.config);
   const server = await context.openDatabaseAsIs();
   try {
-    const options = { ...server, secretsPath: path, onTable: progressOf(context, "Restoring") };
+    const options = { ...server, secretsPath: secrets, onTable: progressOf(context, "Restoring") };
     const { bytes, madeAt, rows, tables } = await restoreBackup(options, file);
-    output.progress(undefined);
-    const checks = [check("data", `${rows} rows of ${tables} tables`), check("secrets", `in ${path}`)];
-    output.result(
-      { file, bytes, made_at: madeAt, checks },
-      `Restored ${rows} rows, as they were at ${madeAt}, and the secrets into ${path}.\nWebhooks that were sent after that are sent again when the service starts: receivers recognise them by their ids.`,
-    );
+    const checks = [check("data", `${rows} rows of ${tables} tables`), check("secrets", `in ${secrets}`)];
+    return {
+      object: { file, bytes, made_at: madeAt, checks },
+      facts: { file, bytes, made_at: madeAt, rows, tables, secrets },
+      notes: [
+        "When the service starts, it sends webhooks again that it sent after the backup. Receivers recognise them by their ids.",
+      ],
+    };
   } finally {
     await server.close();
   }
@@ -109,5 +115,5 @@ function check(name: string, detail: string) {
 }
 
 function progressOf({ output }: CliContext, what: string) {
-  return (table: string, done: number, all: number) => output.progress(`${what}: ${done} of ${all} tables (${table})`);
+  return (name: string, done: number, all: number) => output.progress(`${what}: ${done} of ${all} tables (${name})`);
 }

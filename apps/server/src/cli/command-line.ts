@@ -117,13 +117,13 @@ async function runProgram(
 
 type Register = (program: ParentCommand, cli: OpenCli, runCommand: RunCommand) => void;
 
-/** What adds the commands that begin with some words, in the order of the program's help. */
+/** The modules of commands by their first words, in the order of the program's help. */
 const groups: readonly { readonly words: readonly string[]; readonly load: () => Promise<Register> }[] = [
   { words: ["start"], load: async () => (await import("./start.ts")).registerStart },
   { words: ["serve"], load: async () => (await import("./serve.ts")).registerServe },
   { words: ["systems"], load: async () => (await import("./systems.ts")).registerSystems },
-  { words: ["vehicle-types"], load: async () => (await import("./descriptions.ts")).registerVehicleTypes },
-  { words: ["regions"], load: async () => (await import("./descriptions.ts")).registerRegions },
+  { words: ["vehicle-types"], load: async () => (await import("./vehicle-types.ts")).registerVehicleTypes },
+  { words: ["regions"], load: async () => (await import("./regions.ts")).registerRegions },
   { words: ["stations"], load: async () => (await import("./fleet.ts")).registerStations },
   { words: ["bikes"], load: async () => (await import("./fleet.ts")).registerBikes },
   { words: ["rides"], load: async () => (await import("./rides.ts")).registerRides },
@@ -134,10 +134,9 @@ const groups: readonly { readonly words: readonly string[]; readonly load: () =>
   { words: ["webhooks"], load: async () => (await import("./webhooks.ts")).registerWebhooks },
   { words: ["import"], load: loadImports },
   { words: ["migrate"], load: async () => (await import("./migrate.ts")).registerMigrate },
-  {
-    words: ["check", "audit", "openapi"],
-    load: async () => (await import("./maintenance.ts")).registerMaintenance,
-  },
+  { words: ["check"], load: async () => (await import("./check.ts")).registerCheck },
+  { words: ["audit"], load: async () => (await import("./audit.ts")).registerAudit },
+  { words: ["openapi"], load: async () => (await import("./openapi.ts")).registerOpenApi },
   { words: ["set-aside"], load: async () => (await import("./set-aside.ts")).registerSetAside },
   { words: ["doctor"], load: async () => (await import("./doctor.ts")).registerDoctor },
   { words: ["forget"], load: async () => (await import("./forget.ts")).registerForget },
@@ -166,7 +165,7 @@ async function loadImports(): Promise<Register> {
   });
 }
 
-/** Adds commands below a word that does nothing by itself. */
+/** Adds commands below a word that is not a command itself. */
 function below(word: string, description: string, register: Register): Register {
   return (program, cli, runCommand) => register(program.command(word).description(description), cli, runCommand);
 }
@@ -184,9 +183,10 @@ export async function createProgram(
   const program = new Command("bikeshare")
     .description("The Bike-Sharing Data Service")
     .version(version)
-    .option("--json", "one JSON object on stdout, everything else on stderr")
-    .option("--system <id>", "which bike-share system, where there are several")
+    .option("--json", "print one JSON object on stdout, everything else on stderr")
+    .option("--system <id>", "the bike-share system, if there are several")
     .exitOverride()
+    .showHelpAfterError("Run the command with --help to see its options.")
     .configureHelp({ showGlobalOptions: true });
   let opened: CliContext | undefined;
   const cli = () => {
@@ -212,7 +212,7 @@ function exitStatus(error: unknown, write: (text: string) => void): number {
   return FAILED;
 }
 
-/** The message and what caused it, without stack traces: they are for developers, not for operators. */
+/** The message and its causes, without stack traces, which serve developers only. */
 function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause instanceof Error ? `\n  because: ${describeFailure(error.cause)}` : "";

@@ -5,7 +5,7 @@ import type { ServiceClock } from "../health/conditions/service-clock.ts";
 import type { Ids } from "../ids.ts";
 import type { Signals } from "../runtime/startup/signals.ts";
 import type { Database } from "../storage/db/database.ts";
-import type { Output } from "./output.ts";
+import type { Output, Result } from "./output.ts";
 
 /** The program, or a command that others are below. */
 export type ParentCommand = CommandUnknownOpts;
@@ -49,14 +49,23 @@ export interface SystemContext extends CliContext, ActorContext {
   readonly systemId: string;
 }
 
-/** Opens the database and runs a command on the system that `--system` names, or on the only one. */
-export function withSystem<Result>(
+/** Runs a command and prints its result. */
+export async function run(cli: CliContext, command: (cli: CliContext) => Promise<Result>): Promise<void> {
+  cli.output.result(await command(cli));
+}
+
+/**
+ * Opens the database, runs a command on the system that `--system` names, or on the only one, and prints its result, if it
+ * did not print for itself while it was running.
+ */
+export function runOnSystem(
   cli: CliContext,
-  work: (context: SystemContext, systemId: string) => Promise<Result>,
-): Promise<Result> {
+  command: (context: SystemContext) => Promise<Result | undefined>,
+): Promise<void> {
   return cli.withDatabase(async (db) => {
     const systemId = await cli.resolveSystem(db, cli.system);
-    return work({ ...cli, db, systemId }, systemId);
+    const result = await command({ ...cli, db, systemId });
+    if (result !== undefined) cli.output.result(result);
   });
 }
 

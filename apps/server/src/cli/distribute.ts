@@ -1,35 +1,26 @@
-import { type Distribution, distribute, planDistribution } from "../storage/distribution/service.ts";
-import type { CliContext, OpenCli, ParentCommand } from "./context.ts";
+import { distribute, planDistribution } from "../storage/distribution/service.ts";
+import { type CliContext, type OpenCli, type ParentCommand, run } from "./context.ts";
+import type { Result } from "./output.ts";
 
-/** `distribute`: from one PostgreSQL to many. */
+/** `distribute`: from one PostgreSQL to several with Citus. */
 export function registerDistribute(program: ParentCommand, cli: OpenCli): void {
   program
     .command("distribute")
-    .description("spread the database over machines with Citus; stop the service before. Can be run again at any time")
-    .option("--dry-run", "say what would be done, and change nothing")
-    .action(({ dryRun = false }) => run(cli(), dryRun));
+    .description("distribute the database over several machines with Citus; stop the service first. Safe to repeat")
+    .option("--dry-run", "show what it would do, and change nothing")
+    .action(({ dryRun = false }) => run(cli(), (context) => distributeDatabase(context, dryRun)));
 }
 
-async function run({ output, withDatabase }: CliContext, dryRun: boolean): Promise<void> {
-  await withDatabase(async (db) => {
+function distributeDatabase({ output, withDatabase }: CliContext, dryRun: boolean): Promise<Result> {
+  return withDatabase(async (db) => {
     const done = dryRun
       ? await planDistribution(db)
       : await distribute(db, (step) => output.progress(`Distributing ${step} …`));
-    output.result({ ...done, dry_run: dryRun }, textOf(done, dryRun));
+    const { extension, tables, systems } = done;
+    const isUnchanged = !extension && tables.length === 0 && systems.length === 0;
+    const object = { ...done, dry_run: dryRun };
+    if (isUnchanged) return { object, text: "The database is distributed already." };
+    const facts = { "extension created": extension, "tables distributed": tables, "systems with a shard": systems };
+    return { object, facts, notes: [dryRun ? "Nothing was changed (--dry-run)." : "Start the service again."] };
   });
-}
-
-function textOf({ extension, tables, systems }: Distribution, dryRun: boolean): string {
-  if (!extension && tables.length === 0 && systems.length === 0)
-    return "The database is distributed; nothing is to be done.";
-  return [
-    dryRun ? "This would be done:" : "Done; start the service again.",
-    ...(extension ? ["  the extension citus created in the database"] : []),
-    `  ${tables.length} tables distributed${listed(tables)}`,
-    `  ${systems.length} systems with a shard of their own${listed(systems)}`,
-  ].join("\n");
-}
-
-function listed(names: readonly string[]): string {
-  return names.length === 0 ? "" : `: ${names.join(", ")}`;
 }

@@ -1,30 +1,33 @@
 import { existsSync } from "node:fs";
-import { checked, failure, type Finding } from "../health/alerts/finding.ts";
+import { checked, failure } from "../health/alerts/finding.ts";
 import { checkConfiguration } from "../health/doctor/configuration.rules.ts";
 import { checkDatabase } from "../health/doctor/database-checks.ts";
 import { checkMachine } from "../health/doctor/machine-checks.ts";
-import type { CliContext, OpenCli, ParentCommand } from "./context.ts";
+import { type CliContext, type OpenCli, type ParentCommand, run } from "./context.ts";
+import { type Result, table } from "./output.ts";
 
 const SET_DATA_DIR =
-  "Set DATA_DIR or DATABASE_URL as the service has them; a service that never ran makes it at its first start.";
+  "Set DATA_DIR or DATABASE_URL to the service's values. The first start of a service creates the directory.";
 
-/** `doctor`: the usual mistakes, each with what mends it. */
+/** `doctor`: common problems, each with its fix. */
 export function registerDoctor(program: ParentCommand, cli: OpenCli): void {
   program
     .command("doctor")
-    .description("check configuration, machine, database and work; exit status 1 when something does not work")
-    .action(() => examine(cli()));
+    .description(
+      "check the configuration, this machine, the database and background work; exit status 1 when a check fails",
+    )
+    .action(() => run(cli(), examine));
 }
 
-async function examine(context: CliContext): Promise<void> {
-  const { config, clock, output } = context;
+async function examine(context: CliContext): Promise<Result> {
+  const { config, clock } = context;
   const findings = [
     ...checkConfiguration(config),
     ...(await checkMachine(config, clock())),
     ...(await checked("database", "Correct DATABASE_URL or DATA_DIR.", async () => {
-      // Opening it would make an empty one, where the directory's name is most likely wrong.
+      // Opening would create an empty database, and the directory's name is most likely wrong.
       if (config.databaseUrl === undefined && !existsSync(config.dataDir))
-        return failure("database", `there is none: ${config.dataDir} does not exist`, SET_DATA_DIR);
+        return failure("database", `DATA_DIR=${config.dataDir} does not exist`, SET_DATA_DIR);
       const server = await context.openDatabaseAsIs();
       try {
         return await checkDatabase({ ...server, config, clock });
@@ -34,11 +37,16 @@ async function examine(context: CliContext): Promise<void> {
     })),
   ];
   const failures = findings.filter(({ status }) => status === "failure");
-  output.result({ ok: failures.length === 0, checks: findings }, findings.map(lineOf).join("\n"));
-  if (failures.length > 0) throw new Error(`${failures.length} of ${findings.length} checks failed.`);
-}
-
-function lineOf({ check, status, detail, fix }: Finding): string {
-  const mark = { ok: "ok      ", warning: "WARNING ", failure: "FAILURE " }[status];
-  return fix === undefined ? `${mark}${check}: ${detail}` : `${mark}${check}: ${detail}\n        ${fix}`;
+  const marks = { ok: "ok", warning: "WARNING", failure: "FAILURE" } as const;
+  const columns = {
+    status: ({ status }: (typeof findings)[number]) => marks[status],
+    check: "check",
+    detail: "detail",
+  } as const;
+  return {
+    object: { ok: failures.length === 0, checks: findings },
+    table: table(findings, columns, "No checks."),
+    notes: findings.flatMap(({ check, fix }) => (fix === undefined ? [] : [`${check}: ${fix}`])),
+    failure: failures.length === 0 ? undefined : `${failures.length} of ${findings.length} checks failed.`,
+  };
 }

@@ -43,10 +43,10 @@ const json = async (...args: string[]) =>
 test("`stations list` shows the first 50, says how many there are, and no control characters", async () => {
   const { stdout } = await harness.run("stations", "list");
   const lines = stdout.trim().split("\n");
-  expect(lines).toHaveLength(52);
+  expect(lines).toHaveLength(53);
   expect(lines[1]).toMatch(/^s001 +Station 1\ufffd\[2J +online +north +0 +0 +- +-$/);
   expect(lines[2]).toContain("offline (operator)");
-  expect(lines.at(-1)).toBe("50 of 250. --limit shows more, --json all fields.");
+  expect(lines.at(-1)).toBe("50 of 250. --limit shows more rows, --json all fields.");
   expect(stdout).not.toContain("\u001b");
 });
 

@@ -5,11 +5,11 @@ import { listStations } from "../city/stations/service.ts";
 import { oneOf } from "../runtime/startup/values.ts";
 import type { Page } from "../storage/lists/page.ts";
 import { type ListReader, readContextOn } from "../storage/lists/read-context.ts";
-import { type OpenCli, type ParentCommand, withSystem } from "./context.ts";
+import { type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
 import { limitOption, option } from "./options.ts";
 import { type Columns, table } from "./output.ts";
 
-/** More is an export, for which there is the API. */
+/** Too high: the answer fills memory. An export of everything is what the API is for. */
 const MAX_LIMIT = 10_000;
 
 const stationColumns: Columns<Station> = {
@@ -39,19 +39,20 @@ export function registerStations(program: ParentCommand, cli: OpenCli): void {
   const statuses = stationStatus.options;
   program
     .command("stations")
-    .description("the stations")
+    .description("look at stations")
     .command("list")
-    .description("list stations, by id")
-    .addOption(option("--status <status>", `only those with this status: ${statuses.join(", ")}`, oneOf(statuses)))
-    .option("--region <id>", "only those of this region")
+    .description("list stations by id")
+    .addOption(option("--status <status>", `only stations with this status: ${statuses.join(", ")}`, oneOf(statuses)))
+    .option("--region <id>", "only stations of this region")
     .addOption(limitOption(MAX_LIMIT, 50))
     .action(({ status, region, limit }) =>
-      withSystem(cli(), async ({ db, output }, systemId) => {
+      runOnSystem(cli(), async ({ db, systemId }) => {
         const reads = readContextOn(db);
         const filters = { status, region_id: region };
         const read: ReadPage = (request) => listStations(reads, readerOf(systemId), filters, request);
         const { items, total } = await readBeginning<Station>(read, limit);
-        output.result({ stations: items, total }, listText(items, total, stationColumns));
+        const shown = table(items, stationColumns, "No stations.");
+        return { object: { stations: items, total }, table: shown, notes: restOf(items, total) };
       }),
     );
 }
@@ -61,24 +62,25 @@ export function registerBikes(program: ParentCommand, cli: OpenCli): void {
   const states = vehicleState.options;
   program
     .command("bikes")
-    .description("the bikes")
+    .description("look at bikes")
     .command("list")
-    .description("list bikes, by id")
-    .addOption(option("--state <state>", `only those in this state: ${states.join(", ")}`, oneOf(states)))
-    .option("--station <id>", "only those at this station")
+    .description("list bikes by id")
+    .addOption(option("--state <state>", `only bikes in this state: ${states.join(", ")}`, oneOf(states)))
+    .option("--station <id>", "only bikes at this station")
     .addOption(limitOption(MAX_LIMIT, 50))
     .action(({ state, station, limit }) =>
-      withSystem(cli(), async ({ db, output }, systemId) => {
+      runOnSystem(cli(), async ({ db, systemId }) => {
         const reads = readContextOn(db);
         const filters = { vehicle_state: state, station_id: station };
         const read: ReadPage = (request) => listBikes(reads, readerOf(systemId), filters, request);
         const { items, total } = await readBeginning<Bike>(read, limit);
-        output.result({ bikes: items, total }, listText(items, total, bikeColumns));
+        const shown = table(items, bikeColumns, "No bikes.");
+        return { object: { bikes: items, total }, table: shown, notes: restOf(items, total) };
       }),
     );
 }
 
-/** Whoever has the command line reads all of a system, and holds no reservation in it. */
+/** The command line reads all of a system, and holds no reservation in it. */
 const readerOf = (systemId: string): ListReader => ({ systemId, partnerId: "" });
 
 type ReadPage = (request: PageRequest<string>) => Promise<Page<string>>;
@@ -101,8 +103,6 @@ async function readBeginning<Item>(read: ReadPage, limit: number): Promise<{ ite
   return { items, total };
 }
 
-/** The items, and how many there are besides. */
-function listText<Item>(items: readonly Item[], total: number, columns: Columns<Item>): string {
-  const rest = items.length >= total ? [] : [`${items.length} of ${total}. --limit shows more, --json all fields.`];
-  return [table(items, columns), ...rest].join("\n");
+function restOf(items: readonly unknown[], total: number): string[] {
+  return items.length >= total ? [] : [`${items.length} of ${total}. --limit shows more rows, --json all fields.`];
 }

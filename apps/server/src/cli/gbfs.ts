@@ -6,37 +6,41 @@ import { describePendingStations, writeReport } from "../feeds/gbfs/report.ts";
 import { reportsDirectory } from "../feeds/report-files.ts";
 import { duration } from "../runtime/startup/values.ts";
 import { FLEET_TABLES, careForTables } from "../storage/db/vacuum.ts";
-import { type CliContext, type OpenCli, type ParentCommand, stopSignal, withSystem } from "./context.ts";
+import { type CliContext, type OpenCli, type ParentCommand, runOnSystem, stopSignal } from "./context.ts";
 import { option, UsageError } from "./options.ts";
 import { PROGRESS_INTERVAL_MS } from "./output.ts";
 
-const sourceOption = ["--source <name>", "the feed's name among the sources of this system", "gbfs"] as const;
+const sourceOption = ["--source <name>", "the name of this feed among the system's sources", "gbfs"] as const;
 
 /** `import gbfs`: one snapshot of all feeds of a GBFS system, versions 1.0 to 3.1. */
 export function registerImportGbfs(parent: ParentCommand, cli: OpenCli): void {
   parent
     .command("gbfs")
     .description("import one snapshot of a GBFS system's stations and bikes")
-    .argument("<location>", "a directory of saved feeds, or the URL of gbfs.json")
+    .argument("<location>", "a directory of saved feeds or the URL of gbfs.json")
     .option(...sourceOption)
-    .option("--force", "import even where the source names another system_id than before")
-    .option("--dry-run", "read everything and say what would change; nothing is written")
+    .option("--force", "import even if the source's system_id has changed")
+    .option("--dry-run", "show what would change, and write nothing")
     .action((location, { dryRun: isTrial = false, ...options }) =>
-      withSystem(cli(), async (context) => {
-        const { output } = context;
+      runOnSystem(cli(), async (context) => {
         const importId = context.ids.next("gbfs");
         const reportDirectory = reportsDirectory(context.config);
         const settings = { ...context, ...options, location, importId, reportDirectory, isTrial };
         const outcome = await importGbfs(context.db, settings);
         await careForTables(context.db.connectionString, FLEET_TABLES);
-        for (const remark of importRemarks(outcome)) output.note(remark);
-        const { id, stations, bikes, report, reading, applied, problems } = outcome;
+        for (const remark of importRemarks(outcome)) context.output.note(remark);
+        const { id, stations, bikes, report, reading, applied, problems, notTaken } = outcome;
         const failed = reading.failures.map(({ feed, message }) => ({ feed, message }));
         const waiting = waitingJson(applied.stations.waiting);
-        const common = { stations, bikes, older: applied.late, failed, waiting, not_taken: outcome.notTaken };
-        const result = isTrial ? { dry_run: true, ...common, problems: problems.length } : { id, ...common, report };
-        output.result(result, importText(outcome, isTrial));
-        if (outcome.isNothingStored) throw new Error(nothingImported(outcome));
+        const common = { stations, bikes, older: applied.late, failed, waiting, not_taken: notTaken };
+        const object = isTrial ? { dry_run: true, ...common, problems: problems.length } : { id, ...common, report };
+        const facts = { stations, bikes, "not taken": notTaken };
+        return {
+          object,
+          facts: isTrial ? { ...facts, problems: problems.length } : { import: id, ...facts, report },
+          notes: isTrial ? ["Nothing was written (--dry-run)."] : [],
+          failure: outcome.isNothingStored ? nothingImported(outcome) : undefined,
+        };
       }),
     );
 }
@@ -45,99 +49,84 @@ export function registerImportGbfs(parent: ParentCommand, cli: OpenCli): void {
 export function registerReplayGbfs(parent: ParentCommand, cli: OpenCli): void {
   parent
     .command("gbfs")
-    .description("apply a series of station_status snapshots, in order and at their own times")
+    .description("apply a series of station_status snapshots in order, at their own times")
     .argument("<file>", "station_status documents, one a line; plain or gzip")
     .option(...sourceOption)
-    .option(
-      "--information <file>",
-      "a station_information.json: names and locations of stations that are not known yet",
-    )
+    .option("--information <file>", "a station_information.json with the names and locations of unknown stations")
     .action((file, options) => {
-      // Heard from now on: opening the database may take long.
+      // Listen before opening the database, which may take long.
       const signal = stopSignal(cli(), "Stopped. What was applied stays; run the same command again to complete it.");
-      return withSystem(cli(), async (context) => {
-        const { output } = context;
+      return runOnSystem(cli(), async (context) => {
         const onProgress = progressLine(context);
         const outcome = await replaySnapshots({ ...context, ...options, file, onProgress, signal });
         await careForTables(context.db.connectionString, FLEET_TABLES);
-        output.progress(undefined);
         const { snapshots, events, failed, problems } = outcome;
         const report = await writeReport(reportsDirectory(context.config), context.ids.next("replay"), problems);
-        for (const remark of replayRemarks(outcome)) output.note(remark);
-        const result = { snapshots, events, failed: failed.length, waiting: waitingJson(outcome.waiting), report };
-        output.result(result, replayText(outcome, report));
-        if (snapshots === 0) throw new Error("The file has no station_status snapshot; nothing was changed.");
+        for (const remark of replayRemarks(outcome)) context.output.note(remark);
+        return {
+          object: { snapshots, events, failed: failed.length, waiting: waitingJson(outcome.waiting), report },
+          facts: { "snapshots applied": snapshots, "lines skipped": failed.length, events, report },
+          failure: snapshots === 0 ? `${file} has no station_status snapshot; nothing was changed.` : undefined,
+        };
       });
     });
 }
 
-/** `sync gbfs`: follows a live feed until it is stopped; a line per round. */
+/** `sync gbfs`: follows a live feed until it is stopped; prints a line for each poll. */
 export function registerSyncGbfs(parent: ParentCommand, cli: OpenCli): void {
-  // More often than each second is unfair to any feed; less often than daily does not follow it.
+  // Too low: floods the feed's server. Too high: does not follow the feed.
   const interval = duration("1s", "1d");
   parent
     .command("gbfs")
     .description("follow a live GBFS feed until SIGTERM or SIGINT")
     .argument("<url>", "the URL of gbfs.json")
     .addOption(
-      option(
-        "--every <duration>",
-        "time between two requests, 1s to 1d; a feed's own ttl may make it longer",
-        interval,
-      ).default(interval("30s"), "30s"),
+      option("--every <duration>", "time between two polls, 1s to 1d; a feed's ttl may extend it", interval).default(
+        interval("30s"),
+        "30s",
+      ),
     )
     .option(...sourceOption)
-    .option("--force", "import the first snapshot even where the source names another system_id than before")
+    .option("--force", "import the first snapshot even if the source's system_id has changed")
     .action((url, { every: intervalMs, source, force = false }) => {
       if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ""))
-        throw new UsageError("<url> must be the http or https URL of a gbfs.json.");
+        throw new UsageError(`<url> is ${JSON.stringify(url)}: it must be the http or https URL of a gbfs.json.`);
       const stopped = cli().signals.untilStopped();
-      return withSystem(cli(), async (context) => {
+      return runOnSystem(cli(), async (context) => {
         const following = startFollowing({
           ...context,
           ...{ source, url, intervalMs, force, staleAfterMs: context.config.gbfsStaleAfterMs },
           reportDirectory: reportsDirectory(context.config),
-          log: (round) => context.output.result({ ...round }, roundText(round)),
+          log: (round) => context.output.result({ object: round, text: roundText(round) }),
         });
         await stopped;
         await following.close();
+        return undefined;
       });
     });
 }
 
 function nothingImported({ applied, stations, bikes }: ImportOutcome): string {
-  if (applied.late.length > 0) return "Nothing was imported: a newer snapshot of this source has been applied already.";
+  if (applied.late.length > 0) return "Nothing was imported: a newer snapshot of this source was applied before.";
   const rejected = stations.rejected + bikes.rejected;
-  return `Nothing was imported: all ${rejected} records were rejected; the report says why.`;
+  return `Nothing was imported: all ${rejected} records were rejected; the report gives the reasons.`;
 }
 
 function importRemarks({ reading, applied }: ImportOutcome): string[] {
   const waiting = describePendingStations(applied.stations.waiting);
   return [
-    ...reading.failures.map(({ feed, message }) => `${feed} was left out: ${message}`),
-    ...applied.late.map((feed) => `${feed} is older than the one applied before, whose newer records stay.`),
+    ...reading.failures.map(({ feed, message }) => `${feed} was skipped: ${message}`),
+    ...applied.late.map((feed) => `${feed} is older than the snapshot applied before, whose newer records stay.`),
     ...(waiting === undefined ? [] : [waiting]),
   ];
 }
 
-function importText(outcome: Awaited<ReturnType<typeof importGbfs>>, isTrial: boolean): string {
-  const { id, stations, bikes, report, notTaken, problems } = outcome;
-  const countsOf = (counts: ImportCounts) => Object.entries(counts).map(([what, n]) => `${n} ${what}`);
-  const lines = [`Stations: ${countsOf(stations).join(", ")}`, `Bikes:    ${countsOf(bikes).join(", ")}`];
-  if (notTaken.length > 0) lines.push(`Left out: ${notTaken.join(", ")}`);
-  if (isTrial) lines.push(`Problems: ${problems.length}`, "Nothing was written.");
-  if (report !== null) lines.push(`Report:   ${report}`);
-  // Without an id nothing was changed, and nothing can be undone.
-  if (id !== null) lines.push(`Import:   ${id}`);
-  return lines.join("\n");
-}
-
-/** Stations that wait for the other feed, as `--json` shows them. */
+/** Stations that wait for the other feed, as `--json` prints them. */
 function waitingJson({ withoutInformation, withoutStatus }: StationsWaiting): Record<string, number> {
   return { without_information: withoutInformation, without_status: withoutStatus };
 }
 
-/** Skipped lines that are named on the terminal; the report has them all. */
+/** Skipped lines that are printed; the report has all of them. */
 const MAX_LINES_SHOWN = 5;
 
 function progressLine({ clock, output }: CliContext) {
@@ -156,22 +145,13 @@ function replayRemarks({ failed, waiting }: ReplayOutcome): string[] {
   return remark === undefined ? named : [...named, `${remark} Give --information, or run import gbfs.`];
 }
 
-function replayText({ snapshots, events, failed }: ReplayOutcome, report: string | null): string {
-  const counted = Object.entries(events).map(([name, n]) => `${n} ${name}`);
-  const lines = [
-    `Snapshots: ${snapshots} applied, ${failed.length} lines skipped`,
-    `Events:    ${counted.length ? counted.join(", ") : "none"}`,
-  ];
-  return [...lines, ...(report === null ? [] : [`Report:    ${report}`])].join("\n");
-}
-
 function roundText(round: PollResult): string {
   const { at, outcome, stations, bikes, events, failures, ages, stale, older, report } = round;
   const parts = [
     ...(stations ? [`stations ${countsText(stations)}`] : []),
     ...(bikes ? [`bikes ${countsText(bikes)}`] : []),
     ...Object.entries(events).map(([name, n]) => `${n} ${name}`),
-    ...older.map((feed) => `${feed} is older than the one applied before`),
+    ...older.map((feed) => `${feed} is older than the snapshot applied before`),
     ...stale.map(({ feed, message }) => `${feed} is stale: ${message}`),
     ...failures.map((failure) => describeFailure(failure, ages[failure.feed])),
     ...(report === null ? [] : [`report ${report}`]),
@@ -181,7 +161,7 @@ function roundText(round: PollResult): string {
 
 function describeFailure({ feed, message, since, retry_at }: FeedProblem, age: number | null | undefined): string {
   if (feed === "") return `${message} (next request at ${retry_at})`;
-  const good = typeof age === "number" ? `last good ${age} s ago` : "never good yet";
+  const good = typeof age === "number" ? `last success ${age} s ago` : "no success yet";
   return `${feed} failed: ${message} (since ${since}, ${good}, next request at ${retry_at})`;
 }
 

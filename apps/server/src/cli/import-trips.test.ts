@@ -11,7 +11,11 @@ import type { CliContext } from "./context.ts";
 import { registerImportTrips } from "./import-trips.ts";
 
 let harness: TripImportHarness;
-let printed: { object: Record<string, unknown>; text: string }[];
+let printed: {
+  readonly facts: object | undefined;
+  readonly notes: readonly string[];
+  readonly object: Record<string, unknown>;
+}[];
 let notes: string[];
 const ids = createTestIds();
 beforeEach(async () => {
@@ -31,7 +35,11 @@ async function run(...args: string[]): Promise<void> {
     system: undefined,
     output: {
       json: true,
-      result: (object, text) => void printed.push({ object, text }),
+      result: (result) => {
+        const { object, facts } = result;
+        printed.push({ object: { ...object }, facts, notes: result.notes ?? [] });
+        if (result.failure !== undefined) throw new Error(result.failure);
+      },
       note: (text) => void notes.push(text),
       progress: () => undefined,
     },
@@ -55,7 +63,7 @@ describe("import trips", () => {
     expect(printed).toMatchObject([
       { object: { rows: 3, created: 3, unchanged: 0, rejected: 0, reasons: {}, refused: [] } },
     ]);
-    expect(printed[0]?.text).toContain("3 rows: 3 rides created");
+    expect(printed[0]?.facts).toMatchObject({ rows: { rows: 3, created: 3 } });
     expect(printed[0]?.object["report"]).toMatch(/reports\/import_\d+\.ndjson$/);
   });
 
@@ -79,7 +87,7 @@ describe("import trips", () => {
     const would = printed.at(-1)?.object;
     expect(would).toMatchObject({ dry_run: true, rows: 7, created: 2, unchanged: 3, rejected: 2, report: null });
     expect(would).toMatchObject({ first: "2021-02-03T15:00:00.000Z", last: "2021-02-04T04:11:28.000Z" });
-    expect(printed.at(-1)?.text).toContain("Nothing was written.");
+    expect(printed.at(-1)?.notes).toEqual(["Nothing was written (--dry-run)."]);
     expect([await harness.rides(), await harness.stations(), await listImports(harness.db, harness.systemId)]).toEqual(
       before,
     );

@@ -11,14 +11,14 @@ import {
   type CliContext,
   type OpenCli,
   type ParentCommand,
+  runOnSystem,
   stopSignal,
   type SystemContext,
-  withSystem,
 } from "./context.ts";
 import { option } from "./options.ts";
-import { PROGRESS_INTERVAL_MS } from "./output.ts";
+import { PROGRESS_INTERVAL_MS, type Result } from "./output.ts";
 
-/** The reports of trip imports. One is read soon or never, and that of a ruined file has a line for each of its rows. */
+/** Reports of trip imports. Old ones are removed: the report of a broken file has a line for each of its rows. */
 const REPORT_NAME = /^import_\w+\.ndjson$/;
 
 /**
@@ -35,26 +35,28 @@ export function registerImportTrips(
     .description("import trip history from CSV files: plain, gzip or zip")
     .argument(
       "<file...>",
-      "trip files of Citi Bike, Divvy, Bluebikes, other Lyft systems, or Urban Sharing; zip archives or folders of them; their addresses (http, https); or - for standard input",
+      "trip files of Citi Bike, Divvy, Bluebikes, other Lyft systems or Urban Sharing; zip archives or folders of them; their URLs; or - for standard input",
     )
     .addOption(
       option(
         "--time-zone <IANA>",
-        "zone of the files' local times, such as America/New_York",
+        "the time zone of the files' local times, such as America/New_York",
         openTimeZone,
       ).makeOptionMandatory(),
     )
     .addOption(
-      option("--source <name>", "where the rides come from; part of the ids that old files lack", sourceName).default(
-        "trips",
-      ),
+      option(
+        "--source <name>",
+        "the origin of the rides; part of the ride ids that old files lack",
+        sourceName,
+      ).default("trips"),
     )
-    .option("--dry-run", "say what the import would do, and write nothing")
-    .option("--report <file>", "where to write what was rejected, instead of a file in DATA_DIR/reports")
+    .option("--dry-run", "show what the import would do, and write nothing")
+    .option("--report <file>", "where to write the rejected rows (default: a file in DATA_DIR/reports)")
     .action((files, { timeZone: zone, source, dryRun: isTrial = false, report }) =>
-      withSystem(cli(), async (context) => {
+      runOnSystem(cli(), async (context) => {
         const input = { files, standardInput: openStandardInput(), zone, source, isTrial };
-        await showResult(context, input, await importFiles(context, input, report));
+        return resultOf(context, input, await importFiles(context, input, report));
       }),
     );
 }
@@ -79,25 +81,48 @@ async function importFiles(
     signal: stopSignal(context, input.isTrial ? "Stopped." : STOPPED),
   });
   await removeOldReports(reportsDirectory(config), REPORT_NAME);
-  context.output.progress(undefined);
   return result;
 }
 
-async function showResult(
+async function resultOf(
   { db, output, systemId }: SystemContext,
   { isTrial, zone }: Input,
   result: TripImportResult,
-): Promise<void> {
+): Promise<Result> {
   const { id, ...rest } = result;
-  output.result(isTrial ? { dry_run: true, ...rest } : { id, ...rest }, resultText(result, isTrial));
+  const { rows, created, unchanged, rejected, reasons, stations_created: stations, refused, report, warnings } = result;
   const shift = result.time_shift;
   if (shift !== null) {
     const earlier = shift.import_id === null ? undefined : await findImport(db, systemId, shift.import_id);
     output.note(shiftText(shift, zone.name, earlier));
   }
-  // The result is printed; this makes the command fail.
-  if (result.refused.length > 0 || tookNearlyNothing(result)) throw new Error(failureText(result));
+  return {
+    object: isTrial ? { dry_run: true, ...rest } : { id, ...rest },
+    facts: {
+      ...(isTrial ? {} : { import: id }),
+      rows: { rows, created, unchanged, rejected },
+      ...(rejected === 0 ? {} : { reasons }),
+      "rides started (UTC)": result.first === null ? null : `${result.first} to ${result.last ?? ""}`,
+      ...(Object.keys(warnings).length === 0 ? {} : { warnings }),
+      "stations created": stations,
+      ...(refused.length === 0 ? {} : { "files refused": refused.length }),
+      ...(result.skipped.length === 0 ? {} : { "files skipped": result.skipped }),
+      report,
+    },
+    notes: [
+      ...Object.keys(warnings).flatMap((name) => explained[name] ?? []),
+      ...(isTrial ? ["Nothing was written (--dry-run)."] : []),
+    ],
+    failure: refused.length > 0 || tookNearlyNothing(result) ? failureText(result) : undefined,
+  };
 }
+
+/** What warnings mean that their names do not say. */
+const explained: Readonly<Record<string, string>> = {
+  overlapping_ride: "Overlapping ride: it overlaps with another ride of its bike.",
+  time_never_shown: "Time never shown: it lies in the hour that clocks skipped, and was moved.",
+  time_shown_twice: "Time shown twice: it lies in the hour that clocks repeated; the likelier instant was taken.",
+};
 
 const STOPPED =
   'Stopped. What was written stays: run the same command again to complete it, or undo it ("import list" shows its id).';
@@ -107,11 +132,11 @@ function sourceName(text: string): string {
   throw new Error("must be 1 to 64 letters, digits, dots, dashes or underscores");
 }
 
-/** What must be done before the time left is guessed: milliseconds, and the share of all. */
+/** Minimum progress for an estimate of the time left: milliseconds and share. Too low: the estimate jumps. */
 const GUESS_AFTER_MS = 3_000;
 const GUESS_AFTER_SHARE = 0.01;
 
-/** Draws what is being done, how fast, how much of all is done, and how long the rest will take, now and then. */
+/** Draws the step, its rate, the share that is done and the time left, at intervals. */
 function progressLine({ clock, output }: CliContext): (progress: TripProgress) => void {
   const begunAt = clock();
   let drawnAt = begunAt;
@@ -143,45 +168,15 @@ function timeLeft(elapsed: number, share: number): string {
     : `, ${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min left`;
 }
 
-/** Of twenty rows, one must be taken, or the import counts as failed. */
+/** An import fails when it takes less than one row in twenty. */
 const LEAST_TAKEN = 20;
 
-/** Whether of all the rows so few could be taken that something is wrong with the whole. */
+/** Whether so few rows were taken that the whole file is probably wrong. */
 function tookNearlyNothing({ rows, created, unchanged }: TripImportResult): boolean {
   return rows > 0 && (created + unchanged) * LEAST_TAKEN < rows;
 }
 
-function resultText(result: TripImportResult, isTrial: boolean): string {
-  const { id, rows, created, unchanged, rejected, reasons, stations_created: stations, refused, report } = result;
-  const would = isTrial ? "would be " : "";
-  const lines = [
-    `${grouped(rows)} rows: ${grouped(created)} rides ${would}created, ${grouped(unchanged)} unchanged, ${grouped(rejected)} rejected`,
-    ...Object.entries(reasons).map(([reason, n]) => `  ${reason}: ${grouped(n)}`),
-  ];
-  if (result.first !== null) lines.push(`Rides started from ${result.first} to ${result.last ?? ""} (UTC)`);
-  const overlaps = result.warnings["overlapping_ride"];
-  if (overlaps !== undefined) {
-    lines.push(`${grouped(overlaps)} rides overlap with another ride of their bike`);
-  }
-  const { time_never_shown: skippedTimes, time_shown_twice: repeatedTimes } = result.warnings;
-  if (skippedTimes !== undefined)
-    lines.push(
-      `${grouped(skippedTimes)} times lie in the hour that was skipped when clocks went forward, and were moved`,
-    );
-  if (repeatedTimes !== undefined)
-    lines.push(`${grouped(repeatedTimes)} times lie in the hour that was shown twice, and the likelier one was taken`);
-  if (stations > 0) {
-    lines.push(`${grouped(stations)} unknown stations ${isTrial ? "would be" : "were"} added, out of service`);
-  }
-  if (refused.length > 0) lines.push(refused.length === 1 ? "1 file refused" : `${refused.length} files refused`);
-  for (const name of result.skipped) lines.push(`${name} was left out: it is no trip file`);
-  if (report !== null) lines.push(`Report: ${report}`);
-  if (isTrial) lines.push("Nothing was written.");
-  else if (id !== null) lines.push(`Import: ${id}`);
-  return lines.join("\n");
-}
-
-/** Why the command fails: the files that were refused, and that next to nothing could be taken. */
+/** Why the command fails: the refused files, and that nearly nothing was taken. */
 function failureText(result: TripImportResult): string {
   const lines = result.refused.map(rejectionText);
   if (tookNearlyNothing(result)) {
@@ -194,7 +189,7 @@ function failureText(result: TripImportResult): string {
   return lines.join("\n");
 }
 
-/** What rows with the ids of rides at other times mean, and what to do. @param earlier the import they came with */
+/** Explains rows whose ride ids are stored with other times. @param earlier the import that stored them */
 function shiftText({ rows, seconds }: TimeShift, zone: string, earlier: ImportRow | undefined): string {
   const hours = Math.abs(seconds) / 3600;
   const moved = `${Number(hours.toFixed(2))} h ${seconds < 0 ? "earlier" : "later"}`;

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 it("lists imports, the newest first, with what each did", async () => {
-  expect((await harness.run("list")).stdout).toBe("Nothing was imported yet.\n");
+  expect((await harness.run("list")).stdout).toBe("No imports.\n");
   const acting = { clock: () => NOW, ids: createTestIds(), actor: "cli" };
   const counts = { created: 5, updated: 0, unchanged: 1, rejected: 2, stationsCreated: 3 };
   const start = { systemId: harness.systemId, kind: "gbfs", source: "oslo", detail: { location: "/feeds" } } as const;

@@ -1,37 +1,36 @@
 import { explainDatabaseFailure } from "../runtime/startup/database-failure.ts";
 import { openDatabase } from "../storage/db/database.ts";
 import { type PlannedLock, type PlannedStatement, planMigrations } from "../storage/db/migrate/plan.ts";
-import type { CliContext, OpenCli, ParentCommand } from "./context.ts";
+import { type CliContext, type OpenCli, type ParentCommand, run } from "./context.ts";
+import type { Result } from "./output.ts";
 
 /** `migrate` and `migrate plan`. */
 export function registerMigrate(program: ParentCommand, cli: OpenCli): void {
   const command = program
     .command("migrate")
-    .description(
-      "bring the database's schema up to date; safe when several start at once, and beside a running service",
-    )
-    .action(() => migrate(cli()));
+    .description("apply pending migrations; safe beside a running service and other migrations")
+    .action(() => run(cli(), migrate));
   command
     .command("plan")
-    .description("list what `migrate` would do, with the locks it takes and how long it may last; changes nothing")
-    .action(() => plan(cli()));
+    .description("list what `migrate` would do, with locks and estimated durations; changes nothing")
+    .action(() => run(cli(), plan));
 }
 
 /** Every command migrates when it opens the database; this one does nothing else. */
-function migrate({ output, withDatabase }: CliContext): Promise<void> {
-  return withDatabase((_db, applied) => {
-    const lines = applied.length === 0 ? ["The schema is up to date."] : ["Applied:", ...applied];
-    output.result({ applied }, lines.join("\n  "));
-    return Promise.resolve();
-  });
+function migrate({ withDatabase }: CliContext): Promise<Result> {
+  return withDatabase((_db, applied) =>
+    Promise.resolve({ object: { applied }, ...(applied.length === 0 ? { text: "The schema is up to date." } : {}) }),
+  );
 }
 
-async function plan({ config, output, openDatabaseAsIs }: CliContext): Promise<void> {
+async function plan({ config, openDatabaseAsIs }: CliContext): Promise<Result> {
   const server = await openDatabaseAsIs();
   const db = openDatabase({ connectionString: server.connectionString, maxConnections: 1 });
   try {
     const steps = await planMigrations(db);
-    output.result({ steps }, steps.length === 0 ? "The schema is up to date: nothing is to be done." : describe(steps));
+    if (steps.length === 0) return { object: { steps }, text: "The schema is up to date." };
+    const notes = ["Nothing was changed. `bikeshare migrate` applies them, as does the start of the service."];
+    return { object: { steps }, text: describe(steps), notes };
   } catch (error) {
     throw explainDatabaseFailure(error, config);
   } finally {
@@ -40,21 +39,20 @@ async function plan({ config, output, openDatabaseAsIs }: CliContext): Promise<v
   }
 }
 
-/** For people: what stops nobody and takes no time is only counted. */
+/** Describes the statements that lock or last; counts the others. */
 function describe(steps: readonly PlannedStatement[]): string {
   const migrations = [...new Set(steps.map(({ migration }) => migration))];
   const lines = migrations.flatMap((name) => {
     const its = steps.filter(({ migration }) => migration === name);
     const shown = its.filter(({ locks, work }) => locks.length > 0 || work === "unknown");
     const rest = its.length - shown.length;
-    const others = shown.length === 0 ? "" : "others ";
     return [
       name,
       ...shown.map(describeStatement),
-      ...(rest === 0 ? [] : [`  ${rest} ${others}that touch no table which is there already: nobody waits.`]),
+      ...(rest === 0 ? [] : [`  ${rest} statements that touch no existing table: nobody waits.`]),
     ];
   });
-  return `${lines.join("\n")}\nNothing was changed. \`bikeshare migrate\` does it, as does the start of the service.`;
+  return lines.join("\n");
 }
 
 const kinds: Readonly<Record<PlannedStatement["kind"], string>> = {
@@ -68,8 +66,8 @@ const works: Readonly<Record<PlannedStatement["work"], string>> = {
   scan: "reads the table",
   "index build": "builds an index",
   rows: "writes rows",
-  rewrite: "writes the whole table anew",
-  unknown: "unknown: look the statement up in PostgreSQL's manual",
+  rewrite: "rewrites the table",
+  unknown: "unknown: see the statement in PostgreSQL's manual",
 };
 
 function describeStatement({
@@ -90,6 +88,5 @@ function describeStatement({
 
 function describeLock({ table, lock, blocks, bytes, rows }: PlannedLock): string {
   const size = `${rows.toLocaleString("en")} rows, ${(bytes / 1024 ** 2).toFixed(1)} MiB`;
-  const whom = { nothing: "stops no request", writes: "stops writes", "reads and writes": "stops reads and writes" };
-  return `lock: ${lock} on ${table} (${size}), which ${whom[blocks]} until it is released`;
+  return `lock: ${lock} on ${table} (${size}), blocks ${blocks} until the step ends`;
 }

@@ -1,42 +1,54 @@
 import { givenIdentifier, isScope, type Scope, scopeNames } from "@bikeshare/contract";
 import { Option } from "@commander-js/extra-typings";
+import type { z } from "zod";
 import { duration, integer } from "../runtime/startup/values.ts";
 
-/** The command was called with words or values it cannot take; the message says which and what is allowed. */
+/** A command was called with a word or a value that it does not accept; the message names it and says what is allowed. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** An option whose value is read as a variable of the configuration is; a wrong one is a usage error that names the option. */
+/** An option whose value `parse` reads; a wrong value is a usage error that names the option. */
 export function option<Flags extends string, Value>(flags: Flags, description: string, parse: (text: string) => Value) {
   const [name = flags] = flags.split(" ");
   return new Option(flags, description).argParser((text): Value => readValue(name, text, parse));
 }
 
-/** `--partner`, which the commands on an endpoint need. */
-export const partnerOption = ["--partner <id>", "whose endpoint"] as const;
+/** `--partner`, which names an endpoint by its partner. */
+export const partnerOption = ["--partner <id>", "the partner whose endpoint it is"] as const;
 
-/** `--limit`: how many items a list shows. */
+/** `--limit`: the maximum number of rows of a list. */
 export function limitOption(maximum: number, usual: number) {
-  return option("--limit <n>", `how many at most, 1 to ${maximum}`, integer(1, maximum)).default(usual);
+  return option("--limit <n>", `maximum number of rows, 1 to ${maximum}`, integer(1, maximum)).default(usual);
 }
 
-/** `--overlap`: how long an old key or secret works beside its successor. */
+/** `--overlap`: how long an old key or secret stays valid beside its successor. */
 export function overlapOption(description: string, maxDays: number) {
   const parse = duration("0h", `${maxDays}d`);
   return option("--overlap <duration>", `${description}: 0h to ${maxDays}d`, parse).default(parse("24h"), "24h");
 }
 
-/** Reads a value given on the command line. @param name what the message calls it */
+/**
+ * Reads a value given on the command line.
+ * @param name what the message calls it
+ * @param parse throws an Error whose message continues "it …"
+ */
 export function readValue<Value>(name: string, text: string, parse: (text: string) => Value): Value {
   try {
     return parse(text);
   } catch (error) {
-    throw new UsageError(`${name} ${error instanceof Error ? error.message : String(error)}.`);
+    throw new UsageError(`${name} is ${quoted(text)}: it ${error instanceof Error ? error.message : String(error)}.`);
   }
 }
 
-/** Reads an option that an empty value clears. Commander has no null: the empty text stands for it. */
+/** Most characters of a wrong value that a message repeats. */
+const MAX_QUOTED_LENGTH = 100;
+
+function quoted(text: string): string {
+  return JSON.stringify(text.length > MAX_QUOTED_LENGTH ? `${text.slice(0, MAX_QUOTED_LENGTH)}…` : text);
+}
+
+/** Reads an option that an empty value clears. Commander has no null, so the empty text means it. */
 export function orEmpty<Value>(parse: (text: string) => Value): (text: string) => Value | "" {
   return (text) => (text === "" ? "" : parse(text));
 }
@@ -54,12 +66,12 @@ export function listOf<Part>(parse: (text: string) => Part): (text: string) => P
 /** Reads a comma-separated list of scopes. */
 export function scopeList(text: string): Scope[] {
   const names = listOf(String)(text);
+  const scopes = [...new Set(names.filter(isScope))];
   const unknown = names.filter((name) => !isScope(name));
-  if (unknown.length > 0 || names.length === 0) {
-    const found = unknown.length > 0 ? `; unknown: ${unknown.join(", ")}` : "";
-    throw new Error(`must name at least one of ${scopeNames.join(", ")}${found}`);
-  }
-  return [...new Set(names.filter(isScope))];
+  if (unknown.length > 0)
+    throw new Error(`names unknown scopes: ${unknown.join(", ")}. Scopes: ${scopeNames.join(", ")}`);
+  if (scopes.length === 0) throw new Error(`must name at least one of ${scopeNames.join(", ")}`);
+  return scopes;
 }
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/i;
@@ -101,9 +113,14 @@ export function lineOfText(text: string): string {
   return line;
 }
 
-/** Reads an id that the operator gives. */
+/** Reads an id that the operator chooses. */
 export function readGivenId(text: string): string {
-  const read = givenIdentifier.safeParse(text);
-  if (!read.success) throw new UsageError(`The id ${read.error.issues[0]?.message ?? "is not valid"}.`);
-  return read.data;
+  return readValue("<id>", text, (id) => parsed(givenIdentifier, id));
+}
+
+/** Reads a value by its schema in the contract. @throws Error with the schema's message */
+export function parsed<Value>(schema: z.ZodType<Value, z.ZodTypeDef, string>, text: string): Value {
+  const { success, data, error } = schema.safeParse(text);
+  if (!success) throw new Error(error.issues[0]?.message ?? "is not valid");
+  return data;
 }

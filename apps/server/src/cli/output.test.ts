@@ -21,7 +21,7 @@ function written(json: boolean, text: string): string {
   });
   const output = createOutput(json, { stdout: stream, stderr: stream });
   output.note(text);
-  output.result({ text }, text);
+  output.result({ object: { text }, text });
   return all;
 }
 

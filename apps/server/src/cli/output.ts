@@ -1,18 +1,29 @@
+/** What a command did or found. `--json` prints `object` alone; people see facts, a table, a text and notes. */
+export interface Result {
+  readonly object: object;
+  /** Values by their names. Without facts, table and text, the object's properties are the facts. */
+  readonly facts?: object | undefined;
+  readonly table?: Table | undefined;
+  /** A document or a transcript, which is neither. */
+  readonly text?: string | undefined;
+  /** What to know or to do next. */
+  readonly notes?: readonly string[] | undefined;
+  /** Why the command fails after printing its result. */
+  readonly failure?: string | undefined;
+}
+
 /** Where a command writes. With `--json`: one JSON object on stdout, everything else on stderr. */
 export interface Output {
   readonly json: boolean;
-  /** The command's result: `object` as JSON, or `text` for people. */
-  result(object: Record<string, unknown>, text: string): void;
+  /** Prints a result. @throws Error when the result is a failure */
+  result(result: Result): void;
   /** A remark for the person who waits; stderr. */
   note(text: string): void;
-  /**
-   * A progress line for a terminal, drawn over the one before; nothing where stderr is not a terminal.
-   * `undefined` clears it.
-   */
-  progress(text: string | undefined): void;
+  /** A progress line for a terminal, drawn over the one before; nothing where stderr is not a terminal. */
+  progress(text: string): void;
 }
 
-/** Between two progress lines. More often flickers; more rarely looks as if it hung. */
+/** Minimum interval between two progress lines. Too low: the line flickers. Too high: the command looks hung. */
 export const PROGRESS_INTERVAL_MS = 200;
 
 interface Streams {
@@ -25,9 +36,10 @@ export function createOutput(json: boolean, { stdout, stderr }: Streams): Output
   const clear = () => interactive && stderr.write("\r\u001b[2K");
   return {
     json,
-    result(object, text) {
+    result(result) {
       clear();
-      stdout.write(json ? `${printableJson(object)}\n` : `${printable(text)}\n`);
+      stdout.write(`${json ? printableJson(result.object) : printable(textOf(result))}\n`);
+      if (result.failure !== undefined) throw new Error(result.failure);
     },
     note(text) {
       clear();
@@ -35,7 +47,7 @@ export function createOutput(json: boolean, { stdout, stderr }: Streams): Output
     },
     progress(text) {
       clear();
-      if (interactive && text !== undefined) stderr.write(text);
+      if (interactive) stderr.write(text);
     },
   };
 }
@@ -63,30 +75,72 @@ function escapeUnits(character: string): string {
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
 }
 
-/** What one cell of a table may hold. */
-type Cell = string | number | Date | null;
+/** Rows below titles. */
+export interface Table {
+  readonly titles: readonly string[];
+  readonly rows: readonly (readonly unknown[])[];
+  /** Shown instead of a table without rows. */
+  readonly empty: string;
+}
 
 /** The columns of a table: each title with what it shows of a row, a property or a function of it. */
-export type Columns<Row> = Readonly<Record<string, PropertyOf<Row> | ((row: Row) => Cell)>>;
+export type Columns<Row> = Readonly<Record<string, keyof Row | ((row: Row) => unknown)>>;
 
-type PropertyOf<Row> = { [Name in keyof Row]: Row[Name] extends Cell ? Name : never }[keyof Row];
+export function table<Row>(rows: readonly Row[], columns: Columns<Row>, empty: string): Table {
+  const shows = Object.values(columns);
+  const cells = rows.map((row) => shows.map((show) => (typeof show === "function" ? show(row) : row[show])));
+  return { titles: Object.keys(columns), rows: cells, empty };
+}
 
-/** Lays rows out in columns for a terminal. */
-export function table<Row>(rows: readonly Row[], columns: Columns<Row>): string {
-  const titles = Object.keys(columns);
-  const shown = rows.map((row) =>
-    // A property that is named as a column holds a cell.
-    Object.values(columns).map((show) => cellText(typeof show === "function" ? show(row) : (row[show] as Cell))),
-  );
-  const lines = [titles, ...shown];
-  const widths = titles.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? "").length)));
+/** A result for people: its parts, with an empty line between two. */
+function textOf({ object, facts, table: rows, text, notes = [] }: Result): string {
+  const hasOwnFacts = facts !== undefined || (rows === undefined && text === undefined);
+  const parts = [
+    hasOwnFacts ? factLines(facts ?? object) : "",
+    rows === undefined ? "" : tableLines(rows),
+    text ?? "",
+    notes.join("\n"),
+  ];
+  return parts.filter((part) => part !== "").join("\n\n");
+}
+
+function factLines(facts: object): string {
+  return columnLines(Object.entries(facts).map(([name, value]) => [nameText(name), valueText(value)]));
+}
+
+function tableLines({ titles, rows, empty }: Table): string {
+  return rows.length === 0 ? empty : columnLines([titles, ...rows.map((cells) => cells.map(valueText))]);
+}
+
+function columnLines(lines: readonly (readonly string[])[]): string {
+  const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? "").length))) ?? [];
   const joined = (line: readonly string[]) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ");
   return lines.map((line) => joined(line).trimEnd()).join("\n");
 }
 
-/** A value as one cell, without line ends: names come from outside. */
-function cellText(value: Cell): string {
-  if (value === null) return "-";
-  const text = value instanceof Date ? value.toISOString() : String(value);
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\uFFFD");
+/** A property's name in words. */
+function nameText(name: string): string {
+  return name.replaceAll("_", " ");
+}
+
+/** A value on one line, whatever it holds: names come from outside. */
+function valueText(value: unknown): string {
+  const text = plainText(value);
+  return text === "" ? "-" : text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\uFFFD");
+}
+
+function plainText(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (value === null || value === undefined) return "";
+  if (value instanceof Date) return value.toISOString();
+  if (Array.isArray(value)) return value.map(valueText).join(", ");
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "number") return value.toLocaleString("en-US");
+  if (typeof value === "object") return Object.entries(value).map(partText).join(", ");
+  return JSON.stringify(value);
+}
+
+/** A property of a value: "3 created", but "scope rides:read". */
+function partText([name, part]: readonly [string, unknown]): string {
+  return typeof part === "number" ? `${valueText(part)} ${nameText(name)}` : `${nameText(name)} ${valueText(part)}`;
 }

@@ -4,7 +4,7 @@ import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { upsertBikes } from "../city/fleet/bike-commands.ts";
 import { startRides } from "../city/fleet/start-rides.ts";
 import { createIds } from "../ids.ts";
-import { registerMaintenance } from "./maintenance.ts";
+import { registerCheck } from "./check.ts";
 import { registerRides } from "./rides.ts";
 
 let harness: CliHarness;
@@ -15,7 +15,7 @@ beforeAll(async () => {
     clock,
     register: (program, context) => {
       registerRides(program, context);
-      registerMaintenance(program, context);
+      registerCheck(program, context);
     },
   });
 });
@@ -36,9 +36,9 @@ test("rides that nobody ended are listed by check and ended, one by its id or al
   );
   clock.advance(25 * 3_600_000);
   const before = await harness.run("check");
-  expect(before.stdout).toContain("WARNING  long_rides: under way for longer than LONG_RIDE_AFTER: ride-a of bike a");
-  expect((await harness.run("rides", "end", "ride-a")).stdout).toContain("ride-a: ended");
+  expect(before.stdout).toContain("Under way for longer than LONG_RIDE_AFTER: ride-a of bike a");
+  expect((await harness.run("rides", "end", "ride-a")).stdout).toMatch(/^ride-a +ended$/m);
   await expect(harness.run("rides", "end", "--older-than", "24h")).rejects.toThrow("Add --yes to do it.");
-  expect((await harness.run("rides", "end", "--older-than", "24h", "--yes")).stdout).toContain("ride-c: ended");
-  expect((await harness.run("check")).stdout).not.toContain("long_rides");
+  expect((await harness.run("rides", "end", "--older-than", "24h", "--yes")).stdout).toMatch(/^ride-c +ended$/m);
+  expect((await harness.run("check")).stdout).not.toContain("Under way");
 });

@@ -35,7 +35,7 @@ it("runs each line of a file as a command, and prints one result a line", async 
 
 it("stops at the first line that fails, and names it", async () => {
   const lines = ['["partners","create","E"]', '["partners","create","E"]', '["partners","create","F"]'];
-  await expect(runFile(lines)).rejects.toThrow("Line 2 failed, and nothing after it was run.");
+  await expect(runFile(lines)).rejects.toThrow(/^Line 2 of .*commands\.ndjson failed; later lines were not run\.$/);
   const { partners } = JSON.parse((await runFile(['["partners","list"]'], "--json")).stdout) as {
     partners: { name: string }[];
   };
@@ -44,9 +44,9 @@ it("stops at the first line that fails, and names it", async () => {
 });
 
 it.each([
-  ["partners create E", "Is not a JSON array of strings"],
-  ["[]", "Is not a JSON array of strings"],
-  ['["serve"]', "serve cannot be one of many commands"],
+  ["partners create E", "partners create E is not a JSON array of strings"],
+  ["[]", "[] is not a JSON array of strings"],
+  ['["serve"]', "serve cannot be one of several commands"],
 ])("a line that is not such a command is refused: %s", async (line, reason) => {
   const failure: unknown = await runFile([line]).catch((error: unknown) => error);
   expect(((failure as Error).cause as Error).message).toContain(reason);

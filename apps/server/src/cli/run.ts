@@ -4,20 +4,17 @@ import { z } from "zod";
 import type { CliContext, OpenCli, ParentCommand, RunCommand } from "./context.ts";
 import { UsageError } from "./options.ts";
 
-/** A command as its words. */
+/** A command's words. */
 const commandLine = z.array(z.string()).min(1);
 
-/** Commands that run until they are stopped, or that run others. */
+/** Commands that run until they are stopped, or that run other commands. */
 const REJECTED: ReadonlySet<string> = new Set(["start", "serve", "run", "simulate", "sync"]);
 
-/**
- * `run`: many commands in one process and over one connection to the database. To make 200 partners with a process for
- * each takes minutes.
- */
+/** `run`: many commands in one process and on one pool of connections, because starting a process takes a second. */
 export function registerRun(program: ParentCommand, cli: OpenCli, runCommand: RunCommand): void {
   program
     .command("run")
-    .description("run many commands: each line of a file is one, as a JSON array of its words")
+    .description("run the commands of a file: each line is one, as a JSON array of its words")
     .argument("<file>", "the file, or - for standard input")
     .action((file) => runLines(cli(), file, runCommand));
 }
@@ -33,7 +30,7 @@ async function runLines(cli: CliContext, file: string, runCommand: RunCommand): 
       try {
         await runCommand(readCommand(text), context);
       } catch (error) {
-        throw new Error(`Line ${line} failed, and nothing after it was run.`, { cause: error });
+        throw new Error(`Line ${line} of ${file} failed; later lines were not run.`, { cause: error });
       }
     }
   });
@@ -48,8 +45,10 @@ function readCommand(text: string): string[] {
   }
   const { data: words } = commandLine.safeParse(value);
   if (words === undefined)
-    throw new UsageError('Is not a JSON array of strings, such as ["partners","create","Journey Planner"].');
+    throw new UsageError(
+      `${text} is not a JSON array of strings. Write a command such as ["partners","create","Journey Planner"].`,
+    );
   if (REJECTED.has(words[0] ?? ""))
-    throw new UsageError(`${words[0]} cannot be one of many commands: run it by itself.`);
+    throw new UsageError(`${words[0]} cannot be one of several commands: run it by itself.`);
   return words;
 }

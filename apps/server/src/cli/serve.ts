@@ -11,19 +11,19 @@ export function registerServe(program: ParentCommand, cli: OpenCli): void {
     .command("serve")
     .description("run the service until SIGTERM or SIGINT")
     .addOption(
-      new Option("--role <role>", "answer requests (api), do the work beside them (worker), or both")
+      new Option("--role <role>", "answer requests (api), run background work (worker), or both (all)")
         .choices(["all", "api", "worker"])
         .default("all" as const),
     )
     .option(
       "--new-secrets",
-      "the secrets file is gone for good: go on with a new one (see docs/configuration.md, Secrets file)",
+      "create a new secrets file because the old one is lost (docs/configuration.md, Secrets file)",
     )
     .action(async ({ role, newSecrets = false }) => {
       const { clock, config, ids, output, resolveSystem, serviceClock, signals } = cli();
       const stopped = signals.untilStopped();
       const dashboard = role === "worker" ? undefined : openDashboardPages({ note: (text) => output.note(text) });
-      // Only now: the server and all it stands on would cost every other command 60 MB.
+      // Loaded here: the server would cost every other command 60 MB.
       const { serve } = await import("../runtime/serve.ts");
       const exit = (status: number) => process.exit(status);
       const { untilHung, onHang } = createHangStop(killThisProcess);
@@ -35,16 +35,17 @@ export function registerServe(program: ParentCommand, cli: OpenCli): void {
         }),
       );
       const { url = null } = service;
-      output.result({ ready: true, url }, url === null ? "Ready: working." : `Ready: ${url} (documents: ${url}/docs)`);
+      const text = url === null ? "Ready: background work runs." : `Ready: ${url} (documents: ${url}/docs)`;
+      output.result({ object: { ready: true, url }, text });
       const isHung = await Promise.race([stopped.then(() => false), untilHung.then(() => true)]);
       await service.close();
-      // The exit status of a service that was stopped would keep some supervisors from starting another one.
-      if (isHung) throw new Error("The service stopped because a part of it hung. Its log says which part.");
+      // Exit status 0 would keep some supervisors from restarting the service.
+      if (isHung) throw new Error("The service stopped because a part of it hung. Its log names the part.");
       if (isLogForPeople(config)) output.note("Stopped.");
     });
 }
 
-/** Where a service with this configuration is reached from this machine, whatever its public address is. */
+/** The address of a service with this configuration on its own machine, whatever its public address is. */
 export function localAddress({ host, port, tls }: Pick<Config, "host" | "port" | "tls">): string {
   const everywhere: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "[::1]" };
   const name = everywhere[host] ?? (host.includes(":") ? `[${host}]` : host);

@@ -2,7 +2,6 @@ import { readFile } from "node:fs/promises";
 import {
   createOperatorClient,
   createRandom,
-  type Figures,
   makeCity,
   type ObservedCity,
   progressLine,
@@ -14,29 +13,29 @@ import { Option } from "@commander-js/extra-typings";
 import { DEMO_SEED, describeDemoVehicleTypes } from "../runtime/demo/demo-city.ts";
 import { createSimulatorKeys } from "../runtime/demo/keys.ts";
 import { integer } from "../runtime/startup/values.ts";
-import { type CliContext, type OpenCli, type ParentCommand, withSystem } from "./context.ts";
+import { type CliContext, type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
 import { option, UsageError } from "./options.ts";
 import { localAddress } from "./serve.ts";
 
-/** Between two progress lines: the figures are of the last minute. */
+/** Between two progress lines, whose figures are of the last minute. */
 const PROGRESS_INTERVAL_MS = 1000;
 
-/** `simulate`: a city that rides, against a running service. */
+/** `simulate`: simulates rides against a running service. */
 export function registerSimulate(program: ParentCommand, cli: OpenCli): void {
   const seeds = integer(0, 2 ** 32 - 1);
   program
     .command("simulate")
-    .description("let a made-up city ride, through the operator's interface of a running service")
-    .addOption(option("--stations <n>", "stations of the city", integer(1, 10_000)).default(200))
-    .addOption(option("--bikes <n>", "bikes of the city", integer(1, 100_000)).default(2000))
+    .description("simulate a city's rides through the operator interface of a running service")
+    .addOption(option("--stations <n>", "number of stations", integer(1, 10_000)).default(200))
+    .addOption(option("--bikes <n>", "number of bikes", integer(1, 100_000)).default(2000))
     .addOption(
-      option("--speed <n>", "how much faster than real time: 60 is an hour a minute", integer(1, 1000)).default(60),
+      option("--speed <n>", "how many times as fast as real time; 60: an hour in a minute", integer(1, 1000)).default(
+        60,
+      ),
     )
-    .addOption(
-      option("--seed <n>", "which city and which day: the same number plans the same", seeds).default(DEMO_SEED),
-    )
-    .option("--url <base>", "base URL of the service; the one of this configuration, when not given")
-    .option("--key-file <file>", "holds the operator key for --url; without it the key is in OPERATOR_KEY")
+    .addOption(option("--seed <n>", "random seed; the same seed plans the same city and day", seeds).default(DEMO_SEED))
+    .option("--url <base>", "base URL of the service (default: the service of this configuration)")
+    .option("--key-file <file>", "file with the operator key for --url (default: the variable OPERATOR_KEY)")
     .addOption(new Option("--key <operator key>").hideHelp())
     .action((options) => simulate(cli(), options));
 }
@@ -59,16 +58,18 @@ async function simulate(cli: CliContext, options: SimulateOptions): Promise<void
     await watch(cli, await startSimulation({ city, seed, speed, clock, post, newKey, observed }));
   };
   if (url !== undefined && key !== undefined) return run(url.replace(/\/+$/, ""), key, undefined);
-  return withSystem(cli, async (context, systemId) => {
+  return runOnSystem(cli, async (context) => {
+    const { systemId } = context;
     const baseUrl = localAddress(cli.config);
     const access = await createSimulatorKeys({ ...context, keyKind: cli.config.mode });
     try {
       const seen = await readCity(baseUrl, access.partnerKey).catch((error: unknown) => {
-        throw new Error(`There is no service at ${baseUrl}: start it with \`bikeshare serve\`.`, { cause: error });
+        throw new Error(`No service answers at ${baseUrl}: start it with \`bikeshare serve\`.`, { cause: error });
       });
       mustBeOurs(systemId, seen, city.stations[0].id);
       await describeDemoVehicleTypes(context, systemId);
       await run(baseUrl, access.operatorKey, seen);
+      return undefined;
     } finally {
       await access.remove();
     }
@@ -81,24 +82,28 @@ interface AccessOptions {
   readonly keyFile?: string | undefined;
 }
 
-/** @returns the key for a service elsewhere; undefined where one is made for the run */
+/** @returns the key for a service elsewhere; undefined when the run gets a key of its own */
 async function readOperatorKey({ config }: CliContext, options: AccessOptions): Promise<string | undefined> {
   const { url, keyFile } = options;
   if (options.key !== undefined) {
     throw new UsageError(
-      "--key: whoever is on this machine can read a command line. Give the key in a file (--key-file), or in OPERATOR_KEY.",
+      "--key: everybody on this machine can read a command line. Give the key in a file (--key-file) or in OPERATOR_KEY.",
     );
   }
   if (url === undefined) {
     if (keyFile === undefined) return undefined;
-    throw new UsageError("--key-file belongs to --url: without it, a key is made for the run.");
+    throw new UsageError(
+      `--key-file is ${keyFile}, but --url is missing: give both, or neither and the run gets a key of its own.`,
+    );
   }
   if (keyFile === undefined) {
     if (config.operatorKey !== undefined) return config.operatorKey;
-    throw new UsageError("--url needs an operator key, in a file (--key-file) or in OPERATOR_KEY.");
+    throw new UsageError(
+      `--url is ${url}, but its operator key is missing: give it in a file (--key-file) or in OPERATOR_KEY.`,
+    );
   }
   const text = await readFile(keyFile, "utf8").catch((error: unknown) => {
-    throw new UsageError(`--key-file: ${error instanceof Error ? error.message : String(error)}`);
+    throw new UsageError(`--key-file cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   });
   return text.trim();
 }
@@ -106,13 +111,13 @@ async function readOperatorKey({ config }: CliContext, options: AccessOptions): 
 function mustBeOurs(systemId: string, { stations }: ObservedCity, stationId: string): void {
   if (stations.size === 0 || stations.has(stationId)) return;
   throw new Error(
-    `System ${systemId} holds other data, among which made-up rides do not belong. Make another system for them: \`systems create sandbox\`, then \`--system sandbox\`.`,
+    `System ${systemId} holds other data, which simulated rides would mix with. Create a system for them: \`systems create sandbox\`, then \`--system sandbox\`.`,
   );
 }
 
-/** Shows how it goes until it is stopped or fails. */
+/** Draws the figures until the simulation is stopped or fails, then prints them. */
 async function watch({ output, signals }: CliContext, simulation: Simulation): Promise<void> {
-  output.note("The city is running. Ctrl-C ends its rides and stops it.");
+  output.note("Rides are simulated. Ctrl-C ends them and stops.");
   const show = () => output.progress(progressLine(simulation.figures()));
   show();
   const showing = setInterval(show, PROGRESS_INTERVAL_MS);
@@ -120,12 +125,11 @@ async function watch({ output, signals }: CliContext, simulation: Simulation): P
   clearInterval(showing);
   await simulation.stop();
   const figures = simulation.figures();
-  output.result({ ...figures, reasons: Object.fromEntries(figures.reasons) }, summary(figures));
+  const reasons = Object.fromEntries(figures.reasons);
+  const { riding, started, completed, cancelled, requests, retries, failures, waiting } = figures;
+  output.result({
+    object: { ...figures, reasons },
+    facts: { started, completed, cancelled, riding, requests, retries, failures, "not acknowledged": waiting, reasons },
+  });
   if (failure instanceof Error) throw failure;
-}
-
-function summary(figures: Figures): string {
-  const reasons = [...figures.reasons].map(([reason, n]) => `  ${n} × ${reason}`);
-  const unsent = figures.waiting === 0 ? [] : [`${figures.waiting} messages were not acknowledged.`];
-  return [progressLine(figures), ...reasons, ...unsent].join("\n");
 }

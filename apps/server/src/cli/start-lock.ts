@@ -23,7 +23,7 @@ export async function lockStart(config: Pick<Config, "dataDir">): Promise<StartL
   await ensureLockFile(lockFile);
   const lock = tryExclusiveLock(lockFile);
   if (lock === undefined) {
-    // It may be starting, without an address yet.
+    // A `start` that is still starting has no address yet.
     const url = await trimmedText(addressFile);
     throw new ConfigError(
       `DATA_DIR=${config.dataDir}: \`start\` is running there already${url === "" ? "" : `, at ${url}`}. Use that one, stop it first, or set DATA_DIR to another directory.`,
@@ -49,7 +49,7 @@ export async function addressOfStart({ dataDir }: Pick<Config, "dataDir">): Prom
   return lock === undefined ? url : undefined;
 }
 
-/** What a file says; nothing where there is none. */
+/** A file's text, trimmed; empty when the file does not exist. */
 export async function trimmedText(file: string): Promise<string> {
   return (await readFile(file, "utf8").catch(() => "")).trim();
 }

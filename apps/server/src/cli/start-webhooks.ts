@@ -12,7 +12,7 @@ import type { AddressRules } from "../webhooks/rules/receiver-url.ts";
 import type { CliContext } from "./context.ts";
 import type { Output } from "./output.ts";
 
-/** What `start` shows of webhooks: a receiver that verifies what arrives and prints it. */
+/** The sample receiver of `start`: verifies deliveries and prints them. */
 export interface SampleWebhooks {
   /** The configuration, with receivers on this machine allowed. */
   readonly config: Config;
@@ -21,7 +21,7 @@ export interface SampleWebhooks {
   close(): Promise<void>;
 }
 
-/** Deliveries printed one by one; what follows is counted. A city that rides would fill the terminal. */
+/** Deliveries printed one by one; later ones are counted. Too high: fills the terminal. */
 const SHOWN = 12;
 /** Milliseconds between two counts. */
 const COUNT_INTERVAL_MS = 30_000;
@@ -65,7 +65,7 @@ async function connect(
     { ...partner, url: receiver.url, ...(before === undefined ? { events: EVENTS } : {}) },
   );
   const secrets = (await mine())?.secrets.map(({ text }) => text) ?? [];
-  receiver.expect(secrets, { onError: (error) => output.note(`webhook refused: ${String(error)}`) });
+  receiver.expect(secrets, { onError: (error) => output.note(`webhook rejected: ${String(error)}`) });
 }
 
 const EVENTS = ["ride.started", "ride.completed", "station.offline", "station.online", "reservation.created"];
@@ -85,7 +85,7 @@ function createPrinter(output: Output): { show(delivery: Delivery): void; close(
         return;
       }
       output.note(`webhook received, signature verified: ${delivery.event} ${delivery.delivery_id}`);
-      if (shown === SHOWN) output.note("webhooks: the next ones are counted");
+      if (shown === SHOWN) output.note("webhooks: further ones are counted");
     },
     close: () => clearInterval(timer),
   };

@@ -18,14 +18,14 @@ import { localAddress } from "./serve.ts";
 import { lockStart, trimmedText } from "./start-lock.ts";
 import { startSampleWebhooks } from "./start-webhooks.ts";
 
-/** `start`: the service with a made-up city that rides, where there is no data yet: to try it. */
+/** `start`: the service with a sample city, for trying it. */
 export function registerStart(program: ParentCommand, cli: OpenCli): void {
-  const speeds = "how much faster than real time the city rides; 0: it stands still";
+  const speeds = "simulated rides run this many times as fast as real time; 0: no rides";
   program
     .command("start")
-    .description("try it: make a city where the database is empty, serve it, let it ride, print how to call it")
+    .description("demo: fill an empty database with a sample city, serve it and simulate rides")
     .addOption(option("--speed <n>", speeds, integer(0, 1000)).default(10))
-    .addOption(new Option("--rebuild-pages", "build the dashboard's pages again whenever one is edited").hideHelp())
+    .addOption(new Option("--rebuild-pages", "rebuild the dashboard's pages when one is edited").hideHelp())
     .action(({ speed, rebuildPages = false }) => start(cli(), speed, rebuildPages));
 }
 
@@ -39,7 +39,7 @@ async function start(given: CliContext, speed: number, isDashboardEdited: boolea
     await open(cli, { speed, isDashboardEdited }, closers);
     await stopped;
   } finally {
-    // Also after a failure: the end of the process would cut off what was opened before.
+    // Also after a failure: otherwise the end of the process cuts off what was opened before.
     for (const close of closers.toReversed()) {
       await close().catch((error: unknown) => cli.output.note(`While stopping: ${messageOf(error)}`));
     }
@@ -61,7 +61,7 @@ async function open(cli: CliContext, { speed, isDashboardEdited }: StartOptions,
   closers.push(() => webhooks.close());
   const { config } = webhooks;
   let demo: Demo | undefined;
-  // Only now, as in `serve`.
+  // Loaded here, as in `serve`.
   const { serve } = await import("../runtime/serve.ts");
   const service = await serve({
     ...cli,
@@ -80,10 +80,10 @@ async function open(cli: CliContext, { speed, isDashboardEdited }: StartOptions,
   const dataDir = config.databaseUrl === undefined ? config.dataDir : undefined;
   const isDefaultDataDir = dataDir === resolve(".bikeshare");
   const shown = demo && { ...demo, signIn: await demo.signIn(url) };
-  output.result(
-    { ready: true, url, key: demo?.key ?? null, sign_in: shown?.signIn ?? null },
-    welcome({ url, dataDir, isDefaultDataDir, speed, demo: shown }),
-  );
+  output.result({
+    object: { ready: true, url, key: demo?.key ?? null, sign_in: shown?.signIn ?? null },
+    text: welcome({ url, dataDir, isDefaultDataDir, speed, demo: shown }),
+  });
   const access = demo !== undefined && speed > 0 ? await demo.access() : undefined;
   if (access === undefined) return;
   closers.push(() => access.remove());
@@ -93,10 +93,10 @@ async function open(cli: CliContext, { speed, isDashboardEdited }: StartOptions,
   if (city !== undefined) closers.push(() => city.stop());
 }
 
-/** Remarks among log lines in JSON would break whatever parses them: they go to stdout then. */
+/** Writes remarks to stdout when the log on stderr is JSON, which they would break. */
 function withoutNotesAmongLogs({ config, output }: CliContext): Output {
   if (output.json || isLogForPeople(config)) return output;
-  return { ...output, note: (text) => output.result({}, text) };
+  return { ...output, note: (text) => output.result({ object: {}, text }) };
 }
 
 interface Demo {
@@ -110,7 +110,7 @@ interface Demo {
   readonly access: () => Promise<SimulatorKeys>;
 }
 
-/** @returns undefined when the database holds data that `start` did not make: they are left alone */
+/** Fills an empty database. @returns undefined when the database holds data that `start` did not create */
 async function prepareDemo(cli: CliContext, db: Database): Promise<Demo | undefined> {
   const [first] = await systemsOf(db);
   const systemId = first?.system_id ?? (await cli.resolveSystem(db, undefined));
@@ -122,10 +122,10 @@ async function prepareDemo(cli: CliContext, db: Database): Promise<Demo | undefi
     return { systemId, partnerId, key, access, signIn };
   };
   if (await isEmpty(db, systemId)) {
-    cli.output.note("The database is empty: making a city with 200 stations, 2,000 bikes and 50,000 past rides …");
+    cli.output.note("The database is empty: creating a city with 200 stations, 2,000 bikes and 50,000 past rides …");
     await withoutTimeLimits(db, (patient) => fillWithDemoCity({ ...context, db: patient }, systemId));
     const { key, partnerId } = await issueDemoKey(context);
-    // Kept, so that the next start can show it again: a demo's key guards nothing.
+    // Stored so that the next start can show it again: a demo's key protects nothing.
     await writeFile(file, `${key}\n`, { mode: 0o600 });
     return demoOf(partnerId, key);
   }
@@ -147,7 +147,7 @@ async function withoutTimeLimits(db: Database, work: (patient: Database) => Prom
   }
 }
 
-/** A demo whose city stands still is better than none: an error is shown, and `start` goes on. */
+/** Simulates rides. On an error `start` prints it and continues without them. */
 async function startCity(
   cli: CliContext,
   url: string,
@@ -165,7 +165,7 @@ async function startCity(
       observed: await readCity(url, access.partnerKey),
     });
   } catch (error) {
-    cli.output.note(`The city stands still: ${messageOf(error)}`);
+    cli.output.note(`No rides are simulated: ${messageOf(error)}`);
     return undefined;
   }
 }
@@ -174,17 +174,17 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What `start` reports. */
+/** What `start` prints. */
 export interface Started {
   /** The service's base address. */
   readonly url: string;
-  /** Where the data lie, as a path; undefined: in a database that the environment names. */
+  /** The data's directory; undefined: the data is in the database of DATABASE_URL. */
   readonly dataDir: string | undefined;
-  /** Whether that is where every command looks when nothing is said. */
+  /** Whether every command uses that directory by default. */
   readonly isDefaultDataDir: boolean;
-  /** How much faster than real time the city rides; 0: it stands still. */
+  /** How many times as fast as real time rides are simulated; 0: no rides. */
   readonly speed: number;
-  /** Undefined where the data are not the demo's. */
+  /** Undefined when the data is not the demo's. */
   readonly demo:
     | {
         readonly key: string;
@@ -195,10 +195,10 @@ export interface Started {
     | undefined;
 }
 
-/** How the command line is called: from the sources of the repository, and from the published package. */
+/** The command line's name, in the repository and in the published package. */
 const COMMAND = import.meta.filename.endsWith(".ts") ? "npx -y pnpm@12 bikeshare" : "npx @bikeshare/server";
 
-/** What `start` says when it is ready: where everything is, and what to paste into another terminal. */
+/** The text of a `start` that is ready: addresses, and commands for another terminal. */
 export function welcome(started: Started): string {
   const { url, dataDir, demo } = started;
   const facts = [
@@ -217,8 +217,8 @@ function withDemo(started: Started, demo: NonNullable<Started["demo"]>): string[
   const curl = (path: string) => `  curl -H "Authorization: Bearer $KEY" "${url}${path}"`;
   return [
     speed > 0
-      ? `A made-up city that rides by itself, ${speed} times as fast as real time.`
-      : "A made-up city that stands still.",
+      ? `Rides of a made-up city are simulated, ${speed} times as fast as real time.`
+      : "A made-up city without simulated rides.",
     "The dashboard, in a browser (each link signs in once; the next start prints new ones):",
     "",
     `  As a partner:      ${demo.signIn.partner}`,
@@ -234,8 +234,8 @@ function withDemo(started: Started, demo: NonNullable<Started["demo"]>): string[
     `  curl -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\`,
     `    -H "Idempotency-Key: first-try" -d '{"station_id":"station-001"}' "${url}/v1/reservations"`,
     "",
-    "To receive webhooks in a program of yours on this machine, enter its URL in the dashboard as a partner, on the page",
-    "Webhook: any port will do.",
+    "To receive webhooks in a program on this machine, enter its URL in the dashboard as a partner, on the page Webhook.",
+    "Any port is allowed.",
     "",
     "As its operator, in another terminal, in this folder:",
     "",
@@ -253,14 +253,14 @@ function withDemo(started: Started, demo: NonNullable<Started["demo"]>): string[
 function withoutDemo(started: Started): string[] {
   const bikeshare = commandOf(started);
   return [
-    "The data was not made by `start`, so there is no key to show. Make one, in this folder:",
+    "The database holds data that `start` did not create, so there is no key to show. Create one, in this folder:",
     "",
     `  ${bikeshare} partners create "Journey Planner"`,
     `  ${bikeshare} keys issue --partner <id> --scopes stations:read,rides:read`,
   ];
 }
 
-/** The command line, with what another terminal does not know: without it, it would make a second database. */
+/** The command line with the environment that another terminal lacks; without it, it would create a second database. */
 function commandOf({ dataDir, isDefaultDataDir }: Started): string {
   if (dataDir === undefined) return `DATABASE_URL=… ${COMMAND}`;
   return isDefaultDataDir ? COMMAND : `DATA_DIR=${shellWord(dataDir)} ${COMMAND}`;

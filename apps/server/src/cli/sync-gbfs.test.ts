@@ -51,7 +51,7 @@ test("for people prints the same as text, and what failed", async () => {
   harness.stop();
   await running;
   expect(lines()[0]).toMatch(
-    /^2025-06-02T12:00:00.000Z partial: stations none; bikes 3 created; free_bike_status is stale: its data are of 2025-06-01 12:00 UTC \(last_updated\); station_status failed: HTTP 404 from .* never good yet, next request at /,
+    /^2025-06-02T12:00:00.000Z partial: stations none; bikes 3 created; free_bike_status is stale: its data are of 2025-06-01 12:00 UTC \(last_updated\); station_status failed: HTTP 404 from .* no success yet, next request at /,
   );
 });
 

@@ -4,8 +4,9 @@ import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { saidBy } from "../../test/gbfs/said-by.ts";
 import { warnOfMissingFacts } from "../city/systems/service.ts";
 import { listActs } from "../partners/audit/queries.ts";
-import { registerRegions, registerVehicleTypes } from "./descriptions.ts";
+import { registerRegions } from "./regions.ts";
 import { registerSystems } from "./systems.ts";
+import { registerVehicleTypes } from "./vehicle-types.ts";
 
 let harness: CliHarness;
 const clock = createTestClock();
@@ -67,8 +68,8 @@ test("`systems set` takes precedence over feeds, and an empty value removes a fa
 });
 
 test.each([
-  [["--time-zone", "EST"], /--time-zone cannot be "EST": it must be an IANA time zone/],
-  [["--email", "nobody"], /--email cannot be "nobody": it must be a mail address/],
+  [["--time-zone", "EST"], /--time-zone is "EST": it must be an IANA time zone/],
+  [["--email", "nobody"], /--email is "nobody": it must be a mail address/],
   [["--language", "english"], /--language .* BCP 47/],
   [["--licence", "mine"], /--licence .* SPDX/],
   [["--url", "bikes.example"], /--url .* https/],
@@ -121,7 +122,7 @@ test("`vehicle-types set` takes precedence over feeds field by field; types in u
     "docked_bike",
     "ebike",
     "",
-    "No",
+    "The",
     "Set",
     "",
   ]);
@@ -150,7 +151,7 @@ test("`vehicle-types set` takes precedence over feeds field by field; types in u
     "Give at least one of --name, --form-factor",
   );
   await expect(harness.run("vehicle-types", "set", "x", "--propulsion", "magic")).rejects.toThrow(
-    "--propulsion must be one of human",
+    '--propulsion is "magic": it must be one of human',
   );
 });
 
@@ -177,6 +178,6 @@ test("`regions set` names a region; regions with stations are listed; `remove` n
   await harness.run("regions", "remove", "n");
   expect((await harness.run("regions", "list")).stdout).toBe("id    name\nn     North\nwest  West\n");
   await expect(harness.run("regions", "set", "west", "--name", "two\nlines")).rejects.toThrow(
-    "--name must be one line",
+    '--name is "two\\nlines": it must be one line',
   );
 });

@@ -10,59 +10,62 @@ import {
 } from "../city/systems/service.ts";
 import { commandError } from "../command-errors.ts";
 import { systemId as parseSystemId } from "../runtime/startup/values.ts";
-import { type CliContext, type OpenCli, type ParentCommand, withSystem } from "./context.ts";
+import { type CliContext, type OpenCli, type ParentCommand, run, runOnSystem } from "./context.ts";
 import { readValue, UsageError } from "./options.ts";
-import { table } from "./output.ts";
+import { type Columns, type Result, table } from "./output.ts";
 
-/** What the command line calls each fact, and what it means. */
+/** The option of each fact, and what its help says. */
 const factOptions: Readonly<Record<FactName, readonly [option: string, meaning: string]>> = {
-  name: ["--name", "what riders call it"],
-  timezone: ["--time-zone", "its IANA time zone, such as Europe/Oslo"],
-  language: ["--language", "the language of its names, a BCP 47 tag such as nb or en-GB"],
-  feed_contact_email: ["--email", "the contact address for readers of its feeds"],
-  operator: ["--operator", "who runs it"],
-  url: ["--url", "its address on the web"],
-  licence: ["--licence", "of its feeds: an SPDX identifier such as CC-BY-4.0, or an address"],
-  opening_hours: ["--opening-hours", "in OpenStreetMap's syntax; 24/7, when not given"],
+  name: ["--name", "the name that riders see"],
+  timezone: ["--time-zone", "an IANA time zone such as Europe/Oslo"],
+  language: ["--language", "the language of its names: a BCP 47 tag such as nb or en-GB"],
+  feed_contact_email: ["--email", "the contact address for consumers of its feeds"],
+  operator: ["--operator", "the company that runs it"],
+  url: ["--url", "its website"],
+  licence: ["--licence", "the licence of its feeds: an SPDX identifier such as CC-BY-4.0, or a URL"],
+  opening_hours: ["--opening-hours", "in OpenStreetMap's opening_hours syntax (default: 24/7)"],
 };
 
 /** `systems create`, `set` and `list`. */
 export function registerSystems(program: ParentCommand, cli: OpenCli): void {
-  const systems = program.command("systems").description("the bike-share systems of this deployment");
+  const systems = program.command("systems").description("manage the bike-share systems of this deployment");
   systems
     .command("create")
-    .description("add another system")
+    .description("create another system")
     .argument("<id>", "the system's id (GBFS system_id): visible ASCII characters")
-    .option("--name <name>", "what people call it")
-    .action((id, { name = id }) => create(cli(), id, name));
+    .option("--name <name>", "the name that riders see (default: the id)")
+    .action((text, { name = text }) => {
+      const id = readValue("<id>", text, parseSystemId);
+      return run(cli(), (opened) => create(opened, id, name));
+    });
   const set: ParentCommand = systems
     .command("set")
     .description(
-      "describe a system, as GBFS publishes it; it takes precedence over feeds. An empty value removes a field",
+      "set properties of a system that GBFS publishes; they take precedence over imported feeds, an empty value clears one",
     );
   for (const [option, meaning] of Object.values(factOptions)) set.option(`${option} <value>`, meaning);
   set.action(() => {
     const changes = readChanges(set.opts());
-    return withSystem(cli(), async (context, systemId) => {
+    return runOnSystem(cli(), async (context) => {
+      const { db, systemId } = context;
       await describeSystem(context, systemId, changes);
-      const details = await detailsOf(context.db, systemId);
+      const details = await detailsOf(db, systemId);
       if (details === undefined) throw commandError("not_found", "system", { id: systemId });
-      context.output.result(factsOf(details), textOf(details));
+      return { object: factsOf(details), notes: missingNotes(details, false) };
     });
   });
   systems
     .command("list")
-    .description("list the systems, and how each is described")
-    .action(() => list(cli()));
+    .description("list the systems with their properties")
+    .action(() => run(cli(), list));
 }
 
-async function create(cli: CliContext, text: string, name: string): Promise<void> {
-  const id = readValue("The id", text, parseSystemId);
-  await cli.withDatabase(async (db) => {
-    // The first system exists before the second: otherwise commands that name none would change their meaning.
+function create(cli: CliContext, id: string, name: string): Promise<Result> {
+  return cli.withDatabase(async (db) => {
+    // Create the first system before the second: otherwise commands without --system would change their meaning.
     if ((await systemsOf(db)).length === 0 && id !== cli.config.systemId) await cli.resolveSystem(db, undefined);
-    if (!(await addSystem({ ...cli, db }, id, name))) throw new Error(`There is a system "${id}" already.`);
-    cli.output.result({ id }, `Created system ${id}.`);
+    if (await addSystem({ ...cli, db }, id, name)) return { object: { id } };
+    throw new Error(`System ${id} exists already. Choose another id; \`systems list\` shows those in use.`);
   });
 }
 
@@ -73,7 +76,7 @@ function readChanges(given: Readonly<Record<string, unknown>>): FactChanges {
     if (typeof text !== "string") return [];
     if (text === "") return [[name, null]];
     if (factRules[name].read(text) === undefined)
-      throw new UsageError(`${option} cannot be ${JSON.stringify(text)}: it must be ${factRules[name].expected}.`);
+      throw new UsageError(`${option} is ${JSON.stringify(text)}: it must be ${factRules[name].expected}.`);
     return [[name, text]];
   });
   if (changes.length === 0) {
@@ -83,11 +86,11 @@ function readChanges(given: Readonly<Record<string, unknown>>): FactChanges {
   return Object.fromEntries(changes);
 }
 
-async function list({ output, withDatabase }: CliContext): Promise<void> {
-  await withDatabase(async (db) => {
+function list({ withDatabase }: CliContext): Promise<Result> {
+  return withDatabase(async (db) => {
     const systems = await detailsOfAll(db);
     const made = new Map((await systemsOf(db)).map((system) => [system.system_id, system.created_at]));
-    const overview = table(systems, {
+    const columns: Columns<SystemDetails> = {
       id: "id",
       name: "name",
       "time zone": (system) => knownFact(system, "timezone"),
@@ -96,20 +99,21 @@ async function list({ output, withDatabase }: CliContext): Promise<void> {
       operator: "operator",
       licence: "licence",
       url: "url",
-    });
-    output.result(
-      { systems: systems.map((system) => ({ ...factsOf(system), created_at: made.get(system.id) })) },
-      [overview, ...systems.flatMap((system) => missingText(system, systems.length > 1))].join("\n"),
-    );
+    };
+    return {
+      object: { systems: systems.map((system) => ({ ...factsOf(system), created_at: made.get(system.id) })) },
+      table: table(systems, columns, "No systems."),
+      notes: systems.flatMap((system) => missingNotes(system, systems.length > 1)),
+    };
   });
 }
 
-/** A fact, or null where a default stands in for it. */
+/** A fact, or null where GBFS publishes a default. */
 function knownFact(system: SystemDetails, name: FactName): string | null {
   return system.missing.includes(name) ? null : system[name];
 }
 
-function factsOf({ timezone, feed_contact_email, missing, ...system }: SystemDetails): Record<string, unknown> {
+function factsOf({ timezone, feed_contact_email, missing, ...system }: SystemDetails): object {
   return {
     ...system,
     time_zone: timezone,
@@ -118,25 +122,19 @@ function factsOf({ timezone, feed_contact_email, missing, ...system }: SystemDet
   };
 }
 
-function textOf(details: SystemDetails): string {
-  const facts = factNames.map((name) => ({ option: factOptions[name][0].slice(2), value: knownFact(details, name) }));
-  const shown = table(facts, { [details.id]: "option", "in GBFS": "value" });
-  return [shown, ...missingText(details, false)].join("\n");
-}
-
-/** What feeds show in place of missing facts, and how to set them. */
-function missingText({ id, missing }: SystemDetails, isNamed: boolean): string[] {
+/** The defaults that GBFS publishes for missing facts, and the command that sets them. */
+function missingNotes({ id, missing }: SystemDetails, isNamed: boolean): string[] {
   if (missing.length === 0) return [];
   const defaults: Partial<Record<FactName, string>> = {
     name: "the id as its name",
     timezone: "the time zone UTC",
     language: "the language en",
-    feed_contact_email: "no address, or in 3.0, which requires one, unknown@example.invalid",
+    feed_contact_email: "no contact address (3.0 requires one: unknown@example.invalid)",
   };
-  const shown = missing.flatMap((name) => defaults[name] ?? []).join("; ");
+  const published = missing.flatMap((name) => defaults[name] ?? []).join("; ");
   const command = missing.map((name) => `${factOptions[name][0]} …`).join(" ");
   return [
-    "",
-    `In place of what is missing, GBFS shows for ${id}: ${shown}. Set it: bikeshare ${isNamed ? `--system ${id} ` : ""}systems set ${command}`,
+    `GBFS publishes defaults for settings that ${id} lacks: ${published}.`,
+    `Set them: bikeshare ${isNamed ? `--system ${id} ` : ""}systems set ${command}`,
   ];
 }

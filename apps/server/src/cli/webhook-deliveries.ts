@@ -5,14 +5,21 @@ import type { ActorContext } from "../command-context.ts";
 import { oneOf } from "../runtime/startup/values.ts";
 import { offeredEvents } from "../webhooks/endpoints/endpoint.rules.ts";
 import { countResend, startResend } from "../webhooks/log/bulk-resend.ts";
-import { type DeliveryDetail, listDeliveries, MAX_DELIVERIES, showDelivery } from "../webhooks/log/deliveries.ts";
+import {
+  type DeliveryDetail,
+  type DeliveryView,
+  listDeliveries,
+  MAX_DELIVERIES,
+  showDelivery,
+} from "../webhooks/log/deliveries.ts";
 import { readCodeFilter } from "../webhooks/log/delivery-filter.rules.ts";
-import { createReplay, type Replay, replayableStates, stopReplay } from "../webhooks/log/replays.ts";
+import type { Exchange, HeaderPair } from "../webhooks/log/delivery-view.ts";
+import { createReplay, replayableStates, stopReplay } from "../webhooks/log/replays.ts";
 import { redeliver, retryEndpointNow, sendTestDelivery } from "../webhooks/log/resend.ts";
-import { type CliContext, type OpenCli, type ParentCommand, withSystem } from "./context.ts";
+import { DAILY_ANSWER_BYTES, SHORT_ANSWER, WHOLE_FAILURES_PER_HOUR } from "../webhooks/rules/log-budget.ts";
+import { type CliContext, type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
 import { limitOption, listOf, option, partnerOption, pastInstant, readValue } from "./options.ts";
-import { table } from "./output.ts";
-import { describeDelivery } from "./webhooks-text.ts";
+import { type Columns, printable, type Result, table } from "./output.ts";
 
 /** `webhooks test`, `deliveries`, `attempts`, `redeliver`, `retry-now`, `replay`, `stop-replay` and `resend`. */
 export function registerDeliveries(webhooks: ParentCommand, cli: OpenCli): void {
@@ -20,32 +27,31 @@ export function registerDeliveries(webhooks: ParentCommand, cli: OpenCli): void 
   registerList(webhooks, cli);
   webhooks
     .command("attempts")
-    .description("show a delivery with every attempt: what was sent, what came back, what is next")
+    .description("show a delivery with every attempt: request, response, and what happens next")
     .argument("<delivery id>")
     .action((id) =>
-      withSystem(cli(), async (context, systemId) => {
-        showDetail(context, await showDelivery(context, { systemId, partnerId: null }, id));
-      }),
+      runOnSystem(cli(), async (context) =>
+        detailOf(await showDelivery(context, { systemId: context.systemId, partnerId: null }, id)),
+      ),
     );
   webhooks
     .command("redeliver")
-    .description("send a delivery again, now, under the same delivery_id")
+    .description("send a delivery again now, with the same delivery_id")
     .argument("<delivery id>")
     .action((id) =>
-      withSystem(cli(), async (context, systemId) => {
-        const { outcome } = await redeliver(context, { systemId, partnerId: null }, id);
-        context.output.result({ id, outcome }, `${id} ${redelivered[outcome]}`);
+      runOnSystem(cli(), async (context) => {
+        const { outcome } = await redeliver(context, { systemId: context.systemId, partnerId: null }, id);
+        return { object: { id, outcome }, notes: [redelivered[outcome]] };
       }),
     );
   webhooks
     .command("retry-now")
-    .description("retry now all deliveries that wait for their next attempt, for an endpoint that works again")
+    .description("retry all waiting deliveries of an endpoint now")
     .requiredOption(...partnerOption)
     .action(({ partner: partnerId }) =>
-      withSystem(cli(), async (context, systemId) => {
-        const retried = await retryEndpointNow(context, { systemId, partnerId });
-        const text = retried === 0 ? "Nothing waits for a later attempt." : `${retried} deliveries are due now.`;
-        context.output.result({ deliveries: retried }, text);
+      runOnSystem(cli(), async (context) => {
+        const retried = await retryEndpointNow(context, { systemId: context.systemId, partnerId });
+        return { object: { deliveries: retried }, facts: { "deliveries due now": retried } };
       }),
     );
   registerReplay(webhooks, cli);
@@ -53,41 +59,44 @@ export function registerDeliveries(webhooks: ParentCommand, cli: OpenCli): void 
 }
 
 const redelivered = {
-  redelivered: "is due now, with a fresh schedule.",
-  retried_now: "waited for its next attempt, which is due now.",
-  already_due: "is queued or being sent already: nothing was changed.",
+  redelivered: "It is due now, with a new schedule of attempts.",
+  retried_now: "Its next attempt is due now.",
+  already_due: "It is queued or being sent. Nothing was changed.",
 } as const;
 
 const eventOption = (description: string) => option("--event <name>", description, oneOf(offeredEvents));
-const SINCE = "created from then on: RFC 3339, or back from now such as 24h";
+const SINCE = "created from this time on: RFC 3339, or a duration ago such as 24h";
+const UNTIL = "created before this time";
 
-/** Between two reads of the test's status. Shorter only asks the database more often. */
+/** Between two reads of the test's status. Too low: queries the database more often. */
 const POLL_INTERVAL_MS = 100;
-/** Twice what an attempt may take. Less gives up on a receiver that answers late. */
+/** Twice the maximum duration of an attempt. Too low: gives up on a slow receiver. */
 const TEST_TIMEOUT_MS = 30_000;
 
 function registerTest(webhooks: ParentCommand, cli: OpenCli): void {
   webhooks
     .command("test")
-    .description("send one signed example of an event now, and show the whole exchange")
+    .description("send one signed example of an event now, and show the request and the response")
     .requiredOption(...partnerOption)
-    .addOption(eventOption("which event; the first that the endpoint receives, when not given"))
+    .addOption(eventOption("the event (default: the endpoint's first)"))
     .action(({ partner: partnerId, event }) =>
-      withSystem(cli(), async (context, systemId) => {
+      runOnSystem(cli(), async (context) => {
+        const { systemId } = context;
         const id = await sendTestDelivery(context, { systemId, partnerId, event });
         const delivery = await finishedDelivery(context, systemId, id);
-        showDetail(context, delivery);
-        if (delivery.status === "succeeded") return;
-        throw new Error(
-          delivery.status === "pending"
-            ? `Not sent within ${TEST_TIMEOUT_MS / 1000} s: \`webhooks show\` says what waits before it, \`webhooks attempts ${id}\` what becomes of it.`
-            : "The endpoint did not receive the test.",
-        );
+        return { ...detailOf(delivery), failure: testFailure(delivery) };
       }),
     );
 }
 
-/** A delivery that is finished, or as it is when that takes too long. */
+function testFailure({ id, status }: DeliveryDetail): string | undefined {
+  if (status === "succeeded") return undefined;
+  return status === "pending"
+    ? `Test ${id} was not sent within ${TEST_TIMEOUT_MS / 1000} s: \`webhooks show\` shows what is queued before it, \`webhooks attempts ${id}\` its progress.`
+    : "The endpoint did not receive the test.";
+}
+
+/** A delivery once it is finished, or as it is after the timeout. */
 async function finishedDelivery(context: ActorContext, systemId: string, id: string): Promise<DeliveryDetail> {
   for (let waitedMs = 0; ; waitedMs += POLL_INTERVAL_MS) {
     const delivery = await showDelivery(context, { systemId, partnerId: null }, id);
@@ -96,40 +105,41 @@ async function finishedDelivery(context: ActorContext, systemId: string, id: str
   }
 }
 
-function showDetail({ output }: CliContext, delivery: DeliveryDetail): void {
-  const { exchanges, ...about } = delivery;
-  output.result({ ...about, attempts: exchanges, attempts_made: about.attempts }, describeDelivery(delivery));
-}
+const deliveryColumns: Columns<DeliveryView> = {
+  id: "id",
+  event: "event",
+  created: "created_at",
+  status: "status",
+  attempts: "attempts",
+  explanation: "explanation",
+};
 
 function registerList(webhooks: ParentCommand, cli: OpenCli): void {
   webhooks
     .command("deliveries")
-    .description("list a partner's deliveries, the newest first, each explained")
+    .description("list a partner's deliveries with explanations, newest first")
     .requiredOption(...partnerOption)
-    .addOption(new Option("--status <status>", "only these").choices(["pending", "succeeded", "failed", "held"]))
-    .addOption(eventOption("only of this event"))
+    .addOption(
+      new Option("--status <status>", "only this status").choices(["pending", "succeeded", "failed", "held"] as const),
+    )
+    .addOption(eventOption("only this event"))
     .option("--since <time>", SINCE)
-    .option("--until <time>", "created before then")
+    .option("--until <time>", UNTIL)
     .addOption(limitOption(MAX_DELIVERIES, 50))
-    .option("--after <delivery id>", "only those after this one, the last of the previous page")
+    .option("--after <delivery id>", "only deliveries after this one, the last of the previous page")
     .action(({ partner: partnerId, status, event, after, limit, ...range }) => {
       const filters = { status, event, ...readRange(cli(), range), after };
-      return withSystem(cli(), async (context, systemId) => {
+      return runOnSystem(cli(), async (context) => {
+        const { systemId } = context;
         const page = await listDeliveries(context, { systemId, partnerId, ...filters, limit });
         const { deliveries, searchedTo } = page;
         const next = page.next?.id ?? null;
-        const shown = table(deliveries, {
-          id: "id",
-          event: "event",
-          created: "created_at",
-          status: "status",
-          attempts: "attempts",
-          explanation: "explanation",
-        });
-        const searched = searchedTo === null ? "" : `\nSearched back to ${searchedTo.toISOString()}.`;
-        const more = next === null ? "" : `${searched}\nMore: --after ${next}`;
-        const text = deliveries.length === 0 ? describeNone(partnerId, filters) : shown;
-        context.output.result({ deliveries, next }, `${text}${more}`);
+        const searched = searchedTo === null ? [] : [`Searched back to ${searchedTo.toISOString()}.`];
+        return {
+          object: { deliveries, next },
+          table: table(deliveries, deliveryColumns, emptyText(partnerId, filters)),
+          notes: next === null ? [] : [...searched, `More: --after ${next}`],
+        };
       });
     });
 }
@@ -146,88 +156,65 @@ function readRange({ clock }: CliContext, { since, until }: Range): { since?: Da
   };
 }
 
-/** An empty page says more than a header without rows. */
-function describeNone(partner: string, filters: Readonly<Record<string, unknown>>): string {
+function emptyText(partner: string, filters: Readonly<Record<string, unknown>>): string {
   if (Object.values(filters).some((value) => value !== undefined)) return "No delivery matches.";
   return `No deliveries in the last ${EVENT_RETENTION_DAYS} days. \`webhooks test --partner ${partner}\` sends an example.`;
 }
 
 function registerReplay(webhooks: ParentCommand, cli: OpenCli): void {
-  const states = `only these: ${replayableStates.join(", ")}; all of them, when not given`;
+  const states = `only these: ${replayableStates.join(", ")} (default: all of them)`;
   webhooks
     .command("replay")
     .description("send a range of deliveries again, after current events")
     .requiredOption(...partnerOption)
     .requiredOption("--since <time>", SINCE)
-    .option("--until <time>", "created before then; now, when not given")
+    .option("--until <time>", `${UNTIL} (default: now)`)
     .addOption(option("--status <a,b>", states, listOf(oneOf(replayableStates))))
-    .option("--dry-run", "only count")
+    .option("--dry-run", "only count them")
     .action(({ partner: partnerId, status: statuses, dryRun = false, ...given }) => {
       const since = readValue("--since", given.since, pastInstant(cli().clock()));
       const range = { ...readRange(cli(), given), since, statuses };
-      return withSystem(cli(), async (context, systemId) => {
+      return runOnSystem(cli(), async (context) => {
+        const { systemId } = context;
         const made = await createReplay(context, { systemId, partnerId, ...range, dryRun });
-        context.output.result({ ...made, dry_run: dryRun }, describeReplay(made));
+        const isWaiting = made.id !== null && made.endpoint_status !== "active";
+        return { object: { ...made, dry_run: dryRun }, notes: isWaiting ? [WAITS] : [] };
       });
     });
   webhooks
     .command("stop-replay")
-    .description("stop a replay: what it has queued is sent, the rest is not")
+    .description("stop a replay; queued deliveries are sent, the others are not")
     .argument("<replay id>")
     .action((id) =>
-      withSystem(cli(), async (context, systemId) => {
-        const replayed = await stopReplay(context, systemId, id);
-        const { changed, queued, total, finished_at: finished } = replayed;
-        const text = changed
-          ? `Stopped ${id}: ${queued} of ${total} were queued; those that wait in the queue are sent.`
-          : `${id} was finished already, ${finished?.toISOString() ?? ""}: ${queued} of ${total} were queued.`;
-        context.output.result({ ...replayed }, text);
-      }),
+      runOnSystem(cli(), async (context) => ({ object: await stopReplay(context, context.systemId, id) })),
     );
 }
 
-function describeReplay({ id, total, since, until, endpoint_status: status }: Replay): string {
-  const range = `created from ${since.toISOString()} to ${until.toISOString()}`;
-  if (total === 0) return `No deliveries ${range} are to be sent again.`;
-  if (id === null) return `${total} deliveries ${range} would be sent again.`;
-  const waits = status === "active" ? "" : ` They wait until the endpoint is active; it is ${status}.`;
-  return `Replay ${id}: ${total} deliveries ${range} are sent again, after current events.${waits}`;
-}
+const WAITS = "They wait until the endpoint is active.";
 
 const statuses = ["pending", "succeeded", "failed", "held", "failing", "unsuccessful"] as const;
 
-/** `webhooks resend`: all deliveries that filters let through, as on the page of deliveries. */
+/** `webhooks resend`: all deliveries that match filters, as on the page of deliveries. */
 function registerResend(webhooks: ParentCommand, cli: OpenCli): void {
   webhooks
     .command("resend")
     .description("send all deliveries again that match every filter, after current events")
     .requiredOption(...partnerOption)
-    .addOption(option("--status <status>", `only these: ${statuses.join(", ")}`, oneOf(statuses)))
-    .addOption(option("--event <name>", "only of this event", oneOf(offeredEvents)))
-    .addOption(option("--code <code>", "only those last answered so, such as 503 or 5xx", codeFrom))
-    .option("--failure <failure>", "only those whose latest attempt failed so, such as timeout")
+    .addOption(option("--status <status>", `only this status: ${statuses.join(", ")}`, oneOf(statuses)))
+    .addOption(eventOption("only this event"))
+    .addOption(option("--code <code>", "only this latest HTTP status, such as 503 or 5xx", codeFrom))
+    .option("--failure <failure>", "only this failure of the latest attempt, such as timeout")
     .option("--resource <id>", "only about this ride, station, reservation or bike")
-    .option("--since <time>", "created from then on: RFC 3339, or back from now such as 24h")
-    .option("--until <time>", "created before then")
-    .option("--dry-run", "only count")
+    .option("--since <time>", SINCE)
+    .option("--until <time>", UNTIL)
+    .option("--dry-run", "only count them")
     .action(({ partner: partnerId, since, until, resource: resourceId, dryRun = false, ...given }) => {
-      const instant = (name: string, text: string | undefined) =>
-        text === undefined ? undefined : readValue(name, text, pastInstant(cli().clock()));
-      const range = { since: instant("--since", since), until: instant("--until", until) };
-      const choice = { filter: { ...given, ...range, resourceId } };
-      return withSystem(cli(), async (context, systemId) => {
-        const scope = { systemId, partnerId };
-        if (dryRun) {
-          const total = await countResend(context, scope, choice);
-          context.output.result({ id: null, total, dry_run: true }, `${total} deliveries would be sent again.`);
-          return;
-        }
+      const choice = { filter: { ...given, ...readRange(cli(), { since, until }), resourceId } };
+      return runOnSystem(cli(), async (context) => {
+        const scope = { systemId: context.systemId, partnerId };
+        if (dryRun) return { object: { id: null, total: await countResend(context, scope, choice), dry_run: true } };
         const { id, total, status } = await startResend(context, scope, choice);
-        const waits = status === "waiting" ? " They wait until the endpoint is active." : "";
-        context.output.result(
-          { id, total, dry_run: false },
-          `Resend ${id}: ${total} deliveries are sent again.${waits}`,
-        );
+        return { object: { id, total, dry_run: false }, notes: status === "waiting" ? [WAITS] : [] };
       });
     });
 }
@@ -236,4 +223,89 @@ function codeFrom(text: string) {
   const code = readCodeFilter(text);
   if (code === undefined) throw new Error("must be a code such as 503, or a class such as 5xx");
   return code;
+}
+
+/** A delivery with its attempts, exchange by exchange. */
+function detailOf(delivery: DeliveryDetail): Result {
+  const { exchanges, ...about } = delivery;
+  const { id, event, partner_id: partner, created_at: created, status, explanation } = delivery;
+  return {
+    object: { ...about, attempts: exchanges, attempts_made: about.attempts },
+    facts: { delivery: id, event, partner, created, status, explanation },
+    text: exchanges.map(exchangeText).join("\n\n"),
+  };
+}
+
+function exchangeText(exchange: Exchange): string {
+  const { number, started_at: started, summary, request, answer, detail, timings } = exchange;
+  const times = Object.entries(timings).flatMap(([name, ms]) =>
+    ms === null ? [] : [`${name.replace("_", " ")} ${ms.toFixed(1)} ms`],
+  );
+  return [
+    `--- attempt ${number}, ${started.toISOString()}: ${summary}`,
+    ...(detail === null ? [] : [detail]),
+    `to ${exchange.remote_address ?? "(no connection)"}${times.length === 0 ? "" : `; ${times.join(", ")}`}`,
+    ...requestLines(exchange.url, request),
+    ...answerLines(answer),
+    ...nextLines(exchange),
+  ].join("\n");
+}
+
+function requestLines(url: string, request: Exchange["request"]): string[] {
+  if (request === null) return [`> POST ${url} (the exact request is unknown)`];
+  // The connection failed first: the log holds the request that was prepared.
+  if (request.headers.length === 0) return [`> POST ${url} (nothing of it was written)`];
+  return [
+    `> POST ${url}`,
+    ...request.headers.map((header) => `> ${headerLine(header)}`),
+    ">",
+    ...quote(">", request.body),
+  ];
+}
+
+function answerLines(answer: Exchange["answer"]): string[] {
+  if (answer === null) return [];
+  const { status, headers, body, truncation_reason: truncationReason } = answer;
+  const marks = [
+    ...(body.encoding === "base64" ? ["(not UTF-8: base64)"] : []),
+    ...(body.truncated ? [`(truncated: ${truncationText(truncationReason)})`] : []),
+  ];
+  return [
+    `< ${status}`,
+    ...headers.map((header) => `< ${headerLine(header)}`),
+    "<",
+    ...(body.text === "" ? [] : quote("<", body.text)),
+    ...marks.map((mark) => `< ${mark}`),
+  ];
+}
+
+/** Why the log keeps less of a response than was received. */
+function truncationText(truncationReason: NonNullable<Exchange["answer"]>["truncation_reason"]): string {
+  const short = `${kib(SHORT_ANSWER.headBytes)} of headers, ${kib(SHORT_ANSWER.bodyBytes)} of the body`;
+  switch (truncationReason) {
+    case "success":
+      return `of a success, ${short} are kept`;
+    case "repeated_failure":
+      return `after the first ${WHOLE_FAILURES_PER_HOUR} failures of an hour, ${short} are kept`;
+    case "daily_budget":
+      return `only a summary is kept until 00:00 UTC: the day's responses exceed ${kib(DAILY_ANSWER_BYTES)}`;
+    case null:
+      return "the response exceeds what is kept";
+  }
+}
+
+function kib(bytes: number): string {
+  return `${bytes / 1024} KiB`;
+}
+
+function nextLines({ next_attempt_at: at, next_attempt_reason: why }: Exchange): string[] {
+  return at === null ? [] : [`next attempt ${at.toISOString()}${why === null ? "" : ` (${why})`}`];
+}
+
+function headerLine([name, value]: HeaderPair): string {
+  return `${name}: ${printable(value)}`;
+}
+
+function quote(mark: string, text: string): string[] {
+  return text.split(/\r\n|\n|\r/).map((line) => `${mark} ${printable(line)}`);
 }

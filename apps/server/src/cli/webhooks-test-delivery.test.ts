@@ -67,8 +67,8 @@ afterEach(async () => {
 it("test sends a signed example through the running service, and shows the whole exchange", async () => {
   const { stdout } = await harness.run("webhooks", "test", "--partner", partner);
   expect(verified).toEqual(["ride.completed"]);
-  expect(stdout).toMatch(/^delivery_\w+_test: ride\.completed for /);
-  expect(stdout).toMatch(/^succeeded: arrived .+ at attempt 1, answered 204$/m);
+  expect(stdout).toMatch(/^delivery +delivery_\w+_test\nevent +ride\.completed\n/);
+  expect(stdout).toMatch(/^status +succeeded\nexplanation +arrived .+ at attempt 1, answered 204$/m);
   expect(stdout).toMatch(/^> Service-Signature: t=\d+,v1=[0-9a-f]{64}$/m);
   expect(stdout).toMatch(/^> \{"event":"ride\.completed","delivery_id":"delivery_\w+_test",/m);
   expect(stdout).toMatch(/^< 204$/m);
@@ -90,7 +90,9 @@ it("test that is not answered with success shows the answer, and ends as failed"
   status = 503;
   const ended = harness.run("webhooks", "test", "--partner", partner);
   await expect(ended).rejects.toThrow("The endpoint did not receive the test.");
-  expect(harness.written.stdout).toMatch(/^failed: given up .+ answered 503; a test is tried once$/m);
+  expect(harness.written.stdout).toMatch(
+    /^status +failed\nexplanation +given up .+ answered 503; a test is tried once$/m,
+  );
   expect(harness.written.stdout).toMatch(/^< 503$/m);
 });
 

@@ -10,47 +10,49 @@ import type { PartnerScope, SecretContext } from "../webhooks/endpoints/endpoint
 import { rotateSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
 import { setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
 import { pauseEndpoint, removeEndpoint, resumeEndpoint } from "../webhooks/endpoints/endpoint-status.ts";
-import { listEndpointsWithStatus, showEndpoint, unreadableEvents } from "../webhooks/endpoints/endpoint-view.ts";
+import {
+  type EndpointOverview,
+  type EndpointView,
+  listEndpointsWithStatus,
+  showEndpoint,
+  unreadableEvents,
+} from "../webhooks/endpoints/endpoint-view.ts";
 import { MAX_OVERLAP_DAYS, offeredEvents } from "../webhooks/endpoints/endpoint.rules.ts";
 import { dropHeld, type HeldDeliveries, sendHeld, showHeld } from "../webhooks/endpoints/held.ts";
 import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
 import type { AddressRules } from "../webhooks/rules/receiver-url.ts";
-import { type CliContext, type OpenCli, type ParentCommand, type SystemContext, withSystem } from "./context.ts";
+import { type CliContext, type OpenCli, type ParentCommand, runOnSystem, type SystemContext } from "./context.ts";
 import { listOf, option, overlapOption, partnerOption, UsageError } from "./options.ts";
+import { type Columns, type Result, table } from "./output.ts";
 import { addressOfStart } from "./start-lock.ts";
 import { rulesForTrying } from "./start-webhooks.ts";
 import { registerDeliveries } from "./webhook-deliveries.ts";
-import {
-  describeEndpoint,
-  describeHeld,
-  describeOverview,
-  describeRemoved,
-  describeSecret,
-  describeSet,
-} from "./webhooks-text.ts";
 
-/** `webhooks`: a partner's endpoint, and with webhook-deliveries.ts its deliveries. */
+/** `webhooks`: a partner's endpoint; its deliveries are in webhook-deliveries.ts. */
 export function registerWebhooks(program: ParentCommand, cli: OpenCli): void {
-  const webhooks = program.command("webhooks").description("where partners' events are sent, and what became of them");
+  const webhooks = program.command("webhooks").description("manage webhook endpoints and their deliveries");
   registerSet(webhooks, cli);
   webhooks
     .command("list")
     .description("list every partner's endpoint and its status")
     .action(() =>
-      withSystem(cli(), async (context, systemId) => {
-        const overview = await listEndpointsWithStatus(context, systemId);
-        context.output.result({ ...overview }, describeOverview(overview));
+      runOnSystem(cli(), async (context) => {
+        const overview = await listEndpointsWithStatus(context, context.systemId);
+        return {
+          object: overview,
+          table: table(overview.endpoints, endpointColumns, "No partner has an endpoint. `webhooks set` creates one."),
+          notes: overview.endpoints.length === 0 ? [] : [`Sending: ${workersText(overview.workers)}`],
+        };
       }),
     );
   webhooks
     .command("show")
-    .description("show an endpoint and its status; never its secrets")
+    .description("show an endpoint and its status, without its secrets")
     .requiredOption(...partnerOption)
     .action(({ partner: partnerId }) =>
-      withSystem(cli(), async (context, systemId) => {
-        const view = await showEndpoint(context, { systemId, partnerId });
-        context.output.result({ ...view }, describeEndpoint(view));
-      }),
+      runOnSystem(cli(), async (context) =>
+        showView(await showEndpoint(context, { systemId: context.systemId, partnerId })),
+      ),
     );
   registerPauseAndResume(webhooks, cli);
   registerHeld(webhooks, cli);
@@ -63,25 +65,26 @@ function registerSet(webhooks: ParentCommand, cli: OpenCli): void {
   const schemes = "service, or both: Standard Webhooks headers beside Service-Signature";
   webhooks
     .command("set")
-    .description("create a partner's endpoint, or change it; what is left out stays")
+    .description("create a partner's endpoint or change it; settings that you leave out stay")
     .requiredOption(...partnerOption)
-    .option("--url <URL>", "where events are POSTed; https")
-    .addOption(option("--events <a,b>", `which events: ${offeredEvents.join(", ")}`, listOf(String)))
-    .option("--email <address>", "who is informed when deliveries fail")
-    .option("--no-email", "nobody is")
+    .option("--url <URL>", "the https URL that receives events by POST")
+    .addOption(option("--events <a,b>", `events to send: ${offeredEvents.join(", ")}`, listOf(String)))
+    .option("--email <address>", "mail address to notify when deliveries fail")
+    .option("--no-email", "notify nobody")
     .addOption(option("--signature <scheme>", schemes, signatureFrom))
     .action(({ partner: partnerId, url, events, signature, ...given }) => {
       const email = given.email === false ? null : given.email;
       if (url === undefined && events === undefined && email === undefined && signature === undefined) {
         throw new UsageError("Give at least one of --url, --events, --email, --no-email and --signature.");
       }
-      return withSecrets(cli(), { mayBeNew: false }, async (context, systemId) => {
+      return runWithSecrets(cli(), { mayBeNew: false }, async (context) => {
+        const { systemId } = context;
         const rules = await addressRules(context.config);
         const made = await setEndpoint({ ...context, rules }, { systemId, partnerId, url, events, email, signature });
-        const unreadable = await unreadableEvents(context, { systemId, partnerId }, made.endpoint.events);
         const { endpoint, outcome, secret, old_secrets_end_at } = made;
-        context.output.result(
-          {
+        const unreadable = await unreadableEvents(context, { systemId, partnerId }, endpoint.events);
+        return {
+          object: {
             id: endpoint.id,
             partner_id: partnerId,
             url: endpoint.url,
@@ -94,13 +97,19 @@ function registerSet(webhooks: ParentCommand, cli: OpenCli): void {
             status: endpoint.status,
             outcome,
           },
-          describeSet(made, unreadable),
-        );
+          notes: [
+            secret === null ? "The secret is unchanged." : SHOWN_ONCE,
+            ...(old_secrets_end_at === null ? [] : ["Until then the old secrets sign Service-Signature too."]),
+            ...unreadableNotes(unreadable),
+            ...(endpoint.status === "paused" ? ["The endpoint stays paused: `webhooks resume` sends a probe."] : []),
+            ...(outcome === "created" ? [`\`webhooks test --partner ${partnerId}\` sends an example.`] : []),
+          ],
+        };
       });
     });
 }
 
-/** The rules of the process that sends: of a `start` that is running here, else those of the configuration. */
+/** The rules of the process that sends: of a running `start`, otherwise of the configuration. */
 async function addressRules(config: Config): Promise<AddressRules> {
   return (await addressOfStart(config)) === undefined ? config.webhooks : rulesForTrying(config.webhooks);
 }
@@ -116,34 +125,34 @@ function registerPauseAndResume(webhooks: ParentCommand, cli: OpenCli): void {
     .description(`hold events from now on, for up to ${EVENT_RETENTION_DAYS} days`)
     .requiredOption(...partnerOption)
     .action(({ partner: partnerId }) =>
-      withSystem(cli(), async (context, systemId) => {
+      runOnSystem(cli(), async (context) => {
+        const { systemId } = context;
         const { endpoint, changed } = await pauseEndpoint(context, { systemId, partnerId, reason: "operator" });
         const { id, status, pause_reason, paused_at } = endpoint;
-        context.output.result(
-          { id, status, pause_reason, paused_at, changed },
-          changed
-            ? `Paused ${id}. Events are held from now on, for up to ${EVENT_RETENTION_DAYS} days; \`webhooks resume\` sends again.`
-            : `${id} was paused already (${pause_reason ?? ""}).`,
-        );
+        return {
+          object: { id, status, pause_reason, paused_at, changed },
+          notes: [`Events are held for up to ${EVENT_RETENTION_DAYS} days; \`webhooks resume\` sends again.`],
+        };
       }),
     );
   webhooks
     .command("resume")
     .description("send to a paused endpoint again, beginning with one probe")
     .requiredOption(...partnerOption)
-    .option("--send-held", "send what is held as well, once the probe has succeeded")
+    .option("--send-held", "send held deliveries too, once the probe has succeeded")
     .action(({ partner: partnerId, sendHeld: sendsHeld = false }) =>
-      withSystem(cli(), async (context, systemId) => {
+      runOnSystem(cli(), async (context) => {
+        const { systemId } = context;
         const resumed = await resumeEndpoint(context, { systemId, partnerId, sendsHeld });
         const { endpoint, changed, probe, sent, held, held_since } = resumed;
-        const { id, status } = endpoint;
-        const probing = probe === null ? "The next event is sent as a probe." : `${probe} is sent as a probe.`;
-        const lines = [
-          changed ? `Resumed ${id}. ${probing}` : `${id} is not paused: it is ${status}.`,
-          ...(sent === 0 ? [] : [`${sent} held deliveries are sent once the endpoint is active.`]),
-          ...describeHeld(partnerId, held),
-        ];
-        context.output.result({ id, status, changed, probe, sent, held, held_since }, lines.join("\n"));
+        return {
+          object: { id: endpoint.id, status: endpoint.status, changed, probe, sent, held, held_since },
+          notes: [
+            ...(changed && probe === null ? ["The next event is the probe."] : []),
+            ...(sent === 0 ? [] : [`${sent} held deliveries are sent once the endpoint is active.`]),
+            ...heldNotes(partnerId, held),
+          ],
+        };
       }),
     );
 }
@@ -151,53 +160,59 @@ function registerPauseAndResume(webhooks: ParentCommand, cli: OpenCli): void {
 function registerRotate(webhooks: ParentCommand, cli: OpenCli): void {
   webhooks
     .command("rotate")
-    .description("make a new secret; the old ones sign beside it for a while")
+    .description("create a new secret; old ones sign beside it during the overlap")
     .requiredOption(...partnerOption)
     .addOption(overlapOption("how long both sign", MAX_OVERLAP_DAYS))
-    .option("--lost-secrets", "the secrets file that encrypted the old secrets is lost: they end now")
+    .option("--lost-secrets", "end the old secrets now, because the secrets file that encrypted them is lost")
     .action(({ partner: partnerId, overlap, lostSecrets: lost = false }) =>
-      withSecrets(cli(), { mayBeNew: lost }, async (context, systemId) => {
+      runWithSecrets(cli(), { mayBeNew: lost }, async (context) => {
+        const { systemId } = context;
         const rotated = await rotateSecret(context, { systemId, partnerId, overlap, lost });
         const { endpoint, secret, old_secrets_end_at } = rotated;
-        const ends =
-          overlap === 0 || lost
-            ? "The old ones no longer sign."
-            : `The old ones sign until ${old_secrets_end_at.toISOString()}.`;
-        const result = { id: endpoint.id, secret, old_secrets_end_at };
-        context.output.result(result, [...describeSecret(secret), ends].join("\n"));
+        return { object: { id: endpoint.id, secret, old_secrets_end_at }, notes: [SHOWN_ONCE] };
       }),
     );
 }
+
+const SHOWN_ONCE = "Copy the secret now: it cannot be shown again.";
 
 function registerRemove(webhooks: ParentCommand, cli: OpenCli): void {
   webhooks
     .command("remove")
-    .description("end an endpoint: its secrets are destroyed, nothing more is sent; its log and the audit log stay")
+    .description("remove an endpoint and destroy its secrets; its log stays")
     .requiredOption(...partnerOption)
     .action(({ partner: partnerId }) =>
-      withSystem(cli(), async (context, systemId) => {
-        const { endpoint, changed, unsent } = await removeEndpoint(context, { systemId, partnerId });
+      runOnSystem(cli(), async (context) => {
+        const { endpoint, changed, unsent } = await removeEndpoint(context, { systemId: context.systemId, partnerId });
         const { id, status, pause_reason, paused_at } = endpoint;
-        context.output.result(
-          { id, status, pause_reason, paused_at, changed, unsent },
-          changed
-            ? describeRemoved(id, partnerId, unsent)
-            : `${id} was removed already, ${paused_at?.toISOString() ?? ""}. Nothing was changed.`,
-        );
+        const unsentNotes = [
+          `${unsent} deliveries were not sent. To send them, create the endpoint again by \`webhooks set\` with --url and --events, then:`,
+          `  webhooks replay --partner ${partnerId} --since ${EVENT_RETENTION_DAYS}d --status held`,
+        ];
+        return {
+          object: { id, status, pause_reason, paused_at, changed, unsent },
+          notes: [
+            changed
+              ? "Its secrets are destroyed. Attempts under way end; nothing else is sent."
+              : "It was removed before.",
+            `The log keeps each delivery for ${EVENT_RETENTION_DAYS} days; the audit log keeps the URLs.`,
+            ...(unsent > 0 ? unsentNotes : []),
+          ],
+        };
       }),
     );
 }
 
-/** Runs a command on one system with the cipher of the deployment's secrets file, which may be a new one where that is said. */
-function withSecrets(
+/** Runs a command on one system with the cipher of the deployment's secrets file, which may be new where `mayBeNew`. */
+function runWithSecrets(
   cli: CliContext,
   { mayBeNew }: { readonly mayBeNew: boolean },
-  work: (context: SystemContext & SecretContext, systemId: string) => Promise<void>,
+  command: (context: SystemContext & SecretContext) => Promise<Result>,
 ): Promise<void> {
-  return withSystem(cli, async (context, systemId) => {
+  return runOnSystem(cli, async (context) => {
     const { webhookKeys } = await readSecrets(context, mayBeNew);
     try {
-      await work({ ...context, cipher: createSecretCipher(webhookKeys) }, systemId);
+      return await command({ ...context, cipher: createSecretCipher(webhookKeys) });
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === "secrets_file_mismatch")) throw error;
       const path = secretsPath(context.config);
@@ -206,40 +221,43 @@ function withSecrets(
   });
 }
 
-/** `webhooks send-held` and `drop-held`: what becomes of deliveries that were held while an endpoint was paused. */
+/** `webhooks send-held` and `drop-held`: deliveries that were held while an endpoint was paused. */
 function registerHeld(webhooks: ParentCommand, cli: OpenCli): void {
   webhooks
     .command("send-held")
-    .description("send what is held, after current events, as soon as the endpoint is active")
+    .description("send held deliveries, after current events, once the endpoint is active")
     .requiredOption(...partnerOption)
     .action(({ partner: partnerId }) =>
-      withSystem(cli(), async (context, systemId) => {
-        const sent = await sendHeld(context, { systemId, partnerId });
-        const text = sent === 0 ? "Nothing is held that is not being sent." : `${sent} held deliveries are sent.`;
-        context.output.result({ sent }, text);
-      }),
+      runOnSystem(cli(), async (context) => ({
+        object: { sent: await sendHeld(context, { systemId: context.systemId, partnerId }) },
+      })),
     );
   webhooks
     .command("drop-held")
-    .description("give up what is held; each can be sent again for as long as the log keeps it")
+    .description("drop held deliveries; each can be sent again while the log keeps it")
     .requiredOption(...partnerOption)
     .addOption(
-      option("--count <n>", "how many are held, as this command says without it", integer(1, Number.MAX_SAFE_INTEGER)),
+      option(
+        "--count <n>",
+        "the number of held deliveries, which the command prints without this option",
+        integer(1, Number.MAX_SAFE_INTEGER),
+      ),
     )
     .action(({ partner: partnerId, count }) =>
-      withSystem(cli(), async (context, systemId) => {
-        const scope = { systemId, partnerId };
+      runOnSystem(cli(), async (context) => {
+        const scope = { systemId: context.systemId, partnerId };
         const { total, until } = await showHeld(context, scope);
         const dropped = count === undefined ? 0 : await dropAll(context, scope, { total: count, until });
-        const how = total === 0 ? "" : ` To drop them: webhooks drop-held --partner ${partnerId} --count ${total}`;
-        const text =
-          count === undefined ? `${total} deliveries are held.${how}` : `Dropped ${dropped} held deliveries.`;
-        context.output.result({ dropped, held: total - dropped }, text);
+        const isAsked = count === undefined && total > 0;
+        return {
+          object: { dropped, held: total - dropped },
+          notes: isAsked ? [`To drop them: webhooks drop-held --partner ${partnerId} --count ${total}`] : [],
+        };
       }),
     );
 }
 
-/** Drops batch by batch what was counted. */
+/** Drops what was counted, batch by batch. */
 async function dropAll(context: ActorContext, scope: PartnerScope, seen: HeldDeliveries): Promise<number> {
   let dropped = 0;
   for (let total = seen.total; total > 0;) {
@@ -249,4 +267,75 @@ async function dropAll(context: ActorContext, scope: PartnerScope, seen: HeldDel
     total = batch.remaining;
   }
   return dropped;
+}
+
+const endpointColumns: Columns<EndpointOverview["endpoints"][number]> = {
+  partner: "partner_id",
+  name: "partner_name",
+  url: "url",
+  status: "status_text",
+  "failing since": "failing_since",
+  waiting: "pending",
+  held: "held",
+};
+
+function showView(view: EndpointView): Result {
+  const secrets = view.secrets.map(({ expires_at: end }) => (end === null ? "current" : `until ${end.toISOString()}`));
+  return {
+    object: view,
+    facts: {
+      endpoint: view.id,
+      url: view.url,
+      events: view.events,
+      email: view.email,
+      signature: view.signature === "both" ? "Service-Signature and Standard Webhooks" : "Service-Signature",
+      status: view.status_text,
+      sending: workersText(view.workers),
+      secrets,
+      "failing since": view.failing_since,
+      failures: view.failures,
+      waiting: view.pending,
+      "first due": view.oldest_due,
+      held: view.held,
+      "held since": view.held_since,
+    },
+    table: view.replays.length === 0 ? undefined : table(view.replays, replayColumns, ""),
+    notes: [
+      ...unreadableNotes(view.unreadable_events),
+      ...(view.url === null || view.is_replaying ? [] : heldNotes(view.partner_id, view.held)),
+    ],
+  };
+}
+
+const replayColumns: Columns<EndpointView["replays"][number]> = {
+  replay: "id",
+  since: "since",
+  until: "until",
+  deliveries: "total",
+  queued: "queued",
+  finished: "finished_at",
+};
+
+function workersText(workers: number): string {
+  if (workers === 0) return "no process; start one with `serve`";
+  return workers === 1 ? "1 process" : `${workers} processes`;
+}
+
+/** How many deliveries are held, and how to send or drop them. */
+export function heldNotes(partner: string, held: number): string[] {
+  if (held === 0) return [];
+  return [
+    `${held} deliveries are held until you send or drop them:`,
+    `  webhooks send-held --partner ${partner}   sends them once the endpoint is active`,
+    `  webhooks drop-held --partner ${partner}   drops them`,
+  ];
+}
+
+/** A warning when a partner gets by webhook what none of its keys may read. */
+function unreadableNotes(events: readonly string[]): string[] {
+  if (events.length === 0) return [];
+  return [
+    `No key of this partner may read the data of these events: ${events.join(", ")}.`,
+    "They are sent all the same. Leave them out with --events, or issue a key with the scope.",
+  ];
 }

@@ -21,7 +21,7 @@ export interface CliHarness extends TestDatabase {
 }
 
 export interface CliHarnessOptions {
-  readonly register: (program: ParentCommand, cli: OpenCli) => void;
+  readonly register: (program: ParentCommand, cli: OpenCli) => void | Promise<void>;
   readonly clock: () => number;
 }
 
@@ -59,7 +59,7 @@ export async function openCliHarness({ register, clock }: CliHarnessOptions): Pr
         withDatabase: (work) => work(database.db, []),
         resolveSystem: (_, named) => Promise.resolve(named ?? database.systemId),
       });
-      register(program, context);
+      await register(program, context);
       await program.parseAsync(args, { from: "user" });
       return { ...written };
     },
