@@ -32,6 +32,8 @@ const FROM_A_FOLDER_OF_ALL: Readonly<Record<string, readonly string[]>> = {
   "apps/server/src/http/docs/guides.ts": [...GUIDES, "packages/webhooks/vectors.json"],
   "apps/server/tools/copy-docs.ts": [...GUIDES, "packages/webhooks/vectors.json"],
   "apps/server/test/commands-pages.test.ts": ["docs", "README.md"],
+  "apps/server/tools/pages/pages.ts": ["docs"],
+  "deploy/guide/page.ts": ["docs"],
   "packages/sdk/test/packed-together.test.ts": ["packages/contract", "packages/sdk", "packages/webhooks"],
   "apps/dashboard/test/browser/service.ts": ["apps/server/src", "apps/server/migrations", "apps/server/bikeshare.mjs"],
   "apps/server/test/sdk/readme.test.ts": ["packages/contract", "packages/sdk", "packages/webhooks"],

@@ -7,8 +7,9 @@ import { setTimeout as wait } from "node:timers/promises";
 import { type MachineName, MACHINES } from "./page.ts";
 import { outputOf, Shell, untilSuccess } from "./shell.ts";
 
-/** The addresses that the page gives its machines. */
+/** The addresses of the machines; those of two-nodes.md are the page's. */
 export const ADDRESSES: Readonly<Record<MachineName, string>> = {
+  one: "10.77.0.16",
   a: "10.77.0.11",
   b: "10.77.0.12",
   db: "10.77.0.13",

@@ -1,8 +1,11 @@
-/* The commands of docs/operations.md: each block with its heading, and the machines that its first line names. */
+/* The commands of the operator's pages: each block with its page and heading, and the machines that its first line names. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-export const MACHINES = ["a", "b", "db", "db2", "c"] as const;
+/** The operator's pages whose commands are run, in this order, from the root of the repository. */
+export const PAGES = ["docs/operations.md", "docs/two-nodes.md", "docs/citus.md"] as const;
+
+export const MACHINES = ["one", "a", "b", "db", "db2", "c"] as const;
 export type MachineName = (typeof MACHINES)[number];
 
 /** One block of commands. */
@@ -41,8 +44,15 @@ export function blocksOf(markdown: string): readonly Block[] {
   return blocks;
 }
 
-export function readOperationsPage(): readonly Block[] {
-  return blocksOf(readFileSync(join(import.meta.dirname, "../../docs/operations.md"), "utf8"));
+/** A block of one of the operator's pages. */
+export interface PageBlock extends Block {
+  /** From the root of the repository. */
+  readonly page: string;
+}
+
+export function readOperationsPages(): readonly PageBlock[] {
+  const root = join(import.meta.dirname, "../..");
+  return PAGES.flatMap((page) => blocksOf(readFileSync(join(root, page), "utf8")).map((block) => ({ ...block, page })));
 }
 
 /** `# On a, b and c: the reason` names three machines. */

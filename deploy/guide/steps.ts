@@ -1,47 +1,51 @@
-/* The page as steps: before the first command below a heading, each block on each of its machines, each check after the last. */
+/* The operator's pages as steps: before the first command below a heading, each block on each of its machines, each check after the last. */
 import type * as Checks from "./checks.ts";
 import type { Context } from "./context.ts";
 import type * as DatabaseChecks from "./database-checks.ts";
-import { type Block, OPTIONAL, readOperationsPage } from "./page.ts";
+import type * as OneMachineChecks from "./one-machine-checks.ts";
+import { OPTIONAL, type PageBlock, readOperationsPages } from "./page.ts";
 
 /** One block may install hundreds of packages on a busy machine. */
 const BLOCK_TIMEOUT_MS = 600_000;
 
 interface Step {
+  readonly page: string;
   readonly line: number;
   readonly title: string;
   run(context: Context): Promise<void>;
 }
 
-/** Reads the page and its checks as they are at present. */
+/** Reads the pages and their checks as they are at present. */
 export async function readSteps(): Promise<readonly Step[]> {
   const now = Date.now();
   const ours = (await import(`./checks.ts?${now}`)) as typeof Checks;
   const databases = (await import(`./database-checks.ts?${now}`)) as typeof DatabaseChecks;
-  const preparations = { ...ours.preparations, ...databases.databasePreparations };
-  const checks = { ...ours.checks, ...databases.databaseChecks };
+  const single = (await import(`./one-machine-checks.ts?${now}`)) as typeof OneMachineChecks;
+  const preparations = { ...single.oneMachinePreparations, ...ours.preparations, ...databases.databasePreparations };
+  const checks = { ...single.oneMachineChecks, ...ours.checks, ...databases.databaseChecks };
   const steps: Step[] = [];
-  const blocks = readOperationsPage();
+  const blocks = readOperationsPages();
   for (const [index, block] of blocks.entries()) {
-    const { heading, line } = block;
+    const { heading, page, line } = block;
     const optional = OPTIONAL[heading];
     if (optional !== undefined && process.env[optional.variable] === undefined) {
-      steps.push({ line, title: `${heading}: NOT RUN without ${optional.variable}`, run: async () => undefined });
+      steps.push({ page, line, title: `${heading}: NOT RUN without ${optional.variable}`, run: async () => undefined });
       continue;
     }
     const prepare = preparations[heading];
     if (prepare !== undefined && blocks[index - 1]?.heading !== heading)
-      steps.push({ line, title: `${heading}: before it`, run: prepare });
+      steps.push({ page, line, title: `${heading}: before it`, run: prepare });
     steps.push(...stepsOf(block));
     if (blocks[index + 1]?.heading !== heading)
       for (const [promise, run] of Object.entries(checks[heading] ?? {}))
-        steps.push({ line, title: `       ${promise}`, run });
+        steps.push({ page, line, title: `       ${promise}`, run });
   }
   return steps;
 }
 
-function stepsOf({ heading, line, commands, machines }: Block): readonly Step[] {
+function stepsOf({ heading, page, line, commands, machines }: PageBlock): readonly Step[] {
   return machines.map((name) => ({
+    page,
     line,
     title: `${heading}: on ${name}`,
     run: async (context) => {

@@ -1,6 +1,6 @@
 /*
- * Follows docs/operations.md: runs each of its commands as it is written, on empty machines, and checks after each part
- * what the page promises. Needs root, Debian's debootstrap, systemd-container and pebble, and a build of the server:
+ * Follows the operator's pages (PAGES in page.ts): runs each of their commands as it is written, on empty machines, and
+ * checks after each part what the page promises. Needs root, Debian's debootstrap, systemd-container and pebble, and a build of the server:
  * `npx -y pnpm@12 test:guide`.
  */
 import { once } from "node:events";
@@ -49,7 +49,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
   });
 try {
   await follow();
-  say("every command has run as written, and what the page promises was so");
+  say("every command has run as written, and what the pages promise was so");
 } finally {
   await close();
 }
@@ -70,10 +70,10 @@ async function follow(): Promise<void> {
   for (let index = 0; index < steps.length; index++) {
     const step = steps[index];
     try {
-      say(`line ${step?.line}, ${step?.title}`);
+      say(`${step?.page}:${step?.line}, ${step?.title}`);
       await step?.run(context);
     } catch (error) {
-      const failure = new Error(`docs/operations.md:${step?.line}, ${step?.title}`, { cause: error });
+      const failure = new Error(`${step?.page}:${step?.line}, ${step?.title}`, { cause: error });
       if (process.env["GUIDE_KEEP"] === undefined) throw failure;
       console.error(failure);
       const next = await askForStep(index);

@@ -18,6 +18,7 @@ const REGISTRY_PORT = 4873;
 /** All that the machines can reach beyond their network. */
 const REACHABLE = ["deb.debian.org:80", "registry.npmjs.org:443"];
 const NAMES: Readonly<Record<string, readonly string[]>> = {
+  "city.example.com": ["10.77.0.16"],
   "bikes.example.com": ["10.77.0.11", "10.77.0.12"],
   "mail.example.com": [PUBLIC_ADDRESS],
   "journeys.example.org": [PUBLIC_ADDRESS],
@@ -53,6 +54,8 @@ export function joinWorld(root: string, name: string): void {
 export interface World {
   /** Makes the newer version known, as a release does. */
   release(): void;
+  /** Makes it unknown again, for machines that begin with the older one. */
+  retract(): void;
   close(): void;
 }
 
@@ -62,6 +65,7 @@ export async function startWorld(server: string): Promise<World> {
   const names = await startNameServer();
   return {
     release: () => registry.release(),
+    retract: () => registry.retract(),
     close: () => {
       for (const listener of listeners) listener.close().closeAllConnections();
       names.close();
@@ -117,6 +121,10 @@ class Registry {
 
   release(): void {
     this.#released = this.#versions.length;
+  }
+
+  retract(): void {
+    this.#released = 1;
   }
 
   close(): void {

@@ -4,11 +4,12 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { checks, preparations } from "../guide/checks.ts";
 import { databaseChecks, databasePreparations } from "../guide/database-checks.ts";
-import { blocksOf, OPTIONAL, readOperationsPage } from "../guide/page.ts";
+import { oneMachineChecks, oneMachinePreparations } from "../guide/one-machine-checks.ts";
+import { blocksOf, OPTIONAL, PAGES, readOperationsPages } from "../guide/page.ts";
 
 const deploy = join(import.meta.dirname, "..");
 const root = join(deploy, "..");
-const blocks = readOperationsPage();
+const blocks = readOperationsPages();
 const run = blocks.filter(({ machines }) => machines.length > 0);
 
 /** Other pages with commands, and why neither `test:guide` nor `test:containers` runs them. */
@@ -35,15 +36,15 @@ it("every command of the operator's guide is run by `test:guide`: all but those 
 });
 
 it("a page with commands is followed by `test:guide` or `test:containers`, or is known with the reason why not", () => {
-  const followed = ["docs/operations.md", "docs/containers.md"];
+  const followed: readonly string[] = [...PAGES, "docs/containers.md"];
   const pages = globSync("docs/**/*.md", { cwd: root }).filter((page) => !followed.includes(page));
   const withCommands = pages.filter((page) => blocksOf(readFileSync(join(root, page), "utf8")).length > 0);
   expect(withCommands.toSorted()).toEqual(Object.keys(OTHER_PAGES).toSorted());
 });
 
 it("a command in the sentences of the operator's guide is one of those that `test:guide` runs", () => {
-  const page = readFileSync(join(root, "docs/operations.md"), "utf8");
-  const sentences = page.replaceAll(/^```[\s\S]*?^```/gm, "");
+  const pages = PAGES.map((page) => readFileSync(join(root, page), "utf8")).join("\n");
+  const sentences = pages.replaceAll(/^```[\s\S]*?^```/gm, "");
   const typed = sentences.matchAll(/`((?:system|haproxy|nginx|certbot|patroni|psql|pg_|bikeshare )[\w-]* [^`]*)`/g);
   const commands = run.map((block) => block.commands).join("\n");
   for (const [, command = ""] of typed) expect(commands).toContain(command);
@@ -51,7 +52,14 @@ it("a command in the sentences of the operator's guide is one of those that `tes
 
 it("what is checked after the commands of a heading belongs to a heading that has some", () => {
   const headings = new Set(run.map(({ heading }) => heading));
-  for (const known of [checks, preparations, databaseChecks, databasePreparations])
+  for (const known of [
+    checks,
+    preparations,
+    databaseChecks,
+    databasePreparations,
+    oneMachineChecks,
+    oneMachinePreparations,
+  ])
     expect(new Set(Object.keys(known)).difference(headings)).toEqual(new Set());
 });
 

@@ -84,7 +84,7 @@ export interface CombinedVerb<Input> {
 type Call<Input> = CombinableCall & RepeatableCall<Input>;
 
 /**
- * Like `withIdempotency`, for requests of one verb that share transactions (docs/decisions/single-commands.md).
+ * Like `withIdempotency`, for requests of one verb that share transactions (docs/decisions/city.md#requests-that-share-a-transaction).
  * @returns what does a request. @param items how many things the request asks for
  */
 export function combineRequests<Input>(context: IdempotencyContext, verb: CombinedVerb<Input>) {

@@ -106,7 +106,7 @@ export function createHttpMetrics(registry: Registry): HttpMetrics {
 function measureWaits(registry: Registry): HttpMetrics["connectionWaited"] {
   const waits = new Histogram({
     name: "bikeshare_database_wait_seconds",
-    help: "How long connections to the database were waited for.",
+    help: "Time that callers waited for a connection to the database.",
     labelNames: ["pool"],
     buckets: WAIT_BUCKETS,
     registers: [registry],
@@ -131,7 +131,7 @@ function registerSources(registers: Registry[], { pools, filteredReads, listenin
   });
   new Gauge({
     name: "bikeshare_database_waiting",
-    help: "Who waits for a connection to the database.",
+    help: "Callers that wait for a connection to the database.",
     labelNames: ["pool"],
     registers,
     collect() {
@@ -151,7 +151,7 @@ function registerSources(registers: Registry[], { pools, filteredReads, listenin
   });
   new Gauge({
     name: "bikeshare_listening",
-    help: "Whether changes made by other processes are heard of: 1, or 0.",
+    help: "Whether notifications of other processes arrive: 1, or 0 while every request looks its key up.",
     registers,
     collect() {
       this.set(listening() ? 1 : 0);
@@ -162,7 +162,7 @@ function registerSources(registers: Registry[], { pools, filteredReads, listenin
 function registerRateLimits(registers: Registry[], rateLimits: HttpSources["rateLimits"]): void {
   new Gauge({
     name: "bikeshare_rate_limit_exact",
-    help: "Whether the rate limits hold over all processes: 1, or 0 while each process counts by itself.",
+    help: "Whether rate limits hold over all processes: 1, or 0 while each process counts by itself.",
     registers,
     collect() {
       this.set(rateLimits.isExact() ? 1 : 0);
@@ -208,7 +208,7 @@ function createReplicaMetrics(registry: Registry): ReplicaMetrics {
       });
       new Gauge({
         name: "bikeshare_replica_lag_seconds",
-        help: "How old what the replica shows is at most.",
+        help: "Greatest age of what the replica shows.",
         registers: [registry],
         collect() {
           this.set(status().lagMs / 1_000);

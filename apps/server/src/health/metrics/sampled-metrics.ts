@@ -58,25 +58,25 @@ export function watchFeedAges(registry: Registry, read: () => Promise<readonly F
     [
       {
         name: "bikeshare_gbfs_feed_age_seconds",
-        help: "Time since a followed feed was last got and read whole, changed or not.",
+        help: "Time since a followed feed was last fetched and read whole, changed or not.",
         valueOf: ({ ageMs }) => (ageMs === undefined ? undefined : ageMs / 1_000),
         labelsOf,
       },
       {
         name: "bikeshare_gbfs_feed_failing_seconds",
-        help: "For how long a followed feed has failed; 0: it does not.",
+        help: "How long a followed feed has failed; 0 while it works.",
         valueOf: ({ failingMs }) => failingMs / 1_000,
         labelsOf,
       },
       {
         name: "bikeshare_gbfs_data_age_seconds",
-        help: "Time since the publisher of a followed feed last had something to say.",
+        help: "Age of the data of a followed feed: time since its last_updated or its records changed.",
         valueOf: ({ dataAgeMs }) => (dataAgeMs === undefined ? undefined : dataAgeMs / 1_000),
         labelsOf,
       },
       {
         name: "bikeshare_gbfs_feed_stale",
-        help: "Whether the data of a followed feed are too old, though it can be read.",
+        help: "Whether the data of a followed feed are too old, though it can be read: 1, or 0.",
         valueOf: ({ dataAgeMs, staleness }) => (dataAgeMs === undefined ? undefined : Number(staleness !== undefined)),
         labelsOf,
       },
@@ -164,8 +164,12 @@ export function watchDatabaseHealth(registry: Registry, read: () => Promise<Data
   let reading: Promise<readonly DatabaseHealth[]> = Promise.resolve([]);
   const whole: readonly [name: string, help: string, valueOf: (health: DatabaseHealth) => number][] = [
     ["bikeshare_postgres_size_bytes", "Size of the database.", (health) => health.size_bytes],
-    ["bikeshare_postgres_connections", "Connections of all programs.", (health) => health.connections],
-    ["bikeshare_postgres_max_connections", "Connections that there may be.", (health) => health.max_connections],
+    ["bikeshare_postgres_connections", "Connections to PostgreSQL of all programs.", (health) => health.connections],
+    [
+      "bikeshare_postgres_max_connections",
+      "Connections that PostgreSQL accepts, without those kept for superusers.",
+      (health) => health.max_connections,
+    ],
     [
       "bikeshare_postgres_oldest_transaction_seconds",
       "For how long the oldest transaction of the database has been open.",

@@ -94,25 +94,25 @@ export function watchImports(registry: Registry, read: () => Promise<readonly Ru
     [
       {
         name: "bikeshare_running_imports",
-        help: "Imports that run now, in the command line too.",
+        help: "Imports that run now, those of the command line included.",
         valueOf: ({ imports }) => imports,
         labelsOf,
       },
       {
         name: "bikeshare_import_running_seconds",
-        help: "Time since the first of them began.",
+        help: "Time since the oldest running import began.",
         valueOf: ({ seconds }) => seconds,
         labelsOf,
       },
       {
         name: "bikeshare_import_idle_seconds",
-        help: "Time since the one that has not got on for longest last did.",
+        help: "Longest time that a running import has made no progress.",
         valueOf: ({ idle_seconds: seconds }) => seconds,
         labelsOf,
       },
       {
         name: "bikeshare_import_progress_ratio",
-        help: "How much of it is done of the one that is least far.",
+        help: "Share done of the running import of trips that is least far.",
         valueOf: ({ share }) => share ?? undefined,
         labelsOf,
       },
@@ -125,7 +125,7 @@ export function watchImports(registry: Registry, read: () => Promise<readonly Ru
     [
       {
         name: "bikeshare_import_rows",
-        help: "Rows of running imports, by what became of them so far.",
+        help: "Rows of running imports so far, by outcome.",
         valueOf: ({ rows }) => rows,
         labelsOf: ({ systemId: system, kind, state }) => ({ system, kind, state }),
       },

@@ -1,0 +1,56 @@
+/* The command line's commands as a table, for docs/commands.md. */
+import type { Argument, CommandUnknownOpts as Command, Option } from "@commander-js/extra-typings";
+import { createProgram } from "../../src/cli/command-line.ts";
+
+/** A command that does something, by its words. */
+export interface Leaf {
+  readonly words: readonly string[];
+  readonly command: Command;
+}
+
+/** The command line, of which nothing can be run. */
+export function programForPages() {
+  return createProgram("1", () => {
+    throw new Error("no command runs here");
+  });
+}
+
+/** Lists every command that does something. */
+export function leavesOf(command: Command, words: readonly string[] = []): Leaf[] {
+  const below = command.commands.flatMap((each) => leavesOf(each, [...words, each.name()]));
+  // Nothing public says whether a command with commands below it does something by itself, as `migrate` does.
+  const doesSomething = Reflect.get(command, "_actionHandler") !== null;
+  return below.length === 0 || (doesSomething && words.length > 0) ? [{ words, command }, ...below] : below;
+}
+
+/** Lists the options that `--help` of a command shows, without `--help`. */
+export function optionsOf(command: Command): Option[] {
+  const help = command.createHelp();
+  return help.visibleOptions(command).filter(({ long }) => long !== "--help");
+}
+
+/** Makes the table: each command with its arguments, options and defaults, and what `--help` says that it does. */
+export async function commandsText(): Promise<string> {
+  const rows = leavesOf(await programForPages()).map(({ words, command }) => {
+    const parts = [...command.registeredArguments.map(argumentText), ...optionsOf(command).map(optionText)];
+    return `| \`${escaped([...words, ...parts].join(" "))}\` | ${escaped(command.description())} |`;
+  });
+  return ["| command | does |", "|---|---|", ...rows].join("\n");
+}
+
+function argumentText(argument: Argument): string {
+  const name = `${argument.name()}${argument.variadic ? "…" : ""}`;
+  return argument.required ? `<${name}>` : `[${name}]`;
+}
+
+/** An option as `--help` shows it, with its default in place of the value's name. */
+function optionText(option: Option): string {
+  const shown: unknown = option.defaultValueDescription ?? option.defaultValue;
+  const hasDefault = typeof shown === "string" || typeof shown === "number";
+  const text = hasDefault ? option.flags.replace(/<.*>/, String(shown)) : option.flags;
+  return option.mandatory ? text : `[${text}]`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("|", "\\|");
+}

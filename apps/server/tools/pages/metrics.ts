@@ -1,0 +1,134 @@
+/* Every metric of a process as Prometheus is shown it, and as a table for docs/metrics.md. */
+import type { SystemBacklog } from "../../src/health/metrics/backlog-metrics.ts";
+import { createMetrics, type ReadableMetrics } from "../../src/health/metrics/registry.ts";
+import {
+  watchDatabaseHealth,
+  watchFailingWork,
+  watchLongRides,
+  watchFeedAges,
+  watchMachine,
+  watchReservations,
+} from "../../src/health/metrics/sampled-metrics.ts";
+import { startMetricsServer } from "../../src/health/metrics/server.ts";
+import { watchImports, watchWorks } from "../../src/health/metrics/sources.ts";
+
+/** Reads what a worker shows Prometheus once everything that has labels has happened. */
+export async function readMetrics(): Promise<string> {
+  const metrics = createMetrics({ version: "1" });
+  const system: SystemBacklog = {
+    systemId: "main",
+    pending: 0,
+    oldestDueMs: null,
+    held: 0,
+    endpoints: { active: 0, probing: 0, paused: 0 },
+    stranded: 0,
+    waitingMails: 0,
+    workers: 1,
+    logs: [{ partnerId: "partner_1", bytes: 1 }],
+    failing: [{ partnerId: "partner_1", failingMs: 1 }],
+  };
+  metrics.watch({ inFlight: () => 0, backlog: () => Promise.resolve([system]), onError: () => undefined });
+  metrics.webhooks.resultsWritten(
+    [
+      {
+        result: { outcome: "failed", failure: "new", status: null, total_ms: null },
+        statusChange: null,
+        warning: null,
+      },
+    ],
+    0,
+  );
+  const route = { interface: "partner", route: "rides.list", method: "GET" } as const;
+  const count = metrics.http.requests?.countRoute(route);
+  for (const status of [200, 503]) count?.({ id: "req_1", status, seconds: 0.1, limitUsed: 0.5, at: 1 });
+  const noConnections = () => ({ inUse: 0, idle: 0, waiting: 0 });
+  metrics.http.watch({
+    pools: { general: noConnections, vital: noConnections, filtered: noConnections },
+    filteredReads: () => ({ running: 0, waiting: 0 }),
+    listening: () => true,
+    rateLimits: { isExact: () => true, processes: () => 1 },
+  });
+  metrics.http.watchReplica(() => ({ leftOut: undefined, lagMs: 0 }));
+  watchSampled(metrics);
+  const server = await startMetricsServer({ port: 0, metrics, logger: { warn: () => undefined } });
+  try {
+    return await (await fetch(`${server.url}/metrics`)).text();
+  } finally {
+    await server.close();
+  }
+}
+
+/** Gives every metric that is read when it is asked for something to show. */
+function watchSampled(metrics: ReadableMetrics): void {
+  watchFeedAges(metrics.registry, () =>
+    Promise.resolve([
+      {
+        ...{ systemId: "main", source: "gbfs", feed: "station_status" },
+        ...{ ageMs: 1, failingMs: 0, dataAgeMs: 1, staleness: undefined },
+      },
+    ]),
+  );
+  const use = { size_bytes: 1, connections: 1, max_connections: 97, oldest_transaction_seconds: 0 };
+  const replicas = [{ replica: "replica-1", lag_seconds: 0.1, lag_bytes: 1 }];
+  watchFailingWork(metrics.registry, () => Promise.resolve([{ systemId: "main", setAside: 0, failing: 0 }]));
+  watchLongRides(metrics.registry, () => Promise.resolve([{ systemId: "main", n: 1 }]));
+  watchDatabaseHealth(metrics.registry, () => Promise.resolve({ ...use, replicas }));
+  watchMachine(metrics.registry, () =>
+    Promise.resolve({ certificateExpiresAt: 1, latestBackupAgeMs: 1, maxBackupAgeMs: 1 }),
+  );
+  const run = {
+    succeededRuns: 1,
+    failedRuns: 0,
+    successAgeMs: 1,
+    lastRunMs: 1,
+    standsStill: false,
+    heldUpMs: 0,
+    maxSilenceMs: 1,
+  };
+  watchWorks(metrics.registry, () => [{ work: "keeping partitions", ...run }]);
+  const rows = { idle_seconds: 1, share: 0.5, rows_read: 2, created: 1, unchanged: 0, rejected: 0 };
+  watchImports(metrics.registry, () =>
+    Promise.resolve(
+      ["trips", "gbfs", "replay"].map((kind) => ({ systemId: "main", kind, imports: 1, seconds: 1, ...rows })),
+    ),
+  );
+  watchReservations(metrics.registry, () =>
+    Promise.resolve([{ systemId: "main", partnerId: "partner_1", active: 3, limit: 50 }]),
+  );
+}
+
+export interface ShownMetric {
+  readonly name: string;
+  readonly type: string;
+  readonly labels: readonly string[];
+  readonly help: string;
+}
+
+/** Lists our metrics in what Prometheus is shown. */
+export function metricsIn(text: string): ShownMetric[] {
+  return [...text.matchAll(/^# HELP (bikeshare_\w+) (.*)\n# TYPE \w+ (\w+)$/gm)].map(
+    ([, name = "", help = "", type = ""]) => ({ name, type, help, labels: [...labelsOf(text, name).keys()] }),
+  );
+}
+
+/** Lists the labels of a metric and the values they have. */
+export function labelsOf(text: string, name: string): Map<string, Set<string>> {
+  const labels = new Map<string, Set<string>>();
+  for (const [, pairs] of text.matchAll(new RegExp(`^${name}(?:_bucket)?{(.*)} `, "gm"))) {
+    for (const [, label = "", value = ""] of (pairs ?? "").matchAll(/(\w+)="([^"]*)"/g)) {
+      if (label !== "le") labels.set(label, (labels.get(label) ?? new Set()).add(value));
+    }
+  }
+  return labels;
+}
+
+/** Makes the table of all metrics. */
+export async function metricsText(): Promise<string> {
+  const rows = metricsIn(await readMetrics())
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .map(({ name, type, labels, help }) => {
+      const shown = labels.map((label) => `\`${label}\``).join(", ");
+      return `| \`${name}\` | ${type} | ${shown} | ${help} |`;
+    });
+  return ["| metric | type | labels | |", "|---|---|---|---|", ...rows].join("\n");
+}

@@ -1,0 +1,40 @@
+/* The pages with tables that are made from the code: each between two comments that name it. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { commandsText } from "./commands.ts";
+import { metricsText } from "./metrics.ts";
+import { variablesText } from "./variables.ts";
+
+const root = join(import.meta.dirname, "../../../..");
+
+/** Tables by the page that has them, from the root of the repository. */
+const SECTIONS: Readonly<Record<string, () => string | Promise<string>>> = {
+  "docs/commands.md": commandsText,
+  "docs/configuration.md": variablesText,
+  "docs/metrics.md": metricsText,
+};
+
+export const PAGES_WITH_TABLES = Object.keys(SECTIONS);
+
+export interface GeneratedPage {
+  readonly file: string;
+  /** What it has now. */
+  readonly text: string;
+  /** What it has once its table is made anew. */
+  readonly made: string;
+}
+
+const GENERATED = /(<!-- generated: .* -->\n)[^]*(<!-- \/generated -->)/;
+
+/** @param page its path from the root of the repository */
+export async function generatedPage(page: string): Promise<GeneratedPage> {
+  const file = join(root, page);
+  const text = await readFile(file, "utf8");
+  if (!GENERATED.test(text)) throw new Error(`${page} has no comments between which its table belongs.`);
+  const table = (await SECTIONS[page]?.()) ?? "";
+  return {
+    file,
+    text,
+    made: text.replace(GENERATED, (_, begin: string, end: string) => `${begin}\n${table}\n\n${end}`),
+  };
+}

@@ -1,0 +1,65 @@
+/* What docs/operations.md promises of one machine, by heading: tried after the last command below it. */
+import assert from "node:assert/strict";
+import { eventually } from "./checks.ts";
+import type { Check, Context } from "./context.ts";
+
+export const oneMachinePreparations: Readonly<Record<string, Check>> = {
+  Upgrade: async ({ world }) => world.release(),
+};
+
+export const oneMachineChecks: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
+  "Start it": {
+    "doctor finds nothing that does not work": async ({ machines: { one } }) => {
+      console.log(await one.run("bikeshare doctor"));
+    },
+    "it uses the database of Debian": async ({ machines: { one } }) => {
+      const tables = "select count(*) from information_schema.tables where table_schema = 'public'";
+      const count = await one.run(`cd / && runuser -u postgres -- psql -qAt bikeshare -c "${tables}"`);
+      assert.ok(Number(count) > 30, count);
+    },
+  },
+  "Serve it over TLS": {
+    "it answers 200 over TLS with a public certificate, and 403 without TLS": async ({ outputs }) => {
+      assert.equal(outputs.get("one"), "https 200\nhttp 403");
+    },
+    "a renewal gets its file from nginx": async ({ machines: { one } }) => {
+      await one.run("certbot renew --force-renewal --no-random-sleep-on-renew");
+    },
+  },
+  "Invite people and issue keys": {
+    "the invitation comes by mail": async ({ outside: { mail } }) => {
+      await eventually(() =>
+        assert.ok(
+          mail.mails.some(({ to, data }) => to.join().includes("you@example.com") && data.includes("/dashboard")),
+        ),
+      );
+    },
+    "the partner's receiver gets a signed delivery": async ({ outside: { deliveries } }) => {
+      await eventually(() => assert.match(deliveries[0]?.signature ?? "", /./));
+    },
+    "the partner's key works": async ({ machines: { one }, outputs }) => {
+      const [key] = /bss_live_\w+/.exec(outputs.get("one") ?? "") ?? [];
+      await one.run(`curl --fail --silent --header 'Authorization: Bearer ${key}' https://city.example.com/v1/me`);
+    },
+  },
+  Backups: {
+    "the service makes a backup by itself, beside the one that was asked for": async ({ machines: { one } }) => {
+      await one.until("test $(ls /var/lib/bikeshare/backups/*.zip | wc -l) = 2", 120_000);
+    },
+  },
+  Upgrade: {
+    "the version of before runs again, on the same data": async (context) => {
+      assert.notEqual(
+        await versionOf(context),
+        await context.machines.one.run("ls -1 /opt/bikeshare | sort | tail -n 1"),
+      );
+      await context.machines.one.run("bikeshare check");
+    },
+  },
+};
+
+/** The folder of the version that runs. */
+async function versionOf({ machines: { one } }: Context): Promise<string> {
+  const pid = await one.run("systemctl show --property MainPID --value bikeshare");
+  return (await one.run(`readlink /proc/${pid}/exe`)).replace(/^\/opt\/bikeshare\/([^/]+)\/.*$/s, "$1");
+}
