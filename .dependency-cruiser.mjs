@@ -259,6 +259,93 @@ const serverLayers = [
   },
 ];
 
+/**
+ * The rooms of the server as floors, from the top: each may use what stands below it. A room of two floors has what all others use
+ * (the list of systems, one metric, the database) and what looks over the whole (a backup, the overview).
+ */
+const floors = [
+  "main|app|cli/|runtime/(?!startup/(?:values|branding|checks|certificate)[.])",
+  "console/",
+  "health/(?!conditions/|tracing/|metrics/(?!server[.]|sources[.]))|storage/(?:backup|key-rotation)/|storage/distribution/(?:service|examine)[.]",
+  "feeds/",
+  "webhooks/",
+  "city/(?!(?:systems|changes|counts)/(?!routes[.]))",
+  "events/",
+  "partners/(?!audit/)",
+  "http/",
+  "city/|partners/|health/|outbound/",
+  "storage/|runtime/",
+];
+
+/** Files with imports that run up, and why they may. */
+const upward = [
+  {
+    from: ["city/fleet/bike-snapshot-queries.ts", "city/fleet/command-queries.ts", "events/outbox-queries.ts"],
+    to: "webhooks/queue/sql-fragments[.]ts",
+    comment: "An event and its deliveries are written by one statement: neither is there without the other.",
+  },
+  {
+    from: ["events/resource-history.ts"],
+    to: "webhooks/log/resource-deliveries[.]ts",
+    comment: "A resource's history shows each event with its deliveries.",
+  },
+  {
+    from: ["city/fleet/ride-import.ts"],
+    to: "feeds/imports/service[.]ts",
+    comment: "The rides of an import are written in the transaction that records how far it has come.",
+  },
+  {
+    from: ["city/systems/regions.ts", "city/systems/service.ts", "city/systems/vehicle-types.ts"],
+    to: "feeds/gbfs/source-descriptions[.]ts",
+    comment: "A system shows what its source says of it until the operator says otherwise.",
+  },
+  {
+    from: ["http/authorize.ts", "http/logged-requests.ts"],
+    to: "partners/(keys/key[.]rules|request-log/.*)[.]ts",
+    comment: "Every request is checked against a key and logged.",
+  },
+  {
+    from: ["partners/keys/routes.ts", "partners/suspend-or-remove.ts"],
+    to: "city/(reservations/service|fleet/reservation-commands)[.]ts|webhooks/endpoints/endpoint-status[.]ts",
+    comment: "A partner that goes takes its reservations and its webhook along; /v1/me counts its reservations.",
+  },
+  {
+    from: ["storage/key-rotation/rotate.ts"],
+    to: "console/people/authenticator-app[.]ts",
+    comment: "A rotation encrypts the secrets of people's authenticator apps again.",
+  },
+  {
+    from: ["storage/partitions/service.ts", "storage/set-aside/service.ts", "storage/replica/open-reads.ts"],
+    to: "city/(systems|changes)/service[.]ts|partners/audit/queries[.]ts",
+    comment: "Partitions and set-aside work exist for each system; a replica is read for a checkpoint.",
+  },
+];
+
+const inServer = (pattern) => `${server}/(${pattern})`;
+const mayLookUp = upward.flatMap(({ from }) => from.map((file) => `${server}/${file}$`));
+
+/** @type {import("dependency-cruiser").IConfiguration["forbidden"]} */
+const serverFloors = [
+  ...floors.slice(1).map((floor, n) => ({
+    name: "rooms-use-what-is-below",
+    comment: "Data pass down through the rooms. An import that must run up stands in `upward`, with its reason.",
+    from: { path: inServer(floor), pathNot: [...floors.slice(0, n + 1).map(inServer), ...mayLookUp, testFiles] },
+    to: { path: floors.slice(0, n + 1).map(inServer), pathNot: `${server}/app-options[.]ts$`, ...valueOnly },
+  })),
+  ...upward.flatMap(({ from, ...exception }) => from.map((file) => exceptionFor(file, exception))),
+];
+
+/** Holds a file that may look up to what it may look up to. */
+function exceptionFor(file, { to, comment }) {
+  const own = floors.findIndex((floor) => new RegExp(inServer(floor)).test(`apps/server/src/${file}`));
+  return {
+    name: "rooms-use-what-is-below",
+    comment,
+    from: { path: `${server}/${file}$` },
+    to: { path: floors.slice(0, own).map(inServer), pathNot: `${server}/(${to})$`, ...valueOnly },
+  };
+}
+
 const loadTest = "^apps/load-test/src";
 
 /** @type {import("dependency-cruiser").IConfiguration["forbidden"]} */
@@ -343,10 +430,12 @@ const everywhere = [
 
 /** @type {import("dependency-cruiser").IConfiguration} */
 export default {
-  forbidden: [...packages, ...serverLayers, ...loadTestLayers, ...dashboardLayers, ...everywhere].map((rule) => ({
-    severity: "error",
-    ...rule,
-  })),
+  forbidden: [...packages, ...serverLayers, ...serverFloors, ...loadTestLayers, ...dashboardLayers, ...everywhere].map(
+    (rule) => ({
+      severity: "error",
+      ...rule,
+    }),
+  ),
   options: {
     doNotFollow: { path: ["node_modules", "^(packages|apps)/[^/]+/dist/"] },
     exclude: { path: "(^|/)(coverage|[.]turbo|[.]bikeshare)/" },

@@ -77,6 +77,7 @@ const violations: Readonly<Record<string, { readonly file: string; readonly impo
     imports: ["./redis-store.ts"],
   },
   "fastify-at-the-border-only": { file: "apps/server/src/city/stations/server.ts", imports: ["fastify"] },
+  "rooms-use-what-is-below": { file: "apps/server/src/city/stations/up.ts", imports: ["../../webhooks/rules/due.ts"] },
   "load-test-scenarios-know-no-service": {
     file: "apps/load-test/src/scenarios/up.ts",
     imports: ["../server/own-server.ts"],

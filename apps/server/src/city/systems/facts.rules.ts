@@ -1,6 +1,6 @@
 import licences from "spdx-license-ids/index.json" with { type: "json" };
 import type { SourceDescription } from "../../feeds/gbfs/source-descriptions.ts";
-import { emailFrom, languageFrom, timeZoneFrom } from "../../feeds/gbfs/values.ts";
+import { emailFrom, languageFrom, timeZoneFrom } from "./fact-values.rules.ts";
 import { openingHoursFrom } from "./opening-hours.rules.ts";
 
 /** What may be said of a system, in the words of GBFS where it has one. */

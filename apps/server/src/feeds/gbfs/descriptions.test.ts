@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { emailFrom, languageFrom, timeZoneFrom } from "../../city/systems/fact-values.rules.ts";
 import { readDescription } from "./descriptions.ts";
-import { emailFrom, languageFrom, timeZoneFrom } from "./values.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const document = (data: unknown) => ({ last_updated: NOW / 1000, data });

@@ -1,9 +1,10 @@
 import { formFactor, propulsionType, type Region, type VehicleType } from "@bikeshare/contract";
+import { emailFrom, languageFrom, timeZoneFrom } from "../../city/systems/fact-values.rules.ts";
 import { openingHoursFrom } from "../../city/systems/opening-hours.rules.ts";
 import { dataOf, readFeed, snapshotTime, type FeedFormat } from "./feed.ts";
 import { ProblemLog, type Problem } from "./problems.ts";
 import { RecordReader } from "./record-reader.ts";
-import { emailFrom, languageFrom, numberFrom, timeZoneFrom } from "./values.ts";
+import { numberFrom } from "./values.ts";
 
 /** What a source says of its system as a whole; null: nothing, or nothing that can be read. */
 interface SystemDescription {

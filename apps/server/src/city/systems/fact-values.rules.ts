@@ -1,0 +1,30 @@
+// What a fact's value means in any of the spellings that feeds and operators use; undefined for none.
+
+/** What GBFS takes as a language: two or three letters, and a country where one is given. `en_us` is `en-US`. */
+export function languageFrom(value: unknown): string | undefined {
+  const parts = typeof value === "string" ? /^([a-z]{2,3})(?:[-_].*)?$/i.exec(value.trim()) : null;
+  const [whole, language] = parts ?? [];
+  if (whole === undefined || language === undefined) return undefined;
+  const country = /[-_]([a-z]{2})(?:[-_]|$)/i.exec(whole)?.[1];
+  return language.toLowerCase() + (country === undefined ? "" : `-${country.toUpperCase()}`);
+}
+
+/** The name of an IANA time zone that this machine knows, in its usual writing. */
+export function timeZoneFrom(value: unknown): string | undefined {
+  // A zone is a place, not an offset such as +01:00, which `Intl` takes as well.
+  if (typeof value !== "string" || !/^[a-z]/i.test(value.trim())) return undefined;
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: value.trim() }).resolvedOptions().timeZone;
+  } catch {
+    return undefined;
+  }
+}
+
+const EMAIL = /^[\w+-]+(\.[\w+-]+)*@([a-z\d]([a-z\d-]*[a-z\d])?\.)+[a-z]{2,}$/i;
+
+/** An address for electronic mail, in the characters that everybody takes. */
+export function emailFrom(value: unknown): string | undefined {
+  const text = typeof value === "string" ? value.trim() : "";
+  // RFC 5321 allows no more; the bound also keeps the pattern quick.
+  return text.length <= 254 && EMAIL.test(text) ? text : undefined;
+}
