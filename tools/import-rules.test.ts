@@ -184,7 +184,7 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
 
 it("each import rule has a file here that breaks it", async () => {
   const { default: rules } = (await import(config)) as { default: { forbidden: { name: string }[] } };
-  expect(Object.keys(violations).toSorted()).toEqual(rules.forbidden.map(({ name }) => name).toSorted());
+  expect(Object.keys(violations).toSorted()).toEqual([...new Set(rules.forbidden.map(({ name }) => name).toSorted())]);
 });
 
 it.each(Object.entries(violations))("%s: a file that breaks it is refused", (rule, { file }) => {
