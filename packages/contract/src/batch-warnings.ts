@@ -5,7 +5,9 @@ const batchWarnings = {
   clockAhead:
     "{field} lies {seconds} s ahead of the service's clock, and is stored as {stored}. Set the clock that it comes from.",
   bikesLeft:
-    "{count} bikes stood at the station: {bikes}. They are outside a station now, at its position. Report them where they are brought.",
+    "Bikes stood at the station: {bikes} ({count} in all). They are outside a station now, at its position. Report them where they are brought.",
+  availableAgain:
+    "Bike {bike} was reported {state} as of {at}, before the ride's end, and is available now. If it still is {state}, report that again.",
 } as const;
 
 /** Which warning, and its values. */

@@ -128,6 +128,7 @@ export const errorMessages = {
     feedOfSystem: "This system has no such feed.",
     namedBike: "There is no bike {id}.",
     namedStation: "There is no station {id}.",
+    goneStation: "Station {id} was removed for good, and cannot be brought back. Nothing was changed.",
     removedStation: "Station {id} was removed for good. Name another one, or give lat and lon instead.",
     notStarted: "There is no ride with this id: it never started.",
     deletedBike: "The bike was deleted at the same time.",

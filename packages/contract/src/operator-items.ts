@@ -141,7 +141,10 @@ export const rideCorrection = locatedItem(
     id: givenIdentifier,
     ended_at: givenInstant.optional(),
     start_station_id: givenIdentifier.nullable().optional().describe("Null: it began outside a station"),
-    end_station_id: givenIdentifier.nullable().optional().describe("Null: it ended outside a station"),
+    end_station_id: givenIdentifier
+      .nullable()
+      .optional()
+      .describe("Null, or left out beside `lat` and `lon`: it ended outside a station"),
     ...endLocation,
     distance_meters: count.nullable().optional(),
     end_reason: endReason

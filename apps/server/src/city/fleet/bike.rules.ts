@@ -1,4 +1,4 @@
-import type { Bike } from "@bikeshare/contract";
+import type { BatchWarning, Bike } from "@bikeshare/contract";
 import { viewOf } from "@bikeshare/rules";
 import type { Ids } from "../../ids.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
@@ -53,6 +53,16 @@ export function later<Value>(known: Dated<Value>, reported: Dated<Value>): Dated
   const reportedAt = reported.at ?? Number.NEGATIVE_INFINITY;
   if (reportedAt !== knownAt) return reportedAt > knownAt ? reported : known;
   return JSON.stringify(reported.value) > JSON.stringify(known.value) ? reported : known;
+}
+
+/** States that a ride's end does not disprove: a bike that is broken, or was taken away, can be brought back all the same. */
+const LASTING_STATES: ReadonlySet<ReportedState> = new Set(["non_operational", "removed"]);
+
+/** Warns that a ride's end makes a bike available that was reported broken or removed as of an earlier time. */
+export function availableAgain(before: BikeState, after: Partial<BikeState>): BatchWarning | undefined {
+  const { id: bike, reported_state: state, reported_state_at: at } = before;
+  if (!LASTING_STATES.has(state) || after.reported_state !== "available" || at === null) return undefined;
+  return ["availableAgain", { bike, state, at: at.toISOString() }];
 }
 
 /** The state that was last reported of a bike. */

@@ -90,7 +90,7 @@ describe("a removed station", () => {
         id: station,
         outcome: "updated",
         error: null,
-        warning: `2 bikes stood at the station: ${bike}, ${bike}-2. They are outside a station now, at its position. Report them where they are brought.`,
+        warning: `Bikes stood at the station: ${bike}, ${bike}-2 (2 in all). They are outside a station now, at its position. Report them where they are brought.`,
       },
     ]);
     expect(await harness.bike(bike)).toMatchObject({
@@ -115,6 +115,9 @@ describe("a removed station", () => {
     await harness.end({ id: `ride-${made}`, lat: 1, lon: 2 });
     expect(messageOf(await harness.bikes({ id: bike, station_id: station }))).toBe(message);
     expect(messageOf(await harness.start({ id: `r-${made}`, bike_id: bike, start_station_id: station }))).toBe(message);
+    const gone = `Station ${station} was removed for good, and cannot be brought back. Nothing was changed.`;
+    expect(messageOf(await harness.offline({ id: station }))).toBe(gone);
+    expect(messageOf(await harness.online({ id: station }))).toBe(gone);
     await harness.expectSound();
   });
 

@@ -102,6 +102,27 @@ describe("a correction of an ended ride", () => {
     await harness.expectSound();
   });
 
+  test("with a position alone says that it ended outside a station: the bike leaves the station and its counters", async () => {
+    const count = await available("B");
+    expect(await correct({ id: ride, lat: 47.3, lon: 8.3 })).toEqual(["updated"]);
+    expect(await harness.ride(ride)).toMatchObject({ end_station_id: null, end_reason: "free_floating" });
+    expect(await harness.bike(bike)).toMatchObject({ station_id: null, lat: 47.3, lon: 8.3 });
+    expect(await available("B")).toBe(count - 1);
+    await correct({ id: ride, end_station_id: "B", lat: 47.5001, lon: 8.6 });
+    expect(await harness.bike(bike)).toMatchObject({ station_id: "B", lat: 47.5001 });
+    await harness.expectSound();
+  });
+
+  test("warns when it makes a bike available that was reported broken before the end as it is now", async () => {
+    const at = inMinutes(-5);
+    await harness.report({ id: bike, at, vehicle_state: "non_operational" });
+    const { results } = await harness.correct({ id: ride, ended_at: inMinutes(-4) });
+    expect(results[0]?.warning).toBe(
+      `Bike ${bike} was reported non_operational as of ${at}, before the ride's end, and is available now. If it still is non_operational, report that again.`,
+    );
+    expect(await harness.bike(bike)).toMatchObject({ vehicle_state: "available" });
+  });
+
   test("leaves the bike where something later says that it is", async () => {
     await harness.report({ id: bike, at: inMinutes(-5), station_id: "A" });
     expect(await correct({ id: ride, end_station_id: "C" })).toEqual(["updated"]);

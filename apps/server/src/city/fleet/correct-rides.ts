@@ -5,6 +5,7 @@ import { valueOf } from "../../storage/db/rows.ts";
 import { type Indexed, runBatch } from "./batch.ts";
 import { type NamedStations, presentStation } from "./bike-changes.rules.ts";
 import {
+  availableAgain,
   type BikeState,
   changedBike,
   type Dated,
@@ -92,7 +93,8 @@ type EndedRide = RideState & { readonly ended_at: Date };
 
 /** The ride as an item corrects it; undefined where that changes nothing of the ride itself, or it cannot be corrected. */
 function decide(entry: Indexed<RideCorrection>, batch: CorrectionBatch): RideState | undefined {
-  const { index, item } = entry;
+  const { index } = entry;
+  const item = withEnd(entry.item);
   const { command, results, rides, stations } = batch;
   const ride = rideFor(entry, "correct", batch, () => false);
   if (ride === undefined || ride.ended_at === null) return undefined; // a completed ride has ended
@@ -108,10 +110,16 @@ function decide(entry: Indexed<RideCorrection>, batch: CorrectionBatch): RideSta
   const moved = bike && movedBike(bike, before, after, item, stations);
   if (moved !== undefined) command.setBike(moved);
   const isSame = comparable.every((field) => timeOrValue(before[field]) === timeOrValue(after[field]));
-  results.done(index, item.id, isSame && moved === bike ? "unchanged" : "updated", warning);
+  const warned = (bike && moved && availableAgain(bike, moved)) ?? warning;
+  results.done(index, item.id, isSame && moved === bike ? "unchanged" : "updated", warned);
   if (isSame) return undefined;
   rides.set(ride.id, after);
   return after;
+}
+
+/** A correction that says what its position means: without a station beside it, the ride ended outside one. */
+function withEnd(item: RideCorrection): RideCorrection {
+  return item.lat === undefined || item.end_station_id !== undefined ? item : { ...item, end_station_id: null };
 }
 
 /** The fields that a correction sets. The others follow from them. */

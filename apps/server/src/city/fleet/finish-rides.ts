@@ -5,7 +5,14 @@ import type { AnsweredIndexes } from "../../http/idempotency/service.ts";
 import { valueOf } from "../../storage/db/rows.ts";
 import { type Batch, type Indexed, runSharedBatch } from "./batch.ts";
 import { locationOf, NOWHERE } from "./bike-changes.rules.ts";
-import { type BikeState, datedLocation, datedState, later, type ReportedLocation } from "./bike.rules.ts";
+import {
+  availableAgain,
+  type BikeState,
+  datedLocation,
+  datedState,
+  later,
+  type ReportedLocation,
+} from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
 import { updateCancelledRides } from "./reservation-queries.ts";
 import {
@@ -119,12 +126,9 @@ function decideEnd(entry: Indexed<RideEnd>, batch: RideBatch): Finish | undefine
     ...rideLength(ride.started_at.getTime(), end.at.getTime()),
   };
   const bike = bikeOn(ride, batch);
-  return {
-    ride: ended,
-    warning: end.warning,
-    bike,
-    facts: bike === undefined ? {} : backFromRide(bike, end.at, endLocation(item, stations)),
-  };
+  if (bike === undefined) return { ride: ended, warning: end.warning, bike, facts: {} };
+  const facts = backFromRide(bike, end.at, endLocation(item, stations));
+  return { ride: ended, warning: availableAgain(bike, facts) ?? end.warning, bike, facts };
 }
 
 function decideAbandoned(entry: Indexed<AbandonedRide>, batch: RideBatch): Finish | undefined {

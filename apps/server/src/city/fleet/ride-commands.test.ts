@@ -207,6 +207,20 @@ describe("a ride that ends", () => {
     await harness.expectSound();
   });
 
+  test("warns where its bike was reported broken before its end, and is available after it", async () => {
+    await harness.start({ id: ride, bike_id: bike });
+    harness.clock.advance(60_000);
+    const at = inMinutes(0);
+    await harness.report({ id: bike, at, vehicle_state: "non_operational" });
+    harness.clock.advance(60_000);
+    const { results } = await harness.end({ id: ride, end_station_id: "B" });
+    expect(results[0]?.warning).toBe(
+      `Bike ${bike} was reported non_operational as of ${at}, before the ride's end, and is available now. If it still is non_operational, report that again.`,
+    );
+    expect(await harness.bike(bike)).toMatchObject({ vehicle_state: "available" });
+    await harness.expectSound();
+  });
+
   test("leaves its bike out of order where that was reported of it later", async () => {
     await harness.start({ id: ride, bike_id: bike, started_at: inMinutes(-1) });
     await harness.report({ id: bike, at: inMinutes(0), vehicle_state: "non_operational" });

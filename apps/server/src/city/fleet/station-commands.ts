@@ -68,7 +68,8 @@ export function takeStationsOffline(
     systemId,
     items,
     (held, item, refuse) => {
-      if (held === undefined || held.status === "removed") return refuse("not_found", "namedStation", { id: item.id });
+      if (held === undefined) return refuse("not_found", "namedStation", { id: item.id });
+      if (held.status === "removed") return refuse("not_found", "goneStation", { id: item.id });
       return { ...held, status: "offline", offline_reason: "operator" };
     },
   );
@@ -85,7 +86,8 @@ export function bringStationsOnline(
     systemId,
     items,
     (held, item, refuse) => {
-      if (held === undefined || held.status === "removed") return refuse("not_found", "namedStation", { id: item.id });
+      if (held === undefined) return refuse("not_found", "namedStation", { id: item.id });
+      if (held.status === "removed") return refuse("not_found", "goneStation", { id: item.id });
       return { ...held, ...stationState(undefined, { ...held, absent_snapshots: 0 }) };
     },
   );

@@ -73,7 +73,8 @@ class TooManyStationsError extends Error {
   constructor(source: string, { known, added, most }: { known: number; added: number; most: number }) {
     super(
       `The source "${source}" has ${known} stations, and this snapshot names ${added} others; it may have ${most} in all. ` +
-        `Nothing was changed. Does it give its stations new ids (station_id) each time?`,
+        `Nothing was changed. Ask its publisher to keep each station's station_id over time, and to publish each city in a ` +
+        `feed of its own. Until then, stop following it.`,
     );
   }
 }
