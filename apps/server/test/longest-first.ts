@@ -14,6 +14,7 @@ const LONGEST = [
   "test/bad-days/kills.test.ts",
   "test/replica/replica.test.ts",
   "test/filters.test.ts",
+  "test/cli/json.test.ts",
   "src/storage/partitions/audit-owner.test.ts",
   "test/several-processes.test.ts",
   "test/exhaustion.test.ts",

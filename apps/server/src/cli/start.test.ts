@@ -222,7 +222,7 @@ it("simulate drives a running service, ends its rides when it is stopped, and ta
     promisify(execFile)(process.execPath, ["--conditions=@bikeshare/source", main, ...args], { env });
   await expect(run("simulate", "--url", server.url, "--key", "bss_operator_x")).rejects.toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/^--key: whoever is on this machine can read a command line\./) as string,
+    stderr: expect.stringMatching(/^--key: everybody on this machine can read a command line\./) as string,
   });
   // Where the first one is, though its own port is free.
   env = { ...env, PORT: "0" };

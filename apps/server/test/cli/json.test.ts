@@ -1,0 +1,246 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createTestClock } from "@bikeshare/test-kit";
+import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createProgram } from "../../src/cli/command-line.ts";
+import type { CliContext } from "../../src/cli/context.ts";
+import { acceptInvitation } from "../../src/console/people/accept-invitation.ts";
+import { startSession } from "../../src/console/sessions/service.ts";
+import { createIds } from "../../src/ids.ts";
+import { insertFailure } from "../../src/storage/set-aside/queries.ts";
+import { createEmptyDatabase } from "../database.ts";
+import { CITY_TIME, city23 } from "../gbfs/city.ts";
+import { examples } from "../trips/trip-import.harness.ts";
+import { type CliHarness, openCliHarness } from "./cli.harness.ts";
+
+/** Every command with the fields of its `--json`, in their order: scripts read them. */
+const fields: Readonly<Record<string, string>> = {
+  "audit list": "entries",
+  backup: "file bytes made_at checks",
+  "backup verify": "file bytes made_at checks",
+  "bikes list": "bikes total",
+  check: "system ok invariants long_rides",
+  "console invite": "id email role url expires_at mailed",
+  "console reset": "id passkeys had_password identities",
+  doctor: "ok checks",
+  forget: "rows tables",
+  "import gbfs": "id stations bikes older failed waiting not_taken report",
+  "import list": "imports",
+  "import trips":
+    "id rows created unchanged rejected reasons warnings stations_created refused skipped report first last time_shift",
+  "import undo": "id kind rides stations bikes",
+  "keys issue": "id key scopes expires_at rate_limit",
+  "keys list": "keys",
+  "keys revoke": "id revoked_at",
+  "keys rotate": "id key scopes expires_at rate_limit replaces replaced_key_ends_at",
+  migrate: "applied",
+  "migrate plan": "steps",
+  openapi: "openapi info servers tags paths webhooks components",
+  "partners allow-keys": "id key_allowance",
+  "partners create": "id name max_reservations",
+  "partners list": "partners",
+  "partners remove": "id status removed_at revoked_keys cancelled_reservations endpoint_removed unsent_deliveries",
+  "partners resume": "id status changed probe held held_since",
+  "partners set": "id name max_reservations changed",
+  "partners suspend": "id status suspended_at changed",
+  "regions list": "regions",
+  "regions remove": "id",
+  "regions set": "id name",
+  "replay gbfs": "snapshots events failed waiting report",
+  restore: "file bytes made_at checks",
+  "rides end": "results failed",
+  "secrets remove-old-keys": "removed",
+  "secrets rotate": "keys reencrypted unreadable",
+  "set-aside list": "units",
+  "set-aside release": "released",
+  "stations list": "stations total",
+  "systems create": "id",
+  "systems list": "systems",
+  "systems set": "id name language opening_hours operator url licence time_zone email missing",
+  "vehicle-types list": "vehicle_types",
+  "vehicle-types remove": "id",
+  "vehicle-types set": "id name form_factor propulsion_type max_range_meters",
+  "webhooks deliveries": "deliveries next",
+  "webhooks drop-held": "dropped held",
+  "webhooks list": "endpoints workers",
+  "webhooks pause": "id status pause_reason paused_at changed",
+  "webhooks remove": "id status pause_reason paused_at changed unsent",
+  "webhooks replay": "id total since until endpoint_status dry_run",
+  "webhooks resend": "id total dry_run",
+  "webhooks resume": "id status changed probe sent held held_since",
+  "webhooks retry-now": "deliveries",
+  "webhooks rotate": "id secret old_secrets_end_at",
+  "webhooks send-held": "sent",
+  "webhooks set": "id partner_id url events unreadable_events email signature secret old_secrets_end_at status outcome",
+  "webhooks show":
+    "id partner_id events email signature status pause_reason paused_at created_at updated_at url failing_since failures pending oldest_due held is_replaying held_since status_text secrets unreadable_events workers replays",
+};
+
+/** Commands that run until they are stopped, or that need more than a database, with the tests of their `--json`. */
+const testedElsewhere: ReadonlySet<string> = new Set([
+  ...["start", "simulate"], // start.test.ts
+  "serve", // key-rotation.test.ts
+  "run", // run.test.ts
+  "sync gbfs", // sync-gbfs.test.ts
+  ...["webhooks attempts", "webhooks redeliver", "webhooks stop-replay"], // webhooks.test.ts
+  "webhooks test", // webhooks-test-delivery.test.ts
+  "distribute", // distribute.test.ts
+]);
+
+const clock = createTestClock(new Date(CITY_TIME + 86_400_000).toISOString());
+let harness: CliHarness;
+/** Replaces parts of the context, such as the database that `restore` fills. */
+let changes: Partial<CliContext> = {};
+let program: CommandUnknownOpts;
+/** The fields of each command that ran. */
+const found = new Map<string, string>();
+
+beforeAll(async () => {
+  harness = await openCliHarness({
+    clock,
+    register: async (parent, cli) => {
+      program = await createProgram("1", () => ({ ...cli(), ...changes }));
+      for (const command of program.commands) parent.addCommand(command);
+    },
+  });
+});
+afterAll(() => harness.close());
+
+/** Runs a command with `--json`; gives its document, also when the command fails after printing it. */
+async function json(...words: string[]): Promise<Record<string, unknown>> {
+  const failure: unknown = await harness.run("--json", ...words).catch((error: unknown) => error);
+  const lines = harness.written.stdout.split("\n");
+  // A command that printed nothing failed before.
+  if (lines.length === 1) throw failure;
+  expect(lines, words.join(" ")).toEqual([expect.stringMatching(/^\{.*\}$/), ""]);
+  const document = JSON.parse(lines[0] ?? "") as Record<string, unknown>;
+  const name = commandsOf(program, "").findLast((each) => `${words.join(" ")} `.startsWith(`${each} `));
+  found.set(name ?? "", Object.keys(document).join(" "));
+  return document;
+}
+
+/** The words of every command that does something, each after those that it extends. */
+function commandsOf(command: CommandUnknownOpts, words: string): string[] {
+  const below = command.commands.flatMap((each) => commandsOf(each, `${words} ${each.name()}`.trim()));
+  return Reflect.get(command, "_actionHandler") === null ? below : [words, ...below].filter((name) => name !== "");
+}
+
+async function file(name: string, text: string): Promise<string> {
+  await writeFile(join(harness.directory, name), text);
+  return join(harness.directory, name);
+}
+
+it("every command prints one JSON document on one line, with the same fields in the same order", async () => {
+  await runSystems();
+  await runFeeds();
+  const partner = await runPartners();
+  await runKeys(partner);
+  await runWebhooks(["--partner", partner]);
+  await json("partners", "remove", partner, "--yes");
+  await runPeople();
+  await runMaintenance();
+  await runBackups();
+  expect(Object.fromEntries([...found].toSorted())).toEqual(fields);
+  const tested = [...found.keys(), ...testedElsewhere];
+  expect(tested.toSorted()).toEqual(commandsOf(program, "").toSorted());
+});
+
+async function runSystems(): Promise<void> {
+  await json("systems", "set", "--name", "Oslo", "--time-zone", "Europe/Oslo");
+  await json("systems", "create", "bergen", "--name", "Bergen");
+  await json("systems", "list");
+  await json("vehicle-types", "set", "cargo", "--form-factor", "cargo_bicycle");
+  await json("vehicle-types", "list");
+  await json("vehicle-types", "remove", "cargo");
+  await json("regions", "set", "west", "--name", "West");
+  await json("regions", "list");
+  await json("regions", "remove", "west");
+}
+
+async function runFeeds(): Promise<void> {
+  const feeds = join(harness.directory, "feeds");
+  await mkdir(feeds);
+  for (const [feed, document] of Object.entries(city23())) await file(`feeds/${feed}.json`, JSON.stringify(document));
+  await json("import", "gbfs", feeds);
+  const snapshot = { ...city23()["station_status"], last_updated: CITY_TIME / 1000 + 60 };
+  await json("replay", "gbfs", await file("series.ndjson", `${JSON.stringify(snapshot)}\n`));
+  const trips = await file("trips.csv", examples.lyft);
+  const { id } = await json("import", "trips", trips, "--time-zone", "America/New_York");
+  await json("import", "list");
+  await json("import", "undo", String(id));
+  await json("stations", "list");
+  await json("bikes", "list");
+  await json("rides", "end", "ride-none");
+}
+
+async function runPartners(): Promise<string> {
+  const { id } = await json("partners", "create", "Planner");
+  const partner = String(id);
+  await json("partners", "set", partner, "--max-reservations", "7");
+  await json("partners", "allow-keys", partner, "--none");
+  await json("partners", "suspend", partner);
+  await json("partners", "resume", partner);
+  await json("partners", "list");
+  return partner;
+}
+
+async function runKeys(partner: string): Promise<void> {
+  const { id } = await json("keys", "issue", "--partner", partner, "--scopes", "rides:read");
+  const { id: successor } = await json("keys", "rotate", String(id));
+  await json("keys", "revoke", String(successor));
+  await json("keys", "list");
+}
+
+async function runWebhooks(owner: readonly string[]): Promise<void> {
+  await json("webhooks", "set", ...owner, "--url", "https://partner.example/hooks", "--events", "ride.started");
+  await json("webhooks", "list");
+  await json("webhooks", "show", ...owner);
+  await json("webhooks", "deliveries", ...owner);
+  await json("webhooks", "retry-now", ...owner);
+  await json("webhooks", "resend", ...owner, "--dry-run");
+  await json("webhooks", "replay", ...owner, "--since", "1d", "--dry-run");
+  await json("webhooks", "rotate", ...owner);
+  await json("webhooks", "pause", ...owner);
+  await json("webhooks", "resume", ...owner);
+  await json("webhooks", "send-held", ...owner);
+  await json("webhooks", "drop-held", ...owner);
+  await json("webhooks", "remove", ...owner);
+}
+
+async function runPeople(): Promise<void> {
+  const { url } = await json("console", "invite", "--operator", "--email", "a@operator.example");
+  const context = { db: harness.db, clock, ids: createIds(clock), signInMethods: ["passkey"] } as const;
+  const token = String(url).split("#")[1] ?? "";
+  await acceptInvitation(context, token, { signedIn: undefined, name: "A" }, (tx, id) =>
+    startSession({ ...context, db: tx }, id, { address: "", userAgent: "" }),
+  );
+  await json("console", "reset", "--email", "a@operator.example");
+}
+
+async function runMaintenance(): Promise<void> {
+  const failed = { unit: "r1", message: "broke" };
+  await insertFailure(harness.db, harness.systemId, "expire-reservation", failed, { first: 1000, most: 2000 });
+  await json("set-aside", "list");
+  await json("set-aside", "release", "--all");
+  await json("forget", "--rider-ref", "rider-1");
+  await json("audit", "list");
+  await json("check");
+  await json("openapi");
+  await json("doctor");
+  await json("migrate");
+  await json("migrate", "plan");
+  await json("secrets", "rotate", "--wait", "0s");
+  await json("secrets", "remove-old-keys", "--now", "--wait", "0s");
+}
+
+async function runBackups(): Promise<void> {
+  const backup = join(harness.directory, "backup.zip");
+  await json("backup", backup);
+  await json("backup", "verify", backup);
+  const empty = await createEmptyDatabase();
+  const { connectionString } = empty.db;
+  changes = { openDatabaseAsIs: () => Promise.resolve({ connectionString, close: () => Promise.resolve() }) };
+  await json("restore", backup);
+  await empty.close();
+}
