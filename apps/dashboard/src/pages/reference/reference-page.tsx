@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/preact-query";
-import { useEffect, useRef } from "preact/hooks";
 import { Link } from "wouter-preact";
+import { api } from "../../api/api.ts";
 import { ConnectionError } from "../../api/errors.ts";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
@@ -12,17 +12,19 @@ import { PageHeader } from "../../layout/page-header.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { addressIn, type Scope, useOperatorScope, usePartnerScope } from "../scope.ts";
-import { EndpointDetails } from "./endpoint-details.tsx";
-import { EndpointList } from "./endpoint-list.tsx";
 import { type Endpoint, endpointsOf, matchesEndpoint, type OpenApiDocument } from "./openapi.ts";
-import { type KeyScopes, ScopeNote, useKeyScopes } from "./scope-note.tsx";
 import "./reference.css";
 
-/** Each interface: its document, and the page at which all of it can be read. */
+/** Each interface: its document, the reference that describes it, and how the reference's addresses begin behind the `#`. */
 const INTERFACES = {
-  partners: { label: "For partners", document: "/openapi.json", reference: "/docs/reference" },
-  gbfs: { label: "Public feeds (GBFS)", document: "/openapi/gbfs.json", reference: "/docs/reference" },
-  operator: { label: "For the operator’s backend", document: "/openapi/operator.json", reference: "/docs/operator" },
+  partners: { label: "For partners", document: "/openapi.json", reference: "/docs/reference", anchor: "partners/" },
+  gbfs: { label: "Public feeds (GBFS)", document: "/openapi/gbfs.json", reference: "/docs/reference", anchor: "gbfs/" },
+  operator: {
+    label: "For the operator’s backend",
+    document: "/openapi/operator.json",
+    reference: "/docs/operator",
+    anchor: "",
+  },
 } as const;
 type Interface = keyof typeof INTERFACES;
 
@@ -51,6 +53,7 @@ interface ReferenceProps {
   readonly interfaces: readonly [Interface, ...(readonly Interface[])];
 }
 
+/** The endpoints, each with what it asks of a key and a link to its description in the reference. */
 function Reference({ scope, interfaces }: ReferenceProps) {
   const { get, filter } = useUrlState();
   const shown = interfaces.find((each) => each === get("interface")) ?? interfaces[0];
@@ -64,61 +67,19 @@ function Reference({ scope, interfaces }: ReferenceProps) {
           type="search"
           placeholder="rides, POST, /v1/stations"
           value={get("q")}
-          onInput={(q) => filter({ q, endpoint: "" })}
+          onInput={(q) => filter({ q })}
         />
         <SelectField
           label="Interface"
           value={shown}
           choices={interfaces.map((value) => ({ value, label: INTERFACES[value].label }))}
-          onChange={(value) => filter({ interface: value === interfaces[0] ? "" : value, endpoint: "", q: "" })}
+          onChange={(value) => filter({ interface: value === interfaces[0] ? "" : value, q: "" })}
         />
       </div>
       {data !== undefined ? (
-        <Endpoints scope={scope} document={data} isFirst={shown === interfaces[0]} />
+        <Endpoints scope={scope} document={data} shown={shown} />
       ) : (
         (error === null && <Loading />) || <ErrorState error={error} onRetry={() => void refetch()} />
-      )}
-    </div>
-  );
-}
-
-interface EndpointsProps {
-  readonly scope: Scope;
-  readonly document: OpenApiDocument;
-  /** Whether addresses need not name the interface. */
-  readonly isFirst: boolean;
-}
-
-/** The endpoints that were looked for, and the one that is read. */
-function Endpoints({ scope, document, isFirst }: EndpointsProps) {
-  const { get, given } = useUrlState();
-  const keyScopes = useKeyScopes(scope);
-  const typed = get("q").trim();
-  const endpoints = endpointsOf(document);
-  const found = endpoints.filter((endpoint) => typed === "" || matchesEndpoint(endpoint, typed));
-  const selected = endpoints.find(({ id }) => id === get("endpoint")) ?? (found.length === 1 ? found[0] : undefined);
-  const kept = given(isFirst ? ["q"] : ["q", "interface"]);
-  if (found.length === 0) {
-    return <EmptyState title="No endpoint matches">Try a word of its route, or of what it does.</EmptyState>;
-  }
-  return (
-    <div class={selected === undefined ? "reference" : "reference reference-open"}>
-      <EndpointList
-        tags={document.tags}
-        endpoints={found}
-        selected={selected}
-        keyScopes={keyScopes}
-        addressOf={(endpoint) => addressIn(scope, "api", { ...kept, endpoint })}
-      />
-      {selected !== undefined && (
-        <Details
-          key={selected.id}
-          scope={scope}
-          endpoint={selected}
-          document={document}
-          keyScopes={keyScopes}
-          listAddress={addressIn(scope, "api", kept)}
-        />
       )}
     </div>
   );
@@ -143,44 +104,91 @@ function ReferenceHeader({ shown }: { readonly shown: Interface }) {
         </>
       }
     >
-      All endpoints, from the OpenAPI document that the service checks requests with.
+      Endpoints, and what your keys may call. Each opens its description in the reference.
     </PageHeader>
   );
 }
 
-interface DetailsProps {
+interface EndpointsProps {
   readonly scope: Scope;
-  readonly endpoint: Endpoint;
   readonly document: OpenApiDocument;
-  readonly keyScopes: KeyScopes | undefined;
-  readonly listAddress: string;
+  readonly shown: Interface;
 }
 
-function Details({ scope, endpoint, document: openApi, keyScopes, listAddress }: DetailsProps) {
-  const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
-    // Whoever followed a link of the list goes on reading here.
-    if (document.activeElement?.closest(".reference-list") !== null) heading.current?.focus();
-  }, []);
+function Endpoints({ scope, document, shown }: EndpointsProps) {
+  const { get } = useUrlState();
+  const { reference, anchor } = INTERFACES[shown];
+  const hasReference = useHasDocument(reference);
+  const keyScopes = useKeyScopes(scope);
+  const typed = get("q").trim();
+  const found = endpointsOf(document).filter((endpoint) => typed === "" || matchesEndpoint(endpoint, typed));
+  if (found.length === 0)
+    return <EmptyState title="No endpoint matches">Try a word of its route or summary.</EmptyState>;
   return (
-    <article class="card stack reference-details" aria-labelledby="endpoint">
-      <Link href={listAddress} className="reference-back">
-        All endpoints
-      </Link>
-      <div>
-        <h2 id="endpoint" ref={heading} tabIndex={-1}>
-          {endpoint.summary}
-        </h2>
-        <code class="reference-route">
-          {endpoint.method} {endpoint.path}
-        </code>
-      </div>
-      {endpoint.scope !== undefined && keyScopes !== undefined && (
-        <ScopeNote scope={scope} needed={endpoint.scope} keyScopes={keyScopes} />
-      )}
-      <EndpointDetails endpoint={endpoint} document={openApi} />
-    </article>
+    <nav class="reference-list stack" aria-label="Endpoints">
+      {document.tags
+        .filter(({ name }) => found.some(({ tag }) => tag === name))
+        .map(({ name, description, "x-displayName": title }) => (
+          <section key={name}>
+            <h2>{title}</h2>
+            <p class="muted">{description}</p>
+            <ul>
+              {found
+                .filter(({ tag }) => tag === name)
+                .map((endpoint) => (
+                  <li key={`${endpoint.method} ${endpoint.path}`}>
+                    {hasReference ? (
+                      <a href={`${reference}#${anchor}${endpoint.anchor}`} target={TARGET}>
+                        {endpoint.summary}
+                      </a>
+                    ) : (
+                      endpoint.summary
+                    )}
+                    <code>
+                      {endpoint.method} {endpoint.path}
+                    </code>
+                    <ScopeNote scope={scope} endpoint={endpoint} keyScopes={keyScopes} />
+                  </li>
+                ))}
+            </ul>
+          </section>
+        ))}
+    </nav>
   );
+}
+
+/** The scopes of each of a partner's keys that work. */
+type KeyScopes = readonly (readonly string[])[];
+
+interface ScopeNoteProps {
+  readonly scope: Scope;
+  readonly endpoint: Endpoint;
+  readonly keyScopes: KeyScopes | undefined;
+}
+
+/** The scope that an endpoint needs, and how many of the partner's keys have it. */
+function ScopeNote({ scope, endpoint: { scope: needed }, keyScopes }: ScopeNoteProps) {
+  if (needed === undefined) return null;
+  if (keyScopes === undefined) return <code>{needed}</code>;
+  const count = keyScopes.filter((scopes) => scopes.includes(needed)).length;
+  return (
+    <span class={count === 0 ? "reference-mark" : "muted"}>
+      <code>{needed}</code>:{" "}
+      <Link href={addressIn(scope, "keys")}>
+        {count === 0 ? "none of your keys" : `${count} of ${keyScopes.length} keys`}
+      </Link>
+    </span>
+  );
+}
+
+/** Undefined until they are known, and on pages of the operator. */
+function useKeyScopes({ systemId, partnerId = "" }: Scope): KeyScopes | undefined {
+  const { data } = useQuery({
+    queryKey: ["keys", systemId, partnerId],
+    queryFn: ({ signal }) => api.partnerKeys.list({ params: { system_id: systemId, partner_id: partnerId }, signal }),
+    enabled: partnerId !== "",
+  });
+  return data?.data.filter(({ status }) => status === "active").map(({ scopes }) => scopes);
 }
 
 function useDocument(address: string) {
