@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { search, type SearchEntry } from "./search.ts";
+import { createSearch, type SearchEntry } from "./search.ts";
 
 const entry = (title: string, text: string): SearchEntry => ({ title, within: "Guide", address: `/${title}`, text });
 const entries = [
@@ -9,7 +9,7 @@ const entries = [
 ];
 
 it("finds what has every word, whatever its case, and first what has them in its title", () => {
-  const found = (query: string) => search(entries, query).map(({ title }) => title);
+  const found = (query: string) => createSearch(entries)(query).map(({ title }) => title);
   expect(found("signature")).toEqual(["Signatures", "Errors"]);
   expect(found("CODE signature")).toEqual(["Errors"]);
   expect(found("signature rides")).toEqual([]);
@@ -18,12 +18,18 @@ it("finds what has every word, whatever its case, and first what has them in its
 
 it("counts a word that is repeated once", () => {
   const tied = [entry("Two", "one"), entry("One", "two")];
-  expect(search(tied, "one one one two").map(({ title }) => title)).toEqual(["Two", "One"]);
+  expect(createSearch(tied)("one one one two").map(({ title }) => title)).toEqual(["Two", "One"]);
+});
+
+it("looks for eight words, so that nobody makes a search cost much more than another", () => {
+  const letters = [entry("Letters", "a b c d e f g h")];
+  expect(createSearch(letters)("a b c d e f g h x y")).toHaveLength(1);
+  expect(createSearch(letters)("a b c d e f g x h y")).toEqual([]);
 });
 
 it("shows the words around the first match", () => {
   const long = entry("Long", `${"word ".repeat(200)}needle ${"word ".repeat(200)}`);
-  const [{ excerpt } = { excerpt: "" }] = search([long], "needle");
+  const [{ excerpt } = { excerpt: "" }] = createSearch([long])("needle");
   expect(excerpt).toMatch(/^… (word )+needle (word )+…$/);
   expect(excerpt.length).toBeLessThan(200);
 });

@@ -19,6 +19,10 @@ export interface SearchHit extends SearchEntry {
 const MAX_HITS = 40;
 /** Longer than anything that people look for. */
 const MAX_QUERY_LENGTH = 100;
+/** Words that are looked for; further ones are ignored. More, and one search holds up everybody's requests. */
+const MAX_WORDS = 8;
+/** Times that a word in a text counts. */
+const MAX_COUNTED = 5;
 const EXCERPT_LENGTH = 180;
 const TITLE_SCORE = 20;
 const GUIDE_SCORE = 2;
@@ -83,17 +87,40 @@ export function referenceEntries(document: OpenApiDocument, source: string): Sea
   return [...introduction, ...operations, ...webhooks, ...models];
 }
 
-/** Entries that have every word of the query, best first: those that have it in their title, then those that say it often. */
-export function search(entries: readonly SearchEntry[], query: string): SearchHit[] {
+/** Returns the entries that have every word of a query, best first: those that have it in their title, then those that say it often. */
+export type Search = (query: string) => SearchHit[];
+
+/** An entry, and what is looked through in it: anybody may search, so that nothing is made anew for each query. */
+interface LoweredEntry {
+  readonly entry: SearchEntry;
+  readonly title: string;
+  readonly text: string;
+}
+
+export function createSearch(entries: readonly SearchEntry[]): Search {
+  const lowered = entries.map((entry) => ({
+    entry,
+    title: entry.title.toLowerCase(),
+    text: `${entry.within} ${entry.text}`.toLowerCase(),
+  }));
+  return (query) => search(lowered, query);
+}
+
+function search(entries: readonly LoweredEntry[], query: string): SearchHit[] {
   // Each word once: a repeated one would cost as much again, and say nothing more.
-  const words = [...new Set(query.toLowerCase().slice(0, MAX_QUERY_LENGTH).split(/\s+/).filter(Boolean))];
+  const words = [...new Set(query.toLowerCase().slice(0, MAX_QUERY_LENGTH).split(/\s+/).filter(Boolean))].slice(
+    0,
+    MAX_WORDS,
+  );
   if (words.length === 0) return [];
-  const scored = entries.flatMap((entry) => {
-    const [title, text] = [entry.title.toLowerCase(), `${entry.within} ${entry.text}`.toLowerCase()];
-    const scores = words.map((word) => (title.includes(word) ? TITLE_SCORE : 0) + Math.min(5, countOf(text, word)));
-    if (scores.includes(0)) return [];
-    const isGuide = !entry.address.includes("#");
-    return [{ entry, score: scores.reduce((sum, score) => sum + score, isGuide ? GUIDE_SCORE : 0) }];
+  const scored = entries.flatMap(({ entry, title, text }) => {
+    let score = entry.address.includes("#") ? 0 : GUIDE_SCORE;
+    for (const word of words) {
+      const wordScore = (title.includes(word) ? TITLE_SCORE : 0) + countOf(text, word);
+      if (wordScore === 0) return [];
+      score += wordScore;
+    }
+    return [{ entry, score }];
   });
   return scored
     .toSorted((a, b) => b.score - a.score)
@@ -101,8 +128,12 @@ export function search(entries: readonly SearchEntry[], query: string): SearchHi
     .map(({ entry }) => ({ ...entry, excerpt: excerptOf(entry.text, words) }));
 }
 
+/** How often a text has a word, up to `MAX_COUNTED`. */
 function countOf(text: string, word: string): number {
-  return text.split(word).length - 1;
+  let count = 0;
+  for (let at = text.indexOf(word); at !== -1 && count < MAX_COUNTED; at = text.indexOf(word, at + word.length))
+    count++;
+  return count;
 }
 
 function excerptOf(text: string, words: readonly string[]): string {

@@ -5,7 +5,7 @@ import { codedBody } from "../response-body.ts";
 import { addressOf, type Guide, guideFiles, guides, readDocument, readGuide, startGuide } from "./guides.ts";
 import { renderMarkdown, type RenderedMarkdown } from "./markdown.ts";
 import { guideCards, guidePage, type ReferenceGroup, searchResults } from "./page.ts";
-import { guideEntries, referenceEntries, search, type SearchEntry } from "./search.ts";
+import { createSearch, guideEntries, referenceEntries, type Search } from "./search.ts";
 
 /** The documents of the reference, which the guides lead to and the search looks through. */
 export interface GuideOptions {
@@ -19,7 +19,7 @@ const HTML = "text/html; charset=utf-8";
 export function serveGuides(app: FastifyInstance, options: GuideOptions): void {
   const groups = once(() => referenceGroups(options));
   const rendered = once(renderGuides);
-  const entries = once(() => searchEntries(options, rendered));
+  const search = once(() => searchOf(options, rendered));
   const page = (guide: Guide) => async () => {
     const { html, sections } = (await rendered()).get(guide) ?? { html: "", sections: [] };
     const isStart = guide === startGuide;
@@ -35,7 +35,7 @@ export function serveGuides(app: FastifyInstance, options: GuideOptions): void {
   app.get("/docs/search", async (request, reply) => {
     const { q } = request.query as { q?: unknown };
     const query = typeof q === "string" ? q.trim() : "";
-    const content = searchResults(query, search(await entries(), query));
+    const content = searchResults(query, (await search())(query));
     reply.header("content-type", HTML).header("x-content-type-options", "nosniff").headers(headers);
     reply.header("cache-control", `public, max-age=${MAX_AGE_SECONDS}`);
     return reply.send(guidePage({ title: "Search", content, address: "/docs/search" }, await groups()));
@@ -74,15 +74,15 @@ async function renderGuides(): Promise<ReadonlyMap<Guide, RenderedMarkdown>> {
   return new Map(all.map((guide, index) => [guide, made[index] ?? { html: "", sections: [] }]));
 }
 
-async function searchEntries(
+async function searchOf(
   { partners, feeds }: GuideOptions,
   rendered: () => Promise<ReadonlyMap<Guide, RenderedMarkdown>>,
-): Promise<readonly SearchEntry[]> {
-  return [
+): Promise<Search> {
+  return createSearch([
     ...guideEntries(await rendered()),
     ...referenceEntries(await partners(), "partners"),
     ...referenceEntries(await feeds(), "gbfs"),
-  ];
+  ]);
 }
 
 /** The groups of endpoints, as the reference names them in its addresses. */
