@@ -52,6 +52,10 @@ export function openEventStream(reply: StreamReply): EventStream {
       if (raw.writableLength > 0) raw.destroy();
       else raw.end();
     },
-    onClosed: (done) => void raw.on("close", done),
+    onClosed: (done) => {
+      // Whoever has gone while the request was looked at is told of by no event any more.
+      if (raw.closed) done();
+      else raw.on("close", done);
+    },
   };
 }

@@ -66,15 +66,17 @@ it("cuts a slow reader off, and nobody else", () => {
   expect(quick.got).toHaveLength(3);
 });
 
-it("takes six streams of one person and 500 in all, and more when some have ended", () => {
+it("takes six streams of one person, a hundred of one partner and 500 in all, and more when some have ended", () => {
   const hub = new LiveHub("a");
   const leave = Array.from({ length: 6 }, (_, n) => hub.add(`k${n}`, viewer(), undefined));
   expect(() => hub.add("k", viewer(), undefined)).toThrow(/Too many pages/);
   leave[0]?.();
   leave[0]?.();
   expect(() => hub.add("k", viewer(), undefined)).not.toThrow();
-  for (let n = 0; n < 494; n++) hub.add("k", viewer(`person_${n + 2}`), undefined);
-  expect(() => hub.add("k", viewer("person_last"), undefined)).toThrow(/Too many pages/);
+  for (let n = 0; n < 99; n++) hub.add("k", viewer(`person_${n + 2}`), undefined);
+  expect(() => hub.add("k", viewer("person_late"), undefined)).toThrow(/Too many pages/);
+  for (let n = 0; n < 395; n++) hub.add(`k${n}`, viewer(`person_${n + 101}`), undefined);
+  expect(() => hub.add("k-last", viewer("person_last"), undefined)).toThrow(/Too many pages/);
 });
 
 it("watches nothing once everybody has left, and ends all streams when it closes", () => {

@@ -15,8 +15,10 @@ export interface LiveEvent {
   readonly data: string;
 }
 
-/** Streams that one person, and all of a process's viewers, may have open. */
+/** Streams that one person, all who watch the same, and all of a process's viewers may have open. */
 const MAX_PER_PERSON = 6;
+/** Lower, and a large team's pages do not update; higher, and the people whom a partner invites take everybody's streams. */
+const MAX_PER_KEY = 100;
 const MAX_VIEWERS = 500;
 /** Events that are kept of a key for those who reconnect. */
 const KEPT_EVENTS = 100;
@@ -52,7 +54,7 @@ export class LiveHub {
    * @throws ServiceError `rate_limited` when there are too many
    */
   add(key: string, viewer: Viewer, lastId: string | undefined): () => void {
-    this.#requireCapacity(viewer.personId);
+    this.#requireCapacity(key, viewer.personId);
     const channel = this.#channels.get(key) ?? { viewers: new Set(), kept: [] };
     this.#channels.set(key, channel);
     channel.viewers.add(viewer);
@@ -97,10 +99,13 @@ export class LiveHub {
     viewer.end();
   }
 
-  #requireCapacity(personId: string): void {
+  #requireCapacity(key: string, personId: string): void {
+    const watching = this.#channels.get(key)?.viewers.size ?? 0;
     const own = [...this.#channels.values()].flatMap(({ viewers }) => [...viewers]);
     const isTooMany =
-      this.#viewers >= MAX_VIEWERS || own.filter((viewer) => viewer.personId === personId).length >= MAX_PER_PERSON;
+      this.#viewers >= MAX_VIEWERS ||
+      watching >= MAX_PER_KEY ||
+      own.filter((viewer) => viewer.personId === personId).length >= MAX_PER_PERSON;
     if (isTooMany) throw serviceError("rate_limited", "liveStreams", { limit: MAX_PER_PERSON, retryAfterSeconds: 10 });
   }
 }
