@@ -76,7 +76,8 @@ const commandErrors = {
     keyInactive: "Key {id} is {status} already: issue a new one instead.",
     keysMadeToday:
       "The partner's own people made {count} keys in the last 24 hours, which is the most. Try again tomorrow, or ask the operator.",
-    keyOverlaps: "Key {id} replaces {replaced}, which works until {until}. Revoke that one first, or wait.",
+    keyOverlaps:
+      "Key {id} replaces {replaced}, whose requests count until {until}, a minute after its end. Wait until then, or revoke that one and wait a minute.",
     keyRotated: "Key {id} was rotated already, to {successor}.",
     notSending: "No process is running that sends webhooks, so nothing was sent: start `serve`, then try again.",
     partnerNameTaken: "Partner {id} has the name {name}. Choose another.",

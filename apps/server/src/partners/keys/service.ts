@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { Scope } from "@bikeshare/contract";
-import { type KeyKind, keyStatus } from "@bikeshare/rules";
+import { type KeyKind, keyStatus, RATE_WINDOW_MS } from "@bikeshare/rules";
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
@@ -110,7 +110,7 @@ export const MAX_OVERLAP_MS = MAX_OVERLAP_DAYS * 24 * 3_600_000;
 /**
  * Makes a key that takes another's place, with the same partner, scopes, name and rate; both work for `overlap`
  * milliseconds, then the old one is revoked. The allowance of a partner whose own people made the key must have room for both.
- * Never do three work at once, or rotations would multiply the rate that the operator gave.
+ * Never do the requests of three count at once, or rotations would multiply the rate that the operator gave.
  */
 export async function rotateKey(
   context: ActorContext,
@@ -242,12 +242,18 @@ async function issue(
   return { id, key, ...rights };
 }
 
-/** @throws ServiceError while a key works that this one replaces */
+/**
+ * Each key has a rate of its own, so that one that has ended counts until its last requests have left the window.
+ * @throws ServiceError while the requests of a key count that this one replaces
+ */
 async function requireNoOverlap(tx: Transaction, systemId: string, key: KeyRow, now: number): Promise<void> {
   const replaced = await findReplacedKey(tx, systemId, key);
-  if (replaced === undefined || keyStatus(replaced, now) !== "active") return;
-  const until = replaced.revoked_at?.toISOString() ?? "";
-  throw commandError("conflict", "keyOverlaps", { id: key.id, replaced: replaced.id, until });
+  if (replaced === undefined) return;
+  const ends = [replaced.revoked_at, replaced.expires_at].map((end) => end?.getTime() ?? Number.POSITIVE_INFINITY);
+  const until = Math.min(...ends) + RATE_WINDOW_MS;
+  if (now >= until) return;
+  const values = { id: key.id, replaced: replaced.id, until: new Date(until).toISOString() };
+  throw commandError("conflict", "keyOverlaps", values);
 }
 
 /** Holds a key, and before it its partner, so that no two callers replace the same one. */
