@@ -20,7 +20,7 @@ import { SILENCE_MS } from "./rules/endpoint-health.ts";
 import type { AddressRules } from "./rules/receiver-url.ts";
 import { createSender } from "./sender/sender.ts";
 import { startMailOutbox } from "./warnings/failure-mail-outbox.ts";
-import { logFailures, recordFailureMails } from "./warnings/failure-mail.ts";
+import { createMailLimiter, logFailures, recordFailureMails } from "./warnings/failure-mail.ts";
 
 /** What sending webhooks needs of the deployment. */
 export interface WebhookSettings {
@@ -62,7 +62,7 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
   const { failed: onError, watch } = options.conditions.of("sending webhooks");
   const mailing = options.conditions.of("sending mails to partners");
   const decryption = options.conditions.of("decrypting the secrets of webhooks", DECRYPTION);
-  const notices = { ids, canMail: mailer !== undefined, logger, dashboardUrl: null };
+  const notices = { ids, limiter: createMailLimiter(), canMail: mailer !== undefined, logger, dashboardUrl: null };
   const dispatcher = startDispatcher({
     connectionString: db.connectionString,
     sender: createSender({ rules: options.rules, clock }),

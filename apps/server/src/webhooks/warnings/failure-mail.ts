@@ -1,4 +1,5 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
+import { createMemoryRateLimiter, type MemoryRateLimiter } from "@bikeshare/rules";
 import type { Ids } from "../../ids.ts";
 import type { Transaction } from "../../storage/db/database.ts";
 import type { CompletedAttempt } from "../dispatcher/result-writer.ts";
@@ -10,6 +11,7 @@ import { insertMails } from "./failure-mail-queries.ts";
 
 export interface NoticeContext {
   readonly ids: Ids;
+  readonly limiter: MemoryRateLimiter;
   /** Whether there is a mail server. Without one, what would be mailed is logged. */
   readonly canMail: boolean;
   readonly logger: { warn(detail: object, message: string): void };
@@ -17,9 +19,21 @@ export interface NoticeContext {
   readonly dashboardUrl: string | null;
 }
 
+const HOUR_MS = 3_600_000;
+/**
+ * Mails about one endpoint in an hour. A webhook that fails and is resumed all the time needs no more, and whoever sets the
+ * address could otherwise have it flooded from the operator's domain.
+ */
+const MAILS_PER_HOUR = 6;
+
+/** Counts mails by their endpoint, in this process. @param monotonic milliseconds of a clock that nobody sets */
+export function createMailLimiter(monotonic: () => number = () => performance.now()): NoticeContext["limiter"] {
+  return createMemoryRateLimiter(monotonic, HOUR_MS);
+}
+
 /** Records the mails to partners whose endpoints fail, in the transaction that writes the results. */
 export async function recordFailureMails(
-  { ids, canMail, dashboardUrl }: NoticeContext,
+  { ids, canMail, dashboardUrl, limiter }: NoticeContext,
   tx: Transaction,
   systemId: string,
   attempts: readonly CompletedAttempt[],
@@ -28,6 +42,7 @@ export async function recordFailureMails(
   const mails = attempts.flatMap((attempt) => {
     const notice = noticeOf(attempt, now, dashboardUrl);
     if (notice === undefined || !canMail || attempt.lane.endpoint.email === null) return [];
+    if (!limiter.take(attempt.lane.endpointId, MAILS_PER_HOUR).allowed) return [];
     const { subject, text } = failureMail(notice);
     return [{ id: ids.next("mail"), endpoint_id: attempt.lane.endpointId, subject, body: text }];
   });
@@ -99,7 +114,6 @@ export interface FailureMail {
   readonly text: string;
 }
 
-const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** The mail that tells a partner that an endpoint fails, or that it is paused and what to do. */

@@ -8,7 +8,7 @@ import {
 import { answered } from "../../../test/webhooks/far.ts";
 import type { CompletedAttempt } from "../dispatcher/result-writer.ts";
 import { pauseEndpoint } from "../endpoints/endpoint-status.ts";
-import { logFailures, type NoticeContext, recordFailureMails } from "./failure-mail.ts";
+import { createMailLimiter, logFailures, type NoticeContext, recordFailureMails } from "./failure-mail.ts";
 
 const HOUR = 3_600_000;
 
@@ -26,6 +26,7 @@ afterEach(() => harness.close());
 
 const context = (changes: Partial<NoticeContext> = {}): NoticeContext => ({
   ids: harness.ids,
+  limiter: createMailLimiter(harness.clock),
   canMail: true,
   logger: { warn: (detail, message) => void logged.push([message, detail]) },
   dashboardUrl: null,
@@ -84,6 +85,27 @@ describe("where the partner has an address and there is a mail server", () => {
     harness.clock.advance(18 * HOUR);
     await fail(3);
     expect((await mails()).map(({ body }) => /for \d+ h/.exec(body)?.[0])).toEqual(["for 18 h", "for 36 h"]);
+  });
+
+  test("six mails an hour are noted of an endpoint: whoever resumes one that fails all the time floods nobody", async () => {
+    await address("victim@elsewhere.example");
+    harness.far.respond = () => answered(500);
+    await harness.happen();
+    worker();
+    await fail(1);
+    harness.clock.advance(18 * HOUR);
+    await fail(2);
+    const notices = context();
+    const record = () =>
+      harness.db.transaction((tx) =>
+        recordFailureMails(notices, tx, harness.systemId, completed.slice(-1), new Date(harness.clock())),
+      );
+    const earlier = (await mails()).length;
+    for (let time = 0; time < 20; time++) await record();
+    expect((await mails()).length - earlier).toBe(6);
+    harness.clock.advance(HOUR);
+    await record();
+    expect((await mails()).length - earlier).toBe(7);
   });
 
   test("a mail is noted if and only if the pause is written: a crash cannot come between the two", async () => {
