@@ -55,13 +55,14 @@ export function invitationRoutes(context: ConsoleContext): Routes["invitations"]
       return { status: 200, body: { ...invitation, needs_sign_in: needsSignIn, proves_address: provesAddress } };
     },
     accept: async ({ body, request, reply }) => {
-      const signedIn = request.consoleSession?.person_id;
+      const { consoleSession: session } = request;
+      const signedIn = session && { personId: session.person_id, sessionId: session.id };
       const begin = beginIn(context, { request, reply });
       const accepted = await acceptInvitation(context, body.token, { signedIn, name: body.name }, begin);
-      const session = await showSession(context, { request, reply }, accepted.session);
+      const begun = await showSession(context, { request, reply }, accepted.session);
       const hasRemoved = accepted.removed !== undefined;
       if (hasRemoved) mailRemoved(context, accepted.person, "the link of an invitation");
-      return { status: 200, body: { ...session, credentials_removed: hasRemoved } };
+      return { status: 200, body: { ...begun, credentials_removed: hasRemoved } };
     },
   };
 }

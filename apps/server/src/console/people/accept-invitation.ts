@@ -2,7 +2,8 @@ import { serviceError } from "@bikeshare/rules";
 import type { CommandContext } from "../../command-context.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
-import { endSessionsOf } from "../sessions/service.ts";
+import { endSessionsOf, hasSession } from "../sessions/service.ts";
+import type { AccountOwner } from "./account-owner.ts";
 import { openingOf, type Opening, proofOf, proofOfLink } from "./address-proof.rules.ts";
 import type { BeginSession, SignInContext } from "./context.ts";
 import { listPasskeys } from "./credential-queries.ts";
@@ -39,8 +40,8 @@ export function openInvitation(context: CommandContext, token: string): Promise<
 }
 
 interface Acceptance {
-  /** The person whose session the browser has. */
-  readonly signedIn: string | undefined;
+  /** The person whose session the browser brought, and that session. */
+  readonly signedIn: AccountOwner | undefined;
   /** Of a new person. */
   readonly name: string | undefined;
 }
@@ -65,11 +66,26 @@ export function acceptInvitation(
   return context.db.transaction(async (tx) => {
     const invitation = await lockOpenInvitation(context, tx, token);
     const known = await findPersonByEmail(tx, invitation.email);
+    const signedIn = await ownerStillSignedIn(tx, acceptance.signedIn, known);
     // Otherwise the link would be a way in beside the identity provider.
-    if (acceptance.signedIn === undefined || known?.id !== acceptance.signedIn) requireOtherMethod(context);
-    const accepted = await acceptLocked(context, tx, invitation, acceptance);
+    if (signedIn === undefined || known?.id !== signedIn.personId) requireOtherMethod(context);
+    const accepted = await acceptLocked(context, tx, invitation, { ...acceptance, signedIn });
     return { ...accepted, session: await begin(tx, accepted.person.id) };
   });
+}
+
+/**
+ * Who is signed in, if the session goes on in the account that the invitation is for. That account is held until the
+ * transaction ends: somebody else may have proved its address, and ended its sessions, since the session was looked at.
+ */
+async function ownerStillSignedIn(
+  tx: Transaction,
+  signedIn: AccountOwner | undefined,
+  invited: PersonRow | undefined,
+): Promise<AccountOwner | undefined> {
+  if (signedIn === undefined || signedIn.personId !== invited?.id) return signedIn;
+  await lockPerson(tx, signedIn.personId);
+  return (await hasSession(tx, signedIn.sessionId)) ? signedIn : undefined;
 }
 
 /** @throws ServiceError where people sign in at the identity provider alone */
@@ -124,14 +140,14 @@ async function enterAccount(
   context: CommandContext,
   tx: Transaction,
   invitation: InvitationRow,
-  signedIn: string | undefined,
+  signedIn: AccountOwner | undefined,
 ): Promise<Accepted> {
   const person = await lockedPerson(tx, invitation.email);
   const opening = await openingBy(tx, invitation, person);
   const proof = proofOfLink(invitation);
   if (opening === "takes_over" && proof !== null)
     return { person, removed: await takeOver(context, tx, person, proof) };
-  if (person.id === signedIn) return { person, removed: undefined };
+  if (person.id === signedIn?.personId) return { person, removed: undefined };
   if (opening === "needs_sign_in") {
     if (signedIn !== undefined) throw serviceError("forbidden", "otherInvitation", { email: invitation.email });
     throw serviceError("unauthorized", proof === null ? "unprovedInvitation" : "noSession");
