@@ -1,7 +1,7 @@
 import { emailAddress } from "@bikeshare/contract/console";
 import { Option } from "@commander-js/extra-typings";
 import type { Config } from "../config.ts";
-import { invitationUrl } from "../console/people/invitation.rules.ts";
+import { invitationUrl, normalizedEmail } from "../console/people/invitation.rules.ts";
 import { invite } from "../console/people/invitations.ts";
 import { DEFAULT_SERVICE_NAME, invitationMail } from "../console/people/mails.ts";
 import { resetPerson } from "../console/people/reset.ts";

@@ -52,7 +52,7 @@ export const personName = z
 export const emailAddress = z
   .string()
   .max(254, issueText("tooLong", { limit: 254 }))
-  .regex(/^[^\s@<>,;:"()[\]\\\p{Cc}]+@[^\s@<>,;:"()[\]\\\p{Cc}]+$/u, issueText("email"));
+  .regex(/^[^\s@<>,;:"()[\]\\\p{C}]+@[^\s@<>,;:"()[\]\\\p{C}]+$/u, issueText("email"));
 
 const signedOut = z
   .object({

@@ -1,3 +1,5 @@
+import { normalizedEmail } from "../people/invitation.rules.ts";
+
 /** Who somebody is at the identity provider, by what it has signed. */
 export interface Identity {
   readonly issuer: string;
@@ -45,7 +47,7 @@ export function identityOf(
   return {
     issuer,
     subject: sub,
-    email: isAddress && isVerified(claims) ? email.toLowerCase() : undefined,
+    email: isAddress && isVerified(claims) ? normalizedEmail(email) : undefined,
     name: isName && name.length <= MAX_NAME_LENGTH ? name : undefined,
     authenticatedAt: typeof authTime === "number" ? authTime * 1000 : undefined,
     idToken,

@@ -1,5 +1,5 @@
 import { expect, it, test } from "vitest";
-import { invitationUrl, isOpen } from "./invitation.rules.ts";
+import { invitationUrl, isOpen, normalizedEmail } from "./invitation.rules.ts";
 import { relyingParty } from "./relying-party.rules.ts";
 
 it("lets an invitation be accepted until it ends, once, and as long as its partner is there", () => {
@@ -27,4 +27,9 @@ test.each([
   ["https://[2001:db8::1]:8443", undefined],
 ])("passkeys of %s belong to %j", (baseUrl, expected) => {
   expect(relyingParty(baseUrl)).toEqual(expected);
+});
+
+it("takes two addresses that differ in capitals for one, and no other letter for a k", () => {
+  expect(normalizedEmail(" Ada.KÄSTNER@Example.com ")).toBe("ada.kästner@example.com");
+  expect(normalizedEmail("bos\u{212A}@example.com")).not.toBe("bosk@example.com");
 });

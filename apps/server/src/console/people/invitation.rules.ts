@@ -33,7 +33,13 @@ export function invitationUrl(baseUrl: string, token: string): string {
   return `${namedBaseUrl(baseUrl)}/dashboard/invitation#${token}`;
 }
 
-/** An address as it is stored: two that differ in capitals alone are one person's. */
+/** All but letters that become a common one as a small letter: the signs of ohm, kelvin and ångström, and the Turkish İ. */
+const CASED = /[^\u{130}\u{2126}\u{212A}\u{212B}]+/gu;
+
+/**
+ * An address as it is stored and mailed to: two that differ in capitals alone are one person's. The sign of kelvin stays
+ * what it is, and does not become a k: otherwise whoever has the one address would prove the other.
+ */
 export function normalizedEmail(email: string): string {
-  return email.trim().toLowerCase();
+  return email.trim().replaceAll(CASED, (part) => part.toLowerCase());
 }

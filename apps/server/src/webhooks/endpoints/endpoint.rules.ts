@@ -33,7 +33,7 @@ export function readEvents(
 
 /** Whether a text can be a mail address: strict enough that no second recipient or header fits in. */
 export function isMailAddress(text: string): boolean {
-  return text.length <= 254 && /^[^\s@<>,;:"()[\]\\]+@[A-Za-z0-9.-]+$/.test(text);
+  return text.length <= 254 && /^[^\s\p{C}@<>,;:"()[\]\\]+@[A-Za-z0-9.-]+$/u.test(text);
 }
 
 /** Why an endpoint is paused, in words. */
