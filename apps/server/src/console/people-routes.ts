@@ -1,9 +1,9 @@
 import type { IssuedInvitation, MemberList, MembershipRole } from "@bikeshare/contract/console";
 import type { ActorContext } from "../command-context.ts";
 import type { ConsoleRoutes, Served } from "./answers.ts";
-import { consoleCaller, type ConsoleRequest, partnerCaller } from "./authorize.ts";
+import { consoleCaller, type ConsoleRequest, consoleSession, partnerCaller, requireConfirmed } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
-import { invitationUrl } from "./people/invitation.rules.ts";
+import { invitationUrl, normalizedEmail } from "./people/invitation.rules.ts";
 import { type InvitationInput, invite, type LinkProof, noteShown } from "./people/invitations.ts";
 import { invitationMail } from "./people/mails.ts";
 import { changeRole, peopleOf, type PeopleScope, removeMember, revokeInvitation } from "./people/members.ts";
@@ -28,7 +28,7 @@ export function partnerPeopleRoutes(context: ConsoleContext): Routes["partnerPeo
       status: 200,
       body: await inviteAndMail(context, as(request), { ...scopeOf(request), ...body }, null),
     }),
-    ...memberRoutes(as, scopeOf),
+    ...memberRoutes(context, as, scopeOf),
   };
 }
 
@@ -45,7 +45,7 @@ export function operatorPeopleRoutes(context: ConsoleContext): Routes["operatorP
       const input = { systemId: scopeOf(request).systemId, partnerId, email, role };
       return { status: 200, body: await inviteAndMail(context, as(request), input, "operator") };
     },
-    ...memberRoutes(as, scopeOf),
+    ...memberRoutes(context, as, scopeOf),
   };
 }
 
@@ -56,6 +56,7 @@ interface MemberCall {
 
 /** What both have in common: changes to one member or invitation. */
 function memberRoutes(
+  { clock }: ConsoleContext,
   as: (request: ConsoleRequest) => ActorContext,
   scopeOf: (request: ConsoleRequest) => PeopleScope,
 ) {
@@ -69,6 +70,8 @@ function memberRoutes(
       params,
       body,
     }: MemberCall & { readonly body: { readonly role: MembershipRole } }) => {
+      // As an invitation does, it lets somebody do all that an admin does.
+      if (body.role === "admin") requireConfirmed(consoleSession(request), clock());
       await changeRole(as(request), scopeOf(request), params.id, body.role);
       return done;
     },
@@ -97,7 +100,8 @@ async function inviteAndMail(
   await invitationLimits.count({ systemId: input.systemId, partnerId: inviter }, input.email);
   const proves = mailer === undefined ? shown : "mail";
   const { id, token, expires_at: expiresAt } = await invite(acting, { ...input, proves });
-  const { email, systemId } = input;
+  const { systemId } = input;
+  const email = normalizedEmail(input.email);
   const url = invitationUrl(baseUrl(), token);
   const body = { id, email, expires_at: expiresAt, proves_address: proves !== null };
   if (mailer === undefined) return { ...body, url };

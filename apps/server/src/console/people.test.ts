@@ -5,6 +5,7 @@ import { buildAnother } from "../../test/built-app.ts";
 import { startSmtpServer } from "../../test/servers/smtp-server.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import { listActs } from "../partners/audit/queries.ts";
+import { acceptInvitation } from "./people/accept-invitation.ts";
 import { resetPerson } from "./people/reset.ts";
 
 let app: TestApp;
@@ -81,6 +82,17 @@ it("keeps one admin of the operator, also of two who go at the same time", async
   const [last] = admins.filter((_, index) => answers[index]?.status === 409);
   const own = last === undefined ? "" : await membershipOf(last, operatorPath());
   expect((await last?.call("PATCH", `${operatorPath()}/${own}`, { role: "viewer" }))?.status).toBe(409);
+});
+
+it("asks for a confirmation before somebody becomes an admin, and for none before they are one no more", async () => {
+  const admin = await signIn(app, { partnerId: app.partnerId });
+  const colleague = await signIn(app, { partnerId: app.partnerId, role: "viewer" });
+  const membership = `${partnerPath()}/${await membershipOf(colleague, partnerPath())}`;
+  const become = async (role: string) => (await admin.call("PATCH", membership, { role })).status;
+  expect(await become("admin")).toBe(200);
+  app.clock.advance(10 * 60_000);
+  expect(await become("viewer")).toBe(200);
+  expect(await become("admin")).toBe(403);
 });
 
 it("stops a suspended partner's admins from changing anything, but lets them read", async () => {
@@ -173,6 +185,41 @@ describe("an invitation", () => {
       expect(removed.status).toBe(200);
       // Afterwards there is nothing left to open.
       expect((await accept(url)).status).toBe(404);
+    }
+  });
+
+  it("is accepted by no session that has ended since it was looked at: the account may be somebody else's now", async () => {
+    const admin = await signIn(app, { partnerId: app.partnerId });
+    const { personId, call } = await signIn(app);
+    const { person } = consoleSession.parse(await (await call("GET", "/console/v1/session")).json());
+    const { url } = await inviteBy(admin, partnerPath(), { email: person.email, role: "admin" });
+    const text = "delete from sessions where person_id = $1 returning id";
+    const [ended] = await app.db.query<{ id: string }>({ name: "people.end", text }, [personId]);
+    const signedIn = { personId, sessionId: ended?.id ?? "" };
+    const context = { ...app, signInMethods: ["password"] as const };
+    const token = url?.split("#")[1] ?? "";
+    const begin = () => Promise.resolve("a session");
+    const accepting = acceptInvitation(context, token, { signedIn, name: undefined }, begin);
+    await expect(accepting).rejects.toMatchObject({ code: "unauthorized" });
+  });
+
+  it("is mailed to the address whose account it opens, and to no other spelling of it", async () => {
+    const smtp = await startSmtpServer();
+    const mail = { smtpUrl: `smtp://127.0.0.1:${smtp.port}`, from: "bikes@example.com" };
+    const another = await buildAnother(app, { mail });
+    try {
+      const admin = await signIn({ ...app, url: another.url }, { partnerId: app.partnerId });
+      const { email } = await inviteBy(admin, partnerPath(), { email: "Capital@Example.com", role: "viewer" });
+      expect(email).toBe("capital@example.com");
+      expect(smtp.mails.map(({ to }) => to)).toEqual([["<capital@example.com>"]]);
+      const turned = await admin.call("POST", `${partnerPath()}/invitations`, {
+        email: "a\u202E@b.example",
+        role: "viewer",
+      });
+      expect(turned.status).toBe(400);
+    } finally {
+      await another.close();
+      await smtp.close();
     }
   });
 

@@ -90,7 +90,7 @@ function statusChanges<Call>(context: ConsoleContext, callerOf: (call: Call) => 
 
 /** Sets a webhook's address, events and what else is given. */
 export function setWebhook(
-  context: ConsoleContext & Pick<SettingContext, "permitNewOrigin">,
+  context: ConsoleContext & Pick<SettingContext, "requireConfirmation">,
   { actor, scope }: WebhookCaller,
   settings: WebhookSettings,
 ): Promise<SetEndpoint> {

@@ -40,6 +40,16 @@ const later = () => harness.clock.advance(10 * 60_000);
 const unconfirmed = [403, { error: "confirmation_required" }];
 const inFrame = [403, { error: "forbidden", message: expect.stringMatching(/frame of another site/) as string }];
 
+it("asks for a confirmation, and refuses frames, where other signatures need another secret", async () => {
+  expect((await set(admin, settings))[0]).toBe(200);
+  const before = (await shown())?.secrets;
+  later();
+  expect(await set(admin, { signature: "both" })).toMatchObject(unconfirmed);
+  expect(await set(frame, { signature: "both" })).toMatchObject(inFrame);
+  expect((await shown())?.secrets).toEqual(before);
+  expect((await set(admin, { signature: "service" }))[0]).toBe(200);
+});
+
 describe("where deliveries are sent", () => {
   it("is decided by an admin who has confirmed who they are; another path of the same origin needs no confirmation", async () => {
     later();

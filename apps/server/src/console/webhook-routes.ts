@@ -24,9 +24,9 @@ export function webhookRoutes(context: ConsoleContext, long: LongReads): Console
     events: async () => ({ status: 200, body: { data: await describeEvents() } }),
     set: async (call) => {
       const session = consoleSession(call.request);
-      // Whoever has found an open page must not have all deliveries sent elsewhere.
-      const permitNewOrigin = () => requireConfirmed(session, context.clock());
-      const made = await setWebhook({ ...context, permitNewOrigin }, callerOf(call), call.body);
+      // Whoever has found an open page must not have all deliveries sent elsewhere, or refused for their signature.
+      const requireConfirmation = () => requireConfirmed(session, context.clock());
+      const made = await setWebhook({ ...context, requireConfirmation }, callerOf(call), call.body);
       return { status: 200, body: settingsJson(made) };
     },
     showSecret: async (call) => {

@@ -76,7 +76,9 @@ const settings = z
       .describe("Another origin asks for a confirmation, and frames of the portal may not set one"),
     events: z.array(z.string().max(100)).max(100).optional(),
     email: z.string().max(254).nullable().optional(),
-    signature: signatureScheme.optional(),
+    signature: signatureScheme
+      .optional()
+      .describe("`both` makes a secret, as a rotation does: it asks for a confirmation"),
   })
   .strict();
 export type WebhookSettings = z.infer<typeof settings>;

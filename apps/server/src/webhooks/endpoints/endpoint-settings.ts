@@ -40,10 +40,10 @@ export interface SetEndpoint {
 export interface SettingContext extends SecretContext {
   readonly rules: AddressRules;
   /**
-   * Called before deliveries go to another origin (scheme, host and port) than until then.
+   * Called before deliveries go to another origin (scheme, host and port) than until then, or are signed with another secret.
    * @throws ServiceError when the caller may not decide that
    */
-  readonly permitNewOrigin?: () => void;
+  readonly requireConfirmation?: () => void;
 }
 
 /**
@@ -116,7 +116,7 @@ async function create(
   if (url === undefined || events === undefined) {
     throw commandError("invalid_parameter", "newEndpoint");
   }
-  context.permitNewOrigin?.();
+  context.requireConfirmation?.();
   await requireSharedKey(context, tx);
   const id = removed?.id ?? context.ids.next("endpoint");
   const now = new Date(context.clock());
@@ -155,15 +155,15 @@ async function change(
 ): Promise<SetEndpoint> {
   const { url = before.url, events = before.events, email = before.email, signature = before.signature } = given;
   const settings = { url, events, email, signature };
+  const needsNewForm = signature === "both" && before.signature !== "both";
   if (isAsBefore(before, settings)) {
     return { endpoint: before, outcome: "unchanged", secret: null, old_secrets_end_at: null };
   }
-  if (originOf(url) !== originOf(before.url)) context.permitNewOrigin?.();
+  if (originOf(url) !== originOf(before.url) || needsNewForm) context.requireConfirmation?.();
   const endpoint = await updateEndpoint(tx, systemId, before.id, settings, new Date(context.clock()));
   // What the old address did says nothing about the new one.
   if (url !== before.url) await updateHealthReset(tx, systemId, before.id);
   await recordEndpointAct(context, tx, systemId, "webhook.changed", before.id, settings);
-  const needsNewForm = signature === "both" && before.signature !== "both";
   if (!needsNewForm) return { endpoint, outcome: "changed", secret: null, old_secrets_end_at: null };
   await requireSharedKey(context, tx);
   return { endpoint, outcome: "changed", ...(await replaceSecret(context, tx, systemId, endpoint, FORM_OVERLAP_MS)) };
