@@ -188,7 +188,7 @@ export const errorMessages = {
     liveStreams:
       "Too many pages are open that follow changes; one person may have {limit}. Close some, then try again in {retryAfterSeconds} s.",
     session:
-      "Your session has used up the {limit} requests that it may make in {windowSeconds} s; a file or a large resend counts as several. Try again in {retryAfterSeconds} s.",
+      "Your sessions have used up the {limit} requests that they may make in {windowSeconds} s together; a change, a file or a large resend counts as several. Try again in {retryAfterSeconds} s.",
     exports:
       "A file of these deliveries is being downloaded at present. Download one at a time. Try again in {retryAfterSeconds} s.",
     wrongCredentials:

@@ -71,5 +71,5 @@ async function mail(
 }
 
 function readEmail(text: string): string {
-  return parsed(emailAddress, text);
+  return normalizedEmail(parsed(emailAddress, text));
 }

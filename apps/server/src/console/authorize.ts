@@ -88,7 +88,7 @@ export function createConsoleAuthorizer(options: ConsoleAuthorizeOptions): Conso
         throw serviceError("unauthorized", bringsSession(request) ? "endedSession" : "noSession");
       }
       request.consoleSession = session;
-      await rate.count(session, needs.cost);
+      await rate.count(session, needs.cost ?? (changesSomething(request) ? CHANGE_COST : 1));
       if (needs.audience === "public") return;
       if (changesSomething(request) && !isCsrfToken(String(request.headers["x-csrf-token"] ?? ""), session.token))
         throw serviceError("forbidden", "csrfToken");
@@ -169,7 +169,7 @@ async function noteOperatorsVisit(context: ActorContext, systemId: string, partn
   await insertFirstActOf(context, context.db, act, VISIT_INTERVAL_MS);
 }
 
-/** How many requests sessions make. */
+/** How many requests people make in their sessions. */
 interface SessionRate {
   /**
    * Refuses a flood of a session that has just used up its rate before anybody looks the session up.
@@ -180,16 +180,18 @@ interface SessionRate {
    * Counts a request, or several for one that costs more: either all of them or, where fewer are left, none.
    * @throws ServiceError `rate_limited`
    */
-  count(session: Pick<FoundSession, "id" | "token">, cost?: number): Promise<void>;
+  count(session: Pick<FoundSession, "person_id" | "token">, cost: number): Promise<void>;
   /** Forgets what is counted no more. */
   sweep(): void;
 }
 
 /**
- * Requests in any 60 s of one session: ten pages that ask once a second. More is a program with a stolen cookie, or a page
- * gone wild.
+ * Requests in any 60 s of one person, in however many sessions, or of one frame: ten pages that ask once a second. More is a
+ * program with a stolen cookie, or a page gone wild.
  */
 const SESSION_RATE_LIMIT = 600;
+/** For how many requests one that changes something counts: it is an entry of the audit log, which is kept. */
+const CHANGE_COST = 5;
 /** Milliseconds without a look-up after a request was rejected: short, because the session may have room again or may have ended. */
 const FLOOD_MS = 1_000;
 
@@ -202,7 +204,7 @@ function createSessionRate(rateLimits: RateLimits, clock: () => number): Session
       const refused = exhausted.get(sessionToken(request) ?? frameToken(request) ?? "");
       if (refused !== undefined && isRecent(refused.at)) throw refused.error;
     },
-    async count({ id, token }, cost = 1) {
+    async count({ person_id: id, token }, cost) {
       if (cost > 1) {
         const { remaining, resetSeconds } = await limiter.peek(id, SESSION_RATE_LIMIT);
         if (remaining < cost) throw tooManyRequests(resetSeconds);

@@ -1,7 +1,7 @@
 import { consoleSession, openInvitation, signInOptions } from "@bikeshare/contract/console";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
-import { type SignedIn, signIn } from "../../test/sign-in.ts";
+import { type SignedIn, signIn, signInAgain } from "../../test/sign-in.ts";
 import { invite } from "./people/invitations.ts";
 
 let app: TestApp;
@@ -94,6 +94,16 @@ it("signs nobody in by a link whose maker could not open the account's other mem
   expect((await accept(token)).status).toBe(401);
   const other = await signIn(app, { partnerId: app.partnerId });
   expect((await accept(token, { cookie: other.cookie })).status).toBe(403);
+});
+
+it("counts what a person asks for in all sessions together, and what changes something as five requests", async () => {
+  const one = await signIn(app);
+  const two = await signInAgain(app, one.personId);
+  for (let change = 0; change < 119; change++)
+    expect((await one.call("DELETE", "/console/v1/account/sessions/none")).status).toBe(404);
+  for (let page = 0; page < 5; page++) expect((await two.call("GET", "/console/v1/account")).status).toBe(200);
+  expect((await two.call("GET", "/console/v1/account")).status).toBe(429);
+  expect((await (await signIn(app)).call("GET", "/console/v1/account")).status).toBe(200);
 });
 
 it("ends a session for good when its person signs out", async () => {
