@@ -7,7 +7,12 @@ export interface CommandContext {
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly ids: Ids;
+  /** Where calls share a transaction: what a transaction before has decided. It is locked with the rest, and left out of the decision. */
+  readonly answered?: AnsweredIndexes;
 }
+
+/** The indexes of those of several calls or items that have been answered before: whatever is returned for them is ignored. */
+export type AnsweredIndexes = Promise<ReadonlySet<number>>;
 
 /** The same for commands that the audit log records. */
 export interface ActorContext extends CommandContext {

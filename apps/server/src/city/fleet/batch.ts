@@ -11,7 +11,6 @@ import {
   type MessageArguments,
 } from "@bikeshare/contract";
 import type { CommandContext } from "../../command-context.ts";
-import type { AnsweredIndexes } from "../../http/idempotency/service.ts";
 import { describeIssues } from "../../issues.ts";
 import { type FleetCommand, runCommand } from "./command.ts";
 
@@ -61,24 +60,18 @@ interface BatchSteps<Item, Declared extends ErrorCode, Facts> {
   readonly decide: (command: FleetCommand, facts: Facts, batch: Batch<Item, Declared>) => Promise<void>;
 }
 
-/**
- * Like `runBatch`, for commands whose calls share transactions.
- * @param answered items that are not to be decided: they may be locked before that is known
- */
+/** Like `runBatch`, for commands whose calls may share a transaction. */
 export function runSharedBatch<Item, Declared extends ErrorCode, Facts>(
   context: CommandContext,
   systemId: string,
   items: readonly BatchItem<Item>[],
   { lock, decide }: BatchSteps<Item, Declared, Facts>,
-  answered: AnsweredIndexes = NONE_ANSWERED,
 ): Promise<BatchResults> {
   return runBatch<Item, Declared>(context, systemId, items, async (command, { items: readable, results }) => {
-    const [facts, indexes] = await Promise.all([lock(command, readable), answered]);
-    await decide(command, facts, { items: readable.filter(({ index }) => !indexes.has(index)), results });
+    const [facts, indexes] = await Promise.all([lock(command, readable), context.answered]);
+    await decide(command, facts, { items: readable.filter(({ index }) => indexes?.has(index) !== true), results });
   });
 }
-
-const NONE_ANSWERED: AnsweredIndexes = Promise.resolve(new Set<number>());
 
 export function createBatchResults(): BatchResultWriter<ErrorCode> & { all(): BatchResults } {
   const results: BatchResult[] = [];

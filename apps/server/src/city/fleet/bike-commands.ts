@@ -1,7 +1,6 @@
 import type { BatchItem, BatchResults, BikeReport, BikeUpsert, ItemError } from "@bikeshare/contract";
 import { isIssue, storedTime } from "@bikeshare/rules";
 import type { CommandContext } from "../../command-context.ts";
-import type { AnsweredIndexes } from "../../http/idempotency/service.ts";
 import { type Batch, type BatchResultWriter, type Indexed, runBatch, runSharedBatch } from "./batch.ts";
 import {
   type LocatedItem,
@@ -65,10 +64,9 @@ export function reportBikes(
   context: CommandContext,
   systemId: string,
   items: readonly BatchItem<BikeReport>[],
-  answered?: AnsweredIndexes,
 ): Promise<BatchResults> {
   const steps = { lock: lockReported, decide: report };
-  return runSharedBatch<BikeReport, ReportError, ReportedBikes>(context, systemId, items, steps, answered);
+  return runSharedBatch<BikeReport, ReportError, ReportedBikes>(context, systemId, items, steps);
 }
 
 interface ReportedBikes {

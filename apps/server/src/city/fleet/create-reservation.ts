@@ -10,8 +10,8 @@ import {
   statusAt,
   type WantedBike,
 } from "@bikeshare/rules";
-import type { CommandContext } from "../../command-context.ts";
-import type { AnsweredIndexes, CallOutcome } from "../../http/idempotency/service.ts";
+import type { AnsweredIndexes, CommandContext } from "../../command-context.ts";
+import type { CallOutcome } from "../../http/idempotency/service.ts";
 import type { BikeState } from "./bike.rules.ts";
 import { type FleetCommand, runCommand } from "./command.ts";
 import {
@@ -62,16 +62,14 @@ export function createReservation(context: CommandContext, call: CreateReservati
 
 /**
  * The same for several requests at once, of any partners, each on what those before have left.
- * @param answered requests for which nothing is to be done
  * @returns for each the reservation's JSON or its error; `run-alone` where it has to wait for bikes that others have locked
  */
 export function createReservations(
   context: CommandContext,
   systemId: string,
   calls: readonly CreateReservation[],
-  answered?: AnsweredIndexes,
 ): Promise<CallOutcome<string>[]> {
-  return runCommand(context, systemId, (command) => reserve(command, calls, [], answered));
+  return runCommand(context, systemId, (command) => reserve(command, calls, [], context.answered));
 }
 
 /** @param waitFor bikes to lock even if others have locked them */

@@ -1,7 +1,6 @@
 import type { BatchItem, BatchResults, ItemError, RideCancel, RideEnd } from "@bikeshare/contract";
 import { endReasonAt, isIssue, rideLength, storedEnd, type StoredTime } from "@bikeshare/rules";
 import type { CommandContext } from "../../command-context.ts";
-import type { AnsweredIndexes } from "../../http/idempotency/service.ts";
 import { valueOf } from "../../storage/db/rows.ts";
 import { type Batch, type Indexed, runSharedBatch } from "./batch.ts";
 import { locationOf, NOWHERE } from "./bike-changes.rules.ts";
@@ -31,10 +30,9 @@ export function endRides(
   context: CommandContext,
   systemId: string,
   items: readonly BatchItem<RideEnd>[],
-  answered?: AnsweredIndexes,
 ): Promise<BatchResults> {
   const steps = { lock: lockRideBatch, decide: finishBy(decideEnd) };
-  return runSharedBatch<RideEnd, FinishError, LockedRides>(context, systemId, items, steps, answered);
+  return runSharedBatch<RideEnd, FinishError, LockedRides>(context, systemId, items, steps);
 }
 
 /** Cancels rides that did not come about: each bike stands where it stood. */
@@ -42,10 +40,9 @@ export function cancelRides(
   context: CommandContext,
   systemId: string,
   items: readonly BatchItem<RideCancel>[],
-  answered?: AnsweredIndexes,
 ): Promise<BatchResults> {
   const steps = { lock: lockRideBatch, decide: finishBy(decideCancel) };
-  return runSharedBatch<RideCancel, FinishError, LockedRides>(context, systemId, items, steps, answered);
+  return runSharedBatch<RideCancel, FinishError, LockedRides>(context, systemId, items, steps);
 }
 
 /** Ends rides that nobody ended. What is not known of where their bikes are, is not made up. */

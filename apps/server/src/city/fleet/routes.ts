@@ -4,7 +4,7 @@ import type { FastifyRequest } from "fastify";
 import type { CommandContext } from "../../command-context.ts";
 import { jsonBody } from "../../http/bind.ts";
 import { combineRequests, markReplay, repeatableRequest, withIdempotency } from "../../http/idempotency.ts";
-import type { Answer, AnsweredIndexes, RepeatableAnswer } from "../../http/idempotency/service.ts";
+import type { Answer, RepeatableAnswer } from "../../http/idempotency/service.ts";
 import type { Database } from "../../storage/db/database.ts";
 import { resultsOf } from "./batch.ts";
 import { reportBikes, upsertBikes } from "./bike-commands.ts";
@@ -18,7 +18,6 @@ type Verb<Item> = (
   context: CommandContext,
   systemId: string,
   items: readonly BatchItem<Item>[],
-  answered?: AnsweredIndexes,
 ) => Promise<BatchResults>;
 
 interface BatchCall<Item> {
@@ -50,8 +49,8 @@ export function operatorRoutes(
   const combined = <Item>(verb: Verb<Item>) => {
     const runWithOthers = combineRequests<readonly BatchItem<Item>[]>(context, {
       together: async (systemId, tx, batches, answered) => {
-        const answeredItems = answered.then((calls) => itemsOf(calls, batches));
-        const { results } = await verb({ ...context, db: tx }, systemId, batches.flat(), answeredItems);
+        const shared = { ...context, db: tx, answered: answered.then((calls) => itemsOf(calls, batches)) };
+        const { results } = await verb(shared, systemId, batches.flat());
         return splitResults(results, batches).map((each) => ({ result: answerWith(each) }));
       },
       alone: async (systemId, items, tx) => answerWith(await verb({ ...context, db: tx }, systemId, items)),

@@ -9,7 +9,6 @@ import {
   type StoredTime,
 } from "@bikeshare/rules";
 import type { CommandContext } from "../../command-context.ts";
-import type { AnsweredIndexes } from "../../http/idempotency/service.ts";
 import { valueOf } from "../../storage/db/rows.ts";
 import { type Batch, type BatchResultWriter, type Indexed, runSharedBatch } from "./batch.ts";
 import { missingStation, type NamedStations, presentStation } from "./bike-changes.rules.ts";
@@ -27,15 +26,8 @@ export function startRides(
   context: CommandContext,
   systemId: string,
   items: readonly BatchItem<RideStart>[],
-  answered?: AnsweredIndexes,
 ): Promise<BatchResults> {
-  return runSharedBatch<RideStart, StartError, Facts>(
-    context,
-    systemId,
-    items,
-    { lock: lockFacts, decide: start },
-    answered,
-  );
+  return runSharedBatch<RideStart, StartError, Facts>(context, systemId, items, { lock: lockFacts, decide: start });
 }
 
 async function start(

@@ -77,7 +77,7 @@ export function reservationRoutes(
 function combinedVerbs(context: CommandContext & { readonly db: Database }) {
   const create = combineRequests<CreateReservation>(context, {
     together: async (systemId, tx, calls, answered) =>
-      answersWith(201, await createReservations({ ...context, db: tx }, systemId, calls, answered)),
+      answersWith(201, await createReservations({ ...context, db: tx, answered }, systemId, calls)),
     alone: async (_systemId, call, tx) => ({
       status: 201,
       body: await createReservation({ ...context, db: tx }, call),

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { canonicalJson, forgottenBefore, serviceError, ServiceError } from "@bikeshare/rules";
+import type { AnsweredIndexes } from "../../command-context.ts";
 import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../../storage/background/periodic.ts";
 import type { Database, Transaction } from "../../storage/db/database.ts";
 import { codeOf, CommitOutcomeUnknown, sqlState } from "../../storage/db/errors.ts";
@@ -129,9 +130,6 @@ export type RepeatableAnswer = Answer & { readonly replayed: boolean };
 
 /** What became of one of several calls: its answer, an error of its own, or that it must run alone. */
 export type CallOutcome<Result = Answer> = { readonly result: Result } | { readonly error: unknown } | "run-alone";
-
-/** The indexes of those that have been answered before: nothing is to be done for them, whatever is returned. */
-export type AnsweredIndexes = Promise<ReadonlySet<number>>;
 
 /**
  * Does what several calls ask for, in the transaction it is given.
