@@ -24,7 +24,7 @@ ${errorsTable()}
 
 ## Messages
 
-Values stand in place of the names in braces. A code that is not listed here says what its row of the table says.
+The messages of each code, with names in braces in place of values. A code without an entry says what its row of the table says. Messages that only people at the dashboard see are left out.
 
 ${messagesList()}
 `;
@@ -39,10 +39,33 @@ function errorsTable(): string {
   return ["| `error` | Status | What happened | What to do |", "|---|---|---|---|", ...rows].join("\n");
 }
 
-/** Every message, by its code. */
+type MessageNames = { readonly [Code in keyof typeof errorMessages]?: readonly (keyof (typeof errorMessages)[Code])[] };
+
+/** What only people at the dashboard are told, who read it there. */
+const ONLY_AT_THE_DASHBOARD: MessageNames = {
+  unauthorized: ["noSession", "unprovedInvitation", "endedSession", "wrongSignIn", "wrongPasskey"],
+  forbidden: [
+    ...(["viewer", "operatorReads", "suspendedPartner", "foreignOrigin", "csrfToken"] as const),
+    ...(["signInMethod", "embedded", "otherInvitation"] as const),
+  ],
+  confirmation_required: ["missing", "wrongPassword", "wrongPasskey"],
+  invalid_parameter: ["tooManyToResend", "wrongCode", "challenge", "setup", "passkeyRefused", "passwordSimple"],
+  not_found: [
+    ...(["request", "sentAttempt", "page", "member", "openInvitation", "passkey", "identity"] as const),
+    ...(["identityProvider", "session", "dashboardLink", "invitation"] as const),
+  ],
+  last_one: ["credential", "operatorAdmin"],
+  rate_limited: ["probes", "signIn", "invitations", "liveStreams", "session", "exports"],
+  unavailable: ["signIns"],
+};
+
+/** The messages that programs meet, below the code that they come with. */
 function messagesList(): string {
-  const rows = Object.entries(errorMessages).flatMap(([code, messages]) =>
-    Object.values<string>(messages).map((message) => `| \`${code}\` | ${message.replaceAll("<", "&lt;")} |`),
-  );
-  return ["| `error` | `message` |", "|---|---|", ...rows].join("\n");
+  const hidden: Readonly<Record<string, readonly string[] | undefined>> = ONLY_AT_THE_DASHBOARD;
+  const sections = Object.entries(errorMessages).flatMap(([code, messages]) => {
+    const shown = Object.entries<string>(messages).filter(([name]) => hidden[code]?.includes(name) !== true);
+    const items = shown.map(([, message]) => `- ${message.replaceAll("<", "&lt;")}`);
+    return items.length === 0 ? [] : [[`### \`${code}\``, "", ...items].join("\n")];
+  });
+  return sections.join("\n\n");
 }

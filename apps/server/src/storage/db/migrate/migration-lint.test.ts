@@ -49,6 +49,18 @@ test.each([
   expect(messages[0]).toMatch(/^0099_added\.sql: step 1, `.*` .*\.$/);
 });
 
+const ADD_JSON = (table: string) => `alter table ${table} add column x text generated always as (id || 'x') stored`;
+
+test("a table of the fleet is written anew only with a reason, and a larger one not even then", () => {
+  expect(lint(`${HEADER}${ADD_JSON("bikes")}`)).toEqual([expect.stringContaining("`-- rewrites bikes: …`")]);
+  expect(lint(`${HEADER}-- rewrites bikes: its JSON gets a field\n${ADD_JSON("bikes")}`)).toEqual([]);
+  const reason = "-- rewrites rides: its JSON gets a field";
+  expect(lint(`${HEADER}${reason}\n${ADD_JSON("rides")}`)).toEqual([
+    expect.stringContaining("add a column without it"),
+  ]);
+  expect(lint(`${HEADER}-- rewrites bikes: no\ncreate index x on bikes (system_id, number)`)).toHaveLength(1);
+});
+
 test.each([
   ["alter table rides drop column distance_meters", "the column distance_meters"],
   ["alter table rides rename column distance_meters to meters", "the name distance_meters"],
