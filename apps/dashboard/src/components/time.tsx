@@ -43,6 +43,14 @@ export function Time({ at, show = "exact", none = "never" }: TimeProps) {
 
 const INSTANT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/;
 
+/** A sentence of the server's as plain text, with its instants as other times are shown. */
+export function timedText(text: string): string {
+  return text
+    .split(INSTANT)
+    .map((part, index) => (index % 2 === 1 ? local().format(new Date(part)) : visibleControls(part)))
+    .join("");
+}
+
 /** A sentence of the server's, in which instants are shown as other times are. */
 export function TimedText({ text }: { readonly text: string }) {
   return (

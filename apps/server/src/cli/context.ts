@@ -43,9 +43,13 @@ export interface CliContext {
   readonly resolveSystem: (db: Database, named: string | undefined) => Promise<string>;
 }
 
-/** What a command on one system works with. */
-export interface SystemContext extends CliContext, ActorContext {
+/** What a command on the whole deployment works with. */
+export interface DeploymentContext extends CliContext, ActorContext {
   readonly db: Database;
+}
+
+/** What a command on one system works with. */
+export interface SystemContext extends DeploymentContext {
   readonly systemId: string;
 }
 
@@ -67,6 +71,14 @@ export function runOnSystem(
     const result = await command({ ...cli, db, systemId });
     if (result !== undefined) cli.output.result(result);
   });
+}
+
+/** Opens the database, runs a command on the whole deployment, whatever systems it has, and prints its result. */
+export function runOnDeployment(
+  cli: CliContext,
+  command: (context: DeploymentContext) => Promise<Result>,
+): Promise<void> {
+  return cli.withDatabase(async (db) => cli.output.result(await command({ ...cli, db })));
 }
 
 /** Is aborted with the message when the process is told to stop. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { duration } from "../runtime/startup/values.ts";
 import { removeOldKeys, rotateKeys, type RotationContext } from "../storage/key-rotation/rotate.ts";
 import { secretsPath } from "../storage/secrets/secrets.ts";
-import { type OpenCli, type ParentCommand, runOnSystem, type SystemContext } from "./context.ts";
+import { type DeploymentContext, type OpenCli, type ParentCommand, runOnDeployment } from "./context.ts";
 import { option } from "./options.ts";
 
 const waitTime = duration("0s", "24h");
@@ -21,7 +21,7 @@ export function registerSecrets(program: ParentCommand, cli: OpenCli): void {
     .description("replace the keys while the service runs; resumes after an interruption")
     .addOption(wait())
     .action(({ wait: waitMs }) =>
-      runOnSystem(cli(), async (context) => {
+      runOnDeployment(cli(), async (context) => {
         const rotated = await rotateKeys(await rotationOf(context, waitMs));
         const { keys, changed, unreadable } = rotated;
         return {
@@ -39,14 +39,14 @@ export function registerSecrets(program: ParentCommand, cli: OpenCli): void {
     .addOption(wait())
     .option("--now", "remove them before their cursors have expired")
     .action(({ wait: waitMs, now = false }) =>
-      runOnSystem(cli(), async (context) => {
+      runOnDeployment(cli(), async (context) => {
         const { removed } = await removeOldKeys(await rotationOf(context, waitMs), now);
         return { object: { removed } };
       }),
     );
 }
 
-async function rotationOf(context: SystemContext, waitMs: number): Promise<RotationContext> {
+async function rotationOf(context: DeploymentContext, waitMs: number): Promise<RotationContext> {
   const path = secretsPath(context.config);
   await access(path).catch(() => {
     throw new Error(`There is no secrets file ${path}. Set SECRETS_FILE or DATA_DIR to the service's values.`);

@@ -261,8 +261,7 @@ function registerHeld(webhooks: ParentCommand, cli: OpenCli): void {
 async function dropAll(context: ActorContext, scope: PartnerScope, seen: HeldDeliveries): Promise<number> {
   let dropped = 0;
   for (let total = seen.total; total > 0;) {
-    const batch = await dropHeld(context, scope, { ...seen, total });
-    if (batch.dropped === 0) break;
+    const batch = await dropHeld(context, scope, { ...seen, total, isContinued: dropped > 0 });
     dropped += batch.dropped;
     total = batch.remaining;
   }

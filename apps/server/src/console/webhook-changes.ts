@@ -71,10 +71,15 @@ function statusChanges<Call>(context: ConsoleContext, callerOf: (call: Call) => 
       const { actor, scope } = callerOf(call);
       return { status: 200 as const, body: { sent: await sendHeld({ ...context, actor }, scope) } };
     },
-    dropHeld: async (call: WithBody<Call, { readonly total: number; readonly until: string }>) => {
+    dropHeld: async (
+      call: WithBody<
+        Call,
+        { readonly total: number; readonly until: string; readonly is_continued?: boolean | undefined }
+      >,
+    ) => {
       const { actor, scope } = callerOf(call);
-      const { total, until } = call.body;
-      const body = await dropHeld({ ...context, actor }, scope, { total, until: new Date(until) });
+      const { total, until, is_continued: isContinued = false } = call.body;
+      const body = await dropHeld({ ...context, actor }, scope, { total, until: new Date(until), isContinued });
       return { status: 200 as const, body };
     },
     retryNow: async (call: Call) => {

@@ -38,7 +38,12 @@ export const heldEndpoints = {
     summary: "Give up what is held, the oldest first; repeated until none remains",
     metadata: changes,
     ...shown,
-    body: heldDeliveries,
+    body: heldDeliveries.extend({
+      is_continued: z
+        .boolean()
+        .optional()
+        .describe("`total` is what an earlier request said remains: it is not counted again"),
+    }),
     responses: {
       200: z.object({ dropped: z.number().int(), remaining: z.number().int() }).strict(),
       ...changeErrors,

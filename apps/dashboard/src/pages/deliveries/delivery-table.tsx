@@ -1,11 +1,10 @@
 import type { Delivery } from "@bikeshare/contract/console";
 import { Link } from "wouter-preact";
 import { Button } from "../../components/button.tsx";
-import { visibleControls } from "../../components/code.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Status } from "../../components/status.tsx";
 import { type Column, Table } from "../../components/table.tsx";
-import { Time } from "../../components/time.tsx";
+import { Time, timedText } from "../../components/time.tsx";
 import { pagesBase } from "../../embedding.ts";
 import { failureWords, stateOf } from "./words.ts";
 
@@ -81,7 +80,7 @@ const columns: readonly Column<Delivery>[] = [
     id: "result",
     title: "Latest result",
     cell: ({ code, failure, explanation }) => (
-      <span class="delivery-result" title={visibleControls(explanation)}>
+      <span class="delivery-result" title={timedText(explanation)}>
         {code !== null && <span class="mono">{code}</span>}
         {failure !== null && <span>{failureWords(failure)}</span>}
         {code === null && failure === null && <span class="muted">not tried yet</span>}

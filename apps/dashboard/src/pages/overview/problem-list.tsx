@@ -56,7 +56,7 @@ function ProblemItem({ problem, scope }: { readonly problem: Problem; readonly s
           {at !== null && (
             <>
               {" "}
-              {FUTURE.includes(code) ? "At" : "Since"} <Time at={at} />.
+              {FUTURE.includes(code) ? "On" : "Since"} <Time at={at} />.
             </>
           )}
         </p>

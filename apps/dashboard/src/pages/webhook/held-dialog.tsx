@@ -86,9 +86,12 @@ function useHeld({ params, client, isPaused, isOpen, onClose }: HeldDialogProps)
   const drop = async () => {
     let dropped = 0;
     for (let remaining = total; remaining > 0 && held.data !== undefined;) {
-      const batch = await client.dropHeld({ params, body: { ...held.data, total: remaining } });
+      const batch = await client.dropHeld({
+        params,
+        body: { ...held.data, total: remaining, is_continued: dropped > 0 },
+      });
       dropped += batch.dropped;
-      remaining = batch.dropped === 0 ? 0 : batch.remaining;
+      remaining = batch.remaining;
     }
     if (isPaused) await resume(false);
     return `${countDeliveries(dropped)} dropped.`;

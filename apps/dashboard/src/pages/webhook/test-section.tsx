@@ -6,6 +6,7 @@ import { api } from "../../api/api.ts";
 import { Button } from "../../components/button.tsx";
 import { SelectField } from "../../components/field.tsx";
 import { Loading } from "../../components/loading.tsx";
+import { TimedText } from "../../components/time.tsx";
 import { Attempt } from "../deliveries/attempt.tsx";
 import { useAction } from "../use-action.ts";
 import type { PartnerParams, WebhookClient } from "./webhook-client.ts";
@@ -69,7 +70,7 @@ function TestResult({ params, id, address }: TestResultProps) {
   return (
     <div class="stack">
       <p role="status">
-        The test {data.explanation}. <Link href={address}>Its page</Link>
+        The test <TimedText text={data.explanation} />. <Link href={address}>Its page</Link>
       </p>
       <ol class="webhook-list">
         {data.exchanges.map((attempt) => (

@@ -25,21 +25,40 @@ export interface KeyHour {
 }
 
 const DAY_MS = 86_400_000;
-/** Days before a key expires from which it is said: long enough to ask for a new one and to bring it out. */
+/** Days before a key expires from which a problem says so: long enough to ask for a new one and to deploy it. */
 const EXPIRY_WARNING_DAYS = 14;
 const URGENT_DAYS = 3;
 /** Share of a limit from which a minute is near it: the next busy minute may go beyond. */
 const NEAR_LIMIT = 0.8;
 
+/** Who reads a problem: what each of them can do about it differs. */
+export type Reader = "partner" | "operator";
+
+/** What is to be done about a key that expires, and about one at its limit. */
+const actions = {
+  partner: {
+    expiring: "Create a key with a later expiry, or ask the operator for one. Deploy it before this one expires.",
+    limited: "Spread the requests, wait as Retry-After says, or ask the operator to raise the limit.",
+  },
+  operator: {
+    expiring: "Issue a key with a later expiry, and have it deployed before this one expires.",
+    limited: "Raise the limit of the key, or have its owner spread the requests and wait as Retry-After says.",
+  },
+} as const satisfies Record<Reader, unknown>;
+
 /** The problems of keys that work now, the worst of each key first. */
-export function keyProblems(keys: readonly KeyFacts[], hours: ReadonlyMap<string, KeyHour>, now: number): Problem[] {
+export function keyProblems(
+  keys: readonly KeyFacts[],
+  hours: ReadonlyMap<string, KeyHour>,
+  { now, reader }: { readonly now: number; readonly reader: Reader },
+): Problem[] {
   return keys
     .filter(({ status }) => status === "active")
     .flatMap((key) => [
       ...compromised(key),
       ...replaced(key, now),
-      ...expiring(key, now),
-      ...limited(key, hours.get(key.id), now),
+      ...expiring(key, now, reader),
+      ...limited(key, hours.get(key.id), now, reader),
     ]);
 }
 
@@ -63,7 +82,7 @@ function compromised(key: KeyFacts): Problem[] {
       code: "key_compromised",
       severity: "danger",
       text: `${keyLabel(key)} was sent where others may have read it.`,
-      action: "Rotate it, bring the new key out, and revoke the old one.",
+      action: "Rotate it, deploy the new key, and revoke the old one.",
       at: key.compromised_at.toISOString(),
       ...whose(key),
       link: linkToKey(key),
@@ -79,7 +98,7 @@ function replaced(key: KeyFacts, now: number): Problem[] {
       code: "key_ending",
       severity: endsAt.getTime() - now < URGENT_DAYS * DAY_MS ? "danger" : "warning",
       text: `${keyLabel(key)} has been replaced and ends ${inDays(endsAt, now)}, but was still used in the last 24 hours.`,
-      action: "Bring the new key out wherever the old one is used.",
+      action: "Deploy the new key wherever the old one is used.",
       at: endsAt.toISOString(),
       ...whose(key),
       link: { page: "requests", query: { key_id: key.id } },
@@ -87,7 +106,7 @@ function replaced(key: KeyFacts, now: number): Problem[] {
   ];
 }
 
-function expiring(key: KeyFacts, now: number): Problem[] {
+function expiring(key: KeyFacts, now: number, reader: Reader): Problem[] {
   const { expires_at: expiresAt, revoked_at: endsAt } = key;
   // What replaces it has warnings of its own.
   if (expiresAt === null || endsAt !== null || expiresAt.getTime() - now > EXPIRY_WARNING_DAYS * DAY_MS) return [];
@@ -97,7 +116,7 @@ function expiring(key: KeyFacts, now: number): Problem[] {
       severity: expiresAt.getTime() - now < URGENT_DAYS * DAY_MS ? "danger" : "warning",
       text: `${keyLabel(key)} expires ${inDays(expiresAt, now)}.`,
       // A key made by rotation expires when the old one does.
-      action: "Create a key with a later expiry, or ask the operator for one. Bring it out before then.",
+      action: actions[reader].expiring,
       at: expiresAt.toISOString(),
       ...whose(key),
       link: linkToKey(key),
@@ -107,7 +126,7 @@ function expiring(key: KeyFacts, now: number): Problem[] {
 
 const HOUR_MS = 3_600_000;
 
-function limited(key: KeyFacts, hour: KeyHour | undefined, now: number): Problem[] {
+function limited(key: KeyFacts, hour: KeyHour | undefined, now: number, reader: Reader): Problem[] {
   if (hour === undefined) return [];
   const { rate_limited: refused, most_in_minute: most } = hour;
   const shared = { at: null, ...whose(key) };
@@ -118,7 +137,7 @@ function limited(key: KeyFacts, hour: KeyHour | undefined, now: number): Problem
         code: "key_rate_limited",
         severity: "danger",
         text: `${keyLabel(key)} came to its limit of ${key.rateLimit} requests a minute: ${counted(refused, "request was", "requests were")} refused in the last hour.`,
-        action: "Spread the requests, wait as Retry-After says, or have the operator raise the limit.",
+        action: actions[reader].limited,
         ...shared,
         link: { page: "requests", query: { key_id: key.id, error: "rate_limited", since } },
       },
@@ -130,7 +149,7 @@ function limited(key: KeyFacts, hour: KeyHour | undefined, now: number): Problem
       code: "key_near_limit",
       severity: "warning",
       text: `${keyLabel(key)} made ${most} requests in one minute of the last hour, of ${key.rateLimit} that it may.`,
-      action: "Spread the requests, or have the operator raise the limit.",
+      action: actions[reader].limited,
       ...shared,
       link: linkToKey(key),
     },

@@ -65,13 +65,13 @@ function idsOf(keys: readonly KeyRow[]): readonly string[] {
 const own = { partner_id: null, partner_name: null };
 
 function partnerKeyProblems(facts: readonly KeyFacts[], used: readonly KeyMinute[], now: number): Problem[] {
-  return keyProblems(facts, totalsByKey(used), now).map((problem) => ({ ...problem, ...own }));
+  return keyProblems(facts, totalsByKey(used), { now, reader: "partner" }).map((problem) => ({ ...problem, ...own }));
 }
 
 function webhookProblems(endpoint: EndpointView | undefined, deliveries: DeliverySummary | undefined): Problem[] {
   if (endpoint === undefined || deliveries === undefined) return [noEndpoint];
   return [
-    ...endpointProblems(endpoint, { subject: "Your webhook address", ...own }),
+    ...endpointProblems(endpoint, { reader: "partner", ...own }),
     ...deliveryProblems(deliveries, endpoint, own),
     ...unsent(endpoint),
     ...unreadable(endpoint),

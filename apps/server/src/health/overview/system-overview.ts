@@ -43,12 +43,12 @@ export async function systemOverview(context: SystemOverviewContext, systemId: s
       ...sources.flatMap((source) => sourceProblems(source, now)),
       ...present(webhooks).flatMap((endpoint) =>
         endpointProblems(endpoint, {
-          subject: "The webhook address",
+          reader: "operator",
           partner_id: endpoint.partner_id,
           partner_name: endpoint.partner_name,
         }),
       ),
-      ...keyProblems(facts, new Map(totals.map((total) => [total.key_id, total])), now),
+      ...keyProblems(facts, new Map(totals.map((total) => [total.key_id, total])), { now, reader: "operator" }),
       ...refused.map((each) => refusedProblem(each, now)),
     ].toSorted(bySeverity),
     minutes: starts.map((start) => start.toISOString()),

@@ -2,7 +2,7 @@
 import { MAX_COUNTED_DELIVERIES } from "@bikeshare/contract";
 import type { Problem } from "@bikeshare/contract/console";
 import { isStranded, pauseDescriptions } from "../../webhooks/endpoints/endpoint.rules.ts";
-import { counted } from "./key-problems.rules.ts";
+import { counted, type Reader } from "./key-problems.rules.ts";
 
 type PauseReason = keyof typeof pauseDescriptions;
 
@@ -19,19 +19,33 @@ export interface EndpointFacts {
 }
 
 interface Whose extends Pick<Problem, "partner_id" | "partner_name"> {
-  /** What the address is called: "Your address", or the partner's. */
-  readonly subject: string;
+  readonly reader: Reader;
 }
 
+const subjects: Readonly<Record<Reader, string>> = { partner: "Your webhook address", operator: "The webhook address" };
+
 const resume = "Repair the receiver, then resume sending on the webhook page, and send or drop what is held.";
-const pauseActions: Readonly<Record<PauseReason, string>> = {
-  partner: "Resume sending on the webhook page when the receiver is ready.",
-  operator: "The operator resumes it.",
-  failing: resume,
-  gone: resume,
-  probe_failed: resume,
-  suspended: "The operator ends the suspension.",
-  removed: "Set an address on the webhook page.",
+const haveRepaired =
+  "Have the receiver repaired, then resume sending on the webhook page, and send or drop what is held.";
+const pauseActions: Readonly<Record<Reader, Readonly<Record<PauseReason, string>>>> = {
+  partner: {
+    partner: "Resume sending on the webhook page when the receiver is ready.",
+    operator: "The operator resumes it.",
+    failing: resume,
+    gone: resume,
+    probe_failed: resume,
+    suspended: "The operator ends the suspension.",
+    removed: "Set an address on the webhook page.",
+  },
+  operator: {
+    partner: "The partner resumes sending when its receiver is ready.",
+    operator: "Resume sending on the webhook page, and send or drop what is held.",
+    failing: haveRepaired,
+    gone: haveRepaired,
+    probe_failed: haveRepaired,
+    suspended: "End the suspension on the partner's page.",
+    removed: "Set an address on the webhook page.",
+  },
 };
 /** Somebody wanted it so. */
 const CHOSEN_PAUSES: readonly PauseReason[] = ["partner", "operator", "suspended"];
@@ -44,12 +58,12 @@ export function endpointProblems(endpoint: EndpointFacts, whose: Whose): Problem
 /** What is held at an endpoint that is not paused is sent by nobody until somebody decides. */
 function heldProblems(endpoint: EndpointFacts, whose: Whose): Problem[] {
   if (!isStranded(endpoint)) return [];
-  const { subject, ...of } = whose;
+  const { reader, ...of } = whose;
   return [
     {
       code: "deliveries_held",
       severity: "warning",
-      text: `${subject} is not paused, but ${heldText(endpoint.held, "still held")}.`,
+      text: `${subjects[reader]} is not paused, but ${heldText(endpoint.held, "still held")}.`,
       action: "Send or drop them on the webhook page. Held deliveries are not sent by themselves.",
       at: null,
       ...of,
@@ -58,7 +72,7 @@ function heldProblems(endpoint: EndpointFacts, whose: Whose): Problem[] {
   ];
 }
 
-function statusProblems(endpoint: EndpointFacts, { subject, ...whose }: Whose): Problem[] {
+function statusProblems(endpoint: EndpointFacts, { reader, ...whose }: Whose): Problem[] {
   const { status, pause_reason: reason, held } = endpoint;
   const link = { page: "webhook", query: {} } as const;
   if (status === "paused" && reason !== null) {
@@ -67,8 +81,8 @@ function statusProblems(endpoint: EndpointFacts, { subject, ...whose }: Whose): 
       {
         code: "endpoint_paused",
         severity: CHOSEN_PAUSES.includes(reason) ? "warning" : "danger",
-        text: `${subject} is ${pauseDescriptions[reason]}.${waiting}`,
-        action: pauseActions[reason],
+        text: `${subjects[reader]} is ${pauseDescriptions[reason]}.${waiting}`,
+        action: pauseActions[reader][reason],
         at: endpoint.paused_at?.toISOString() ?? null,
         ...whose,
         link,
@@ -80,7 +94,7 @@ function statusProblems(endpoint: EndpointFacts, { subject, ...whose }: Whose): 
     {
       code: "endpoint_failing",
       severity: "danger",
-      text: `${subject} has answered no delivery with success lately.`,
+      text: `${subjects[reader]} has answered no delivery with success lately.`,
       action: "Open a failing delivery: it says what went wrong. Everything is tried again for days.",
       at: endpoint.failing_since.toISOString(),
       ...whose,
@@ -110,7 +124,7 @@ export interface DeliveryFacts {
 export function deliveryProblems(
   facts: DeliveryFacts,
   endpoint: EndpointFacts,
-  whose: Omit<Whose, "subject">,
+  whose: Omit<Whose, "reader">,
 ): Problem[] {
   const { given_up: givenUp, given_up_from: from, given_up_failure: failure, failing } = facts;
   const problems: Problem[] = [];

@@ -38,7 +38,7 @@ export async function claimDraft(path: string): Promise<boolean> {
   } catch (error) {
     const code = codeOf(error);
     if (code === "EEXIST") return false;
-    const directory = dirname(path);
+    const directory = path.endsWith("/") ? path : dirname(path);
     if (code === "ENOENT" || code === "ENOTDIR")
       throw new BackupFileError(`There is no directory ${directory}: create it, or name another file.`);
     if (code === "EACCES" || code === "EPERM" || code === "EROFS")

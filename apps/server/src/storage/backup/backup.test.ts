@@ -199,6 +199,8 @@ describe("a backup is not made", () => {
   it("in a directory that is not there", async () => {
     const path = join(directory, "none", "new.zip");
     await expect(createBackup(optionsOf(harness.db), path)).rejects.toThrow(`There is no directory ${dirname(path)}: `);
+    const folder = `${join(directory, "no-folder")}/`;
+    await expect(createBackup(optionsOf(harness.db), folder)).rejects.toThrow(`There is no directory ${folder}: `);
   });
 
   it("without the secrets with which the database is used", async () => {

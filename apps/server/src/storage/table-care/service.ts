@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { type PeriodicWork, startPeriodic } from "../background/periodic.ts";
 import type { WorkWatch } from "../background/work-watch.ts";
 import type { Database } from "../db/database.ts";
@@ -6,6 +7,8 @@ import { notifyToCancel, findProcess, listNeglectedTables } from "./queries.ts";
 
 /** Between two looks: the most that a list is slow for after rows were written by somebody who does not care for its tables. */
 const INTERVAL_MS = 5_000;
+/** Between two attempts to cancel a vacuum at the end. Too low: costs statements. Too high: delays the end of the process. */
+const CANCEL_INTERVAL_MS = 100;
 /** Smaller tables are read whole in no time, whatever is known of them. */
 const MIN_PAGES = 100;
 /** A table rests for so many times as long as its vacuum took: all of them together use a twentieth of one processor. */
@@ -70,8 +73,11 @@ export function startTableCare(options: TableCareOptions): PeriodicWork {
     runOnce: () => periodic.runOnce(),
     async close() {
       isClosed = true;
-      await cancel?.().catch(() => undefined);
-      await periodic.close();
+      const closed = periodic.close().then(() => true);
+      // A vacuum that is sent, but not begun, is not cancelled: until the work has ended, it is cancelled again.
+      const wait = () => setTimeout(CANCEL_INTERVAL_MS, false, { ref: false });
+      do await cancel?.().catch(() => undefined);
+      while (!(await Promise.race([closed, wait()])));
     },
   };
 }

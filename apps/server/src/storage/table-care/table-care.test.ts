@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { until } from "../../../test/until.ts";
+import type { Database } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import { careForTables } from "../db/vacuum.ts";
@@ -73,4 +74,29 @@ it("whoever cares for tables need not own them: what cannot be done is left to t
   await careForTables(database.db.connectionString, ["rides", "no_such_table"]);
   await careForTables(database.db.connectionString, ["rides"]);
   expect((await known()).rows).toBe(9_000);
+});
+
+it("ends at once, also where its first attempt to cancel a vacuum comes before PostgreSQL begins it", async () => {
+  await run(
+    `do $$ begin execute format('alter database %I set vacuum_cost_limit = 1', current_database());
+     execute format('alter database %I set vacuum_cost_delay = 100', current_database()); end $$`,
+  );
+  await fill(9_001, 14_000);
+  let cancels = 0;
+  const db: Database = {
+    ...database.db,
+    query(named, values) {
+      const isLost = named.name === "tableCare.cancel" && ++cancels === 1;
+      return isLost ? Promise.resolve([]) : database.db.query(named, values);
+    },
+  };
+  const care = startTableCare({ db, monotonic: () => 0, onError: () => undefined, minPages: 20 });
+  const vacuums = statement(
+    "",
+    "select pid from pg_stat_activity where datname = current_database() and state = 'active' and query like 'vacuum (%'",
+  );
+  await until(async () => (await database.db.query(vacuums)).length > 0);
+  await care.close();
+  expect(cancels).toBeGreaterThan(1);
+  expect(await known()).toMatchObject({ isVisible: false });
 });

@@ -135,15 +135,34 @@ it("a delivery that had arrived, and was held as it was sent again, has arrived 
   expect(await broken()).toEqual([]);
 });
 
-it("a drop is bounded: it ends after a batch, and the same call again goes on", async () => {
-  await pause();
-  await harness.rows(
+/** Holds deliveries that are created now, with the ids of a range. */
+const hold = (first: number, last: number) =>
+  harness.rows(
     `insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, created_at, status)
      select $1, ($3::timestamptz)::date, 'delivery_' || i, $2, 'event_' || i, 'ride.started', $3, 'held'
-     from generate_series(1, 5010) as i`,
+     from generate_series($4::int, $5::int) as i`,
     endpointId,
     new Date(harness.clock()),
+    first,
+    last,
   );
+
+it("a drop that goes on counts nothing again, and drops no more than it was to", async () => {
+  await pause();
+  await hold(1, 5_010);
+  const seen = await held();
+  expect(await dropHeld(harness, scope(), seen)).toEqual({ dropped: 5_000, remaining: 10 });
+  await hold(9_001, 9_003);
+  const goesOn = { ...seen, total: 10, isContinued: true };
+  expect(await dropHeld(harness, scope(), goesOn)).toEqual({ dropped: 10, remaining: 0 });
+  expect(await count("held")).toBe(3);
+  expect(await dropHeld(harness, scope(), goesOn)).toEqual({ dropped: 3, remaining: 0 });
+  expect(await dropHeld(harness, scope(), goesOn)).toEqual({ dropped: 0, remaining: 0 });
+});
+
+it("a drop is bounded: it ends after a batch, and the same call again goes on", async () => {
+  await pause();
+  await hold(1, 5_010);
   const seen = await held();
   expect(await dropHeld(harness, scope(), seen)).toEqual({ dropped: 5_000, remaining: 10 });
   expect(await dropHeld(harness, scope(), { ...seen, total: 10 })).toEqual({ dropped: 10, remaining: 0 });

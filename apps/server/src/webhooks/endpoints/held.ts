@@ -11,6 +11,12 @@ export interface HeldDeliveries {
   readonly until: Date;
 }
 
+/** What somebody has decided to drop. */
+export interface SeenDeliveries extends HeldDeliveries {
+  /** An earlier batch has counted them, and `total` remains: counting a long queue takes as long as a batch itself. */
+  readonly isContinued?: boolean;
+}
+
 /**
  * Counts what is held at an endpoint: what can be sent or dropped.
  * @throws ServiceError when there is no endpoint
@@ -65,21 +71,23 @@ export interface DroppedHeld {
 /**
  * Gives up what is held, a batch at a time, the oldest first. They stay in the log and can be resent for as long as they
  * are kept.
- * @param seen what the caller was shown. What is held since then stays
+ * @param seen what the caller was shown, and never more than that is dropped. What is held since then stays
  * @throws ServiceError when there is no endpoint, or more is held than the caller was shown
  */
-export async function dropHeld(context: ActorContext, scope: PartnerScope, seen: HeldDeliveries): Promise<DroppedHeld> {
+export async function dropHeld(context: ActorContext, scope: PartnerScope, seen: SeenDeliveries): Promise<DroppedHeld> {
   const { systemId } = scope;
   return context.db.transaction(async (tx) => {
     // Against whoever resumes, pauses, or sends what is held.
     const { id: endpointId } = await lockExistingEndpoint(tx, scope);
     const range: HeldRange = { systemId, endpointId, until: seen.until };
-    const total = await countHeld(tx, range);
+    const total = seen.isContinued === true ? seen.total : await countHeld(tx, range);
     if (total > seen.total) throw commandError("conflict", "heldChanged", { total, seen: seen.total });
     if (total === 0) return { dropped: 0, remaining: 0 };
-    const dropped = await updateHeldDropped(tx, range, new Date(context.clock()), DROP_BATCH);
+    const limit = Math.min(total, DROP_BATCH);
+    const dropped = await updateHeldDropped(tx, range, new Date(context.clock()), limit);
+    if (dropped === 0) return { dropped: 0, remaining: 0 };
     const detail = { dropped, held_until: seen.until };
     await recordEndpointAct(context, tx, systemId, "webhook.held_dropped", endpointId, detail);
-    return { dropped, remaining: total - dropped };
+    return { dropped, remaining: dropped < limit ? 0 : total - dropped };
   });
 }

@@ -228,6 +228,20 @@ describe("a delivery with its attempts", () => {
     });
   });
 
+  it("says after its latest attempt when the next one is due, and nothing once it is held or sent again", async () => {
+    await harness.happen(1);
+    await harness.send(endpointId, answered(500));
+    const { id } = await newest();
+    const next = async () => (await showDelivery(harness, scope(), id)).exchanges.at(-1);
+    expect(await next()).toMatchObject({ next_attempt_reason: "after attempt 1 of 14: answered 500" });
+    expect((await next())?.next_attempt_at).toEqual((await newest()).next_attempt_at);
+    await redeliver(harness, scope(), id);
+    expect(await next()).toMatchObject({ next_attempt_at: new Date(harness.clock()), next_attempt_reason: null });
+    await pauseEndpoint(harness, { ...scope(), reason: "partner" });
+    await updateDueToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 10);
+    expect(await next()).toMatchObject({ next_attempt_at: null, next_attempt_reason: null });
+  });
+
   it("shows a binary response body as base64, and marks a truncated one", async () => {
     await harness.happen(1);
     const half = Buffer.from("aé").subarray(0, 2);

@@ -159,8 +159,19 @@ export async function showDelivery(context: ReadContext, scope: DeliveryScope, i
   return {
     ...viewOf(row, await circumstancesOf(context, scope.systemId, endpoint, [row]), attempts.at(-1)),
     partner_id: row.partner_id,
-    exchanges: attempts.map((attempt: AttemptRow) => readExchange(attempt)),
+    exchanges: attempts.map((attempt, index) =>
+      index < attempts.length - 1 ? readExchange(attempt) : withDueTime(readExchange(attempt), row.due_at),
+    ),
   };
+}
+
+/**
+ * The latest attempt with the time that the next one is due at present. What was planned after it no longer holds once the
+ * delivery is held, sent again or given up.
+ */
+function withDueTime(exchange: Exchange, dueAt: Date | null): Exchange {
+  const isPlanned = exchange.next_attempt_at?.getTime() === dueAt?.getTime();
+  return isPlanned ? exchange : { ...exchange, next_attempt_at: dueAt, next_attempt_reason: null };
 }
 
 /** The nearest deliveries, older and newer than one, that fail or were given up; null: there is none. */
