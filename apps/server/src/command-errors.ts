@@ -5,19 +5,19 @@ import { ServiceError, type ServiceErrorCode } from "@bikeshare/rules";
 const commandErrors = {
   not_found: {
     delivery: "There is no delivery {id}. `webhooks deliveries` shows those of the last {days} days.",
-    endpoint: "Partner {partnerId} has no webhook endpoint. `webhooks set` makes one.",
-    import: 'There is no import {id}. "import list" shows those that there are.',
-    key: "There is no key {id}. `keys list` shows those there are.",
-    partner: "There is no partner {id}. `partners list` shows those there are.",
-    person: "Nobody signs in with the address {email}.",
-    region: "Region {id} has no description that could be removed.",
+    endpoint: "Partner {partnerId} has no webhook endpoint. `webhooks set` creates one.",
+    import: "There is no import {id}. `import list` shows the imports.",
+    key: "There is no key {id}. `keys list` shows the keys.",
+    partner: "There is no partner {id}. `partners list` shows the partners.",
+    person: "Nobody signs in with the address {email}. Check its spelling; `console invite` invites somebody new.",
+    region: "Region {id} has no name of yours to remove. `regions list` shows the regions.",
     removedEndpoint:
-      "The endpoint of partner {partnerId} was removed{when}. `webhooks set` with --url and --events makes it anew.",
+      "The endpoint of partner {partnerId} was removed{when}. `webhooks set` with --url and --events creates it again.",
     replay: "There is no replay {id}. `webhooks show` names an endpoint's latest.",
-    setAside: "{id} is not set aside. `set-aside list` shows what is.",
-    system: "There is no system {id}.",
+    setAside: "No background job of {id} fails. `set-aside list` shows those that fail.",
+    system: "There is no system {id}. `systems list` shows the systems.",
     systemOption: 'There is no system "{id}". There are: {ids}.',
-    vehicleType: "Vehicle type {id} has no description that could be removed.",
+    vehicleType: "Vehicle type {id} has no description of yours to remove. `vehicle-types list` shows the types.",
   },
   invalid_parameter: {
     deliveriesLimit: "The limit must be from 1 to {limit}.",
@@ -51,7 +51,7 @@ const commandErrors = {
     endpointPausedReplay:
       "The endpoint of partner {partnerId} is paused: what waited is held. `webhooks resume` asks what becomes of it.",
     endpointRemoved:
-      "The endpoint of partner {partnerId} was removed: `webhooks set` makes it anew. Nothing was changed.",
+      "The endpoint of partner {partnerId} was removed: `webhooks set` creates it again. Nothing was changed.",
     heldChanged:
       "{total} deliveries are held now, more than the {seen} that you were shown. Nothing was dropped: count them again.",
     importChangedOthers:

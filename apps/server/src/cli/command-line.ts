@@ -186,7 +186,7 @@ export async function createProgram(
     .option("--json", "print one JSON object on stdout, everything else on stderr")
     .option("--system <id>", "the bike-share system, if there are several")
     .exitOverride()
-    .showHelpAfterError("Run the command with --help to see its options.")
+    .showHelpAfterError("--help shows the commands and options.")
     .configureHelp({ showGlobalOptions: true });
   let opened: CliContext | undefined;
   const cli = () => {

@@ -57,7 +57,7 @@ it("allow-keys takes all four bounds or --none, and no number that is out of ran
   await expect(allow(...BOUNDS.slice(0, 6), "--keys", "101")).rejects.toThrow(
     '--keys is "101": it must be an integer from 1 to 100.',
   );
-  await expect(allow("--scopes", "rides:write")).rejects.toThrow("unknown scopes: rides:write");
+  await expect(allow("--scopes", "rides:write")).rejects.toThrow("unknown: rides:write");
   await expect(text("partners", "allow-keys", "partner_none", ...BOUNDS)).rejects.toThrow("There is no partner");
 });
 

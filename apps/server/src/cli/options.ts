@@ -68,8 +68,7 @@ export function scopeList(text: string): Scope[] {
   const names = listOf(String)(text);
   const scopes = [...new Set(names.filter(isScope))];
   const unknown = names.filter((name) => !isScope(name));
-  if (unknown.length > 0)
-    throw new Error(`names unknown scopes: ${unknown.join(", ")}. Scopes: ${scopeNames.join(", ")}`);
+  if (unknown.length > 0) throw new Error(`must name only ${scopeNames.join(", ")}; unknown: ${unknown.join(", ")}`);
   if (scopes.length === 0) throw new Error(`must name at least one of ${scopeNames.join(", ")}`);
   return scopes;
 }
@@ -92,7 +91,7 @@ export function pastInstant(now: number): (text: string) => Date {
   return (text) => {
     if (/^\d+[smhd]$/.test(text)) return new Date(now - duration()(text));
     const instant = instantFrom(text);
-    if (instant === undefined) throw new Error(`${INSTANT_EXPECTED}, or a duration back from now such as 24h`);
+    if (instant === undefined) throw new Error(`${INSTANT_EXPECTED}, or a duration ago such as 24h`);
     return instant;
   };
 }

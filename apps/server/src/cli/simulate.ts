@@ -49,13 +49,15 @@ interface SimulateOptions extends AccessOptions {
 
 async function simulate(cli: CliContext, options: SimulateOptions): Promise<void> {
   const { url, stations, bikes, speed, seed } = options;
+  // Listen before the first ride: a process that is stopped while it starts must end its rides too.
+  const stopped = cli.signals.untilStopped();
   const key = await readOperatorKey(cli, options);
   const city = makeCity(createRandom(seed), { stations, bikes });
   const { clock, ids } = cli;
   const newKey = () => ids.next("sim");
   const run = async (baseUrl: string, operatorKey: string, observed: ObservedCity | undefined) => {
     const post = createOperatorClient(baseUrl, operatorKey);
-    await watch(cli, await startSimulation({ city, seed, speed, clock, post, newKey, observed }));
+    await watch(cli, stopped, await startSimulation({ city, seed, speed, clock, post, newKey, observed }));
   };
   if (url !== undefined && key !== undefined) return run(url.replace(/\/+$/, ""), key, undefined);
   return runOnSystem(cli, async (context) => {
@@ -116,12 +118,12 @@ function mustBeOurs(systemId: string, { stations }: ObservedCity, stationId: str
 }
 
 /** Draws the figures until the simulation is stopped or fails, then prints them. */
-async function watch({ output, signals }: CliContext, simulation: Simulation): Promise<void> {
+async function watch({ output }: CliContext, stopped: Promise<void>, simulation: Simulation): Promise<void> {
   output.note("Rides are simulated. Ctrl-C ends them and stops.");
   const show = () => output.progress(progressLine(simulation.figures()));
   show();
   const showing = setInterval(show, PROGRESS_INTERVAL_MS);
-  const failure = await Promise.race([simulation.failed, signals.untilStopped()]);
+  const failure = await Promise.race([simulation.failed, stopped]);
   clearInterval(showing);
   await simulation.stop();
   const figures = simulation.figures();

@@ -135,7 +135,7 @@ test("`vehicle-types set` takes precedence over feeds field by field; types in u
   await harness.run("vehicle-types", "remove", "ebike");
   await harness.run("vehicle-types", "remove", "cargo");
   await expect(harness.run("vehicle-types", "remove", "cargo")).rejects.toThrow(
-    "has no description that could be removed",
+    "has no description of yours to remove",
   );
   const { vehicle_types: types } = await json("vehicle-types", "list");
   expect(types).toEqual([

@@ -68,7 +68,7 @@ it("remove says what became of the secrets, the log and pending deliveries; set 
 it("every command distinguishes an unknown partner from one without an endpoint", async () => {
   for (const command of ["show", "pause", "resume", "rotate", "remove", "test", "deliveries"]) {
     await expect(text(command, "--partner", partner)).rejects.toThrow(
-      /has no webhook endpoint. `webhooks set` makes one/,
+      /has no webhook endpoint. `webhooks set` creates one/,
     );
     await expect(text(command, "--partner", "nobody")).rejects.toThrow(/There is no partner nobody/);
   }

@@ -148,20 +148,20 @@ function refuseUnlessZone(name: string): void {
   if (name.includes("/") || name === "UTC") return;
   if (/^(?:UTC|GMT)?[+-]\d/i.test(name)) {
     throw new UnknownTimeZone(
-      `"${name}" is an offset and no time zone: it does not say when clocks are moved. Give the IANA name of the city's zone, ${EXAMPLES}; or UTC`,
+      `is an offset, which does not say when clocks change: give the IANA name of the city's zone, ${EXAMPLES}, or UTC`,
     );
   }
   const newer = canonicalName(name);
   const meant = ABBREVIATIONS[name.toUpperCase()];
   if (meant === undefined && newer !== undefined) {
-    throw new UnknownTimeZone(`"${name}" is an old name of a time zone: give ${newer}`);
+    throw new UnknownTimeZone(`is an old name of a time zone: give ${newer}`);
   }
   if (meant !== undefined) {
     throw new UnknownTimeZone(
-      `"${name}" is an abbreviation and does not say when clocks are moved: give the IANA name, such as ${meant}`,
+      `is an abbreviation, which does not say when clocks change: give the IANA name, such as ${meant}`,
     );
   }
-  throw unknown(name);
+  throw unknown();
 }
 
 /** The IANA name behind an old one, such as Asia/Tokyo behind Japan. */
@@ -174,14 +174,14 @@ function canonicalName(name: string): string | undefined {
   }
 }
 
-function unknown(name: string, options?: ErrorOptions): UnknownTimeZone {
-  return new UnknownTimeZone(`"${name}" is not a time zone; give an IANA name, ${EXAMPLES}`, options);
+function unknown(options?: ErrorOptions): UnknownTimeZone {
+  return new UnknownTimeZone(`is not a time zone: give an IANA name, ${EXAMPLES}`, options);
 }
 
 function offsetFormat(timeZone: string): Intl.DateTimeFormat {
   try {
     return new Intl.DateTimeFormat("en-US", { timeZone, timeZoneName: "longOffset" });
   } catch (error) {
-    throw unknown(timeZone, { cause: error });
+    throw unknown({ cause: error });
   }
 }

@@ -96,13 +96,13 @@ describe("removing an endpoint", () => {
     ["changed by an address alone", () => setEndpoint(harness, { ...scope(), url: "https://new.example/" })],
   ])("after it, the endpoint is not %s", async (_, verb) => {
     await remove();
-    await expect(verb()).rejects.toThrow(/was removed .+ makes it anew|needs a URL and at least one event/);
+    await expect(verb()).rejects.toThrow(/was removed .+ creates it again|needs a URL and at least one event/);
     expect(await showEndpoint(harness, scope())).toMatchObject({ pause_reason: "removed", secrets: [] });
   });
 });
 
 describe("setting an endpoint that was removed", () => {
-  it("makes it anew with another secret, under the id that its log has", async () => {
+  it("creates it again with another secret, under the id that its log has", async () => {
     await harness.rows("update webhook_lanes set failures = 9 where system_id = $1");
     await remove();
     const { endpoint, outcome, secret } = await anew();
@@ -125,7 +125,7 @@ describe("setting an endpoint that was removed", () => {
     await hold();
     const [newest] = (await listDeliveries(harness, scope())).deliveries;
     await expect(redeliver(harness, scope(), newest?.id ?? "")).rejects.toThrow(
-      /was removed: `webhooks set` makes it anew/,
+      /was removed: `webhooks set` creates it again/,
     );
     await anew();
     expect((await redeliver(harness, scope(), newest?.id ?? "")).outcome).toBe("redelivered");

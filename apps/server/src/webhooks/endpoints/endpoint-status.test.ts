@@ -137,6 +137,6 @@ it("of a partner that has none is refused, with what makes one", async () => {
   const partnerId = await harness.partner("Partner 2");
   const theirs = { ...scope(), partnerId };
   for (const verb of [showEndpoint(harness, theirs), resumeEndpoint(harness, theirs)]) {
-    await expect(verb).rejects.toThrow(/has no webhook endpoint. `webhooks set` makes one/);
+    await expect(verb).rejects.toThrow(/has no webhook endpoint. `webhooks set` creates one/);
   }
 });
