@@ -22,3 +22,8 @@ export function isoInstant(milliseconds: number): string {
   const hours = Math.floor(minutes / 60);
   return `${dayText}${twoDigits[hours]}:${twoDigits[minutes % 60]}:${twoDigits[seconds % 60]}.${threeDigits[time % 1000]}Z`;
 }
+
+/** An instant for whoever reads a message: `2026-11-26 01:46 UTC`. */
+export function utcMinute(instant: Date): string {
+  return `${instant.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}

@@ -3,6 +3,7 @@ import { type FleetHarness, openFleetHarness, outcomes, stationItem } from "../.
 import type { ActorContext } from "../../command-context.ts";
 import { checkLongRides } from "../../health/alerts/checks.ts";
 import { listActs } from "../../partners/audit/queries.ts";
+import { createSystem } from "../systems/service.ts";
 import { allLongRides, endAbandonedRides, endRidesStartedBefore } from "./long-rides.ts";
 
 const HOUR_MS = 3_600_000;
@@ -38,6 +39,8 @@ test("rides under way for longer than a day are found, and those alone", async (
   expect(finding?.detail).toContain(
     "3 rides of main are under way for longer than 24 h, the oldest (ride-broken) since",
   );
+  expect(finding?.detail).toMatch(/ since \d{4}-\d\d-\d\d \d\d:\d\d UTC: their bikes are hidden$/);
+  expect(finding?.fix).toContain("`bikeshare rides end --older-than 24h --yes` all of them.");
 });
 
 test("an abandoned ride ends once, audited; its bike is where it was seen since, and missing where it was not", async () => {
@@ -84,4 +87,14 @@ test("an end that is reported at once with the operator's leaves one end", async
   ]);
   expect([...outcomes(ended), ...outcomes(abandoned)].sort()).toEqual(["ride_conflict", "updated"]);
   await harness.expectSound();
+});
+
+test("where there are several systems, what ends a long ride names its system", async () => {
+  await createSystem(harness.db, "second", "Second", harness.clock());
+  await harness.bikes({ id: "forgotten", station_id: "A" });
+  await harness.start({ id: "ride-forgotten", bike_id: "forgotten" });
+  harness.clock.advance(25 * HOUR_MS);
+  const [finding] = await find();
+  expect(finding?.fix).toContain(`\`bikeshare --system ${harness.systemId} rides end <id>\` ends one`);
+  await endAbandonedRides(context, harness.systemId, ["ride-forgotten"], "operator");
 });

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import type { VehicleReport } from "../../city/fleet/bike-snapshot-decision.rules.ts";
 import type { StationStatusReport } from "../../city/fleet/station.rules.ts";
+import { utcMinute } from "../../iso-instant.ts";
 import type { Feed } from "./feed.ts";
 
 /** What a document says of the age of its data. */
@@ -80,16 +81,11 @@ export function dataAge(
   const staleMs = seconds * 1_000;
   const [saidMs, unchangedMs] = [at, since].map((each) => each && Math.max(0, now - each.getTime()));
   if (at !== null && typeof saidMs === "number" && saidMs > staleMs)
-    return { ageMs: saidMs, reason: `its data are of ${utc(at)} (last_updated)` };
+    return { ageMs: saidMs, reason: `its data are of ${utcMinute(at)} (last_updated)` };
   if (since !== null && typeof unchangedMs === "number" && unchangedMs > Math.max(MAX_UNCHANGED_MS, staleMs)) {
     const why = at === null ? "it has no last_updated" : "last_updated goes on";
-    return { ageMs: unchangedMs, reason: `none of its records has changed since ${utc(since)}, and ${why}` };
+    return { ageMs: unchangedMs, reason: `none of its records has changed since ${utcMinute(since)}, and ${why}` };
   }
   const ageMs = saidMs ?? unchangedMs;
   return typeof ageMs === "number" ? { ageMs, reason: undefined } : undefined;
-}
-
-/** To the minute. */
-function utc(instant: Date): string {
-  return `${instant.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }

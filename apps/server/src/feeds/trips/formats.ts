@@ -144,6 +144,14 @@ export interface Layout {
   readonly names: readonly string[];
 }
 
+/** Says of a header in one column what separates it, where that is no comma: spreadsheets in many languages write others. */
+function separatorHint(header: readonly string[]): string {
+  const [only = ""] = header;
+  if (header.length > 1) return "";
+  if (only.includes(";")) return ". Its columns are separated by semicolons: save it with commas";
+  return only.includes("\t") ? ". Its columns are separated by tabs: save it with commas" : "";
+}
+
 /**
  * Recognises a trip file by its header, whatever the order, case and spacing of the columns.
  * @throws ImportFileError for an unknown header, a missing column, or a column that such a file does not have
@@ -159,7 +167,7 @@ export function recogniseHeader(header: readonly string[], line: number): Layout
     throw new ImportFileError(
       "unknown_header",
       line,
-      `the header "${shorten(header.join(","))}" is not that of a known trip file (${known})`,
+      `the header "${shorten(header.join(","))}" is not that of a known trip file (${known})${separatorHint(header)}`,
     );
   }
   const { format, missing, extra } = best;

@@ -39,6 +39,10 @@ describe("recogniseHeader", () => {
 
   it("refuses a header of another kind, a column too many, a column twice and a column too few, by name", () => {
     expect(rejection(["a", "b"])).toMatchObject({ reason: "unknown_header", row: 1 });
+    expect(rejection([lyft.join(";")]).message).toMatch(
+      /\. Its columns are separated by semicolons: save it with commas$/,
+    );
+    expect(rejection([lyft.join("\t")]).message).toMatch(/\. Its columns are separated by tabs: save it with commas$/);
     expect(rejection([...lyft, "notes"])).toMatchObject({ reason: "extra_column" });
     expect(rejection([...lyft, "notes"]).message).toContain('14 ("notes")');
     expect(rejection([...lyft, ""])).toMatchObject({ reason: "extra_column" });

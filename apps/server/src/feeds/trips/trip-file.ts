@@ -34,7 +34,8 @@ export async function* readTripText(
     const packed = first.value.subarray(0, GZIP.length).equals(GZIP);
     for await (const chunk of packed ? unpack(whole, () => read) : whole) {
       // Text has no zero bytes; UTF-16, which some spreadsheets write, is full of them.
-      if (chunk.includes(0)) throw new ImportFileError("not_text", null, "the file is not text in UTF-8");
+      if (chunk.includes(0))
+        throw new ImportFileError("not_text", null, "the file is not text in UTF-8: save it as CSV in UTF-8");
       yield chunk;
     }
   } finally {

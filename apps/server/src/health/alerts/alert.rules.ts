@@ -1,3 +1,5 @@
+import { utcMinute } from "../../iso-instant.ts";
+
 /** What a check has found, that somebody has to look into. */
 export interface Sighting {
   /** The check. */
@@ -142,7 +144,6 @@ function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** UTC, to the minute. */
 function instant(milliseconds: number): string {
-  return `${new Date(milliseconds).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  return utcMinute(new Date(milliseconds));
 }

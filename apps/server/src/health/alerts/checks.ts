@@ -6,6 +6,7 @@ import { allFeedAges, isTooOld } from "../../feeds/gbfs/feed-watch.ts";
 import { runningImports } from "../../feeds/imports/progress.ts";
 import { START_REDIS } from "../../http/rate-limits/redis-remedies.ts";
 import { countApiProcesses } from "../../http/rate-limits/service.ts";
+import { utcMinute } from "../../iso-instant.ts";
 import type { WorkStatus } from "../../storage/background/work-watch.ts";
 import type { Database } from "../../storage/db/database.ts";
 import { dailyTables, dayOf, firstDayOf } from "../../storage/partitions/partition.rules.ts";
@@ -302,13 +303,15 @@ export async function checkLongRides(
   now: number,
 ): Promise<readonly Finding[]> {
   const hours = Math.round(longRideAfterMs / 3_600_000);
-  const found = (await allLongRides(db, new Date(now - longRideAfterMs))).filter(({ n }) => n > 0);
+  const all = await allLongRides(db, new Date(now - longRideAfterMs));
+  const found = all.filter(({ n }) => n > 0);
   if (found.length === 0) return [ok("long rides", `none is under way for longer than ${hours} h`)];
   return found.map(({ systemId, n, oldest }) => {
-    const since = oldest === undefined ? "" : `, the oldest (${oldest.id}) since ${oldest.started_at.toISOString()}`;
-    const detail = `${n} rides of ${systemId} are under way for longer than ${hours} h${since}: their bikes are hidden`;
-    const fix =
-      "`bikeshare rides end <id>` ends one whose end was never reported, `rides end --older-than 24h` all of them.";
+    const since = oldest === undefined ? "" : `, the oldest (${oldest.id}) since ${utcMinute(oldest.started_at)}`;
+    const rides = `${n} ${n === 1 ? "ride" : "rides"} of ${systemId} ${n === 1 ? "is" : "are"}`;
+    const detail = `${rides} under way for longer than ${hours} h${since}: ${n === 1 ? "its bike is" : "their bikes are"} hidden`;
+    const end = `bikeshare ${all.length > 1 ? `--system ${systemId} ` : ""}rides end`;
+    const fix = `\`${end} <id>\` ends one whose end was never reported, \`${end} --older-than ${hours}h --yes\` all of them.`;
     return warning("long rides", detail, fix);
   });
 }

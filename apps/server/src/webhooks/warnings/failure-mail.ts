@@ -1,6 +1,7 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
 import { createMemoryRateLimiter, type MemoryRateLimiter } from "@bikeshare/rules";
 import type { Ids } from "../../ids.ts";
+import { utcMinute } from "../../iso-instant.ts";
 import type { Transaction } from "../../storage/db/database.ts";
 import type { CompletedAttempt } from "../dispatcher/result-writer.ts";
 import { pauseDescriptions } from "../endpoints/endpoint.rules.ts";
@@ -184,9 +185,8 @@ function whereToFindOut({ dashboardUrl, url }: FailureNotice): string {
   return `Endpoint: ${URL.parse(url)?.origin ?? "unknown"}/…\n${where}`;
 }
 
-/** UTC, to the minute. */
 function instant(milliseconds: number): string {
-  return `${new Date(milliseconds).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  return utcMinute(new Date(milliseconds));
 }
 
 function hours(milliseconds: number): string {
