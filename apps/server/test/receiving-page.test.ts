@@ -9,6 +9,7 @@ import { startTestApp } from "./app.ts";
 import { openDispatchHarness } from "./webhooks/dispatcher.harness.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../../docs/receiving-webhooks.md"), "utf8");
+const followingPage = readFileSync(join(import.meta.dirname, "../../../docs/following-changes.md"), "utf8");
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, min: 60_000, h: 3_600_000 };
 
 function cellsOf(row: string): string[] {
@@ -52,8 +53,10 @@ it("the event that a delivery tells of is found by the delivery's id as the page
   expect(made.map(({ id }) => eventOf(id))).toEqual(made.map(({ event_id: id }) => id));
 });
 
-it("the requests that the page for receivers gives follow a list and lead on", async () => {
-  const [first = "", next = ""] = [...page.matchAll(/\$BASE_URL(\/v1\/bikes\?\S+?)"/g)].map(([, path = ""]) => path);
+it("the requests that the page on following changes gives follow a list and lead on", async () => {
+  const [first = "", next = ""] = [...followingPage.matchAll(/\$BASE_URL(\/v1\/bikes\?\S+?)"/g)].map(
+    ([, path = ""]) => path,
+  );
   const app = await startTestApp();
   const checkpointOf = async (path: string) =>
     ((await (await app.get(path)).json()) as { checkpoint?: string }).checkpoint;
