@@ -15,7 +15,10 @@ import { setEndpoint } from "../endpoints/endpoint-settings.ts";
 
 let harness: DispatchHarness;
 let endpoint: HarnessEndpoint;
+/** How often settings were read: begun, and the latest that has ended. */
+let reads: { begun: number; ended: number };
 beforeEach(async () => {
+  reads = { begun: 0, ended: 0 };
   harness = await openDispatchHarness();
   endpoint = await harness.endpoint();
 });
@@ -24,10 +27,25 @@ afterEach(() => harness.close());
 const scope = () => ({ systemId: harness.systemId, partnerId: endpoint.partnerId });
 const set = (signature: "service" | "both") => setEndpoint({ ...harness, rules: loopback }, { ...scope(), signature });
 
-/** The next delivery as it arrives. */
+/** Starts a dispatcher of which `next` knows when it has read the settings. */
+function startWorker(): void {
+  harness.worker({
+    loadEndpoints: async (db, systemId) => {
+      const read = ++reads.begun;
+      const endpoints = await loadEndpoints({ db, cipher: harness.cipher }, systemId);
+      reads.ended = read;
+      return endpoints;
+    },
+  });
+}
+
+/** The next delivery as it arrives, under the settings as they are now. */
 async function next(): Promise<FarRequest> {
   const before = harness.far.requests.length;
+  const { begun } = reads;
   harness.reload();
+  // A cycle under way may have read the settings before they changed, and would claim what happens now.
+  await until(() => reads.ended > begun);
   await harness.happen();
   await until(() => harness.far.requests.length > before);
   await harness.drained();
@@ -57,7 +75,7 @@ test("an endpoint that asks for both is signed so that the specification's libra
   const secret = made.secret ?? "";
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
   expect(made.old_secrets_end_at?.getTime()).toBe(harness.clock() + 24 * 3_600_000);
-  harness.worker();
+  startWorker();
   const first = await next();
   expect(standardHeaders(first)).toEqual({
     "webhook-id": first.deliveryId,
@@ -79,7 +97,7 @@ test("an endpoint that asks for both is signed so that the specification's libra
 });
 
 test("any other endpoint gets Service-Signature alone, and so does one that asks for it again", async () => {
-  harness.worker();
+  startWorker();
   expect(standardHeaders(await next())).toEqual({});
   await set("both");
   expect(Object.keys(standardHeaders(await next()))).toHaveLength(3);
