@@ -13,6 +13,7 @@ const RETRY_SECONDS = 5;
 export function handleErrors(app: FastifyInstance, onUnavailable: (error: unknown) => void = () => undefined): void {
   app.decorateRequest("errorCode");
   app.decorateRequest("errorMessage");
+  app.decorateRequest("routeOfPath");
   app.setErrorHandler((error, request, reply) => {
     if (isUnavailable(error) && !isAborted(request, error)) onUnavailable(error);
     return sendError(reply, request, error);
@@ -56,6 +57,8 @@ declare module "fastify" {
     errorCode: ErrorCode | undefined;
     /** And its message. */
     errorMessage: string | undefined;
+    /** The route of a path that does not take the method; undefined where a route was found, or none fits. */
+    routeOfPath: string | undefined;
   }
 }
 
@@ -116,10 +119,12 @@ export function answerUnknownRoutes(app: FastifyInstance): void {
   });
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split("?", 1)[0] ?? "";
-    const entry = [...methodsByPattern.values()].find(({ pattern }) => pattern.test(path));
-    if (entry === undefined) {
+    const found = [...methodsByPattern].find(([, { pattern }]) => pattern.test(path));
+    if (found === undefined) {
       return sendError(reply, request, serviceError("not_found", "path"));
     }
+    const [route, entry] = found;
+    request.routeOfPath = route;
     return sendError(reply, request, methodNotAllowed(request.method, entry.methods));
   });
 }

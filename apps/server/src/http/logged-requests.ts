@@ -43,7 +43,7 @@ export function logRequests(app: FastifyInstance, { db, clock, logger, metrics }
         keyId: key.id,
         partnerId: key.partner_id,
         method: request.method,
-        route: request.routeOptions.url ?? NO_ROUTE,
+        route: request.routeOptions.url ?? request.routeOfPath ?? NO_ROUTE,
         status: reply.statusCode,
         error: request.errorCode ?? null,
         ms,

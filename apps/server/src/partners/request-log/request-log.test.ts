@@ -57,11 +57,17 @@ describe("the request log of a service", () => {
   });
 
   it("has each request that carried a key of ours, however it ended, and none without", async () => {
-    const { key, id } = await app.issue({ scopes: ["rides:read"], rateLimit: 3 });
+    const { key, id } = await app.issue({ scopes: ["rides:read"], rateLimit: 4 });
     const ask = (path: string, bearer = key) =>
       fetch(`${other.url}${path}`, { headers: { authorization: `Bearer ${bearer}` } });
     const answers = [await ask("/v1/rides?limit=1"), await ask("/v1/stations"), await ask("/v1/rides/no-such-ride")];
-    answers.push(await ask("/v1/no/such/path?secret=x"), await ask("/v1/rides"), await ask("/v1/rides"));
+    answers.push(await ask("/v1/no/such/path?secret=x"));
+    const headers = { authorization: `Bearer ${key}` };
+    answers.push(
+      await fetch(`${other.url}/v1/rides/ride-1`, { method: "DELETE", headers }),
+      await ask("/v1/rides"),
+      await ask("/v1/rides"),
+    );
     await ask("/v1/rides", "bss_live_unknown");
     await fetch(`${other.url}/v1/rides`);
     const revoked = await app.issue({ scopes: ["rides:read"] });
@@ -78,6 +84,7 @@ describe("the request log of a service", () => {
       ["/v1/stations", 403, "forbidden"],
       ["/v1/rides/:id", 404, "not_found"],
       ["(no such path)", 404, "not_found"],
+      ["/v1/rides/:id", 405, "method_not_allowed"],
       ["/v1/rides", 429, "rate_limited"],
       ["/v1/rides", 429, "rate_limited"],
     ]);
