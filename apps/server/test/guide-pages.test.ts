@@ -104,6 +104,8 @@ describe("the search", () => {
     ["ride.completed", "/docs/reference#partners/tag/webhooks/webhook/POST/ride.completed"],
     ["duration_seconds", "/docs/reference#partners/models"],
     ["rate limit", "/docs/limits#the-rate-limit"],
+    ["retention", "/docs/limits#retention"],
+    ["hold maximum", "/docs/limits"],
   ])("finds %s in the guides and in the reference", async (query, address) => {
     expect(articleOf(await search(query))).toContain(`href="${address}"`);
   });

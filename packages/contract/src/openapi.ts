@@ -81,7 +81,8 @@ export function createOpenApiDocument(options: DocumentOptions): OpenApiDocument
       summary: "Stations, rides, bikes and reservations of a bike-sharing system, for its partners.",
     },
     introduction,
-    keyDescription: "The key that the operator issued: `Authorization: Bearer <API_KEY>`.",
+    keyDescription:
+      "A key of yours, from the operator or from the page Keys of the dashboard: `Authorization: Bearer <API_KEY>`.",
   });
 }
 

@@ -44,7 +44,7 @@ function keys(): string {
   const rows = Object.entries(scopes).map(([scope, use]) => `- \`${scope}\`: ${use}`);
   return `## Keys and scopes
 
-Send your key with every request in the header \`Authorization: Bearer <API_KEY>\`: the word, one space, the key. There are no sessions. Keys come from the operator. Never put one in a URL and never send one over plain HTTP: it then is marked as compromised.
+Send your key with every request in the header \`Authorization: Bearer <API_KEY>\`: the word, one space, the key. There are no sessions. Your first key comes from the operator; in the dashboard, on the page Keys, your admins create more, if the operator allows it. Never put one in a URL and never send one over plain HTTP: it then is marked as compromised.
 
 A key carries scopes; each endpoint below names the one it needs. No key or a wrong one is 401, a key without the scope is 403. A scope lets the key do this:
 
