@@ -98,7 +98,7 @@ interface GlobalOptions {
 
 /**
  * Runs the command line.
- * @param open makes what the commands work with, once the global options are known
+ * @param open creates the commands' context once the global options are known
  * @returns the exit status: 0 done, 1 failed, 2 wrong usage
  */
 async function runProgram(

@@ -16,12 +16,12 @@ export type OpenCli = () => CliContext;
 /** Runs a command line within this process. */
 export type RunCommand = (args: readonly string[], cli: CliContext) => Promise<void>;
 
-/** What every command gets: made once in main.ts. */
+/** The context of every command, created once in main.ts. */
 export interface CliContext {
   readonly config: Config;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** What `clock` and `ids` go by, where the command runs a service. */
+  /** The clock behind `clock` and `ids`, for commands that run a service. */
   readonly serviceClock?: ServiceClock;
   readonly ids: Ids;
   /** Who runs the command, for the audit log: `cli:` and the name of the account. */
@@ -43,12 +43,12 @@ export interface CliContext {
   readonly resolveSystem: (db: Database, named: string | undefined) => Promise<string>;
 }
 
-/** What a command on the whole deployment works with. */
+/** The context of a command on the whole deployment. */
 export interface DeploymentContext extends CliContext, ActorContext {
   readonly db: Database;
 }
 
-/** What a command on one system works with. */
+/** The context of a command on one system. */
 export interface SystemContext extends DeploymentContext {
   readonly systemId: string;
 }

@@ -9,7 +9,7 @@ import { type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
 import { limitOption, option } from "./options.ts";
 import { type Columns, table } from "./output.ts";
 
-/** Too high: the answer fills memory. An export of everything is what the API is for. */
+/** Too high: the answer fills memory. Use the API to read everything. */
 const MAX_LIMIT = 10_000;
 
 const stationColumns: Columns<Station> = {

@@ -23,7 +23,7 @@ const REPORT_NAME = /^import_\w+\.ndjson$/;
 
 /**
  * Adds `import trips` to the command `import`.
- * @param openStandardInput what `-` names
+ * @param openStandardInput opens the input of `-`
  */
 export function registerImportTrips(
   parent: ParentCommand,
@@ -117,7 +117,7 @@ async function resultOf(
   };
 }
 
-/** What warnings mean that their names do not say. */
+/** Explains warnings whose names do not. */
 const explained: Readonly<Record<string, string>> = {
   overlapping_ride: "Overlapping ride: it overlaps with another ride of its bike.",
   time_never_shown: "Time never shown: it lies in the hour that clocks skipped, and was moved.",

@@ -3,7 +3,7 @@ import { Option } from "@commander-js/extra-typings";
 import type { z } from "zod";
 import { duration, integer } from "../runtime/startup/values.ts";
 
-/** A command was called with a word or a value that it does not accept; the message names it and says what is allowed. */
+/** A command was called with a word or a value that it does not accept; the message names it and what is allowed. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -30,7 +30,7 @@ export function overlapOption(description: string, maxDays: number) {
 
 /**
  * Reads a value given on the command line.
- * @param name what the message calls it
+ * @param name the value's name in the message
  * @param parse throws an Error whose message continues "it …"
  */
 export function readValue<Value>(name: string, text: string, parse: (text: string) => Value): Value {

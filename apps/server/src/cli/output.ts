@@ -1,12 +1,12 @@
-/** What a command did or found. `--json` prints `object` alone; people see facts, a table, a text and notes. */
+/** The result of a command. `--json` prints `object` alone; people see facts, a table, a text and notes. */
 export interface Result {
   readonly object: object;
-  /** Values by their names. Without facts, table and text, the object's properties are the facts. */
+  /** Values by name. Default without facts, table and text: the object's properties. */
   readonly facts?: object | undefined;
   readonly table?: Table | undefined;
   /** A document or a transcript, which is neither. */
   readonly text?: string | undefined;
-  /** What to know or to do next. */
+  /** Next steps and warnings. */
   readonly notes?: readonly string[] | undefined;
   /** Why the command fails after printing its result. */
   readonly failure?: string | undefined;
@@ -17,9 +17,9 @@ export interface Output {
   readonly json: boolean;
   /** Prints a result. @throws Error when the result is a failure */
   result(result: Result): void;
-  /** A remark for the person who waits; stderr. */
+  /** Prints a remark on stderr, also with `--json`. */
   note(text: string): void;
-  /** A progress line for a terminal, drawn over the one before; nothing where stderr is not a terminal. */
+  /** Draws a progress line over the previous one if stderr is a terminal. */
   progress(text: string): void;
 }
 
@@ -53,8 +53,8 @@ export function createOutput(json: boolean, { stdout, stderr }: Streams): Output
 }
 
 /**
- * What a terminal may act on, or what lets a text look like another: control characters except line ends and tabs, and
- * characters that only format, such as those that turn the direction of writing.
+ * Characters that a terminal acts on or that disguise a text: control characters except line ends and tabs, and format
+ * characters, such as those that turn the direction of writing.
  */
 // oxlint-disable-next-line no-control-regex -- control characters are the point
 const UNPRINTABLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]|\p{Cf}/gu;
@@ -64,7 +64,7 @@ export function printable(text: string): string {
   return text.replaceAll(UNPRINTABLE, "\uFFFD");
 }
 
-/** JSON of a value, with escapes for the same characters: whoever parses it gets them back. */
+/** JSON of a value, with escapes for the same characters, which a parser restores. */
 function printableJson(value: unknown): string {
   return JSON.stringify(value).replaceAll(UNPRINTABLE, escapeUnits);
 }
@@ -83,7 +83,7 @@ export interface Table {
   readonly empty: string;
 }
 
-/** The columns of a table: each title with what it shows of a row, a property or a function of it. */
+/** The columns of a table: each title with a property or a function of the row. */
 export type Columns<Row> = Readonly<Record<string, keyof Row | ((row: Row) => unknown)>>;
 
 export function table<Row>(rows: readonly Row[], columns: Columns<Row>, empty: string): Table {
@@ -123,7 +123,7 @@ function nameText(name: string): string {
   return name.replaceAll("_", " ");
 }
 
-/** A value on one line, whatever it holds: names come from outside. */
+/** A value on one line: names from outside may contain line ends. */
 function valueText(value: unknown): string {
   const text = plainText(value);
   return text === "" ? "-" : text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\uFFFD");

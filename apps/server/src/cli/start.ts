@@ -52,7 +52,7 @@ interface StartOptions {
   readonly isDashboardEdited: boolean;
 }
 
-/** Opens everything, in an order whose reverse closes it. @param closers gets what closes each part */
+/** Opens every part. @param closers gets a function for each, to be called in reverse order */
 async function open(cli: CliContext, { speed, isDashboardEdited }: StartOptions, closers: Closers): Promise<void> {
   const { output } = cli;
   const lock = await lockStart(cli.config);
@@ -135,8 +135,8 @@ async function prepareDemo(cli: CliContext, db: Database): Promise<Demo | undefi
 }
 
 /**
- * Runs work on connections that PostgreSQL never ends for standing still in a transaction: on a busy machine this process
- * takes seconds for what it computes between two statements, and nobody else waits for what it has locked.
+ * Runs work on connections without a limit for idle transactions: on a busy machine this process
+ * computes for seconds between two statements, and nobody else waits for its locks.
  */
 async function withoutTimeLimits(db: Database, work: (patient: Database) => Promise<void>): Promise<void> {
   const patient = openDatabase({ connectionString: db.connectionString, statementTimeoutMs: 0, maxConnections: 2 });
@@ -174,7 +174,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What `start` prints. */
+/** The facts that `start` prints. */
 export interface Started {
   /** The service's base address. */
   readonly url: string;

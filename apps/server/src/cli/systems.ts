@@ -14,7 +14,7 @@ import { type CliContext, type OpenCli, type ParentCommand, run, runOnSystem } f
 import { readValue, UsageError } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
-/** The option of each fact, and what its help says. */
+/** The option of each fact, and its help. */
 const factOptions: Readonly<Record<FactName, readonly [option: string, meaning: string]>> = {
   name: ["--name", "the name that riders see"],
   timezone: ["--time-zone", "an IANA time zone such as Europe/Oslo"],

@@ -257,7 +257,7 @@ function registerHeld(webhooks: ParentCommand, cli: OpenCli): void {
     );
 }
 
-/** Drops what was counted, batch by batch. */
+/** Drops the counted deliveries, batch by batch. */
 async function dropAll(context: ActorContext, scope: PartnerScope, seen: HeldDeliveries): Promise<number> {
   let dropped = 0;
   for (let total = seen.total; total > 0;) {
@@ -330,7 +330,7 @@ export function heldNotes(partner: string, held: number): string[] {
   ];
 }
 
-/** A warning when a partner gets by webhook what none of its keys may read. */
+/** Warns when a partner gets events by webhook that none of its keys may read. */
 function unreadableNotes(events: readonly string[]): string[] {
   if (events.length === 0) return [];
   return [
