@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { ErrorState } from "./error-state.tsx";
 import { Icon } from "./icon.tsx";
 import { Loading } from "./loading.tsx";
@@ -41,6 +42,7 @@ interface TableProps<Row> {
 /** Rows under a header, and cards on a phone. It scrolls sideways by itself where it is wider than the page. */
 export function Table<Row>(props: TableProps<Row>) {
   const { caption, columns, rows, rowKey, empty, error, onRetry } = props;
+  const frame = useFittingFrame(rows !== undefined && rows.length > 0);
   if (rows === undefined) {
     return (
       <div class="table-frame">
@@ -51,7 +53,7 @@ export function Table<Row>(props: TableProps<Row>) {
   if (rows.length === 0) return <div class="table-frame">{empty}</div>;
   return (
     // Focusable, so that the keyboard can scroll it sideways.
-    <div class="table-frame table-scroll" role="group" aria-label={caption} tabIndex={0}>
+    <div ref={frame} class="table-frame table-scroll" role="group" aria-label={caption} tabIndex={0}>
       <table class="table">
         <caption class="visually-hidden">{caption}</caption>
         <thead>
@@ -80,6 +82,24 @@ export function Table<Row>(props: TableProps<Row>) {
       </table>
     </div>
   );
+}
+
+/**
+ * Marks the frame of a table that fits into it: nothing scrolls sideways then, and the header can stay in sight while the
+ * page scrolls, which it cannot inside a box that scrolls.
+ */
+function useFittingFrame(hasRows: boolean) {
+  const frame = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const box = frame.current;
+    const table = box?.firstElementChild;
+    if (box === null || !(table instanceof HTMLElement)) return undefined;
+    const observer = new ResizeObserver(() => box.toggleAttribute("data-fits", table.offsetWidth <= box.clientWidth));
+    observer.observe(box);
+    observer.observe(table);
+    return () => observer.disconnect();
+  }, [hasRows]);
+  return frame;
 }
 
 interface HeaderCellProps<Row> {

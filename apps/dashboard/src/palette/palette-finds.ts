@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { api } from "../api/api.ts";
 import { membershipName } from "../membership-pages.ts";
 import { addressIn, type Scope } from "../pages/scope.ts";
-import type { PaletteItem } from "./palette-items.ts";
+import { isCredential, type PaletteItem } from "./palette-items.ts";
 
 /** Too low: each key asks the service. Too high: it is felt. */
 const SETTLE_MS = 150;
@@ -31,9 +31,9 @@ export function useFinds(typed: string, memberships: readonly Membership[], all:
       const found = await Promise.all(searched.map((membership) => find(settled, membership, all, signal)));
       return found.flat();
     },
-    enabled: settled !== "",
+    enabled: settled !== "" && !isCredential(settled),
   });
-  if (text === "") return { items: [], isPending: false, error: null };
+  if (text === "" || isCredential(text)) return { items: [], isPending: false, error: null };
   if (settled !== text) return { items: [], isPending: true, error: null };
   return { items: data ?? [], isPending, error };
 }

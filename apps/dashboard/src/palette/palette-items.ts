@@ -1,7 +1,7 @@
 /** What the palette offers for what is typed: ids that are recognised, pages, and what was opened before. */
 import type { Membership } from "@bikeshare/contract/console";
 import { listedPages, membershipName, pageAddress } from "../membership-pages.ts";
-import { type Page, withParameter } from "../page.ts";
+import { keyId, type Page, withParameter } from "../page.ts";
 import { pages } from "../pages.ts";
 import type { RecentPage } from "./recent-pages.ts";
 
@@ -37,6 +37,7 @@ export function paletteItems(
 ): readonly PaletteItem[] {
   const text = typed.trim();
   const { memberships, all } = choice;
+  if (isCredential(text)) return keysPages(memberships, all);
   const recent = choice.recent.map(({ address, title }) => ({ address, title, detail: "Opened before" }));
   const listed = pageItems(memberships, all);
   if (text === "") return withoutRepeats([...recent, ...listed]).slice(0, MAX_ITEMS);
@@ -47,6 +48,27 @@ export function paletteItems(
   ]);
   const kept = known.slice(0, MAX_ITEMS - Math.min(found.length, MAX_FOUND));
   return withoutRepeats([...kept, ...found]).slice(0, MAX_ITEMS);
+}
+
+/** How keys and secrets begin. */
+const CREDENTIAL = /bss_[a-z]+_|whsec_/i;
+
+/** Whether a text has a key or a secret in it. No URL may carry it: the service takes a key that was in one as compromised. */
+export function isCredential(text: string): boolean {
+  return CREDENTIAL.test(text);
+}
+
+/** Where keys are listed, by their last four characters. */
+function keysPages(memberships: readonly Membership[], all: readonly Membership[]): readonly PaletteItem[] {
+  return memberships.flatMap((membership) =>
+    pagesOf(membership)
+      .filter(({ finds }) => finds?.includes(keyId) === true)
+      .map((page) => ({
+        address: pageAddress(page, membership, all),
+        title: page.title,
+        detail: `Lists keys by their last four characters · ${membershipName(membership)}`,
+      })),
+  );
 }
 
 export function currentFirst(

@@ -2,7 +2,7 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hook
 import { useLocation } from "wouter-preact";
 import { useCurrentMembership, useSignedIn } from "../session/session.ts";
 import { type Finds, useFinds } from "./palette-finds.ts";
-import { currentFirst, type PaletteItem, paletteItems } from "./palette-items.ts";
+import { currentFirst, isCredential, type PaletteItem, paletteItems } from "./palette-items.ts";
 import { noteRecentPage, readRecentPages } from "./recent-pages.ts";
 import "./palette.css";
 
@@ -136,13 +136,14 @@ function Results({ typed, items, index, finds, open, onInput, onKeyDown }: Resul
         ))}
       </div>
       <p class="palette-foot muted" role="status">
-        {footText(items.length, finds)}
+        {footText(typed, items.length, finds)}
       </p>
     </>
   );
 }
 
-function footText(count: number, { isPending, error }: ResultsProps["finds"]): string {
+function footText(typed: string, count: number, { isPending, error }: ResultsProps["finds"]): string {
+  if (isCredential(typed)) return "Keys and secrets are not searched for: paste none here.";
   if (error !== null) return `Search failed: ${error.message}`;
   if (count > 0) return "↑ ↓ to choose, Enter to open, Escape to close";
   return isPending ? "Searching …" : "No page, name or id matches.";

@@ -50,6 +50,22 @@ it("the theme that is chosen stays after a reload", async () => {
   await expect.poll(background).toBe(dark);
 });
 
+it("the header of a long table stays in sight while the page scrolls, and one that is too wide scrolls sideways", async () => {
+  const { open } = await visitAs("operator viewer");
+  const page = await open("/operator/stations");
+  await page.getByText("60 stations, page 1 of 2").waitFor();
+  const header = page.getByRole("columnheader").first();
+  const last = page.getByRole("row").last();
+  await last.scrollIntoViewIfNeeded();
+  await expect.poll(async () => Math.round((await header.boundingBox())?.y ?? -1)).toBe(0);
+  expect((await last.boundingBox())?.y).toBeGreaterThan(100);
+  const table = page.getByRole("table");
+  await table.evaluate((element) => (element.style.minWidth = "200rem"));
+  await expect
+    .poll(() => table.evaluate(({ parentElement: box }) => box && getComputedStyle(box).overflowX))
+    .toBe("auto");
+});
+
 it("on a phone the navigation opens and closes by a button and by Escape", async () => {
   const { open } = await visitAs("partner admin", { viewport: { width: 360, height: 740 } });
   const page = await open("/nowhere");

@@ -59,6 +59,26 @@ it("the palette leads the operator to a partner, and says above its pages whose 
   await page.getByRole("heading", { name: "Transit App", level: 1 }).waitFor();
 });
 
+it("a key that is pasted is not sent to the service, where its URL would mark it as compromised", async () => {
+  const { open } = await visitAs("partner viewer");
+  const page = await open("/account");
+  const searched: string[] = [];
+  page.on("request", (request) => {
+    if (new URL(request.url()).pathname.endsWith("/search")) searched.push(request.url());
+  });
+  await page.getByRole("button", { name: /Go to/ }).click();
+  const box = page.getByRole("combobox", { name: BOX });
+  for (const text of [world.operatorKey, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"]) {
+    await box.fill(text);
+    await page.getByText("Keys and secrets are not searched for: paste none here.").waitFor();
+    await page.getByRole("option", { name: /^Keys Lists keys by their last four characters/ }).waitFor();
+  }
+  // What is typed next is searched for, and comes after what the key would have asked.
+  await box.fill("station-7");
+  await page.getByRole("option", { name: /^Station / }).waitFor();
+  expect(searched.map((url) => new URL(url).searchParams.get("q"))).toEqual(["station-7"]);
+});
+
 it("what no page knows is said to be nowhere", async () => {
   const { open } = await visitAs("partner viewer");
   const page = await open("/account");

@@ -41,6 +41,13 @@ it("a partner is led from the overview to what was refused, and learns what was 
   await page.getByRole("link", { name: "Show these requests" }).first().click();
   await page.waitForURL(/error=rate_limited/);
   await page.getByRole("cell", { name: "rate_limited" }).first().waitFor();
+  await page
+    .getByRole("button", { name: /^GET \/v1\// })
+    .first()
+    .click();
+  await page.getByText("Path, query and body of requests beyond the limit are not kept").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Clear the filters" }).click();
   await page.getByRole("searchbox", { name: "Request-Id" }).fill(requestId);
   await page.getByRole("button", { name: "Find" }).click();
@@ -60,6 +67,7 @@ it("an admin rotates a key, sees the new one once, and revokes the old one", asy
   const { partnerId } = await busyPartner("Night Bus");
   const { page, open } = await visitAsNewPerson(partnerId);
   await open(`/partners/${partnerId}/keys`);
+  await page.getByText("ask it for another key, or to let your admins create some").waitFor();
   await page.getByRole("button", { name: /Timetable/ }).click();
   await page.getByRole("heading", { name: "Requests per minute" }).waitFor();
   await inspect(page, "keys");

@@ -5,7 +5,7 @@ import { callAs } from "./console-client.ts";
 import { closeStations, createPartner, type TestPartner } from "./partners.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 
-const { world, visitWith } = openBrowser();
+const { world, visitWith, allow } = openBrowser();
 
 // One for each test: stations that one closes are also told to the partners of those before.
 let receiver: Receiver;
@@ -50,6 +50,20 @@ it("who resumes a webhook is told how many deliveries are held, and has them sen
   await page.getByText("The oldest held delivery is sent as a probe, then the other 2.").waitFor();
   await expect.poll(() => receiver.received.length).toBe(before + 3);
   await page.getByText(/waiting, 0 held$/).waitFor();
+});
+
+it("who resumes a webhook is asked, also about what was held since the page has last counted", async () => {
+  const { partner, console, page, open } = await subscribed("Counts Anew");
+  await console.webhook.pause({ params: partner.params, body: {} });
+  await open(`/partners/${partner.id}/webhook`);
+  await page.getByText("0 waiting, 0 held").waitFor();
+  // The page hears of nothing more.
+  await page.route(/\/webhook$|\/live/, (route) => route.abort());
+  allow(/ERR_FAILED/);
+  await hold(console, partner, "station-31");
+  await page.getByText("0 waiting, 0 held").waitFor();
+  await page.getByRole("button", { name: "Resume", exact: true }).click();
+  await page.getByRole("dialog", { name: "Resume the webhook" }).getByText("1 delivery is held.").waitFor();
 });
 
 it("held deliveries that are dropped are not sent, and stay in the log as dropped", async () => {

@@ -50,7 +50,7 @@ function Keys({ scope }: { readonly scope: Scope }) {
   const allowance = data?.allowance ?? undefined;
   return (
     <>
-      <KeysHeader scope={scope} allowance={allowance} onAsk={(what) => setAsked({ what })} />
+      <KeysHeader scope={scope} allowance={data?.allowance} onAsk={(what) => setAsked({ what })} />
       <DeprecatedCalls scope={scope} keys={data?.data ?? []} />
       <Checkbox
         label="Show keys that have ended"
@@ -90,13 +90,14 @@ function hasNotEnded({ status }: ShownKey): boolean {
 
 interface KeysHeaderProps {
   readonly scope: Scope;
-  readonly allowance: ShownAllowance | undefined;
+  /** Null: the operator allows none. Undefined: not loaded, or the operator's own page. */
+  readonly allowance: ShownAllowance | null | undefined;
   readonly onAsk: (what: "issue" | "create") => void;
 }
 
 function KeysHeader({ scope, allowance, onAsk }: KeysHeaderProps) {
   if (scope.partnerId !== undefined) {
-    const create = scope.canChange && !isEmbedded && allowance !== undefined && (
+    const create = scope.canChange && !isEmbedded && allowance && (
       <Button variant="primary" disabled={!isLeft(allowance)} onClick={() => onAsk("create")}>
         Create key
       </Button>
@@ -104,6 +105,7 @@ function KeysHeader({ scope, allowance, onAsk }: KeysHeaderProps) {
     return (
       <PageHeader title="Keys" actions={create}>
         What your programs call the service with. {allowance && <Left allowance={allowance} />}
+        {allowance === null && "The operator creates them: ask it for another key, or to let your admins create some."}
       </PageHeader>
     );
   }

@@ -1,11 +1,16 @@
 import type { RequestDetail } from "@bikeshare/contract/console";
 import { Code } from "../../components/code.tsx";
-import { quoted } from "../quoted.ts";
+import { curlOf } from "./curl.ts";
 
 /** What a refused request asked for, what it was answered, and how to send it again. */
 export function RefusedRequest({ request }: { readonly request: RequestDetail }) {
   const { status, error, message, target, body, body_bytes: bytes } = request;
-  if (status < 400 || error === "rate_limited") return null;
+  if (status < 400) return null;
+  if (error === "rate_limited") {
+    return (
+      <p class="muted">Path, query and body of requests beyond the limit are not kept: each has the same reason.</p>
+    );
+  }
   if (message === null || target === null) {
     return <p class="muted">The message and body were not kept: too many requests were refused at that time.</p>;
   }
@@ -22,7 +27,7 @@ export function RefusedRequest({ request }: { readonly request: RequestDetail })
       <h3>Answer</h3>
       <Code text={JSON.stringify({ error, message }, null, 2)} label="Answer body" />
       <h3>As curl</h3>
-      <Code text={curlOf(request, target)} label="curl command" />
+      <Code text={curlOf(request, location.origin + target)} label="curl command" />
     </>
   );
 }
@@ -33,15 +38,4 @@ function indented(json: string): string {
   } catch {
     return json;
   }
-}
-
-/** The key comes from the environment, so that it stands in no history of commands. */
-function curlOf({ method, body }: Pick<RequestDetail, "method" | "body">, target: string): string {
-  const lines = [
-    `curl ${method === "GET" ? "" : `-X ${method} `}${quoted(location.origin + target)}`,
-    '-H "Authorization: Bearer $API_KEY"',
-  ];
-  if (method === "POST") lines.push('-H "Idempotency-Key: $(uuidgen)"');
-  if (body !== null) lines.push(`-H ${quoted("Content-Type: application/json")}`, `--data-raw ${quoted(body)}`);
-  return lines.join(" \\\n  ");
 }

@@ -1,5 +1,6 @@
 import type { Webhook } from "@bikeshare/contract/console";
 import { useState } from "preact/hooks";
+import { api } from "../../api/api.ts";
 import { Button } from "../../components/button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { Notice } from "../../components/notice.tsx";
@@ -58,7 +59,7 @@ export function StatusSection({ params, client, webhook, canChange }: StatusSect
       {status !== "paused" && held > 0 && !isReplaying && (
         <StrandedNotice params={params} client={client} held={held} canChange={canChange} />
       )}
-      {canChange && <StatusActions params={params} client={client} isPaused={status === "paused"} held={held} />}
+      {canChange && <StatusActions params={params} client={client} isPaused={status === "paused"} />}
     </section>
   );
 }
@@ -85,26 +86,31 @@ interface StatusActionsProps {
   readonly params: PartnerParams;
   readonly client: WebhookClient;
   readonly isPaused: boolean;
-  readonly held: number;
 }
 
-function StatusActions({ params, client, isPaused, held }: StatusActionsProps) {
+function StatusActions({ params, client, isPaused }: StatusActionsProps) {
   const { run, isPending } = useAction();
   const [isAsking, setAsking] = useState(false);
-  const act = (work: () => Promise<unknown>, said: string) =>
-    void run(async () => {
-      await work();
-      await refreshWebhooks();
-      showToast("success", said);
-    });
+  const change = async (work: () => Promise<unknown>, said: string) => {
+    await work();
+    await refreshWebhooks();
+    showToast("success", said);
+  };
+  const act = (work: () => Promise<unknown>, said: string) => void run(() => change(work, said));
   const request = { params, body: {} };
-  const resume = () => act(() => client.resume(request), "The webhook is resumed.");
+  const resume = () =>
+    void run(async () => {
+      // The page's own count is some seconds old, and events are held every moment.
+      const { total } = await api.webhook.held({ params });
+      if (total > 0) setAsking(true);
+      else await change(() => client.resume(request), "The webhook is resumed.");
+    });
   const pause = () => act(() => client.pause(request), "Events are held from now on.");
   const retry = () => act(() => client.retryNow(request), "Waiting deliveries are sent now.");
   return (
     <div class="row">
       {isPaused ? (
-        <Button pending={isPending} onClick={() => (held > 0 ? setAsking(true) : resume())}>
+        <Button pending={isPending} onClick={resume}>
           Resume
         </Button>
       ) : (
