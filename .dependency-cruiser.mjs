@@ -150,7 +150,12 @@ const serverLayers = [
       path: `${server}/(storage/lists|partners/audit|outbound/addresses)/|${server}/command-errors[.]ts$`,
       pathNot: testFiles,
     },
-    to: { path: `${server}/(${anyNoun})/`, ...valueOnly },
+    to: {
+      path: `${server}/(${anyNoun})/`,
+      // How any work waits, which is nobody's.
+      pathNot: `${server}/storage/background/(ask-together|within)[.]ts$`,
+      ...valueOnly,
+    },
   },
   {
     name: "http-knows-no-noun-inside",

@@ -1,33 +1,27 @@
 import { cpus, loadavg } from "node:os";
-import type { PageRequest } from "@bikeshare/rules";
-import { listBikes } from "../src/city/bikes/service.ts";
-import { listReservations } from "../src/city/reservations/service.ts";
-import { createRideMemory, learnRideDays } from "../src/city/rides/memory.ts";
-import { listRides } from "../src/city/rides/service.ts";
-import { listStations } from "../src/city/stations/service.ts";
-import { type Database, openDatabase } from "../src/storage/db/database.ts";
-import type { Page } from "../src/storage/lists/page.ts";
+import { listFilters } from "@bikeshare/rules";
+import { openDatabase } from "../src/storage/db/database.ts";
+import { LIMIT, pagesOf, readerOf } from "./lists/reader.ts";
 import { combinationsOf, type Combination } from "./lists/requests.ts";
-import { type Meter, openMeter, type Work } from "./lists/work.ts";
+import type { ListName } from "./lists/rows.ts";
+import { openMeter, type Work } from "./lists/work.ts";
 import { startWriting } from "./lists/writer.ts";
 import { openDataSets } from "./reading/data-sets.ts";
 
 /*
  * Every filter of a list and every pair of them, at the first page, in the middle, at the end and by cursor, beside the first
  * page of all: by what they take of PostgreSQL and of the processor, which a busy machine hardly changes. The filters are those
- * of the contract. BENCH_DATABASE_URL measures another database, whose reservations are one partner's.
+ * of the contract. BENCH_DATABASE_URL measures another database, whose reservations are one partner's, named bench.
  *
  *   pnpm bench lists rides 10000000        of as many rides
  *   pnpm bench lists rides 2000000 300     while 300 rides a second start
+ *   pnpm bench lists bikes 100000          of another list: bikes, stations, reservations or events
  */
 
 const MUST = 8;
 const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 5);
-const LIMIT = 50;
 
-const LISTS = ["rides", "bikes", "stations", "reservations"] as const;
-type ListName = (typeof LISTS)[number];
-type Read = (filters: Readonly<Record<string, string>>, request: PageRequest<never>) => Promise<Page<unknown>>;
+const LISTS = Object.keys(listFilters) as ListName[]; // the keys are those of its type
 
 interface Measured {
   readonly combination: Combination;
@@ -36,12 +30,12 @@ interface Measured {
 }
 
 async function main(): Promise<void> {
-  const [list = "rides", rides = "2000000", written = "0"] = process.argv.slice(2);
+  const [list = "rides", rows = "2000000", written = "0"] = process.argv.slice(2);
   const name = LISTS.find((each) => each === list);
   if (name === undefined) throw new Error(`the lists are ${LISTS.join(", ")}`);
   const given = process.env["BENCH_DATABASE_URL"];
   const sets = given === undefined ? await openDataSets() : undefined;
-  const connectionString = given ?? (await sets?.of(Number(rides))) ?? "";
+  const connectionString = given ?? (await sets?.of(Number(rows), name)) ?? "";
   const db = openDatabase({ connectionString, statementTimeoutMs: 0 });
   const meter = await openMeter(connectionString);
   const writing = Number(written) > 0 ? startWriting(db, Number(written)) : undefined;
@@ -64,42 +58,6 @@ async function main(): Promise<void> {
     await meter.close();
     await sets?.close();
   }
-}
-
-async function readerOf(name: ListName, db: Database, { context }: Meter): Promise<Read> {
-  const clock = () => Date.now();
-  const whose = { systemId: "main", partnerId: "bench" };
-  const inMap = ({ bbox, ...filters }: Readonly<Record<string, string>>) => {
-    const [west = 0, south = 0, east = 0, north = 0] = bbox?.split(",").map(Number) ?? [];
-    return { ...filters, ...(bbox === undefined ? {} : { bbox: { west, south, east, north } }) };
-  };
-  switch (name) {
-    case "bikes":
-      return (filters, request) => listBikes(context, whose, inMap(filters), request);
-    case "stations":
-      return (filters, request) => listStations(context, whose, inMap(filters), request);
-    case "reservations":
-      return (filters, request) => listReservations({ ...context, clock }, whose, filters, request);
-    case "rides": {
-      const memory = createRideMemory(db, clock);
-      await learnRideDays(db, memory);
-      return (filters, request) => listRides({ ...context, ...memory }, whose, filters, request);
-    }
-  }
-}
-
-async function pagesOf(read: Read, filters: Readonly<Record<string, string>>) {
-  const { total = 0, next } = await read(filters, { kind: "first", limit: LIMIT });
-  const pages = Math.max(1, Math.ceil(total / LIMIT));
-  const at = (share: number) => ({ kind: "page", page: Math.ceil(pages * share), limit: LIMIT }) as const;
-  return new Map<string, PageRequest<never>>([
-    ["first", { kind: "first", limit: LIMIT }],
-    ["middle", at(0.5)],
-    ["late", at(0.83)],
-    ["last", at(1)],
-    // The position is one of the same list.
-    ...(next === undefined ? [] : [["cursor", { kind: "cursor", after: next as never, limit: LIMIT }] as const]),
-  ]);
 }
 
 const MEASURES: Readonly<Record<string, (work: Work) => number>> = {

@@ -15,6 +15,7 @@ import { type ConsoleContext, createConsoleContext } from "./console/context.ts"
 import { dashboardLinkRoutes } from "./console/dashboard-links/routes.ts";
 import { serveConsole } from "./console/routes.ts";
 import { STATION_MAP_MIN_AGE_MS } from "./console/stations-routes.ts";
+import { createEventBlocks } from "./events/event-blocks.ts";
 import { eventRoutes } from "./events/routes.ts";
 import { gbfsRoutes, type KeptPage, FEED_MIN_AGE_MS } from "./feeds/gbfs-out/routes.ts";
 import { createSystemList } from "./feeds/gbfs-out/system-list.ts";
@@ -51,6 +52,7 @@ import { openRequestConnections, type RequestConnections } from "./storage/db/co
 import { isUnavailable } from "./storage/db/errors.ts";
 import { openListener } from "./storage/db/listener.ts";
 import { FILTERED_STATEMENT_TIMEOUT_MS } from "./storage/lists/read-context.ts";
+import { createRowMemory } from "./storage/lists/row-memory.ts";
 import { openListReads } from "./storage/replica/open-reads.ts";
 import { createTokenCipher } from "./storage/secrets/encryption.ts";
 
@@ -97,14 +99,15 @@ export async function buildApp(given: AppOptions): Promise<App> {
   http.addHook("onClose", () => reads.close());
   const pools = { general: db.usage, vital: connections.vital.usage, filtered: connections.filtered.usage };
   metrics.watch({ pools, filteredReads: reads.filtered.usage, listening: caches.listening, rateLimits });
-  const read = { ...reads, ...rememberRides(http, options) };
+  const rowMemory = createRowMemory({ db, readPool: connections.readPool, follow: reads.changes });
+  const read = { ...reads, rowMemory, ...rememberRides(http, options) };
   bindContract(http, partnerContract, {
     stations: stationRoutes(read, cursorCipher, caches.stationPages),
     ...systemRoutes(read, cursorCipher),
     rides: rideRoutes(read, cursorCipher),
     bikes: bikeRoutes(read, cursorCipher),
     reservations: reservationRoutes({ ...read, db, clock, ids }, cursorCipher),
-    events: eventRoutes(read, cursorCipher),
+    events: eventRoutes({ ...read, eventBlocks: createEventBlocks() }, cursorCipher),
     me: meRoutes({ db, clock }),
     health: healthRoutes({ pingDatabase: connections.check, isDraining: draining.is, concerns }),
   });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { isoInstant } from "./iso-instant.ts";
+import { isoInstant, millisecondsOf } from "./iso-instant.ts";
 
 it("writes any instant as Date does, whichever was written before", () => {
   const first = Date.UTC(0, 0, 1) - 1900 * 365.2425 * 86_400_000;
@@ -13,4 +13,9 @@ it("writes any instant as Date does, whichever was written before", () => {
     }),
     { seed: 1 },
   );
+});
+
+it("an instant between two milliseconds counts as the later, because nothing that is kept lies between", () => {
+  expect(millisecondsOf("2026-01-01T00:00:00.0005Z") - millisecondsOf("2026-01-01T00:00:00.000000Z")).toBe(1);
+  expect(millisecondsOf("2026-01-01T00:00:00.0010Z") - millisecondsOf("2026-01-01T00:00:00Z")).toBe(1);
 });

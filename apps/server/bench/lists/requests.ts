@@ -1,7 +1,6 @@
 import { type Filter, listFilters } from "@bikeshare/rules";
 import type { Database } from "../../src/storage/db/database.ts";
-
-export type ListName = keyof typeof listFilters;
+import type { ListName } from "./rows.ts";
 
 /** A value of a filter, and what is special about it. */
 interface Sample {

@@ -8,12 +8,16 @@ import { type ReadContext, readContextOn } from "../../src/storage/lists/read-co
 export interface Work {
   /** 8 KiB pages that PostgreSQL looks at. */
   readonly buffers: number;
+  /** Rows and index entries that it looks at. */
+  readonly visited: number;
   /** Milliseconds in which PostgreSQL executes its statements, and plans those that are planned for each request. */
   readonly executionMs: number;
   readonly planningMs: number;
   /** Milliseconds of processor of this process and PostgreSQL's, with everything between. */
   readonly processorMs: number;
 }
+
+type DatabaseWork = Omit<Work, "processorMs">;
 
 interface Sent {
   readonly statement: Statement;
@@ -26,6 +30,8 @@ interface Sent {
 export interface Meter {
   readonly context: ReadContext;
   measure(read: () => Promise<unknown>, repetitions: number): Promise<Work>;
+  /** What the statements alone take. */
+  look(read: () => Promise<unknown>): Promise<DatabaseWork>;
   close(): Promise<void>;
 }
 
@@ -49,6 +55,8 @@ export async function openMeter(connectionString: string): Promise<Meter> {
     query: (asked, values = []) => (record(asked, values, false), filtered.query(asked, values)),
   };
   const statementsOf = async (read: () => Promise<unknown>) => {
+    // What is remembered is learnt by the first.
+    await read();
     sent = [];
     await read();
     const found = sent;
@@ -65,6 +73,7 @@ export async function openMeter(connectionString: string): Promise<Meter> {
       ...(await workOf(explaining, await statementsOf(read), repetitions)),
       processorMs: await leastProcessor(await pidsNow(), read, repetitions),
     }),
+    look: async (read) => workOf(explaining, await statementsOf(read), 1),
     async close() {
       await Promise.all([pool.close(), filtered.close(), explaining.close()]);
     },
@@ -72,10 +81,11 @@ export async function openMeter(connectionString: string): Promise<Meter> {
 }
 
 async function workOf(db: Database, statements: readonly Sent[], repetitions: number) {
-  const work = { buffers: 0, executionMs: 0, planningMs: 0 };
+  const work = { buffers: 0, visited: 0, executionMs: 0, planningMs: 0 };
   for (const each of statements) {
     const least = await leastOf(db, each, repetitions);
     work.buffers += least.buffers;
+    work.visited += least.visited;
     work.executionMs += least.executionMs;
     work.planningMs += least.planningMs;
   }
@@ -94,14 +104,33 @@ async function leastProcessor(pids: readonly number[], read: () => Promise<unkno
   return least;
 }
 
+/** What a plan's node has looked at. */
+interface PlanNode {
+  readonly "Node Type": string;
+  readonly "Actual Rows": number;
+  readonly "Actual Loops": number;
+  readonly "Rows Removed by Filter"?: number;
+  readonly "Rows Removed by Index Recheck"?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+function visitedBy(node: PlanNode): number {
+  const removed = (node["Rows Removed by Filter"] ?? 0) + (node["Rows Removed by Index Recheck"] ?? 0);
+  // Of tables and indexes, not of what a statement has made of their rows.
+  const own = /^(Seq|Index|Bitmap)/.test(node["Node Type"])
+    ? node["Actual Loops"] * (node["Actual Rows"] + removed)
+    : 0;
+  return (node.Plans ?? []).reduce((sum, each) => sum + visitedBy(each), own);
+}
+
 interface Explained {
-  readonly Plan: { readonly "Shared Hit Blocks": number; readonly "Shared Read Blocks": number };
+  readonly Plan: PlanNode & { readonly "Shared Hit Blocks": number; readonly "Shared Read Blocks": number };
   readonly "Execution Time": number;
   readonly "Planning Time": number;
 }
 
-async function leastOf(db: Database, sent: Sent, repetitions: number): Promise<Omit<Work, "processorMs">> {
-  let least = { buffers: Infinity, executionMs: Infinity, planningMs: Infinity };
+async function leastOf(db: Database, sent: Sent, repetitions: number): Promise<DatabaseWork> {
+  let least = { buffers: Infinity, visited: Infinity, executionMs: Infinity, planningMs: Infinity };
   for (let n = 0; n < repetitions; n++) {
     const rows = await explained<{ "QUERY PLAN": readonly [Explained] }>(
       db,
@@ -113,6 +142,7 @@ async function leastOf(db: Database, sent: Sent, repetitions: number): Promise<O
     const { Plan: plan } = found;
     least = {
       buffers: Math.min(least.buffers, plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]),
+      visited: Math.min(least.visited, visitedBy(plan)),
       executionMs: Math.min(least.executionMs, found["Execution Time"]),
       planningMs: sent.isPrepared ? 0 : Math.min(least.planningMs, found["Planning Time"]),
     };

@@ -7,6 +7,7 @@ import { createSystem } from "../../src/city/systems/service.ts";
 import { type Database, openDatabase } from "../../src/storage/db/database.ts";
 import { migrate } from "../../src/storage/db/migrate/migrate.ts";
 import { fillWithRides } from "../dataset.ts";
+import { fillWith, type ListName } from "../lists/rows.ts";
 
 /*
  * The data sets that reading is measured on: databases of one PostgreSQL, made once and kept in BENCH_DATA_DIR, because ten
@@ -21,8 +22,8 @@ export interface DataSets {
   readonly directory: string;
   /** The process number of PostgreSQL's first process. */
   readonly postmasterPid: () => Promise<number>;
-  /** The connection string of the database with so many rides, which is made if it is not there. */
-  of(rides: number): Promise<string>;
+  /** The connection string of the database with so many rides, or rows of another list, which is made if it is not there. */
+  of(rows: number, list?: ListName): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -40,9 +41,9 @@ export async function openDataSets(): Promise<DataSets> {
       const file = await readFile(join(dataDir, "postgresql/data/postmaster.pid"), "utf8");
       return Number.parseInt(file, 10);
     },
-    async of(rides) {
-      const name = `rides_${rides}_${schema}`;
-      if (!(await databasesOf(maintenance, rides)).includes(name)) await make(maintenance, name, rides);
+    async of(rows, list = "rides") {
+      const name = `${list}_${rows}_${schema}`;
+      if (!(await databasesOf(maintenance, rows, list)).includes(name)) await make(maintenance, name, rows, list);
       return connectionStringOf(postgres.connectionString, name);
     },
     async close() {
@@ -68,22 +69,22 @@ function connectionStringOf(base: string, database: string): string {
   return url.href;
 }
 
-async function databasesOf(db: Database, rides: number): Promise<string[]> {
-  const rows = await db.query<{ name: string }>(
+async function databasesOf(db: Database, rows: number, list: ListName): Promise<string[]> {
+  const found = await db.query<{ name: string }>(
     { name: "", text: "select datname::text as name from pg_database where datname like $1" },
-    [`rides\\_${rides}\\_%`],
+    [`${list}\\_${rows}\\_%`],
   );
-  return rows.map(({ name }) => name);
+  return found.map(({ name }) => name);
 }
 
 /** Makes a data set under another name first, so that one that was broken off is not taken for whole. */
-async function make(maintenance: Database, name: string, rides: number): Promise<void> {
-  for (const outdated of await databasesOf(maintenance, rides))
+async function make(maintenance: Database, name: string, rows: number, list: ListName): Promise<void> {
+  for (const outdated of await databasesOf(maintenance, rows, list))
     await execute(maintenance, `drop database ${outdated} with (force)`);
   const making = `${name}_making`;
   await execute(maintenance, `create database ${making}`);
   const begun = performance.now();
-  process.stderr.write(`making ${rides} rides …\n`);
+  process.stderr.write(`making ${rows} ${list} …\n`);
   const db = openDatabase({
     connectionString: connectionStringOf(maintenance.connectionString, making),
     statementTimeoutMs: 0,
@@ -91,7 +92,7 @@ async function make(maintenance: Database, name: string, rides: number): Promise
   });
   await migrate(db);
   await createSystem(db, "main", "Bench", Date.now());
-  await fillWithRides(db, rides);
+  await (list === "rides" ? fillWithRides(db, rows) : fillWith(db, list, rows));
   await execute(db, "vacuum (analyze)");
   const size = await db.query<{ bytes: number }>({
     name: "",

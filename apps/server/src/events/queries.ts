@@ -1,3 +1,4 @@
+import type { EventName } from "@bikeshare/contract";
 import type { QueryRunner } from "../storage/db/database.ts";
 import type { ReadPool } from "../storage/db/read-pool.ts";
 import { oneRow } from "../storage/db/rows.ts";
@@ -59,9 +60,25 @@ const dayCounts = statement(
    group by recorded_on order by recorded_on`,
 );
 
-const restOfDay = statement(
-  "events.restOfDay",
-  `select count(*) as n from events where system_id = $1 and ${visible} and recorded_on = $4::date and position > $5::bigint`,
+const between = statement(
+  "events.countBetween",
+  `select count(*) as n from events
+   where system_id = $1 and ${visible} and recorded_on = $4::date and position > $5::bigint and position <= $6::bigint`,
+);
+
+const bounds = statement(
+  "events.boundsOfDay",
+  `select (select position from events where system_id = $1 and recorded_on = $2::date order by position limit 1) as first,
+     (select position from events where system_id = $1 and recorded_on = $2::date order by position desc limit 1) as last`,
+);
+
+const byBlock = statement(
+  "events.countByBlock",
+  `select (position - 1) / $6::bigint as block, name, count(*)::int as n
+   from events
+   where system_id = $1 and (partner_id is null or partner_id = $2) and recorded_on = $3::date
+     and position > $4::bigint and position <= $5::bigint
+   group by 1, 2`,
 );
 
 const positionById = statement(
@@ -125,15 +142,42 @@ export function countEventsByDay(
   return readPool.read<DayCount>(dayCounts, [systemId, viewer.names, viewer.partnerId, day]);
 }
 
-/** How many events follow a position on its day: counted one by one. */
-export async function countRestOfDay(
+/** How many events of a day lie behind a position and not behind another: counted one by one. */
+export async function countEventsBetween(
   db: QueryRunner,
   systemId: string,
   viewer: EventViewer,
   after: EventPosition,
+  upto: number,
 ): Promise<number> {
-  const values = [systemId, viewer.names, viewer.partnerId, after.day, after.position];
-  return oneRow(await db.query<{ n: number }>(restOfDay, values)).n;
+  const values = [systemId, viewer.names, viewer.partnerId, after.day, after.position, upto];
+  return oneRow(await db.query<{ n: number }>(between, values)).n;
+}
+
+/** The first and the last position of a day; null where it has no events. */
+export async function findBoundsOfDay(
+  db: QueryRunner,
+  systemId: string,
+  day: string,
+): Promise<{ readonly first: number | null; readonly last: number | null }> {
+  return oneRow(await db.query<{ first: number | null; last: number | null }>(bounds, [systemId, day]));
+}
+
+/** How many events of a name some positions of a day have, of those that a partner may see. */
+export interface BlockCount {
+  readonly block: number;
+  readonly name: EventName;
+  readonly n: number;
+}
+
+/** Counts the events of a day behind a position and not behind another, by blocks of so many positions. */
+export function countEventsByBlock(
+  db: QueryRunner,
+  whose: { readonly systemId: string; readonly partnerId: string },
+  day: string,
+  { after, upto, size }: { readonly after: number; readonly upto: number; readonly size: number },
+): Promise<BlockCount[]> {
+  return db.query<BlockCount>(byBlock, [whose.systemId, whose.partnerId, day, after, upto, size]);
 }
 
 /** Where an event stands; undefined when there is none, or none that the viewer may see. */

@@ -6,13 +6,12 @@ import { callerOf, partnerOf } from "../http/authenticate.ts";
 import { jsonBody } from "../http/bind.ts";
 import type { CursorCipher } from "../http/cursor.ts";
 import { listEndpoint } from "../http/list-endpoint.ts";
-import type { ReadContext } from "../storage/lists/read-context.ts";
 import { type EventViewer, viewerWith } from "./event.rules.ts";
-import { type EventFilters, eventPosition, getEvent, listEvents } from "./service.ts";
+import { type EventContext, type EventFilters, eventPosition, getEvent, listEvents } from "./service.ts";
 
 /** The endpoints of events. */
 export function eventRoutes(
-  context: ReadContext,
+  context: EventContext,
   cursors: CursorCipher,
 ): RouterImplementation<(typeof partnerContract)["events"]> {
   return {

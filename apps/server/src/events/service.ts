@@ -2,6 +2,7 @@ import type { EventName } from "@bikeshare/contract";
 import { type PageRequest, serviceError } from "@bikeshare/rules";
 import { toPage, type PositionCodec, type Page, startOf } from "../storage/lists/page.ts";
 import type { ReadContext } from "../storage/lists/read-context.ts";
+import type { EventBlocks } from "./event-blocks.ts";
 import {
   BEFORE_ALL,
   type DayCount,
@@ -13,7 +14,7 @@ import {
   writePosition,
 } from "./event.rules.ts";
 import {
-  countRestOfDay,
+  countEventsBetween,
   findPosition,
   findPositionAfter,
   countEventsByDay,
@@ -28,6 +29,11 @@ export interface EventFilters {
   readonly after?: string | undefined;
 }
 
+/** What reading events needs. */
+export interface EventContext extends ReadContext {
+  readonly eventBlocks: EventBlocks;
+}
+
 /** An event's position as cursors hold it. */
 export const eventPosition: PositionCodec<EventPosition> = { encode: writePosition, decode: readPosition };
 
@@ -36,7 +42,7 @@ export const eventPosition: PositionCodec<EventPosition> = { encode: writePositi
  * @throws ServiceError `checkpoint_lost` when there is no event with the id `after`, or none that the viewer may see
  */
 export async function listEvents(
-  context: ReadContext,
+  context: EventContext,
   systemId: string,
   viewer: EventViewer,
   filters: EventFilters,
@@ -63,17 +69,26 @@ export async function listEvents(
 
 /** The position after which a page begins that comes after `skip` events of a day. */
 async function skipEvents(
-  { filtered }: ReadContext,
+  { filtered, eventBlocks }: EventContext,
   systemId: string,
   viewer: EventViewer,
   dayStart: EventPosition,
   skip: number,
 ): Promise<EventPosition> {
   if (skip === 0) return dayStart;
-  const whose = { systemId, partnerId: viewer.partnerId };
-  const first = await filtered.read(whose, (db) => findPositionAfter(db, systemId, viewer, dayStart, skip));
-  // Undefined only when the day has just been dropped: then the list goes on after it.
-  return { day: dayStart.day, position: first === undefined ? Number.MAX_SAFE_INTEGER : first - 1 };
+  const { day } = dayStart;
+  return filtered.read({ systemId, partnerId: viewer.partnerId }, async (db) => {
+    let left = skip;
+    let start = dayStart;
+    for await (const { upto, n } of eventBlocks.behind(db, systemId, viewer, dayStart)) {
+      if (n > left) break;
+      left -= n;
+      start = { day, position: upto };
+    }
+    const first = await findPositionAfter(db, systemId, viewer, start, left);
+    // Undefined only when the day has just been dropped: then the list goes on after it.
+    return { day, position: first === undefined ? Number.MAX_SAFE_INTEGER : first - 1 };
+  });
 }
 
 async function positionOfEvent(
@@ -89,17 +104,22 @@ async function positionOfEvent(
 
 /** How many events each day has: all days, or those after a position, with the rest of its own day. */
 async function countDays(
-  { filtered, readPool }: ReadContext,
+  { filtered, readPool, eventBlocks }: EventContext,
   systemId: string,
   viewer: EventViewer,
   after: EventPosition | undefined,
 ): Promise<readonly DayCount[]> {
   if (after === undefined) return countEventsByDay(readPool, systemId, viewer, BEFORE_ALL.day);
-  const whose = { systemId, partnerId: viewer.partnerId };
-  const rest = {
-    day: after.day,
-    n: await filtered.read(whose, (db) => countRestOfDay(db, systemId, viewer, after)),
-  };
+  const { day } = after;
+  const n = await filtered.read({ systemId, partnerId: viewer.partnerId }, async (db) => {
+    let [position, counted] = [after.position, 0];
+    for await (const block of eventBlocks.behind(db, systemId, viewer, after)) {
+      counted += block.n;
+      position = block.upto;
+    }
+    return counted + (await countEventsBetween(db, systemId, viewer, { day, position }, Number.MAX_SAFE_INTEGER));
+  });
+  const rest = { day, n };
   return [rest, ...(await countEventsByDay(readPool, systemId, viewer, after.day))];
 }
 

@@ -1,14 +1,14 @@
 import type { EventName } from "@bikeshare/contract";
 import type { PageRequest } from "@bikeshare/rules";
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
+import { createEventBlocks } from "../../src/events/event-blocks.ts";
 import { type EventPosition, type EventViewer, viewerWith } from "../../src/events/event.rules.ts";
 import { type NewEvent, recordEvents } from "../../src/events/outbox.ts";
 import { createSequencer, type Sequencer } from "../../src/events/sequencer.ts";
-import { type EventFilters, listEvents } from "../../src/events/service.ts";
+import { type EventContext, type EventFilters, listEvents } from "../../src/events/service.ts";
 import { createIds, type Ids } from "../../src/ids.ts";
 import { openReadPool } from "../../src/storage/db/read-pool.ts";
 import { statement } from "../../src/storage/db/statement.ts";
-import type { ReadContext } from "../../src/storage/lists/read-context.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 import { filteredReadsOn } from "../filtered-reads.ts";
 
@@ -16,7 +16,7 @@ import { filteredReadsOn } from "../filtered-reads.ts";
 export interface EventsHarness extends TestDatabase {
   readonly clock: TestClock;
   readonly ids: Ids;
-  readonly read: ReadContext;
+  readonly read: EventContext;
   readonly sequencer: Sequencer;
   /** Commits events, in one transaction. */
   write(events: readonly Partial<NewEvent>[]): Promise<void>;
@@ -45,7 +45,7 @@ export async function openEventsHarness(): Promise<EventsHarness> {
     ...database,
     clock,
     ids,
-    read: { filtered: filteredReadsOn(db), readPool },
+    read: { filtered: filteredReadsOn(db), readPool, eventBlocks: createEventBlocks() },
     sequencer,
     write,
     fill: async (name, n, first = 0) => {

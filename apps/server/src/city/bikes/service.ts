@@ -13,7 +13,7 @@ export interface BikeFilters {
   readonly updated_since?: string | undefined;
 }
 
-const bikes = listById("bikes");
+const bikes = listById("bikes", listFilters.bikes);
 
 /** A page of a system's bikes, ordered by id. */
 export function listBikes(
@@ -22,7 +22,7 @@ export function listBikes(
   filters: BikeFilters,
   request: PageRequest<string>,
 ): Promise<Page<string>> {
-  return bikes.list(context, whose, conditionsOf(listFilters.bikes, filters), request);
+  return bikes.list(context, whose, filters, request);
 }
 
 /** A bike that is there no more, since its feed gave it up. Nothing else is known of it. */

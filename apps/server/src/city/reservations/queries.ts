@@ -10,6 +10,7 @@ import { conditionsOf } from "../../storage/lists/conditions.ts";
 import { type FilterableList, listFiltered } from "../../storage/lists/filtered-queries.ts";
 import type { PageRows, TimePosition } from "../../storage/lists/page.ts";
 import type { ReadContext } from "../../storage/lists/read-context.ts";
+import { inMilliseconds, rememberableList, rememberedColumns } from "../../storage/lists/remembered-queries.ts";
 
 export interface ReservationFilters {
   readonly status?: Reservation["status"] | undefined;
@@ -68,15 +69,30 @@ const list: FilterableList<TimePosition> = {
   placeholders: ({ at, id }, bind) => [`${bind(at)}::timestamptz`, bind(id)],
 };
 
+/** What is remembered of a partner's reservations. Not their rides: a ride has one reservation, which an index finds. */
+export const rememberedReservations = rememberableList({
+  table: "reservations",
+  // PostgreSQL must be told the type of a value that a statement does not use.
+  whose: "system_id = $1 and partner_id = $2 and $3::timestamptz is not null",
+  parameters: 3,
+  direction: "desc",
+  time: "created_at",
+  columns: {
+    ...rememberedColumns({ ...listFilters.reservations, ride_id: ["equals"] }),
+    // Only of those that the clock ends.
+    expires_at: { kind: "number", sql: inMilliseconds("case when status = 'active' then expires_at end") },
+  },
+  json,
+});
+
 /**
- * A page of a partner's reservations. The length of this list is not kept but counted by an index, because whether a
- * reservation passes the filter `status` changes with the clock. For a partner with 180,000 reservations the first page
- * takes 20 ms that way; a page by cursor, which counts nothing, takes 1 ms.
+ * A page of a partner's reservations, counted by an index. For a partner with 180,000 reservations the first page takes 20 ms that
+ * way: those of many are remembered.
  */
 export function listReservationPage(
   db: QueryRunner,
   scope: ReservationScope,
-  { status, updated_since: since, ...filters }: ReservationFilters,
+  { status, updated_since: since, ride_id: rideId, ...filters }: ReservationFilters,
   request: PageRequest<TimePosition>,
 ): Promise<PageRows> {
   const values: unknown[] = [scope.systemId, scope.partnerId, scope.now];
@@ -87,7 +103,12 @@ export function listReservationPage(
   if (status !== undefined) conditions.push(statusConditions[status]);
   if (since !== undefined) conditions.push(updatedSince(bind(since)));
   conditions.push(...conditionsOf(listFilters.reservations, filters).map((condition) => condition(bind)));
-  return listFiltered(db, list, { branches: [conditions.join(" and ")], values }, request);
+  // Without statistics of the table PostgreSQL would rather walk a partner's list than look for a ride.
+  const table =
+    rideId === undefined
+      ? list.table
+      : `(select * from reservations where system_id = $1 and ride_id = ${bind(rideId)} offset 0) as reservations`;
+  return listFiltered(db, { ...list, table }, { branches: [conditions.join(" and ")], values }, request);
 }
 
 /** A page of what has changed among a partner's reservations, in the order of the changes. */

@@ -15,8 +15,10 @@ import {
   listLargestHolders,
   listReservationChangePage,
   listReservationPage,
+  rememberedReservations,
   type ReservationFilters,
 } from "./queries.ts";
+import { reservationSieves } from "./reservation-sieves.ts";
 
 export type { ReservationFilters } from "./queries.ts";
 
@@ -27,13 +29,25 @@ export interface ReservationReadContext extends ReadContext {
 
 /** A page of a partner's reservations as they are now, newest first. */
 export async function listReservations(
-  { filtered, clock }: ReservationReadContext,
+  { filtered, rowMemory, clock }: ReservationReadContext,
   owner: ReservationOwner,
   filters: ReservationFilters,
   request: PageRequest<TimePosition>,
 ): Promise<Page<TimePosition>> {
-  const scope = { ...owner, now: new Date(clock()) };
-  const rows = await filtered.read(owner, (db) => listReservationPage(db, scope, filters, request));
+  const now = clock();
+  const scope = { ...owner, now: new Date(now) };
+  const isFiltered = Object.values(filters).some((value) => value !== undefined);
+  // An index has the reservation of a ride, and what follows in the whole list.
+  const isIndexed = filters.ride_id !== undefined || (request.kind === "cursor" && !isFiltered);
+  const remembered = isIndexed
+    ? undefined
+    : await rowMemory?.page(rememberedReservations, {
+        ...owner,
+        ...{ owner: [owner.systemId, owner.partnerId, scope.now], request },
+        sieves: (rows) => reservationSieves(rows, filters, now),
+        keyOf: ({ at, id }) => ({ time: Date.parse(at), id }),
+      });
+  const rows = remembered ?? (await filtered.read(owner, (db) => listReservationPage(db, scope, filters, request)));
   return toPage(request, rows, (json) => timePositionOf(json, "created_at"));
 }
 

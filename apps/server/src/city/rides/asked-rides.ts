@@ -1,8 +1,9 @@
 import { listFilters } from "@bikeshare/rules";
+import { millisecondsOf } from "../../iso-instant.ts";
 import { conditionsOf } from "../../storage/lists/conditions.ts";
 import type { Bind, Filter, FilterableList } from "../../storage/lists/filtered-queries.ts";
 import type { TimePosition } from "../../storage/lists/page.ts";
-import { type DayFilters, millisecondsOf } from "./stretches.rules.ts";
+import type { DayFilters } from "./stretches.rules.ts";
 
 export interface RideFilters {
   readonly status?: string | undefined;

@@ -1,3 +1,4 @@
+import { within } from "../../storage/background/within.ts";
 import { MAX_DAYS, type ReadDays } from "./day-queries.ts";
 import { DAY_MS, type RideDay, rideDay } from "./ride-day.rules.ts";
 import type { PastDays } from "./stretches.rules.ts";
@@ -136,17 +137,5 @@ async function learnDays(
     const days = [...system.days.values()].flatMap(({ day }) => (day.from >= since ? [day] : []));
     system.known = { upto, since, lateChanges, pastChanges, days: days.sort((a, b) => b.from - a.from) };
     if (isWhole) return;
-  }
-}
-
-async function within(ms: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  try {
-    await Promise.race([work, timeout]);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,16 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { DAY_MS, HOUR_MS, rideDay, type RideGroup } from "./ride-day.rules.ts";
-import { behind, byHour, changedIn, millisecondsOf, partsOf, spanOf, stretchesOf } from "./stretches.rules.ts";
+import { behind, byHour, changedIn, partsOf, spanOf, stretchesOf } from "./stretches.rules.ts";
 
 /** Stretches of ten milliseconds, the youngest first. */
 const row = <N extends number | undefined>(numbers: readonly N[]) =>
   numbers.map((n, index) => ({ from: (numbers.length - index) * 10, to: (numbers.length - index) * 10 + 10, n }));
-
-test("an instant between two milliseconds counts as the later, because no ride lies between", () => {
-  expect(millisecondsOf("2026-01-01T00:00:00.0005Z") - millisecondsOf("2026-01-01T00:00:00.000000Z")).toBe(1);
-  expect(millisecondsOf("2026-01-01T00:00:00.0010Z") - millisecondsOf("2026-01-01T00:00:00Z")).toBe(1);
-});
 
 test("a page lies whole between the instants where it is looked for, at the position that counting from there gives", () => {
   fc.assert(

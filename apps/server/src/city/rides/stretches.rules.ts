@@ -23,12 +23,6 @@ export interface DayFilters extends ChangeFilters {
   readonly to: number;
 }
 
-/** The milliseconds since 1970 of an RFC 3339 instant; of one between two milliseconds, the later: no ride lies between. */
-export function millisecondsOf(instant: string): number {
-  const isBetween = /\.\d{3}\d*[1-9]/.test(instant);
-  return Date.parse(instant) + Number(isBetween);
-}
-
 /** What is known of past rides by the day. */
 export interface PastDays {
   /** Milliseconds since 1970: what is known ends here. */

@@ -15,7 +15,7 @@ export interface StationFilters {
   readonly updated_since?: string | undefined;
 }
 
-const stations = listById("stations");
+const stations = listById("stations", listFilters.stations);
 
 /** A page of a system's stations, ordered by id. */
 export function listStations(
@@ -24,7 +24,7 @@ export function listStations(
   filters: StationFilters,
   request: PageRequest<string>,
 ): Promise<Page<string>> {
-  return stations.list(context, whose, conditionsOf(listFilters.stations, filters), request);
+  return stations.list(context, whose, filters, request);
 }
 
 /** A page of what has changed among a system's stations, in the order of the changes. */

@@ -5,7 +5,10 @@ import type { Filter } from "@bikeshare/rules";
 export type Condition = (placeholder: (value: unknown) => string) => string;
 
 /** The value of a filter, as the contract has read it. */
-type FilterValue = string | BoundingBox;
+export type FilterValue = string | BoundingBox;
+
+/** The values of the filters that are given. */
+export type FilterValues<Name extends string> = Readonly<Partial<Record<Name, FilterValue | undefined>>>;
 
 /**
  * The conditions of the filters that are given. A field that a filter names is a column of the list's table.
@@ -14,7 +17,7 @@ type FilterValue = string | BoundingBox;
  */
 export function conditionsOf<Name extends string>(
   filters: Readonly<Record<Name, Filter>>,
-  given: Readonly<Partial<Record<NoInfer<Name>, FilterValue | undefined>>>,
+  given: FilterValues<NoInfer<Name>>,
 ): Condition[] {
   const names = Object.keys(filters) as Name[]; // the keys are those of its type
   return names.flatMap((name) => {

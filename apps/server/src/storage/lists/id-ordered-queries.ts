@@ -1,20 +1,22 @@
-import type { PageRequest } from "@bikeshare/rules";
+import type { Filter as ListFilter, PageRequest } from "@bikeshare/rules";
 import type { CountedList } from "../../city/counts/queries.ts";
 import type { ReadPool } from "../db/read-pool.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
-import type { Condition } from "./conditions.ts";
+import { type Condition, conditionsOf, type FilterValues } from "./conditions.ts";
 import { type Filter, type FilterableList, listFiltered } from "./filtered-queries.ts";
 import { toPage, type FetchSize, fetchSize, joinRows, jsonField, type Page, type PageRows, startOf } from "./page.ts";
 import type { ListReader, ReadContext } from "./read-context.ts";
+import { rememberableList, rememberedColumns } from "./remembered-queries.ts";
+import { sievesOf } from "./sieves.ts";
 
 /** A list that is ordered by id. */
-export interface IdOrderedList {
-  /** A page of the whole list, or of the rows that meet every condition given. */
+export interface IdOrderedList<Name extends string> {
+  /** A page of the whole list, or of the rows that pass every filter given. */
   list(
     context: ReadContext,
     whose: ListReader,
-    conditions: readonly Condition[],
+    filters: FilterValues<Name>,
     request: PageRequest<string>,
   ): Promise<Page<string>>;
   /** One row's JSON. */
@@ -22,7 +24,10 @@ export interface IdOrderedList {
 }
 
 /** Stations and bikes: some thousands of rows, so that a page by number is reached by skipping those before it. */
-export function listById(table: Extract<CountedList, "stations" | "bikes">): IdOrderedList {
+export function listById<Name extends string>(
+  table: Extract<CountedList, "stations" | "bikes">,
+  filters: Readonly<Record<Name, ListFilter>>,
+): IdOrderedList<Name> {
   const { after, skipping, byId } = statementsOf(table);
   const filterable: FilterableList<string> = {
     table,
@@ -31,6 +36,10 @@ export function listById(table: Extract<CountedList, "stations" | "bikes">): IdO
     json: "json",
     placeholders: (id, bind) => [bind(id)],
   };
+  const remembered = rememberableList({
+    ...{ table, whose: "system_id = $1", parameters: 1 },
+    ...{ direction: "asc", json: "json", columns: rememberedColumns(filters) },
+  });
 
   async function listAll(readPool: ReadPool, systemId: string, request: PageRequest<string>): Promise<PageRows> {
     const start = startOf(request);
@@ -39,12 +48,20 @@ export function listById(table: Extract<CountedList, "stations" | "bikes">): IdO
     return oneRow(await readPool.read<PageRows>(skipping(size), [systemId, start.skip]));
   }
   return {
-    async list({ readPool, filtered }, whose, conditions, request) {
+    async list({ readPool, filtered, rowMemory }, whose, given, request) {
       const { systemId } = whose;
+      const conditions = conditionsOf(filters, given);
       const rows =
         conditions.length === 0
           ? await listAll(readPool, systemId, request)
-          : await filtered.read(whose, (db) => listFiltered(db, filterable, filterOf(systemId, conditions), request));
+          : ((await rowMemory?.page(remembered, {
+              ...whose,
+              ...{ owner: [systemId], request, keyOf: (id: string) => ({ time: 0, id }) },
+              sieves: (known) => sievesOf(known, filters, given),
+            })) ??
+            (await filtered.read(whose, (db) =>
+              listFiltered(db, filterable, filterOf(systemId, conditions), request),
+            )));
       return toPage(request, rows, (json) => jsonField(json, "id"));
     },
     async find(readPool, systemId, id) {

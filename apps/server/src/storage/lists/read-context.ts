@@ -2,11 +2,14 @@ import { type ServiceError, serviceError } from "@bikeshare/rules";
 import type { Queryable, QueryRunner } from "../db/database.ts";
 import { codeOf, sqlState } from "../db/errors.ts";
 import type { ReadPool } from "../db/read-pool.ts";
+import type { RowMemory } from "./row-memory.ts";
 
 /** What reading lists needs: the pipelined reader for what is quick, places of their own for what may take long. */
 export interface ReadContext {
   readonly readPool: ReadPool;
   readonly filtered: FilteredReads;
+  /** Without it filtered lists are counted in the database. */
+  readonly rowMemory?: RowMemory | undefined;
 }
 
 /** The same over one pool, for a program of its own that reads a list now and then. */

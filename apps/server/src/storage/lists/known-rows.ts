@@ -1,0 +1,112 @@
+import type { QueryRunner } from "../db/database.ts";
+import type { ReadPool } from "../db/read-pool.ts";
+import { listChanged, listFollowing, type OwnerValues, type RememberableList } from "./remembered-queries.ts";
+import { type RowKey, SortedRows } from "./sorted-rows.ts";
+
+/** How far the changes of a list are known: what `ChangeWatch` says. Positions are microseconds since 1970. */
+interface Follow {
+  standing(table: RememberableList["table"], whose: Omit<RowsOfOwner, "owner">): Promise<Standing>;
+}
+
+interface Standing {
+  /** Every change before this position is committed and visible, or never will be. */
+  readonly position: number;
+  readonly now: number;
+  readonly isUncertain: boolean;
+  readonly history: string;
+}
+
+/** Whose rows are known. */
+export interface RowsOfOwner {
+  readonly systemId: string;
+  readonly partnerId: string;
+  /** The values of the list's first parameters. */
+  readonly owner: OwnerValues;
+}
+
+/** What rows are read with. */
+export interface RowSource {
+  /** On the primary, both: a replica may show less than what was read before. */
+  readonly db: QueryRunner;
+  readonly readPool: ReadPool;
+  readonly follow: Follow;
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonic: () => number;
+}
+
+/** A list that is known. */
+export interface KnownRows {
+  readonly rows: SortedRows;
+  readonly history: string;
+  readonly resets: number;
+  /** All changes before it are known, … */
+  since: number;
+  /** … and of those behind it these, by the row. */
+  recent: ReadonlyMap<string, number>;
+  /** When `since` was last asked for. */
+  standingAt: number;
+}
+
+/** Milliseconds until it is asked again which changes are still to come. Until then those since are read for each page. */
+const STANDING_MS = 1_000;
+/** The same while these are many. */
+const MANY_STANDING_MS = 100;
+const MANY = 500;
+/** Of older changes not all may be kept: which bikes were removed is, for some days. */
+const MAX_UNFOLLOWED_US = 24 * 3_600_000_000;
+/** Before every row. */
+const FIRST: RowKey = { time: Date.UTC(0), id: "" };
+
+/**
+ * Reads a whole list, by chunks, and then what has changed meanwhile.
+ * @returns undefined where it weighs more than `maxWeight`, false where its changes cannot be followed at present
+ */
+export async function learnRows(
+  source: RowSource,
+  list: RememberableList,
+  whose: RowsOfOwner,
+  maxWeight: number,
+): Promise<KnownRows | undefined | false> {
+  const { position, history, isUncertain } = await source.follow.standing(list.table, whose);
+  if (isUncertain) return false;
+  const { resets } = await listChanged(source.readPool, list, whose.owner, position);
+  const kinds = Object.entries(list.columns).map(([name, { kind }]) => [name, kind] as const);
+  const rows = new SortedRows(Object.fromEntries(kinds));
+  for (let after = FIRST, isMore = true; isMore;) {
+    const read = await listFollowing(source.db, list, whose.owner, after);
+    rows.write(read.rows);
+    if (rows.weight > maxWeight) return undefined;
+    after = { time: read.rows.times.at(-1) ?? 0, id: read.rows.ids.at(-1) ?? "" };
+    ({ isMore } = read);
+  }
+  const known: KnownRows = { rows, history, resets, since: position, recent: new Map(), standingAt: -Infinity };
+  return (await catchUp(source, list, whose, known)) && known;
+}
+
+/** Reads what has changed. @returns false where nobody knows all that has: then the list is to be learnt anew */
+export async function catchUp(
+  { follow, readPool, monotonic }: RowSource,
+  list: RememberableList,
+  whose: RowsOfOwner,
+  known: KnownRows,
+): Promise<boolean> {
+  const intervalMs = known.recent.size > MANY ? MANY_STANDING_MS : STANDING_MS;
+  const isDue = Math.abs(monotonic() - known.standingAt) > intervalMs;
+  // Before the changes are read: what is not visible by then is behind it.
+  const standing = isDue ? await follow.standing(list.table, whose) : undefined;
+  if (standing !== undefined && !isFollowed(known, standing)) return false;
+  const { rows, positions, removed, resets } = await listChanged(readPool, list, whose.owner, known.since);
+  if (known.resets !== resets) return false;
+  known.rows.remove(removed);
+  known.rows.write(rows);
+  known.recent = new Map(rows.ids.map((id, index) => [id, positions[index] ?? 0]));
+  if (standing === undefined) return true;
+  known.standingAt = monotonic();
+  if (!standing.isUncertain) known.since = Math.max(known.since, standing.position);
+  return true;
+}
+
+/** Whether the history is the same, the clock has not been set back, and all that was removed since is still kept. */
+function isFollowed({ history, since }: KnownRows, standing: Standing): boolean {
+  return history === standing.history && since <= standing.now && since > standing.now - MAX_UNFOLLOWED_US;
+}

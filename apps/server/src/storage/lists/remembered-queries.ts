@@ -1,0 +1,162 @@
+import type { Filter } from "@bikeshare/rules";
+import type { QueryRunner } from "../db/database.ts";
+import type { ReadPool } from "../db/read-pool.ts";
+import { oneRow } from "../db/rows.ts";
+import { type Statement, statement } from "../db/statement.ts";
+import { joinRows } from "./page.ts";
+import type { ColumnKind, ReadRows, RowKey } from "./sorted-rows.ts";
+
+interface RememberedColumn {
+  readonly kind: ColumnKind;
+  readonly sql: string;
+}
+
+/** What a list is whose rows are remembered. */
+interface ListDefinition {
+  readonly table: "stations" | "bikes" | "reservations";
+  /** SQL: the rows of one owner. On the first parameters, which it names all. */
+  readonly whose: string;
+  /** How many these are. */
+  readonly parameters: number;
+  readonly direction: "asc" | "desc";
+  /** The column by which rows are ordered, before their id. */
+  readonly time?: string | undefined;
+  /** What is remembered of each row. */
+  readonly columns: Readonly<Record<string, RememberedColumn>>;
+  /** SQL that makes a row's JSON, on the same parameters. */
+  readonly json: string;
+}
+
+/** A list whose rows are remembered. */
+export interface RememberableList extends Omit<ListDefinition, "whose" | "parameters" | "json"> {
+  /** Rows behind a key, in their order. */
+  readonly following: Statement;
+  readonly changed: Statement;
+  readonly page: Statement;
+}
+
+/** The values of the parameters of `whose`: the system first. */
+export type OwnerValues = readonly unknown[];
+
+/** Rows that one statement reads: some ten milliseconds. More keep the process from everything else for longer. */
+const CHUNK_ROWS = 10_000;
+
+interface ReadColumns {
+  readonly ids: readonly string[] | null;
+  readonly times: readonly number[] | null;
+  readonly [column: string]: unknown;
+}
+
+/** What has changed among remembered rows. */
+export interface Changes {
+  readonly rows: ReadRows;
+  /** Positions of the changes of these rows, in their order. */
+  readonly positions: readonly number[];
+  readonly removed: readonly string[];
+  /** How often rows have been deleted without a trace. */
+  readonly resets: number;
+}
+
+/** What filters compare with: each of their fields is a column of the list's table. */
+export function rememberedColumns(filters: Readonly<Record<string, Filter>>): RememberableList["columns"] {
+  const columns = Object.values(filters).flatMap(([comparison, ...fields]): [string, RememberedColumn][] => {
+    if (comparison === "within") return ["lat", "lon"].map((field) => [field, { kind: "number", sql: field }]);
+    const isText = comparison === "equals";
+    return fields.map((field) => [
+      field,
+      isText ? { kind: "text", sql: field } : { kind: "number", sql: inMilliseconds(field) },
+    ]);
+  });
+  return Object.fromEntries(columns);
+}
+
+/** SQL: an instant as milliseconds since 1970. */
+export const inMilliseconds = (column: string): string => `(extract(epoch from ${column}) * 1000)::bigint`;
+
+/** A list with the statements by which its rows are remembered. */
+export function rememberableList({ whose, parameters, json, ...list }: ListDefinition): RememberableList {
+  const { table, columns, time } = list;
+  const next = parameters + 1;
+  const names = Object.keys(columns);
+  const times = time === undefined ? "0" : inMilliseconds(time);
+  const read = [`${times} as times`, ...names.map((name) => `${columns[name]?.sql ?? name} as column_${name}`)];
+  const gathered = ["id", "times", ...names.map((name) => `column_${name}`)];
+  const arrays = gathered.map((name) => `json_agg(${name}) as ${name === "id" ? "ids" : name}`).join(", ");
+  const order = time === undefined ? "id" : `${time}, id`;
+  const [id, at] = [`$${next}::text`, `to_timestamp($${next + 1}::bigint / 1000.0)`];
+  const behind =
+    time === undefined ? `id > ${id} and $${next + 1}::bigint is not null` : `(${time}, id) > (${at}, ${id})`;
+  const inOrder = `where ${whose} and ${behind} order by ${order} limit ${CHUNK_ROWS}`;
+  const since = `$${next}::bigint`;
+  // Both bounds, so that a plan for any values takes the index of changes.
+  const recent = `change_position > 0 and change_position >= ${since} and change_position <= ${Number.MAX_SAFE_INTEGER}`;
+  const removed =
+    table === "bikes" ? `(select json_agg(id) from removed_bikes where system_id = $1 and ${recent})` : "null::json";
+  return {
+    ...list,
+    following: statement(
+      `${table}.rememberedFollowing`,
+      `select ${arrays} from (select id, ${read.join(", ")} from ${table} ${inOrder}) as found`,
+    ),
+    changed: statement(
+      `${table}.rememberedChanges`,
+      `select ${arrays}, json_agg(change_position) as positions, ${removed} as removed,
+         coalesce((select n from change_resets where system_id = $1 and list = '${table}'), 0) as resets
+       from (select id, change_position, ${read.join(", ")} from ${table} where ${whose} and ${recent}) as found`,
+    ),
+    // Each row is looked up by its key alone, and then compared with whose it is to be: of a table that nobody has analysed
+    // PostgreSQL takes any index for as good.
+    page: statement(
+      `${table}.rememberedPage`,
+      `with page as materialized (
+         select place, id, change_position, ${json} as json
+         from unnest($${next + 1}::text[]) with ordinality as wanted (row_id, place)
+         cross join lateral (select * from ${table} where system_id = $1 and id = row_id limit 1) as found
+         where ${whose})
+       select (${joinRows("select json from page order by place")}) as rows, (select count(*) from page) as n,
+         (select json_agg(json_build_array(id, change_position)) from page where change_position >= ${since}) as recent`,
+    ),
+  };
+}
+
+/** Reads the rows behind one, in their order. */
+export async function listFollowing(
+  db: QueryRunner,
+  list: RememberableList,
+  owner: OwnerValues,
+  after: RowKey,
+): Promise<{ readonly rows: ReadRows; readonly isMore: boolean }> {
+  const rows = rowsOf(list, oneRow(await db.query<ReadColumns>(list.following, [...owner, after.id, after.time])));
+  return { rows, isMore: rows.ids.length === CHUNK_ROWS };
+}
+
+/** Reads what has changed from a position on. */
+export async function listChanged(
+  readPool: ReadPool,
+  list: RememberableList,
+  owner: OwnerValues,
+  since: number,
+): Promise<Changes> {
+  type Found = ReadColumns & { positions: number[] | null; removed: string[] | null; resets: number };
+  const found = oneRow(await readPool.read<Found>(list.changed, [...owner, since]));
+  const { positions, removed, resets } = found;
+  return { rows: rowsOf(list, found), positions: positions ?? [], removed: removed ?? [], resets };
+}
+
+/** Reads rows by their ids, as a page shows them. */
+export async function listRemembered(
+  readPool: ReadPool,
+  list: RememberableList,
+  owner: OwnerValues,
+  since: number,
+  ids: readonly string[],
+): Promise<{ readonly rows: string | null; readonly n: number; readonly recent: readonly [string, number][] }> {
+  type Found = { rows: string | null; n: number; recent: [string, number][] | null };
+  const found = oneRow(await readPool.read<Found>(list.page, [...owner, since, ids]));
+  return { ...found, recent: found.recent ?? [] };
+}
+
+function rowsOf({ columns }: RememberableList, found: ReadColumns): ReadRows {
+  const read = Object.keys(columns).map((name) => [name, found[`column_${name}`] ?? []] as const);
+  return { ids: found.ids ?? [], times: found.times ?? [], columns: Object.fromEntries(read) as ReadRows["columns"] };
+}
