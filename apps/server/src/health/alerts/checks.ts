@@ -310,7 +310,7 @@ export async function checkLongRides(
     const since = oldest === undefined ? "" : `, the oldest (${oldest.id}) since ${utcMinute(oldest.started_at)}`;
     const rides = `${n} ${n === 1 ? "ride" : "rides"} of ${systemId} ${n === 1 ? "is" : "are"}`;
     const detail = `${rides} under way for longer than ${hours} h${since}: ${n === 1 ? "its bike is" : "their bikes are"} hidden`;
-    const end = `bikeshare ${all.length > 1 ? `--system ${systemId} ` : ""}rides end`;
+    const end = ["bikeshare", ...(all.length > 1 ? ["--system", systemId] : []), "rides end"].join(" ");
     const fix = `\`${end} <id>\` ends one whose end was never reported, \`${end} --older-than ${hours}h --yes\` all of them.`;
     return warning("long rides", detail, fix);
   });
