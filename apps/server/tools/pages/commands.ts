@@ -47,7 +47,7 @@ function argumentText(argument: Argument): string {
 function optionText(option: Option): string {
   const shown: unknown = option.defaultValueDescription ?? option.defaultValue;
   const hasDefault = typeof shown === "string" || typeof shown === "number";
-  const text = hasDefault ? option.flags.replace(/<.*>/, String(shown)) : option.flags;
+  const text = (hasDefault ? option.flags.replace(/<.*>/, String(shown)) : option.flags).replace(" ", "=");
   return option.mandatory ? text : `[${text}]`;
 }
 

@@ -122,13 +122,10 @@ export function labelsOf(text: string, name: string): Map<string, Set<string>> {
   return labels;
 }
 
-/** Makes the table of all metrics. */
+/** Makes the table of all metrics, each with its labels in braces. */
 export async function metricsText(): Promise<string> {
   const rows = metricsIn(await readMetrics())
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    .map(({ name, type, labels, help }) => {
-      const shown = labels.map((label) => `\`${label}\``).join(", ");
-      return `| \`${name}\` | ${type} | ${shown} | ${help} |`;
-    });
-  return ["| metric | type | labels | |", "|---|---|---|---|", ...rows].join("\n");
+    .map(({ name, labels, help }) => `| \`${name}${labels.length > 0 ? `{${labels.join()}}` : ""}\` | ${help} |`);
+  return ["| metric | |", "|---|---|", ...rows].join("\n");
 }
