@@ -82,6 +82,7 @@ const bounds: Readonly<Record<string, Bound>> = {
   webhook_station_notices: { growsWith: "stations" },
   webhook_mails: { deletedBy: "mails.remove", when: "they are sent or given up" },
   alerts: { deletedBy: "alerts.delete", when: "nothing was found for a day" },
+  check_acknowledgements: { deletedBy: "checkAcknowledgements.deleteEnded", when: "what was found is over" },
   operator_mails: { deletedBy: "operatorMails.delete", when: "they are sent or given up" },
   webhook_log_sizes: { deletedBy: "logSizes.deletePast", when: "the day's attempts are dropped" },
   people: { growsWith: "people who sign in" },

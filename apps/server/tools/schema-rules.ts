@@ -29,6 +29,7 @@ const deploymentTables = [
   "replication_tokens",
   "alerts",
   "operator_mails",
+  "check_acknowledgements",
 ];
 const ofDeployment = deploymentTables.map((name) => `'${name}'`).join(", ");
 /** Those of tables that belong to systems. */

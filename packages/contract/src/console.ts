@@ -5,6 +5,7 @@
 import { initContract } from "@ts-rest/core";
 import { accountEndpoints } from "./console/account.ts";
 import { partnerAuditEndpoints, systemAuditEndpoints } from "./console/audit.ts";
+import { checkEndpoints } from "./console/checks.ts";
 import { deliveryEndpoints } from "./console/deliveries.ts";
 import { descriptionEndpoints } from "./console/descriptions.ts";
 import { embeddedSessionEndpoints } from "./console/embedded.ts";
@@ -67,8 +68,8 @@ export type {
   FeedState,
   KeyLoad,
   PartnerOverview,
-  Problem,
   RequestCounts,
+  ShownCheck,
   SystemOverview,
 } from "./console/overview.ts";
 export type { DaysQuery, LoggedRequest, MinutesQuery, RequestDetail, RequestQuery } from "./console/requests.ts";
@@ -92,6 +93,7 @@ type ConsoleContract = {
   readonly operatorPeople: typeof operatorPeopleEndpoints;
   readonly partnerOverview: typeof partnerOverviewEndpoints;
   readonly systemOverview: typeof systemOverviewEndpoints;
+  readonly checks: typeof checkEndpoints;
   readonly partnerKeys: typeof partnerKeyEndpoints;
   readonly systemKeys: typeof systemKeyEndpoints;
   readonly partnerRequests: typeof partnerRequestEndpoints;
@@ -127,6 +129,7 @@ export const consoleContract: ConsoleContract = c.router(
     operatorPeople: operatorPeopleEndpoints,
     partnerOverview: partnerOverviewEndpoints,
     systemOverview: systemOverviewEndpoints,
+    checks: checkEndpoints,
     partnerKeys: partnerKeyEndpoints,
     systemKeys: systemKeyEndpoints,
     partnerRequests: partnerRequestEndpoints,

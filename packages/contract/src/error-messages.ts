@@ -108,6 +108,7 @@ export const errorMessages = {
     reservation: "You have no reservation with this id.",
     ride: "There is no ride with this id.",
     station: "There is no station with this id.",
+    check: "This check has found nothing, or it is another system's.",
     system: "There is no such system.",
     request:
       "There is no such request in the log. It may have carried no key, be older than {days} days, or have been left out.",

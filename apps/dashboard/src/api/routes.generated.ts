@@ -59,6 +59,10 @@ export const routes = {
   systemOverview: {
     get: "GET /console/v1/systems/:system_id/overview",
   },
+  checks: {
+    acknowledge: "POST /console/v1/systems/:system_id/checks/acknowledge",
+    unacknowledge: "POST /console/v1/systems/:system_id/checks/unacknowledge",
+  },
   partnerKeys: {
     list: "GET /console/v1/systems/:system_id/partners/:partner_id/keys",
     create: "POST /console/v1/systems/:system_id/partners/:partner_id/keys",

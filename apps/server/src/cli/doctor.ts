@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { checked, failure } from "../health/alerts/finding.ts";
+import { checked, failure } from "../health/checks/check.ts";
 import { checkConfiguration } from "../health/doctor/configuration.rules.ts";
-import { checkDatabase } from "../health/doctor/database-checks.ts";
+import { checkDatabase, type DoctorResult } from "../health/doctor/database-checks.ts";
 import { checkMachine } from "../health/doctor/machine-checks.ts";
 import { type CliContext, type OpenCli, type ParentCommand, run } from "./context.ts";
 import { type Result, table } from "./output.ts";
@@ -21,7 +21,7 @@ export function registerDoctor(program: ParentCommand, cli: OpenCli): void {
 
 async function examine(context: CliContext): Promise<Result> {
   const { config, clock } = context;
-  const findings = [
+  const results: DoctorResult[] = [
     ...checkConfiguration(config),
     ...(await checkMachine(config, clock())),
     ...(await checked("database", "Correct DATABASE_URL or DATA_DIR.", async () => {
@@ -36,17 +36,22 @@ async function examine(context: CliContext): Promise<Result> {
       }
     })),
   ];
-  const failures = findings.filter(({ status }) => status === "failure");
-  const marks = { ok: "ok", warning: "WARNING", failure: "FAILURE" } as const;
+  const failures = results.filter(({ status, acknowledged }) => status === "failure" && acknowledged === undefined);
+  const marks = { ok: "ok", info: "ok", warning: "WARNING", failure: "FAILURE" } as const;
   const columns = {
-    status: ({ status }: (typeof findings)[number]) => marks[status],
+    status: ({ status, acknowledged }: DoctorResult) => (acknowledged === undefined ? marks[status] : "acknowledged"),
     check: "check",
     detail: "detail",
   } as const;
   return {
-    object: { ok: failures.length === 0, checks: findings },
-    table: table(findings, columns, "No checks."),
-    notes: findings.flatMap(({ check, fix }) => (fix === undefined ? [] : [`${check}: ${fix}`])),
-    failure: failures.length === 0 ? undefined : `${failures.length} of ${findings.length} checks failed.`,
+    object: {
+      ok: failures.length === 0,
+      checks: results.map(({ check, status, detail, fix, acknowledged }) => ({
+        ...{ check, status, detail, fix, acknowledged },
+      })),
+    },
+    table: table(results, columns, "No checks."),
+    notes: results.flatMap(({ check, fix }) => (fix === undefined ? [] : [`${check}: ${fix}`])),
+    failure: failures.length === 0 ? undefined : `${failures.length} of ${results.length} checks failed.`,
   };
 }

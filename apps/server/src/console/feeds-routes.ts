@@ -6,7 +6,7 @@ import {
   sourceStates,
   type StoredFeedHealth,
 } from "../feeds/gbfs/source-state.ts";
-import { feedAdvice, feedState, sourceCondition } from "../health/overview/feed-problems.rules.ts";
+import { feedAdvice, feedState, sourceCondition } from "../health/checks/feed-sources.rules.ts";
 import type { ConsoleRoutes, Served } from "./answers.ts";
 import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";

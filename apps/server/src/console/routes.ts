@@ -16,7 +16,7 @@ import { importRoutes } from "./imports-routes.ts";
 import { partnerKeyRoutes, systemKeyRoutes } from "./keys-routes.ts";
 import { liveRoutes } from "./live-routes.ts";
 import { createLongReads } from "./long-reads.ts";
-import { partnerOverviewRoutes, systemOverviewRoutes } from "./overview-routes.ts";
+import { checkRoutes, partnerOverviewRoutes, systemOverviewRoutes } from "./overview-routes.ts";
 import { partnerRoutes } from "./partners-routes.ts";
 import { operatorPeopleRoutes, partnerPeopleRoutes } from "./people-routes.ts";
 import { providerRoutes } from "./provider-routes.ts";
@@ -51,6 +51,7 @@ function consoleRoutes(context: ConsoleContext, reads: RideContext): ConsoleRout
     operatorPeople: operatorPeopleRoutes(context),
     partnerOverview: partnerOverviewRoutes(context, long),
     systemOverview: systemOverviewRoutes(context, long),
+    checks: checkRoutes(context),
     partnerKeys: partnerKeyRoutes(context),
     systemKeys: systemKeyRoutes(context),
     partnerRequests: partnerRequestRoutes(context, long),

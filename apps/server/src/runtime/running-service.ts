@@ -5,11 +5,18 @@ import { type App, buildApp } from "../app.ts";
 import { systemsOf, warnOfMissingFacts } from "../city/systems/service.ts";
 import { type Config, ConfigError } from "../config.ts";
 import { DEFAULT_SERVICE_NAME } from "../console/people/mails.ts";
-import { watchFeeds } from "../feeds/gbfs/feed-watch.ts";
-import { databaseChecks, machineChecks, processChecks } from "../health/alerts/checks.ts";
-import { startAlerts } from "../health/alerts/service.ts";
+import {
+  allSystemChecks,
+  databaseChecks,
+  machineChecks,
+  processChecks,
+  processResults,
+} from "../health/checks/list.ts";
+import { acknowledgingPage, concernsOf } from "../health/checks/outlets.ts";
+import { partnerFacts, partnerResults } from "../health/checks/partner-checks.ts";
+import { createProcessReports, type ProcessReports } from "../health/checks/process-reports.ts";
+import { type CheckRunner, type CurrentResult, startChecks } from "../health/checks/runner.ts";
 import { followDatabaseClock } from "../health/conditions/clock-watch.ts";
-import { type Concerns, concernsOf, createConcerns } from "../health/conditions/concerns.ts";
 import type { Conditions } from "../health/conditions/conditions.ts";
 import type { ServiceClock } from "../health/conditions/service-clock.ts";
 import { type Metrics, uncounted } from "../health/metrics/metrics.ts";
@@ -22,7 +29,6 @@ import { warnOfPlainListener } from "../http/transport.ts";
 import type { Ids } from "../ids.ts";
 import type { Logger } from "../logger.ts";
 import { createMailer } from "../outbound/mail/mailer.ts";
-import type { PeriodicWork } from "../storage/background/periodic.ts";
 import type { Database } from "../storage/db/database.ts";
 import { requireNotifications } from "../storage/db/listener.ts";
 import type { Store } from "../storage/db/open.ts";
@@ -32,8 +38,6 @@ import { createFirstPartitions } from "../storage/partitions/service.ts";
 import { createReplicaReport } from "../storage/replica/report.ts";
 import type { AllSecrets } from "../storage/secrets/secrets.ts";
 import { readVersion } from "../version.ts";
-import { watchSetAside } from "../webhooks/set-aside-watch.ts";
-import { watchForWorkers } from "../webhooks/worker-watch.ts";
 import { readBranding } from "./startup/branding.ts";
 import { type Certificate, followCertificate } from "./startup/certificate.ts";
 import { explainListenFailure, requestsAt } from "./startup/checks.ts";
@@ -78,7 +82,9 @@ export interface Foundation {
 /** What the parts of a service share. */
 interface ServiceParts extends Foundation {
   readonly secrets: AllSecrets;
-  readonly concerns: Concerns;
+  readonly reports: ProcessReports;
+  /** What the checks have found; nothing before the first run. */
+  readonly checkResults: () => readonly CurrentResult[];
   /** Has requests wait while the database is away for a moment. */
   readonly outages: OutageGate;
   readonly metrics: Metrics;
@@ -103,9 +109,9 @@ export async function runService(given: ServeOptions, foundation: Foundation): P
   if (tracer !== undefined) foundation.closers.push(() => tracer.close());
   const options = { ...given, ids: linkEvents(given.ids, tracer, activities) };
   const { db } = store;
-  const concerns = createConcerns();
+  const reports = createProcessReports();
   // What is written from here on goes by it.
-  await followDatabaseClock(db, { ...given, ...foundation, concerns });
+  await followDatabaseClock(db, { ...given, ...foundation, reports });
   const secrets = await prepareDatabase(store, options, logger);
   if (role !== "worker") await warnOfMissingFacts(db, logger);
   let isStarted = false;
@@ -114,13 +120,18 @@ export async function runService(given: ServeOptions, foundation: Foundation): P
     onOutage: foundation.conditions.of("answering requests").failed,
   });
   foundation.closers.push(() => outages.close());
-  const watched = { ...foundation, concerns, outages, tracer, isStarted: () => isStarted };
+  const running: { checks?: CheckRunner } = {};
+  const checkResults = () => running.checks?.results() ?? [];
+  const watched = { ...foundation, reports, checkResults, outages, tracer, isStarted: () => isStarted };
   const parts = {
     ...watched,
     secrets: await followSecretsFile(db, secrets, options, foundation),
     metrics: await openMetrics(db, options, watched),
   };
   await startBackgroundWork(db, options, parts);
+  const checks = startChecksOf(db, options, parts);
+  running.checks = checks;
+  foundation.closers.push(() => checks.close());
   const url = role === "worker" ? undefined : await answerRequests(db, options, parts);
   isStarted = true;
   return url;
@@ -129,27 +140,36 @@ export async function runService(given: ServeOptions, foundation: Foundation): P
 /** Starts what the role does beside answering requests. */
 async function startBackgroundWork(db: Database, options: ServeOptions, parts: ServiceParts): Promise<void> {
   const { clock, ids, role } = options;
-  const { conditions, concerns } = parts;
+  const { conditions } = parts;
   const closeLater = (opened: { close(): Promise<void> }) => void parts.closers.push(() => opened.close());
-  closeLater(watchFeeds(db, { clock, conditions, concerns }));
   closeLater(startReservationSweeper({ db, clock, ids, conditions }));
-  closeLater(watchSetAside(db, { conditions, concerns }));
-  closeLater(startAlertsOf(db, options, parts));
-  if (role === "api") closeLater(watchForWorkers(db, { conditions, concerns }));
-  else closeLater(await startWorkers({ ...options, ...parts, db }));
+  if (role !== "api") closeLater(await startWorkers({ ...options, ...parts, db }));
 }
 
-/** Tells the operator of what needs somebody. */
-function startAlertsOf(db: Database, { config, clock, ids }: ServeOptions, parts: ServiceParts): PeriodicWork {
-  const { logger, concerns, conditions, metrics } = parts;
-  const { failed: onError, watch } = conditions.of("checking for alerts", { quietMs: 2 * 60_000 });
-  return startAlerts({
-    ...{ db, clock, ids, logger, concerns, machine: hostname(), addresses: config.alertMailTo },
-    // The work comes last: after a pause of the whole process it has begun again by then.
-    checks: [...machineChecks(config, clock), ...databaseChecks(db, config, clock), ...processChecks(conditions.works)],
+/** Runs the checks, and tells the operator of what needs somebody. */
+function startChecksOf(db: Database, { config, clock, ids }: ServeOptions, parts: ServiceParts): CheckRunner {
+  const { logger, conditions, metrics } = parts;
+  const { failed: onError, watch } = conditions.of("running checks", { quietMs: 2 * 60_000 });
+  const machine = hostname();
+  const context = { db, clock, rateLimit: config.rateLimit, longRideAfterMs: config.longRideAfterMs };
+  return startChecks({
+    ...{ db, clock, ids, logger, onError, watch, addresses: config.alertMailTo },
+    checks: async () => [
+      ...machineChecks(config, clock, machine),
+      ...databaseChecks(db, config, clock),
+      ...(await allSystemChecks(context)),
+      // Last: after a pause of the whole process its work has begun again by then.
+      ...processChecks(parts, machine),
+    ],
+    processResults: () => processResults(parts),
+    partnerResults: async () => {
+      const systems = await systemsOf(db);
+      const facts = await Promise.all(systems.map(({ system_id: systemId }) => partnerFacts(context, systemId)));
+      return facts.flatMap((each) => partnerResults(each, clock()));
+    },
+    pageOf: (check) => acknowledgingPage(config.publicUrl, check),
     mailer: config.mail && createMailer(config.mail.smtpUrl, { from: config.mail.from }),
     serviceName: config.branding.name ?? DEFAULT_SERVICE_NAME,
-    ...{ onError, watch },
     observeMail: metrics.mails.operatorMailed,
   });
 }
@@ -216,7 +236,13 @@ async function openMetrics(
   const { startMetricsServer } = await import("../health/metrics/server.ts");
   const metrics = createMetrics({ version: readVersion() });
   parts.activities.countWaits(metrics.http.connectionWaited);
-  watchSources(metrics.registry, { db, config, clock, works: parts.conditions.works });
+  watchSources(metrics.registry, {
+    db,
+    config,
+    clock,
+    works: parts.conditions.works,
+    checkResults: parts.checkResults,
+  });
   const server = await startMetricsServer({
     host: config.metricsHost,
     port: config.metricsPort,
@@ -227,7 +253,7 @@ async function openMetrics(
       if (!parts.isStarted()) throw new Error("The process is starting.");
       if (parts.isStopping()) throw new Error("The process is shutting down.");
       await checkServing(db, parts.outages);
-      return concernsOf(parts);
+      return concernsOf(parts.checkResults());
     },
   });
   parts.closers.push(() => server.close());
@@ -235,9 +261,9 @@ async function openMetrics(
 }
 
 /** The replica that reads may go to, if one is configured. */
-function replicaSettings({ databaseReplicaUrl: url }: Config, { conditions, concerns }: ServiceParts) {
+function replicaSettings({ databaseReplicaUrl: url }: Config, { conditions, reports }: ServiceParts) {
   if (url === undefined) return undefined;
-  return { url, onStatus: createReplicaReport({ conditions, concerns, monotonic: () => performance.now() }) };
+  return { url, onStatus: createReplicaReport({ conditions, reports, monotonic: () => performance.now() }) };
 }
 
 /** Builds the app and listens. @returns the base URL for callers */
@@ -261,7 +287,7 @@ async function answerRequests(
     baseUrl: () => url,
     ...(dashboard && { dashboard: { ...dashboard, frameAncestors: config.frameAncestors, logo: branding.logo } }),
     metrics: metrics.http,
-    concerns: () => concernsOf(parts),
+    concerns: () => concernsOf(parts.checkResults()),
     onUnavailable: conditions.of("answering requests").failed,
     replica: replicaSettings(config, parts),
     https: certificate,

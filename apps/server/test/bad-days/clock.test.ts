@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { upsertBikes } from "../../src/city/fleet/bike-commands.ts";
 import { startReservationSweeper } from "../../src/city/fleet/reservation-sweeper.ts";
 import { upsertStations } from "../../src/city/fleet/station-commands.ts";
+import { createProcessReports } from "../../src/health/checks/process-reports.ts";
 import { watchClock } from "../../src/health/conditions/clock-watch.ts";
-import { createConcerns } from "../../src/health/conditions/concerns.ts";
 import { createConditions } from "../../src/health/conditions/conditions.ts";
 import { createServiceClock } from "../../src/health/conditions/service-clock.ts";
 import { createMemoryRateLimits } from "../../src/http/rate-limits/rate-limits.ts";
@@ -97,26 +97,31 @@ it("a machine's clock that differs from the database's is reported, and not foll
   const lines: string[] = [];
   const note = (_detail: object, message: string) => void lines.push(message);
   const conditions = createConditions({ monotonic: () => 0, log: { info: note, warn: note, error: note } });
-  const concerns = createConcerns();
+  const reports = createProcessReports();
   let offsetMs = -HOUR;
   const monotonic = () => performance.now();
   const clock = createServiceClock(() => Date.now() + offsetMs, monotonic);
-  const watch = watchClock(app.db, { clock, monotonic, conditions, concerns });
+  const watch = watchClock(app.db, { clock, monotonic, conditions, reports });
   // A busy machine measures it late, and so less exactly, but never by as much.
   const expectRight = () => expect(Math.abs(clock.now() - Date.now())).toBeLessThan(HOUR / 60);
   await watch.runOnce();
   expectRight();
-  expect(concerns.list()).toEqual([expect.stringMatching(/^the clock .+ differs .+ by 3600 s: .+ chrony/)]);
+  expect(reports.list()).toMatchObject([
+    {
+      detail: expect.stringMatching(/^the clock .+ differs .+ by 3600 s: /) as string,
+      fix: expect.stringMatching(/chrony/) as string,
+    },
+  ]);
   // Set forth by two hours: nobody notices, and it is found out before the next comparison is due.
   offsetMs = HOUR;
   expectRight();
   await until(() => !clock.wasSet());
   expectRight();
-  expect(concerns.list()).toHaveLength(1);
+  expect(reports.list()).toHaveLength(1);
   offsetMs = 0;
-  await until(() => concerns.list().length === 0);
+  await until(() => reports.list().length === 0);
   expectRight();
-  expect(concerns.list()).toEqual([]);
+  expect(reports.list()).toEqual([]);
   expect(lines).toEqual([expect.stringMatching(/differs/), "the clock agrees with the database's again"]);
   await watch.close();
 });

@@ -3,14 +3,12 @@ import type { SystemBacklog } from "../../src/health/metrics/backlog-metrics.ts"
 import { createMetrics, type ReadableMetrics } from "../../src/health/metrics/registry.ts";
 import {
   watchDatabaseHealth,
-  watchFailingWork,
-  watchLongRides,
   watchFeedAges,
   watchMachine,
   watchReservations,
 } from "../../src/health/metrics/sampled-metrics.ts";
 import { startMetricsServer } from "../../src/health/metrics/server.ts";
-import { watchImports, watchWorks } from "../../src/health/metrics/sources.ts";
+import { watchChecks, watchImports, watchWorks } from "../../src/health/metrics/sources.ts";
 
 /** Reads what a worker shows Prometheus once everything that has labels has happened. */
 export async function readMetrics(): Promise<string> {
@@ -70,12 +68,9 @@ function watchSampled(metrics: ReadableMetrics): void {
   );
   const use = { size_bytes: 1, connections: 1, max_connections: 97, oldest_transaction_seconds: 0 };
   const replicas = [{ replica: "replica-1", lag_seconds: 0.1, lag_bytes: 1 }];
-  watchFailingWork(metrics.registry, () => Promise.resolve([{ systemId: "main", setAside: 0, failing: 0 }]));
-  watchLongRides(metrics.registry, () => Promise.resolve([{ systemId: "main", n: 1 }]));
+  watchChecks(metrics.registry, () => []);
   watchDatabaseHealth(metrics.registry, () => Promise.resolve({ ...use, replicas }));
-  watchMachine(metrics.registry, () =>
-    Promise.resolve({ certificateExpiresAt: 1, latestBackupAgeMs: 1, maxBackupAgeMs: 1 }),
-  );
+  watchMachine(metrics.registry, () => Promise.resolve({ certificateExpiresAt: 1, latestBackupAgeMs: 1 }));
   const run = {
     succeededRuns: 1,
     failedRuns: 0,

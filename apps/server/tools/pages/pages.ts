@@ -1,6 +1,7 @@
 /* The pages with tables that are made from the code: each between two comments that name it. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { checksText } from "./checks.ts";
 import { commandsText } from "./commands.ts";
 import { metricsText } from "./metrics.ts";
 import { variablesText } from "./variables.ts";
@@ -12,6 +13,7 @@ const SECTIONS: Readonly<Record<string, () => string | Promise<string>>> = {
   "docs/commands.md": commandsText,
   "docs/configuration.md": variablesText,
   "docs/metrics.md": metricsText,
+  "docs/runbook.md": checksText,
 };
 
 export const PAGES_WITH_TABLES = Object.keys(SECTIONS);

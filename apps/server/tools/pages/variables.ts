@@ -160,7 +160,7 @@ export const variableGroups: readonly VariableGroup[] = [
       {
         name: "LONG_RIDE_AFTER",
         value: "24h",
-        meaning: "The time after which a ride under way is [reported](runbook.md#longrides), `1h` to `30d`.",
+        meaning: "The time after which a ride under way is [reported](runbook.md#long-rides), `1h` to `30d`.",
       },
       { name: "OPERATOR_KEY", unset: "none", meaning: "The key that `simulate --url` uses." },
     ],

@@ -5,37 +5,27 @@ import { consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint
 import { feedState } from "./feeds.ts";
 import { waiting } from "./webhook.ts";
 
-/** Something that fails, or is about to. */
-const problem = z
+/** What a check has found. */
+const shownCheck = z
   .object({
-    code: z.enum([
-      "no_endpoint",
-      "endpoint_paused",
-      "endpoint_failing",
-      "deliveries_held",
-      "deliveries_given_up",
-      "deliveries_failing",
-      "no_worker",
-      "unreadable_events",
-      "key_compromised",
-      "key_expires",
-      "key_ending",
-      "key_rate_limited",
-      "key_near_limit",
-      "key_refused",
-      "requests_failing",
-      "feed_silent",
-      "feed_rejected",
-      "feed_failing",
-      "feed_stale",
-      "long_rides",
-      "alert",
-    ]),
-    severity: z.enum(["danger", "warning", "info"]),
+    name: z.string().describe("The check, as `doctor` and the metric name it"),
+    of: z
+      .string()
+      .nullable()
+      .describe(
+        "The machine or the system that it looked at, empty for the deployment; null: it cannot be acknowledged",
+      ),
+    subject: z.string().describe("What of it, such as a source of feeds"),
+    severity: z.enum(["failure", "warning", "info"]),
     text: z.string().describe("What is wrong, in a sentence"),
-    action: z.string().describe("What to do about it"),
+    fix: z.string().describe("What to do about it"),
     at: timestamp.nullable().describe("Since when, or by when"),
-    partner_id: identifier.nullable().describe("Whose problem it is; null: the operator's"),
+    acknowledged: z
+      .object({ at: timestamp, until: timestamp.nullable().describe("Null: until it is over or gets worse") })
+      .strict()
+      .nullable()
+      .describe("Somebody knows of it: it needs no attention and sends no mail"),
+    partner_id: identifier.nullable().describe("Whose it is to mend; null: the operator's"),
     partner_name: z.string().nullable(),
     link: z
       .object({
@@ -43,10 +33,11 @@ const problem = z
         query: z.record(z.string()).describe("The page's filters"),
       })
       .strict()
-      .describe("Where it is seen and put right"),
+      .nullable()
+      .describe("Where it is seen and put right; null: not on the dashboard"),
   })
   .strict();
-export type Problem = z.infer<typeof problem>;
+export type ShownCheck = z.infer<typeof shownCheck>;
 
 const count = z.number().int().min(0);
 
@@ -88,7 +79,7 @@ const deliveryCounts = z
 
 const partnerOverview = z
   .object({
-    problems: z.array(problem),
+    checks: z.array(shownCheck).describe("What is not well, the worst first, what is acknowledged last"),
     minutes,
     keys: z.array(keyLoad).describe("Those that work now, the most used first"),
     hour: requestCounts,
@@ -122,7 +113,7 @@ export type FeedState = z.infer<typeof feedAge>;
 
 const systemOverview = z
   .object({
-    problems: z.array(problem),
+    checks: z.array(shownCheck).describe("What is not well, the worst first, what is acknowledged last"),
     minutes,
     requests: z.array(count).describe("Of all keys, by minute, as `minutes`"),
     rate_limited: z.array(count).describe("Of them answered 429"),
@@ -162,7 +153,7 @@ export const partnerOverviewEndpoints = {
   get: {
     method: "GET",
     path: "/console/v1/systems/:system_id/partners/:partner_id/overview",
-    summary: "How a partner's keys and webhooks do, what fails and what to do",
+    summary: "API usage and webhook health of a partner, and what needs attention",
     metadata: consoleNeeds("partner"),
     pathParams: partnerPath,
     query: noQuery,
@@ -175,7 +166,7 @@ export const systemOverviewEndpoints = {
   get: {
     method: "GET",
     path: "/console/v1/systems/:system_id/overview",
-    summary: "How a system does, what fails and what to do",
+    summary: "API usage, webhooks and feeds of a system, and what needs attention",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,
     query: noQuery,

@@ -14,9 +14,9 @@ import { NotFoundPage } from "../not-found-page.tsx";
 import { FeedStatus } from "../operator/feed-status.tsx";
 import { addressIn, type Scope, useOperatorScope } from "../scope.ts";
 import { waitingText } from "../waiting-text.ts";
+import { CheckList } from "./check-list.tsx";
 import { Figures } from "./figures.tsx";
 import { REFRESH_INTERVAL_MS, RequestFigures } from "./overview-page.tsx";
-import { ProblemList } from "./problem-list.tsx";
 import "./overview.css";
 
 /** What the operator sees first: whose keys, webhooks and feeds need attention, and how busy the system is. */
@@ -39,7 +39,7 @@ function Overview({ scope }: { readonly scope: Scope }) {
         (error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />)}
       {data !== undefined && (
         <>
-          <ProblemList problems={data.problems} scope={scope} />
+          <CheckList checks={data.checks} scope={scope} />
           <div class="overview-columns">
             <RequestFigures hour={data.hour} scope={scope} />
             <WebhookFigures overview={data} scope={scope} />

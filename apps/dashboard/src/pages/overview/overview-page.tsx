@@ -9,8 +9,8 @@ import { Loading } from "../../components/loading.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { addressIn, type Scope, usePartnerScope } from "../scope.ts";
+import { CheckList } from "./check-list.tsx";
 import { type Figure, Figures, shareText } from "./figures.tsx";
-import { ProblemList } from "./problem-list.tsx";
 import { Webhooks } from "./webhooks.tsx";
 import "./overview.css";
 
@@ -47,7 +47,7 @@ function Overview({ scope }: { readonly scope: Scope & { readonly partnerId: str
 function OverviewContent({ overview, scope }: { readonly overview: PartnerOverview; readonly scope: Scope }) {
   return (
     <>
-      <ProblemList problems={overview.problems} scope={scope} />
+      <CheckList checks={overview.checks} scope={scope} />
       <div class="overview-columns">
         <RequestFigures hour={overview.hour} today={overview.today} scope={scope} />
         <Webhooks overview={overview} scope={scope} />

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type FleetHarness, openFleetHarness, outcomes, stationItem } from "../../../test/fleet/fleet.harness.ts";
 import type { ActorContext } from "../../command-context.ts";
-import { checkLongRides } from "../../health/alerts/checks.ts";
+import { systemCheckFinders } from "../../health/checks/system-checks.ts";
 import { listActs } from "../../partners/audit/queries.ts";
 import { createSystem } from "../systems/service.ts";
 import { allLongRides, endAbandonedRides, endRidesStartedBefore } from "./long-rides.ts";
@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const dayAgo = () => new Date(harness.clock() - 24 * HOUR_MS);
-const find = () => checkLongRides(harness.db, { longRideAfterMs: 24 * HOUR_MS }, harness.clock());
+const find = () => systemCheckFinders["long rides"]({ ...harness, longRideAfterMs: 24 * HOUR_MS }, harness.systemId);
 
 test("rides under way for longer than a day are found, and those alone", async () => {
   expect(await allLongRides(harness.db, dayAgo())).toMatchObject([{ systemId: harness.systemId, n: 3 }]);

@@ -53,11 +53,13 @@ export function afterFailure(before: FeedHealth, { now, message, retryAfterMs, i
 }
 
 /** Twice the longest `ttl` that is honoured: an older feed has failed. */
-export const TOO_OLD_MS = 20 * 60_000;
+const TOO_OLD_MS = 20 * 60_000;
+/** A source or feed that no process has polled for so long is not followed any more. Shorter hides a follower that has died. */
+export const FORGOTTEN_MS = 7 * 24 * 3_600_000;
 /** Polls that must have been missed before a source counts as silent. */
 const MISSED_POLLS = 3;
 
-/** For how long nobody may have asked a source. */
+/** For how long nobody may have asked a source, and its feeds may fail. */
 export function maxPollSilenceMs(intervalMs: number): number {
   return Math.max(TOO_OLD_MS, MISSED_POLLS * intervalMs);
 }

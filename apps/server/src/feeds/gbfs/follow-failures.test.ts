@@ -8,8 +8,8 @@ import { CITY_TIME, city23, type Documents } from "../../../test/gbfs/city.ts";
 import { type FeedServer, startFeedServer } from "../../../test/gbfs/feed-server.ts";
 import { until } from "../../../test/until.ts";
 import { createSystem } from "../../city/systems/service.ts";
-import { checkFeeds } from "../../health/alerts/checks.ts";
-import { sourceCondition } from "../../health/overview/feed-problems.rules.ts";
+import { sourceCondition } from "../../health/checks/feed-sources.rules.ts";
+import { systemCheckFinders } from "../../health/checks/system-checks.ts";
 import { OtherSystemError } from "./apply.ts";
 import { type Following, type FollowOptions, type PollResult, startFollowing } from "./follow.ts";
 import { sourceStates } from "./source-state.ts";
@@ -166,9 +166,9 @@ test("a feed whose publisher has stopped behind a cache is stale in the poll, in
   });
   const found = async () => {
     const [source] = await sourceStates(database.db, systemId);
-    const findings = await checkFeeds(database.db, clock());
+    const results = await systemCheckFinders.feeds({ db: database.db, clock, longRideAfterMs: 0 }, systemId);
     return {
-      doctor: findings.map(({ detail }) => detail).filter((detail) => detail.includes(` of ${systemId} `)),
+      doctor: results.filter(({ status }) => status !== "ok").map(({ detail }) => detail),
       page: source && sourceCondition(source, clock()).state,
     };
   };
@@ -184,7 +184,7 @@ test("a feed whose publisher has stopped behind a cache is stale in the poll, in
     ...{ data_ages: { station_status: 14_400 }, older: ["station_status"] },
   });
   expect(await found()).toEqual({
-    doctor: [expect.stringMatching(/^the feed station_status of "gbfs" of s\d+ is stale: its data are of /) as string],
+    doctor: [expect.stringMatching(/^the source gbfs: station_status can be read and is stale: its data are of /) as string],
     page: "stale",
   });
   server.pages["station_status"] = document(-1);

@@ -58,6 +58,11 @@ export async function whileReporting<Result>(
 export async function runningImports(db: Database): Promise<RunningImports[]> {
   const running: RunningImports[] = [];
   for (const { system_id: systemId } of await systemsOf(db))
-    running.push(...(await listRunningImports(db, systemId)).map((row) => ({ systemId, ...row })));
+    running.push(...(await runningImportsOf(db, systemId)).map((row) => ({ systemId, ...row })));
   return running;
+}
+
+/** The same of one system. */
+export function runningImportsOf(db: Queryable, systemId: string): Promise<RunningImportsRow[]> {
+  return listRunningImports(db, systemId);
 }

@@ -1,12 +1,13 @@
-import type { PeriodicWork } from "../../storage/background/periodic.ts";
+import { type PeriodicWork, startPeriodic } from "../../storage/background/periodic.ts";
 import type { Database } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
-import type { Concerns } from "./concerns.ts";
+import type { ProcessReports } from "../checks/process-reports.ts";
 import type { Conditions } from "./conditions.ts";
-import { checkPeriodically } from "./periodic-check.ts";
 import { findTime } from "./queries.ts";
 import { createServiceClock, MAX_DIFFERENCE_MS, type ServiceClock } from "./service-clock.ts";
 
+/** Between two comparisons of the clocks. Too low: queries the database more often. Too high: a wrong clock is noticed late. */
+const COMPARE_INTERVAL_MS = 15_000;
 /** Between two checks whether the machine's clock was set, or stood still with the machine. They cost nothing. */
 const SET_CHECK_INTERVAL_MS = 1_000;
 
@@ -28,7 +29,7 @@ interface FollowOptions {
   /** What `clock` goes by; where it is not given, the clocks are only compared. */
   readonly serviceClock?: ServiceClock;
   readonly conditions: Conditions;
-  readonly concerns: Concerns;
+  readonly reports: ProcessReports;
   /** Called when the service stops. */
   readonly closers: (() => Promise<void>)[];
 }
@@ -42,26 +43,34 @@ export async function followDatabaseClock(db: Database, options: FollowOptions):
   await watch.runOnce();
 }
 
-interface ClockWatchOptions extends Pick<FollowOptions, "conditions" | "concerns"> {
+interface ClockWatchOptions extends Pick<FollowOptions, "conditions" | "reports"> {
   readonly clock: ServiceClock;
   /** Milliseconds of the clock that `clock` goes on by. */
   readonly monotonic: () => number;
 }
 
 /** Has a clock follow the database's, and says where the machine's differs from it. */
-export function watchClock(db: Database, { clock, monotonic, conditions, concerns }: ClockWatchOptions): PeriodicWork {
+export function watchClock(db: Database, { clock, monotonic, conditions, reports }: ClockWatchOptions): PeriodicWork {
   const differing = conditions.of("keeping time", { level: "warn", quietMs: Number.POSITIVE_INFINITY });
-  const comparing = checkPeriodically(conditions.of("comparing clocks"), async () => {
+  const comparison = conditions.of("comparing clocks");
+  const compare = async () => {
     const askedAt = monotonic();
     const { at } = oneRow(await findTime(db));
     const differenceMs = clock.follow({ at: at.getTime(), askedAt, answeredAt: monotonic() });
-    const said =
+    const detail =
       `the clock of this machine differs from the database's by ${Math.round(differenceMs / 1000)} s: this process goes by ` +
-      "the database's, and the times in its log are wrong. Run chrony or systemd-timesyncd on both machines";
+      "the database's, and the times in its log are wrong";
+    const fix = "Run chrony or systemd-timesyncd on both machines.";
     const isFine = differenceMs <= MAX_DIFFERENCE_MS;
-    concerns.set("clock", isFine ? undefined : said);
+    reports.set("clock", isFine ? undefined : { status: "warning", detail, fix });
     if (isFine) differing.succeeded();
-    else differing.failed(new ClocksDiffer(said));
+    else differing.failed(new ClocksDiffer(`${detail}. ${fix}`));
+  };
+  const comparing = startPeriodic({
+    intervalMs: COMPARE_INTERVAL_MS,
+    work: () => compare().then(comparison.succeeded, comparison.failed),
+    onError: comparison.failed,
+    watch: comparison.watch,
   });
   const setCheck = setInterval(() => {
     // It reports its failures itself.

@@ -1,12 +1,12 @@
 import type { Config } from "../../config.ts";
-import { type Finding, failure, ok, warning } from "../alerts/finding.ts";
+import { type CheckResult, failure, ok, warning } from "../checks/check.ts";
 
 type Addresses = Pick<Config, "host" | "publicUrl" | "tls" | "redisUrl" | "backups" | "databaseUrl" | "warnings"> & {
   readonly trustedProxies: { readonly networks: readonly string[] };
 };
 
 /** What the configuration says by itself. */
-export function checkConfiguration(config: Addresses): Finding[] {
+export function checkConfiguration(config: Addresses): CheckResult[] {
   const typos = config.warnings.map((text) =>
     warning("configuration", text, "Correct the name, or remove the variable."),
   );
@@ -15,7 +15,7 @@ export function checkConfiguration(config: Addresses): Finding[] {
 }
 
 /** Requests over plain HTTP are refused unless they come from this machine: see docs/decisions/keys.md. */
-function checkTransport({ host, tls, trustedProxies, publicUrl }: Addresses): Finding {
+function checkTransport({ host, tls, trustedProxies, publicUrl }: Addresses): CheckResult {
   const isBehindProxy = trustedProxies.networks.length > 0;
   const isPublicHttps = publicUrl?.startsWith("https://") === true;
   if (tls !== undefined || isBehindProxy) {
@@ -37,7 +37,7 @@ function checkTransport({ host, tls, trustedProxies, publicUrl }: Addresses): Fi
   return ok("https", `not needed: only this machine can connect to ${host}`);
 }
 
-function checkBackupSchedule({ backups, databaseUrl }: Addresses): Finding {
+function checkBackupSchedule({ backups, databaseUrl }: Addresses): CheckResult {
   if (backups !== undefined)
     return ok("backup schedule", `every ${backups.intervalMs / 3_600_000} h into ${backups.directory}`);
   const fix = "Set BACKUP_DIR, or run `bikeshare backup <directory>` from a timer.";

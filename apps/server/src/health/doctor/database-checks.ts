@@ -1,4 +1,3 @@
-import { systemsOf } from "../../city/systems/service.ts";
 import type { Config } from "../../config.ts";
 import { readSecretsOf } from "../../storage/backup/secrets.ts";
 import { type Database, openDatabase } from "../../storage/db/database.ts";
@@ -7,11 +6,11 @@ import { isMigrated } from "../../storage/db/migrate/migrate.ts";
 import { examineDistribution } from "../../storage/distribution/examine.ts";
 import { examineReplica } from "../../storage/replica/service.ts";
 import { secretsPath } from "../../storage/secrets/secrets.ts";
-import { BACKGROUND_WORK, databaseChecks } from "../alerts/checks.ts";
-import { checked, failure, type Finding, ok, warning } from "../alerts/finding.ts";
-import { activeAlerts } from "../alerts/service.ts";
-import type { SystemOverviewContext } from "../overview/partner-overview.ts";
-import { systemOverview } from "../overview/system-overview.ts";
+import { acknowledgementOf } from "../checks/acknowledgement.rules.ts";
+import { acknowledgements } from "../checks/acknowledgements.ts";
+import { checked, checkScopes, type CheckResult, failure, isCheckName, ok, warning } from "../checks/check.ts";
+import { allSystemChecks, databaseChecks, runChecks } from "../checks/list.ts";
+import { activeChecks } from "../checks/stored-checks.ts";
 import { judgeDistribution } from "./distribution-check.rules.ts";
 import { findRoleRights, findSettings, findSynchronousStandbys, listUnusedIndexes } from "./queries.ts";
 import { judgeRole, judgeSettings, judgeUnusedIndex } from "./settings.rules.ts";
@@ -28,7 +27,11 @@ export interface DatabaseCheckOptions {
 }
 
 /** What the database and what is stored in it say. Changes nothing, and does not migrate. */
-export async function checkDatabase({ connectionString, config, clock }: DatabaseCheckOptions): Promise<Finding[]> {
+export async function checkDatabase({
+  connectionString,
+  config,
+  clock,
+}: DatabaseCheckOptions): Promise<DoctorResult[]> {
   const db = openDatabase({ connectionString, maxConnections: 2, statementTimeoutMs: 30_000, mayBeStandby: true });
   try {
     return await checked("database", "Start it, or correct DATABASE_URL.", async () => {
@@ -52,7 +55,7 @@ export async function checkDatabase({ connectionString, config, clock }: Databas
   }
 }
 
-async function checkSchema(db: Database): Promise<Finding> {
+async function checkSchema(db: Database): Promise<CheckResult> {
   try {
     if (await isMigrated(db)) return ok("schema", "up to date");
   } catch (error) {
@@ -64,65 +67,67 @@ async function checkSchema(db: Database): Promise<Finding> {
 }
 
 /** Of a database that Citus distributes. */
-function checkDistribution(db: Database): Promise<Finding[]> {
+function checkDistribution(db: Database): Promise<CheckResult[]> {
   return checked("citus", "Look at the logs of PostgreSQL, on each machine.", async () => {
     const state = await examineDistribution(db);
     return state === undefined ? [] : judgeDistribution(state);
   });
 }
 
-async function checkUse(db: Database): Promise<Finding[]> {
+async function checkUse(db: Database): Promise<CheckResult[]> {
   const unused = await listUnusedIndexes(db, MIN_UNUSED_INDEX_BYTES);
   return unused.length === 0 ? [ok("unused indexes", "each large one is used")] : unused.map(judgeUnusedIndex);
 }
 
-async function checkData(db: Database, config: Config, clock: () => number): Promise<Finding[]> {
-  const systems = (await systemsOf(db)).map((system) => system.system_id);
-  const found = [
-    await checked("secrets", "Set SECRETS_FILE as the service has it.", async () => {
-      await readSecretsOf(db, secretsPath(config));
-      return ok("secrets", "the file is the one that the database is used with");
+/** A result of the doctor's. */
+export interface DoctorResult extends CheckResult {
+  /** Somebody knows of it: it does not make the doctor fail. */
+  readonly acknowledged?: { readonly at: Date; readonly until: Date | null };
+}
+
+async function checkData(db: Database, config: Config, clock: () => number): Promise<DoctorResult[]> {
+  const secrets = await checked("secrets", "Set SECRETS_FILE as the service has it.", async () => {
+    await readSecretsOf(db, secretsPath(config));
+    return ok("secrets", "the file is the one that the database is used with");
+  });
+  const checks = [...databaseChecks(db, config, clock), ...(await allSystemChecks({ ...config, db, clock }))];
+  const run = (await runChecks(checks)).map(({ check: { of }, results }) => ({ of, results }));
+  const known = await acknowledgements(db);
+  const all = [...run, ...(await foundByProcesses(db))].flatMap(({ of, results }) =>
+    results.map((result): DoctorResult => {
+      const acknowledgement = result.status === "ok" ? undefined : acknowledgementOf(known, of, result, clock());
+      if (acknowledgement === undefined) return result;
+      return { ...result, acknowledged: { at: acknowledgement.at, until: acknowledgement.until } };
     }),
-  ];
-  for (const { name, fix, find } of databaseChecks(db, config, clock)) found.push(await checked(name, fix, find));
-  found.push(await checked(BACKGROUND_WORK, FAILED_CHECK, () => checkBackgroundWork(db)));
-  for (const systemId of systems)
-    found.push(await checked(systemId, FAILED_CHECK, () => checkSystem(db, systemId, { ...config, clock })));
-  return found.flat();
-}
-
-/** What stands still in the processes of the service, as they have found themselves. */
-async function checkBackgroundWork(db: Database): Promise<readonly Finding[]> {
-  const found = (await activeAlerts(db)).filter(({ name }) => name === BACKGROUND_WORK);
-  if (found.length === 0) return [ok(BACKGROUND_WORK, "no process says that any of it stands still")];
-  return found.map(({ scope, detail, fix }) => failure(BACKGROUND_WORK, `${scope}: ${detail}`, fix));
-}
-
-/** Problems that the checks of the database name as well. */
-const CHECKED_BY_ITSELF: ReadonlySet<string> = new Set(["alert", "long_rides"]);
-
-async function checkSystem(
-  db: Database,
-  systemId: string,
-  context: Omit<SystemOverviewContext, "db">,
-): Promise<Finding[]> {
-  const found: Finding[] = [];
-  const { problems } = await systemOverview({ db, ...context }, systemId);
-  // What partners have to do is theirs, and on the overview; what alerts are about has been looked at by itself.
-  const ours = problems.filter(
-    ({ partner_id: partner, severity, code }) =>
-      partner === null && severity !== "info" && !CHECKED_BY_ITSELF.has(code),
   );
-  for (const { severity, text, action } of ours)
-    found.push((severity === "danger" ? failure : warning)(systemId, text, action));
-  return found.length === 0 ? [ok(systemId, "its overview names no problem of the operator's")] : found;
+  return [...secrets, ...all];
 }
+
+interface FoundElsewhere {
+  readonly of: string;
+  readonly results: readonly CheckResult[];
+}
+
+/** What the processes of the service have found of themselves and of their machines, each with its machine. */
+async function foundByProcesses(db: Database): Promise<FoundElsewhere[]> {
+  const active = await activeChecks(db);
+  const found = active.flatMap(({ name, of, results }) =>
+    isCheckName(name) && ["process", "machine"].includes(checkScopes[name])
+      ? [{ of, results: results.map((result) => ({ ...result, detail: `${of}: ${result.detail}` })) }]
+      : [],
+  );
+  return found.some(({ results }) => results.some(({ check }) => check === BACKGROUND_WORK))
+    ? found
+    : [{ of: "", results: [ok(BACKGROUND_WORK, "no process says that any of it stands still")] }, ...found];
+}
+
+const BACKGROUND_WORK = "background work";
 
 /** One that takes longer answers no reads anyway. */
 const REPLAY_TIMEOUT_MS = 5_000;
 
 /** Whether the replica, if there is one, follows the primary, and whether it may take its part. */
-export async function checkReplica(db: Database, replicaUrl: string | undefined): Promise<Finding[]> {
+export async function checkReplica(db: Database, replicaUrl: string | undefined): Promise<CheckResult[]> {
   if (replicaUrl === undefined) return [];
   return [
     ...(await checked("replica", "Start it, or correct DATABASE_REPLICA_URL.", () => judgeReplica(db, replicaUrl))),
@@ -130,7 +135,7 @@ export async function checkReplica(db: Database, replicaUrl: string | undefined)
   ];
 }
 
-async function judgeReplica(db: Database, replicaUrl: string): Promise<Finding> {
+async function judgeReplica(db: Database, replicaUrl: string): Promise<CheckResult> {
   switch (await examineReplica(db, replicaUrl, REPLAY_TIMEOUT_MS)) {
     case "current":
       return ok("replica", "it follows the primary");
@@ -157,7 +162,7 @@ async function judgeReplica(db: Database, replicaUrl: string): Promise<Finding> 
   }
 }
 
-async function checkSynchronous(db: Database): Promise<Finding> {
+async function checkSynchronous(db: Database): Promise<CheckResult> {
   const names = await findSynchronousStandbys(db);
   if (names !== "") return ok("failover", "commits wait for a replica: one that takes over has them");
   return warning(

@@ -1,5 +1,5 @@
 import type { DatabaseNode, DistributionState } from "../../storage/distribution/examine.ts";
-import { failure, type Finding, ok, warning } from "../alerts/finding.ts";
+import { type CheckResult, failure, ok, warning } from "../checks/check.ts";
 
 /**
  * Within it, what a machine's crash has left prepared is finished once the machine is back. Longer, and what was acknowledged
@@ -8,11 +8,11 @@ import { failure, type Finding, ok, warning } from "../alerts/finding.ts";
 const MAX_RECOVERY_INTERVAL_MS = 10_000;
 
 /** What is wrong with a database that Citus distributes, each with the command that mends it. */
-export function judgeDistribution(state: DistributionState): Finding[] {
+export function judgeDistribution(state: DistributionState): CheckResult[] {
   return [judgeTables(state), judgeMachines(state), judgeSessions(state), judgeCommits(state), judgeMoves(state)];
 }
 
-function judgeTables({ undistributed, sharing }: DistributionState): Finding {
+function judgeTables({ undistributed, sharing }: DistributionState): CheckResult {
   if (undistributed.length > 0) {
     return failure(
       "citus tables",
@@ -28,7 +28,7 @@ function judgeTables({ undistributed, sharing }: DistributionState): Finding {
   );
 }
 
-function judgeMachines({ nodes }: DistributionState): Finding {
+function judgeMachines({ nodes }: DistributionState): CheckResult {
   const check = "citus machines";
   const inactive = nodes.filter((node) => !node.is_active);
   if (inactive.length > 0) {
@@ -61,7 +61,7 @@ function judgeMachines({ nodes }: DistributionState): Finding {
 /** What `distribute` sets, for the sessions that machines open for our statements: dates are in UTC, and locks given up in time. */
 const SESSION_DEFAULTS = ["timezone=utc", "citus.propagate_set_commands=local"];
 
-function judgeSessions({ nodes }: DistributionState): Finding {
+function judgeSessions({ nodes }: DistributionState): CheckResult {
   const lacking = nodes.filter(({ settings }) => {
     const present = settings?.session_defaults.map((text) => text.toLowerCase());
     return present !== undefined && !SESSION_DEFAULTS.every((text) => present.includes(text));
@@ -75,7 +75,7 @@ function judgeSessions({ nodes }: DistributionState): Finding {
 }
 
 /** What writes on several machines, and some of what does not, is prepared before it is committed. */
-function judgeCommits({ nodes }: DistributionState): Finding {
+function judgeCommits({ nodes }: DistributionState): CheckResult {
   const check = "citus commits";
   const few = nodes.filter(
     ({ settings }) => settings !== null && settings.max_prepared_transactions < settings.max_connections,
@@ -100,7 +100,7 @@ function judgeCommits({ nodes }: DistributionState): Finding {
   );
 }
 
-function judgeMoves({ nodes }: DistributionState): Finding {
+function judgeMoves({ nodes }: DistributionState): CheckResult {
   const withSystems = nodes.filter((node) => node.has_systems);
   const unable = withSystems.filter(({ settings }) => settings !== null && settings.wal_level !== "logical");
   if (withSystems.length < 2 || unable.length === 0)

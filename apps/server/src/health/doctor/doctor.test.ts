@@ -11,9 +11,8 @@ import { createFirstPartitions } from "../../storage/partitions/service.ts";
 import { loadSecrets } from "../../storage/secrets/secrets.ts";
 import { recordServiceKey } from "../../webhooks/endpoints/endpoint-secrets.ts";
 import { createSecretCipher } from "../../webhooks/endpoints/secret.ts";
-import { BACKGROUND_WORK } from "../alerts/checks.ts";
-import type { Finding } from "../alerts/finding.ts";
-import { deleteAlert, updateAlerts } from "../alerts/queries.ts";
+import type { CheckResult } from "../checks/check.ts";
+import { deleteCheckRow, updateCheckRows } from "../checks/queries.ts";
 import { checkConfiguration } from "./configuration.rules.ts";
 
 describe("a configuration", () => {
@@ -50,7 +49,7 @@ describe("doctor", () => {
       () => false,
       () => true,
     );
-    const { ok, checks } = JSON.parse(harness.written.stdout) as { ok: boolean; checks: Finding[] };
+    const { ok, checks } = JSON.parse(harness.written.stdout) as { ok: boolean; checks: CheckResult[] };
     expect(failed).toBe(!ok);
     // The tests' own server is set up for speed, a distributed one is asked as its superuser, and its data belong to no
     // service that makes backups.
@@ -77,7 +76,7 @@ describe("doctor", () => {
     expect(await complaints()).toEqual(["warning rate limit", "failure workers"]);
     await harness.db.query(statement("", "delete from api_processes"));
 
-    const found = { name: BACKGROUND_WORK, scope: "node-1", severity: "failure", detail: "x", fix: "y" } as const;
+    const found = { name: "background work", scope: "node-1", severity: "failure", detail: "x", fix: "y" } as const;
     const at = new Date(clock());
     const alert = {
       ...found,
@@ -87,10 +86,11 @@ describe("doctor", () => {
       ended_at: null,
       episodes: 1,
       unmailed: null,
+      results: null,
     };
-    await harness.db.transaction((tx) => updateAlerts(tx, [alert]));
+    await harness.db.transaction((tx) => updateCheckRows(tx, [alert]));
     expect(await complaints()).toEqual(["failure background work"]);
-    await harness.db.transaction((tx) => deleteAlert(tx, alert));
+    await harness.db.transaction((tx) => deleteCheckRow(tx, alert));
 
     await harness.db.query(
       statement(

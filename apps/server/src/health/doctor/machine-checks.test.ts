@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { makeCertificate } from "../../../test/servers/certificates.ts";
 import { readConfig } from "../../config.ts";
-import type { Finding } from "../alerts/finding.ts";
-import { judgeFreeSpace } from "../alerts/machine-checks.ts";
+import type { CheckResult } from "../checks/check.ts";
+import { judgeFreeSpace } from "../checks/machine-checks.ts";
 import { checkMachine } from "./machine-checks.ts";
 
 /** Where nothing listens. */
@@ -27,13 +27,13 @@ afterEach(async () => {
 });
 
 /** What is not well, but the space on the disk of whoever runs the tests. */
-async function found(env: Readonly<Record<string, string>> = {}): Promise<Finding[]> {
+async function found(env: Readonly<Record<string, string>> = {}): Promise<CheckResult[]> {
   const config = readConfig({ DATA_DIR: join(directory, "data"), ...env }, directory);
   const all = await checkMachine(config, performance.timeOrigin + performance.now());
   return all.filter(({ status, detail }) => status !== "ok" && !detail.endsWith("GiB free"));
 }
 
-const named = ({ check, status }: Finding) => `${status} ${check}`;
+const named = ({ check, status }: CheckResult) => `${status} ${check}`;
 
 describe("doctor finds on the machine", () => {
   it("nothing where all is well", async () => {

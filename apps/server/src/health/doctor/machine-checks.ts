@@ -2,22 +2,25 @@ import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import { connect } from "node:net";
 import type { Config } from "../../config.ts";
+import { START_REDIS } from "../../http/rate-limits/redis-remedies.ts";
 import { shellWord } from "../../shell-word.ts";
 import { secretsPath } from "../../storage/secrets/secrets.ts";
-import { machineChecks } from "../alerts/checks.ts";
-import { checked, type Finding, ok, warning } from "../alerts/finding.ts";
+import { checked, type CheckResult, ok, warning } from "../checks/check.ts";
+import { machineChecks } from "../checks/list.ts";
+import { checkRedis } from "../checks/machine-checks.ts";
 
 /** For another machine to accept a connection. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /** What this machine has, and which others it reaches. */
-export async function checkMachine(config: Config, now: number): Promise<Finding[]> {
+export async function checkMachine(config: Config, now: number): Promise<CheckResult[]> {
   const found = await Promise.all([
     // One that is too old never gets here: main.ts refuses it.
     Promise.resolve([ok("node", `Node ${process.versions.node}`)]),
     checked("secrets file", "Name the file in SECRETS_FILE that the service has been using.", () =>
       checkSecretsFile(config),
     ),
+    checked("redis", START_REDIS, () => checkRedis(config)),
     ...machineChecks(config, () => now).map(({ name, fix, find }) => checked(name, fix, find)),
     ...outboundAddresses(config).map(([variable, address]) =>
       checked(`${variable} reachable`, "Correct the address, or let the firewall pass it.", () =>
@@ -28,7 +31,7 @@ export async function checkMachine(config: Config, now: number): Promise<Finding
   return found.flat();
 }
 
-async function checkSecretsFile(config: Config): Promise<Finding> {
+async function checkSecretsFile(config: Config): Promise<CheckResult> {
   const path = secretsPath(config);
   const { mode } = await stat(path);
   if ((mode & 0o077) === 0 || process.platform === "win32") return ok("secrets file", path);
@@ -53,7 +56,7 @@ function outboundAddresses({ gbfsSync, mail, identityProvider }: Config): [varia
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { "http:": 80, "https:": 443, "smtp:": 587, "smtps:": 465 };
 
-async function checkReachable(variable: string, { hostname, port, protocol }: URL): Promise<Finding> {
+async function checkReachable(variable: string, { hostname, port, protocol }: URL): Promise<CheckResult> {
   const to = { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) || (DEFAULT_PORTS[protocol] ?? 443) };
   const socket = connect(to);
   try {

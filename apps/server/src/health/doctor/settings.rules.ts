@@ -1,4 +1,4 @@
-import { failure, type Finding, ok, warning } from "../alerts/finding.ts";
+import { type CheckResult, failure, ok, warning } from "../checks/check.ts";
 import { MAX_DIFFERENCE_MS } from "../conditions/service-clock.ts";
 import type { RoleRights, ServerSettings } from "./queries.ts";
 
@@ -8,7 +8,7 @@ const MIN_VERSION = 150_000;
 const CONNECTIONS_OF_A_PROCESS = 30;
 
 /** What PostgreSQL's settings and its clock say. */
-export function judgeSettings(settings: ServerSettings, now: number): Finding[] {
+export function judgeSettings(settings: ServerSettings, now: number): CheckResult[] {
   const { version, max_connections: connections } = settings;
   const name = `PostgreSQL ${Math.floor(version / 10_000)}`;
   const difference = Math.abs(settings.now.getTime() - now);
@@ -46,7 +46,7 @@ export function judgeSettings(settings: ServerSettings, now: number): Finding[] 
   ];
 }
 
-function judgeDurability({ fsync, full_page_writes, synchronous_commit }: ServerSettings): Finding {
+function judgeDurability({ fsync, full_page_writes, synchronous_commit }: ServerSettings): CheckResult {
   const off = [
     ...(fsync ? [] : ["fsync"]),
     ...(full_page_writes ? [] : ["full_page_writes"]),
@@ -62,7 +62,7 @@ function judgeDurability({ fsync, full_page_writes, synchronous_commit }: Server
 }
 
 /** Whoever takes over the service, or its password, has what its role may do. */
-export function judgeRole({ role, is_superuser, is_first, ...rights }: RoleRights): Finding {
+export function judgeRole({ role, is_superuser, is_first, ...rights }: RoleRights): CheckResult {
   const tooMany = [
     ...(is_superuser ? ["superuser"] : []),
     ...(rights.may_create_roles ? ["createrole"] : []),
@@ -85,7 +85,7 @@ export function judgeRole({ role, is_superuser, is_first, ...rights }: RoleRight
 }
 
 /** A large index that nothing has read for a week. */
-export function judgeUnusedIndex({ index, bytes }: { readonly index: string; readonly bytes: number }): Finding {
+export function judgeUnusedIndex({ index, bytes }: { readonly index: string; readonly bytes: number }): CheckResult {
   return warning(
     "unused indexes",
     `${index} (${Math.round(bytes / 1024 ** 2)} MiB) was not used for a week`,

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from "prom-client";
-import type { FeedAge } from "../../feeds/gbfs/feed-watch.ts";
+import type { FeedAge } from "../../feeds/gbfs/feed-age.ts";
 import type { DatabaseHealth } from "../database-health/service.ts";
 
 /** How many bikes a partner holds. */
@@ -74,12 +74,6 @@ export function watchFeedAges(registry: Registry, read: () => Promise<readonly F
         valueOf: ({ dataAgeMs }) => (dataAgeMs === undefined ? undefined : dataAgeMs / 1_000),
         labelsOf,
       },
-      {
-        name: "bikeshare_gbfs_feed_stale",
-        help: "Whether the data of a followed feed are too old, though it can be read: 1, or 0.",
-        valueOf: ({ dataAgeMs, staleness }) => (dataAgeMs === undefined ? undefined : Number(staleness !== undefined)),
-        labelsOf,
-      },
     ],
   );
 }
@@ -102,57 +96,6 @@ export function watchReservations(registry: Registry, read: () => Promise<readon
         name: "bikeshare_reservation_limit",
         help: "Active reservations that a partner may have at once, of the same partners.",
         valueOf: ({ limit }) => limit,
-        labelsOf,
-      },
-    ],
-  );
-}
-
-/** Adds how many rides are under way for long. */
-export function watchLongRides(
-  registry: Registry,
-  read: () => Promise<readonly { readonly systemId: string; readonly n: number }[]>,
-): void {
-  watchSamples(
-    registry,
-    read,
-    ["system"],
-    [
-      {
-        name: "bikeshare_long_rides",
-        help: "Rides that are under way for longer than LONG_RIDE_AFTER.",
-        valueOf: ({ n }) => n,
-        labelsOf: ({ systemId: system }) => ({ system }),
-      },
-    ],
-  );
-}
-
-/** Background work of a system that fails, so that the rest goes on without it. */
-export interface FailingWork {
-  readonly systemId: string;
-  readonly setAside: number;
-  readonly failing: number;
-}
-
-/** Adds what background work is set aside. */
-export function watchFailingWork(registry: Registry, read: () => Promise<readonly FailingWork[]>): void {
-  const labelsOf = ({ systemId: system }: FailingWork) => ({ system });
-  watchSamples(
-    registry,
-    read,
-    ["system"],
-    [
-      {
-        name: "bikeshare_work_set_aside",
-        help: "Units of background work that ended three processes and are not tried any more.",
-        valueOf: ({ setAside }) => setAside,
-        labelsOf,
-      },
-      {
-        name: "bikeshare_work_failing",
-        help: "Units of background work that fail and are tried again by themselves.",
-        valueOf: ({ failing }) => failing,
         labelsOf,
       },
     ],
@@ -209,8 +152,6 @@ export interface MachineFigures {
   /** When the certificate that is served expires, in milliseconds since 1970. */
   readonly certificateExpiresAt: number | undefined;
   readonly latestBackupAgeMs: number | undefined;
-  /** The age from which it is too old. */
-  readonly maxBackupAgeMs: number | undefined;
 }
 
 /** Adds the certificate's end and the age of the latest backup. */
@@ -231,12 +172,6 @@ export function watchMachine(registry: Registry, read: () => Promise<MachineFigu
         name: "bikeshare_latest_backup_age_seconds",
         help: "Age of the latest backup in BACKUP_DIR.",
         valueOf: ({ latestBackupAgeMs: age }) => inSeconds(age),
-        labelsOf: () => ({}),
-      },
-      {
-        name: "bikeshare_max_backup_age_seconds",
-        help: "Age from which the latest backup is too old.",
-        valueOf: ({ maxBackupAgeMs: age }) => inSeconds(age),
         labelsOf: () => ({}),
       },
     ],

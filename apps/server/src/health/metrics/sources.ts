@@ -1,19 +1,17 @@
 import { Counter, type Registry } from "prom-client";
-import { allLongRides } from "../../city/fleet/long-rides.ts";
 import { largestHolders } from "../../city/reservations/service.ts";
 import type { Config } from "../../config.ts";
-import { allFeedAges } from "../../feeds/gbfs/feed-watch.ts";
+import { allFeedAges } from "../../feeds/gbfs/feed-age.ts";
 import { runningImports, type RunningImports } from "../../feeds/imports/progress.ts";
 import type { WorkStatus } from "../../storage/background/work-watch.ts";
 import type { Database } from "../../storage/db/database.ts";
-import { failingWork } from "../../storage/set-aside/service.ts";
-import { machineFigures } from "../alerts/machine-checks.ts";
+import { machineFigures } from "../checks/machine-checks.ts";
+import { countResults } from "../checks/outlets.ts";
+import type { CurrentResult } from "../checks/runner.ts";
 import { databaseHealth } from "../database-health/service.ts";
 import {
   watchDatabaseHealth,
-  watchFailingWork,
   watchFeedAges,
-  watchLongRides,
   watchMachine,
   watchReservations,
   watchSamples,
@@ -25,18 +23,35 @@ interface Sources {
   readonly config: Config;
   readonly clock: () => number;
   readonly works: () => readonly WorkStatus[];
+  readonly checkResults: () => readonly CurrentResult[];
 }
 
 /** Adds all that is read at each look, in every role. */
-export function watchSources(registry: Registry, { db, config, clock, works }: Sources): void {
+export function watchSources(registry: Registry, { db, config, clock, works, checkResults }: Sources): void {
+  watchChecks(registry, checkResults);
   watchFeedAges(registry, () => allFeedAges(db, clock()));
-  watchFailingWork(registry, () => failingWork(db));
-  watchLongRides(registry, () => allLongRides(db, new Date(clock() - config.longRideAfterMs)));
   watchDatabaseHealth(registry, () => databaseHealth(db));
   watchMachine(registry, () => machineFigures(config, clock()));
   watchWorks(registry, works);
   watchImports(registry, () => runningImports(db));
   watchReservations(registry, () => largestHolders(db, clock()));
+}
+
+/** Adds what the checks have found that this process runs. */
+export function watchChecks(registry: Registry, read: () => readonly CurrentResult[]): void {
+  watchSamples(
+    registry,
+    () => Promise.resolve(countResults(read())),
+    ["name", "scope", "severity"],
+    [
+      {
+        name: "bikeshare_check",
+        help: "Results of a check that need somebody, by severity, or that are acknowledged; 0: it is well.",
+        valueOf: ({ n }) => n,
+        labelsOf: ({ name, scope, severity }) => ({ name, scope, severity }),
+      },
+    ],
+  );
 }
 
 /** Adds how the works do that this process repeats. */
@@ -71,12 +86,6 @@ export function watchWorks(registry: Registry, read: () => readonly WorkStatus[]
         name: "bikeshare_background_last_run_seconds",
         help: "How long the latest run of background work took.",
         valueOf: ({ lastRunMs }) => inSeconds(lastRunMs),
-        labelsOf,
-      },
-      {
-        name: "bikeshare_background_stands_still",
-        help: "Whether background work has gone without a success for longer than it may: 1, or 0.",
-        valueOf: ({ standsStill }) => (standsStill ? 1 : 0),
         labelsOf,
       },
     ],

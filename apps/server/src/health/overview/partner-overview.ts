@@ -1,14 +1,15 @@
-import type { PartnerOverview, Problem } from "@bikeshare/contract/console";
-import type { KeyRow } from "../../partners/keys/service.ts";
+import type { PartnerOverview } from "@bikeshare/contract/console";
 import { keysOf } from "../../partners/keys/service.ts";
 import { keyMinutesOf, usageToday } from "../../partners/request-log/service.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { type EndpointView, findShownEndpoint } from "../../webhooks/endpoints/endpoint-view.ts";
 import { type DeliverySummary, summarizeDeliveries } from "../../webhooks/log/delivery-summary.ts";
-import { factsOf } from "./key-facts.ts";
-import { type KeyFacts, keyProblems, requestProblems } from "./key-problems.rules.ts";
-import { addCounts, type KeyMinute, keyLoads, lastHour, totalsByKey } from "./usage.rules.ts";
-import { deliveryProblems, endpointProblems } from "./webhook-problems.rules.ts";
+import { checkKeys, checkRequests, type PartnerCheckResult } from "../checks/key-checks.rules.ts";
+import { factsOf } from "../checks/partner-checks.ts";
+import { lacksWorker } from "../checks/system-checks.ts";
+import { checkDeliveries, checkEndpoint, checkHeld } from "../checks/webhook-checks.rules.ts";
+import { shownResults } from "./shown-checks.ts";
+import { addCounts, keyLoads, lastHour, totalsByKey } from "./usage.rules.ts";
 
 export interface OverviewContext {
   readonly db: Queryable;
@@ -17,14 +18,9 @@ export interface OverviewContext {
   readonly rateLimit: number;
 }
 
-export interface SystemOverviewContext extends OverviewContext {
-  /** Milliseconds after which a ride is under way for too long. */
-  readonly longRideAfterMs: number;
-}
-
 const DAY_MS = 86_400_000;
 
-/** How a partner's keys and webhooks do, what fails and what to do. Every part costs one indexed statement. */
+/** API usage and webhook health of a partner, and its checks. Every part costs one indexed statement. */
 export async function partnerOverview(
   context: OverviewContext,
   { systemId, partnerId }: { readonly systemId: string; readonly partnerId: string },
@@ -36,18 +32,21 @@ export async function partnerOverview(
     keyMinutesOf(context, systemId, partnerId, since),
     findShownEndpoint(context, { systemId, partnerId }),
   ]);
+  const ids = keys.map(({ id }) => id);
   const [today, deliveries] = await Promise.all([
-    usageToday(context, systemId, idsOf(keys)),
+    usageToday(context, systemId, ids),
     endpoint && summarizeDeliveries(context, systemId, endpoint.id, new Date(now - DAY_MS)),
   ]);
   const facts = keys.map((key) => factsOf(key, context.rateLimit, now));
   const hour = addCounts(used);
   return {
-    problems: [
-      ...webhookProblems(endpoint, deliveries),
-      ...partnerKeyProblems(facts, used, now),
-      ...requestProblems(hour, now),
-    ].toSorted(bySeverity),
+    checks: shownResults(
+      [
+        ...webhookResults(endpoint, deliveries),
+        ...checkKeys(facts, totalsByKey(used), { now, reader: "partner" }),
+        ...checkRequests(hour, now),
+      ].map((result) => ({ ...result, ...own })),
+    ),
     minutes: starts.map((start) => start.toISOString()),
     keys: keyLoads(facts, used, starts),
     hour,
@@ -57,61 +56,56 @@ export async function partnerOverview(
   };
 }
 
-function idsOf(keys: readonly KeyRow[]): readonly string[] {
-  return keys.map(({ id }) => id);
-}
-
 /** The partner reads its own pages: nobody has to be named. */
 const own = { partner_id: null, partner_name: null };
 
-function partnerKeyProblems(facts: readonly KeyFacts[], used: readonly KeyMinute[], now: number): Problem[] {
-  return keyProblems(facts, totalsByKey(used), { now, reader: "partner" }).map((problem) => ({ ...problem, ...own }));
-}
-
-function webhookProblems(endpoint: EndpointView | undefined, deliveries: DeliverySummary | undefined): Problem[] {
-  if (endpoint === undefined || deliveries === undefined) return [noEndpoint];
+function webhookResults(
+  endpoint: EndpointView | undefined,
+  deliveries: DeliverySummary | undefined,
+): PartnerCheckResult[] {
+  if (endpoint === undefined || deliveries === undefined) return [noAddress];
+  const whose = { reader: "partner" as const, ...own };
   return [
-    ...endpointProblems(endpoint, { reader: "partner", ...own }),
-    ...deliveryProblems(deliveries, endpoint, own),
+    ...checkEndpoint(endpoint, whose),
+    ...checkHeld(endpoint, whose),
+    ...checkDeliveries(deliveries, endpoint, own),
     ...unsent(endpoint),
     ...unreadable(endpoint),
   ];
 }
 
-const noEndpoint: Problem = {
-  code: "no_endpoint",
-  severity: "info",
-  text: "No webhook address is set: events are kept, but none is sent to you.",
-  action: "Set an address, and choose the events that you want to receive.",
-  at: null,
+const noAddress: PartnerCheckResult = {
+  check: "webhook address",
+  status: "info",
+  detail: "No webhook address is set: events are kept, but none is sent to you.",
+  fix: "Set an address, and choose the events that you want to receive.",
   ...own,
   link: { page: "webhook", query: {} },
 };
 
-function unsent({ pending, workers }: EndpointView): Problem[] {
-  if (pending === 0 || workers > 0) return [];
+/** The check of workers, for whom it delays. */
+function unsent({ pending, workers }: EndpointView): PartnerCheckResult[] {
+  if (pending === 0 || !lacksWorker(workers)) return [];
   return [
     {
-      code: "no_worker",
-      severity: "danger",
-      text: "The service sends no webhooks at present. Yours wait.",
-      action: "Nothing is lost, and nothing is for you to do. Tell the operator if it stays.",
-      at: null,
+      check: "workers",
+      status: "failure",
+      detail: "The service sends no webhooks at present. Yours wait.",
+      fix: "Nothing is lost, and nothing is for you to do. Tell the operator if it stays.",
       ...own,
       link: { page: "deliveries", query: { status: "pending" } },
     },
   ];
 }
 
-function unreadable({ unreadable_events: events }: EndpointView): Problem[] {
+function unreadable({ unreadable_events: events }: EndpointView): PartnerCheckResult[] {
   if (events.length === 0) return [];
   return [
     {
-      code: "unreadable_events",
-      severity: "warning",
-      text: `No key of yours may read what these events are about: ${events.join(", ")}.`,
-      action: "Create a key with that scope, ask the operator for one, or choose fewer events.",
-      at: null,
+      check: "unreadable events",
+      status: "warning",
+      detail: `No key of yours may read what these events are about: ${events.join(", ")}.`,
+      fix: "Create a key with that scope, ask the operator for one, or choose fewer events.",
       ...own,
       link: { page: "webhook", query: {} },
     },
@@ -133,11 +127,4 @@ function deliveryCounts(
   { succeeded, given_up, failing, is_complete }: DeliverySummary,
 ): PartnerOverview["deliveries"] {
   return { succeeded, given_up, pending, failing, held, is_complete };
-}
-
-const severities: readonly Problem["severity"][] = ["danger", "warning", "info"];
-
-/** The worst first. */
-export function bySeverity(one: Problem, other: Problem): number {
-  return severities.indexOf(one.severity) - severities.indexOf(other.severity);
 }

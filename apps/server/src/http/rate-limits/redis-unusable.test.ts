@@ -8,8 +8,8 @@ import { createTestDatabase, type TestDatabase } from "../../../test/database.ts
 import { hasRedis, type RedisServer, startDelay, startRedis, WITH_REDIS } from "../../../test/servers/redis-server.ts";
 import { until } from "../../../test/until.ts";
 import { readConfig } from "../../config.ts";
-import { checkRedis } from "../../health/alerts/machine-checks.ts";
-import { createConcerns } from "../../health/conditions/concerns.ts";
+import { checkRedis, checkRedisMemory } from "../../health/checks/machine-checks.ts";
+import { createProcessReports } from "../../health/checks/process-reports.ts";
 import { createConditions } from "../../health/conditions/conditions.ts";
 import { updateApiHeartbeat } from "./queries.ts";
 import { redisRemedy } from "./redis-remedies.ts";
@@ -37,12 +37,12 @@ async function openProcess(redisUrl: string) {
   const logged: { readonly message: string; readonly detail: LoggedDetail }[] = [];
   const write = (detail: LoggedDetail, message: string) => void logged.push({ message, detail });
   const log = { info: write, warn: write, error: write };
-  const concerns = createConcerns();
+  const reports = createProcessReports();
   const conditions = createConditions({ monotonic: () => performance.now(), log });
-  const parts = { redisUrl, ids: createTestIds(), logger: log, conditions, concerns, onRedisLost: () => undefined };
+  const parts = { redisUrl, ids: createTestIds(), logger: log, conditions, reports, onRedisLost: () => undefined };
   const limits = await openRateLimits(database.db, parts);
   onTestFinished(() => limits.close());
-  return { limits, logged, concerns };
+  return { limits, logged, reports };
 }
 
 /** How many of the requests that a new key makes are allowed. */
@@ -54,7 +54,7 @@ async function allowedBy(limits: OpenRateLimits, key: string): Promise<number> {
 
 /** Expects a process to be started with a Redis that says `says`, and to count in it once `mend` has been called. */
 async function expectShareUntilMended(url: string, says: RegExp, remedy: RegExp, mend: () => Promise<unknown>) {
-  const { limits, logged, concerns } = await openProcess(url);
+  const { limits, logged, reports } = await openProcess(url);
   expect(limits.isExact()).toBe(false);
   expect(await allowedBy(limits, "one")).toBe(SHARE);
   expect(logged[0]).toMatchObject({
@@ -64,7 +64,7 @@ async function expectShareUntilMended(url: string, says: RegExp, remedy: RegExp,
   // On a busy machine the first answer may come too late, which has another remedy.
   const { reason = "", ...first } = logged[0]?.detail ?? {};
   expect(first.remedy).toBe(redisRemedy(reason));
-  await until(() => concerns.list().some((text) => remedy.test(text)));
+  await until(() => reports.list().some(({ fix = "" }) => remedy.test(fix)));
   const doctor = async () => (await checkRedis(readConfig({ REDIS_URL: url }, "/nowhere")))[0];
   let finding = await doctor();
   await until(async () => says.test((finding = await doctor())?.detail ?? ""));
@@ -72,7 +72,7 @@ async function expectShareUntilMended(url: string, says: RegExp, remedy: RegExp,
   await mend();
   await until(() => limits.isExact());
   expect(logged.at(-1)?.message).toMatch(/^Redis can be used again/);
-  expect(concerns.list()).toEqual([]);
+  expect(reports.list()).toEqual([]);
   await until(async () => (await doctor())?.status === "ok");
 }
 
@@ -175,7 +175,7 @@ it("what to do with a node of a cluster is said", () => {
 it.skipIf(!hasRedis)(`doctor warns of a Redis that may forget counts${WITH_REDIS}`, async () => {
   const redis = await startRedis();
   onTestFinished(() => redis.close());
-  const finding = async () => (await checkRedis(readConfig({ REDIS_URL: redis.url }, "/nowhere")))[0];
+  const finding = async () => (await checkRedisMemory(readConfig({ REDIS_URL: redis.url }, "/nowhere")))[0];
   await redis.command("CONFIG", "SET", "maxmemory-policy", "volatile-lru");
   // Without a bound its memory is never full.
   expect(await finding()).toMatchObject({ status: "ok" });

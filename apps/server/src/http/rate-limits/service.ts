@@ -6,7 +6,7 @@ import {
   rateDecision,
   type WindowState,
 } from "@bikeshare/rules";
-import type { Concerns } from "../../health/conditions/concerns.ts";
+import type { ProcessReports } from "../../health/checks/process-reports.ts";
 import type { Conditions } from "../../health/conditions/conditions.ts";
 import { startPeriodic } from "../../storage/background/periodic.ts";
 import type { WorkWatch } from "../../storage/background/work-watch.ts";
@@ -23,7 +23,7 @@ export interface RateLimitsOptions {
   readonly ids: { next(prefix: string): string };
   readonly logger: { warn(detail: object, message: string): void };
   readonly conditions: Conditions;
-  readonly concerns: Concerns;
+  readonly reports: ProcessReports;
   /** Hears each time that Redis cannot be used any more. */
   readonly onRedisLost: () => void;
 }
@@ -73,7 +73,7 @@ const REDIS_UNAVAILABLE =
 async function openShared(
   redisUrl: string,
   processes: ApiProcesses,
-  { conditions, concerns, onRedisLost }: RateLimitsOptions,
+  { conditions, reports, onRedisLost }: RateLimitsOptions,
 ): Promise<OpenRateLimits> {
   // Only now: most services have no Redis, and need no client for one.
   const { openRedisStore } = await import("./redis-store.ts");
@@ -88,12 +88,12 @@ async function openShared(
       const message = error instanceof Error ? error.message : String(error);
       const remedy = redisRemedy(message);
       counting.failed(new RedisUnavailable(message), { remedy });
-      concerns.set("redis", `${REDIS_UNAVAILABLE}. ${remedy}`);
+      reports.set("redis", { detail: REDIS_UNAVAILABLE, fix: remedy });
     },
     onUsable: () => {
       isLost = false;
       counting.succeeded();
-      concerns.set("redis", undefined);
+      reports.set("redis", undefined);
     },
   });
   const firstTry = Promise.withResolvers<void>();

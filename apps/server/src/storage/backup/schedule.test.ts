@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { readConfig } from "../../config.ts";
-import { machineChecks } from "../../health/alerts/checks.ts";
+import { machineChecks } from "../../health/checks/list.ts";
 import type { PeriodicWork } from "../background/periodic.ts";
 import { loadSecrets } from "../secrets/secrets.ts";
 import { createBackupIn, startScheduledBackups } from "./schedule.ts";
@@ -62,8 +62,8 @@ async function start(options: Partial<ReturnType<typeof optionsOf>> = {}): Promi
 
 const files = async () => (await readdir(backups)).toSorted();
 
-/** What the alert on backups says. */
-async function alerts(): Promise<string[]> {
+/** What the check of backups says. */
+async function found(): Promise<string[]> {
   const config = readConfig({ BACKUP_DIR: backups }, directory);
   const [check] = machineChecks(config, () => now).filter(({ name }) => name === "latest backup");
   return [(await check?.find()) ?? []].flat().map(({ status, detail }) => `${status}: ${detail}`);
@@ -81,7 +81,7 @@ describe("scheduled backups", () => {
     expect(await files()).toEqual(["bikeshare-20200603T030000Z.zip", "bikeshare-20200604T030000Z.zip", "notes.txt"]);
   });
 
-  it("that fail remove none that are there, are tried again, and are an alert after two intervals", async () => {
+  it("that fail remove none that are there, are tried again, and are found too old after two intervals", async () => {
     await (await start()).close();
     now += 24 * HOUR_MS;
     await (await start()).close();
@@ -95,12 +95,12 @@ describe("scheduled backups", () => {
     }
     expect(await files()).toEqual(kept);
     expect(await Promise.all(kept.map((name) => readFile(join(backups, name))))).toEqual(contents);
-    expect(await alerts()).toEqual([`ok: ${kept[1]}, 48.0 h old`]);
+    expect(await found()).toEqual([`ok: ${kept[1]}, 48.0 h old`]);
     now += 1_000;
-    expect(await alerts()).toEqual([`failure: ${kept[1]}, 48.0 h old`]);
+    expect(await found()).toEqual([`failure: ${kept[1]}, 48.0 h old`]);
     await start();
     expect(made).toHaveLength(3);
-    expect(await alerts()).toEqual(["ok: bikeshare-20200604T030001Z.zip, 0.0 h old"]);
+    expect(await found()).toEqual(["ok: bikeshare-20200604T030001Z.zip, 0.0 h old"]);
   });
 
   it("are made by one of the processes that share a directory, at the start and each time after", async () => {
@@ -156,7 +156,7 @@ describe("scheduled backups", () => {
     await work.runOnce();
     expect(made).toEqual([join(backups, FIRST)]);
     expect(await files()).toEqual([FIRST, ...ofWrongClock]);
-    expect(await alerts()).toEqual([`ok: ${FIRST}, 0.0 h old`]);
+    expect(await found()).toEqual([`ok: ${FIRST}, 0.0 h old`]);
   });
 });
 

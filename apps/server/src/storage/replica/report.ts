@@ -1,4 +1,4 @@
-import type { Concerns } from "../../health/conditions/concerns.ts";
+import type { ProcessReports } from "../../health/checks/process-reports.ts";
 import type { Conditions } from "../../health/conditions/conditions.ts";
 import type { ReplicaStatus } from "./replica.ts";
 
@@ -29,23 +29,27 @@ class ReplicaLeftOut extends Error {
 /** Reports a replica that has been left out for 5 s: to the log, and in `/readyz`. */
 export function createReplicaReport(options: {
   readonly conditions: Conditions;
-  readonly concerns: Concerns;
+  readonly reports: ProcessReports;
   readonly monotonic: () => number;
 }): (status: ReplicaStatus) => void {
-  const { conditions, concerns, monotonic } = options;
+  const { conditions, reports, monotonic } = options;
   const reading = conditions.of("reading from the replica", { level: "warn", quietMs: Number.POSITIVE_INFINITY });
   let leftOutAt: number | undefined;
   return ({ leftOut, lagMs }) => {
     if (leftOut === undefined) {
       leftOutAt = undefined;
-      concerns.set("replica", undefined);
+      reports.set("replica", undefined);
       reading.succeeded();
       return;
     }
     leftOutAt ??= monotonic();
     if (monotonic() - leftOutAt < REPORT_AFTER_MS) return;
     const reason = explain(leftOut);
-    concerns.set("replica", `the replica is left out, and the primary answers all reads: ${reason}`);
+    reports.set("replica", {
+      status: "warning",
+      detail: `the replica is left out, and the primary answers all reads: ${reason}`,
+      fix: "`bikeshare doctor` says whether it follows the primary. It is used again by itself once it does.",
+    });
     reading.failed(new ReplicaLeftOut(reason), { lag_seconds: Math.round(lagMs / 1_000) });
   };
 }

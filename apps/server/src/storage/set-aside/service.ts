@@ -1,4 +1,3 @@
-import { systemsOf } from "../../city/systems/service.ts";
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
@@ -20,17 +19,15 @@ export async function setAsideUnits(db: Queryable, systemId: string): Promise<Se
   return rows.map(({ began_at: since, due_at: nextTryAt, ...unit }) => ({ ...unit, since, next_try_at: nextTryAt }));
 }
 
-/** How much fails in each system. */
-export async function failingWork(
-  db: Queryable,
-): Promise<{ readonly systemId: string; readonly setAside: number; readonly failing: number }[]> {
-  const systems = await systemsOf(db);
-  return Promise.all(
-    systems.map(async ({ system_id: systemId }) => {
-      const { set_aside: setAside, failing } = await countWorkFailures(db, systemId);
-      return { systemId, setAside, failing };
-    }),
-  );
+interface FailingWork {
+  readonly setAside: number;
+  readonly failing: number;
+}
+
+/** How much fails in a system. */
+export async function failingWorkOf(db: Queryable, systemId: string): Promise<FailingWork> {
+  const { set_aside: setAside, failing } = await countWorkFailures(db, systemId);
+  return { setAside, failing };
 }
 
 /**

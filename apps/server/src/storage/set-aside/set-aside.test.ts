@@ -4,7 +4,7 @@ import { openReservationsHarness, type ReservationsHarness } from "../../../test
 import { createFragileDatabase } from "../../../test/webhooks/fragile-database.ts";
 import { startReservationSweeper } from "../../city/fleet/reservation-sweeper.ts";
 import { createSequencer } from "../../events/sequencer.ts";
-import { checkSetAside } from "../../health/alerts/checks.ts";
+import { systemCheckFinders } from "../../health/checks/system-checks.ts";
 import { openRequestLog } from "../../partners/request-log/service.ts";
 import type { Queryable } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
@@ -15,6 +15,8 @@ import { MAX_CRASHES } from "./work.rules.ts";
 let harness: ReservationsHarness;
 let errors: unknown[];
 const onError = (error: unknown) => void errors.push(error);
+const found = () =>
+  systemCheckFinders["set aside"]({ db: harness.db, clock: harness.clock, longRideAfterMs: 0 }, harness.systemId);
 beforeEach(async () => {
   harness = await openReservationsHarness();
   errors = [];
@@ -65,13 +67,13 @@ test("a reservation that cannot be written as expired keeps no other one; mended
   await passDelay();
   await sweeper.runOnce();
   expect((await setAsideUnits(harness.db, harness.systemId))[0]?.failures).toBe(2);
-  expect(await checkSetAside(harness.db)).toMatchObject([{ status: "warning", check: "set aside" }]);
+  expect(await found()).toMatchObject([{ status: "warning", check: "set aside" }]);
 
   await rows("update stations set vehicle_types_available = $2::text::json where system_id = $1 and id = 'bad'", types);
   await passDelay();
   expect(await sweeper.runOnce()).toBe(1);
   expect(await setAsideUnits(harness.db, harness.systemId)).toEqual([]);
-  expect(await checkSetAside(harness.db)).toMatchObject([{ status: "ok" }]);
+  expect(await found()).toMatchObject([{ status: "ok" }]);
   await sweeper.close();
 });
 
@@ -217,7 +219,7 @@ test("a source whose feed ends each process that applies it is left alone after 
     await passMinute();
   }
   await expect(guarded(harness.db, () => Promise.resolve("applied"))).rejects.toThrow("set-aside list");
-  expect(await checkSetAside(harness.db)).toMatchObject([{ status: "failure" }]);
+  expect(await found()).toMatchObject([{ status: "failure" }]);
   await release("gbfs");
   expect(await guarded(harness.db, () => Promise.resolve("applied"))).toBe("applied");
   expect(await setAsideUnits(harness.db, harness.systemId)).toEqual([]);

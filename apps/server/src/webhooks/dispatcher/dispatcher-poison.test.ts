@@ -3,12 +3,10 @@ import { until } from "../../../test/until.ts";
 import { type DispatchHarness, openDispatchHarness } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered } from "../../../test/webhooks/far.ts";
 import { type Process, startProcess } from "../../../test/webhooks/process.ts";
-import { createConcerns } from "../../health/conditions/concerns.ts";
-import { createConditions } from "../../health/conditions/conditions.ts";
+import { systemCheckFinders } from "../../health/checks/system-checks.ts";
 import { type Database, openDatabase } from "../../storage/db/database.ts";
 import { redeliver } from "../log/resend.ts";
 import { MAX_SUSPECTS_TOGETHER } from "../rules/retry-policy.ts";
-import { watchSetAside } from "../set-aside-watch.ts";
 
 let harness: DispatchHarness;
 let db: Database;
@@ -84,11 +82,14 @@ test("a delivery that ends each process that sends it is set aside after three; 
   const attempts = (await harness.attempts()).filter((attempt) => attempt.delivery_id === id);
   expect(attempts.map(({ outcome }) => outcome)).toEqual(["unknown", "unknown", "unknown"]);
 
-  const concerns = createConcerns();
-  const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  const watch = watchSetAside(db, { conditions: createConditions({ monotonic: () => 0, log }), concerns });
-  await watch.runOnce();
-  expect(concerns.list()).toEqual([expect.stringMatching(/^1 webhooks are not sent any more.+redeliver <id>`$/)]);
+  const found = () => systemCheckFinders["set aside"]({ ...harness, db, longRideAfterMs: 0 }, harness.systemId);
+  expect(await found()).toMatchObject([
+    {
+      status: "failure",
+      detail: expect.stringMatching(/^1 webhooks of \w+ are not sent any more/) as string,
+      fix: expect.stringMatching(/redeliver <id>`/) as string,
+    },
+  ]);
 
   // Once what ended the processes is mended, it is sent like any other.
   const partners = await harness.rows<{ partner_id: string }>(
@@ -101,9 +102,7 @@ test("a delivery that ends each process that sends it is set aside after three; 
   fourth.gate.open(answered(204));
   await harness.drained();
   expect((await harness.rows<{ status: string }>(finished)).every(({ status }) => status === "succeeded")).toBe(true);
-  await watch.runOnce();
-  expect(concerns.list()).toEqual([]);
-  await watch.close();
+  expect(await found()).toMatchObject([{ status: "ok" }]);
 });
 
 test("of many that a process had claimed only those of the last hundred are tried alone, and none but the one that ends processes is set aside", async () => {

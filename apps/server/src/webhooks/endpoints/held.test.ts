@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
-import { checkWebhooks } from "../../health/alerts/checks.ts";
 import { webhookInvariants } from "../../health/check/event-invariants.ts";
 import { checkInvariants } from "../../health/check/service.ts";
+import { systemCheckFinders } from "../../health/checks/system-checks.ts";
 import { startResend } from "../log/bulk-resend.ts";
 import { listDeliveries } from "../log/deliveries.ts";
 import { summarizeDeliveries } from "../log/delivery-summary.ts";
@@ -22,7 +22,10 @@ const held = () => showHeld(harness, scope());
 const queue = () => queueReplays(harness, harness.systemId);
 const count = async (status: "held" | "failed" | "pending" | "succeeded") =>
   (await listDeliveries(harness, { ...scope(), status, limit: 200 })).deliveries.length;
-const findings = async () => (await checkWebhooks(harness.db, harness.clock())).map(({ status }) => status);
+const findings = async () =>
+  (await systemCheckFinders["held webhooks"]({ ...harness, longRideAfterMs: 0 }, harness.systemId)).map(
+    ({ status }) => status,
+  );
 const acts = (action: string) =>
   harness.rows<{ detail: Record<string, unknown> }>(
     "select detail from audit_log where system_id = $1 and action = $2 order by id",

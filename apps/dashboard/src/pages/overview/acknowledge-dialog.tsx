@@ -1,0 +1,87 @@
+import type { ShownCheck } from "@bikeshare/contract/console";
+import { useState } from "preact/hooks";
+import { api, queries } from "../../api/api.ts";
+import { Button } from "../../components/button.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { SelectField } from "../../components/field.tsx";
+import { showToast } from "../../components/toast.tsx";
+import type { Scope } from "../scope.ts";
+import { useAction } from "../use-action.ts";
+
+/** What a check has found that can be acknowledged. */
+export interface Acknowledgeable extends ShownCheck {
+  readonly of: string;
+  readonly severity: "warning" | "failure";
+}
+
+export function isAcknowledgeable(check: ShownCheck): check is Acknowledgeable {
+  return check.of !== null && check.severity !== "info";
+}
+
+const HOUR_MS = 3_600_000;
+const CHANGE = "change";
+const durations = [
+  { value: CHANGE, label: "Until it is over or gets worse" },
+  { value: "1", label: "For 1 hour" },
+  { value: "24", label: "For 1 day" },
+  { value: "168", label: "For 1 week" },
+];
+
+interface AcknowledgeDialogProps {
+  /** None: nothing is asked. */
+  readonly checks: readonly Acknowledgeable[];
+  readonly scope: Scope;
+  readonly onClose: () => void;
+}
+
+/** Asks for how long what was found is acknowledged. */
+export function AcknowledgeDialog({ checks, scope, onClose }: AcknowledgeDialogProps) {
+  const [hours, setHours] = useState(CHANGE);
+  const { run, isPending } = useAction();
+  const acknowledge = () =>
+    void run(async () => {
+      const until = hours === CHANGE ? null : new Date(new Date().getTime() + Number(hours) * HOUR_MS).toISOString();
+      for (const { name, of, subject, severity } of checks)
+        await api.checks.acknowledge({
+          params: { system_id: scope.systemId },
+          body: { name, of, subject, severity, until },
+        });
+      await queries.invalidateQueries({ queryKey: ["system-overview"] });
+      showToast("success", "Acknowledged. No mail is sent about it.");
+      onClose();
+    });
+  return (
+    <Dialog
+      title="Acknowledge"
+      isOpen={checks.length > 0}
+      onClose={onClose}
+      actions={
+        <>
+          <Button variant="quiet" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button variant="primary" pending={isPending} onClick={acknowledge}>
+            Acknowledge
+          </Button>
+        </>
+      }
+    >
+      {checks.map(({ name, subject, text }) => (
+        <p key={`${name} ${subject}`}>{text}</p>
+      ))}
+      <p class="muted">It stays visible and sends no mail. If it gets worse, a mail is sent again.</p>
+      <SelectField label="How long" value={hours} onChange={setHours} choices={durations} />
+    </Dialog>
+  );
+}
+
+/** Takes an acknowledgement back. */
+export function useUnacknowledge(scope: Scope) {
+  const { run, isPending } = useAction();
+  const unacknowledge = ({ name, of, subject }: Acknowledgeable) =>
+    void run(async () => {
+      await api.checks.unacknowledge({ params: { system_id: scope.systemId }, body: { name, of, subject } });
+      await queries.invalidateQueries({ queryKey: ["system-overview"] });
+    });
+  return { unacknowledge, isPending };
+}

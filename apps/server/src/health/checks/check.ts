@@ -1,0 +1,136 @@
+/** What can be wrong with a deployment: one list, which every outlet shows. */
+
+/**
+ * What a check looks at.
+ * setup: what changes by somebody's hand alone. process, machine: what only they can see. database, system: the same from every
+ * process. partner: what is for a partner to mend. partner page: the same, counted for one partner at a time, because for all of
+ * them it would cost too much.
+ */
+export type CheckScope = "setup" | "process" | "machine" | "database" | "system" | "partner" | "partner page";
+
+export type Outlet = "doctor" | "readyz" | "mail" | "operator overview" | "partner overview" | "metric";
+
+const ALL_OF_THE_OPERATOR: readonly Outlet[] = ["doctor", "readyz", "mail", "operator overview", "metric"];
+
+/** Where checks are shown. */
+export const outletsOf: Readonly<Record<CheckScope, readonly Outlet[]>> = {
+  // Whoever changes it runs `doctor`; nothing of it happens by itself.
+  setup: ["doctor"],
+  process: ALL_OF_THE_OPERATOR,
+  machine: ALL_OF_THE_OPERATOR,
+  database: ALL_OF_THE_OPERATOR,
+  system: ALL_OF_THE_OPERATOR,
+  // The operator is not woken by what a partner has to mend; the partner's own mails are webhooks/warnings.
+  partner: ["operator overview", "partner overview", "metric"],
+  "partner page": ["partner overview"],
+};
+
+/** Every check that runs by itself, with what it looks at. */
+export const checkScopes = {
+  "background work": "process",
+  "database away": "process",
+  "disk full": "process",
+  "data directory": "machine",
+  certificate: "machine",
+  "latest backup": "machine",
+  redis: "machine",
+  "redis memory": "machine",
+  clock: "machine",
+  replica: "machine",
+  "database size": "database",
+  "connections in use": "database",
+  "long transactions": "database",
+  replicas: "database",
+  partitions: "database",
+  "rate limit": "database",
+  workers: "system",
+  events: "system",
+  "late webhooks": "system",
+  "held webhooks": "system",
+  "set aside": "system",
+  imports: "system",
+  "long rides": "system",
+  feeds: "system",
+  "webhook address": "partner page",
+  "webhook paused": "partner",
+  "webhook failing": "partner",
+  "webhooks given up": "partner page",
+  "webhooks retried": "partner page",
+  "unreadable events": "partner page",
+  "compromised keys": "partner",
+  "replaced keys": "partner",
+  "expiring keys": "partner",
+  "rate-limited keys": "partner",
+  "refused keys": "partner",
+  "failing requests": "partner page",
+} as const satisfies Record<string, CheckScope>;
+
+export type CheckName = keyof typeof checkScopes;
+
+export function isCheckName(name: string): name is CheckName {
+  return Object.hasOwn(checkScopes, name);
+}
+
+/** Where a result is seen and put right, on the dashboard. */
+export interface CheckLink {
+  readonly page: "overview" | "webhook" | "deliveries" | "keys" | "requests" | "feeds" | "rides";
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/** What one check has found. */
+export interface CheckResult {
+  /** The check's name. */
+  readonly check: string;
+  /**
+   * `failure`: something does not work, or data are in danger. `warning`: it works, but somebody should look. `info`: a
+   * partner may want to know.
+   */
+  readonly status: "ok" | "info" | "warning" | "failure";
+  readonly detail: string;
+  /** What to do, where something is to be done. */
+  readonly fix?: string;
+  /** What of its scope it is about, such as a source of feeds: each subject is acknowledged by itself. */
+  readonly subject?: string;
+  /** Since when, or by when. */
+  readonly at?: Date | null;
+  readonly link?: CheckLink;
+}
+
+type More = Pick<CheckResult, "subject" | "at" | "link">;
+
+export function ok(check: string, detail: string): CheckResult {
+  return { check, status: "ok", detail };
+}
+
+export function warning(check: string, detail: string, fix: string, more: More = {}): CheckResult {
+  return { check, status: "warning", detail, fix, ...more };
+}
+
+export function failure(check: string, detail: string, fix: string, more: More = {}): CheckResult {
+  return { check, status: "failure", detail, fix, ...more };
+}
+
+/** A check that the operator's outlets run. */
+export interface Check {
+  readonly name: CheckName;
+  /** The machine or the system that it looks at; empty: the whole deployment. */
+  readonly of: string;
+  /** What to do where it cannot even be looked at. */
+  readonly fix: string;
+  /** The configuration permits what it finds: one mail tells of it, and no reminder follows. */
+  readonly isPermitted?: boolean;
+  readonly find: () => Promise<CheckResult | readonly CheckResult[]>;
+}
+
+/** Runs a check; what it throws is a failure of it. */
+export async function checked(
+  check: string,
+  fix: string,
+  work: () => Promise<CheckResult | readonly CheckResult[]>,
+): Promise<CheckResult[]> {
+  try {
+    return [await work()].flat();
+  } catch (error) {
+    return [failure(check, error instanceof Error ? error.message : String(error), fix)];
+  }
+}

@@ -1,0 +1,181 @@
+/** How a source of feeds is doing, in words, and what to do about it. */
+import { dataAge, type StoredAge } from "../../feeds/gbfs/data-age.rules.ts";
+import { FORGOTTEN_MS, maxPollSilenceMs } from "../../feeds/gbfs/feed-health.rules.ts";
+import { type CheckResult, failure, warning } from "./check.ts";
+
+/** What the rules need to know of a feed. */
+interface FeedFacts extends StoredAge {
+  readonly feed: string;
+  /** When it was last fetched and read whole; null: never. */
+  readonly succeeded_at: Date | null;
+  readonly failing_since: Date | null;
+  readonly message: string | null;
+}
+
+/** What the rules need to know of a source. */
+export interface SourceFacts {
+  readonly source: string;
+  /** The address of its gbfs.json; null: no process has ever followed it. */
+  readonly location: string | null;
+  readonly interval_ms: number | null;
+  readonly polled_at: Date | null;
+  /** Since when nothing that was fetched can be applied, and why. */
+  readonly failing_since: Date | null;
+  readonly message: string | null;
+  /** What its newest documents of each kind say of their own time (`last_updated`). */
+  readonly information_at: Date | null;
+  readonly status_at: Date | null;
+  readonly vehicles_at: Date | null;
+  readonly feeds: readonly FeedFacts[];
+}
+
+/** How a source is doing. */
+export interface SourceCondition {
+  /**
+   * not_followed: no process asks it regularly. silent: a process did, and has stopped. rejected: it answers, and what it
+   * says cannot be applied. failing: some of its feeds cannot be read. stale: they can, and their data are too old.
+   */
+  readonly state: "well" | "not_followed" | "silent" | "rejected" | "failing" | "stale";
+  readonly text: string;
+  /** What to do; null: nothing. */
+  readonly action: string | null;
+  readonly since: Date | null;
+}
+
+/** How a source is doing, the worst first. @param now milliseconds since 1970 */
+export function sourceCondition(facts: SourceFacts, now: number): SourceCondition {
+  const { polled_at: polledAt, interval_ms: intervalMs } = facts;
+  if (polledAt === null || intervalMs === null || now - polledAt.getTime() > FORGOTTEN_MS)
+    return {
+      state: "not_followed",
+      text: polledAt === null ? "It was imported; no process follows it." : "No process follows it any more.",
+      action: null,
+      since: polledAt,
+    };
+  if (now - polledAt.getTime() > maxPollSilenceMs(intervalMs))
+    return {
+      state: "silent",
+      text: `No process has asked it for ${agoText(polledAt, now)}.`,
+      action: `Start \`serve\` with GBFS_SYNC_URL, or \`sync gbfs\`. If one runs, its log says what stops it.`,
+      since: polledAt,
+    };
+  return rejected(facts) ?? failing(facts, now) ?? stale(facts, now) ?? well(facts);
+}
+
+function rejected({ failing_since: since, message }: SourceFacts): SourceCondition | undefined {
+  if (since === null || message === null) return undefined;
+  return { state: "rejected", text: message, action: "Nothing of it is applied until then.", since };
+}
+
+function failing({ feeds }: SourceFacts, now: number): SourceCondition | undefined {
+  const failed = feeds.filter(({ failing_since: since }) => since !== null);
+  const [first] = failed;
+  if (first === undefined) return undefined;
+  const since = new Date(Math.min(...failed.map((feed) => feed.failing_since?.getTime() ?? now)));
+  const message = first.message ?? "no reason is known";
+  const others = failed.length > 1 ? `, and ${failed.length - 1} more` : "";
+  return {
+    state: "failing",
+    text: `${first.feed}${others} cannot be read for ${agoText(since, now)}: ${message}`,
+    action: feedAdvice(message),
+    since,
+  };
+}
+
+function stale({ feeds }: SourceFacts, now: number): SourceCondition | undefined {
+  const found = feeds.flatMap((feed) => {
+    const age = dataAge(feed, now);
+    return age?.reason === undefined ? [] : [{ feed: feed.feed, ageMs: age.ageMs, reason: age.reason }];
+  });
+  const oldest = found.toSorted((a, b) => b.ageMs - a.ageMs)[0];
+  if (oldest === undefined) return undefined;
+  const others = found.length > 1 ? `, and ${found.length - 1} more,` : "";
+  return {
+    state: "stale",
+    text: `${oldest.feed}${others} can be read and is stale: ${oldest.reason}.`,
+    action: "Ask the publisher whether the feed is still made. Until then stations and bikes stay as they were.",
+    since: new Date(now - oldest.ageMs),
+  };
+}
+
+/** How one feed of a source is doing. */
+export type FeedState = "well" | "failing" | "not_applied" | "stale";
+
+/** Returns how a feed is doing. @param source its source, whose documents may not be applicable @param now milliseconds */
+export function feedState(feed: FeedFacts, source: Pick<SourceFacts, "message">, now: number): FeedState {
+  if (feed.failing_since !== null) return "failing";
+  if (source.message !== null) return "not_applied";
+  return dataAge(feed, now)?.reason === undefined ? "well" : "stale";
+}
+
+function well(facts: SourceFacts): SourceCondition {
+  return {
+    state: "well",
+    text: "It is followed, and all its feeds can be read.",
+    action: null,
+    since: newestDocument(facts),
+  };
+}
+
+function newestDocument({ information_at, status_at, vehicles_at }: SourceFacts): Date | null {
+  const known = [information_at, status_at, vehicles_at].flatMap((at) => (at === null ? [] : [at.getTime()]));
+  return known.length === 0 ? null : new Date(Math.max(...known));
+}
+
+const advices: readonly (readonly [message: RegExp, advice: string])[] = [
+  [/^HTTP 40[13]\b/, "The publisher refuses us: check with them which key the address needs."],
+  [/^HTTP (404|410)\b/, "The feed is not there any more: ask the publisher for its address, and follow that one."],
+  [/^HTTP 429\b/, "We ask too often: raise GBFS_SYNC_EVERY."],
+  [/^HTTP 5\d\d\b/, "The publisher's server fails. It is asked again by itself; tell the publisher if it lasts."],
+  [
+    /no whole response in time/,
+    "The publisher's server is too slow. It is asked again by itself; tell the publisher if it lasts.",
+  ],
+  [/\bDNS\b|has no address/, "Check the host in the address, and that this machine can resolve names."],
+  [
+    /certificate|TLS|SSL/i,
+    "The publisher's certificate cannot be trusted: tell them. An expired one is the usual cause.",
+  ],
+  [
+    /refused|unreachable|ECONN|EHOST|closed/i,
+    "Nobody answers at the address: check that this machine may call it, then ask the publisher.",
+  ],
+  [
+    /public address/i,
+    "The feed names an address within our own network, which is not called. Ask the publisher for a public one.",
+  ],
+];
+
+/** What to do about a feed that cannot be read. */
+export function feedAdvice(message: string): string {
+  const known = advices.find(([pattern]) => pattern.test(message));
+  return known?.[1] ?? "Tell the publisher what cannot be read. The feed is asked again by itself.";
+}
+
+/** Checks a source: whether anything of it has been applied lately, and whether what it says is of now. */
+export function checkSource(facts: SourceFacts, now: number): CheckResult[] {
+  const { state, text, action, since } = sourceCondition(facts, now);
+  if (state === "well" || state === "not_followed" || action === null) return [];
+  // Shorter failures are the network's, and over before anybody looks; the page of feeds shows them.
+  if ((state === "failing" || state === "rejected") && !isTooOld(facts, now)) return [];
+  return [
+    (state === "stale" ? warning : failure)("feeds", `the source ${facts.source}: ${text}`, action, {
+      ...{ subject: facts.source, at: since },
+      link: { page: "feeds", query: {} },
+    }),
+  ];
+}
+
+/** Whether nothing of a source, or of one of its feeds, has been applied for so long that what is shown is too old. */
+function isTooOld({ feeds, failing_since: failingSince, interval_ms: intervalMs }: SourceFacts, now: number): boolean {
+  const before = now - maxPollSilenceMs(intervalMs ?? 0);
+  const isBefore = (at: Date | null) => at !== null && at.getTime() < before;
+  return isBefore(failingSince) || feeds.some((feed) => isBefore(feed.succeeded_at ?? feed.failing_since));
+}
+
+/** `40 minutes`, `3 hours`, `2 days`. */
+function agoText(at: Date, now: number): string {
+  const minutes = Math.max(1, Math.round((now - at.getTime()) / 60_000));
+  if (minutes < 120) return minutes === 1 ? "a minute" : `${minutes} minutes`;
+  return minutes < 48 * 60 ? `${Math.round(minutes / 60)} hours` : `${Math.round(minutes / 1440)} days`;
+}

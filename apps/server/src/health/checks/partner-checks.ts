@@ -1,0 +1,96 @@
+/** What partners of a system have to mend, for the operator. */
+import type { SystemOverview } from "@bikeshare/contract/console";
+import { keyStatus } from "@bikeshare/rules";
+import { effectiveRateLimit } from "../../partners/keys/key.rules.ts";
+import { type KeyRow, keysOf } from "../../partners/keys/service.ts";
+import { type KeyTotal, keyTotals } from "../../partners/request-log/service.ts";
+import type { Queryable } from "../../storage/db/database.ts";
+import { type EndpointOverview, listShownEndpoints } from "../../webhooks/endpoints/endpoint-view.ts";
+import { checkKeys, counted, type KeyFacts, keyLabel, type PartnerCheckResult } from "./key-checks.rules.ts";
+import { checkEndpoint } from "./webhook-checks.rules.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** What the checks need to know of the partners of a system. */
+export interface PartnerFacts {
+  readonly keys: readonly KeyFacts[];
+  /** Of the last hour. */
+  readonly totals: readonly KeyTotal[];
+  readonly webhooks: EndpointOverview;
+}
+
+interface Context {
+  readonly db: Queryable;
+  readonly clock: () => number;
+  /** Requests in any 60 s for keys without a number of their own. */
+  readonly rateLimit: number;
+}
+
+export async function partnerFacts(context: Context, systemId: string): Promise<PartnerFacts> {
+  const now = context.clock();
+  const [keys, totals, webhooks] = await Promise.all([
+    keysOf(context, systemId),
+    keyTotals(context, systemId, new Date(now - HOUR_MS)),
+    listShownEndpoints(context, systemId),
+  ]);
+  return { keys: keys.map((key) => factsOf(key, context.rateLimit, now)), totals, webhooks };
+}
+
+export function partnerResults(facts: PartnerFacts, now: number): PartnerCheckResult[] {
+  const { keys, totals, webhooks } = facts;
+  return [
+    ...listedEndpoints(webhooks).flatMap((endpoint) =>
+      checkEndpoint(endpoint, {
+        reader: "operator",
+        partner_id: endpoint.partner_id,
+        partner_name: endpoint.partner_name,
+      }),
+    ),
+    ...checkKeys(keys, new Map(totals.map((total) => [total.key_id, total])), { now, reader: "operator" }),
+    ...refusedKeys(facts).map((key) => checkRefused(key, now)),
+  ];
+}
+
+/** What the rules need to know of a key. @param fallback requests in any 60 s for keys without a number of their own */
+export function factsOf(key: KeyRow, fallback: number, now: number): KeyFacts {
+  const status = keyStatus(key, now);
+  return {
+    ...key,
+    rateLimit: effectiveRateLimit(key, fallback),
+    status: status === "active" && key.partner_suspended ? "suspended" : status,
+  };
+}
+
+/** The endpoints without those that were removed, whose log alone is left. */
+export function listedEndpoints({ endpoints }: EndpointOverview): EndpointOverview["endpoints"] {
+  return endpoints.filter(({ pause_reason: reason }) => reason !== "removed");
+}
+
+type Refused = SystemOverview["refused"][number];
+
+/** Keys that were used after they had ended. */
+export function refusedKeys({ keys: facts, totals }: PartnerFacts): Refused[] {
+  const keys = new Map(facts.map((key) => [key.id, key]));
+  return totals.flatMap(({ key_id, client_errors: requests, last_minute: last }) => {
+    const key = keys.get(key_id);
+    if (key === undefined || key.status === "active" || requests === 0) return [];
+    const ended = { expired: key.expires_at, revoked: key.revoked_at, suspended: null }[key.status];
+    // A key that ended in this hour may have been used before only.
+    if (ended !== null && last.getTime() + MINUTE_MS <= ended.getTime()) return [];
+    const { name, last4, partner_id, partner_name, status: reason } = key;
+    return [{ key_id, name, last4, partner_id, partner_name, reason, requests }];
+  });
+}
+
+function checkRefused({ partner_id, partner_name, ...key }: Refused, now: number): PartnerCheckResult {
+  const why = { expired: "has expired", revoked: "was revoked", suspended: "is of a suspended partner" }[key.reason];
+  return {
+    check: "refused keys",
+    status: "warning",
+    detail: `${keyLabel(key)} ${why}, and is still used: ${counted(key.requests, "request", "requests")} in the last hour.`,
+    fix: "Ask the partner to deploy its new key. A key that leaked is used like this too.",
+    ...{ partner_id, partner_name },
+    link: { page: "requests", query: { key_id: key.key_id, since: new Date(now - HOUR_MS).toISOString() } },
+  };
+}

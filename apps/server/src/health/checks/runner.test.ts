@@ -1,0 +1,271 @@
+import { createTestClock, type TestClock } from "@bikeshare/test-kit";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { type SmtpServer, startSmtpServer } from "../../../test/servers/smtp-server.ts";
+import { createIds } from "../../ids.ts";
+import { createMailer } from "../../outbound/mail/mailer.ts";
+import { listActs } from "../../partners/audit/queries.ts";
+import { acknowledge, acknowledgements, unacknowledge } from "./acknowledgements.ts";
+import { type Check, type CheckResult, failure, ok, warning } from "./check.ts";
+import { acknowledgingPage, concernsOf, countResults } from "./outlets.ts";
+import { startChecks } from "./runner.ts";
+import { activeChecks } from "./stored-checks.ts";
+
+const MINUTE = 60_000;
+let database: TestDatabase;
+let clock: TestClock;
+let smtp: SmtpServer;
+let finding: CheckResult | readonly CheckResult[];
+const open: { close(): Promise<void> }[] = [];
+const logged: [message: string, detail: object][] = [];
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  clock = createTestClock();
+  smtp = await startSmtpServer();
+  finding = ok("feeds", "fine");
+  logged.length = 0;
+});
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((each) => each.close()));
+  await smtp.close();
+  await database.close();
+});
+
+const feeds: Check = { name: "feeds", fix: "Look.", of: "main", find: () => Promise.resolve(finding) };
+
+/** The checks of a process. */
+function start({ hasMail = true, checks = [feeds] } = {}) {
+  const write = (detail: object, message: string) => void logged.push([message, detail]);
+  const runner = startChecks({
+    ...{ db: database.db, clock, ids: createIds(clock) },
+    checks: () => Promise.resolve(checks),
+    addresses: ["ops@bikes.example", "oncall@bikes.example"],
+    mailer: hasMail ? createMailer(`smtp://127.0.0.1:${smtp.port}`, { from: "noreply@bikes.example" }) : undefined,
+    serviceName: "Oslo Bikes",
+    pageOf: (check) => acknowledgingPage("https://bikes.example", check),
+    logger: { info: write, warn: write },
+    onError: (error) => void logged.push(["failed", { error }]),
+    observeMail: () => undefined,
+  });
+  open.push(runner);
+  return { ...runner, concerns: () => concernsOf(runner.results()) };
+}
+
+/** The mails from the nth on, as `<address> subject`. */
+const mailed = (from = 0) =>
+  smtp.mails
+    .slice(from)
+    .map(({ to, data }) => `${to[0]} ${/^Subject: (.*)\r$/m.exec(data)?.[1]}`)
+    .toSorted((a, b) => (a < b ? -1 : 1));
+
+it("mails each address once when it begins and once when it is over, however many processes find it", async () => {
+  const nodes = [start(), start(), start()];
+  const minutes = async (count: number) => {
+    for (let minute = 0; minute < count; minute++) {
+      await Promise.all(nodes.map((node) => node.runOnce()));
+      clock.advance(MINUTE);
+    }
+  };
+  await minutes(2);
+  expect(nodes[0]?.concerns()).toEqual([]);
+  finding = warning("feeds", "the feed is silent", "Mend it.");
+  await minutes(5);
+  expect(mailed()).toEqual([
+    "<oncall@bikes.example> Feeds: the feed is silent",
+    "<ops@bikes.example> Feeds: the feed is silent",
+  ]);
+  expect(nodes.map((node) => node.concerns())).toEqual(nodes.map(() => ["feeds: the feed is silent. Mend it."]));
+  expect(await activeChecks(database.db)).toMatchObject([{ name: "feeds", of: "main", fix: "Mend it." }]);
+  // A process that is killed in between changes nothing: what it knows is in PostgreSQL.
+  await nodes.pop()?.close();
+  nodes.push(start());
+  await minutes(5);
+  expect(smtp.mails).toHaveLength(2);
+  finding = ok("feeds", "fine");
+  await minutes(10);
+  expect(mailed(2)).toEqual(["<oncall@bikes.example> Over: feeds", "<ops@bikes.example> Over: feeds"]);
+  expect(await activeChecks(database.db)).toEqual([]);
+  expect(logged.map(([message]) => message)).toEqual(["a check needs attention", "a check is well again"]);
+});
+
+it("is in the log where there is no mail server, with what to do; what is true of a machine names it", async () => {
+  finding = warning("certificate", "it expires tomorrow", "Renew it.");
+  const node = start({ hasMail: false, checks: [{ ...feeds, name: "certificate", of: "node-1" }] });
+  for (let minute = 0; minute < 4; minute++) {
+    await node.runOnce();
+    clock.advance(MINUTE);
+  }
+  expect(logged).toEqual([
+    [
+      "a check needs attention",
+      expect.objectContaining({ check: "certificate", of: "node-1", fix: "Renew it.", isMailed: false }),
+    ],
+  ]);
+});
+
+it("what a process without a mail server finds is mailed by one that has it, at once", async () => {
+  const [finder, mailing] = [start({ hasMail: false }), start({ checks: [] })];
+  const minutes = async (count: number) => {
+    for (let minute = 0; minute < count; minute++) {
+      await finder.runOnce();
+      await mailing.runOnce();
+      clock.advance(MINUTE);
+    }
+  };
+  finding = warning("feeds", "the feed is silent", "Mend it.");
+  await minutes(3);
+  expect(mailed()).toEqual([
+    "<oncall@bikes.example> Feeds: the feed is silent",
+    "<ops@bikes.example> Feeds: the feed is silent",
+  ]);
+  await minutes(10);
+  expect(mailed()).toHaveLength(2);
+  finding = ok("feeds", "fine");
+  await minutes(10);
+  expect(mailed(2)).toEqual(["<oncall@bikes.example> Over: feeds", "<ops@bikes.example> Over: feeds"]);
+});
+
+it("what began and ended while nobody could mail it is not mailed afterwards", async () => {
+  const finder = start({ hasMail: false });
+  const minutes = async (node: typeof finder, count: number) => {
+    for (let minute = 0; minute < count; minute++, clock.advance(MINUTE)) await node.runOnce();
+  };
+  finding = warning("feeds", "the feed is silent", "Mend it.");
+  await minutes(finder, 5);
+  finding = ok("feeds", "fine");
+  await minutes(finder, 10);
+  await minutes(start(), 3);
+  expect(mailed()).toEqual([]);
+});
+
+it("what the configuration permits is mailed once, and not each day", async () => {
+  finding = warning("rate limit", "each counts by itself", "Set REDIS_URL.");
+  const node = start({ checks: [{ ...feeds, name: "rate limit", isPermitted: true }] });
+  for (let hour = 0; hour < 100; hour++) {
+    await node.runOnce();
+    clock.advance(60 * MINUTE);
+  }
+  expect(mailed()).toHaveLength(2);
+  expect(smtp.mails[0]?.data).not.toMatch(/one a day/);
+});
+
+/** Runs a process's checks once a minute. */
+async function pass(node: ReturnType<typeof start>, count: number): Promise<void> {
+  for (let minute = 0; minute < count; minute++, clock.advance(MINUTE)) await node.runOnce();
+}
+const actor = () => ({ db: database.db, clock, ids: createIds(clock), actor: "person:operator" });
+const known = { name: "feeds", of: "main", subject: "gbfs", severity: "warning", until: null } as const;
+const counts = (node: ReturnType<typeof start>) =>
+  Object.fromEntries(
+    countResults(node.results())
+      .filter(({ name, n }) => name === "feeds" && n > 0)
+      .map(({ severity, n }) => [severity, n]),
+  );
+
+it("what is acknowledged is kept and counted as such, and sends no mail, neither while it lasts nor when it is over", async () => {
+  const node = start();
+  finding = warning("feeds", "the feed is silent", "Mend it.", { subject: "gbfs" });
+  await pass(node, 3);
+  expect([mailed().length, counts(node), node.concerns().length]).toEqual([2, { warning: 1 }, 1]);
+  expect(smtp.mails[0]?.data.replaceAll("=\r\n", "")).toContain("/dashboard/operator/overview?");
+  await acknowledge(actor(), "main", known);
+  for (let hour = 0; hour < 73; hour++, clock.advance(60 * MINUTE)) await node.runOnce();
+  expect([mailed().length, counts(node), node.concerns()]).toEqual([2, { acknowledged: 1 }, []]);
+  expect(await activeChecks(database.db)).toHaveLength(1);
+  finding = ok("feeds", "fine");
+  await pass(node, 10);
+  expect([mailed().length, await acknowledgements(database.db)]).toEqual([2, []]);
+  // What begins again is news.
+  finding = warning("feeds", "the feed is silent", "Mend it.", { subject: "gbfs" });
+  await pass(node, 3);
+  expect(mailed()).toHaveLength(4);
+});
+
+it("what gets worse than it was acknowledged is mailed again, once, however often it wavers", async () => {
+  const node = start();
+  finding = warning("feeds", "the feed is silent", "Mend it.", { subject: "gbfs" });
+  await pass(node, 1);
+  await acknowledge(actor(), "main", known);
+  await pass(node, 5);
+  expect(mailed()).toEqual([]);
+  for (let time = 0; time < 4; time++) {
+    finding = failure("feeds", "the feed is gone", "Mend it.", { subject: "gbfs" });
+    await pass(node, 2);
+    finding = warning("feeds", "the feed is silent", "Mend it.", { subject: "gbfs" });
+    await pass(node, 2);
+  }
+  expect(mailed()).toEqual([
+    "<oncall@bikes.example> Feeds: the feed is gone",
+    "<ops@bikes.example> Feeds: the feed is gone",
+  ]);
+  expect(await acknowledgements(database.db)).toEqual([]);
+});
+
+it("another subject of the same check is mailed by itself; what is known of is not named", async () => {
+  const node = start();
+  finding = warning("feeds", "oslo is silent", "Mend it.", { subject: "gbfs" });
+  await acknowledge(actor(), "main", known);
+  await pass(node, 5);
+  finding = [finding, warning("feeds", "bergen is silent", "Mend it.", { subject: "bergen" })];
+  await pass(node, 3);
+  expect(mailed()).toEqual([
+    "<oncall@bikes.example> Feeds: bergen is silent",
+    "<ops@bikes.example> Feeds: bergen is silent",
+  ]);
+  expect(counts(node)).toEqual({ acknowledged: 1, warning: 1 });
+});
+
+it("an acknowledgement for a time, or one that is taken back, ends: the check is mailed again", async () => {
+  const node = start();
+  finding = warning("feeds", "the feed is silent", "Mend it.", { subject: "gbfs" });
+  await acknowledge(actor(), "main", { ...known, until: new Date(clock() + 60 * MINUTE) });
+  await pass(node, 60);
+  expect(mailed()).toEqual([]);
+  await pass(node, 3);
+  expect([mailed().length, await acknowledgements(database.db)]).toEqual([2, []]);
+  await acknowledge(actor(), "main", known);
+  await pass(node, 3);
+  expect(await unacknowledge(actor(), "main", known)).toBe(true);
+  await pass(node, 3);
+  expect(mailed()).toHaveLength(4);
+  expect(await unacknowledge(actor(), "main", known)).toBe(false);
+  const acts = await listActs(database.db, "main", { since: new Date(0), limit: 10 });
+  expect(acts.map(({ action, actor: who, subject }) => [action, who, subject]).toReversed()).toEqual([
+    ["check.acknowledged", "person:operator", "feeds"],
+    ["check.acknowledged", "person:operator", "feeds"],
+    ["check.unacknowledged", "person:operator", "feeds"],
+  ]);
+});
+
+it("what a process without a mail server found is not mailed by another one after it was acknowledged", async () => {
+  const finder = start({ hasMail: false });
+  finding = warning("feeds", "the feed is silent", "Mend it.", { subject: "gbfs" });
+  await pass(finder, 4);
+  await acknowledge(actor(), "main", known);
+  await pass(finder, 1);
+  await pass(start(), 3);
+  expect(mailed()).toEqual([]);
+});
+
+it("nobody acknowledges another system's check, one that there is not, a partner's, or what no process has found", async () => {
+  const refused = { code: "not_found" };
+  await expect(acknowledge(actor(), "main", { ...known, of: "other" })).rejects.toMatchObject(refused);
+  await expect(acknowledge(actor(), "main", { ...known, name: "nothing" })).rejects.toMatchObject(refused);
+  await expect(acknowledge(actor(), "main", { ...known, name: "expiring keys" })).rejects.toMatchObject(refused);
+  const machine = { ...known, name: "certificate", of: "node-1", subject: "" };
+  await expect(acknowledge(actor(), "main", machine)).rejects.toMatchObject(refused);
+  finding = warning("certificate", "it expires tomorrow", "Renew it.");
+  await pass(start({ checks: [{ ...feeds, name: "certificate", of: "node-1" }] }), 4);
+  await acknowledge(actor(), "main", machine);
+});
+
+it("an acknowledgement of what is gone, a system for example, is deleted after a day", async () => {
+  await acknowledge(actor(), "main", known);
+  const node = start({ checks: [] });
+  await pass(node, 2);
+  expect(await acknowledgements(database.db)).toHaveLength(1);
+  clock.advance(24 * 60 * MINUTE);
+  await pass(node, 2);
+  expect(await acknowledgements(database.db)).toEqual([]);
+});

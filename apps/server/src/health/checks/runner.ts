@@ -1,0 +1,261 @@
+import type { Ids } from "../../ids.ts";
+import type { Mailer } from "../../outbound/mail/mailer.ts";
+import { type MailOutcome, startOutbox } from "../../outbound/mail/outbox.ts";
+import { type PeriodicWork, startPeriodic } from "../../storage/background/periodic.ts";
+import type { WorkWatch } from "../../storage/background/work-watch.ts";
+import type { Database, Transaction } from "../../storage/db/database.ts";
+import {
+  deleteAcknowledgement,
+  deleteEndedAcknowledgements,
+  deleteExpiredAcknowledgements,
+} from "./acknowledgement-queries.ts";
+import { type Acknowledgement, acknowledgementOf, outgrownBy } from "./acknowledgement.rules.ts";
+import { acknowledgements } from "./acknowledgements.ts";
+import {
+  checkMail,
+  type CheckState,
+  mailNow,
+  type Notice,
+  type Sighting,
+  type Step,
+  whenFound,
+  whenQuiet,
+} from "./check-state.rules.ts";
+import { type Check, type CheckName, type CheckResult, isCheckName } from "./check.ts";
+import { type RunCheck, runChecks } from "./list.ts";
+import { insertOperatorMails, operatorMailQueues } from "./operator-mails.ts";
+import { deleteCheckRow, lockCheckRows, updateCheckRows } from "./queries.ts";
+import { rowOf, stateOf } from "./stored-checks.ts";
+
+export interface CheckRunnerOptions {
+  readonly db: Database;
+  readonly clock: () => number;
+  readonly ids: Ids;
+  /** What this process looks at in each run. */
+  readonly checks: () => Promise<readonly Check[]>;
+  /** What it knows at any time, without a look. */
+  readonly processResults?: () => readonly CheckResult[];
+  /** What partners have to mend, for the metric. */
+  readonly partnerResults?: () => Promise<readonly CheckResult[]>;
+  readonly addresses: readonly string[];
+  /** Undefined: the log has what would be mailed. */
+  readonly mailer: Mailer | undefined;
+  readonly serviceName: string;
+  /** The page on which a check is acknowledged; undefined: it has no address. */
+  readonly pageOf?: (check: { readonly name: string; readonly of: string }) => string | undefined;
+  readonly logger: { info(detail: object, message: string): void; warn(detail: object, message: string): void };
+  readonly onError: (error: unknown) => void;
+  readonly observeMail: (outcome: MailOutcome) => void;
+  readonly watch?: WorkWatch | undefined;
+}
+
+/** What a check found, as the outlets of this process show it. */
+export interface CurrentResult extends CheckResult {
+  readonly check: CheckName;
+  readonly isAcknowledged: boolean;
+}
+
+export interface CheckRunner extends PeriodicWork {
+  /** What the checks have found, without what is well. */
+  results(): readonly CurrentResult[];
+}
+
+/** Between two runs of all checks. Too low: costs PostgreSQL. Too high: `/readyz`, the metric and mails say it late. */
+const CHECK_INTERVAL_MS = 30_000;
+
+/**
+ * Runs the checks again and again, and tells the operator. Any number of processes may: PostgreSQL sees to it that one of
+ * them mails.
+ */
+export function startChecks(options: CheckRunnerOptions): CheckRunner {
+  const { watch, processResults = () => [], ...shared } = options;
+  const { db, onError } = shared;
+  let latest: readonly CurrentResult[] = [];
+  const work = async () => {
+    latest = await runOnce(options);
+  };
+  const checking = startPeriodic({ intervalMs: CHECK_INTERVAL_MS, work, onError, watch, immediately: true });
+  const outbox = startOutbox({
+    ...shared,
+    queues: () => operatorMailQueues(db),
+    addressee: "the operator",
+    observe: options.observeMail,
+  });
+  return {
+    runOnce: async () => {
+      await checking.runOnce();
+      await outbox.runOnce();
+    },
+    close: async () => {
+      await Promise.all([checking.close(), outbox.close()]);
+    },
+    results: () => {
+      const now = processResults();
+      const known = new Set(now.map(({ check }) => check));
+      const isAcknowledged = ({ check }: CheckResult) =>
+        latest.some((each) => each.check === check && each.isAcknowledged);
+      // What a process knows of itself, it knows better now than at its latest run.
+      return [
+        ...named(found(now)).map((result) => ({ ...result, isAcknowledged: isAcknowledged(result) })),
+        ...latest.filter(({ check }) => !known.has(check)),
+      ];
+    },
+  };
+}
+
+/** Those of checks that run by themselves. */
+function named(results: readonly CheckResult[]): (CheckResult & { readonly check: CheckName })[] {
+  return results.flatMap((result) => (isCheckName(result.check) ? [{ ...result, check: result.check }] : []));
+}
+
+async function runOnce(options: CheckRunnerOptions): Promise<CurrentResult[]> {
+  const { db, checks, clock, partnerResults = () => Promise.resolve([]) } = options;
+  const run = await runChecks(await checks());
+  const known = await acknowledgements(db);
+  const now = clock();
+  await tell(options, run, known);
+  const ofOperator = run.flatMap(({ check: { name, of }, results }) =>
+    found(results).map((result) => ({
+      ...{ ...result, check: name },
+      isAcknowledged: acknowledgementOf(known, of, result, now) !== undefined,
+    })),
+  );
+  const ofPartners = named(found(await partnerResults()));
+  return [...ofOperator, ...ofPartners.map((result) => ({ ...result, isAcknowledged: false }))];
+}
+
+function found(results: readonly CheckResult[]): CheckResult[] {
+  return results.filter(({ status }) => status !== "ok" && status !== "info");
+}
+
+interface CheckNotice {
+  readonly state: CheckState;
+  readonly notice: Notice;
+}
+
+/** Keeps what was found, and records mails about what began, got worse, lasts or is over. */
+async function tell(
+  options: CheckRunnerOptions,
+  run: readonly RunCheck[],
+  known: readonly Acknowledgement[],
+): Promise<void> {
+  const now = options.clock();
+  const isPermitted = new Set(run.filter(({ check }) => check.isPermitted).map(({ check }) => check.name as string));
+  const notices = await options.db.transaction(async (tx) => {
+    const stored = new Map((await lockCheckRows(tx)).map((row) => [keyOf(stateOf(row)), stateOf(row)]));
+    const steps: Step[] = [];
+    const seen = new Set<string>();
+    for (const { check, results } of run) {
+      const sighting = sightingOf(check, found(results), known, now);
+      if (sighting === undefined) continue;
+      seen.add(keyOf(sighting));
+      const { isAcknowledged } = sighting;
+      steps.push(
+        whenFound(stored.get(keyOf(sighting)), sighting, now, { isReminded: !check.isPermitted, isAcknowledged }),
+      );
+      for (const result of results) await deleteOutgrown(tx, outgrownBy(known, check.of, result));
+    }
+    for (const [key, state] of stored) if (!seen.has(key)) steps.push(await endIfQuiet(tx, state, now));
+    await deleteExpiredAcknowledgements(tx, new Date(now), new Date(now - DAY_MS));
+    const mailed = steps.map((step) => {
+      const waiting = step.next === undefined ? null : waitingOf(stored.get(keyOf(step.next)), step.next);
+      return mailNow(step, waiting, canMail(options));
+    });
+    await updateCheckRows(
+      tx,
+      mailed.flatMap(({ next }) => (next === undefined ? [] : [rowOf(next)])),
+    );
+    await recordMails(options, tx, noticesOf(mailed), isPermitted);
+    // The log has what this process found, and what it mails for another.
+    return noticesOf(mailed.map((each, index) => ({ ...each, notice: each.notice ?? steps[index]?.notice })));
+  });
+  for (const { state, notice } of notices) log(options, state, notice);
+}
+
+const DAY_MS = 86_400_000;
+
+/** What another process has left to be mailed; nothing, once it is acknowledged. */
+function waitingOf(stored: CheckState | undefined, next: CheckState): Notice | null {
+  const isAcknowledged = stored?.mailedAt !== null && next.mailedAt === null && next.endedAt === null;
+  return isAcknowledged ? null : (stored?.unmailed ?? null);
+}
+
+async function endIfQuiet(tx: Transaction, state: CheckState, now: number): Promise<Step> {
+  const step = whenQuiet(state, now);
+  if (step.next === undefined) await deleteCheckRow(tx, { name: state.name, scope: state.of });
+  else if (state.endedAt === null && step.next.endedAt !== null)
+    await deleteEndedAcknowledgements(tx, state.name, state.of);
+  return step;
+}
+
+async function deleteOutgrown(tx: Transaction, outgrown: Acknowledgement | undefined): Promise<void> {
+  if (outgrown !== undefined) await deleteAcknowledgement(tx, { ...outgrown, scope: outgrown.of });
+}
+
+/** Without a mail server the log has what would be mailed, and another process mails it. */
+function canMail({ mailer, addresses }: CheckRunnerOptions): boolean {
+  return mailer !== undefined && addresses.length > 0;
+}
+
+function noticesOf(steps: readonly Step[]): CheckNotice[] {
+  return steps.flatMap(({ next, notice }) => (next && notice ? [{ state: next, notice }] : []));
+}
+
+async function recordMails(
+  { ids, addresses, serviceName, clock, pageOf }: CheckRunnerOptions,
+  tx: Transaction,
+  notices: readonly CheckNotice[],
+  isPermitted: ReadonlySet<string>,
+): Promise<void> {
+  const mails = notices.flatMap(({ state, notice }) => {
+    const isReminded = !isPermitted.has(state.name);
+    const { subject, text: body } = checkMail(state, notice, { serviceName, isReminded, page: pageOf?.(state) });
+    return addresses.map((address) => ({ id: ids.next("mail"), address, subject, body }));
+  });
+  await insertOperatorMails(tx, new Date(clock()), mails);
+}
+
+function log(options: CheckRunnerOptions, state: CheckState, notice: Notice): void {
+  const { logger } = options;
+  const { name: check, of, severity, detail, fix } = state;
+  const isMailed = canMail(options);
+  if (notice === "ends") logger.info({ check, ...(of !== "" && { of }), isMailed }, "a check is well again");
+  else logger.warn({ check, ...(of !== "" && { of }), severity, detail, fix, isMailed }, SENTENCES[notice]);
+}
+
+const SENTENCES = {
+  begins: "a check needs attention",
+  worsens: "a check has become a failure",
+  lasts: "a check still needs attention",
+};
+
+/** What several results of one check say together: those that nobody knows of, if there are any. */
+function sightingOf(
+  { name, of }: Check,
+  results: readonly CheckResult[],
+  known: readonly Acknowledgement[],
+  now: number,
+): (Sighting & { readonly isAcknowledged: boolean }) | undefined {
+  if (results.length === 0) return undefined;
+  const news = results.filter((result) => acknowledgementOf(known, of, result, now) === undefined);
+  const told = news.length === 0 ? results : news;
+  const severity = told.some(({ status }) => status === "failure") ? "failure" : "warning";
+  const fixes = new Set(told.flatMap(({ fix }) => (fix === undefined ? [] : [fix])));
+  const fix = [...fixes].slice(0, MAX_NAMED).join(" ");
+  return { name, of, severity, detail: described(told), fix, results, isAcknowledged: news.length === 0 };
+}
+
+/** Results of one check that are named; the doctor has them all. */
+const MAX_NAMED = 3;
+
+function described(results: readonly CheckResult[]): string {
+  const more = results.length > MAX_NAMED ? `, and ${results.length - MAX_NAMED} more` : "";
+  return `${results
+    .slice(0, MAX_NAMED)
+    .map(({ detail }) => detail)
+    .join("; ")}${more}`;
+}
+
+function keyOf({ name, of }: Pick<Sighting, "name" | "of">): string {
+  return JSON.stringify([name, of]);
+}

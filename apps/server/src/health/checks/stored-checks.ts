@@ -1,0 +1,45 @@
+import type { Queryable } from "../../storage/db/database.ts";
+import { type CheckState, isActive, type Notice } from "./check-state.rules.ts";
+import type { CheckResult } from "./check.ts";
+import { type CheckRow, listCheckRows } from "./queries.ts";
+
+/** The checks that need the operator now, as any process has found them. */
+export async function activeChecks(db: Queryable): Promise<readonly CheckState[]> {
+  return (await listCheckRows(db)).map(stateOf).filter(isActive);
+}
+
+const NOTICES: readonly Notice[] = ["begins", "worsens", "lasts", "ends"];
+
+export function stateOf(row: CheckRow): CheckState {
+  const { name, scope: of, detail, fix, episodes } = row;
+  const severity = row.severity === "failure" ? "failure" : "warning";
+  return {
+    ...{ name, of, detail, fix, episodes, severity },
+    unmailed: NOTICES.find((notice) => notice === row.unmailed) ?? null,
+    // A program of release 0.1.0 keeps one text for all that it has found.
+    results: Array.isArray(row.results)
+      ? (row.results as StoredResult[]).map((result) => ({ ...result, check: name }))
+      : [{ check: name, status: severity, detail, fix }],
+    beganAt: row.began_at.getTime(),
+    seenAt: row.seen_at.getTime(),
+    mailedAt: row.mailed_at?.getTime() ?? null,
+    endedAt: row.ended_at?.getTime() ?? null,
+  };
+}
+
+type StoredResult = Pick<CheckResult, "status" | "detail" | "fix" | "subject">;
+
+export function rowOf({ of: scope, results, beganAt, seenAt, mailedAt, endedAt, ...rest }: CheckState): CheckRow {
+  const instant = (at: number | null) => (at === null ? null : new Date(at));
+  const { name, severity, detail, fix, episodes, unmailed } = rest;
+  const kept: StoredResult[] = results.map(({ status, detail: text, fix: remedy, subject }) => ({
+    ...{ status, detail: text },
+    ...(remedy !== undefined && { fix: remedy }),
+    ...(subject !== undefined && { subject }),
+  }));
+  return {
+    ...{ name, scope, severity, detail, fix, episodes, unmailed },
+    ...{ began_at: new Date(beganAt), seen_at: new Date(seenAt) },
+    ...{ mailed_at: instant(mailedAt), ended_at: instant(endedAt), results: JSON.stringify(kept) },
+  };
+}

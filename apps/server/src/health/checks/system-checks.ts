@@ -1,0 +1,161 @@
+/** What is wrong with a system, and is the operator's to mend. */
+import { MAX_COUNTED_DELIVERIES } from "@bikeshare/contract";
+import { longRidesOf } from "../../city/fleet/long-rides.ts";
+import { systemsOf } from "../../city/systems/service.ts";
+import { sourceStates } from "../../feeds/gbfs/source-state.ts";
+import { runningImportsOf } from "../../feeds/imports/progress.ts";
+import { countApiProcesses } from "../../http/rate-limits/service.ts";
+import { utcMinute } from "../../iso-instant.ts";
+import type { Queryable } from "../../storage/db/database.ts";
+import { failingWorkOf } from "../../storage/set-aside/service.ts";
+import { countLiveWorkers, countSetAsideDeliveries, oldestDueAt } from "../../webhooks/backlog.ts";
+import { listShownEndpoints } from "../../webhooks/endpoints/endpoint-view.ts";
+import { isStranded } from "../../webhooks/endpoints/endpoint.rules.ts";
+import { type CheckName, type checkScopes, type CheckResult, failure, ok, warning } from "./check.ts";
+import { checkSource } from "./feed-sources.rules.ts";
+import { findEventWait } from "./queries.ts";
+import { thresholds } from "./thresholds.ts";
+
+type NamesOf<Scope> = { [Name in CheckName]: (typeof checkScopes)[Name] extends Scope ? Name : never }[CheckName];
+
+export interface SystemCheckContext {
+  readonly db: Queryable;
+  readonly clock: () => number;
+  /** Milliseconds after which a ride is under way for too long. */
+  readonly longRideAfterMs: number;
+}
+
+type Find = (context: SystemCheckContext, systemId: string) => Promise<readonly CheckResult[]>;
+
+/** Each check of a system. */
+export const systemCheckFinders: Readonly<Record<NamesOf<"system">, Find>> = {
+  workers: checkWorkers,
+  events: checkEvents,
+  "late webhooks": checkLateWebhooks,
+  "held webhooks": checkHeldWebhooks,
+  "set aside": checkSetAside,
+  imports: checkImports,
+  "long rides": checkLongRides,
+  feeds: checkFeeds,
+};
+
+/** Whether events are numbered and webhooks sent. Each worker signs on for every system. */
+export function lacksWorker(workers: number): boolean {
+  return workers === 0;
+}
+
+async function checkWorkers({ db }: SystemCheckContext, systemId: string): Promise<readonly CheckResult[]> {
+  // A deployment that is stopped as a whole lacks no worker.
+  if ((await countApiProcesses(db)) === 0) return [];
+  if (!lacksWorker(await countLiveWorkers(db, systemId))) return [ok("workers", `${systemId} has one`)];
+  return [
+    failure(
+      "workers",
+      `no worker runs for ${systemId}: no events are listed and no webhooks are sent`,
+      "Start `serve --role worker`. If one runs, its log says what stops it.",
+    ),
+  ];
+}
+
+async function checkEvents({ db }: SystemCheckContext, systemId: string): Promise<readonly CheckResult[]> {
+  const wait = await findEventWait(db, systemId);
+  if (wait === null || wait * 1_000 <= thresholds.eventWaitMs) return [ok("events", "none waits for its number")];
+  const fix = "Start `serve --role worker`, or look at the log of the one that runs.";
+  return [failure("events", `the oldest event of ${systemId} waits for its number since ${wait} s`, fix)];
+}
+
+async function checkLateWebhooks({ db, clock }: SystemCheckContext, systemId: string): Promise<readonly CheckResult[]> {
+  const now = clock();
+  const due = await oldestDueAt(db, systemId, new Date(now));
+  if (due === null || now - due.getTime() <= thresholds.dueMs)
+    return [ok("late webhooks", "none has been due for long")];
+  const minutes = Math.round((now - due.getTime()) / 60_000);
+  const fix = "`bikeshare webhooks list` says where they wait; start another worker, or pause an endpoint that hangs.";
+  return [warning("late webhooks", `a webhook of ${systemId} has been due for ${minutes} min`, fix, { at: due })];
+}
+
+/** Deliveries that are held at an endpoint that was resumed: nobody sends them until somebody decides. */
+async function checkHeldWebhooks(context: SystemCheckContext, systemId: string): Promise<readonly CheckResult[]> {
+  const { endpoints } = await listShownEndpoints(context, systemId);
+  const found = endpoints.filter(isStranded).map(({ partner_id: partner, held }) => {
+    const count = held < MAX_COUNTED_DELIVERIES ? `${held}` : `${held} or more`;
+    return warning(
+      "held webhooks",
+      `${count} deliveries of ${systemId} are held for ${partner}, whose endpoint is not paused`,
+      `\`bikeshare webhooks send-held --partner ${partner}\` sends them, \`webhooks drop-held\` gives them up.`,
+      { subject: partner, link: { page: "webhook", query: {} } },
+    );
+  });
+  return found.length === 0 ? [ok("held webhooks", "none is held but at paused endpoints")] : found;
+}
+
+async function checkSetAside({ db }: SystemCheckContext, systemId: string): Promise<readonly CheckResult[]> {
+  const name = "set aside";
+  const found: CheckResult[] = [];
+  const deliveries = await countSetAsideDeliveries(db, systemId);
+  if (deliveries > 0) {
+    const detail = `${deliveries} webhooks of ${systemId} are not sent any more, because each ended three processes in a row`;
+    const fix =
+      "The log names them: report it, and once it is mended send them by `bikeshare webhooks redeliver <id>`.";
+    found.push(failure(name, detail, fix, { subject: "webhooks" }));
+  }
+  const { setAside, failing } = await failingWorkOf(db, systemId);
+  const fix = `\`bikeshare set-aside list --system ${systemId}\` says what and why; \`set-aside release\` tries it again.`;
+  if (setAside > 0) {
+    const detail = `${setAside} units of background work of ${systemId} ended three processes each, and are not tried any more`;
+    found.push(failure(name, detail, fix, { subject: "work" }));
+  }
+  if (failing > 0) {
+    const detail = `${failing} units of background work of ${systemId} fail at each try`;
+    found.push(warning(name, detail, fix, { subject: "failing work" }));
+  }
+  return found.length === 0 ? [ok(name, "nothing is")] : found;
+}
+
+async function checkImports({ db }: SystemCheckContext, systemId: string): Promise<readonly CheckResult[]> {
+  const running = await runningImportsOf(db, systemId);
+  const idle = running.filter(({ idle_seconds: seconds }) => seconds * 1_000 > thresholds.importIdleMs);
+  if (idle.length === 0) return [ok("imports", "each that runs makes progress")];
+  const fix =
+    "Look at what it prints, then end its process and begin it again: what it has stored stays, and is left out.";
+  return idle.map(({ kind, idle_seconds: seconds }) =>
+    warning(
+      "imports",
+      `an import (${kind}) of ${systemId} has made no progress for ${Math.round(seconds / 60)} min`,
+      fix,
+      { subject: kind },
+    ),
+  );
+}
+
+/** Rides that nobody ended: their bikes are hidden from everybody. */
+async function checkLongRides(
+  { db, clock, longRideAfterMs }: SystemCheckContext,
+  systemId: string,
+): Promise<readonly CheckResult[]> {
+  const hours = Math.round(longRideAfterMs / 3_600_000);
+  const startedBefore = new Date(clock() - longRideAfterMs);
+  const { n, oldest } = await longRidesOf(db, systemId, startedBefore);
+  if (oldest === undefined) return [ok("long rides", `none is under way for longer than ${hours} h`)];
+  const isOne = n === 1;
+  const rides = `${n} ${isOne ? "ride" : "rides"} of ${systemId} ${isOne ? "is" : "are"}`;
+  const since = `the oldest (${oldest.id}) since ${utcMinute(oldest.started_at)}`;
+  const isOneOfMany = (await systemsOf(db)).length > 1;
+  const end = ["bikeshare", ...(isOneOfMany ? ["--system", systemId] : []), "rides end"].join(" ");
+  return [
+    warning(
+      "long rides",
+      `${rides} under way for longer than ${hours} h, ${since}: ${isOne ? "its bike is" : "their bikes are"} hidden`,
+      `\`${end} <id>\` ends one whose end was never reported, \`${end} --older-than ${hours}h --yes\` all of them.`,
+      {
+        at: oldest.started_at,
+        link: { page: "rides", query: { status: "started", started_before: startedBefore.toISOString() } },
+      },
+    ),
+  ];
+}
+
+async function checkFeeds({ db, clock }: SystemCheckContext, systemId: string): Promise<readonly CheckResult[]> {
+  const found = (await sourceStates(db, systemId)).flatMap((source) => checkSource(source, clock()));
+  return found.length === 0 ? [ok("feeds", "none that is followed is too old or stale")] : found;
+}

@@ -1,0 +1,18 @@
+import type { Queryable } from "../storage/db/database.ts";
+import { countSetAside, findOldestDue } from "./queue/backlog-queries.ts";
+import { countWorkers } from "./queue/lane-queries.ts";
+
+/** Worker processes of a system that are alive. */
+export function countLiveWorkers(db: Queryable, systemId: string): Promise<number> {
+  return countWorkers(db, systemId);
+}
+
+/** Since when the delivery that has been due for longest is so; null: none is due. */
+export function oldestDueAt(db: Queryable, systemId: string, now: Date): Promise<Date | null> {
+  return findOldestDue(db, systemId, now);
+}
+
+/** Deliveries that were given up because each ended three processes, and have not been sent again since. */
+export function countSetAsideDeliveries(db: Queryable, systemId: string): Promise<number> {
+  return countSetAside(db, systemId);
+}

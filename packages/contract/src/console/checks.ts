@@ -1,0 +1,47 @@
+import { z } from "zod";
+import { noQuery } from "../endpoint.ts";
+import { givenInstant } from "../values.ts";
+import { consoleBodyErrors, consoleErrors, consoleNeeds, systemPath } from "./endpoint.ts";
+
+/** Longer than any name of a machine or of what a check looks at. */
+const MAX_LENGTH = 300;
+
+/** What of a check is meant, as the overview shows it. */
+const acknowledged = {
+  name: z.string().min(1).max(MAX_LENGTH),
+  of: z.string().max(MAX_LENGTH),
+  subject: z.string().max(MAX_LENGTH),
+};
+
+const needs = consoleNeeds("operator", "admin");
+const errors = { ...consoleErrors, ...consoleBodyErrors };
+
+/** What an operator does about checks. */
+export const checkEndpoints = {
+  acknowledge: {
+    method: "POST",
+    path: "/console/v1/systems/:system_id/checks/acknowledge",
+    summary: "Acknowledge what a check has found: it stays visible, and sends no mail",
+    metadata: needs,
+    pathParams: systemPath,
+    query: noQuery,
+    body: z
+      .object({
+        ...acknowledged,
+        severity: z.enum(["warning", "failure"]).describe("As it was shown: what is worse is mailed again"),
+        until: givenInstant.nullable().describe("Null: until it is over or gets worse"),
+      })
+      .strict(),
+    responses: { 200: z.object({}).strict(), ...errors },
+  },
+  unacknowledge: {
+    method: "POST",
+    path: "/console/v1/systems/:system_id/checks/unacknowledge",
+    summary: "Take an acknowledgement back: mails are sent again",
+    metadata: needs,
+    pathParams: systemPath,
+    query: noQuery,
+    body: z.object(acknowledged).strict(),
+    responses: { 200: z.object({ changed: z.boolean() }).strict(), ...errors },
+  },
+} as const;
