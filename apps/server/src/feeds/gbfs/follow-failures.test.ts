@@ -184,7 +184,9 @@ test("a feed whose publisher has stopped behind a cache is stale in the poll, in
     ...{ data_ages: { station_status: 14_400 }, older: ["station_status"] },
   });
   expect(await found()).toEqual({
-    doctor: [expect.stringMatching(/^the source gbfs: station_status can be read and is stale: its data are of /) as string],
+    doctor: [
+      expect.stringMatching(/^the source gbfs: station_status can be read and is stale: its data are of /) as string,
+    ],
     page: "stale",
   });
   server.pages["station_status"] = document(-1);
