@@ -74,6 +74,13 @@ const packages = [
     to: { path: "^packages/", pathNot: "^packages/(contract|simulator)/" },
   },
   {
+    name: "load-knows-no-service",
+    comment:
+      "A load says what is asked and expected, over HTTP. Which service it is, and what a report shows, is not its matter.",
+    from: { path: "^packages/load/", pathNot: testFiles },
+    to: { path: "^packages/", pathNot: "^packages/(contract|simulator|webhooks|load)/" },
+  },
+  {
     name: "packages-never-import-apps",
     comment: "Apps are built of packages, never the other way.",
     from: { path: "^packages/" },
@@ -356,17 +363,10 @@ const loadTest = "^apps/load-test/src";
 /** @type {import("dependency-cruiser").IConfiguration["forbidden"]} */
 const loadTestLayers = [
   {
-    name: "load-test-scenarios-know-no-service",
-    comment:
-      "A scenario says what is asked and expected. Which service it is, and what the report shows, is not its matter.",
-    from: { path: `${loadTest}/(scenarios|load|contract)/`, pathNot: testFiles },
-    to: { path: `${loadTest}/(server|report|webhooks|replay)/`, ...valueOnly },
-  },
-  {
     name: "load-test-reports-run-nothing",
     comment: "A report is made from the result alone, so that it can be made again from a file.",
     from: { path: `${loadTest}/report/`, pathNot: testFiles },
-    to: { path: `${loadTest}/(server|webhooks|load|scenarios)/`, ...valueOnly },
+    to: { path: `${loadTest}/(server|replay)/`, ...valueOnly },
   },
 ];
 

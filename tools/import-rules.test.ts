@@ -78,10 +78,7 @@ const violations: Readonly<Record<string, { readonly file: string; readonly impo
   },
   "fastify-at-the-border-only": { file: "apps/server/src/city/stations/server.ts", imports: ["fastify"] },
   "rooms-use-what-is-below": { file: "apps/server/src/city/stations/up.ts", imports: ["../../webhooks/rules/due.ts"] },
-  "load-test-scenarios-know-no-service": {
-    file: "apps/load-test/src/scenarios/up.ts",
-    imports: ["../server/own-server.ts"],
-  },
+  "load-knows-no-service": { file: "packages/load/src/up.ts", imports: ["../../sdk/src/index.ts"] },
   "load-test-reports-run-nothing": {
     file: "apps/load-test/src/report/up.ts",
     imports: ["../server/own-server.ts"],

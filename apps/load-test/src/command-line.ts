@@ -1,8 +1,8 @@
 import { availableParallelism } from "node:os";
+import { scenarioNames, scenarios } from "@bikeshare/load";
 import { Command, Option } from "@commander-js/extra-typings";
 import { duration, integer, listOf, names as namesOf } from "./options.ts";
 import { profiles } from "./profiles.ts";
-import { scenarioNames, scenarios } from "./scenarios/all.ts";
 import { METRICS_HELP, parseThreshold } from "./thresholds.ts";
 
 /** Bounds of a run, so that a slip of the hand does not become an attack. */

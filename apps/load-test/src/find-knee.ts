@@ -1,4 +1,4 @@
-import type { KneeStep, RunResult } from "./result.ts";
+import type { KneeStep, RunResult } from "@bikeshare/load";
 
 interface KneeOptions {
   readonly startRate: number;

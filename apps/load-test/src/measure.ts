@@ -1,9 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Plan, StreamPlan } from "./load/plan.ts";
-import { runPlan } from "./load/run.ts";
+import { type Plan, runPlan, type RunResult, scenarios, type SecondResult, type StreamPlan } from "@bikeshare/load";
 import type { Profile, StreamSpec } from "./profiles.ts";
-import type { RunResult, SecondResult } from "./result.ts";
-import { scenarios } from "./scenarios/all.ts";
 import { recordMetrics } from "./server/metrics.ts";
 import type { ServiceUnderLoad } from "./service-under-load.ts";
 import { checkThresholds, type Threshold } from "./thresholds.ts";

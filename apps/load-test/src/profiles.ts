@@ -1,6 +1,6 @@
 import { DEFAULT_RATE_LIMIT } from "@bikeshare/contract";
+import type { CitySize } from "@bikeshare/load";
 import type { Replay } from "./replay/recorded-day.ts";
-import type { CitySize } from "./server/fill.ts";
 
 /** Requests a minute, more than any load has: only the scenario about the limit meets one. */
 export const UNLIMITED_RATE = 1_000_000;

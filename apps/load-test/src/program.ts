@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { RunResult } from "@bikeshare/load";
 import { CommanderError } from "@commander-js/extra-typings";
 import { type CommandOptions, createCommand, MAX_RATE_PER_SECOND } from "./command-line.ts";
 import { findKnee } from "./find-knee.ts";
@@ -7,7 +8,6 @@ import { type Profile, profileOf, profileOfReplay, profiles } from "./profiles.t
 import { planReplay, readBusiestDay } from "./replay/recorded-day.ts";
 import { readBaseline, writeReports } from "./report/files.ts";
 import { progressLine, stepText, summaryText } from "./report/text.ts";
-import type { RunResult } from "./result.ts";
 import { openGivenService, openOwnService, type ServiceUnderLoad } from "./service-under-load.ts";
 import { requireTarget, TargetError } from "./target.rules.ts";
 import { parseThreshold } from "./thresholds.ts";

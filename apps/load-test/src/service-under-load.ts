@@ -1,13 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { DEFAULT_RATE_LIMIT } from "@bikeshare/contract";
-import { discoverWorld } from "./load/discover.ts";
-import type { World } from "./load/scenario.ts";
+import { discoverWorld, fillCity, type ReceiverProcess, scenarios, startReceiver, type World } from "@bikeshare/load";
 import { type Profile, UNLIMITED_RATE } from "./profiles.ts";
-import { scenarios } from "./scenarios/all.ts";
-import { fillCity, fillReplay } from "./server/fill.ts";
+import { fillReplay } from "./replay/recorded-day.ts";
 import { type OwnServer, startOwnServer } from "./server/own-server.ts";
 import { issueOperatorKey, issuePartnerKeys, type PartnerKey, subscribe } from "./server/provision.ts";
-import { startReceiver, type Receiver } from "./webhooks/receiver.ts";
 
 /** A service that is loaded, with all that the load needs of it. */
 export interface ServiceUnderLoad {
@@ -20,7 +17,7 @@ export interface ServiceUnderLoad {
   readonly limitedKeys: readonly string[];
   readonly world: World;
   /** Undefined: the run receives no webhooks. */
-  readonly receiver: Receiver | undefined;
+  readonly receiver: ReceiverProcess | undefined;
   close(): Promise<void>;
 }
 
@@ -74,7 +71,11 @@ async function fill(url: string, operatorKey: string, { profile, seed, onProgres
   return fillCity(url, operatorKey, profile.city, seed);
 }
 
-async function provide(server: OwnServer, receiver: Receiver | undefined, { profile, workers }: OwnServiceOptions) {
+async function provide(
+  server: OwnServer,
+  receiver: ReceiverProcess | undefined,
+  { profile, workers }: OwnServiceOptions,
+) {
   const commandLine = server.openCommandLine();
   try {
     const operatorKey = await issueOperatorKey(commandLine);

@@ -1,5 +1,5 @@
+import type { Findings, ThresholdResult } from "@bikeshare/load";
 import { InvalidArgumentError } from "@commander-js/extra-typings";
-import type { Findings, ThresholdResult } from "./result.ts";
 
 /** A bound on a figure of the report: `p99<50ms`. */
 export interface Threshold {

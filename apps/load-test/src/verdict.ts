@@ -1,4 +1,4 @@
-import type { Findings, RunResult } from "./result.ts";
+import type { Findings, RunResult } from "@bikeshare/load";
 
 /** More lag than this is the load test's own delay, which would be blamed on the server. */
 const MAX_START_LAG_P99_MS = 5;

@@ -1,6 +1,5 @@
+import { type RunOutcome, runPlan } from "@bikeshare/load";
 import { describe, expect, it } from "vitest";
-import type { RunOutcome } from "../src/load/collector.ts";
-import { runPlan } from "../src/load/run.ts";
 import { invalidReasons } from "../src/verdict.ts";
 import { planOf, startLoopbackServer } from "./loopback-server.ts";
 

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { Worker } from "node:worker_threads";
+import type { Plan, StreamPlan } from "@bikeshare/load";
 import type { TestContext } from "vitest";
-import type { Plan, StreamPlan } from "../src/load/plan.ts";
 import type { LoopbackRequest, LoopbackServerOptions } from "./loopback-server.worker.ts";
 
 interface LoopbackServer {

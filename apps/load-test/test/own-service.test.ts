@@ -1,10 +1,9 @@
 import { existsSync } from "node:fs";
+import { scenarioNames, scenarios } from "@bikeshare/load";
 import { expect, it } from "vitest";
 import { measure } from "../src/measure.ts";
 import { type Profile, profileOf } from "../src/profiles.ts";
-import { planReplay } from "../src/replay/recorded-day.ts";
-import { scenarioNames, scenarios } from "../src/scenarios/all.ts";
-import { fillReplay } from "../src/server/fill.ts";
+import { fillReplay, planReplay } from "../src/replay/recorded-day.ts";
 import { openOwnService } from "../src/service-under-load.ts";
 
 const settings = {

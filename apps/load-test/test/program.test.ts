@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
+import type { RunResult } from "@bikeshare/load";
 import { describe, expect, it, type TestContext } from "vitest";
 import { runProgram } from "../src/program.ts";
-import type { RunResult } from "../src/result.ts";
 import { startLoopbackServer } from "./loopback-server.ts";
 
 /** Runs the command line in a directory of its own. */

@@ -1,5 +1,4 @@
-import type { LatencySummary } from "../src/load/recorder.ts";
-import type { RunResult, SecondResult } from "../src/result.ts";
+import type { LatencySummary, RunResult, SecondResult } from "@bikeshare/load";
 
 /** Figures of a made-up run, in milliseconds. */
 export interface ResultChanges {

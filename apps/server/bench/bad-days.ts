@@ -1,10 +1,12 @@
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import { describeErrors, describePercentiles } from "@bikeshare/load";
 import { createRandom } from "@bikeshare/simulator";
 import { type KillsReport, pickVictim, runKills, type Victim } from "../test/bad-days/kills.ts";
 import { type BadDay, runBadDay } from "./bad-days/bad-day.ts";
 import { clocks } from "./bad-days/clocks.ts";
 import { connections } from "./bad-days/connections.ts";
+import { failingReceiver } from "./bad-days/failing-receiver.ts";
 import { failover } from "./bad-days/failover.ts";
 import { frozenApi } from "./bad-days/frozen-api.ts";
 import { fullDisk } from "./bad-days/full-disk.ts";
@@ -20,6 +22,7 @@ const BAD_DAYS: Readonly<Record<string, BadDay>> = {
   connections,
   restarts,
   failover,
+  "failing-receiver": failingReceiver,
   "frozen-api": frozenApi,
   clocks,
 };
@@ -76,28 +79,19 @@ function printKills({ kills, endedAlone }: KillsReport): void {
   say(`${kills.length} kills in ${seconds()} s on ${cpus().length} cores, seed ${seed}`);
   for (const victim of ["api", "worker", "backend", "postmaster"] as const satisfies readonly Victim[]) {
     const times = kills.filter((each) => each.victim === victim).map(({ recoveryMs }) => recoveryMs);
-    say(`  ${victim}: ${times.length} kills; back after ms ${percentiles(times)}`);
+    say(`  ${victim}: ${times.length} kills; back after ms ${describePercentiles(times)}`);
   }
   say(`  ${endedAlone} starts failed while PostgreSQL was away`);
 }
 
 function printOutcome({ workload, figures, check }: Pick<KillsReport, "workload" | "figures" | "check">): void {
-  const errors = [...figures.errors].map(([error, count]) => `${count} ${error}`).join(", ");
-  say(`${figures.attempts} requests; without success: ${errors}; slowest ${Math.round(figures.slowestMs)} ms`);
-  for (const kind of ["read", "write"] as const) {
-    const gaps = figures.gaps.filter((gap) => gap.kind === kind).map(({ lengthMs }) => lengthMs);
-    say(`  ${kind}s: ${gaps.length} gaps; ms ${percentiles(gaps)}`);
-  }
+  say(`${describeErrors(figures)}; slowest ${figures.slowestMs} ms`);
+  for (const [kind, gaps] of Object.entries(figures.gapsMs))
+    say(`  ${kind}s: ${gaps.length} gaps; ms ${describePercentiles(gaps)}`);
   const { rides, reservations, events, receipts, repeated, delaysMs, failures } = workload;
   say(`${rides} rides, ${reservations} reservations, ${events} deliveries, ${receipts} receipts, ${repeated} repeated`);
-  say(`delays of deliveries, ms: ${percentiles(delaysMs)}`);
+  say(`delays of deliveries, ms: ${describePercentiles(delaysMs)}`);
   for (const failure of failures.slice(0, 20)) say(`FAILED ${failure}`);
   say(failures.length === 0 ? "nothing is lost, nothing is wrong" : `${failures.length} failures`);
   say(check === "" ? "every invariant holds" : check);
-}
-
-function percentiles(values: readonly number[]): string {
-  const sorted = values.toSorted((a, b) => a - b);
-  const at = (share: number) => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
-  return `p50 ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)}`;
 }

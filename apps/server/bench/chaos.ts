@@ -1,9 +1,7 @@
-import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { boundsBroken, describeReport } from "./chaos/report.ts";
 import { runChaos } from "./chaos/run.ts";
+import { inDirectory } from "./processes.ts";
 
 /*
  * The whole service on this machine: HAProxy, three API processes, two workers, Redis, PostgreSQL with a standby. At half of
@@ -30,9 +28,6 @@ const { values } = parseArgs({
   },
 });
 
-const directory = await mkdtemp(join(tmpdir(), "bikeshare-chaos-"));
-// As root PostgreSQL runs under another account, which must be able to enter.
-await chmod(directory, 0o711);
 const interrupted = new Promise<never>((_resolve, reject) => {
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.once(signal, () => reject(new Error(`ended by ${signal}`)));
@@ -43,17 +38,19 @@ const progress = (line: string) =>
   void process.stderr.write(`${Math.round((performance.now() - from) / 1_000)} s: ${line}\n`);
 try {
   progress(`seed ${values.seed}`);
-  const report = await runChaos({
-    directory,
-    seconds: Number(values.seconds),
-    killEverySeconds: Number(values["kill-every"]),
-    ...(values.rate !== undefined && { rate: Number(values.rate) }),
-    seed: Number(values.seed),
-    balancer: values.balancer === "nginx" ? "nginx" : "haproxy",
-    isRolling: values.rolling,
-    interrupted,
-    onProgress: progress,
-  });
+  const report = await inDirectory((directory) =>
+    runChaos({
+      directory,
+      seconds: Number(values.seconds),
+      killEverySeconds: Number(values["kill-every"]),
+      ...(values.rate !== undefined && { rate: Number(values.rate) }),
+      seed: Number(values.seed),
+      balancer: values.balancer === "nginx" ? "nginx" : "haproxy",
+      isRolling: values.rolling,
+      interrupted,
+      onProgress: progress,
+    }),
+  );
   const broken = boundsBroken(report);
   process.stdout.write(values.json ? `${JSON.stringify({ ...report, broken })}\n` : describeReport(report));
   for (const line of broken) process.stdout.write(`BROKEN: ${line}\n`);
@@ -62,8 +59,6 @@ try {
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
-} finally {
-  await rm(directory, { recursive: true, force: true });
 }
 // Clients that still wait for an answer would keep the process.
 process.exit();

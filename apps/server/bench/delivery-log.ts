@@ -1,9 +1,9 @@
-import { cpus, loadavg } from "node:os";
 import { listDeliveries, searchOf } from "../src/webhooks/log/deliveries.ts";
 import type { DeliveryFilter } from "../src/webhooks/log/delivery-filter.rules.ts";
 import { openDeliveryLog } from "./delivery-log/data-set.ts";
 import { openPages } from "./delivery-log/pages.ts";
 import { searchMilliseconds } from "./delivery-log/search-time.ts";
+import { describeMachine, say } from "./processes.ts";
 
 /*
  * How long the console takes over ten million deliveries of 500 partners: a page of the delivery log by each filter, from its
@@ -60,15 +60,15 @@ async function filters(): Promise<Readonly<Record<string, DeliveryFilter>>> {
 
 /** Every way to a page of the delivery log. */
 async function measureFilters(): Promise<void> {
-  write("| filter | rows | p50 ms | p99 ms | PostgreSQL ms | middle: rows | p50 ms | p99 ms |");
-  write("|---|---|---|---|---|---|---|---|");
+  say("| filter | rows | p50 ms | p99 ms | PostgreSQL ms | middle: rows | p50 ms | p99 ms |");
+  say("|---|---|---|---|---|---|---|---|");
   for (const [name, filter] of Object.entries(await filters())) {
     const search = searchOf({ clock }, { systemId: log.systemId, endpointId: log.endpointId, filter });
     const first = await pages.measure(deliveriesPath(filter));
     const ofSearch = await searchMilliseconds(log.db, search);
     const further =
       filter.until === undefined ? await pages.measure(deliveriesPath({ ...filter, ...middle })) : undefined;
-    write(`| ${name} | ${first} | ${ofSearch.toFixed(1)} | ${further ?? "| |"} |`);
+    say(`| ${name} | ${first} | ${ofSearch.toFixed(1)} | ${further ?? "| |"} |`);
   }
 }
 
@@ -87,22 +87,17 @@ function deliveriesPath({ status, event, failure, code, resourceId, since, until
 
 /** The pages that count, or list all partners. */
 async function measurePages(): Promise<void> {
-  write("| page | rows | p50 ms | p99 ms |");
-  write("|---|---|---|---|");
+  say("| page | rows | p50 ms | p99 ms |");
+  say("|---|---|---|---|");
   const own = `partners/${log.partnerId}`;
   for (const path of ["overview", "endpoints", "partners", "keys", `${own}/overview`, `${own}/webhook`, `${own}/keys`])
-    write(`| ${path.replace(log.partnerId, ":id")} | ${await pages.measure(path)} |`);
-}
-
-function write(line: string): void {
-  process.stdout.write(`${line}\n`);
+    say(`| ${path.replace(log.partnerId, ":id")} | ${await pages.measure(path)} |`);
 }
 
 const parts = { filters: measureFilters, pages: measurePages };
 const pages = await openPages(log, REPETITIONS);
 try {
-  const load = loadavg()[0]?.toFixed(2);
-  write(`${DELIVERIES} deliveries, ${cpus().length} cores, load before ${load}, ${REPETITIONS} repetitions`);
+  say(`${DELIVERIES} deliveries, ${describeMachine()}, ${REPETITIONS} repetitions`);
   for (const [name, measure] of Object.entries(parts)) if (isWanted(name)) await measure();
 } finally {
   await pages.close();

@@ -1,13 +1,21 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { exec } from "node:child_process";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { setTimeout } from "node:timers/promises";
+import { parseArgs, promisify } from "node:util";
+import {
+  createLedger,
+  createRequests,
+  describeErrors,
+  figuresOf,
+  startWorkload,
+  verifyWorkload,
+  type Workload,
+} from "@bikeshare/load";
 import { findFreePort } from "@bikeshare/test-kit";
+import { type Database, openDatabase } from "../src/storage/db/database.ts";
 import { superviseService } from "../test/bad-days/service-process.ts";
-import { startLoads, type SystemLoad, verifyLoads } from "./distributed/loads.ts";
-import { runPhases } from "./distributed/phases.ts";
-import { describePhases } from "./distributed/report.ts";
-import { prepareSystems } from "./distributed/systems.ts";
+import { HOLDERS, listPorts, type LoadedSystem, moveSystem, prepareSystems, RIDERS } from "./distributed/systems.ts";
+import { brokenInvariants, inDirectory, say } from "./processes.ts";
 
 /*
  * Two systems of a distributed database, each on a machine of its own, under load: one is moved to the other's machine and
@@ -27,50 +35,102 @@ const { values } = parseArgs({
     // Of each phase in which nothing is done.
     seconds: { type: "string", default: "10" },
     break: { type: "string" },
-    mend: { type: "string" },
+    mend: { type: "string", default: "" },
     seed: { type: "string", default: "1" },
   },
 });
-const { url: databaseUrl } = values;
+const { url: databaseUrl, break: breakCommand, mend: mendCommand } = values;
 if (databaseUrl === undefined) throw new Error("--url names the coordinator's database");
+const READERS = 3;
 
-const directory = await mkdtemp(join(tmpdir(), "bikeshare-distributed-"));
-const from = performance.now();
+interface LoadedService extends LoadedSystem {
+  readonly workload: Workload;
+}
+
+const began = performance.now();
 const progress = (line: string) =>
-  void process.stderr.write(`${Math.round((performance.now() - from) / 1_000)} s: ${line}\n`);
-let loads: readonly SystemLoad[] = [];
-const secretsFile = join(directory, "secrets.json");
-const env = {
-  DATABASE_URL: databaseUrl,
-  DATA_DIR: directory,
-  SECRETS_FILE: secretsFile,
-  WEBHOOK_ALLOW_NETWORKS: "127.0.0.0/8",
-  WEBHOOK_ALLOW_PORTS: "1-65535",
-};
-const systems = await prepareSystems({ databaseUrl, secretsFile, onProgress: progress });
-const services = [
-  superviseService("api", { ...env, PORT: String(await findFreePort()) }),
-  superviseService("worker", env),
-];
-try {
-  await Promise.all(services.map((service) => service.untilUp()));
-  const base = () => services[0]?.url() ?? "http://127.0.0.1:9";
-  loads = startLoads({ base, systems, requestsPerSecond: Number(values.rate), seed: Number(values.seed) });
-  const phases = await runPhases({
-    databaseUrl,
-    loads,
-    seconds: Number(values.seconds),
-    commands: values.break === undefined ? undefined : { break: values.break, mend: values.mend ?? "" },
-    onProgress: progress,
+  void process.stderr.write(`${Math.round((performance.now() - began) / 1_000)} s: ${line}\n`);
+
+const failures = await inDirectory(async (directory) => {
+  const secretsFile = join(directory, "secrets.json");
+  const port = await findFreePort();
+  const loopback = { WEBHOOK_ALLOW_NETWORKS: "127.0.0.0/8", WEBHOOK_ALLOW_PORTS: "1-65535" };
+  const env = { DATABASE_URL: databaseUrl, DATA_DIR: directory, SECRETS_FILE: secretsFile, ...loopback };
+  const systems = await prepareSystems({ databaseUrl, secretsFile, onProgress: progress });
+  const services = [superviseService("api", { ...env, PORT: `${port}` }), superviseService("worker", env)];
+  const db = openDatabase({ connectionString: databaseUrl, statementTimeoutMs: 0, maxConnections: 1 });
+  try {
+    await Promise.all(services.map((service) => service.untilUp()));
+    const base = `http://127.0.0.1:${port}`;
+    const loads = systems.map((system, index) => startLoad(base, system, index));
+    await runPhases(db, loads);
+    progress("verifying");
+    await Promise.all(loads.map(({ workload }) => workload.stop()));
+    const found: string[] = [];
+    for (const load of loads) found.push(...(await verify(base, load, env)));
+    return found;
+  } finally {
+    await db.close();
+    await Promise.all(services.map((service) => service.stop()));
+    await Promise.all(systems.map(({ receiver }) => receiver.close()));
+  }
+});
+for (const failure of failures.slice(0, 20)) say(`FAILED ${failure}`);
+say(failures.length === 0 ? "HOLDS" : `${failures.length} failures`);
+process.exitCode = failures.length === 0 ? 0 : 1;
+
+function startLoad(base: string, system: LoadedSystem, index: number): LoadedService {
+  const workload = startWorkload({
+    ...{ base, system: system.prepared, ledger: createLedger(createRequests(base)) },
+    ...{ requestsPerSecond: Number(values.rate), seed: Number(values.seed) + index },
+    ...{ riders: RIDERS, holders: HOLDERS, readers: READERS },
   });
-  progress("verifying");
-  const failures = await verifyLoads(loads, base, env);
-  process.stdout.write(describePhases(phases));
-  for (const failure of failures.slice(0, 20)) process.stdout.write(`FAILED ${failure}\n`);
-  process.stdout.write(failures.length === 0 ? "HOLDS\n" : `${failures.length} failures\n`);
-  process.exitCode = failures.length === 0 ? 0 : 1;
-} finally {
-  await Promise.all(services.map((service) => service.stop()));
-  await Promise.all(systems.map(({ receiver }) => receiver.close()));
-  await rm(directory, { recursive: true, force: true });
+  return { ...system, workload };
+}
+
+/** Does one thing after the other, and prints what each system's clients saw meanwhile. */
+async function runPhases(db: Database, loads: readonly LoadedService[]): Promise<void> {
+  say("| phase | system | attempts | p50, p99, slowest ms | longest without an answer: reads, writes ms |");
+  say("|---|---|---|---|---|");
+  const phase = async (title: string, work: () => Promise<unknown>) => {
+    progress(title);
+    const from = performance.now();
+    await work();
+    const to = performance.now();
+    for (const { systemId, workload } of loads) {
+      const figures = figuresOf(workload.ledger.requests.attempts, from, to);
+      const { p50Ms, p99Ms, slowestMs, longestGapMs } = figures;
+      const what = `${title} (${((to - from) / 1_000).toFixed(1)} s) | ${systemId} | ${describeErrors(figures)}`;
+      say(`| ${what} | ${p50Ms}, ${p99Ms}, ${slowestMs} | ${longestGapMs.read}, ${longestGapMs.write} |`);
+    }
+  };
+  const run = promisify(exec);
+  const wait = () => setTimeout(Number(values.seconds) * 1_000);
+  const [here = 0, there = 0] = await listPorts(db);
+  await phase("nothing is done", wait);
+  await phase("second moves to first's machine", () => moveSystem(db, "second", here, "force_logical"));
+  await phase("both on one machine", wait);
+  await phase("second moves back", () => moveSystem(db, "second", there, "force_logical"));
+  if (breakCommand !== undefined) {
+    await phase("second's machine breaks", async () => {
+      await run(breakCommand);
+      await wait();
+    });
+    await phase("it is mended", async () => {
+      await run(mendCommand);
+      await Promise.all(loads.map(({ workload }) => workload.ledger.requests.untilServed()));
+    });
+  }
+  await phase("nothing is done any more", wait);
+}
+
+/** @returns what is wrong with what a load leaves */
+async function verify(base: string, load: LoadedService, env: Readonly<Record<string, string>>): Promise<string[]> {
+  const { systemId, prepared, receiver, workload } = load;
+  const { partnerKeys } = prepared;
+  const report = await verifyWorkload({ base, partnerKeys, ledger: workload.ledger, receiver });
+  const { rides, reservations, events, repeated } = report;
+  say(`${systemId}: ${rides} rides, ${reservations} reservations, ${events} deliveries, ${repeated} repeated`);
+  const broken = await brokenInvariants(env, ["--system", systemId]);
+  return [...report.failures, ...(broken === "" ? [] : [broken])].map((failure) => `${systemId}: ${failure}`);
 }

@@ -1,25 +1,15 @@
-/*
- * How long a GBFS snapshot takes to read and to apply: 2,000 stations and 26,000 bikes, first all new, then unchanged,
- * then with 1 % of both changed. The processor time is that of this process and of PostgreSQL.
- *
- *   node --conditions=@bikeshare/source bench/gbfs-snapshots.ts [rounds] [stations] [bikes]
- *
- * BENCH_DATABASE_URL names a PostgreSQL server whose maintenance database it may use; without it, ours is started.
- */
-import { mkdtemp, rm } from "node:fs/promises";
-import { cpus, loadavg, tmpdir } from "node:os";
-import { join } from "node:path";
-import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
-import { createSystem } from "../src/city/systems/service.ts";
 import { applySnapshot } from "../src/feeds/gbfs/apply.ts";
 import { readDocument } from "../src/feeds/gbfs/documents.ts";
 import { readSnapshot, type GbfsSource } from "../src/feeds/gbfs/snapshot.ts";
-import { createIds } from "../src/ids.ts";
-import { openDatabase } from "../src/storage/db/database.ts";
-import { migrate } from "../src/storage/db/migrate/migrate.ts";
-import { runOnServer, withDatabaseName } from "../test/server-commands.ts";
-import { postgresTime } from "./webhooks/processor-time.ts";
+import { postgresMicroseconds } from "./postgres-time.ts";
+import { describeMachine, onPostgres, say } from "./processes.ts";
+import { type BenchContext, openNewSystem } from "./provision.ts";
 
+/*
+ * How long a GBFS snapshot takes to read and to apply: 2,000 stations and 26,000 bikes, first all new, then unchanged,
+ * then with 1 % of both changed. The processor time is that of this process and of PostgreSQL.
+ * `pnpm bench gbfs-snapshots [rounds] [stations] [bikes]`
+ */
 const STATIONS = Number(process.argv[3] ?? 2_000);
 const BIKES = Number(process.argv[4] ?? 26_000);
 const REPETITIONS = Number(process.argv[2] ?? 5);
@@ -77,33 +67,21 @@ function feedsAt(minute: number, generation: number): ReadonlyMap<string, string
   ]);
 }
 
-const directory = await mkdtemp(join(tmpdir(), "bikeshare-bench-"));
-const given = process.env["BENCH_DATABASE_URL"];
-const own =
-  given === undefined
-    ? await openEmbeddedPostgres({ dataDir: join(directory, "data"), log: () => undefined })
-    : undefined;
-const serverUrl = given ?? own?.connectionString ?? "";
-const name = `gbfs_bench_${process.pid}`;
-await runOnServer(serverUrl, `create database ${name}`);
-const db = openDatabase({ connectionString: withDatabaseName(serverUrl, name) });
-const clock = () => Date.now();
-const ids = createIds(clock);
-console.log(`${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)}, Node ${process.version}`);
-try {
-  await migrate(db);
-  await createSystem(db, "main", "Bench", 0);
-  await round("all new", 0, 0);
-  for (let i = 1; i <= REPETITIONS; i++) await round("unchanged", i, 0);
-  for (let i = 1; i <= REPETITIONS; i++) await round("1 % changed", REPETITIONS + i, i);
-} finally {
-  await db.close();
-  await runOnServer(serverUrl, `drop database ${name} with (force)`);
-  await own?.close();
-  await rm(directory, { recursive: true, force: true });
-}
+await onPostgres(async ({ connectionString }) => {
+  const context = await openNewSystem(connectionString);
+  say(describeMachine());
+  await round(context, "all new", 0, 0);
+  for (let i = 1; i <= REPETITIONS; i++) await round(context, "unchanged", i, 0);
+  for (let i = 1; i <= REPETITIONS; i++) await round(context, "1 % changed", REPETITIONS + i, i);
+  await context.db.close();
+});
 
-async function round(what: string, minute: number, generation: number): Promise<void> {
+async function round(
+  { db, ids, clock }: BenchContext,
+  what: string,
+  minute: number,
+  generation: number,
+): Promise<void> {
   const texts = feedsAt(minute, generation);
   const began = performance.now();
   const source: GbfsSource = {
@@ -114,22 +92,18 @@ async function round(what: string, minute: number, generation: number): Promise<
   };
   const { snapshot } = await readSnapshot(source, START + minute * 60_000);
   const read = performance.now();
-  const before = await processorMs();
+  const [own, postgres] = [process.cpuUsage(), await postgresMicroseconds(db)];
   const { stations, bikes } = await applySnapshot(
     db,
     { systemId: "main", source: "bench", now: clock(), ids },
     snapshot,
   );
   const applied = performance.now();
-  const used = (await processorMs()) - before;
+  const { user, system } = process.cpuUsage(own);
+  const used = (user + system + (await postgresMicroseconds(db)) - postgres) / 1_000;
   const changes = stations.created + stations.updated + bikes.created + bikes.updated;
-  console.log(
+  say(
     `${what}: read ${(read - began).toFixed(0)} ms, applied ${(applied - read).toFixed(0)} ms ` +
       `(processor ${used.toFixed(0)} ms), ${changes} changes`,
   );
-}
-
-async function processorMs(): Promise<number> {
-  const { user, system } = process.cpuUsage();
-  return (user + system + (await postgresTime(db))) / 1_000;
 }

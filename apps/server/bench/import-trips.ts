@@ -1,34 +1,29 @@
+import { createReadStream, createWriteStream } from "node:fs";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { median } from "@bikeshare/load";
+import { createRandom } from "@bikeshare/simulator";
+import pg from "pg";
+import { to as copyTo } from "pg-copy-streams";
+import { importTrips } from "../src/feeds/trips/import.ts";
+import { openTimeZone } from "../src/feeds/trips/time-zone.rules.ts";
+import { createIds } from "../src/ids.ts";
+import { columnsOfTable } from "../src/storage/db/columns.ts";
+import type { Database } from "../src/storage/db/database.ts";
+import { copyDatabase, dropDatabase, withDatabaseName } from "../test/server-commands.ts";
+import { postgresMicroseconds } from "./postgres-time.ts";
+import { describeMachine, onPostgres, say } from "./processes.ts";
+import { makeSystem, openContext, SYSTEM_ID } from "./provision.ts";
+
 /*
  * How fast `import trips` is against PostgreSQL's own `copy`, in rounds that alternate:
  *   copy    the same rows, already converted, into the same table with the same indexes, over one connection
  *   first   `import trips` of a file of the old Citi Bike kind into an empty database
  *   second  the same import again, which changes nothing
  * Prints for each its rows a second and the processor time of this process and of PostgreSQL.
- *
- *   node --conditions=@bikeshare/source bench/import-trips.ts [rows] [rounds]
- *
- * BENCH_DATABASE_URL names a PostgreSQL server on this machine whose maintenance database it may use; without it, ours is
- * started.
+ * `pnpm bench import-trips [rows] [rounds]`
  */
-import { createReadStream, createWriteStream } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { cpus, loadavg, tmpdir } from "node:os";
-import { join } from "node:path";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
-import pg from "pg";
-import { to as copyTo } from "pg-copy-streams";
-import { createSystem } from "../src/city/systems/service.ts";
-import { importTrips } from "../src/feeds/trips/import.ts";
-import { openTimeZone } from "../src/feeds/trips/time-zone.rules.ts";
-import { createIds } from "../src/ids.ts";
-import { columnsOfTable } from "../src/storage/db/columns.ts";
-import { type Database, openDatabase } from "../src/storage/db/database.ts";
-import { migrate } from "../src/storage/db/migrate/migrate.ts";
-import { copyDatabase, dropDatabase, runOnServer, withDatabaseName } from "../test/server-commands.ts";
-import { postgresTime } from "./webhooks/processor-time.ts";
-
 const ROWS = Number(process.argv[2] ?? 200_000);
 const REPETITIONS = Number(process.argv[3] ?? 3);
 const STATIONS = 1_800;
@@ -36,17 +31,9 @@ const BIKES = 26_000;
 const HEADER =
   '"tripduration","starttime","stoptime","start station id","start station name","start station latitude","start station longitude","end station id","end station name","end station latitude","end station longitude","bikeid","usertype","birth year","gender"\n';
 
-/** The same numbers in every run: a linear congruence (Numerical Recipes). */
-function numbers(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
-
 function* lines(rows: number): Iterable<string> {
-  const next = numbers(1);
+  const random = createRandom(1);
+  const next = (below: number) => random.between(0, below - 1);
   const station = (id: number) =>
     `${3000 + id},"Station ${id} & Main St",${(40.6 + id / 10_000).toFixed(8)},${(-74.1 + id / 9_000).toFixed(8)}`;
   const wall = (ms: number) => `${new Date(ms).toISOString().slice(0, 23).replace("T", " ")}0`;
@@ -58,17 +45,21 @@ function* lines(rows: number): Iterable<string> {
   }
 }
 
-const directory = await mkdtemp(join(tmpdir(), "bikeshare-bench-"));
-const tripFile = join(directory, "trips.csv");
-const rowFile = join(directory, "rides.copy");
 const COLUMNS = columnsOfTable("rides").list();
 
+/** Where the trips and the rides are. */
+interface Files {
+  readonly directory: string;
+  readonly tripFile: string;
+  readonly rowFile: string;
+}
+
 /** One import of the file. @returns when it had read all of it */
-async function runImport(db: Database, importId: string): Promise<number> {
+async function runImport(db: Database, importId: string, { directory, tripFile }: Files): Promise<number> {
   let readUntil = 0;
   const result = await importTrips({
     db,
-    systemId: "main",
+    systemId: SYSTEM_ID,
     files: [tripFile],
     zone: openTimeZone("America/New_York"),
     source: "bench",
@@ -92,7 +83,7 @@ async function runImport(db: Database, importId: string): Promise<number> {
 }
 
 /** Writes the rides of an import as `copy` takes them, in the order of their starts, which is that of the file. */
-async function exportRides(connectionString: string): Promise<void> {
+async function exportRides(connectionString: string, { rowFile }: Files): Promise<void> {
   const client = new pg.Client({ connectionString });
   await client.connect();
   const rows = client.query(copyTo(`copy (select ${COLUMNS} from rides order by started_at) to stdout`));
@@ -100,7 +91,7 @@ async function exportRides(connectionString: string): Promise<void> {
   await client.end();
 }
 
-function copyRides(db: Database): Promise<void> {
+function copyRides(db: Database, { rowFile }: Files): Promise<void> {
   return db.transaction(async (tx) => {
     await tx.run("set local statement_timeout = 0");
     await pipeline(
@@ -112,78 +103,57 @@ function copyRides(db: Database): Promise<void> {
 
 /** Runs something, and prints what it took. @returns rows a second */
 async function measure(name: string, db: Database, work: () => Promise<number | void>): Promise<number> {
-  const postgresBefore = await postgresTime(db);
+  const postgresBefore = await postgresMicroseconds(db);
   const ownBefore = process.cpuUsage();
   const begun = performance.now();
   const readUntil = await work();
   const ms = performance.now() - begun;
   const own = process.cpuUsage(ownBefore);
-  const postgres = (await postgresTime(db)) - postgresBefore;
+  const postgres = (await postgresMicroseconds(db)) - postgresBefore;
   const perRow = (microseconds: number) => (microseconds / ROWS).toFixed(1);
   const reading = readUntil === undefined ? "" : `, reading ${((readUntil - begun) / 1000).toFixed(1)} s`;
-  console.log(
+  say(
     `${name.padEnd(6)} ${Math.round((ROWS / ms) * 1000)} rows/s (${(ms / 1000).toFixed(1)} s${reading}), ` +
       `processor µs a row: ours ${perRow(own.user + own.system)}, PostgreSQL ${perRow(postgres)}`,
   );
   return (ROWS / ms) * 1000;
 }
 
-/** Does something in a new database with the schema and one system. */
-async function inNewDatabase<Result>(name: string, work: (db: Database) => Promise<Result>): Promise<Result> {
-  await copyDatabase(serverUrl, template, name);
-  const db = openDatabase({ connectionString: withDatabaseName(serverUrl, name) });
-  try {
-    return await work(db);
-  } finally {
+await onPostgres(async ({ directory, connectionString: serverUrl }) => {
+  const files = { directory, tripFile: join(directory, "trips.csv"), rowFile: join(directory, "rides.copy") };
+  const template = new URL(serverUrl).pathname.slice(1);
+  const made = openContext(serverUrl);
+  await makeSystem(made);
+  await made.db.close();
+  await pipeline(Readable.from(lines(ROWS)), createWriteStream(files.tripFile));
+  say(`${describeMachine()}, ${ROWS} rows, ${REPETITIONS} rounds`);
+  const maintenanceUrl = withDatabaseName(serverUrl, "postgres");
+  /** Does something in a new database with the schema and one system. */
+  const inNewDatabase = async (name: string, work: (db: Database) => Promise<void>) => {
+    await copyDatabase(maintenanceUrl, template, name);
+    const { db } = openContext(withDatabaseName(serverUrl, name));
+    await work(db);
     await db.close();
-    await dropDatabase(serverUrl, name);
-  }
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
-}
-
-const given = process.env["BENCH_DATABASE_URL"];
-const own =
-  given === undefined
-    ? await openEmbeddedPostgres({ dataDir: join(directory, "data"), log: () => undefined })
-    : undefined;
-const serverUrl = given ?? own?.connectionString ?? "";
-const template = `trips_bench_${process.pid}`;
-await runOnServer(serverUrl, `create database ${template}`);
-try {
-  const db = openDatabase({ connectionString: withDatabaseName(serverUrl, template) });
-  await migrate(db);
-  await createSystem(db, "main", "Bench", 0);
-  await db.close();
-  await pipeline(Readable.from(lines(ROWS)), createWriteStream(tripFile));
-  const load = loadavg().map((value) => value.toFixed(2));
-  console.log(`${cpus().length} cores, load ${load.join(" ")}, ${ROWS} rows, ${REPETITIONS} rounds`);
-
+    await dropDatabase(maintenanceUrl, name);
+  };
   const ratios: number[] = [];
-  let first = 0;
-  let copy = 0;
+  let [first, copy] = [0, 0];
   const importTwice = () =>
-    inNewDatabase(`${template}_import`, async (importDb) => {
-      first = await measure("first", importDb, () => runImport(importDb, "first"));
-      await measure("second", importDb, () => runImport(importDb, "second"));
-      if (ratios.length === 0) await exportRides(importDb.connectionString);
+    inNewDatabase("trips_import", async (db) => {
+      first = await measure("first", db, () => runImport(db, "first", files));
+      await measure("second", db, () => runImport(db, "second", files));
+      if (ratios.length === 0) await exportRides(db.connectionString, files);
     });
   const copyOnce = () =>
-    inNewDatabase(`${template}_copy`, async (copyDb) => {
-      copy = await measure("copy", copyDb, () => copyRides(copyDb));
+    inNewDatabase("trips_copy", async (db) => {
+      copy = await measure("copy", db, () => copyRides(db, files));
     });
   for (let round = 1; round <= REPETITIONS; round++) {
     // Whoever is first has the colder caches and the emptier log: they take turns. The first import makes the rows of `copy`.
     for (const run of round % 2 === 1 ? [importTwice, copyOnce] : [copyOnce, importTwice]) await run();
     ratios.push(first / copy);
-    console.log(`round ${round}: first import / copy ${(first / copy).toFixed(2)}`);
+    say(`round ${round}: first import / copy ${(first / copy).toFixed(2)}`);
   }
   const peak = Math.round(process.resourceUsage().maxRSS / 1024);
-  console.log(`median of first import / copy ${median(ratios).toFixed(2)}; peak memory of this process ${peak} MB`);
-} finally {
-  await dropDatabase(serverUrl, template);
-  await own?.close();
-  await rm(directory, { recursive: true, force: true });
-}
+  say(`median of first import / copy ${median(ratios).toFixed(2)}; peak memory of this process ${peak} MB`);
+});

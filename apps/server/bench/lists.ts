@@ -1,4 +1,3 @@
-import { cpus, loadavg } from "node:os";
 import { listFilters } from "@bikeshare/rules";
 import { openDatabase } from "../src/storage/db/database.ts";
 import { LIMIT, pagesOf, readerOf } from "./lists/reader.ts";
@@ -6,6 +5,7 @@ import { combinationsOf, type Combination } from "./lists/requests.ts";
 import type { ListName } from "./lists/rows.ts";
 import { openMeter, type Work } from "./lists/work.ts";
 import { startWriting } from "./lists/writer.ts";
+import { describeMachine, say } from "./processes.ts";
 import { openDataSets } from "./reading/data-sets.ts";
 
 /*
@@ -40,7 +40,7 @@ async function main(): Promise<void> {
   const meter = await openMeter(connectionString);
   const writing = Number(written) > 0 ? startWriting(db, Number(written)) : undefined;
   try {
-    process.stdout.write(`${cpus().length} cores, load ${loadavg()[0]?.toFixed(2)}, ${name}\n`);
+    say(`${describeMachine()}, ${name}`);
     const read = await readerOf(name, db, meter);
     const first = () => read({}, { kind: "first", limit: LIMIT });
     for (let times = 0; times < 50; times++) await first();

@@ -1,13 +1,21 @@
-import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { cpus, loadavg, tmpdir } from "node:os";
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
-import { openDatabase } from "../src/storage/db/database.ts";
-import { BIKES, type CityKeys, fillCity, prepareSystem, STATIONS } from "./live/city.ts";
-import { durableRowLoad, type Load, reservationLoad, rideLoad } from "./live/loads.ts";
-import { Latencies, runAtRate, saturate } from "./live/measure.ts";
-import { startServer } from "./processes.ts";
-import { processorTime } from "./webhooks/processor-time.ts";
+import {
+  cpuMicroseconds,
+  discoverWorld,
+  fillCity,
+  median,
+  percentilesOf,
+  type Percentiles,
+  runOpenLoop,
+  runPlan,
+  type World,
+} from "@bikeshare/load";
+import { type Database, openDatabase } from "../src/storage/db/database.ts";
+import { statement } from "../src/storage/db/statement.ts";
+import { postgresMicroseconds } from "./postgres-time.ts";
+import { describeMachine, onPostgres, say, serve } from "./processes.ts";
+import { makeOperatorKey, makePartner, openNewSystem } from "./provision.ts";
 
 /*
  * Commands on the fleet as a city of Citi Bike's size sends them, over HTTP with keys, rate limits and an Idempotency-Key
@@ -16,125 +24,186 @@ import { processorTime } from "./webhooks/processor-time.ts";
  * `pnpm bench live` runs it, in about two minutes.
  */
 
+const STATIONS = Number(process.env["BENCH_STATIONS"] ?? 1_800);
+const BIKES = Number(process.env["BENCH_BIKES"] ?? 26_000);
 const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 3);
 /** Of each load in each repetition, and of each rate. */
 const TURN_MS = 1000 * Number(process.env["BENCH_SECONDS"] ?? 4);
-const RATE_MS = 2 * TURN_MS;
 const WARM_UP_MS = 1_000;
+const PARTNERS = 8;
+const CALLERS = 64;
+
+interface Turn extends Percentiles {
+  readonly calls: number;
+}
+
+/** What is measured in turns. */
+interface Load {
+  readonly name: string;
+  readonly commandsPerCall: number;
+  /** Closed model; with a rate, calls begin at it whatever became of those before. */
+  run(durationMs: number, callsPerSecond?: number): Promise<Turn>;
+}
+
+/** The scenario of the load test that each is, the first being what the others are compared with. */
+const SCENARIOS = [
+  { name: "100 rides a call, 4 conn.", scenario: "operator-batches", commandsPerCall: 100, connections: 4 },
+  { name: `one ride a call, ${CALLERS} conn.`, scenario: "ride-commands", commandsPerCall: 1, connections: CALLERS },
+  { name: "one ride a call, 1 conn.", scenario: "ride-commands", commandsPerCall: 1, connections: 1 },
+  { name: `reserve, cancel, ${CALLERS} conn.`, scenario: "reservations", commandsPerCall: 1, connections: CALLERS },
+] as const;
+/** Each run moves bikes of its own, as it leaves some riding: in the warm-up, in each turn and at half the rate. */
+const RUNS = SCENARIOS.length * (REPETITIONS + 2);
+
+await onPostgres(async ({ directory, connectionString }) => {
+  const context = await openNewSystem(connectionString);
+  const operatorKey = await makeOperatorKey(context);
+  const keys: string[] = [];
+  for (let n = 0; n < PARTNERS; n++) keys.push((await makePartner(context, `Partner ${n}`)).key);
+  await context.db.close();
+  const server = await serve({ DATABASE_URL: connectionString, DATA_DIR: join(directory, "service") });
+  const db = openDatabase({ connectionString });
+  try {
+    const { url, pid } = server;
+    await fillCity(url, operatorKey, { stations: STATIONS, bikes: BIKES, rides: 0 }, 1);
+    const world = await discoverWorld(url, keys[0] ?? "", true);
+    say(
+      `${describeMachine()}; ${BIKES} bikes, ${STATIONS} stations; client, server and database share the machine; ` +
+        `${REPETITIONS} repetitions of ${TURN_MS / 1000} s`,
+    );
+    const loads = [...scenarioLoads({ url, world, operatorKey, keys }), await durableRowLoad(db)];
+    await measure(loads, db, pid);
+  } finally {
+    await db.close();
+    await server.stop();
+  }
+});
+
+interface City {
+  readonly url: string;
+  readonly world: World;
+  readonly operatorKey: string;
+  readonly keys: readonly string[];
+}
+
+function scenarioLoads({ url, world, operatorKey, keys }: City): Load[] {
+  let runs = 0;
+  return SCENARIOS.map(({ name, scenario, commandsPerCall, connections }) => ({
+    name,
+    commandsPerCall,
+    async run(durationMs, callsPerSecond) {
+      const run = runs++;
+      const bikes = world.bikes.filter((_, index) => index % RUNS === run);
+      const outcome = await runPlan({
+        plan: {
+          ...{ url, world, operatorKey, durationMs, connections, warmUpMs: 0, workers: 1, seed: run, checkEvery: 1000 },
+          mode: callsPerSecond === undefined ? "closed" : "open",
+          runId: randomUUID(),
+          streams: [{ name, scenario, ratePerSecond: callsPerSecond ?? 0, arrivals: "constant", keys, bikes }],
+        },
+      });
+      const { totals, violations, latency, streams } = outcome;
+      if (totals.unexpected > 0 || violations.length > 0)
+        throw new Error(`${name}: ${violations[0] ?? JSON.stringify(streams[0]?.outcomes)}`);
+      const at = (percentile: string) => latency.response.percentiles[percentile] ?? Number.NaN;
+      return { calls: totals.answered, p50: at("50"), p99: at("99"), max: at("100") };
+    },
+  }));
+}
+
+/** The least that a durable command can be: a transaction that updates one row, over a pool as the service has one. */
+async function durableRowLoad(db: Database): Promise<Load> {
+  await db.transaction((tx) => tx.run("create table bench_rows (n integer primary key, value integer not null)"));
+  const insert = statement("bench.rows", "insert into bench_rows select n, 0 from generate_series(0, $1) as n");
+  await db.query(insert, [CALLERS]);
+  const update = statement("bench.update", "update bench_rows set value = value + 1 where n = $1");
+  const call = (n: number) => db.transaction((tx) => tx.send(update, [n % CALLERS]));
+  return {
+    name: `one durable row, ${CALLERS} callers`,
+    commandsPerCall: 1,
+    async run(durationMs, callsPerSecond) {
+      const times: number[] = [];
+      const begun = performance.now();
+      if (callsPerSecond === undefined) {
+        const callAgain = async (_: unknown, n: number) => {
+          for (let sent = performance.now(); sent - begun < durationMs; sent = performance.now()) {
+            await call(n);
+            times.push(performance.now() - sent);
+          }
+        };
+        await Promise.all(Array.from({ length: CALLERS }, callAgain));
+      } else {
+        const count = Math.floor((callsPerSecond * durationMs) / 1000);
+        const starts = Array.from({ length: count }, (_, n) => (n * 1000) / callsPerSecond);
+        const running: Promise<unknown>[] = [];
+        await runOpenLoop(starts, begun, (intendedAt) => {
+          running.push(call(running.length).then(() => times.push(performance.now() - intendedAt)));
+        });
+        await Promise.all(running);
+      }
+      return { calls: times.length, ...percentilesOf(times) };
+    },
+  };
+}
 
 interface Measured {
   readonly load: Load;
-  readonly latencies: Latencies;
-  calls: number;
-  seconds: number;
+  readonly turns: Turn[];
   /** Microseconds of processor time. */
   readonly used: { server: number; postgres: number };
 }
 
-const directory = await mkdtemp(join(tmpdir(), "bikeshare-bench-"));
-// As root PostgreSQL runs under another account, which must be able to enter.
-await chmod(directory, 0o711);
-const postgres = await openEmbeddedPostgres({ dataDir: join(directory, "data"), log: () => undefined });
-try {
-  const keys = await prepareSystem(postgres.connectionString);
-  const server = await startServer(join(import.meta.dirname, "../src/main.ts"), ["serve", "--json"], {
-    DATABASE_URL: postgres.connectionString,
-    DATA_DIR: join(directory, "service"),
-    PORT: "0",
-    LOG_LEVEL: "warn",
-  });
-  try {
-    const { url } = JSON.parse(server.firstLine) as { url: string };
-    await fillCity(url, keys.operator);
-    const load = loadavg()[0]?.toFixed(2);
-    process.stdout.write(
-      `${cpus().length} cores, load before ${load}, Node ${process.versions.node}; ${BIKES} bikes, ${STATIONS} stations; ` +
-        `client, server and database share the machine; ${REPETITIONS} repetitions of ${TURN_MS / 1000} s\n`,
-    );
-    await run(await openLoads(url, keys), server.pid);
-  } finally {
-    await server.stop();
-  }
-} finally {
-  await postgres.close();
-  await rm(directory, { recursive: true, force: true });
-}
-
-/** Batches first: the others are compared with them. The last is the durable row. */
-async function openLoads(url: string, keys: CityKeys): Promise<Load[]> {
-  const third = Math.floor(BIKES / 4);
-  const bikes = (n: number) => ({ first: n * third, count: third });
-  return [
-    rideLoad(url, keys, bikes(0), { size: 100, connections: 4 }),
-    rideLoad(url, keys, bikes(1), { size: 1, connections: 64 }),
-    rideLoad(url, keys, bikes(2), { size: 1, connections: 1 }),
-    reservationLoad(url, keys, 64),
-    await durableRowLoad(postgres.connectionString, 64),
-  ];
-}
-
-async function run(loads: readonly Load[], serverPid: number): Promise<void> {
-  const db = openDatabase({ connectionString: postgres.connectionString });
-  const all = loads.map((load): Measured => ({
-    load,
-    latencies: new Latencies(),
-    calls: 0,
-    seconds: 0,
-    used: { server: 0, postgres: 0 },
-  }));
-  for (const load of loads) await saturate(load, WARM_UP_MS, new Latencies());
+async function measure(loads: readonly Load[], db: Database, serverPid: number): Promise<void> {
+  const all = loads.map((load): Measured => ({ load, turns: [], used: { server: 0, postgres: 0 } }));
+  for (const load of loads) await load.run(WARM_UP_MS);
   for (let repetition = 0; repetition < REPETITIONS; repetition++) {
-    for (const measured of all) {
-      const before = await processorTime(db, serverPid);
-      const done = measured.latencies.count;
-      measured.seconds += await saturate(measured.load, TURN_MS, measured.latencies);
-      measured.calls += measured.latencies.count - done;
-      const after = await processorTime(db, serverPid);
-      measured.used.server += after.receiver - before.receiver;
-      measured.used.postgres += after.postgres - before.postgres;
+    for (const { load, turns, used } of all) {
+      const [server, postgres] = [await cpuMicroseconds(serverPid), await postgresMicroseconds(db)];
+      turns.push(await load.run(TURN_MS));
+      used.server += (await cpuMicroseconds(serverPid)) - server;
+      used.postgres += (await postgresMicroseconds(db)) - postgres;
     }
   }
-  const [batches] = all;
-  process.stdout.write(
-    `${"".padEnd(28)} commands/s  of batches   p50 ms   p99 ms  server µs  postgres µs (a command)\n`,
-  );
-  for (const each of all) process.stdout.write(`${saturationLine(each, batches ?? each)}\n`);
+  say(`${"".padEnd(28)} commands/s  of batches   p50 ms   p99 ms  server µs  postgres µs (a command)`);
+  for (const each of all) say(lineOf(each, all[0] ?? each));
   const durable = all.at(-1);
-  for (const single of all.filter(({ load }) => load.commandsPerCall === 1 && load.callers.length > 1)) {
-    if (single !== durable && durable !== undefined) await compareAtHalf(single, durable);
+  for (const single of all) {
+    const isSingle = single.load.commandsPerCall === 1 && single.load.name.includes(String(CALLERS));
+    if (isSingle && durable !== undefined && single !== durable) await compareAtHalf(single, durable);
   }
-  await db.close();
-  for (const load of loads) await load.close();
 }
 
-function commandsPerSecond({ load, calls, seconds }: Measured): number {
-  return (calls * load.commandsPerCall) / seconds;
+/** A turn ends some time after its last call was sent, which is no part of it. */
+function commandsPerSecond({ load, turns }: Measured): number {
+  const calls = turns.reduce((sum, turn) => sum + turn.calls, 0);
+  return (calls * load.commandsPerCall) / ((turns.length * TURN_MS) / 1000);
 }
 
-function saturationLine(measured: Measured, batches: Measured): string {
-  const { load, latencies, calls, used } = measured;
-  const commands = calls * load.commandsPerCall;
+function lineOf(measured: Measured, batches: Measured): string {
+  const { load, turns, used } = measured;
+  const commands = turns.reduce((sum, { calls }) => sum + calls * load.commandsPerCall, 0);
   const rate = commandsPerSecond(measured);
-  return [
-    load.name.padEnd(28),
-    rate.toFixed(0).padStart(10),
-    (rate / commandsPerSecond(batches)).toFixed(2).padStart(11),
-    latencies.at(0.5).toFixed(1).padStart(8),
-    latencies.at(0.99).toFixed(1).padStart(8),
-    (used.server / commands).toFixed(0).padStart(10),
-    (used.postgres / commands).toFixed(0).padStart(12),
-  ].join(" ");
+  const cells: [value: number, digits: number, width: number][] = [
+    [rate, 0, 10],
+    [rate / commandsPerSecond(batches), 2, 11],
+    [median(turns.map(({ p50 }) => p50)), 1, 8],
+    [median(turns.map(({ p99 }) => p99)), 1, 8],
+    [used.server / commands, 0, 10],
+    [used.postgres / commands, 0, 12],
+  ];
+  return [load.name.padEnd(28), ...cells.map(([value, digits, width]) => value.toFixed(digits).padStart(width))].join(
+    " ",
+  );
 }
 
 /** Both in turns at half the rate that the one reached. */
 async function compareAtHalf(single: Measured, durable: Measured): Promise<void> {
   const rate = commandsPerSecond(single) / 2;
-  const ours = await runAtRate(single.load, rate, RATE_MS);
-  const least = await runAtRate(durable.load, rate, RATE_MS);
-  const line = (latencies: Latencies) =>
-    `p50 ${latencies.at(0.5).toFixed(1)} ms, p99 ${latencies.at(0.99).toFixed(1)} ms`;
-  process.stdout.write(
+  const ours = await single.load.run(2 * TURN_MS, rate);
+  const least = await durable.load.run(2 * TURN_MS, rate);
+  const line = ({ p50, p99 }: Turn) => `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`;
+  say(
     `at ${rate.toFixed(0)}/s: ${single.load.name}: ${line(ours)}; ${durable.load.name}: ${line(least)}; ` +
-      `p99 ${(ours.at(0.99) / least.at(0.99)).toFixed(1)} ×\n`,
+      `p99 ${(ours.p99 / least.p99).toFixed(1)} ×`,
   );
 }

@@ -4,8 +4,9 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createHttpClient, type HttpClient, median, percentile } from "@bikeshare/load";
 import { findFreePort, makeDatabaseDirectory } from "@bikeshare/test-kit";
-import { type Batches, openBatches } from "./reading/load.ts";
+import { MAIN } from "./processes.ts";
 
 // What it costs to measure requests: processor time of the answering process by request, with each measurement on, beside
 // the same with all of them off. The turns of one repetition take some milliseconds each and follow each other in an order of
@@ -20,7 +21,6 @@ const DEMO_MS = 4_000;
 const NEEDED_BYTES = 2 * 1024 ** 3;
 const paths = { stations: "/v1/stations?limit=50", rides: "/v1/rides?limit=50" };
 
-const main = join(import.meta.dirname, "../src/main.ts");
 const source = "--conditions=@bikeshare/source";
 const dataDir = await makeDatabaseDirectory("bikeshare-measuring-", NEEDED_BYTES);
 const variants: Record<string, Record<string, string>> = {
@@ -55,7 +55,7 @@ try {
 
 /** A demo city with some rides. */
 async function makeCity(): Promise<void> {
-  const demo = spawn(process.execPath, [source, main, "start"], { env, stdio: ["ignore", "pipe", "ignore"] });
+  const demo = spawn(process.execPath, [source, MAIN, "start"], { env, stdio: ["ignore", "pipe", "ignore"] });
   const exited = once(demo, "exit");
   for await (const line of createInterface({ input: demo.stdout })) if (line.startsWith("Ctrl-C")) break;
   demo.stdout.resume();
@@ -67,12 +67,10 @@ async function makeCity(): Promise<void> {
 /** Microseconds of processor time by request, of each repetition. */
 async function measure(child: ChildProcess, urls: Record<string, string>, path: string, key: string) {
   const costs = Object.fromEntries(Object.keys(urls).map((name) => [name, [] as number[]]));
-  const clients: [string, Batches][] = [];
-  for (const [name, base] of Object.entries(urls))
-    clients.push([
-      name,
-      await openBatches({ base, paths: [path], headers: {}, keys: [key], connections: CONNECTIONS }),
-    ]);
+  const clients = Object.entries(urls).map(([name, base]): [string, HttpClient] => [
+    name,
+    createHttpClient(base, { connections: CONNECTIONS, keepsBodies: false }),
+  ]);
   const used = async () => {
     child.send("cpu");
     return ((await once(child, "message")) as [number])[0];
@@ -80,7 +78,8 @@ async function measure(child: ChildProcess, urls: Record<string, string>, path: 
   for (let repetition = -WARM_UP_REPETITIONS; repetition < REPETITIONS; repetition++) {
     for (const [name, client] of shuffled(clients)) {
       const before = await used();
-      await client.send(REQUESTS_OF_A_TURN);
+      const answers = await Promise.all(Array.from({ length: REQUESTS_OF_A_TURN }, () => client.ask({ path, key })));
+      if (answers.some(({ status }) => status !== 200)) throw new Error(`${name}: ${path} was not answered 200`);
       const cost = ((await used()) - before) / REQUESTS_OF_A_TURN;
       if (repetition >= 0) costs[name]?.push(cost);
     }
@@ -102,12 +101,8 @@ function printRatios(path: string, { off = [], ...others }: Record<string, numbe
 /** Of the median, 95 %: by drawing as many rounds again and again. */
 function interval(ratios: readonly number[]): number[] {
   const draw = () => median(ratios.map(() => ratios[Math.floor(Math.random() * ratios.length)] ?? NaN));
-  const medians = Array.from({ length: 2_000 }, draw).toSorted((a, b) => a - b);
-  return [medians[50] ?? NaN, medians[1_949] ?? NaN];
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+  const medians = Array.from({ length: 2_000 }, draw);
+  return [percentile(medians, 0.025), percentile(medians, 0.975)];
 }
 
 function shuffled<Item>(items: readonly Item[]): Item[] {

@@ -1,13 +1,17 @@
-import { spawn } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { execFile, spawn } from "node:child_process";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 
 /** A server in a process of its own. */
 export interface ServerProcess {
   readonly pid: number;
   /** Its first line on stdout. */
   readonly firstLine: string;
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /** Starts a program and waits for its first line. */
@@ -39,11 +43,58 @@ export async function startServer(
   };
 }
 
-/** Microseconds of processor time that a process, or its children that have ended, have used so far (Linux; elsewhere NaN). */
-export async function cpuMicroseconds(pid: number, whose: "own" | "ended children" = "own"): Promise<number> {
-  const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  // Fields 14 and 15 of proc(5), or 16 and 17, in ticks of 10 ms.
-  const first = whose === "own" ? 11 : 13;
-  return (Number(fields[first]) + Number(fields[first + 1])) * 10_000;
+export const MAIN = join(import.meta.dirname, "../src/main.ts");
+
+/** Starts the service. @param args options of `serve` */
+export async function serve(
+  env: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+): Promise<ServerProcess & { readonly url: string }> {
+  // No load balancer is waited for.
+  const defaults = { PORT: "0", LOG_LEVEL: "error", DRAIN_DELAY: "0s" };
+  const server = await startServer(MAIN, ["serve", "--json", ...args], { ...defaults, ...env });
+  return { ...server, url: (JSON.parse(server.firstLine) as { url: string }).url };
+}
+
+/** What `bikeshare check` finds wrong; empty: every invariant holds. @param args before the command */
+export function brokenInvariants(env: Readonly<Record<string, string>>, args: readonly string[] = []): Promise<string> {
+  const words = ["--conditions=@bikeshare/source", MAIN, ...args, "check"];
+  return promisify(execFile)(process.execPath, words, { env: { ...process.env, ...env } }).then(
+    () => "",
+    (error: unknown) => (error as { stdout?: string }).stdout || String(error),
+  );
+}
+
+/** Runs work in a directory of its own, which PostgreSQL's account may enter where that is not this one. */
+export async function inDirectory<Result>(work: (directory: string) => Promise<Result>): Promise<Result> {
+  const directory = await mkdtemp(join(tmpdir(), "bikeshare-bench-"));
+  await chmod(directory, 0o711);
+  try {
+    return await work(directory);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Runs work beside an empty PostgreSQL of its own. */
+export function onPostgres<Result>(
+  work: (stage: { readonly directory: string; readonly connectionString: string }) => Promise<Result>,
+): Promise<Result> {
+  return inDirectory(async (directory) => {
+    const postgres = await openEmbeddedPostgres({ dataDir: join(directory, "data"), log: () => undefined });
+    try {
+      return await work({ directory, connectionString: postgres.connectionString });
+    } finally {
+      await postgres.close();
+    }
+  });
+}
+
+/** What figures depend on. */
+export function describeMachine(): string {
+  return `${cpus().length} cores, load before ${loadavg()[0]?.toFixed(2)}, Node ${process.versions.node}`;
+}
+
+export function say(line: string): void {
+  process.stdout.write(`${line}\n`);
 }

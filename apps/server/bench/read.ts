@@ -1,12 +1,5 @@
-import { cpus, loadavg } from "node:os";
-import {
-  type BenchContext,
-  cursorBench,
-  depthBench,
-  filtersBench,
-  pagesBench,
-  stationsBench,
-} from "./reading/benches.ts";
+import { describeMachine } from "./processes.ts";
+import { type BenchContext, cursorBench, pagesBench, stationsBench } from "./reading/benches.ts";
 import { curvesBench } from "./reading/curves.ts";
 import { openDataSets } from "./reading/data-sets.ts";
 import { requestLogBench } from "./reading/request-log.ts";
@@ -19,8 +12,6 @@ import { requestLogBench } from "./reading/request-log.ts";
 const parts: Readonly<Record<string, (context: BenchContext) => Promise<string>>> = {
   cursor: cursorBench,
   pages: pagesBench,
-  depth: depthBench,
-  filters: filtersBench,
   stations: stationsBench,
   curves: curvesBench,
   "request-log": requestLogBench,
@@ -38,10 +29,8 @@ try {
     seconds: Number(process.env["BENCH_SECONDS"] ?? 3),
     connections: 32,
   };
-  const load = loadavg()[0]?.toFixed(2);
-  process.stdout.write(`${cpus().length} cores, load before ${load}, Node ${process.versions.node}, `);
   process.stdout.write(
-    `${context.connections} connections, ${context.repetitions} repetitions of ${context.seconds} s, medians\n`,
+    `${describeMachine()}, ${context.connections} connections, ${context.repetitions} repetitions of ${context.seconds} s, medians\n`,
   );
   for (const [name, bench] of Object.entries(parts)) {
     if (wanted.length === 0 || wanted.includes(name)) process.stdout.write(`\n## ${name}\n${await bench(context)}`);

@@ -1,22 +1,16 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type PostgresServer, startReplicatedPostgres } from "@bikeshare/embedded-postgres/testing";
+import { cpuMicroseconds, createHttpClient, median, saturate } from "@bikeshare/load";
 import { findFreePort } from "@bikeshare/test-kit";
-import { createSystem } from "../src/city/systems/service.ts";
-import { openDatabase } from "../src/storage/db/database.ts";
-import { migrate } from "../src/storage/db/migrate/migrate.ts";
 import { fillWithRides } from "./dataset.ts";
-import { cpuMicroseconds } from "./processes.ts";
-import { load } from "./reading/load.ts";
-import { median } from "./reading/measure.ts";
+import { inDirectory, say } from "./processes.ts";
+import { openNewSystem } from "./provision.ts";
 import { type MeasuredService, startService } from "./reading/service.ts";
 
 /*
  * What a replica takes from the primary, and what asking for positions costs: pages by cursor from anywhere in the list, with
- * and without DATABASE_REPLICA_URL in turn, while nobody writes and while somebody does. Run it by
- * `node --conditions=@bikeshare/source bench/replica.ts` in apps/server, with nothing beside it.
+ * and without DATABASE_REPLICA_URL in turn, while nobody writes and while somebody does. Run
+ * `pnpm bench replica` with nothing beside it.
  */
 
 const RIDES = 200_000;
@@ -26,22 +20,26 @@ const CONNECTIONS = 32;
 const WRITES_A_SECOND = 200;
 
 const postgres = await startReplicatedPostgres();
-const directory = await mkdtemp(join(tmpdir(), "bikeshare-bench-replica-"));
-const db = openDatabase({ connectionString: postgres.primaryUrl, statementTimeoutMs: 0 });
-await migrate(db);
-await createSystem(db, "main", "Bench", Date.now());
+const { db } = await openNewSystem(postgres.primaryUrl);
 await fillWithRides(db, RIDES);
 await db.transaction((tx) => tx.run("analyze"));
 await postgres.caughtUp();
-
-const alone = await startService(postgres.primaryUrl, directory, { args: ["--role", "api"] });
 const metricsPort = await findFreePort();
-const replicated = await startService(postgres.primaryUrl, directory, {
-  args: ["--role", "api"],
-  env: { DATABASE_REPLICA_URL: postgres.replicaUrl, METRICS_PORT: `${metricsPort}` },
+const metrics = createHttpClient(`http://127.0.0.1:${metricsPort}`, { connections: 1 });
+await inDirectory(async (directory) => {
+  const alone = await startService(postgres.primaryUrl, directory, { args: ["--role", "api"] });
+  const replicated = await startService(postgres.primaryUrl, directory, {
+    args: ["--role", "api"],
+    env: { DATABASE_REPLICA_URL: postgres.replicaUrl, METRICS_PORT: `${metricsPort}` },
+  });
+  // It uses the replica from its first good answer on.
+  await sleep(2_000);
+  await compare(alone, replicated);
+  await Promise.all([alone.stop(), replicated.stop()]);
 });
-// It uses the replica from its first good answer on.
-await sleep(2_000);
+metrics.close();
+await db.close();
+await postgres.close();
 
 interface Sample {
   readonly requests: number;
@@ -61,8 +59,8 @@ async function postgresCpu(server: PostgresServer): Promise<number> {
 
 /** Reads that the replica has answered so far. */
 async function answeredByReplica(): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
-  return Number(/^bikeshare_replica_reads_total\{outcome="replica"\} (\d+)$/m.exec(text)?.[1]);
+  const { body } = await metrics.ask({ path: "/metrics" });
+  return Number(/^bikeshare_replica_reads_total\{outcome="replica"\} (\d+)$/m.exec(body)?.[1]);
 }
 
 async function measure(service: MeasuredService): Promise<Sample> {
@@ -75,13 +73,7 @@ async function measure(service: MeasuredService): Promise<Sample> {
     Promise.all([cpuMicroseconds(service.pid), postgresCpu(postgres.primary()), postgresCpu(postgres.replica())]);
   const answered = await answeredByReplica();
   const before = await cpu();
-  const { requests, seconds } = await load({
-    ...subject,
-    headers: {},
-    keys: subject.keys ?? [],
-    connections: CONNECTIONS,
-    seconds: SECONDS,
-  });
+  const { requests, seconds } = await saturate(subject, CONNECTIONS, SECONDS);
   const after = await cpu();
   const [own = 0, primary = 0, replica = 0] = after.map((used, index) => (used - (before[index] ?? 0)) / requests);
   const share = (100 * ((await answeredByReplica()) - answered)) / requests;
@@ -106,25 +98,21 @@ function startWriter(): () => Promise<void> {
 
 function show(name: string, samples: readonly Sample[]): void {
   const of = (key: keyof Sample) => String(Math.round(median(samples.map((each) => each[key])))).padStart(7);
-  process.stdout.write(
-    `${name.padEnd(32)}${of("requests")}${of("share")}%${of("service")}${of("primary")}${of("replica")}\n`,
-  );
+  say(`${name.padEnd(32)}${of("requests")}${of("share")}%${of("service")}${of("primary")}${of("replica")}`);
 }
 
-process.stdout.write(`${"".padEnd(32)} req/s replica service primary replica (µs of processor time a request)\n`);
-for (const isWritten of [false, true]) {
-  const stop = isWritten ? startWriter() : () => Promise.resolve();
-  const samples = { alone: [] as Sample[], replicated: [] as Sample[] };
-  for (let n = 0; n < REPETITIONS; n++) {
-    samples.alone.push(await measure(alone));
-    samples.replicated.push(await measure(replicated));
+async function compare(alone: MeasuredService, replicated: MeasuredService): Promise<void> {
+  say(`${"".padEnd(32)} req/s replica service primary replica (µs of processor time a request)`);
+  for (const isWritten of [false, true]) {
+    const stop = isWritten ? startWriter() : () => Promise.resolve();
+    const samples = { alone: [] as Sample[], replicated: [] as Sample[] };
+    for (let n = 0; n < REPETITIONS; n++) {
+      samples.alone.push(await measure(alone));
+      samples.replicated.push(await measure(replicated));
+    }
+    await stop();
+    const when = isWritten ? `${WRITES_A_SECOND} writes/s` : "no writes";
+    show(`${when}, without a replica`, samples.alone);
+    show(`${when}, with a replica`, samples.replicated);
   }
-  await stop();
-  const when = isWritten ? `${WRITES_A_SECOND} writes/s` : "no writes";
-  show(`${when}, without a replica`, samples.alone);
-  show(`${when}, with a replica`, samples.replicated);
 }
-await Promise.all([alone.stop(), replicated.stop()]);
-await db.close();
-await postgres.close();
-await rm(directory, { recursive: true, force: true });

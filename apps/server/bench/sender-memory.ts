@@ -1,6 +1,6 @@
 /**
  * What 500 evil receivers at once cost the process that calls them, at the true limits (15 s for each attempt):
- * `node --conditions=@bikeshare/source bench/sender-memory.ts [attempts] [http|https] [part of a kind]`. The receivers are
+ * `pnpm bench sender-memory [attempts] [http|https] [part of a kind]`. The receivers are
  * a process of their own, and each kind is measured in a fresh one. Prints the memory added at its highest and the longest attempt, of which the
  * aims are 64 MiB and 15.5 s.
  */
@@ -10,11 +10,11 @@ import { createServer as createTlsServer } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { NetworkList } from "../src/outbound/addresses/network-list.ts";
 import { createSender } from "../src/webhooks/sender/sender.ts";
 import type { Sender } from "../src/webhooks/sender/sender.ts";
 import { makeCertificate } from "../test/servers/certificates.ts";
 import { startServer } from "./processes.ts";
+import { LOOPBACK_RULES } from "./provision.ts";
 
 const head = "HTTP/1.1 200 OK\r\n";
 const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n`;
@@ -107,8 +107,7 @@ async function receive(scheme: string): Promise<void> {
 }
 
 async function measure(index: number, { ports: [healthy = 0, ...evil], ca }: Receivers, count: number): Promise<void> {
-  const rules = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: [{ from: 1, to: 65_535 }] };
-  const sender = createSender({ rules, tls: { ca } });
+  const sender = createSender({ rules: LOOPBACK_RULES, tls: { ca } });
   const urls = [healthy, evil[index]].map((port) => `${ca === undefined ? "http" : "https"}://127.0.0.1:${port}/`);
   const [healthyUrl = "", evilUrl = ""] = urls;
   // A process that has been sending for a while: what the runtime takes for that is not the evil receivers' doing.

@@ -1,25 +1,34 @@
-import { execFile } from "node:child_process";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { parseArgs, promisify } from "node:util";
-import { scopeNames } from "@bikeshare/contract";
-import { createOperatorClient, createRandom, makeCity, type Simulation, startSimulation } from "@bikeshare/simulator";
-import { createSystem } from "../src/city/systems/service.ts";
+import { parseArgs } from "node:util";
+import {
+  createLedger,
+  createRequests,
+  describeErrors,
+  figuresOf,
+  type Ledger,
+  median,
+  memoryMiB,
+  startWorkload,
+  verifyWorkload,
+  walk,
+  type Workload,
+} from "@bikeshare/load";
+import {
+  createOperatorClient,
+  createRandom,
+  makeCity,
+  type OnAnswer,
+  type Simulation,
+  startSimulation,
+} from "@bikeshare/simulator";
+import { findFreePort } from "@bikeshare/test-kit";
 import { createIds } from "../src/ids.ts";
-import { issueKey } from "../src/partners/keys/service.ts";
-import { createPartner } from "../src/partners/service.ts";
 import { openStore } from "../src/storage/db/open.ts";
 import { auditLogOwner } from "../src/storage/partitions/audit-owner.ts";
-import { type ClientLedger, createClientLedger, runClient } from "./soak/clients.ts";
-import { checkLifeEvents, checkStationEdges, checkWalk, countByName } from "./soak/events-check.ts";
-import { createFindings, type Findings } from "./soak/findings.ts";
+import { brokenInvariants, describeMachine, inDirectory, say, serve } from "./processes.ts";
+import { makeOperatorKey, makePartner, makeSystem } from "./provision.ts";
 import { sampleFeeds } from "./soak/gbfs-samples.ts";
-import { sampleMemory } from "./soak/memory.ts";
-import { compareRides, createRideLedger, type RideLedger } from "./soak/ride-ledger.ts";
-import { type KillableServer, MAIN, startKillableServer } from "./soak/server.ts";
-import { countEvents, walk, walkEvents } from "./soak/walk.ts";
 
 /*
  * A city lives on the service for some minutes, partners hold and cancel bikes meanwhile, and the service is killed
@@ -40,208 +49,175 @@ const { values: options, positionals } = parseArgs({
 const MINUTES = Number(positionals[0] ?? 5);
 const KILLS = Number(options.kills);
 const CLIENTS = Number(options.clients);
-const MAX_PAUSE_MS = Number(options["pause-ms"]);
+/** Pauses vary from nothing to twice this. */
+const MEAN_PAUSE_MS = Math.max(1, Number(options["pause-ms"]) / 2);
 const SEED = 7;
 const BIKES = 2_000;
-const SCHEMAS =
-  process.env["BIKESHARE_GBFS_SCHEMAS"] ?? join(import.meta.dirname, "../../../../shared/data/gbfs-json-schema");
-/** Milliseconds of the longest hold of a client, and what the sweeper needs beyond it. */
-const HOLDS_EXPIRE_MS = 120_000 + 15_000;
+/** Of the holds: the others are cancelled. */
+const EXPIRING_SHARE = 0.1;
+const MEMORY_INTERVAL_MS = 5_000;
+const SAMPLES_PER_MINUTE = 60_000 / MEMORY_INTERVAL_MS;
 
-const directory = await mkdtemp(join(tmpdir(), "bikeshare-soak-"));
-// As root PostgreSQL runs under another account, which must be able to enter.
-await chmod(directory, 0o711);
-const env = { DATA_DIR: join(directory, "data") };
-const findings = createFindings();
-const say = (text: string) => process.stdout.write(`${text}\n`);
-try {
-  const keys = await prepare();
-  const server = await startKillableServer(env);
+const failures = await inDirectory(async (directory) => {
+  const env = { DATA_DIR: join(directory, "data"), PORT: String(await findFreePort()) };
+  const keys = await prepare(env.DATA_DIR);
+  let server = await serve(env);
+  const restart = async () => {
+    process.kill(server.pid, "SIGKILL");
+    await server.stop();
+    server = await serve(env);
+  };
   try {
-    await soak(server, keys);
+    return await soak({ base: server.url, keys, pid: () => server.pid, restart, check: () => brokenInvariants(env) });
   } finally {
     await server.stop();
   }
-} finally {
-  await rm(directory, { recursive: true, force: true });
-}
-for (const failure of findings.failures.slice(0, 20)) say(`FAILED ${failure}`);
-say(findings.failures.length === 0 ? "no failures" : `${findings.failures.length} failures`);
-process.exitCode = findings.failures.length === 0 ? 0 : 1;
+});
+for (const failure of failures.slice(0, 20)) say(`FAILED ${failure}`);
+say(failures.length === 0 ? "no failures" : `${failures.length} failures`);
+process.exitCode = failures.length === 0 ? 0 : 1;
 
 interface Keys {
   readonly operator: string;
   readonly partners: readonly string[];
 }
 
+interface Service {
+  readonly base: string;
+  readonly keys: Keys;
+  readonly pid: () => number;
+  /** Ends it without a warning, and starts it again on the same data. */
+  readonly restart: () => Promise<void>;
+  readonly check: () => Promise<string>;
+}
+
 /** Makes the system and its keys before the service runs. */
-async function prepare(): Promise<Keys> {
-  const clock = () => Date.now();
+async function prepare(dataDir: string): Promise<Keys> {
   const store = await openStore({
-    auditLog: auditLogOwner,
-    databaseUrl: undefined,
-    dataDir: env.DATA_DIR,
-    statementTimeoutMs: 0,
+    ...{ auditLog: auditLogOwner, databaseUrl: undefined, dataDir, statementTimeoutMs: 0 },
     onEmbeddedEvent: () => undefined,
     onConnectionLost: () => undefined,
   });
+  const clock = () => Date.now();
+  const context = { db: store.db, clock, ids: createIds(clock), actor: "soak" };
   try {
-    const context = { db: store.db, clock, ids: createIds(clock), actor: "soak" };
-    await createSystem(store.db, "main", "Soak", clock());
-    const issue = async (kind: "operator" | "live", partnerId: string | null) =>
-      (
-        await issueKey(context, {
-          systemId: "main",
-          kind,
-          partnerId,
-          scopes: partnerId === null ? [] : scopeNames,
-          rateLimit: 1_000_000,
-        })
-      ).key;
+    await makeSystem(context);
     const partners: string[] = [];
     // As many as there are bikes: what is tested is not the limit.
-    for (const name of ["One", "Two"]) {
-      const partner = await createPartner(context, "main", name, { maxReservations: BIKES });
-      partners.push(await issue("live", partner.id));
-    }
-    return { operator: await issue("operator", null), partners };
+    for (const name of ["One", "Two"])
+      partners.push((await makePartner(context, name, { maxReservations: BIKES })).key);
+    return { operator: await makeOperatorKey(context), partners };
   } finally {
     await store.close();
   }
 }
 
-async function soak(server: KillableServer, keys: Keys): Promise<void> {
+async function soak({ base, keys, pid, restart, check }: Service): Promise<readonly string[]> {
   const city = makeCity(createRandom(SEED), { stations: 200, bikes: BIKES });
-  const rides = createRideLedger();
+  const [first = "", ...others] = city.stations.map(({ id }) => id);
+  const ledger = createLedger(createRequests(base), true);
   const simulation = await startSimulation({
-    city,
-    seed: SEED,
-    speed: 60,
-    clock: () => Date.now(),
-    post: createOperatorClient(server.base, keys.operator),
+    ...{ city, seed: SEED, speed: 60, clock: () => Date.now(), observed: undefined },
+    post: createOperatorClient(base, keys.operator),
     newKey: () => createIds(() => Date.now()).next("soak"),
-    observed: undefined,
-    onAnswer: rides.onAnswer,
+    onAnswer: noteRides(ledger),
   });
-  say(`${cpus().length} cores; the city lives; ${CLIENTS} clients; ${MINUTES} minutes; ${KILLS} kills`);
+  say(`${describeMachine()}; the city lives; ${CLIENTS} clients; ${MINUTES} minutes; ${KILLS} kills`);
+  const stations = [first, ...others] as const;
+  const workload = startWorkload({
+    ...{ base, ledger, seed: SEED, riders: 0, holders: CLIENTS, readers: 0 },
+    system: {
+      ...{ operatorKey: keys.operator, partnerKeys: keys.partners, riderBikes: [] },
+      ...{ riderStations: [...stations], holderStations: [...stations] },
+    },
+    requestsPerSecond: (CLIENTS * 1000) / MEAN_PAUSE_MS,
+    expiringShare: EXPIRING_SHARE,
+    fulfilledShare: 0,
+  });
   const over = new AbortController();
-  const ledgers = keys.partners.map(() => createClientLedger());
-  const [first, ...others] = city.stations.map(({ id }) => id);
-  const clients = Array.from({ length: CLIENTS }, (_, n) => {
-    const of = n % keys.partners.length;
-    return runClient({
-      base: server.base,
-      key: keys.partners[of] ?? "",
-      name: `client-${n}`,
-      seed: SEED + n,
-      maxPauseMs: MAX_PAUSE_MS,
-      stationIds: [first ?? "", ...others],
-      ledger: ledgers[of] ?? createClientLedger(),
-      signal: over.signal,
-    });
-  });
-  const feeds = sampleFeeds(server.base, SCHEMAS, findings, over.signal);
-  const memory = sampleMemory(() => server.pid(), over.signal);
-  await killNowAndThen(server, simulation);
+  const feeds = sampleFeeds(base, over.signal);
+  const memory = sampleMemory(pid, over.signal);
+  await killNowAndThen(restart, simulation, workload);
   over.abort();
   say(`resident memory, MiB by minute: ${(await memory).join(" ")}`);
-  await Promise.all(clients);
+  await workload.stop();
   await simulation.stop();
-  say(`${await feeds} feed documents were valid`);
-  await judge(server.base, keys, rides, ledgers, simulation);
+  const { valid, failures: ofFeeds } = await feeds;
+  say(`${valid} feed documents were valid`);
+  const found = [...ofFeeds, ...judgeSimulation(simulation)];
+  const report = await verifyWorkload({ base, partnerKeys: keys.partners, ledger });
+  say(`${report.rides} rides, ${report.reservations} reservations, ${report.events} events of both partners`);
+  const broken = await check();
+  const misplaced = await compareBikes(base, keys.partners[0] ?? "", simulation);
+  return [...found, ...report.failures, ...misplaced, ...(broken === "" ? [] : [`check: ${broken}`])];
 }
 
-async function killNowAndThen(server: KillableServer, simulation: Simulation): Promise<void> {
-  const pause = (MINUTES * 60_000) / (KILLS + 1);
+/** Notes what the operator's backend was promised. */
+function noteRides({ rides }: Ledger): OnAnswer {
+  return ({ path, item }, { outcome }) => {
+    // A repeat that finds it done is `unchanged`; what was promised stands already.
+    if (outcome !== "created" && outcome !== "updated") return;
+    if (path === "rides/start") {
+      const { id, bike_id: bikeId, started_at: startedAt = "" } = item;
+      rides.set(id, { bikeId, startedAt, status: "started", endedAt: undefined });
+    }
+    const ride = rides.get(item.id);
+    if (ride !== undefined && path === "rides/end")
+      Object.assign(ride, { status: "completed", endedAt: item.ended_at });
+    if (ride !== undefined && path === "rides/cancel")
+      Object.assign(ride, { status: "cancelled", endedAt: item.cancelled_at });
+  };
+}
+
+async function killNowAndThen(
+  restart: () => Promise<void>,
+  simulation: Simulation,
+  { ledger }: Workload,
+): Promise<void> {
   for (let kill = 0; kill <= KILLS; kill++) {
-    await setTimeout(pause);
-    const { riding, started, retries, waiting, failures } = simulation.figures();
-    say(`${riding} riding, ${started} rides, ${failures} failures, ${retries} retries, ${waiting} waiting`);
+    await setTimeout((MINUTES * 60_000) / (KILLS + 1));
+    const { riding, started, retries, waiting } = simulation.figures();
+    say(`${riding} riding, ${started} rides, ${retries} retries, ${waiting} waiting`);
+    say(`partners: ${describeErrors(figuresOf(ledger.requests.attempts))}`);
     if (kill === KILLS) return;
     const begin = performance.now();
-    await server.killAndRestart();
+    await restart();
     say(`killed; back after ${Math.round(performance.now() - begin)} ms`);
   }
 }
 
-async function judge(
-  base: string,
-  keys: Keys,
-  rides: RideLedger,
-  ledgers: readonly ClientLedger[],
-  simulation: Simulation,
-): Promise<void> {
-  const figures = simulation.figures();
-  say(JSON.stringify({ ...figures, reasons: Object.fromEntries(figures.reasons) }));
-  findings.expect(figures.failures === 0, () => `${figures.failures} commands of the simulator were refused`);
-  findings.expect(figures.waiting === 0, () => `${figures.waiting} commands were never acknowledged`);
-  const [one = ""] = keys.partners;
-  await untilQuiet(base, one);
-  const shownRides = await walk(base, one, "/v1/rides");
-  compareRides(rides, shownRides, findings);
-  await compareBikes(base, one, simulation, findings);
-  for (const [index, key] of keys.partners.entries()) {
-    const ledger = ledgers[index] ?? createClientLedger();
-    const events = await walkEvents(base, key);
-    const reservations = await walk(base, key, "/v1/reservations");
-    say(`partner ${index + 1}: ${JSON.stringify(ledger.counts)}, events ${JSON.stringify(countByName(events))}`);
-    for (const failure of ledger.failures) findings.expect(false, () => failure);
-    compareReservations(ledger, reservations);
-    checkWalk(events, await countEvents(base, key), findings);
-    checkLifeEvents("ride", events, shownRides, findings);
-    checkLifeEvents("reservation", events, reservations, findings);
-    checkStationEdges(events, findings);
+/** Follows a process's resident memory until the signal. @returns the median of each minute, in MiB */
+async function sampleMemory(pid: () => number, signal: AbortSignal): Promise<number[]> {
+  const samples: number[] = [];
+  while (!signal.aborted) {
+    samples.push(await memoryMiB(pid()));
+    await setTimeout(MEMORY_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
   }
-  await checkStored();
+  return Array.from({ length: Math.ceil(samples.length / SAMPLES_PER_MINUTE) }, (_, minute) => {
+    const ofMinute = samples.slice(minute * SAMPLES_PER_MINUTE, (minute + 1) * SAMPLES_PER_MINUTE);
+    // Between a kill and the restart there is no such process.
+    return Math.round(median(ofMinute.filter(Number.isFinite)));
+  });
 }
 
-/** Waits until the holds have expired and no event comes any more. */
-async function untilQuiet(base: string, key: string): Promise<void> {
-  const begin = Date.now();
-  while (Date.now() - begin < HOLDS_EXPIRE_MS) {
-    if ((await walk(base, key, "/v1/reservations?status=active")).length === 0) break;
-    await setTimeout(2000);
-  }
-  for (let before = -1, now = 0; before !== now; before = now, now = await countEvents(base, key))
-    await setTimeout(3000);
+function judgeSimulation(simulation: Simulation): string[] {
+  const figures = simulation.figures();
+  say(JSON.stringify({ ...figures, reasons: Object.fromEntries(figures.reasons) }));
+  return [
+    ...(figures.failures === 0 ? [] : [`${figures.failures} commands of the simulator were refused`]),
+    ...(figures.waiting === 0 ? [] : [`${figures.waiting} commands were never acknowledged`]),
+  ];
 }
 
 /** Where the operator believes a bike to stand, there it is shown: no late or repeated report has moved it. */
-async function compareBikes(base: string, key: string, simulation: Simulation, { expect }: Findings): Promise<void> {
+async function compareBikes(base: string, key: string, simulation: Simulation): Promise<string[]> {
   const bikes = new Map((await walk(base, key, "/v1/bikes")).map((bike) => [bike["id"], bike]));
-  for (const [bikeId, station] of simulation.standing()) {
+  const standing = [...simulation.standing()];
+  say(`${standing.length} bikes are to stand at a station`);
+  return standing.flatMap(([bikeId, station]) => {
     const bike = bikes.get(bikeId);
-    const stands =
-      bike?.["station_id"] === station.id && ["available", "reserved"].includes(String(bike["vehicle_state"]));
-    expect(stands, () => `bike ${bikeId} must stand at ${station.id}, but is shown as ${JSON.stringify(bike)}`);
-  }
-  say(`${simulation.standing().size} bikes stand where they must`);
-}
-
-/** Every acknowledged reservation is there, and no other: a repeated request has never made a second one. */
-function compareReservations({ promised }: ClientLedger, shown: readonly Record<string, unknown>[]): void {
-  const byId = new Map(shown.map((reservation) => [reservation["id"], reservation]));
-  for (const [id, { reservation, cancelled }] of promised) {
-    const found = byId.get(id);
-    const isSame = found?.["bike_id"] === reservation.bike_id && found["rider_ref"] === reservation.rider_ref;
-    findings.expect(isSame, () => `reservation ${id} was promised, shown is ${JSON.stringify(found)}`);
-    findings.expect(
-      !cancelled || found?.["status"] === "cancelled",
-      () => `reservation ${id} was cancelled, but is not`,
-    );
-  }
-  for (const id of byId.keys()) {
-    findings.expect(promised.has(String(id)), () => `reservation ${String(id)} was never acknowledged to anyone`);
-  }
-}
-
-async function checkStored(): Promise<void> {
-  const child = promisify(execFile)(process.execPath, ["--conditions=@bikeshare/source", MAIN, "check"], {
-    env: { ...process.env, ...env },
+    const isThere = bike?.["station_id"] === station.id;
+    if (isThere && ["available", "reserved"].includes(String(bike["vehicle_state"]))) return [];
+    return [`bike ${bikeId} must stand at ${station.id}, but is shown as ${JSON.stringify(bike)}`];
   });
-  await child.then(
-    ({ stdout }) => say(`${stdout.trim().split("\n").length} invariants hold`),
-    (error: unknown) =>
-      findings.expect(false, () => `check: ${(error as { stdout?: string }).stdout ?? String(error)}`),
-  );
 }

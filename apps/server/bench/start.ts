@@ -1,13 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { Agent, get } from "node:http";
-import { loadavg, tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { cpuMicroseconds, createHttpClient, descendantsOf, median, memoryMiB, saturate } from "@bikeshare/load";
 import { findFreePort } from "@bikeshare/test-kit";
 import { z } from "zod";
-import { cpuMicroseconds } from "./processes.ts";
+import { describeMachine, inDirectory, say } from "./processes.ts";
 
 /*
  * How long the service takes from its process's start to the first 200 of /readyz, and how much memory it takes, with
@@ -54,21 +53,19 @@ const SETTINGS = {
 const times = new Map<string, { readonly wall: number; readonly cpu: number }[]>();
 /** How what still runs is ended, by its number. */
 const running = new Map<number, () => Promise<void>>();
-const directory = await mkdtemp(join(tmpdir(), "bikeshare-start-"));
-// As root PostgreSQL runs under another account, which must be able to enter.
-await chmod(directory, 0o711);
 try {
-  process.stdout.write(`load of the machine before: ${loadavg()[0]?.toFixed(2)}\n`);
-  for (let round = 1; round <= REPETITIONS; round++) await measureStarts(join(directory, `round-${round}`));
-  for (const [name, all] of times) {
-    const walls = all.map(({ wall }) => Math.round(wall));
-    const cpu = Math.round(median(all.map((each) => each.cpu)));
-    process.stdout.write(`${name}: median ${median(walls)} ms of ${walls.join(", ")}; processor ${cpu} ms\n`);
-  }
-  if (IDLE_SECONDS > 0) await measureMemory(join(directory, "memory"));
+  await inDirectory(async (directory) => {
+    say(describeMachine());
+    for (let round = 1; round <= REPETITIONS; round++) await measureStarts(join(directory, `round-${round}`));
+    for (const [name, all] of times) {
+      const walls = all.map(({ wall }) => Math.round(wall));
+      const cpu = Math.round(median(all.map((each) => each.cpu)));
+      say(`${name}: median ${median(walls)} ms of ${walls.join(", ")}; processor ${cpu} ms`);
+    }
+    if (IDLE_SECONDS > 0) await measureMemory(join(directory, "memory"));
+  });
 } finally {
   for (const kill of running.values()) await kill();
-  await rm(directory, { recursive: true, force: true });
 }
 
 async function measureStarts(dataDir: string): Promise<void> {
@@ -114,12 +111,14 @@ async function start(command: "serve" | "start", name: string, dataDir: string):
     await exited;
   };
   running.set(pid, kill);
-  while ((await statusOf(`${base}/readyz`)) !== 200) {
+  const client = createHttpClient(base, { connections: 1 });
+  while ((await client.ask({ path: "/readyz" })).status !== 200) {
     if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode} before it was ready`);
     if (performance.now() - begun > READY_TIMEOUT_MS) throw new Error(`${command} was not ready in time`);
     await sleep(2);
   }
   const readyAfter = performance.now() - begun;
+  client.close();
   times.set(name, [...(times.get(name) ?? []), { wall: readyAfter, cpu: (await cpuMicroseconds(pid)) / 1_000 }]);
   return {
     pid,
@@ -133,87 +132,46 @@ async function start(command: "serve" | "start", name: string, dataDir: string):
   };
 }
 
-function statusOf(url: string, headers = {}, agent: Agent | false = false): Promise<number | undefined> {
-  const { promise, resolve } = Promise.withResolvers<number | undefined>();
-  const request = get(url, { headers, agent }, (response) => {
-    response.resume();
-    response.once("end", () => resolve(response.statusCode)).once("error", () => resolve(undefined));
-  });
-  request.once("error", () => resolve(undefined));
-  return promise;
-}
-
-/** The processes below another, however deep. */
-async function descendantsOf(pid: number): Promise<number[]> {
-  const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
-  const lists = await Promise.all(
-    threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/children`, "utf8").catch(() => "")),
-  );
-  const children = lists.join(" ").split(/\s+/).filter(Boolean).map(Number);
-  return [...children, ...(await Promise.all(children.map(descendantsOf))).flat()];
-}
-
 /** Memory of the service with the demo's city, which does not ride: at rest, and while every list is read. */
 async function measureMemory(dataDir: string): Promise<void> {
   await (await start("start", "start", dataDir)).stop();
   const key = (await readFile(join(dataDir, "demo-key"), "utf8")).trim();
   const service = await start("serve", "serve", dataDir);
   await sleep(IDLE_SECONDS * 1000);
-  process.stdout.write(`idle after ${IDLE_SECONDS} s: ${described(await memoryOf(service.pid))}\n`);
-  const until = performance.now() + LOAD_SECONDS * 1000;
-  let answered = 0;
+  say(`idle after ${IDLE_SECONDS} s: ${described(await memoryOf(service.pid))}`);
   const cpuBefore = await cpuMicroseconds(service.pid);
-  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
-  const reading = Array.from({ length: CONNECTIONS }, async (_, index) => {
-    for (let n = index; performance.now() < until; n++) {
-      const path = PATHS[n % PATHS.length] ?? "";
-      const status = await statusOf(`${service.base}${path}`, { authorization: `Bearer ${key}` }, agent);
-      if (status === 200) answered++;
-    }
-  });
-  let worst = { node: 0, postgres: 0 };
+  const reading = saturate({ base: service.base, paths: PATHS, keys: [key] }, CONNECTIONS, LOAD_SECONDS);
+  let [isOver, worst] = [false, { node: 0, postgres: 0 }];
   const watching = (async () => {
-    while (performance.now() < until) {
+    while (!isOver) {
       const { node, postgres } = await memoryOf(service.pid);
       worst = { node: Math.max(worst.node, node), postgres: Math.max(worst.postgres, postgres) };
       await sleep(250);
     }
   })();
-  await Promise.all([...reading, watching]);
-  const cpu = Math.round(((await cpuMicroseconds(service.pid)) - cpuBefore) / answered);
-  process.stdout.write(
-    `most under ${CONNECTIONS} readers for ${LOAD_SECONDS} s: ${described(worst)}; ${Math.round(answered / LOAD_SECONDS)} answers of 200 a second, ${cpu} µs of processor each\n`,
+  const { requests, seconds } = await reading.finally(() => (isOver = true));
+  await watching;
+  const cpu = Math.round(((await cpuMicroseconds(service.pid)) - cpuBefore) / requests);
+  say(
+    `most under ${CONNECTIONS} readers for ${LOAD_SECONDS} s: ${described(worst)}; ` +
+      `${Math.round(requests / seconds)} answers of 200 a second, ${cpu} µs of processor each`,
   );
-  agent.destroy();
   await service.stop();
 }
 
+/** MiB. */
 interface Memory {
-  /** Bytes resident of the service's process. */
+  /** Resident of the service's process. */
   readonly node: number;
-  /** Bytes of all of PostgreSQL's processes; pages that several share are counted once. */
+  /** Of all of PostgreSQL's processes; pages that several share are counted once. */
   readonly postgres: number;
 }
 
 async function memoryOf(pid: number): Promise<Memory> {
-  const below = await descendantsOf(pid);
-  const shares = await Promise.all(below.map(async (each) => kibibytes(`/proc/${each}/smaps_rollup`, "Pss")));
-  return {
-    node: 1024 * (await kibibytes(`/proc/${pid}/status`, "VmRSS")),
-    postgres: 1024 * shares.reduce((sum, share) => sum + share, 0),
-  };
-}
-
-async function kibibytes(file: string, field: string): Promise<number> {
-  const text = await readFile(file, "utf8").catch(() => "");
-  return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(text)?.[1] ?? 0);
+  const shares = await Promise.all((await descendantsOf(pid)).map((each) => memoryMiB(each, "Pss")));
+  return { node: await memoryMiB(pid), postgres: shares.reduce((sum, share) => sum + (share || 0), 0) };
 }
 
 function described({ node, postgres }: Memory): string {
-  const mebibytes = (bytes: number) => `${Math.round(bytes / 1024 ** 2)} MiB`;
-  return `service ${mebibytes(node)}, PostgreSQL ${mebibytes(postgres)}`;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+  return `service ${Math.round(node)} MiB, PostgreSQL ${Math.round(postgres)} MiB`;
 }

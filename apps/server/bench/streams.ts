@@ -1,18 +1,13 @@
 import { once } from "node:events";
-import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { Agent, get, type IncomingMessage } from "node:http";
-import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
-import { insertMembership, insertPerson } from "../src/console/people/queries.ts";
-import { startSession } from "../src/console/sessions/service.ts";
-import { createSecretCipher } from "../src/webhooks/endpoints/secret.ts";
-import { cpuMicroseconds, startServer } from "./processes.ts";
-import { startService } from "./reading/service.ts";
+import { cpuMicroseconds, memoryMiB, startReceiver } from "@bikeshare/load";
+import { postgresMicroseconds } from "./postgres-time.ts";
+import { describeMachine, onPostgres, say, serve } from "./processes.ts";
+import { makePerson, signIn } from "./provision.ts";
 import { dispatcherFor } from "./webhooks/ours.ts";
-import { postgresTime } from "./webhooks/processor-time.ts";
-import { enqueue, makeWorld, type World } from "./webhooks/world.ts";
+import { CIPHER, enqueue, makeWorld, type World } from "./webhooks/world.ts";
 
 /*
  * What open pages of the delivery log cost the process that they are open on: 500 streams of 100 partners, while nothing
@@ -24,50 +19,49 @@ const SECONDS = Number(process.env["BENCH_SECONDS"] ?? 10);
 /** Milliseconds after a change of what goes on, before it is measured: the first poll has no plan yet. */
 const WARM_UP_MS = 2_000;
 
-const directory = await mkdtemp(join(tmpdir(), "bikeshare-streams-"));
-// As root PostgreSQL runs under another account, which must be able to enter.
-await chmod(directory, 0o711);
-const postgres = await openEmbeddedPostgres({ dataDir: join(directory, "data"), log: () => undefined });
-const receiver = await startServer(join(import.meta.dirname, "webhooks/receiver.ts"), [String(PARTNERS)], {});
-const { urls } = JSON.parse(receiver.firstLine) as { urls: string[] };
-const cipher = createSecretCipher([{ id: 1, key: Buffer.alloc(32, 7) }]);
-const world = await makeWorld(postgres.connectionString, cipher, urls);
-const dispatcher = dispatcherFor(world, cipher);
-// Without a worker: what sends is in this process, so that only the streams are measured.
-const args = ["--role", "api", "--new-secrets"];
-const service = await startService(postgres.connectionString, join(directory, "service"), { args });
-const agent = new Agent({ keepAlive: false });
-let received = 0;
-try {
-  process.stdout.write(`load before ${loadavg()[0]?.toFixed(2)}; ${SECONDS} s each\n`);
-  process.stdout.write(
-    "| streams | deliveries/s | events/s | service, of a core | PostgreSQL, of a core | resident MiB |\n|---|---|---|---|---|---|\n",
-  );
-  await measure(0, 0);
-  await measure(0, PARTNERS);
-  const cookies = await signInEverybody(world);
-  const responses: IncomingMessage[] = [];
-  for (const { path, cookie } of cookies)
-    for (let n = 0; n < STREAMS_EACH; n++) responses.push(await open(path, cookie));
-  const refused = responses.filter(({ statusCode }) => statusCode !== 200).length;
-  if (refused > 0) throw new Error(`${refused} streams were refused`);
-  await measure(responses.length, 0);
-  await measure(responses.length, PARTNERS);
-  const one = cookies[0];
-  const beyond = one && (await open(one.path, one.cookie));
-  process.stdout.write(`one more stream is answered with ${beyond?.statusCode}\n`);
-} finally {
-  agent.destroy();
-  await service.stop();
-  await dispatcher.close();
-  await world.db.close();
-  await receiver.stop();
-  await postgres.close();
-  await rm(directory, { recursive: true, force: true });
+interface Stage {
+  readonly world: World;
+  readonly service: { readonly url: string; readonly pid: number };
 }
 
+const agent = new Agent({ keepAlive: false });
+let received = 0;
+
+await onPostgres(async ({ directory, connectionString }) => {
+  const receiver = await startReceiver({ origins: PARTNERS });
+  const world = await makeWorld(connectionString, CIPHER, receiver.urls);
+  const dispatcher = dispatcherFor(world, CIPHER);
+  // Without a worker: what sends is in this process, so that only the streams are measured.
+  const env = { DATABASE_URL: connectionString, DATA_DIR: join(directory, "service") };
+  const service = await serve(env, ["--role", "api", "--new-secrets"]);
+  const stage = { world, service };
+  try {
+    say(`${describeMachine()}; ${SECONDS} s each`);
+    say("| streams | deliveries/s | events/s | service, of a core | PostgreSQL, of a core | resident MiB |");
+    say("|---|---|---|---|---|---|");
+    await measure(stage, 0, 0);
+    await measure(stage, 0, PARTNERS);
+    const responses: IncomingMessage[] = [];
+    const urls = await signInEverybody(stage);
+    for (const { url, cookie } of urls) for (let n = 0; n < STREAMS_EACH; n++) responses.push(await open(url, cookie));
+    const refused = responses.filter(({ statusCode }) => statusCode !== 200).length;
+    if (refused > 0) throw new Error(`${refused} streams were refused`);
+    await measure(stage, responses.length, 0);
+    await measure(stage, responses.length, PARTNERS);
+    const [one] = urls;
+    const beyond = one && (await open(one.url, one.cookie));
+    say(`one more stream is answered with ${beyond?.statusCode}`);
+  } finally {
+    agent.destroy();
+    await service.stop();
+    await dispatcher.close();
+    await world.db.close();
+    await receiver.close();
+  }
+});
+
 /** Measures the service and PostgreSQL while so many deliveries are made and sent each second. */
-async function measure(streams: number, deliveriesPerSecond: number): Promise<void> {
+async function measure({ world, service }: Stage, streams: number, deliveriesPerSecond: number): Promise<void> {
   const until = performance.now() + WARM_UP_MS + SECONDS * 1_000;
   const happening = (async () => {
     while (performance.now() < until) {
@@ -77,51 +71,39 @@ async function measure(streams: number, deliveriesPerSecond: number): Promise<vo
     }
   })();
   await sleep(WARM_UP_MS);
-  const [cpu, database, events] = [await cpuMicroseconds(service.pid), await postgresTime(world.db), received];
+  const [cpu, database, events] = [await cpuMicroseconds(service.pid), await postgresMicroseconds(world.db), received];
   const from = performance.now();
   await sleep(until - from);
   const microseconds = (performance.now() - from) * 1_000;
   const share = (used: number) => `${((100 * used) / microseconds).toFixed(1)} %`;
-  const [ours, theirs] = [(await cpuMicroseconds(service.pid)) - cpu, (await postgresTime(world.db)) - database];
+  const ours = share((await cpuMicroseconds(service.pid)) - cpu);
+  const theirs = share((await postgresMicroseconds(world.db)) - database);
   const perSecond = ((1e6 * (received - events)) / microseconds).toFixed(0);
-  const memory = await residentMebibytes(service.pid);
-  process.stdout.write(
-    `| ${streams} | ${deliveriesPerSecond} | ${perSecond} | ${share(ours)} | ${share(theirs)} | ${memory} |\n`,
-  );
+  const memory = (await memoryMiB(service.pid)).toFixed(0);
+  say(`| ${streams} | ${deliveriesPerSecond} | ${perSecond} | ${ours} | ${theirs} | ${memory} |`);
   await happening;
 }
 
 /** A session of a person of each partner. */
-async function signInEverybody({ db, ids, systemId }: World): Promise<{ path: string; cookie: string }[]> {
-  const clock = () => Date.now();
-  const partners = await db.query<{ partner_id: string }>({
-    name: "",
-    text: "select partner_id from webhook_endpoints",
-  });
+async function signInEverybody({ world, service }: Stage): Promise<{ url: string; cookie: string }[]> {
+  const { db, ids, systemId } = world;
+  const context = { db, ids, clock: () => Date.now() };
+  const text = "select partner_id from webhook_endpoints";
+  const partners = await db.query<{ partner_id: string }>({ name: "", text });
   return Promise.all(
-    partners.map(async ({ partner_id: partnerId }) => {
-      const [personId, id, createdAt] = [ids.next("person"), ids.next("membership"), new Date(clock())];
-      const email = `${personId.toLowerCase()}@example.com`;
-      await insertPerson(db, { id: personId, email, name: "Bench", created_at: createdAt }, null);
-      await insertMembership(db, { id, systemId, personId, partnerId, role: "viewer", createdAt });
-      const token = await startSession({ db, clock, ids }, personId, { address: "127.0.0.1", userAgent: "bench" });
-      const path = `/console/v1/systems/${systemId}/partners/${partnerId}/live?topic=deliveries`;
-      return { path, cookie: `bikeshare_session=${token}` };
-    }),
+    partners.map(async ({ partner_id: partnerId }) => ({
+      url: `${service.url}/console/v1/systems/${systemId}/partners/${partnerId}/live?topic=deliveries`,
+      cookie: await signIn(context, await makePerson(context, [partnerId])),
+    })),
   );
 }
 
 /** Opens a stream, whose events are counted. */
-async function open(path: string, cookie: string): Promise<IncomingMessage> {
-  const request = get(`${service.url}${path}`, { agent, headers: { cookie } });
+async function open(url: string, cookie: string): Promise<IncomingMessage> {
+  const request = get(url, { agent, headers: { cookie } });
   request.on("error", () => undefined);
   const [response] = (await once(request, "response")) as [IncomingMessage];
   response.setEncoding("utf8").on("data", (text: string) => (received += text.split("event: deliveries").length - 1));
   response.on("error", () => undefined);
   return response;
-}
-
-async function residentMebibytes(pid: number): Promise<string> {
-  const text = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
-  return (Number(/VmRSS:\s+(\d+)/.exec(text)?.[1]) / 1024).toFixed(0);
 }

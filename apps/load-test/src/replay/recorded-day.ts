@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { readRecords } from "@bikeshare/csv";
-import type { RecordedEvent } from "../load/scenario.ts";
+import { batchSender, type RecordedEvent } from "@bikeshare/load";
 
 /** A station as a trip file describes it. */
 interface RecordedStation {
@@ -134,4 +134,23 @@ export function planReplay(rides: readonly RecordedRide[], speed: number, prefix
     stations: [...stations.values()],
     bikeIds: Array.from({ length: bikes }, (_, n) => `${prefix}bike-${n}`),
   };
+}
+
+/** Makes what a recorded day needs: its bikes, and its stations unless they are known. */
+export async function fillReplay(
+  url: string,
+  operatorKey: string,
+  { stations, bikeIds }: Replay,
+  known: ReadonlySet<string>,
+): Promise<void> {
+  const send = batchSender(url, operatorKey);
+  await send(
+    "stations",
+    stations.filter(({ id }) => !known.has(id)),
+  );
+  const [first] = stations;
+  await send(
+    "bikes",
+    bikeIds.map((id) => ({ id, vehicle_state: "available", station_id: first?.id ?? null })),
+  );
 }

@@ -1,5 +1,5 @@
+import type { RunResult, SecondResult } from "@bikeshare/load";
 import { createRandom, type Random } from "@bikeshare/simulator";
-import type { RunResult, SecondResult } from "../result.ts";
 
 /** How one figure differs from a run before, with the interval in which the difference lies 95 times in 100. */
 export interface Difference {

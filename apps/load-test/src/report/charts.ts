@@ -1,8 +1,15 @@
-import type { LatencySummary } from "../load/recorder.ts";
-import type { RunResult, SecondResult } from "../result.ts";
-import { chart, type Line } from "./chart.ts";
-import type { Markup } from "./markup.ts";
-import { linearScale, logScale, percentileScale, timeScale } from "./scales.ts";
+import {
+  chart,
+  type LatencySummary,
+  type Line,
+  linearScale,
+  logScale,
+  type Markup,
+  percentileScale,
+  type RunResult,
+  type SecondResult,
+  timeScale,
+} from "@bikeshare/load";
 
 /** The curve of the percentiles: what share of the requests took how long at most. */
 export function percentileChart(result: RunResult, baseline: RunResult | undefined): Markup {

@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { RunResult } from "../result.ts";
+import type { RunResult } from "@bikeshare/load";
 import { reportPage } from "./page.ts";
 
 /** Writes `result.json` and `report.html`. @returns their paths */

@@ -1,7 +1,7 @@
+import type { RunResult } from "@bikeshare/load";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { resultOf, secondOf } from "../../test/results.ts";
-import type { RunResult } from "../result.ts";
 import { reportPage } from "./page.ts";
 
 // What fails on one machine fails on the next.

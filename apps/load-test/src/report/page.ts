@@ -1,8 +1,6 @@
-import type { LatencySummary } from "../load/recorder.ts";
-import type { RunResult } from "../result.ts";
+import { html, type LatencySummary, Markup, type RunResult } from "@bikeshare/load";
 import { compareWithBaseline } from "./baseline.ts";
 import { percentileChart, serverCharts, timeCharts } from "./charts.ts";
-import { html, Markup } from "./markup.ts";
 import { style } from "./style.ts";
 import { measuredText, shortMs } from "./text.ts";
 

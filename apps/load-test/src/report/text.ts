@@ -1,5 +1,4 @@
-import type { LatencySummary } from "../load/recorder.ts";
-import type { KneeStep, RunResult, SecondResult, ThresholdResult } from "../result.ts";
+import type { KneeStep, LatencySummary, RunResult, SecondResult, ThresholdResult } from "@bikeshare/load";
 
 /** One line on a second of the run, for a terminal. */
 export function progressLine({ second, answered, p50, p99, pending, unexpected }: SecondResult, of: number): string {

@@ -1,18 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { request } from "undici";
-
-/** A figure of the server over the run. */
-export interface MetricSeries {
-  readonly title: string;
-  readonly unit: string;
-  readonly points: readonly MetricPoint[];
-}
-
-interface MetricPoint {
-  /** Since the start of the run. */
-  readonly seconds: number;
-  readonly value: number;
-}
+import { createHttpClient, type MetricPoint, type MetricSeries } from "@bikeshare/load";
 
 /** Which of the server's metrics are drawn: see docs/metrics.md. */
 const SHOWN: readonly {
@@ -53,15 +40,12 @@ const SCRAPE_TIMEOUT_MS = 5000;
 export function recordMetrics(url: string): MetricsRecorder {
   const samples: Sample[] = [];
   const stopping = new AbortController();
+  const client = createHttpClient(url, { connections: 1, timeoutMs: SCRAPE_TIMEOUT_MS });
   const scrape = async () => {
-    try {
-      const answer = await request(url, { signal: AbortSignal.timeout(SCRAPE_TIMEOUT_MS) });
-      const text = await answer.body.text();
-      const seconds = (performance.timeOrigin + performance.now()) / 1000;
-      if (answer.statusCode === 200) samples.push({ seconds, values: shownValues(text) });
-    } catch {
-      // A gap in the series says that the server did not answer.
-    }
+    const { status, body } = await client.ask({ path: "" });
+    const seconds = (performance.timeOrigin + performance.now()) / 1000;
+    // A gap in the series says that the server did not answer.
+    if (status === 200) samples.push({ seconds, values: shownValues(body) });
   };
   const running = (async () => {
     while (!stopping.signal.aborted) {
@@ -70,6 +54,7 @@ export function recordMetrics(url: string): MetricsRecorder {
     }
     // So that a series reaches to the end, and a short run on a busy machine has one.
     await scrape();
+    client.close();
   })();
   return {
     stop: () => stopping.abort(),

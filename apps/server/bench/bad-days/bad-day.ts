@@ -1,7 +1,13 @@
+import {
+  describeErrors,
+  type Figures,
+  figuresOf,
+  startWorkload,
+  verifyWorkload,
+  type Workload,
+  type WorkloadReport,
+} from "@bikeshare/load";
 import { type BadDaysWorld, type BadDaysWorldOptions, openBadDaysWorld } from "../../test/bad-days/world.ts";
-import type { RequestFigures } from "../workload/requests.ts";
-import { verifyWorkload, type WorkloadReport } from "../workload/verify.ts";
-import { startWorkload, type Workload } from "../workload/workload.ts";
 
 /** One thing that goes wrong under load, and is right again afterwards. */
 export interface BadDay {
@@ -30,7 +36,7 @@ export interface Stage {
 
 export interface BadDayReport {
   readonly workload: WorkloadReport;
-  readonly figures: RequestFigures;
+  readonly figures: Figures;
   /** What `bikeshare check` finds wrong. */
   readonly check: string;
   /** Bounds that did not hold. */
@@ -62,12 +68,12 @@ export async function runBadDay(day: BadDay, options: BadDayOptions): Promise<Ba
     });
     try {
       const { system, balancer, receiver } = world;
-      const base = () => balancer.url;
+      const base = balancer.url;
       const workload = startWorkload({ base, system, ...CLIENTS, requestsPerSecond, expiringShare, seed });
       const { requests } = workload.ledger;
       await requests.untilServed();
       const broken: string[] = [];
-      const errors = new ErrorCounter(requests.figures);
+      let errorsSince = performance.now();
       await setting.happen({
         world,
         workload,
@@ -76,13 +82,19 @@ export async function runBadDay(day: BadDay, options: BadDayOptions): Promise<Ba
           onProgress(isTrue ? line : `BROKEN: ${line}`);
           if (!isTrue) broken.push(line);
         },
-        errors: () => errors.next(),
+        errors: () => {
+          const figures = figuresOf(requests.attempts, errorsSince);
+          errorsSince = performance.now();
+          return describeErrors(figures);
+        },
       });
       await Promise.all([...world.apis, ...world.workers].map((each) => each.untilUp()));
       await workload.stop();
-      const report = await verifyWorkload({ base: balancer.url, system, ledger: workload.ledger, receiver });
+      const figures = figuresOf(requests.attempts);
+      const { ledger } = workload;
+      const report = await verifyWorkload({ base, partnerKeys: system.partnerKeys, ledger, receiver });
       const logged = countMessages(await world.log());
-      return { workload: report, figures: requests.figures, check: await world.check(), broken, logged };
+      return { workload: report, figures, check: await world.check(), broken, logged };
     } finally {
       await world.close();
     }
@@ -95,26 +107,6 @@ export async function runBadDay(day: BadDay, options: BadDayOptions): Promise<Ba
 export async function expectBack({ workload, expect, errors }: Stage, after: string): Promise<void> {
   const backMs = Math.round(await workload.ledger.requests.untilServed());
   expect(backMs < BACK_WITHIN_MS, `back ${backMs} ms after ${after}; meanwhile ${errors()}`);
-}
-
-class ErrorCounter {
-  readonly #figures: RequestFigures;
-  #before: ReadonlyMap<string, number> = new Map();
-  #attempts = 0;
-
-  constructor(figures: RequestFigures) {
-    this.#figures = figures;
-  }
-
-  next(): string {
-    const { errors, attempts } = this.#figures;
-    const said = [...errors].map(([error, n]) => [error, n - (this.#before.get(error) ?? 0)] as const);
-    const text = said.filter(([, n]) => n > 0).map(([error, n]) => `${n} × ${error}`);
-    const line = `${attempts - this.#attempts} requests, ${text.join(", ") || "no error"}`;
-    this.#before = new Map(errors);
-    this.#attempts = attempts;
-    return line;
-  }
 }
 
 function countMessages(log: string): ReadonlyMap<string, number> {

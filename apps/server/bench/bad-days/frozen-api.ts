@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createIds } from "../../src/ids.ts";
 import { issueKey, revokeKey } from "../../src/partners/keys/service.ts";
 import { createPartner } from "../../src/partners/service.ts";
-import { openDatabase } from "../../src/storage/db/database.ts";
+import { NO_LIMIT, openContext, SYSTEM_ID } from "../provision.ts";
 import { type BadDay, expectBack, type Stage } from "./bad-day.ts";
 
 /*
@@ -59,19 +58,17 @@ async function freeze(stage: Stage, frozenMs: number): Promise<void> {
 }
 
 async function makeKey(connectionString: string) {
-  const clock = () => Date.now();
-  const db = openDatabase({ connectionString, maxConnections: 1 });
-  const context = { db, clock, ids: createIds(clock), actor: "bad day" };
-  const { id: partnerId } = await createPartner(context, "main", `Partner ${clock()}`);
+  const context = openContext(connectionString, { maxConnections: 1 });
+  const { id: partnerId } = await createPartner(context, SYSTEM_ID, `Partner ${context.clock()}`);
   const issued = await issueKey(context, {
-    ...{ systemId: "main", kind: "live", partnerId, rateLimit: 1_000_000 },
+    ...{ systemId: SYSTEM_ID, kind: "live", partnerId, rateLimit: NO_LIMIT },
     scopes: ["stations:read"],
   });
   return {
     text: issued.key,
     async revoke() {
-      await revokeKey(context, "main", issued.id);
-      await db.close();
+      await revokeKey(context, SYSTEM_ID, issued.id);
+      await context.db.close();
     },
   };
 }

@@ -1,129 +1,76 @@
-import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Answer, createHttpClient, memoryMiB, percentilesOf } from "@bikeshare/load";
+import { say, serve } from "../processes.ts";
+import { makePartner, openContext } from "../provision.ts";
+import { openDataSets } from "../reading/data-sets.ts";
+import { createOthers, reading } from "./others.ts";
 
 /*
- * A partner who walks filtered lists as deep and as fast as its rate allows, and what that costs another partner and the
- * probes of a load balancer.
+ * A partner within its rate of 60 a minute, walking filtered lists of every ride at depths that cost most, and what that
+ * costs another partner and the probes of a load balancer. `BENCH_RIDES`, `BENCH_SECONDS`.
  */
 
-/** A running service with a large number of rides, and two partners' keys. */
-export interface HeavyPartnerSubject {
-  readonly url: string;
-  readonly pid: number;
-  /** A key with the default rate of 60 a minute. */
-  readonly heavyKey: string;
-  /** Another partner's key, with a rate that is never reached. */
-  readonly lightKey: string;
-  readonly seconds: number;
-}
-
-export interface HeavyPartnerFigures {
-  /** Of the heavy partner's answers, by status. */
-  readonly statuses: Readonly<Record<string, number>>;
-  readonly pageMilliseconds: Percentiles;
-  /** Of the others' requests, by path, with the heavy partner at rest and at work. */
-  readonly others: Readonly<Record<string, { readonly quiet: Percentiles; readonly busy: Percentiles }>>;
-  /** Others' requests that were not answered 200. */
-  readonly failed: number;
-  readonly memoryMiB: { readonly before: number; readonly after: number };
-}
-
-export interface Percentiles {
-  readonly p50: number;
-  readonly p99: number;
-  readonly max: number;
-}
-
+const RIDES = Number(process.env["BENCH_RIDES"] ?? 2_000_000);
+const SECONDS = Number(process.env["BENCH_SECONDS"] ?? 60);
+/** What another partner's p99 must stay below. */
+const MAX_P99_MS = 100;
 /** Requests that are sent at once, and how often: sixty a minute. */
 const BURST = 10;
-const BURST_EVERY_MS = 10_000;
-/** Milliseconds between two of the others' requests to a path. */
-const PACE_MS = 20;
-const OTHERS = ["/v1/reservations", "/readyz", "/v1/rides"] as const;
+const BURST_INTERVAL_MS = 10_000;
+const PAUSE_MS = 20;
 /** Every ride passes, and nothing says so but the index. */
 const FILTERS =
   "status=completed&started_after=2000-01-01T00:00:00Z&started_before=2100-01-01T00:00:00Z&updated_since=2000-01-01T00:00:00Z";
 
-/** Measures the others at rest, then beside the heavy partner. */
-export async function measureHeavyPartner(subject: HeavyPartnerSubject): Promise<HeavyPartnerFigures> {
-  const { seconds, pid } = subject;
-  const quiet = await measureOthers(subject, Math.max(3, seconds / 4));
-  const before = await residentMiB(pid);
-  const [heavy, busy] = await Promise.all([walk(subject), measureOthers(subject, seconds)]);
-  const others = Object.fromEntries(
-    OTHERS.map((path) => [
-      path,
-      { quiet: percentiles(quiet.times.get(path) ?? []), busy: percentiles(busy.times.get(path) ?? []) },
-    ]),
-  );
-  return {
-    ...heavy,
-    others,
-    failed: quiet.failed + busy.failed,
-    memoryMiB: { before, after: await residentMiB(pid) },
-  };
+export async function heavyPartner(): Promise<void> {
+  const sets = await openDataSets();
+  const connectionString = await sets.of(RIDES);
+  const context = openContext(connectionString);
+  const heavy = await makePartner(context, "Heavy", { rateLimit: null });
+  const light = await makePartner(context, "Light");
+  await context.db.close();
+  const dataDir = join(sets.directory, `service-${RIDES}`);
+  const { url, pid, stop } = await serve({ DATABASE_URL: connectionString, DATA_DIR: dataDir });
+  try {
+    const paths = ["/v1/reservations", "/readyz", "/v1/rides"];
+    const others = createOthers(
+      url,
+      light.key,
+      paths.map((path) => reading(path, PAUSE_MS)),
+    );
+    await others.measure("quiet", Math.max(3, SECONDS / 4));
+    const before = await memoryMiB(pid);
+    const [answers] = await Promise.all([walk(url, heavy.key), others.measure("busy", SECONDS)]);
+    const statuses = Object.groupBy(answers, ({ outcome }) => outcome);
+    const counts = Object.entries(statuses).map(([outcome, all]) => `${all?.length} × ${outcome}`);
+    const accepted = answers.filter(({ status }) => status === 200);
+    const page = percentilesOf(accepted.map(({ startedAt, endedAt }) => endedAt - startedAt));
+    say(`A partner walks filtered lists of every ride in bursts of ${BURST} a 10 s, ${SECONDS} s.`);
+    say(`its answers: ${counts.join(", ")}; a page p50 ${page.p50.toFixed(1)}, max ${page.max.toFixed(1)} ms`);
+    const after = await memoryMiB(pid);
+    say(`memory ${before.toFixed(0)} MiB before, ${after.toFixed(0)} MiB after`);
+    others.report(MAX_P99_MS);
+  } finally {
+    await stop();
+    await sets.close();
+  }
 }
 
 /** Asks for pages all over a filtered list of every ride, in bursts. */
-async function walk({
-  url,
-  heavyKey,
-  seconds,
-}: HeavyPartnerSubject): Promise<Pick<HeavyPartnerFigures, "statuses" | "pageMilliseconds">> {
-  const headers = { authorization: `Bearer ${heavyKey}` };
-  const first = await fetch(`${url}/v1/rides?${FILTERS}&limit=200`, { headers });
-  const { total_pages: pages = 1 } = (await first.json()) as { total_pages?: number };
-  const statuses: Record<string, number> = {};
-  const times: number[] = [];
-  const ask = async (page: number) => {
-    const begun = performance.now();
-    const answer = await fetch(`${url}/v1/rides?${FILTERS}&limit=200&page=${page}`, { headers });
-    await answer.arrayBuffer();
-    statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
-    if (answer.status === 200) times.push(performance.now() - begun);
-  };
-  const until = performance.now() + seconds * 1000;
+async function walk(url: string, key: string): Promise<Answer[]> {
+  const client = createHttpClient(url, { connections: BURST });
+  const ask = (more: string) => client.ask({ path: `/v1/rides?${FILTERS}&limit=200${more}`, key });
+  const { total_pages: pages = 1 } = JSON.parse((await ask("")).body) as { total_pages?: number };
+  const answers: Answer[] = [];
+  const until = performance.now() + SECONDS * 1000;
   for (let turn = 0; performance.now() < until; turn++) {
-    const next = performance.now() + BURST_EVERY_MS;
+    const next = performance.now() + BURST_INTERVAL_MS;
     // About the middle, which is the dearest.
-    await Promise.all(Array.from({ length: BURST }, (_, n) => ask(Math.ceil(pages / 2) + turn * BURST + n)));
-    await pause(Math.min(next, until) - performance.now());
+    const page = (n: number) => Math.ceil(pages / 2) + turn * BURST + n;
+    answers.push(...(await Promise.all(Array.from({ length: BURST }, (_, n) => ask(`&page=${page(n)}`)))));
+    await sleep(Math.max(0, Math.min(next, until) - performance.now()));
   }
-  return { statuses, pageMilliseconds: percentiles(times) };
-}
-
-async function measureOthers({ url, lightKey }: HeavyPartnerSubject, seconds: number) {
-  const headers = { authorization: `Bearer ${lightKey}` };
-  const times = new Map<string, number[]>(OTHERS.map((path) => [path, []]));
-  const until = performance.now() + seconds * 1000;
-  let failed = 0;
-  const follow = async (path: string) => {
-    while (performance.now() < until) {
-      const begun = performance.now();
-      const answer = await fetch(url + path, { headers });
-      await answer.arrayBuffer();
-      times.get(path)?.push(performance.now() - begun);
-      if (answer.status !== 200) failed++;
-      await pause(PACE_MS);
-    }
-  };
-  await Promise.all(OTHERS.map(follow));
-  return { times, failed };
-}
-
-export function percentiles(times: readonly number[]): Percentiles {
-  const sorted = times.toSorted((a, b) => a - b);
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
-  return { p50: at(0.5), p99: at(0.99), max: at(1) };
-}
-
-export async function pause(milliseconds: number): Promise<void> {
-  await new Promise((resolve) => {
-    setTimeout(resolve, Math.max(0, milliseconds));
-  });
-}
-
-/** Memory that a process has in use (Linux; elsewhere NaN). */
-async function residentMiB(pid: number): Promise<number> {
-  const text = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
-  return Math.round(Number(/^VmRSS:\s+(\d+) kB/m.exec(text)?.[1] ?? NaN) / 1024);
+  client.close();
+  return answers;
 }

@@ -1,10 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   type PostgresServer,
   type ReplicatedPostgres,
   startReplicatedPostgres,
 } from "@bikeshare/embedded-postgres/testing";
+import { childrenOf } from "@bikeshare/load";
 import type { Component, ComponentKind } from "./component.ts";
 
 /** A primary and its standby, each restarted by its supervisor. */
@@ -63,8 +63,8 @@ async function processesOf(server: PostgresServer): Promise<readonly number[]> {
     const [row] = await server.run<{ pid: string }>(
       "select split_part(pg_read_file('postmaster.pid'), e'\\n', 1) as pid",
     );
-    const children = await readFile(`/proc/${row?.pid}/task/${row?.pid}/children`, "utf8");
-    return [Number(row?.pid), ...children.split(" ").filter(Boolean).map(Number)];
+    const pid = Number(row?.pid);
+    return [pid, ...(await childrenOf(pid))];
   } catch {
     // It is down.
     return [];

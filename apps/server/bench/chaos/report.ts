@@ -1,5 +1,5 @@
-import { growthOf } from "./memory.ts";
-import type { ChaosReport, Kill } from "./run.ts";
+import { describePercentiles } from "@bikeshare/load";
+import type { ChaosReport, Kill, MemorySeries } from "./run.ts";
 
 /** What callers may notice of the kills. */
 const MAX_ERROR_SHARE = 0.005;
@@ -38,7 +38,6 @@ export function boundsBroken({ isRolling, total, memory, workload, brokenInvaria
 export function describeReport(report: ChaosReport): string {
   const { capacity, kills, total, memory, workload } = report;
   const kinds = [...new Set(kills.map(({ kind }) => kind))].toSorted();
-  const delays = workload.delaysMs;
   return [
     `capacity ${capacity} requests/s; half of it, ${total.requests} requests, ${kills.length} kills`,
     "",
@@ -51,7 +50,7 @@ export function describeReport(report: ChaosReport): string {
     `latency: p50 ${total.p50Ms} ms, p99 ${total.p99Ms} ms, slowest ${total.slowestMs} ms`,
     `acknowledged: ${workload.rides} rides, ${workload.reservations} reservations`,
     `events: ${workload.events}; deliveries that came more than once: ${workload.repeated}; ` +
-      `delay p50 ${Math.round(delays[Math.floor(delays.length / 2)] ?? 0)} ms, longest ${Math.round(delays.at(-1) ?? 0)} ms`,
+      `delay in ms ${describePercentiles(workload.delaysMs)}`,
     ...memory.map((series) => {
       const { early, late } = growthOf(series);
       return `memory of ${series.name}: at most ${early} MiB in the first half, ${late} MiB in the second`;
@@ -79,4 +78,10 @@ function lineOf(kind: string, kills: readonly Kill[]): string {
 
 function percent(share: number): string {
   return `${(share * 100).toFixed(3)} %`;
+}
+
+/** The most that a series has in its first and in its second half. Each start begins below it. */
+function growthOf({ samples }: MemorySeries): { readonly early: number; readonly late: number } {
+  const half = Math.floor(samples.length / 2);
+  return { early: Math.max(0, ...samples.slice(0, half)), late: Math.max(0, ...samples.slice(half)) };
 }

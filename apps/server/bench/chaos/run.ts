@@ -1,19 +1,25 @@
-import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
+import {
+  createLedger,
+  createRequests,
+  type Figures,
+  figuresOf,
+  type Ledger,
+  memoryMiB,
+  openReceiver,
+  type PreparedSystem,
+  type Receiver,
+  startWorkload,
+  verifyWorkload,
+  type Workload,
+  type WorkloadReport,
+} from "@bikeshare/load";
 import { createRandom } from "@bikeshare/simulator";
-import { createLedger, type Ledger } from "../workload/ledger.ts";
-import { type PreparedSystem, prepareSystem } from "../workload/prepare.ts";
-import { type Receiver, startReceiver } from "../workload/receiver.ts";
-import { createRequests } from "../workload/requests.ts";
-import { verifyWorkload, type WorkloadReport } from "../workload/verify.ts";
-import { startWorkload, type Workload } from "../workload/workload.ts";
+import { brokenInvariants } from "../processes.ts";
+import { prepareSystem } from "../workload/prepare.ts";
 import type { BalancerName } from "./balancers.ts";
-import { createCallers } from "./callers.ts";
 import type { Component, ComponentKind } from "./component.ts";
-import { type MemorySeries, sampleMemory } from "./memory.ts";
-import { createObservations, type Figures, type Observations } from "./observations.ts";
 import { startPostgresPair } from "./postgres.ts";
 import { type Stack, startStack } from "./stack.ts";
 
@@ -70,15 +76,23 @@ const PAUSE_SECONDS = 4;
 /** While the capacity is measured: a step must be many pauses long. */
 const CAPACITY_PAUSE_SECONDS = 0.4;
 const MAX_CLIENTS = 3_000;
-const MAIN = join(import.meta.dirname, "../../src/main.ts");
+/** 500 requests in 10 s and 100 connections are what the balancer grants an address. */
+const ADDRESSES = Array.from({ length: 64 }, (_, n) => `127.0.1.${n + 1}`);
+const MEMORY_INTERVAL_MS = 2_000;
+
+/** What a component's processes have taken of the machine, over a run. */
+export interface MemorySeries {
+  readonly name: string;
+  /** MiB of their own, which nobody shares. */
+  readonly samples: readonly number[];
+}
 
 /** Starts everything, measures the capacity, kills under half of it, and compares what is there with what was promised. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const { directory, onProgress } = options;
   const secretsFile = join(directory, "secrets.json");
   const postgres = await startPostgresPair();
-  const receiver = await startReceiver();
-  const callers = createCallers();
+  const receiver = await openReceiver();
   try {
     const riders = Math.ceil(MAX_CLIENTS * RIDER_SHARE);
     const holders = Math.ceil(MAX_CLIENTS * HOLDER_SHARE);
@@ -87,20 +101,17 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const stack = await startStack({ directory, postgres, secretsFile, balancer: options.balancer });
     try {
       onProgress("everything runs");
-      const observations = createObservations();
-      const requests = createRequests(() => stack.balancer.url, {
-        transport: callers.send,
-        onAttempt: observations.add,
-      });
-      const world = { ...options, stack, system, receiver, observations, ledger: createLedger(requests) };
+      // As from many callers: the balancer bounds what one address may send.
+      const callers = { localAddresses: ADDRESSES, rejectUnauthorized: false };
+      const ledger = createLedger(createRequests(stack.balancer.url, callers));
+      const world = { ...options, stack, system, receiver, ledger };
       const env = { DATABASE_URL: databaseUrl, DATA_DIR: directory, SECRETS_FILE: secretsFile };
       const figures = await Promise.race([killUnderLoad(world), options.interrupted]);
-      return { ...figures, brokenInvariants: await check(env) };
+      return { ...figures, brokenInvariants: await brokenInvariants(env) };
     } finally {
       await stack.close();
     }
   } finally {
-    await callers.close();
     await receiver.close();
     await postgres.close();
   }
@@ -110,12 +121,11 @@ interface World extends ChaosOptions {
   readonly stack: Stack;
   readonly system: PreparedSystem;
   readonly receiver: Receiver;
-  readonly observations: Observations;
   readonly ledger: Ledger;
 }
 
 async function killUnderLoad(world: World): Promise<Omit<ChaosReport, "brokenInvariants">> {
-  const { stack, system, receiver, observations, ledger, seconds, killEverySeconds, onProgress } = world;
+  const { stack, system, receiver, ledger, seconds, killEverySeconds, onProgress } = world;
   const capacity = world.rate === undefined ? await measureCapacity(world) : world.rate * 2;
   if (capacity === 0) throw new Error(`${FIRST_RATE} requests/s are too many for this machine at present`);
   onProgress(`capacity: ${capacity} requests/s; ${Math.round(capacity / 2)} from now on`);
@@ -125,11 +135,11 @@ async function killUnderLoad(world: World): Promise<Omit<ChaosReport, "brokenInv
   await sleep(killEverySeconds * 1_000);
   const from = performance.now();
   const kills = await killComponents(world, Math.floor(seconds / killEverySeconds));
-  const total = observations.between(from, performance.now());
+  const total = figuresOf(ledger.requests.attempts, from);
   onProgress("the load ends; what is there is compared with what was promised");
   over.abort();
   await workload.stop();
-  const report = await verifyWorkload({ base: stack.directUrl, system, ledger, receiver });
+  const report = await verifyWorkload({ base: stack.directUrl, partnerKeys: system.partnerKeys, ledger, receiver });
   return { isRolling: world.isRolling, capacity, kills, total, memory: await memory, workload: report };
 }
 
@@ -152,7 +162,7 @@ async function answeredAt(world: World, name: string, rate: number): Promise<num
   await sleep(WARM_UP_MS);
   const from = performance.now();
   await sleep(STEP_MS);
-  const { requests, p99Ms, errors } = world.observations.between(from, from + STEP_MS);
+  const { requests, p99Ms, errors } = figuresOf(world.ledger.requests.attempts, from, from + STEP_MS);
   await workload.stop();
   const answered = Math.round(requests / (STEP_MS / 1_000));
   world.onProgress(`${rate} requests/s asked for: ${answered} sent, p99 ${p99Ms} ms ${JSON.stringify(errors)}`);
@@ -168,7 +178,7 @@ function load(
 ): Workload {
   const clients = Math.min(MAX_CLIENTS, requestsPerSecond * pauseSeconds);
   return startWorkload({
-    base: () => stack.balancer.url,
+    base: stack.balancer.url,
     system,
     ledger,
     prefix,
@@ -182,7 +192,7 @@ function load(
 
 /** Kills one component after the other, or restarts it, in an order by chance in which each comes as often as the others. */
 async function killComponents(world: World, count: number): Promise<Kill[]> {
-  const { stack, observations, seed, killEverySeconds, isRolling, onProgress } = world;
+  const { stack, ledger, seed, killEverySeconds, isRolling, onProgress } = world;
   const disturbed = stack.components.filter(({ kind }) => !isRolling || kind === "api" || kind === "worker");
   const random = createRandom(seed);
   const kills: Kill[] = [];
@@ -196,7 +206,7 @@ async function killComponents(world: World, count: number): Promise<Kill[]> {
     const backMs = Math.round(await (isRolling ? component.restart() : component.killAndRestart()));
     const next = begin + (n + 1) * killEverySeconds * 1_000;
     await sleep(Math.max(0, next - performance.now()));
-    const figures = observations.between(from, performance.now());
+    const figures = figuresOf(ledger.requests.attempts, from);
     kills.push({ name: component.name, kind: component.kind, backMs, figures });
     const { errors, longestGapMs, p50Ms, p99Ms } = figures;
     const gaps = `gaps ${longestGapMs.read} and ${longestGapMs.write} ms`;
@@ -207,11 +217,17 @@ async function killComponents(world: World, count: number): Promise<Kill[]> {
   return kills;
 }
 
-/** @returns what is wrong with the stored data */
-async function check(env: Readonly<Record<string, string>>): Promise<string> {
-  const args = ["--conditions=@bikeshare/source", MAIN, "check"];
-  return promisify(execFile)(process.execPath, args, { env: { ...process.env, ...env } }).then(
-    () => "",
-    (error: unknown) => (error as { stdout?: string }).stdout || String(error),
-  );
+/** Follows the memory of components until the signal. */
+async function sampleMemory(components: readonly Component[], signal: AbortSignal): Promise<MemorySeries[]> {
+  const series = components.map(({ name }) => ({ name, samples: [] as number[] }));
+  while (!signal.aborted) {
+    for (const [index, component] of components.entries()) {
+      const used = await Promise.all((await component.pids()).map((pid) => memoryMiB(pid, "RssAnon")));
+      const sum = used.reduce((total, each) => total + (each || 0), 0);
+      // Just killed.
+      if (sum > 0) series[index]?.samples.push(Math.round(sum));
+    }
+    await sleep(MEMORY_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
+  }
+  return series;
 }

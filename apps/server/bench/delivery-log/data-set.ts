@@ -8,9 +8,8 @@ import { type Database, openDatabase } from "../../src/storage/db/database.ts";
 import { statement } from "../../src/storage/db/statement.ts";
 import { addDays, dailyTables, dayOf } from "../../src/storage/partitions/partition.rules.ts";
 import { createPartitions } from "../../src/storage/partitions/service.ts";
-import { createSecretCipher } from "../../src/webhooks/endpoints/secret.ts";
 import { digestOfMigrations } from "../reading/data-sets.ts";
-import { makeWorld } from "../webhooks/world.ts";
+import { CIPHER, makeWorld } from "../webhooks/world.ts";
 
 /*
  * Thirty days of one system's deliveries, made inside PostgreSQL and kept in BENCH_DATA_DIR until a migration changes.
@@ -88,7 +87,7 @@ export async function openDeliveryLog(deliveries: number): Promise<DeliveryLog> 
 
 async function prepare(connectionString: string): Promise<void> {
   const urls = Array.from({ length: ENDPOINTS }, (_, i) => `http://127.0.0.1:9/${i}`);
-  const world = await makeWorld(connectionString, createSecretCipher([{ id: 1, key: Buffer.alloc(32, 7) }]), urls);
+  const world = await makeWorld(connectionString, CIPHER, urls);
   const context = { ...world, clock: () => Date.now(), actor: "bench" };
   for (const { id: partnerId } of await world.db.query<{ id: string }>(statement("", "select id from partners"))) {
     await issueKey(context, { systemId: "main", kind: "live", partnerId, scopes: scopeNames });

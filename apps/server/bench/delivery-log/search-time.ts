@@ -1,3 +1,4 @@
+import { median } from "@bikeshare/load";
 import type { Database } from "../../src/storage/db/database.ts";
 import { statement } from "../../src/storage/db/statement.ts";
 import {
@@ -6,7 +7,6 @@ import {
   updateSearchSettings,
 } from "../../src/webhooks/log/delivery-search-queries.ts";
 import { type DeliverySearch, searchValues } from "../../src/webhooks/log/search-sql-fragments.ts";
-import { median } from "../reading/measure.ts";
 
 const REPETITIONS = 5;
 /** A page, and one row more to see whether another follows. */

@@ -1,9 +1,9 @@
 import { setTimeout } from "node:timers/promises";
+import { openReceiver, type PreparedSystem, type Receiver } from "@bikeshare/load";
 import { type Database, openDatabase } from "../../src/storage/db/database.ts";
 import { migrate } from "../../src/storage/db/migrate/migrate.ts";
 import { distribute } from "../../src/storage/distribution/service.ts";
-import { type PreparedSystem, prepareSystem } from "../workload/prepare.ts";
-import { type Receiver, startReceiver } from "../workload/receiver.ts";
+import { prepareSystem } from "../workload/prepare.ts";
 
 /** A system with its load's world, and what receives its webhooks. */
 export interface LoadedSystem {
@@ -37,7 +37,7 @@ export async function prepareSystems({
     const systems: LoadedSystem[] = [];
     for (const [index, port] of ports.entries()) {
       const systemId = ["first", "second"][index] ?? "";
-      const receiver = await startReceiver();
+      const receiver = await openReceiver();
       const prepared = await prepareSystem({
         ...{ databaseUrl, secretsFile, receiver, systemId },
         ...{ riders: RIDERS, holders: HOLDERS },

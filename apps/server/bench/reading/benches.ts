@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { createHttpClient } from "@bikeshare/load";
 import { type ServerProcess, startServer } from "../processes.ts";
 import type { DataSets } from "./data-sets.ts";
 import { type Figures, measure, type Subject } from "./measure.ts";
@@ -95,88 +96,24 @@ function deepPages(): string[] {
   return Array.from({ length: 200 }, (_, index) => `/v1/rides?limit=50&page=${DEEP_PAGE - 1000 + index * 10}`);
 }
 
-/** What depth and size cost. */
-export async function depthBench(context: BenchContext): Promise<string> {
-  const middle = await startOn(context, PEER_RIDES);
-  const small = await startOn(context, 100_000);
-  const large = await startOn(context, 10_000_000);
-  try {
-    const subjects = [
-      middle.subject("page 1 of 2 M", ["/v1/rides?limit=50&page=1"]),
-      middle.subject("pages around depth 1,000,000 of 2 M", deepPages()),
-      small.subject("first page of 100 k", ["/v1/rides?limit=50"]),
-      large.subject("first page of 10 M", ["/v1/rides?limit=50"]),
-    ];
-    return report(await measureOn(context, PEER_RIDES, subjects), [
-      ratio("page 1 / page at depth 1,000,000", "page 1 of 2 M", "pages around depth 1,000,000 of 2 M", 1.1, 1.05),
-      ratio("first page of 100 k / of 10 M", "first page of 100 k", "first page of 10 M", 1.2, 1.05),
-    ]);
-  } finally {
-    for (const service of [middle, small, large]) await service.stop();
-  }
-}
-
-function ratio(text: string, of: string, by: string, must: number, aim: number): Ratio {
-  return { text, of, by, better: "less", must, aim };
-}
-
-/** Filtered lists with their exact total over 10 M rides: one caller, one request at a time, since a partner has no more. */
-export async function filtersBench(context: BenchContext): Promise<string> {
-  const service = await startOn(context, 10_000_000);
-  try {
-    const several = (count: number, path: (index: number) => string) =>
-      Array.from({ length: count }, (_, i) => path(i));
-    const station = (index: number) => `station-${String(index).padStart(4, "0")}`;
-    const filters: Record<string, string[]> = {
-      "by bike": several(40, (i) => `bike_id=bike-${i * 611}`),
-      "by station, the busiest 20": several(20, (i) => `station_id=${station(i)}`),
-      "by station, of medium use": several(40, (i) => `station_id=${station(880 + i)}`),
-      "by time, a month": several(40, (i) => `started_after=${month(i)}&started_before=${month(i + 1)}`),
-      "by time, up to an instant": several(40, (i) => `started_before=${month(i).replace("01T00:00", "17T13:37")}`),
-      "by station and month": several(
-        20,
-        (i) => `station_id=${station(i * 90)}&started_after=${month(i)}&started_before=${month(i + 1)}`,
-      ),
-    };
-    const subjects = [service.subject("page 1 of all", ["/v1/rides?limit=50&page=1"])];
-    for (const [name, queries] of Object.entries(filters)) {
-      subjects.push(
-        service.subject(
-          name,
-          queries.map((query) => `/v1/rides?limit=50&${query}`),
-        ),
-      );
-    }
-    const figures = await measureOn({ ...context, connections: 1 }, 10_000_000, subjects);
-    return report(
-      figures,
-      Object.keys(filters).map((name) => ratio(`page 1 of all / ${name}`, "page 1 of all", name, 5, 2)),
-    );
-  } finally {
-    await service.stop();
-  }
-}
-
-function month(index: number): string {
-  return new Date(Date.UTC(2022, index, 1)).toISOString();
-}
-
 /** The list that everyone polls, beside Fastify sending as many bytes that are ready. */
 export async function stationsBench(context: BenchContext): Promise<string> {
   const connectionString = await context.sets.of(100_000);
   const service = await startOn(context, 100_000);
   const path = "/v1/stations?limit=200";
-  const response = await service.fetch(path);
-  const bytes = (await response.arrayBuffer()).byteLength;
-  const etag = response.headers.get("etag") ?? "";
+  const polling = service.subject("stations", [path]);
+  const client = createHttpClient(service.url, { connections: 1 });
+  const { body, headers } = await client.ask({ path, key: polling.keys?.[0] });
+  client.close();
+  const bytes = Buffer.byteLength(body);
   await installPeers();
   const fastify = await startPeer({ file: "fastify-pg.mjs" }, [connectionString, String(bytes)]);
   try {
-    const unchanged = service.subject("stations, unchanged (304)", [path], { status: 304 });
+    const known = { "if-none-match": headers["etag"] ?? "" };
     const subjects = [
       subjectOf("Fastify, constant buffer", fastify, ["/constant"]),
-      service.subject("stations", [path]),
-      { ...unchanged, headers: { ...unchanged.headers, "if-none-match": etag } },
+      polling,
+      { ...polling, name: "stations, unchanged (304)", status: 304, headers: known },
     ];
     const compare = (of: string, must: number, aim: number): Ratio => ({
       text: `${of} / constant buffer`,
@@ -215,6 +152,6 @@ export async function measureOn(
   rides: number,
   subjects: readonly Subject[],
 ): Promise<Map<string, Figures>> {
-  const options = { postmasterPid: await sets.postmasterPid(), connectionString: await sets.of(rides) };
-  return measure(subjects, { ...options, repetitions, seconds, connections, trailingMs });
+  const connectionString = await sets.of(rides);
+  return measure(subjects, { connectionString, repetitions, seconds, connections, trailingMs });
 }

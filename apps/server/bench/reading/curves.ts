@@ -1,9 +1,9 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { drawPicture, linearScale, logScale, median } from "@bikeshare/load";
 import { z } from "zod";
 import { type BenchContext, measureOn, startOn } from "./benches.ts";
-import { drawChart } from "./chart.ts";
-import { median, type Subject } from "./measure.ts";
+import type { Subject } from "./measure.ts";
 import type { MeasuredService } from "./service.ts";
 
 /*
@@ -30,9 +30,7 @@ export async function curvesBench(context: BenchContext): Promise<string> {
   const lines = names.map((name) => ({ name, values: SIZES.map((size) => bySize[size]?.[name] ?? Number.NaN) }));
   if (SIZES.every((size) => bySize[size] !== undefined)) {
     await mkdir(PICTURES, { recursive: true });
-    const title = "What a page costs, by the number of rides";
-    const unit = "processor time of the service and PostgreSQL, µs a page";
-    await writeFile(join(PICTURES, "reading.svg"), drawChart({ title, unit, sizes: SIZES, lines }));
+    await writeFile(join(PICTURES, "reading.svg"), draw(lines));
   }
   return [
     `${"µs a page, by rides".padEnd(28)}${SIZES.map((size) => size.toLocaleString("en").padStart(12)).join("")}`,
@@ -41,6 +39,19 @@ export async function curvesBench(context: BenchContext): Promise<string> {
     ),
     "",
   ].join("\n");
+}
+
+function draw(lines: readonly { readonly name: string; readonly values: readonly number[] }[]): string {
+  const values = lines.flatMap((line) => line.values);
+  const { at } = linearScale(SIZES.length - 1);
+  return drawPicture({
+    title: "What a page costs, by the number of rides",
+    xTitle: "rides",
+    yTitle: "processor time of the service and PostgreSQL, µs a page",
+    x: { at, ticks: SIZES.map((size, index) => ({ value: index, label: size.toLocaleString("en") })) },
+    y: logScale(Math.min(...values), Math.max(...values)),
+    lines: lines.map(({ name, values: ofLine }) => ({ name, points: ofLine.map((value, index) => [index, value]) })),
+  });
 }
 
 async function measureSize(context: BenchContext, rides: number): Promise<Record<string, number>> {

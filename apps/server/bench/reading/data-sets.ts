@@ -3,11 +3,10 @@ import { mkdir, readdir, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
-import { createSystem } from "../../src/city/systems/service.ts";
 import { type Database, openDatabase } from "../../src/storage/db/database.ts";
-import { migrate } from "../../src/storage/db/migrate/migrate.ts";
 import { fillWithRides } from "../dataset.ts";
 import { fillWith, type ListName } from "../lists/rows.ts";
+import { makeSystem, openContext } from "../provision.ts";
 
 /*
  * The data sets that reading is measured on: databases of one PostgreSQL, made once and kept in BENCH_DATA_DIR, because ten
@@ -20,8 +19,6 @@ const MIGRATIONS = join(import.meta.dirname, "../../migrations");
 export interface DataSets {
   /** Where they are kept. */
   readonly directory: string;
-  /** The process number of PostgreSQL's first process. */
-  readonly postmasterPid: () => Promise<number>;
   /** The connection string of the database with so many rides, or rows of another list, which is made if it is not there. */
   of(rows: number, list?: ListName): Promise<string>;
   close(): Promise<void>;
@@ -37,10 +34,6 @@ export async function openDataSets(): Promise<DataSets> {
   const schema = await digestOfMigrations();
   return {
     directory,
-    postmasterPid: async () => {
-      const file = await readFile(join(dataDir, "postgresql/data/postmaster.pid"), "utf8");
-      return Number.parseInt(file, 10);
-    },
     async of(rows, list = "rides") {
       const name = `${list}_${rows}_${schema}`;
       if (!(await databasesOf(maintenance, rows, list)).includes(name)) await make(maintenance, name, rows, list);
@@ -85,13 +78,10 @@ async function make(maintenance: Database, name: string, rows: number, list: Lis
   await execute(maintenance, `create database ${making}`);
   const begun = performance.now();
   process.stderr.write(`making ${rows} ${list} …\n`);
-  const db = openDatabase({
-    connectionString: connectionStringOf(maintenance.connectionString, making),
-    statementTimeoutMs: 0,
-    sessionOptions: "-c synchronous_commit=off",
-  });
-  await migrate(db);
-  await createSystem(db, "main", "Bench", Date.now());
+  const sessionOptions = "-c synchronous_commit=off";
+  const context = openContext(connectionStringOf(maintenance.connectionString, making), { sessionOptions });
+  const { db } = context;
+  await makeSystem(context);
   await (list === "rides" ? fillWithRides(db, rows) : fillWith(db, list, rows));
   await execute(db, "vacuum (analyze)");
   const size = await db.query<{ bytes: number }>({
@@ -106,14 +96,4 @@ async function make(maintenance: Database, name: string, rows: number, list: Lis
 
 async function execute(db: Database, text: string): Promise<void> {
   await db.query({ name: "", text });
-}
-
-/** Makes the data sets that are named, or all. */
-export const DATA_SET_SIZES = [10_000, 100_000, 1_000_000, 2_000_000, 10_000_000] as const;
-
-if (import.meta.main) {
-  const sets = await openDataSets();
-  const wanted = process.argv.slice(2).map(Number);
-  for (const rides of wanted.length > 0 ? wanted : DATA_SET_SIZES) await sets.of(rides);
-  await sets.close();
 }

@@ -1,18 +1,11 @@
-import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openDatabase } from "../../src/storage/db/database.ts";
-import { cpuMicroseconds } from "../processes.ts";
-import { authorization, load } from "./load.ts";
+import { cpuMicroseconds, createHttpClient, type Requested, saturate } from "@bikeshare/load";
+import { type Database, openDatabase } from "../../src/storage/db/database.ts";
+import { postgresMicroseconds } from "../postgres-time.ts";
 
 /** Something that answers requests and is measured. */
-export interface Subject {
+export interface Subject extends Requested {
   readonly name: string;
-  readonly base: string;
-  readonly paths: readonly string[];
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Used in turn. */
-  readonly keys?: readonly string[];
-  readonly status?: number;
   /** The process that answers. */
   readonly pid: number;
   /** Connections; default that of all. */
@@ -30,7 +23,7 @@ export interface Figures {
 }
 
 export interface MeasureOptions {
-  readonly postmasterPid: number;
+  /** Of the PostgreSQL that answers. */
   readonly connectionString: string;
   readonly repetitions: number;
   readonly seconds: number;
@@ -48,11 +41,12 @@ const WARM_UP_SECONDS = 1.5;
 export async function measure(subjects: readonly Subject[], options: MeasureOptions): Promise<Map<string, Figures>> {
   const figures = new Map<string, Figures>();
   for (const { name } of subjects) figures.set(name, { perSecond: [], serverCpu: [], postgresCpu: [], bytes: 0 });
+  const db = openDatabase({ connectionString: options.connectionString, maxConnections: 1 });
   for (let repetition = 0; repetition <= options.repetitions; repetition++) {
     for (const subject of subjects) {
       if (repetition === 0) await touch(subject);
-      const result = await measureOnce(subject, repetition === 0 ? WARM_UP_SECONDS : options.seconds, options);
-      await untilQuiet(options.connectionString);
+      const result = await measureOnce(db, subject, repetition === 0 ? WARM_UP_SECONDS : options.seconds, options);
+      await untilQuiet(db);
       const figure = figures.get(subject.name);
       if (repetition === 0 || figure === undefined) continue;
       figure.perSecond.push(result.perSecond);
@@ -62,6 +56,7 @@ export async function measure(subjects: readonly Subject[], options: MeasureOpti
     }
     process.stderr.write(`repetition ${repetition} of ${options.repetitions}\n`);
   }
+  await db.close();
   return figures;
 }
 
@@ -70,46 +65,26 @@ const MAX_TRIES = 30;
 
 /** Asks for each page once, so that what is read of the disk for the first time is not measured. */
 async function touch({ base, paths, headers = {}, keys: [key] = [], status = 200 }: Subject): Promise<void> {
+  const client = createHttpClient(base, { connections: 1, timeoutMs: 60_000 });
   for (const path of paths) {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const response = await fetch(base + path, { headers: { ...headers, ...authorization(key) } });
-      await response.arrayBuffer();
-      if (response.status === status) break;
+      if ((await client.ask({ path, key, headers })).status === status) break;
     }
   }
+  client.close();
 }
 
-async function measureOnce(subject: Subject, seconds: number, options: MeasureOptions) {
-  const [server, postgres] = [await cpuMicroseconds(subject.pid), await postgresMicroseconds(options.postmasterPid)];
-  const result = await load({ headers: {}, connections: options.connections, ...subject, seconds }).catch(
-    (error: unknown) => {
-      throw new Error(`${subject.name} failed`, { cause: error });
-    },
-  );
+async function measureOnce(db: Database, subject: Subject, seconds: number, options: MeasureOptions) {
+  const [server, postgres] = [await cpuMicroseconds(subject.pid), await postgresMicroseconds(db)];
+  const result = await saturate(subject, subject.connections ?? options.connections, seconds);
   if (options.trailingMs !== undefined) await sleep(options.trailingMs);
-  const used = (await cpuMicroseconds(subject.pid)) - server;
-  const usedByPostgres = (await postgresMicroseconds(options.postmasterPid)) - postgres;
   const requests = Math.max(1, result.requests);
   return {
     perSecond: result.requests / result.seconds,
-    serverCpu: used / requests,
-    postgresCpu: usedByPostgres / requests,
+    serverCpu: ((await cpuMicroseconds(subject.pid)) - server) / requests,
+    postgresCpu: ((await postgresMicroseconds(db)) - postgres) / requests,
     bytes: Math.round(result.bytes / requests),
   };
-}
-
-/** Microseconds of processor time that PostgreSQL's processes have used so far, those included that have ended. */
-async function postgresMicroseconds(postmasterPid: number): Promise<number> {
-  const children = await readFile(`/proc/${postmasterPid}/task/${postmasterPid}/children`, "utf8").catch(() => "");
-  const running = await Promise.all(
-    children
-      .trim()
-      .split(" ")
-      .map((pid) => cpuMicroseconds(Number(pid))),
-  );
-  const ended = await cpuMicroseconds(postmasterPid, "ended children");
-  // One that ends between the two counts nowhere or twice: the next repetition says otherwise.
-  return running.reduce((sum, each) => sum + (Number.isNaN(each) ? 0 : each), ended);
 }
 
 /** Checks in a row that must find nothing running: a pool hands out what waited as soon as a statement has ended. */
@@ -120,26 +95,14 @@ const CHECK_INTERVAL_MS = 50;
  * Cancels what a subject left running and waits until nothing runs: the next one must not pay for it. A slow subject has
  * statements under way, and more waiting in its pool, when the load ends.
  */
-async function untilQuiet(connectionString: string): Promise<void> {
-  const db = openDatabase({ connectionString, maxConnections: 1 });
-  try {
-    for (let quiet = 0; quiet < QUIET_CHECKS;) {
-      const cancelled = await db.query({
-        name: "",
-        text: `select pg_cancel_backend(pid) from pg_stat_activity
-               where backend_type = 'client backend' and state = 'active' and pid <> pg_backend_pid()`,
-      });
-      quiet = cancelled.length === 0 ? quiet + 1 : 0;
-      await new Promise((resolve) => {
-        setTimeout(resolve, CHECK_INTERVAL_MS);
-      });
-    }
-  } finally {
-    await db.close();
+async function untilQuiet(db: Database): Promise<void> {
+  for (let quiet = 0; quiet < QUIET_CHECKS;) {
+    const cancelled = await db.query({
+      name: "",
+      text: `select pg_cancel_backend(pid) from pg_stat_activity
+             where backend_type = 'client backend' and state = 'active' and pid <> pg_backend_pid()`,
+    });
+    quiet = cancelled.length === 0 ? quiet + 1 : 0;
+    await sleep(CHECK_INTERVAL_MS);
   }
-}
-
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }

@@ -1,4 +1,5 @@
-import { type Figures, median } from "./measure.ts";
+import { median } from "@bikeshare/load";
+import type { Figures } from "./measure.ts";
 
 /** A ratio of two subjects, and what it is to be. */
 export interface Ratio {

@@ -2,52 +2,39 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { createHttpClient } from "@bikeshare/load";
 import { Ajv, type ValidateFunction } from "ajv";
 import addFormats from "ajv-formats";
-import type { Findings } from "./findings.ts";
 
-/** Milliseconds between two samples. */
-const PAUSE_MS = 5_000;
+const SCHEMAS =
+  process.env["BIKESHARE_GBFS_SCHEMAS"] ?? join(import.meta.dirname, "../../../../../shared/data/gbfs-json-schema");
+const SAMPLE_INTERVAL_MS = 5_000;
+const FEEDS = [
+  ...["gbfs", "system_information", "vehicle_types"],
+  ...["station_information", "station_status", "free_bike_status"],
+];
 
-/** Fetches the public feeds now and then and holds them against the official schemas. @returns how many were valid */
-export async function sampleFeeds(
-  base: string,
-  schemas: string,
-  findings: Findings,
-  signal: AbortSignal,
-): Promise<number> {
-  if (!existsSync(schemas)) return 0;
-  const validators = new Map<string, ValidateFunction>();
+/** Reads the public feeds now and then and holds them against the official schemas, where these are at hand. */
+export async function sampleFeeds(base: string, signal: AbortSignal) {
+  const failures: string[] = [];
   let valid = 0;
+  if (!existsSync(SCHEMAS)) return { valid, failures };
+  const validators = new Map<string, ValidateFunction>();
+  const client = createHttpClient(base, { connections: 1 });
   while (!signal.aborted) {
-    await setTimeout(PAUSE_MS, undefined, { signal }).catch(() => undefined);
-    for (const feed of [
-      "gbfs",
-      "system_information",
-      "vehicle_types",
-      "station_information",
-      "station_status",
-      "free_bike_status",
-    ]) {
-      const document = await fetchFeed(`${base}/gbfs/2.3/${feed}.json`);
-      if (document === undefined) continue;
-      const validate = validators.get(feed) ?? (await compile(join(schemas, "v2.3", `${feed}.json`)));
+    await setTimeout(SAMPLE_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
+    for (const feed of FEEDS) {
+      const { status, body } = await client.ask({ path: `/gbfs/2.3/${feed}.json` });
+      // The service is down, or has no such feed.
+      if (status !== 200) continue;
+      const validate = validators.get(feed) ?? (await compile(join(SCHEMAS, "v2.3", `${feed}.json`)));
       validators.set(feed, validate);
-      if (validate(document)) valid++;
-      else findings.expect(false, () => `${feed}.json: ${JSON.stringify(validate.errors?.slice(0, 3))}`);
+      if (validate(JSON.parse(body))) valid++;
+      else failures.push(`${feed}.json: ${JSON.stringify(validate.errors?.slice(0, 3))}`);
     }
   }
-  return valid;
-}
-
-/** Undefined while the service is down, or where it has no such feed. */
-async function fetchFeed(url: string): Promise<unknown> {
-  try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(10_000) });
-    return response.status === 200 ? await response.json() : undefined;
-  } catch {
-    return undefined;
-  }
+  client.close();
+  return { valid, failures };
 }
 
 async function compile(file: string): Promise<ValidateFunction> {

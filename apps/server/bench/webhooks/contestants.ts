@@ -2,6 +2,8 @@ import { Logger, makeWorkerUtils, run, runMigrations } from "graphile-worker";
 import PgBoss from "pg-boss";
 import { Agent, request } from "undici";
 import { composeMessage } from "../../src/webhooks/dispatcher/attempt-runner.ts";
+import { createSender } from "../../src/webhooks/sender/sender.ts";
+import { LOOPBACK_RULES } from "../provision.ts";
 
 /** Something that POSTs signed deliveries. */
 export interface Contestant {
@@ -35,19 +37,23 @@ const CONCURRENCY = 100;
 /** Jobs that pg-boss fetches, and that are in one job of graphile-worker. */
 const BATCH = 500;
 
-/** Signs and POSTs one delivery, as simply as one can. */
-function poster({ secret }: Far) {
+function messageOf(job: Job, secret: string) {
+  const row = { ...job, occurred_at: new Date(job.occurred_at) };
+  const secrets = [{ text: secret, expiresAt: null }];
+  return composeMessage({ row, secrets, sentAt: Date.now(), signature: "service" }, "bench");
+}
+
+/** POSTs one delivery. */
+interface Poster {
+  readonly post: (job: Job) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/** Signs and POSTs as simply as one can. */
+function poster({ secret }: Far): Poster {
   const agent = new Agent({ connections: CONCURRENCY, pipelining: 1 });
   const post = async (job: Job) => {
-    const message = composeMessage(
-      {
-        row: { ...job, occurred_at: new Date(job.occurred_at) },
-        sentAt: Date.now(),
-        secrets: [{ text: secret, expiresAt: null }],
-        signature: "service",
-      },
-      "bench",
-    );
+    const message = messageOf(job, secret);
     const answer = await request(job.url, {
       method: "POST",
       dispatcher: agent,
@@ -79,19 +85,37 @@ function jobs(far: Far, n: number): Job[] {
   }));
 }
 
-export function bareLoop(far: Far): Contestant {
+/** No database: deliveries from memory. */
+function loop(name: string, far: Far, open: () => Poster): Contestant {
   let ready: Job[] = [];
   return {
-    name: "bare undici",
+    name,
     async prepare(n) {
       ready = jobs(far, n);
     },
     async start() {
-      const { post, close } = poster(far);
+      const { post, close } = open();
       await each(ready, post);
       return { stop: close };
     },
   };
+}
+
+export function bareLoop(far: Far): Contestant {
+  return loop("bare undici", far, () => poster(far));
+}
+
+/** What one POST of the service costs, with the checks of its address and the bounds of its answer. */
+export function senderAlone(far: Far): Contestant {
+  return loop("our sender alone", far, () => {
+    const sender = createSender({ rules: LOOPBACK_RULES });
+    const post = async (job: Job) => {
+      const { headers, body } = messageOf(job, far.secret);
+      const { outcome, failure } = await sender.send({ url: job.url, headers, body });
+      if (outcome !== "succeeded") throw new Error(`${outcome} ${failure}`);
+    };
+    return { post, close: () => sender.close() };
+  });
 }
 
 export function pgBoss(far: Far, connectionString: string): Contestant {

@@ -1,12 +1,16 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { startReceiver } from "@bikeshare/load";
 import { openDatabase } from "../../src/storage/db/database.ts";
 import { statement } from "../../src/storage/db/statement.ts";
-import type { SecretCipher } from "../../src/webhooks/endpoints/secret.ts";
+import { onPostgres, say } from "../processes.ts";
 import { dispatcherFor } from "./ours.ts";
-import { enqueue, waitingDeliveries, type World } from "./world.ts";
+import { CIPHER, enqueue, makeWorld, waitingDeliveries, type World } from "./world.ts";
+
+const SECONDS = Number(process.env["HELD_SECONDS"] ?? 180);
+const ENDPOINTS = Number(process.env["HELD_ENDPOINTS"] ?? 50);
 
 /** Deliveries a second, of each of a phase's parts in turn. */
-export type Rates = readonly number[];
+type Rates = readonly number[];
 
 /** Parts of a phase: what a held transaction costs grows with time, and shows in the last ones. */
 const PARTS = 6;
@@ -16,24 +20,56 @@ const WAITING = 5_000;
 const dead = statement("held.dead", "select n_dead_tup as n from pg_stat_user_tables where relname = 'webhook_queue'");
 const snapshot = statement("held.snapshot", "select count(*) from webhook_queue");
 
-/** Sends for so long, while events keep coming. @param countUrl says how many deliveries have been received */
-export async function measureRates(
+/**
+ * Deliveries a second with and without one transaction held open, which keeps PostgreSQL from clearing away any dead row
+ * of the queue. `HELD_SECONDS=180` says for how long.
+ */
+export function heldTransaction(): Promise<void> {
+  return onPostgres(async ({ connectionString }) => {
+    const receiver = await startReceiver({ origins: ENDPOINTS });
+    const world = await makeWorld(connectionString, CIPHER, receiver.urls);
+    const phase = async (name: string, seconds: number, held: boolean) => {
+      const { rates, deadRows } = await measureRates(world, { count: receiver.count, seconds, held });
+      say(`${name}: ${rates.map(Math.round).join(", ")} deliveries/s, ${deadRows} dead rows at the end`);
+      return rates;
+    };
+    // Tables fill up and code gets warm: not to be taken for what is measured.
+    await phase("warm-up", Math.min(20, SECONDS), false);
+    const before = await phase("free", SECONDS, false);
+    const held = await phase("held", SECONDS, true);
+    const free = [...before, ...(await phase("free again", SECONDS, false))];
+    const [mean, last] = [meanOf(free), held.at(-1) ?? Number.NaN];
+    const noise = (Math.max(...free) / Math.min(...free) - 1) * 100;
+    say(
+      `${Math.round(mean)}/s free, ${Math.round(meanOf(held))}/s with a transaction held for ${SECONDS} s, ` +
+        `${Math.round(last)}/s in the last ${Math.round(SECONDS / PARTS)} s of it ` +
+        `(${((last / mean - 1) * 100).toFixed(0)} %; the free parts differ by ${noise.toFixed(0)} %)`,
+    );
+    await world.db.close();
+    await receiver.close();
+  });
+}
+
+function meanOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, n) => sum + n, 0) / numbers.length;
+}
+
+/** Sends for so long, while events keep coming. @param count says how many deliveries have been received */
+async function measureRates(
   world: World,
-  cipher: SecretCipher,
-  { countUrl, seconds, held }: { readonly countUrl: string; readonly seconds: number; readonly held: boolean },
+  { count, seconds, held }: { readonly count: () => Promise<number>; readonly seconds: number; readonly held: boolean },
 ): Promise<{ readonly rates: Rates; readonly deadRows: number }> {
-  const received = async () => (await (await fetch(countUrl)).json()) as number;
   const release = held ? await holdTransaction(world.db.connectionString) : () => Promise.resolve();
-  const dispatcher = dispatcherFor(world, cipher);
+  const dispatcher = dispatcherFor(world, CIPHER);
   const stop = new AbortController();
   const feeding = feed(world, (systemId) => dispatcher.wake(systemId), stop.signal);
   const rates: number[] = [];
   try {
     await wait(2_000);
     for (let part = 0; part < PARTS; part++) {
-      const [before, from] = [await received(), performance.now()];
+      const [before, from] = [await count(), performance.now()];
       await wait((seconds * 1000) / PARTS);
-      rates.push(((await received()) - before) / ((performance.now() - from) / 1000));
+      rates.push(((await count()) - before) / ((performance.now() - from) / 1000));
     }
     const [row] = await world.db.query<{ n: number }>(dead);
     return { rates, deadRows: row?.n ?? 0 };

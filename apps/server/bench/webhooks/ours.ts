@@ -1,9 +1,9 @@
 import { createMetrics } from "../../src/health/metrics/registry.ts";
-import { NetworkList } from "../../src/outbound/addresses/network-list.ts";
 import { type Dispatcher, startDispatcher } from "../../src/webhooks/dispatcher/dispatcher.ts";
 import { loadEndpoints } from "../../src/webhooks/endpoints/dispatch-endpoints.ts";
 import type { SecretCipher } from "../../src/webhooks/endpoints/secret.ts";
 import { createSender } from "../../src/webhooks/sender/sender.ts";
+import { LOOPBACK_RULES } from "../provision.ts";
 import type { Contestant } from "./contestants.ts";
 import { enqueue, waitingDeliveries, type World } from "./world.ts";
 
@@ -29,9 +29,7 @@ export function dispatcherFor({ db, ids }: World, cipher: SecretCipher): Dispatc
   const clock = () => Date.now();
   return startDispatcher({
     connectionString: db.connectionString,
-    sender: createSender({
-      rules: { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: [{ from: 1, to: 65_535 }] },
-    }),
+    sender: createSender({ rules: LOOPBACK_RULES }),
     clock,
     monotonic: () => performance.now(),
     ids,

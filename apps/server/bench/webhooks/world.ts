@@ -1,17 +1,16 @@
 import { eventData } from "@bikeshare/contract";
 import { createOpenApiDocument } from "@bikeshare/contract/openapi";
-import { createSystem } from "../../src/city/systems/service.ts";
 import { recordEvents } from "../../src/events/outbox.ts";
-import { createIds, type Ids } from "../../src/ids.ts";
-import { NetworkList } from "../../src/outbound/addresses/network-list.ts";
+import type { Ids } from "../../src/ids.ts";
 import { createPartner } from "../../src/partners/service.ts";
-import { type Database, openDatabase } from "../../src/storage/db/database.ts";
-import { migrate } from "../../src/storage/db/migrate/migrate.ts";
+import type { Database } from "../../src/storage/db/database.ts";
 import { statement } from "../../src/storage/db/statement.ts";
-import { dailyTables, dayOf } from "../../src/storage/partitions/partition.rules.ts";
-import { createPartitions } from "../../src/storage/partitions/service.ts";
 import { setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
-import type { SecretCipher } from "../../src/webhooks/endpoints/secret.ts";
+import { createSecretCipher, type SecretCipher } from "../../src/webhooks/endpoints/secret.ts";
+import { LOOPBACK_RULES, openNewSystem, SYSTEM_ID } from "../provision.ts";
+
+/** Of benches in which no other process reads the secrets. */
+export const CIPHER: SecretCipher = createSecretCipher([{ id: 1, key: Buffer.alloc(32, 7) }]);
 
 /** A deployment whose partners all want one event. */
 export interface World {
@@ -28,23 +27,25 @@ export async function makeWorld(
   cipher: SecretCipher,
   urls: readonly string[],
 ): Promise<World> {
-  const db = openDatabase({ connectionString, statementTimeoutMs: 0 });
-  await migrate(db);
-  const clock = () => Date.now();
-  // As a worker does first of all: plans differ with the number of partitions.
-  for (const table of dailyTables) await createPartitions(db, table, dayOf(clock()));
-  const ids = createIds(clock);
-  const systemId = "main";
-  await createSystem(db, systemId, "Bench", clock());
-  const rules = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: [{ from: 1, to: 65_535 }] };
-  for (const [i, url] of urls.entries()) {
-    const partner = await createPartner({ db, clock, ids, actor: "bench" }, systemId, `Partner ${i}`);
-    await setEndpoint(
-      { db, clock, ids, actor: "bench", cipher, rules },
-      { systemId, partnerId: partner.id, url, events: ["ride.completed"], email: null },
-    );
-  }
-  return { db, ids, systemId, endpoints: urls.length, data: JSON.stringify(exampleRide()) };
+  const context = await openNewSystem(connectionString);
+  const { db, ids } = context;
+  const world = { db, ids, systemId: SYSTEM_ID, endpoints: urls.length, data: JSON.stringify(exampleRide()) };
+  for (const [i, url] of urls.entries()) await addEndpoint(world, cipher, `Partner ${i}`, url, "ride.completed");
+  return world;
+}
+
+/** Makes a partner whose endpoint wants an event. @returns the endpoint's id */
+export async function addEndpoint(
+  { db, ids, systemId }: World,
+  cipher: SecretCipher,
+  name: string,
+  url: string,
+  event: "ride.started" | "ride.completed",
+): Promise<string> {
+  const context = { db, ids, clock: () => Date.now(), actor: "bench", cipher, rules: LOOPBACK_RULES };
+  const { id: partnerId } = await createPartner(context, systemId, name);
+  const { endpoint } = await setEndpoint(context, { systemId, partnerId, url, events: [event], email: null });
+  return endpoint.id;
 }
 
 /** Leaves events in the outbox, a thousand in a transaction. Each makes a delivery for every endpoint. */

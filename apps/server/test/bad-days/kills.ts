@@ -1,8 +1,13 @@
 import { setTimeout } from "node:timers/promises";
+import {
+  type Figures,
+  figuresOf,
+  startWorkload,
+  verifyWorkload,
+  type Workload,
+  type WorkloadReport,
+} from "@bikeshare/load";
 import type { Random } from "@bikeshare/simulator";
-import type { RequestFigures } from "../../bench/workload/requests.ts";
-import { verifyWorkload, type WorkloadReport } from "../../bench/workload/verify.ts";
-import { startWorkload, type Workload } from "../../bench/workload/workload.ts";
 import { LEASE_TIMEOUTS } from "../../src/webhooks/dispatcher/lane-keeper.ts";
 import { until } from "../until.ts";
 import { type BadDaysWorld, openBadDaysWorld } from "./world.ts";
@@ -34,7 +39,7 @@ interface Kill {
 export interface KillsReport {
   readonly kills: readonly Kill[];
   readonly workload: WorkloadReport;
-  readonly figures: RequestFigures;
+  readonly figures: Figures;
   /** What `bikeshare check` finds wrong. */
   readonly check: string;
   /** How often services ended by themselves: while PostgreSQL was away. */
@@ -56,7 +61,7 @@ export async function runKills(options: KillsOptions): Promise<KillsReport> {
   const world = await openBadDaysWorld({ apis: 2, workers: 2, ...clients, answerMs: 10 });
   try {
     const { balancer, system, receiver } = world;
-    const base = () => balancer.url;
+    const base = balancer.url;
     const workload = startWorkload({
       base,
       system,
@@ -72,10 +77,10 @@ export async function runKills(options: KillsOptions): Promise<KillsReport> {
     await Promise.all(thaws);
     await Promise.all([...world.apis, ...world.workers].map((each) => each.untilUp()));
     await workload.stop();
-    const report = await verifyWorkload({ base: balancer.url, system, ledger: workload.ledger, receiver });
+    const report = await verifyWorkload({ base, partnerKeys: system.partnerKeys, ledger: workload.ledger, receiver });
     const ended = [...world.apis, ...world.workers].reduce((sum, each) => sum + each.endedCount(), 0);
     const killed = kills.filter(({ victim }) => victim === "api" || victim === "worker").length;
-    const { figures } = workload.ledger.requests;
+    const figures = figuresOf(workload.ledger.requests.attempts);
     return { kills, workload: report, figures, check: await world.check(), endedAlone: ended - killed };
   } finally {
     await world.close();
@@ -96,7 +101,7 @@ async function killAll(
     else await kill(world, victim, random);
     const recoveryMs = await ledger.requests.untilServed();
     kills.push({ victim, recoveryMs });
-    if (kills.length % 10 === 0) onProgress(`${kills.length} kills, ${ledger.requests.figures.attempts} requests`);
+    if (kills.length % 10 === 0) onProgress(`${kills.length} kills, ${ledger.requests.attempts.length} requests`);
   }
   return kills;
 }

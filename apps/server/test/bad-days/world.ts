@@ -1,11 +1,10 @@
-import { execFile } from "node:child_process";
-import { chmod, readdir, readFile, rm } from "node:fs/promises";
+import { chmod, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
+import { childrenOf, openReceiver, type PreparedSystem, type Receiver } from "@bikeshare/load";
 import { findFreePort, makeDatabaseDirectory } from "@bikeshare/test-kit";
-import { prepareSystem, type PreparedSystem } from "../../bench/workload/prepare.ts";
-import { type Receiver, startReceiver } from "../../bench/workload/receiver.ts";
+import { brokenInvariants } from "../../bench/processes.ts";
+import { prepareSystem } from "../../bench/workload/prepare.ts";
 import { type Balancer, startBalancer } from "../servers/balancer.ts";
 import { until } from "../until.ts";
 import { type ServiceProcess, superviseService } from "./service-process.ts";
@@ -47,7 +46,6 @@ export interface BadDaysWorldOptions {
 
 /** What its database takes at most, with room to spare. */
 const NEEDED_BYTES = 4 * 1024 ** 3;
-const MAIN = join(import.meta.dirname, "../../src/main.ts");
 
 export async function openBadDaysWorld(options: BadDaysWorldOptions): Promise<BadDaysWorld> {
   const { envOf = () => ({}), isLogged = false } = options;
@@ -57,7 +55,7 @@ export async function openBadDaysWorld(options: BadDaysWorldOptions): Promise<Ba
   const dataDir = join(directory, "data");
   const postgres = options.database ?? (await openEmbeddedPostgres({ dataDir, log: () => undefined }));
   const secretsFile = join(directory, "secrets.json");
-  const receiver = await startReceiver({ answerMs: options.answerMs });
+  const receiver = await openReceiver({ answerMs: options.answerMs });
   const system = await prepareSystem({ ...options, databaseUrl: postgres.connectionString, secretsFile, receiver });
   const env = {
     DATABASE_URL: postgres.connectionString,
@@ -91,15 +89,7 @@ export async function openBadDaysWorld(options: BadDaysWorldOptions): Promise<Ba
     log: () => (logFile === undefined ? Promise.resolve("") : readFile(logFile, "utf8")),
     postmaster,
     backends: async () => childrenOf(await postmaster()),
-    async check() {
-      const run = promisify(execFile)(process.execPath, ["--conditions=@bikeshare/source", MAIN, "check"], {
-        env: { ...process.env, ...env },
-      });
-      return run.then(
-        () => "",
-        (error: unknown) => (error as { stdout?: string }).stdout ?? String(error),
-      );
-    },
+    check: () => brokenInvariants(env),
     async close() {
       await Promise.all([...apis, ...workers].map((each) => each.stop()));
       await balancer.close();
@@ -108,13 +98,4 @@ export async function openBadDaysWorld(options: BadDaysWorldOptions): Promise<Ba
       if (options.directory === undefined) await rm(directory, { recursive: true, force: true });
     },
   };
-}
-
-/** Linux only. */
-async function childrenOf(pid: number): Promise<number[]> {
-  const processes = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  const stats = await Promise.all(processes.map((each) => readFile(`/proc/${each}/stat`, "utf8").catch(() => "")));
-  // The parent is the second field after the name, which may hold spaces.
-  const isChild = (stat: string) => Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]) === pid;
-  return processes.filter((_, index) => isChild(stats[index] ?? "")).map(Number);
 }

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Answer, createHttpClient, type HttpRequest, percentilesOf } from "@bikeshare/load";
+import { say } from "../processes.ts";
+
+/** Asks, and notes how long it took by a name. */
+type Ask = (name: string, status: number, request: HttpRequest) => Promise<Answer>;
+
+/** Requests of another partner, who sends the next when it is answered and some time later. */
+export interface OtherKind {
+  readonly pauseMs: number;
+  /** What it asks for, one after the other. */
+  readonly run: (ask: Ask) => Promise<unknown>;
+}
+
+/** A list or page that is read over and over. */
+export function reading(path: string, pauseMs: number): OtherKind {
+  return { pauseMs, run: (ask) => ask(`GET ${path}`, 200, { path }) };
+}
+
+/** How long others wait at rest, and beside whoever asks for too much. */
+export interface Others {
+  measure(when: "quiet" | "busy", seconds: number): Promise<void>;
+  /** Prints a table. @returns whether the p99 of all that was asked for beside it is below, and nothing failed */
+  report(maxP99Ms: number): boolean;
+  readonly waits: Readonly<Record<"quiet" | "busy", ReadonlyMap<string, number[]>>>;
+  failed(): number;
+}
+
+export function createOthers(url: string, key: string, kinds: readonly OtherKind[]): Others {
+  const waits = { quiet: new Map<string, number[]>(), busy: new Map<string, number[]>() };
+  let failed = 0;
+  return {
+    waits,
+    failed: () => failed,
+    async measure(when, seconds) {
+      const client = createHttpClient(url, { connections: kinds.length });
+      const until = performance.now() + seconds * 1000;
+      const ask = async (name: string, status: number, request: HttpRequest) => {
+        const answer = await client.ask({ key, ...request });
+        const times = waits[when].get(name) ?? [];
+        waits[when].set(name, times);
+        times.push(answer.endedAt - answer.startedAt);
+        if (answer.status !== status) failed++;
+        return answer;
+      };
+      const follow = async ({ run, pauseMs }: OtherKind) => {
+        while (performance.now() < until) {
+          await run(ask);
+          await sleep(pauseMs);
+        }
+      };
+      await Promise.all(kinds.map(follow));
+      client.close();
+    },
+    report(maxP99Ms) {
+      say("| another partner's | quiet p50 / p99 / max ms | beside it p50 / p99 / max ms |\n|---|---|---|");
+      const show = (times: readonly number[] = []) => {
+        const { p50, p99, max } = percentilesOf(times);
+        return [p50, p99, max].map((value) => value.toFixed(1)).join(" / ");
+      };
+      for (const [name, busy] of waits.busy) say(`| ${name} | ${show(waits.quiet.get(name))} | ${show(busy)} |`);
+      const worst = Math.max(...[...waits.busy.values()].map((times) => percentilesOf(times).p99));
+      const isGood = worst < maxP99Ms && failed === 0;
+      say(`others' requests that failed: ${failed}; p99 of the others below ${maxP99Ms} ms: ${isGood ? "yes" : "NO"}`);
+      return isGood;
+    },
+  };
+}

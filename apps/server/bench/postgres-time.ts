@@ -1,0 +1,12 @@
+import { cpuWithChildren, processorTimeOf } from "@bikeshare/load";
+import type { Queryable } from "../src/storage/db/database.ts";
+import { oneRow } from "../src/storage/db/rows.ts";
+import { statement } from "../src/storage/db/statement.ts";
+
+const backend = statement("bench.backend", "select pg_backend_pid() as pid");
+
+/** Microseconds of processor time that all of a PostgreSQL on this machine has used so far, of processes that have ended too. */
+export async function postgresMicroseconds(db: Queryable): Promise<number> {
+  const { pid } = oneRow(await db.query<{ pid: number }>(backend));
+  return cpuWithChildren((await processorTimeOf(pid)).parent);
+}

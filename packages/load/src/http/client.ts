@@ -1,0 +1,263 @@
+import { connect as connectPlain, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { errorCodeOf } from "../contract/endpoints.ts";
+import { ResponseReader } from "./response-reader.ts";
+
+/** A request with its credentials. */
+export interface HttpRequest {
+  /** Default: GET. */
+  readonly method?: string;
+  /** With the query. */
+  readonly path: string;
+  readonly body?: string | undefined;
+  /** Undefined: it is sent without an `Authorization` header. */
+  readonly key?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What came back. Times are in milliseconds of the monotonic clock. */
+export interface Answer {
+  /** 0: no whole answer came. */
+  readonly status: number;
+  /** Such as `200`, `409 no_bike_available`, `timeout`, `ECONNREFUSED`. */
+  readonly outcome: string;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Of the whole answer, with its head. */
+  readonly bytes: number;
+  /** When a connection took the request; as late as `endedAt` where none did. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
+
+/** Sends requests over a bounded number of connections. */
+export interface HttpClient {
+  /** Sends a request, or queues it until a connection is free. Never throws: `onAnswer` gets every outcome. */
+  send(request: HttpRequest, onAnswer: (answer: Answer) => void): void;
+  /** The same. Never rejects. */
+  ask(request: HttpRequest): Promise<Answer>;
+  /** Requests that were sent or queued and are not answered yet. */
+  pending(): number;
+  /** Abandons what is pending: each is answered `abandoned`. */
+  close(): void;
+}
+
+export interface HttpClientOptions extends Partial<Omit<ConnectionOptions, "url" | "localAddress">> {
+  readonly connections: number;
+  /** Connections come from these addresses of this machine in turn, and requests use them in turn, as many callers do. */
+  readonly localAddresses?: readonly string[];
+}
+
+/** An answer that takes longer is an error. Longer hides a server that hangs; shorter blames one that is only slow. */
+export const REQUEST_TIMEOUT_MS = 10_000;
+/** Servers and load balancers keep an idle connection for longer: none ends just when a request is sent over it. */
+const IDLE_TIMEOUT_MS = 4_000;
+
+interface Waiting {
+  readonly request: HttpRequest;
+  readonly onAnswer: (answer: Answer) => void;
+}
+
+/**
+ * Opens connections as they are needed. The client shares the machine with what it measures, so it does no more than
+ * HTTP/1.1 asks of it: `node:http` takes four times the processor time.
+ */
+export function createHttpClient(url: string, options: HttpClientOptions): HttpClient {
+  return new Client(new URL(url), options);
+}
+
+class Client implements HttpClient {
+  readonly #url: URL;
+  readonly #options: HttpClientOptions;
+  readonly #idle: Connection[] = [];
+  readonly #open = new Set<Connection>();
+  readonly #queue: Waiting[] = [];
+  #opened = 0;
+  #pending = 0;
+
+  constructor(url: URL, options: HttpClientOptions) {
+    this.#url = url;
+    this.#options = options;
+  }
+
+  send(request: HttpRequest, onAnswer: (answer: Answer) => void): void {
+    this.#pending++;
+    const isAllowed = () => this.#open.size < this.#options.connections;
+    const connection = this.#takeIdle() ?? (isAllowed() ? this.#connect() : undefined);
+    if (connection === undefined) this.#queue.push({ request, onAnswer });
+    else this.#run(connection, { request, onAnswer });
+  }
+
+  ask(request: HttpRequest): Promise<Answer> {
+    const { promise, resolve } = Promise.withResolvers<Answer>();
+    this.send(request, resolve);
+    return promise;
+  }
+
+  pending(): number {
+    return this.#pending;
+  }
+
+  close(): void {
+    for (const { onAnswer } of this.#queue.splice(0)) {
+      this.#pending--;
+      onAnswer(answerWithout("abandoned", performance.now()));
+    }
+    for (const connection of this.#open) connection.end();
+  }
+
+  #connect(): Connection {
+    const { localAddresses, timeoutMs = REQUEST_TIMEOUT_MS, ...more } = this.#options;
+    const localAddress = localAddresses?.[this.#opened++ % localAddresses.length];
+    const connection = new Connection({ ...more, url: this.#url, timeoutMs, localAddress });
+    this.#open.add(connection);
+    return connection;
+  }
+
+  #takeIdle(): Connection | undefined {
+    // The one that was used last, so that those of a peak become idle; or all in turn.
+    const take = () => (this.#options.localAddresses === undefined ? this.#idle.pop() : this.#idle.shift());
+    for (let connection = take(); connection !== undefined; connection = take()) {
+      if (connection.idleMs() < IDLE_TIMEOUT_MS) return connection;
+      connection.end();
+      this.#open.delete(connection);
+    }
+    return undefined;
+  }
+
+  #run(connection: Connection, { request, onAnswer }: Waiting): void {
+    connection.send(request, (answer, isReusable) => {
+      this.#pending--;
+      if (!isReusable) this.#open.delete(connection);
+      const next = this.#queue.shift();
+      if (next !== undefined) this.#run(isReusable ? connection : this.#connect(), next);
+      else if (isReusable) this.#idle.push(connection);
+      onAnswer(answer);
+    });
+  }
+}
+
+interface ConnectionOptions {
+  readonly url: URL;
+  /** Of silence, from the request on. */
+  readonly timeoutMs: number;
+  readonly localAddress: string | undefined;
+  /** Default: true. False for a certificate that the caller made itself. */
+  readonly rejectUnauthorized?: boolean;
+  /** Whether answers have a body, and not only its length. Default: true. */
+  readonly keepsBodies?: boolean;
+}
+
+type OnAnswer = (answer: Answer, isReusable: boolean) => void;
+
+const READ_BUFFER_BYTES = 64 * 1024;
+
+/** A connection that sends one request after the other. */
+class Connection {
+  readonly #socket: Socket;
+  readonly #host: string;
+  readonly #basePath: string;
+  readonly #keepsBodies: boolean;
+  readonly #timeoutMs: number;
+  #response = new ResponseReader("GET", true);
+  #onAnswer: OnAnswer | undefined;
+  #startedAt = 0;
+  #idleSince = performance.now();
+  #isEnded = false;
+
+  constructor({ url, timeoutMs, localAddress, rejectUnauthorized = true, keepsBodies = true }: ConnectionOptions) {
+    this.#host = url.host;
+    // The base address may have a path of its own.
+    this.#basePath = url.pathname.replace(/\/$/, "");
+    this.#keepsBodies = keepsBodies;
+    this.#timeoutMs = timeoutMs;
+    const isSecure = url.protocol === "https:";
+    const host = url.hostname.replace(/^\[|\]$/g, "");
+    const target = { host, port: Number(url.port || (isSecure ? 443 : 80)), localAddress, noDelay: true };
+    if (isSecure) {
+      this.#socket = connectTls({ ...target, servername: host, rejectUnauthorized });
+      this.#socket.on("data", (part: Buffer) => this.#read(part));
+    } else {
+      const callback = (length: number, buffer: Uint8Array): boolean => {
+        this.#read(Buffer.from(buffer.buffer, buffer.byteOffset, length));
+        return true;
+      };
+      this.#socket = connectPlain({ ...target, onread: { buffer: Buffer.allocUnsafe(READ_BUFFER_BYTES), callback } });
+    }
+    this.#socket.on("timeout", () => this.#fail("timeout"));
+    this.#socket.on("error", (error: Error & { code?: string }) => this.#fail(error.code ?? error.name));
+    this.#socket.on("close", () => {
+      // An answer without a length ends with its connection.
+      if (this.#response.endsWithConnection()) this.#finish();
+      else this.#fail("connection closed");
+    });
+  }
+
+  /** Milliseconds since its last answer; infinite: it has ended. */
+  idleMs(): number {
+    return this.#isEnded ? Infinity : performance.now() - this.#idleSince;
+  }
+
+  send({ method = "GET", path, body, key, headers }: HttpRequest, onAnswer: OnAnswer): void {
+    let head = `${method} ${this.#basePath}${path} HTTP/1.1\r\nhost: ${this.#host}\r\n`;
+    if (key !== undefined) head += `authorization: Bearer ${key}\r\n`;
+    for (const name in headers) head += `${name}: ${headers[name]}\r\n`;
+    if (body !== undefined) head += `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`;
+    this.#response = new ResponseReader(method, this.#keepsBodies);
+    this.#onAnswer = onAnswer;
+    this.#startedAt = performance.now();
+    this.#socket.setTimeout(this.#timeoutMs);
+    this.#socket.write(`${head}\r\n${body ?? ""}`);
+  }
+
+  /** Ends it. A request that is under way is answered `abandoned`. */
+  end(): void {
+    this.#fail("abandoned");
+  }
+
+  #read(part: Buffer): void {
+    if (this.#onAnswer !== undefined && this.#response.add(part)) this.#finish();
+  }
+
+  #finish(): void {
+    const [response, onAnswer] = [this.#response, this.#onAnswer];
+    this.#onAnswer = undefined;
+    const endedAt = performance.now();
+    this.#idleSince = endedAt;
+    this.#socket.setTimeout(0);
+    const { status, bytes } = response;
+    const isReusable = response.keepsAlive() && !this.#isEnded;
+    if (!isReusable) this.end();
+    const answer: Answer = {
+      ...{ status, bytes, startedAt: this.#startedAt, endedAt },
+      outcome: outcomeOf(status, () => response.body),
+      // Decoded where they are looked at.
+      get body() {
+        return response.body;
+      },
+      get headers() {
+        return response.headers;
+      },
+    };
+    onAnswer?.(answer, isReusable);
+  }
+
+  #fail(outcome: string): void {
+    this.#isEnded = true;
+    this.#socket.destroy();
+    const onAnswer = this.#onAnswer;
+    this.#onAnswer = undefined;
+    onAnswer?.(answerWithout(outcome, this.#startedAt), false);
+  }
+}
+
+/** What is known of a request that got no answer. */
+function answerWithout(outcome: string, startedAt: number): Answer {
+  return { status: 0, outcome, body: "", headers: {}, bytes: 0, startedAt, endedAt: performance.now() };
+}
+
+/** The status, and the catalogue's code of an error. */
+function outcomeOf(status: number, body: () => string): string {
+  const code = status >= 400 ? errorCodeOf(body()) : undefined;
+  return code === undefined ? String(status) : `${status} ${code}`;
+}

@@ -1,0 +1,120 @@
+/** What is read next: the head, a body of a known length, chunks, or a body that ends with the connection. */
+type State = "head" | "length" | "chunks" | "close" | "done";
+
+/** Follows one response of HTTP/1.1 to its end. */
+export class ResponseReader {
+  status = 0;
+  bytes = 0;
+  #state: State = "head";
+  #head = "";
+  /** Bytes of the body, or of the present chunk with its line end, that have not come. */
+  #missing = 0;
+  /** The beginning of a chunk's size, or of a trailer. */
+  #line = "";
+  #isLastChunk = false;
+  readonly #parts: Buffer[] = [];
+  readonly #method: string;
+  readonly #keepsBody: boolean;
+
+  constructor(method: string, keepsBody: boolean) {
+    this.#method = method;
+    this.#keepsBody = keepsBody;
+  }
+
+  get body(): string {
+    return Buffer.concat(this.#parts).toString();
+  }
+
+  get headers(): Readonly<Record<string, string | undefined>> {
+    const [, ...lines] = this.#head.split("\r\n");
+    return Object.fromEntries(
+      lines.map((line) => {
+        const colon = line.indexOf(":");
+        return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+      }),
+    );
+  }
+
+  endsWithConnection(): boolean {
+    return this.#state === "close";
+  }
+
+  /** Whether another request may follow on the connection. */
+  keepsAlive(): boolean {
+    return this.#state === "done" && !/^HTTP\/1\.0|\r\nconnection: *close/i.test(this.#head);
+  }
+
+  /** @param part is read before this returns, and not kept. @returns whether the response is whole */
+  add(part: Buffer): boolean {
+    this.bytes += part.length;
+    const body = this.#state === "head" ? this.#readHead(part) : part;
+    if (this.#state === "chunks") this.#readChunks(body);
+    else if (this.#state === "length" || this.#state === "close") {
+      this.#keep(body);
+      this.#missing -= body.length;
+      if (this.#state === "length" && this.#missing <= 0) this.#state = "done";
+    }
+    return this.#state === "done";
+  }
+
+  /** @returns what of the part belongs to the body */
+  #readHead(part: Buffer): Buffer {
+    const before = this.#head.length;
+    const text = this.#head + part.toString("latin1");
+    const end = text.indexOf("\r\n\r\n");
+    this.#head = end === -1 ? text : text.slice(0, end);
+    if (end === -1) return part.subarray(part.length);
+    this.status = Number(text.slice(9, 12));
+    const rest = part.subarray(end + 4 - before);
+    if (this.status < 200 && this.status !== 101) {
+      // An interim answer: the answer follows.
+      this.#head = "";
+      return this.#readHead(rest);
+    }
+    this.#state = this.#stateOfBody();
+    return rest;
+  }
+
+  #stateOfBody(): State {
+    if (this.#method === "HEAD" || this.status === 204 || this.status === 304) return "done";
+    if (/\r\ntransfer-encoding:[^\r]*chunked/i.test(this.#head)) return "chunks";
+    const length = /\r\ncontent-length: *(\d+)/i.exec(this.#head)?.[1];
+    if (length === undefined) return "close";
+    this.#missing = Number(length);
+    return this.#missing === 0 ? "done" : "length";
+  }
+
+  #readChunks(part: Buffer): void {
+    for (let at = 0; at < part.length && this.#state !== "done";) {
+      if (this.#missing > 0) {
+        const end = Math.min(part.length, at + this.#missing);
+        // Its last two bytes end the line.
+        this.#keep(part.subarray(at, Math.max(at, Math.min(end, at + this.#missing - 2))));
+        this.#missing -= end - at;
+        at = end;
+        continue;
+      }
+      const end = part.indexOf(10, at);
+      this.#line += part.toString("latin1", at, end === -1 ? part.length : end);
+      at = end === -1 ? part.length : end + 1;
+      if (end !== -1) this.#endLine();
+    }
+  }
+
+  /** A line was read: a chunk's size, or a trailer, the last of which is empty. */
+  #endLine(): void {
+    const line = this.#line.trim();
+    this.#line = "";
+    if (this.#isLastChunk) {
+      if (line === "") this.#state = "done";
+      return;
+    }
+    const size = Number.parseInt(line, 16);
+    this.#isLastChunk = size === 0;
+    this.#missing = size === 0 ? 0 : size + 2;
+  }
+
+  #keep(part: Buffer): void {
+    if (this.#keepsBody && part.length > 0) this.#parts.push(Buffer.from(part));
+  }
+}

@@ -1,0 +1,53 @@
+import { createHttpClient, type HttpRequest } from "./client.ts";
+
+/** What is asked for again and again. */
+export interface Requested {
+  /** The address of the service. */
+  readonly base: string;
+  /** In turn, so that no cache of a single answer is measured. */
+  readonly paths: readonly string[];
+  /** Used in turn. */
+  readonly keys?: readonly string[] | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Any other status ends the load with an error. Default: 200. */
+  readonly status?: number | undefined;
+}
+
+/**
+ * The closed model: each connection sends its next request when it has the whole answer, of which no more than the status
+ * and the length are read. What is under way at the end is dropped and not counted.
+ */
+export async function saturate(
+  { base, paths, keys = [""], headers, status = 200 }: Requested,
+  connections: number,
+  seconds: number,
+): Promise<{ readonly requests: number; readonly seconds: number; readonly bytes: number }> {
+  const all = paths.flatMap((path) =>
+    keys.map((key): HttpRequest => ({ path, ...(key !== "" && { key }), ...(headers && { headers }) })),
+  );
+  const client = createHttpClient(base, { connections, keepsBodies: false });
+  const over = Promise.withResolvers<void>();
+  let [next, requests, bytes, isOver] = [0, 0, 0, false];
+  const send = () => {
+    const request = all[next++ % all.length];
+    if (request === undefined) return over.reject(new Error("There is nothing to ask for."));
+    return client.send(request, (answer) => {
+      if (isOver) return;
+      requests++;
+      bytes += answer.bytes;
+      if (answer.status === status) send();
+      else over.reject(new Error(`${base}${request.path} answered ${answer.outcome}`));
+    });
+  };
+  const begun = performance.now();
+  const timer = setTimeout(over.resolve, seconds * 1000);
+  for (let n = 0; n < connections; n++) send();
+  try {
+    await over.promise;
+    return { requests, bytes, seconds: (performance.now() - begun) / 1000 };
+  } finally {
+    isOver = true;
+    clearTimeout(timer);
+    client.close();
+  }
+}

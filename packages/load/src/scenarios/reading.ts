@@ -1,0 +1,139 @@
+import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from "@bikeshare/contract";
+import { apiRequest } from "../contract/endpoints.ts";
+import type { Answer } from "../http/client.ts";
+import type { CreateScenario, Exchange } from "../run-at-rate/scenario.ts";
+
+/** Gives the items in turn, over and over. */
+export function rotation<Item>(items: readonly [Item, ...Item[]]): () => Item {
+  let index = 0;
+  return () => items[index++ % items.length] ?? items[0];
+}
+
+/** What is read of a page. The contract's schema checks a sample of them besides. */
+interface Page {
+  readonly data: readonly { readonly id: string }[];
+  readonly next_cursor?: string;
+}
+
+function pageOf(answer: Answer): Page | undefined {
+  return answer.status === 200 ? (JSON.parse(answer.body) as Page) : undefined;
+}
+
+/** A walk that has gone on for as many pages begins anew, so that what it remembers stays small. */
+const MAX_WALK_PAGES = 200;
+
+interface Walk {
+  readonly key: string;
+  cursor: string | undefined;
+  pages: number;
+  seen: Set<string>;
+}
+
+/** Walks the rides from the newest on, page by page: a walk of each key, and further ones while those wait for a page. */
+export const cursorWalk: CreateScenario = ({ keys }) => {
+  const nextKey = rotation(keys);
+  const newWalk = (key: string): Walk => ({ key, cursor: undefined, pages: 0, seen: new Set() });
+  const idle = keys.map(newWalk);
+  const proceed = (walk: Walk, answer: Answer): string | undefined => {
+    const page = pageOf(answer);
+    const isOver = page?.next_cursor === undefined || ++walk.pages >= MAX_WALK_PAGES;
+    idle.push(isOver ? newWalk(walk.key) : Object.assign(walk, { cursor: page.next_cursor }));
+    const repeated = page?.data.find(({ id }) => walk.seen.has(id));
+    for (const { id } of page?.data ?? []) walk.seen.add(id);
+    return repeated === undefined ? undefined : `rides.list: a walk by cursor showed ride ${repeated.id} twice`;
+  };
+  return {
+    next() {
+      const walk = idle.shift() ?? newWalk(nextKey());
+      const { cursor, key } = walk;
+      return {
+        request: { ...apiRequest("rides.list", { query: { cursor } }), key },
+        expected: ["200"],
+        onAnswer: (answer) => proceed(walk, answer),
+      };
+    },
+  };
+};
+
+/** Jumps to random pages of the rides, at any depth. */
+export const pageJumps: CreateScenario = ({ keys, random, world }) => {
+  const nextKey = rotation(keys);
+  return {
+    next() {
+      const page = random.between(1, world.ridePages);
+      return {
+        request: { ...apiRequest("rides.list", { query: { page } }), key: nextKey() },
+        expected: ["200"],
+        onAnswer: ({ status, body }) =>
+          status !== 200 || body.includes(`"page":${page},`) || body.includes(`"page":${page}}`)
+            ? undefined
+            : `rides.list: asked for page ${page}, got another`,
+      };
+    },
+  };
+};
+
+/** Reads the first page of the rides in the smallest, the default, the largest and too large a size. */
+export const pageSizes: CreateScenario = ({ keys }) => {
+  const nextKey = rotation(keys);
+  const nextSize = rotation([1, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MAX_PAGE_SIZE + 1]);
+  return {
+    next() {
+      const limit = nextSize();
+      const most = Math.min(limit, MAX_PAGE_SIZE);
+      return {
+        request: { ...apiRequest("rides.list", { query: { limit } }), key: nextKey() },
+        expected: ["200"],
+        onAnswer(answer) {
+          const count = pageOf(answer)?.data.length ?? 0;
+          return count > most ? `rides.list: ${count} items on a page of ${most}` : undefined;
+        },
+      };
+    },
+  };
+};
+
+/** Asks for all pages of the stations again and again, and says what it has already: most answers are 304. */
+export const stationPolling: CreateScenario = ({ keys, world }) => {
+  const nextKey = rotation(keys);
+  const pages = Math.max(1, Math.ceil(world.stations.length / MAX_PAGE_SIZE));
+  const etags = new Map<number, string>();
+  let requests = 0;
+  return {
+    next() {
+      const page = 1 + (requests++ % pages);
+      const known = etags.get(page);
+      return {
+        request: {
+          ...apiRequest("stations.list", { query: { page, limit: MAX_PAGE_SIZE } }),
+          key: nextKey(),
+          ...(known === undefined ? {} : { headers: { "if-none-match": known } }),
+        },
+        expected: ["200", "304"],
+        onAnswer({ status, headers }) {
+          const { etag } = headers;
+          if (typeof etag === "string") etags.set(page, etag);
+          const isNeedless = status === 200 && known !== undefined && etag === known;
+          return isNeedless ? `stations.list: page ${page} was sent again though it was unchanged` : undefined;
+        },
+      };
+    },
+  };
+};
+
+/** Many partners at once: each request has the next key, and asks for something else. */
+export const mixedKeys: CreateScenario = ({ keys, random, world }) => {
+  const nextKey = rotation(keys);
+  const stations = world.stations;
+  const kinds: readonly [() => Exchange["request"], ...(() => Exchange["request"])[]] = [
+    () => ({ ...apiRequest("stations.list", {}), key: nextKey() }),
+    () => ({
+      ...apiRequest("stations.get", { params: { id: stations[random.between(0, stations.length - 1)] ?? "" } }),
+      key: nextKey(),
+    }),
+    () => ({ ...apiRequest("rides.list", {}), key: nextKey() }),
+    () => ({ ...apiRequest("bikes.list", {}), key: nextKey() }),
+    () => ({ ...apiRequest("me.get", {}), key: nextKey() }),
+  ];
+  return { next: () => ({ request: random.pick(kinds)(), expected: ["200"] }) };
+};

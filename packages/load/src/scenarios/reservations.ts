@@ -1,0 +1,50 @@
+import { apiRequest } from "../contract/endpoints.ts";
+import type { CreateScenario, Exchange, ScenarioContext } from "../run-at-rate/scenario.ts";
+import { rotation } from "./reading.ts";
+
+/** Reservations that a key holds at most: a partner may have 50 at once unless the operator says otherwise. */
+const MAX_HELD_PER_KEY = 10;
+/** What is left over at the end of the run expires soon. */
+const HOLD_MINUTES = 2;
+
+interface Held {
+  readonly id: string;
+  readonly key: string;
+}
+
+/** Reserves a bike at a random station, and cancels it later: as many cancellations as reservations. */
+export const reserveAndCancel: CreateScenario = (context) => {
+  const { keys, random } = context;
+  const nextKey = rotation(keys);
+  const held: Held[] = [];
+  const most = keys.length * MAX_HELD_PER_KEY;
+  let count = 0;
+  return {
+    next() {
+      const oldest = held.length >= most || random.next() < 0.5 ? held.shift() : undefined;
+      if (oldest !== undefined) return cancellation(oldest);
+      return creation(context, nextKey(), `${context.idPrefix}${count++}`, held);
+    },
+  };
+};
+
+function creation({ random, world }: ScenarioContext, key: string, id: string, held: Held[]): Exchange {
+  const station = world.stations[random.between(0, world.stations.length - 1)] ?? "";
+  const body = { station_id: station, rider_ref: id, hold_minutes: HOLD_MINUTES };
+  return {
+    request: { ...apiRequest("reservations.create", { body }), key, headers: { "idempotency-key": id } },
+    expected: ["201", "409 no_bike_available"],
+    onAnswer(answer) {
+      if (answer.status === 201) held.push({ id: (JSON.parse(answer.body) as { id: string }).id, key });
+      return undefined;
+    },
+  };
+}
+
+function cancellation({ id, key }: Held): Exchange {
+  return {
+    request: { ...apiRequest("reservations.cancel", { params: { id } }), key },
+    // The bike may have been ridden, or the hold may have expired.
+    expected: ["200", "409 reservation_not_active"],
+  };
+}

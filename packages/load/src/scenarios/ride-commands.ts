@@ -1,0 +1,78 @@
+import type { BatchResults } from "@bikeshare/contract";
+import { apiRequest } from "../contract/endpoints.ts";
+import type { Answer } from "../http/client.ts";
+import type { CreateScenario, Exchange, OutgoingRequest, ScenarioContext } from "../run-at-rate/scenario.ts";
+
+/** Rides of a batch: what an operator's backend collects in some seconds of a busy hour. */
+const BATCH_SIZE = 100;
+
+interface OpenRide {
+  readonly id: string;
+  readonly bike: string;
+}
+
+/** Starts and ends rides, one a request. */
+export const rideCommands: CreateScenario = (context) => createRideScenario(context, 1);
+/** Starts and ends rides, many a request. */
+export const operatorBatches: CreateScenario = (context) => createRideScenario(context, BATCH_SIZE);
+
+function createRideScenario(context: ScenarioContext, batchSize: number) {
+  const free = [...context.bikes];
+  const riding: OpenRide[] = [];
+  const acknowledgedEvents: string[] = [];
+  let requests = 0;
+  let rides = 0;
+  const send = (rest: Omit<OutgoingRequest, "key">, onDone: (index: number) => void): Exchange => ({
+    request: {
+      ...rest,
+      key: context.operatorKey,
+      headers: { "idempotency-key": `${context.idPrefix}${requests++}` },
+    },
+    expected: ["200"],
+    onAnswer: (answer) => readResults(rest.endpoint, answer, onDone),
+  });
+
+  const startRides = () => {
+    const begun = free.splice(0, batchSize).map((bike) => ({ id: `${context.idPrefix}ride-${rides++}`, bike }));
+    const items = begun.map(({ id, bike }) => ({ id, bike_id: bike }));
+    return send(apiRequest("operator.rides.start", { body: { items } }), (index) => {
+      const ride = begun[index];
+      if (ride === undefined) return;
+      riding.push(ride);
+      acknowledgedEvents.push(`ride.started ${ride.id}`);
+    });
+  };
+  const endRides = () => {
+    const over = riding.splice(0, batchSize);
+    const items = over.map(({ id }) => ({ id, end_station_id: stationFor(context), distance_meters: 1500 }));
+    return send(apiRequest("operator.rides.end", { body: { items } }), (index) => {
+      const ride = over[index];
+      if (ride === undefined) return;
+      free.push(ride.bike);
+      acknowledgedEvents.push(`ride.completed ${ride.id}`);
+    });
+  };
+  return {
+    next() {
+      // Rides end as often as they start. A bike whose answer is still under way is in neither list.
+      const canEnd = riding.length >= batchSize && (requests % 2 === 1 || free.length < batchSize);
+      if (!canEnd && free.length < batchSize) return undefined;
+      return canEnd ? endRides() : startRides();
+    },
+    finish: () => ({ acknowledgedEvents }),
+  };
+}
+
+function stationFor({ random, world }: ScenarioContext): string {
+  return world.stations[random.between(0, world.stations.length - 1)] ?? "";
+}
+
+/** Calls `onDone` for each item that was done. @returns the first item error */
+export function readResults(endpoint: string, answer: Answer, onDone: (index: number) => void): string | undefined {
+  if (answer.status !== 200) return undefined;
+  const { results, failed } = JSON.parse(answer.body) as BatchResults;
+  for (const [index, { outcome }] of results.entries()) if (outcome !== "failed") onDone(index);
+  if (failed === 0) return undefined;
+  const first = results.find(({ error }) => error !== null);
+  return `${endpoint}: ${failed} of ${results.length} items failed, such as ${first?.id}: ${first?.error?.message}`;
+}

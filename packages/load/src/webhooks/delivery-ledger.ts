@@ -1,0 +1,89 @@
+import type { DeliveryResult } from "../result.ts";
+import { createLatencyHistogram, recordMs, summaryOf } from "../run-at-rate/recorder.ts";
+
+/** What a receiver keeps of a delivery. */
+interface ReceivedDelivery {
+  /** Which of the endpoints received it. */
+  readonly endpoint: number;
+  readonly event: string;
+  readonly deliveryId: string;
+  /** The id of the resource in `data`. */
+  readonly subjectId: string;
+  /** Milliseconds since 1970. */
+  readonly occurredAt: number;
+  readonly sentAt: number;
+  readonly receivedAt: number;
+}
+
+/** Deliveries of one event to one endpoint. */
+interface Receipt {
+  /** How often it came. */
+  times: number;
+  readonly deliveryIds: Set<string>;
+  /** Milliseconds from when the thing happened until it came first. */
+  readonly delayMs: number;
+}
+
+/** Compares what arrived with what must have arrived. */
+export interface DeliveryLedger {
+  received(delivery: ReceivedDelivery): void;
+  /** @param reason why a request was no delivery that is signed as it must be */
+  unverified(reason: string): void;
+  readonly unverifiedReasons: readonly string[];
+  /** What came to an endpoint, by `<event> <id of the resource>`. */
+  receipts(endpoint: number): ReadonlyMap<string, Receipt>;
+  /** @param events acknowledged by the service, such as `ride.started <ride id>` */
+  result(events: readonly string[], endpoints: number): DeliveryResult;
+}
+
+const MAX_EXAMPLES = 10;
+const START_EVENT = "ride.started";
+const END_EVENT = "ride.completed";
+
+export function createDeliveryLedger(): DeliveryLedger {
+  const byEndpoint = new Map<number, Map<string, Receipt>>();
+  const unverifiedReasons: string[] = [];
+  const [fromOccurred, fromSent] = [createLatencyHistogram(3), createLatencyHistogram(3)];
+  let [repeated, reordered] = [0, 0];
+  const receiptsOf = (endpoint: number) => {
+    const receipts = byEndpoint.get(endpoint) ?? new Map<string, Receipt>();
+    byEndpoint.set(endpoint, receipts);
+    return receipts;
+  };
+  return {
+    received({ endpoint, event, deliveryId, subjectId, occurredAt, sentAt, receivedAt }) {
+      const receipts = receiptsOf(endpoint);
+      const name = `${event} ${subjectId}`;
+      const delayMs = receivedAt - occurredAt;
+      const receipt = receipts.get(name) ?? { times: 0, deliveryIds: new Set(), delayMs };
+      receipts.set(name, receipt);
+      receipt.times++;
+      if (receipt.deliveryIds.has(deliveryId)) {
+        repeated++;
+        return;
+      }
+      receipt.deliveryIds.add(deliveryId);
+      if (event === START_EVENT && receipts.has(`${END_EVENT} ${subjectId}`)) reordered++;
+      recordMs(fromOccurred, delayMs);
+      recordMs(fromSent, receivedAt - sentAt);
+    },
+    unverified: (reason) => void unverifiedReasons.push(reason),
+    unverifiedReasons,
+    receipts: receiptsOf,
+    result(events, endpoints) {
+      const lost = Array.from({ length: endpoints }, (_, endpoint) =>
+        events.filter((event) => !receiptsOf(endpoint).has(event)),
+      ).flat();
+      const expected = events.length * endpoints;
+      return {
+        ...{ endpoints, expected, repeated, reordered },
+        received: expected - lost.length,
+        lost: lost.length,
+        unverified: unverifiedReasons.length,
+        examples: lost.slice(0, MAX_EXAMPLES),
+        occurredToReceived: summaryOf(fromOccurred),
+        sentToReceived: summaryOf(fromSent),
+      };
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { DeliveryResult } from "../result.ts";
+import type { Receiver, ReceiverOptions } from "./receiver.ts";
+
+/** Receivers in a process of their own: what else this process does delays none of them, and its time is told apart. */
+export interface ReceiverProcess extends Pick<Receiver, "urls" | "urlOf"> {
+  readonly pid: number;
+  useSecrets(secrets: readonly string[]): Promise<void>;
+  begin(): Promise<void>;
+  readonly count: () => Promise<number>;
+  takeArrivals(): Promise<(readonly [body: string, at: number])[]>;
+  /** Waits until the webhooks of all events have arrived, or for a time: what has not come by then is lost. */
+  result(events: readonly string[], timeoutMs?: number): Promise<DeliveryResult>;
+  close(): Promise<void>;
+}
+
+/** What the process is asked, and answers in turn. */
+export type ReceiverRequest =
+  | { readonly kind: "begin" | "count" | "arrivals" }
+  | { readonly kind: "secrets"; readonly secrets: readonly string[] }
+  | { readonly kind: "result"; readonly events: readonly string[] };
+
+/** The first retries are over by then. Longer delays the report of a service that lost some. */
+const DRAIN_TIMEOUT_MS = 20_000;
+const POLL_INTERVAL_MS = 100;
+
+export async function startReceiver(options: ReceiverOptions = {}): Promise<ReceiverProcess> {
+  const execArgv = ["--conditions=@bikeshare/source"];
+  const child: ChildProcess = fork(join(import.meta.dirname, "receiver.process.ts"), [JSON.stringify(options)], {
+    execArgv,
+  });
+  const [urls] = (await once(child, "message")) as [string[]];
+  const ask = async <Reply>(request: ReceiverRequest): Promise<Reply> => {
+    const answered = once(child, "message") as Promise<[Reply]>;
+    child.send(request);
+    return (await answered)[0];
+  };
+  return {
+    pid: child.pid ?? 0,
+    urls,
+    urlOf: (endpoint) => `${urls[endpoint % urls.length]}/${endpoint}`,
+    useSecrets: (secrets) => ask({ kind: "secrets", secrets }),
+    begin: () => ask({ kind: "begin" }),
+    count: () => ask({ kind: "count" }),
+    takeArrivals: () => ask({ kind: "arrivals" }),
+    async result(events, timeoutMs = DRAIN_TIMEOUT_MS) {
+      const read = () => ask<DeliveryResult>({ kind: "result", events });
+      let result = await read();
+      for (let waited = 0; result.lost > 0 && waited < timeoutMs; waited += POLL_INTERVAL_MS) {
+        await sleep(POLL_INTERVAL_MS);
+        result = await read();
+      }
+      return result;
+    },
+    async close() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill();
+      await once(child, "exit");
+    },
+  };
+}

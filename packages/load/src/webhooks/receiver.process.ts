@@ -1,0 +1,28 @@
+import type { ReceiverRequest } from "./receiver-process.ts";
+import { openReceiver, type ReceiverOptions } from "./receiver.ts";
+
+/* Partners' receivers in a process: receiver-process.ts starts it and asks it. */
+
+const receiver = await openReceiver(JSON.parse(process.argv[2] ?? "{}") as ReceiverOptions);
+let endpoints = 0;
+
+function answerTo(request: ReceiverRequest): unknown {
+  switch (request.kind) {
+    case "begin":
+      return receiver.begin();
+    case "secrets":
+      endpoints = request.secrets.length;
+      return receiver.useSecrets(request.secrets);
+    case "count":
+      return receiver.count();
+    case "arrivals":
+      return receiver.takeArrivals();
+    case "result":
+      return receiver.ledger.result(request.events, endpoints);
+  }
+}
+
+process.on("message", (request: ReceiverRequest) => process.send?.(answerTo(request) ?? null));
+// Whoever asks has ended.
+process.once("disconnect", () => process.exit());
+process.send?.(receiver.urls);

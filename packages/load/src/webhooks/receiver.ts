@@ -1,0 +1,127 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Delivery, SIGNATURE_HEADER, verify } from "@bikeshare/webhooks";
+import { createDeliveryLedger, type DeliveryLedger } from "./delivery-ledger.ts";
+
+/** How partners' receivers behave. */
+export interface ReceiverOptions {
+  /** Addresses of the loopback network, each an origin of its own, as partners' receivers are. Default: one. */
+  readonly origins?: number;
+  /** Milliseconds that each answer takes. */
+  readonly answerMs?: number;
+  /** Takes every request and answers none. */
+  readonly isHanging?: boolean;
+  /** Keeps when each body came, for `takeArrivals`. */
+  readonly keepsArrivals?: boolean;
+}
+
+/** The partners' receivers. Endpoint n is `/<n>` of one origin after the other. */
+export interface Receiver {
+  readonly urls: readonly string[];
+  urlOf(endpoint: number): string;
+  /**
+   * From now on the secret of each endpoint: each delivery is verified, and kept in the ledger. Before, they are only
+   * counted.
+   */
+  useSecrets(secrets: readonly string[]): void;
+  readonly ledger: DeliveryLedger;
+  /** Forgets what came before. */
+  begin(): void;
+  /** Requests that came. */
+  count(): number;
+  /** Bodies, and when they came (milliseconds since 1970), since the last call. */
+  takeArrivals(): (readonly [body: string, at: number])[];
+  /**
+   * While it is so, one request in three fails: half of them with 500, half without an answer. What failed is not in the
+   * ledger, as a partner that fails has not taken it.
+   */
+  fail(isFailing: boolean): void;
+  close(): Promise<void>;
+}
+
+/** Receives in this process. */
+export async function openReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
+  const { origins = 1 } = options;
+  const state: State = { ledger: createDeliveryLedger(), arrivals: [], secrets: [], count: 0, isFailing: false };
+  const servers = Array.from({ length: origins }, () => openServer(options, state));
+  const urls = await Promise.all(servers.map(listen));
+  return {
+    urls,
+    urlOf: (endpoint) => `${urls[endpoint % origins]}/${endpoint}`,
+    useSecrets: (given) => void (state.secrets = given),
+    get ledger() {
+      return state.ledger;
+    },
+    begin: () => void Object.assign(state, { ledger: createDeliveryLedger(), count: 0 }),
+    count: () => state.count,
+    takeArrivals: () => state.arrivals.splice(0),
+    fail: (isFailing) => void (state.isFailing = isFailing),
+    async close() {
+      for (const server of servers) {
+        server.closeAllConnections();
+        server.close();
+      }
+    },
+  };
+}
+
+interface State {
+  ledger: DeliveryLedger;
+  readonly arrivals: (readonly [body: string, at: number])[];
+  secrets: readonly string[];
+  count: number;
+  isFailing: boolean;
+}
+
+function openServer({ answerMs = 0, isHanging = false, keepsArrivals = false }: ReceiverOptions, state: State): Server {
+  // A hanging one waits for longer than any attempt does.
+  if (isHanging)
+    return Object.assign(
+      createServer(() => undefined),
+      { requestTimeout: 0, headersTimeout: 0 },
+    );
+  return createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+    const answer = async () => {
+      const status = await receive(request, state, keepsArrivals);
+      if (answerMs > 0) await sleep(answerMs);
+      if (status === undefined) response.destroy();
+      else response.writeHead(status).end();
+    };
+    answer().catch((error: unknown) => response.destroy(error as Error));
+  });
+}
+
+/** @returns the status of the answer; undefined: the connection breaks */
+async function receive(request: IncomingMessage, state: State, keepsArrivals: boolean): Promise<number | undefined> {
+  const body = await buffer(request);
+  const receivedAt = performance.timeOrigin + performance.now();
+  state.count++;
+  if (keepsArrivals) state.arrivals.push([body.toString(), receivedAt]);
+  if (state.isFailing && Math.random() < 1 / 3) return Math.random() < 0.5 ? 500 : undefined;
+  if (state.secrets.length === 0) return 204;
+  const endpoint = Number(request.url?.slice(1));
+  try {
+    const header = request.headers[SIGNATURE_HEADER.toLowerCase()];
+    const delivery = await verify(body, header, state.secrets[endpoint] ?? "no such endpoint");
+    state.ledger.received({ endpoint, receivedAt, ...factsOf(delivery) });
+    return 204;
+  } catch (error) {
+    state.ledger.unverified(String(error));
+    return 400;
+  }
+}
+
+async function listen(server: Server, index: number): Promise<string> {
+  server.listen(0, `127.0.${Math.floor(index / 250)}.${(index % 250) + 1}`);
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("The receiver listens on no port.");
+  return `http://${address.address}:${address.port}`;
+}
+
+function factsOf({ event, delivery_id: deliveryId, occurred_at, sent_at, data }: Delivery) {
+  const { id: subjectId = "" } = data as { id?: string };
+  return { event, deliveryId, subjectId, occurredAt: Date.parse(occurred_at), sentAt: Date.parse(sent_at) };
+}

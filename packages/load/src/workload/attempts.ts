@@ -1,0 +1,73 @@
+import { percentilesOf } from "../percentiles.ts";
+
+/** Reading and writing may fail apart: while a replica serves reads, or while a disk is full. */
+export type RequestKind = "read" | "write";
+
+/** What came of one request, repeats too. */
+export interface Attempt {
+  readonly kind: RequestKind;
+  /** By `performance.now()`. */
+  readonly sentAt: number;
+  readonly tookMs: number;
+  /** Such as `503 unavailable` or `no answer: ECONNREFUSED`; undefined: a success. */
+  readonly error: string | undefined;
+}
+
+/** What the callers of a span noticed. Times are in milliseconds. */
+export interface Figures {
+  readonly requests: number;
+  /** Attempts without an answer of the service, by what came. */
+  readonly errors: Readonly<Record<string, number>>;
+  readonly errorShare: number;
+  /** Times in which no request of a kind was answered with success, without those that are the load's own pauses. */
+  readonly gapsMs: Readonly<Record<RequestKind, readonly number[]>>;
+  readonly longestGapMs: Readonly<Record<RequestKind, number>>;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly slowestMs: number;
+}
+
+/** Shorter pauses are the load's own. */
+const SHORTEST_GAP_MS = 500;
+
+/** Figures of the attempts that began in a span. @param to default: the end of the last attempt */
+export function figuresOf(all: readonly Attempt[], from = -Infinity, to = endOf(all.at(-1)) + 1): Figures {
+  const attempts = all.filter(({ sentAt }) => sentAt >= from && sentAt < to);
+  const errors: Record<string, number> = {};
+  for (const { error } of attempts) if (error !== undefined) errors[error] = (errors[error] ?? 0) + 1;
+  const failed = attempts.filter(({ error }) => error !== undefined).length;
+  const { p50, p99, max } = percentilesOf(attempts.map(({ tookMs }) => tookMs));
+  const begin = Math.max(from, all[0]?.sentAt ?? to);
+  const gaps = { read: gapsOf(all, "read", begin, to), write: gapsOf(all, "write", begin, to) };
+  const relevant = (lengths: readonly number[]) => lengths.filter((length) => length >= SHORTEST_GAP_MS);
+  return {
+    requests: attempts.length,
+    errors,
+    errorShare: attempts.length === 0 ? 0 : failed / attempts.length,
+    gapsMs: { read: relevant(gaps.read), write: relevant(gaps.write) },
+    longestGapMs: { read: Math.max(0, ...gaps.read), write: Math.max(0, ...gaps.write) },
+    p50Ms: Math.round(p50 * 10) / 10,
+    p99Ms: Math.round(p99 * 10) / 10,
+    slowestMs: Math.round(max),
+  };
+}
+
+/** Times within the span without a success; an outage under way begins and ends with the span. */
+function gapsOf(all: readonly Attempt[], kind: RequestKind, from: number, to: number): number[] {
+  const successes = all
+    .filter((attempt) => attempt.kind === kind && attempt.error === undefined)
+    .map(endOf)
+    .filter((at) => at >= from && at < to)
+    .toSorted((a, b) => a - b);
+  return [...successes, to].map((at, index) => Math.round(at - (successes[index - 1] ?? from)));
+}
+
+function endOf(attempt: Attempt | undefined): number {
+  return attempt === undefined ? 0 : attempt.sentAt + attempt.tookMs;
+}
+
+/** Errors with their numbers. */
+export function describeErrors({ requests, errors }: Pick<Figures, "requests" | "errors">): string {
+  const texts = Object.entries(errors).map(([error, count]) => `${count} × ${error}`);
+  return `${requests} requests, ${texts.join(", ") || "no error"}`;
+}

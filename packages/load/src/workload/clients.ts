@@ -1,0 +1,159 @@
+import { setTimeout } from "node:timers/promises";
+import type { Random } from "@bikeshare/simulator";
+import type { Ledger } from "./ledger.ts";
+import { type Answer, errorOf } from "./requests.ts";
+
+/** One client of a workload: what it may use, and for how long it goes on. */
+export interface ClientOptions {
+  readonly name: string;
+  readonly operatorKey: string;
+  readonly partner: number;
+  readonly partnerKey: string;
+  readonly stationIds: readonly [string, ...string[]];
+  /** Of a client that reserves: the share of its reservations that it leaves to expire, from 0 to 1. */
+  readonly expiringShare: number;
+  /** Of the others: those that a ride fulfils. The rest is cancelled. */
+  readonly fulfilledShare: number;
+  readonly meanPauseMs: number;
+  readonly random: Random;
+  readonly ledger: Ledger;
+  readonly signal: AbortSignal;
+}
+
+/** Error codes that are normal where many want the same bikes. */
+const EXPECTED_CODES = new Set(["no_bike_available", "rider_has_active_reservation", "station_offline"]);
+/** Requests that ask twice at once. */
+const TWICE_SHARE = 0.1;
+
+/** Waits between two requests; never longer than the workload lasts. */
+async function pause({ random, meanPauseMs, signal }: ClientOptions): Promise<void> {
+  await setTimeout(random.next() * 2 * meanPauseMs, undefined, { signal }).catch(() => undefined);
+}
+
+/** Rides a bike of its own from station to station, by the operator interface. */
+export async function runRider(options: ClientOptions, bikeId: string): Promise<void> {
+  for (let n = 0; !options.signal.aborted; n++) {
+    await ride(options, `${options.name}-${n}`, bikeId, {});
+    await pause(options);
+  }
+}
+
+/** Reserves bikes, and cancels them, rides them or leaves them to expire. */
+export async function runHolder(options: ClientOptions): Promise<void> {
+  for (let n = 0; !options.signal.aborted; n++) {
+    const id = await reserve(options, n);
+    await pause(options);
+    if (id !== undefined) await endReservation(options, id, n);
+    await pause(options);
+  }
+}
+
+/** Reads lists. */
+export async function runReader(options: ClientOptions): Promise<void> {
+  const { ledger, partnerKey: key, random } = options;
+  const paths = ["/v1/stations", "/v1/bikes", "/v1/rides", "/v1/reservations", "/v1/events", "/v1/me"] as const;
+  while (!options.signal.aborted) {
+    const path = random.pick(paths);
+    const { status, body } = await ledger.requests.send({ kind: "read", method: "GET", path, key });
+    const isList = path === "/v1/me" || (typeof body === "object" && body !== null && "data" in body);
+    if (status !== 200 || !isList) ledger.failures.push(`GET ${path}: ${status} ${JSON.stringify(body).slice(0, 200)}`);
+    await pause(options);
+  }
+}
+
+/** A ride from its start to its end. @returns whether it took place */
+async function ride(options: ClientOptions, id: string, bikeId: string, more: object): Promise<boolean> {
+  const { ledger, random, stationIds } = options;
+  const startedAt = new Date().toISOString();
+  if (!(await command(options, "rides/start", { id, bike_id: bikeId, started_at: startedAt, ...more }))) return false;
+  const promised = { bikeId, startedAt, status: "started" as "started" | "completed", endedAt: undefined };
+  ledger.rides.set(id, promised);
+  await pause(options);
+  const endedAt = new Date().toISOString();
+  const end = { id, ended_at: endedAt, end_station_id: random.pick(stationIds) };
+  if (await command(options, "rides/end", end)) Object.assign(promised, { status: "completed", endedAt });
+  return true;
+}
+
+/** @returns whether the operator's command was done */
+async function command(
+  { ledger, operatorKey }: ClientOptions,
+  path: string,
+  item: { readonly id: string; readonly [field: string]: unknown },
+): Promise<boolean> {
+  const answer = await ledger.requests.send({
+    kind: "write",
+    method: "POST",
+    path: `/operator/v1/${path}`,
+    key: operatorKey,
+    body: { items: [item] },
+    idempotencyKey: `${path}-${item.id}`,
+  });
+  const outcome = (answer.body as { results?: { outcome: string }[] }).results?.[0]?.outcome;
+  const isDone = outcome !== undefined && outcome !== "failed";
+  if (!isDone) ledger.failures.push(`${path} ${item.id}: ${answer.status} ${JSON.stringify(answer.body)}`);
+  return isDone;
+}
+
+/** @returns the reservation's id; undefined where it was refused */
+async function reserve(options: ClientOptions, n: number): Promise<string | undefined> {
+  const { expiringShare, ledger, name, partner, partnerKey: key, random, stationIds } = options;
+  const isLeft = random.next() < expiringShare;
+  const body = {
+    station_id: random.pick(stationIds),
+    // Riders come back, some while they still hold a bike.
+    rider_ref: `${name}-rider-${random.between(1, 40)}`,
+    // The others last, however long the service is away.
+    hold_minutes: isLeft ? 1 : 30,
+  };
+  const idempotencyKey = `${name}-${n}`;
+  const post = () =>
+    ledger.requests.send({ kind: "write", method: "POST", path: "/v1/reservations", key, body, idempotencyKey });
+  const answers = await Promise.all(random.next() < TWICE_SHARE ? [post(), post()] : [post()]);
+  const accepted = answers.filter(({ status }) => status === 201);
+  for (const refused of answers.filter((each) => !accepted.includes(each))) {
+    if (!EXPECTED_CODES.has(errorOf(refused.body) ?? ""))
+      ledger.failures.push(`reserve ${name}-${n}: ${textOf(refused)}`);
+  }
+  const ids = new Set(accepted.map((answer) => (answer.body as { id: string }).id));
+  if (ids.size > 1) ledger.failures.push(`reserve ${name}-${n}: asked twice, made ${[...ids].join(" and ")}`);
+  const [first] = accepted;
+  if (first === undefined) return undefined;
+  const { id, bike_id: bikeId } = first.body as { id: string; bike_id: string };
+  ledger.reservations.set(id, { partner, bikeId, riderRef: body.rider_ref, end: isLeft ? "left" : "none" });
+  await expectShown(options, id, "active");
+  return id;
+}
+
+async function endReservation(options: ClientOptions, id: string, n: number): Promise<void> {
+  const { ledger, name, partnerKey: key, random } = options;
+  const promised = ledger.reservations.get(id);
+  if (promised === undefined || promised.end === "left") return;
+  if (random.next() < options.fulfilledShare) {
+    const hasRidden = await ride(options, `${name}-ride-${n}`, promised.bikeId, { reservation_id: id });
+    if (hasRidden) promised.end = "fulfilled";
+    return;
+  }
+  const path = `/v1/reservations/${id}`;
+  const answer = await ledger.requests.send({ kind: "write", method: "DELETE", path, key });
+  if (answer.status !== 200) {
+    const isOver = ledger.othersEndReservations && errorOf(answer.body) === "reservation_not_active";
+    if (!isOver) ledger.failures.push(`cancel ${id}: ${textOf(answer)}`);
+    return;
+  }
+  promised.end = "cancelled";
+  await expectShown(options, id, "cancelled");
+}
+
+/** A partner never reads older than its own last write. */
+async function expectShown({ ledger, partnerKey: key }: ClientOptions, id: string, status: string): Promise<void> {
+  const answer = await ledger.requests.send({ kind: "read", method: "GET", path: `/v1/reservations/${id}`, key });
+  const shown = (answer.body as { status?: string }).status;
+  // While the service is away a hold runs out.
+  if (shown === status || (status === "active" && (shown === "expired" || ledger.othersEndReservations))) return;
+  ledger.failures.push(`reservation ${id} was acknowledged as ${status}, then read as ${textOf(answer)}`);
+}
+
+function textOf({ status, body }: Answer): string {
+  return `${status} ${JSON.stringify(body).slice(0, 300)}`;
+}

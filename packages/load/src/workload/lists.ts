@@ -1,0 +1,40 @@
+import { type EventRecord, eventRecord } from "@bikeshare/contract";
+import { createHttpClient } from "../http/client.ts";
+
+export type Item = Readonly<Record<string, unknown>>;
+
+interface Page {
+  readonly data: readonly Item[];
+  readonly next_cursor?: string;
+  readonly total_pages?: number;
+}
+
+/** Items of a list, all of them, by cursor. @throws when a page is refused */
+export async function walk(base: string, key: string, path: string): Promise<Item[]> {
+  const items: Item[] = [];
+  const separator = path.includes("?") ? "&" : "?";
+  for (let cursor = ""; ;) {
+    const page = await readPage(base, key, `${path}${separator}limit=200${cursor}`);
+    items.push(...page.data);
+    if (page.next_cursor === undefined) return items;
+    cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`;
+  }
+}
+
+/** The events that a key sees, each as the contract has it. @throws when one is not */
+export async function walkEvents(base: string, key: string): Promise<EventRecord[]> {
+  return (await walk(base, key, "/v1/events")).map((event) => eventRecord.parse(event));
+}
+
+/** How many events the list says that it has. */
+export async function countEvents(base: string, key: string): Promise<number> {
+  return (await readPage(base, key, "/v1/events?limit=1&page=1")).total_pages ?? 0;
+}
+
+async function readPage(base: string, key: string, path: string): Promise<Page> {
+  const client = createHttpClient(base, { connections: 1 });
+  const { status, outcome, body } = await client.ask({ path, key });
+  client.close();
+  if (status !== 200) throw new Error(`${path} answered ${outcome}: ${body}`);
+  return JSON.parse(body) as Page;
+}

@@ -1,0 +1,113 @@
+import { setTimeout } from "node:timers/promises";
+import { type Answer as HttpAnswer, createHttpClient, type HttpClientOptions } from "../http/client.ts";
+import type { Attempt, RequestKind } from "./attempts.ts";
+
+/** An answer other than `unavailable`. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+interface RequestInput {
+  readonly kind: RequestKind;
+  readonly method: "GET" | "POST" | "DELETE";
+  readonly path: string;
+  readonly key: string;
+  readonly body?: unknown;
+  readonly idempotencyKey?: string;
+}
+
+/** Sends requests until they are answered, and keeps what came meanwhile. */
+export interface Requests {
+  /** Every attempt so far, in the order of its end. */
+  readonly attempts: readonly Attempt[];
+  /** Answers that no service may give, whatever befalls it: internal errors, and `unavailable` without `Retry-After`. */
+  readonly wrongAnswers: readonly string[];
+  /** The same request again and again until the service has decided on it. Never rejects. */
+  send(input: RequestInput): Promise<Answer>;
+  /** Resolves when a request of each kind that was sent after now is answered. @returns milliseconds from now */
+  untilServed(): Promise<number>;
+  /** Ends the connections. */
+  close(): void;
+}
+
+/** Clients that wait longer would hide how soon the service is back. */
+const PAUSE_BEFORE_REPEAT_MS = 100;
+/** Longer than the service lets any of its own waits take. */
+const REQUEST_TIMEOUT_MS = 20_000;
+/** More than there are clients: each waits for nobody else's answer. */
+const MAX_CONNECTIONS = 5_000;
+
+/** @param base the service's address, or a load balancer's */
+export function createRequests(base: string, options: Partial<HttpClientOptions> = {}): Requests {
+  const client = createHttpClient(base, { connections: MAX_CONNECTIONS, timeoutMs: REQUEST_TIMEOUT_MS, ...options });
+  const attempts: Attempt[] = [];
+  const wrongAnswers: string[] = [];
+  let waiting: { readonly since: number; readonly kinds: Set<RequestKind>; readonly done: () => void }[] = [];
+
+  const noteSuccess = (kind: RequestKind, sentAt: number) => {
+    for (const each of waiting) {
+      if (sentAt >= each.since) each.kinds.delete(kind);
+      if (each.kinds.size === 0) each.done();
+    }
+    waiting = waiting.filter(({ kinds }) => kinds.size > 0);
+  };
+  const attempt = async ({ kind, method, path, key, body, idempotencyKey }: RequestInput) => {
+    const sentAt = performance.now();
+    const came = await client.ask({
+      ...{ method, path, key, body: body === undefined ? undefined : JSON.stringify(body) },
+      ...(idempotencyKey !== undefined && { headers: { "idempotency-key": idempotencyKey } }),
+    });
+    const { answer, error, wrong } = judge(came);
+    attempts.push({ kind, sentAt, tookMs: performance.now() - sentAt, error });
+    if (wrong !== undefined) wrongAnswers.push(`${method} ${path}: ${wrong}`);
+    if (answer !== undefined) noteSuccess(kind, sentAt);
+    return answer;
+  };
+  return {
+    attempts,
+    wrongAnswers,
+    async send(input) {
+      for (;;) {
+        const answer = await attempt(input);
+        if (answer !== undefined) return answer;
+        await setTimeout(PAUSE_BEFORE_REPEAT_MS);
+      }
+    },
+    async untilServed() {
+      const since = performance.now();
+      await new Promise<void>((resolve) => {
+        waiting.push({ since, kinds: new Set<RequestKind>(["read", "write"]), done: resolve });
+      });
+      return performance.now() - since;
+    },
+    close: () => client.close(),
+  };
+}
+
+function judge({ status, outcome, body: text, headers }: HttpAnswer): {
+  answer?: Answer;
+  error?: string;
+  wrong?: string;
+} {
+  if (status === 0) return { error: `no answer: ${outcome}` };
+  // What a load balancer says in the service's place need not be JSON.
+  if (status === 502 || status === 504) return { error: `${status}` };
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return { error: `${status} without JSON`, wrong: `${status} ${text.slice(0, 200)}` };
+  }
+  if (outcome === "503 unavailable") {
+    return { error: outcome, ...(headers["retry-after"] === undefined && { wrong: "503 without Retry-After" }) };
+  }
+  if (status >= 500) return { error: outcome, wrong: `${status} ${text.slice(0, 200)}` };
+  return errorOf(body) === "idempotency_in_progress" ? { error: outcome } : { answer: { status, body } };
+}
+
+/** The code of an error's body; undefined for any other body. */
+export function errorOf(body: unknown): string | undefined {
+  if (typeof body !== "object" || body === null || !("error" in body)) return undefined;
+  return typeof body.error === "string" ? body.error : undefined;
+}

@@ -1,0 +1,164 @@
+import { setTimeout } from "node:timers/promises";
+import type { EventRecord } from "@bikeshare/contract";
+import type { Receiver } from "../webhooks/receiver.ts";
+import { checkLifeEvents, checkStationEdges, checkWalk } from "./event-checks.ts";
+import { createFindings, type Findings } from "./findings.ts";
+import type { Ledger } from "./ledger.ts";
+import { countEvents, type Item, walk, walkEvents } from "./lists.ts";
+
+export interface VerifyOptions {
+  readonly base: string;
+  readonly partnerKeys: readonly string[];
+  readonly ledger: Ledger;
+  /** Of the partners, in the order of their keys. Undefined: they have no endpoints. */
+  readonly receiver?: Receiver | undefined;
+  /** Milliseconds that events may take to arrive once the workload has stopped. */
+  readonly arriveWithinMs?: number;
+}
+
+export interface WorkloadReport {
+  /** What is wrong; empty: nothing was lost, nothing was done twice, and every event arrived. */
+  readonly failures: readonly string[];
+  readonly rides: number;
+  readonly reservations: number;
+  /** As the partners' lists have them, added up; each is a delivery. */
+  readonly events: number;
+  /** Deliveries that came more than once, and how often they came in all. */
+  readonly repeated: number;
+  readonly receipts: number;
+  /** Milliseconds from when things happened to their first delivery, sorted. */
+  readonly delaysMs: readonly number[];
+}
+
+/** For the longest hold, the sweeper behind it, and a lease of a worker that was killed. */
+const ARRIVE_WITHIN_MS = 180_000;
+const POLL_INTERVAL_MS = 500;
+
+/** Compares what the service shows, and what the receivers got, with what was acknowledged. To be called after `stop`. */
+export async function verifyWorkload(options: VerifyOptions): Promise<WorkloadReport> {
+  const { base, partnerKeys, ledger, receiver, arriveWithinMs = ARRIVE_WITHIN_MS } = options;
+  const findings = createFindings();
+  const unverified = receiver?.ledger.unverifiedReasons ?? [];
+  for (const each of [...ledger.failures, ...ledger.requests.wrongAnswers, ...unverified]) {
+    findings.expect(false, () => each);
+  }
+  const until = performance.now() + arriveWithinMs;
+  const [firstKey = ""] = partnerKeys;
+  await untilNoneActive(base, partnerKeys, until);
+  const rides = await walk(base, firstKey, "/v1/rides");
+  compareRides(ledger, rides, findings);
+  let allEvents = 0;
+  for (const [partner, key] of partnerKeys.entries()) {
+    const reservations = await walk(base, key, "/v1/reservations");
+    compareReservations(ledger, partner, reservations, findings);
+    const receipts = receiver?.ledger.receipts(partner);
+    const events = await untilArrived(base, key, receipts, until);
+    allEvents += events.length;
+    checkWalk(events, await countEvents(base, key), findings);
+    checkLifeEvents("ride", events, rides, findings);
+    checkLifeEvents("reservation", events, reservations, findings);
+    checkStationEdges(events, findings);
+    if (receipts !== undefined) compareDeliveries(events, receipts, partner, findings);
+  }
+  const receipts = partnerKeys.flatMap((_, partner) => [...(receiver?.ledger.receipts(partner).values() ?? [])]);
+  // Its clients have ended.
+  ledger.requests.close();
+  return {
+    failures: findings.failures,
+    rides: rides.length,
+    reservations: ledger.reservations.size,
+    events: allEvents,
+    repeated: receipts.filter(({ times }) => times > 1).length,
+    receipts: receipts.reduce((sum, { times }) => sum + times, 0),
+    delaysMs: receipts.map(({ delayMs }) => delayMs).toSorted((a, b) => a - b),
+  };
+}
+
+/** Those that were left expire by themselves. */
+async function untilNoneActive(base: string, keys: readonly string[], until: number): Promise<void> {
+  for (const key of keys) {
+    while ((await walk(base, key, "/v1/reservations?status=active")).length > 0 && performance.now() < until) {
+      await setTimeout(POLL_INTERVAL_MS);
+    }
+  }
+}
+
+/** @returns the events of a partner's list, once no more come and all have been delivered, or the time is over */
+async function untilArrived(base: string, key: string, receipts: Receipts | undefined, until: number) {
+  for (let before = -1; ;) {
+    const events = await walkEvents(base, key);
+    const isDone = events.length === before && events.every((event) => receipts?.has(nameOf(event)) ?? true);
+    if (isDone || performance.now() > until) return events;
+    before = events.length;
+    await setTimeout(POLL_INTERVAL_MS);
+  }
+}
+
+type Receipts = ReturnType<Receiver["ledger"]["receipts"]>;
+
+function nameOf({ event, data }: EventRecord): string {
+  return `${event} ${data.id}`;
+}
+
+/** Every ride that was acknowledged is there as it was acknowledged, and no other. */
+function compareRides(ledger: Ledger, shown: readonly Item[], { expect }: Findings): void {
+  const byId = new Map(shown.map((ride) => [ride["id"], ride]));
+  expect(byId.size === shown.length, () => `the walk of rides shows ${shown.length - byId.size} of them twice`);
+  for (const [id, acknowledged] of ledger.rides) {
+    const found = byId.get(id);
+    const isSame =
+      found?.["bike_id"] === acknowledged.bikeId &&
+      found["status"] === acknowledged.status &&
+      isSameTime(found["started_at"], acknowledged.startedAt) &&
+      isSameTime(found["ended_at"], acknowledged.endedAt);
+    expect(isSame, () => `ride ${id}: acknowledged ${JSON.stringify(acknowledged)}, shown ${JSON.stringify(found)}`);
+  }
+  for (const id of byId.keys()) {
+    expect(ledger.rides.has(String(id)), () => `ride ${String(id)} was never acknowledged`);
+  }
+}
+
+/** Commands that share a transaction share its time, which a later one lies ahead of and is stored as. */
+const MAX_AHEAD_MS = 100;
+
+function isSameTime(shown: unknown, sent: string | undefined): boolean {
+  if (typeof shown !== "string" || sent === undefined) return (shown ?? undefined) === sent;
+  const aheadMs = Date.parse(sent) - Date.parse(shown);
+  return aheadMs >= 0 && aheadMs <= MAX_AHEAD_MS;
+}
+
+const SHOWN_STATUS = { none: "active", cancelled: "cancelled", fulfilled: "fulfilled", left: "expired" } as const;
+
+/** Every reservation that was acknowledged is there as it ended, and no other: no repeat has made a second one. */
+function compareReservations(ledger: Ledger, partner: number, shown: readonly Item[], { expect }: Findings): void {
+  const byId = new Map(shown.map((reservation) => [reservation["id"], reservation]));
+  for (const [id, acknowledged] of ledger.reservations) {
+    if (acknowledged.partner !== partner) continue;
+    const found = byId.get(id);
+    const isSame =
+      found?.["bike_id"] === acknowledged.bikeId &&
+      found["rider_ref"] === acknowledged.riderRef &&
+      (found["status"] === SHOWN_STATUS[acknowledged.end] ||
+        (ledger.othersEndReservations && acknowledged.end !== "cancelled"));
+    expect(isSame, () => `reservation ${id}: ${JSON.stringify(acknowledged)}, shown ${JSON.stringify(found)}`);
+  }
+  for (const id of byId.keys()) {
+    const isKnown = ledger.reservations.get(String(id))?.partner === partner;
+    expect(isKnown, () => `reservation ${String(id)} was never acknowledged to partner ${partner}`);
+  }
+}
+
+/** Every event of the list was delivered, always under one id, and nothing else was. */
+function compareDeliveries(
+  events: readonly EventRecord[],
+  receipts: Receipts,
+  partner: number,
+  { expect }: Findings,
+): void {
+  const names = new Set(events.map(nameOf));
+  for (const name of names) expect(receipts.has(name), () => `${name} was not delivered to partner ${partner}`);
+  for (const [name, { deliveryIds }] of receipts) {
+    expect(names.has(name), () => `${name} was delivered to partner ${partner}, but no list has it`);
+    expect(deliveryIds.size === 1, () => `${name} was delivered under several ids: ${[...deliveryIds].join(", ")}`);
+  }
+}
