@@ -24,7 +24,7 @@ ${errorsTable()}
 
 ## Messages
 
-The messages of each code, with names in braces in place of values. A code without an entry says what its row of the table says. Messages that only people at the dashboard see are left out.
+The messages of each code, with names in braces in place of values. A code without an entry says what its row of the table says. Messages of the dashboard, and of requests that are no HTTP, are left out.
 
 ${messagesList()}
 `;
@@ -41,12 +41,16 @@ function errorsTable(): string {
 
 type MessageNames = { readonly [Code in keyof typeof errorMessages]?: readonly (keyof (typeof errorMessages)[Code])[] };
 
-/** What only people at the dashboard are told, who read it there. */
-const ONLY_AT_THE_DASHBOARD: MessageNames = {
+/** What only people at the dashboard are told, who read it there, and what only a broken HTTP client is. */
+const LEFT_OUT: MessageNames = {
   unauthorized: ["noSession", "unprovedInvitation", "endedSession", "wrongSignIn", "wrongPasskey"],
   forbidden: [
     ...(["viewer", "operatorReads", "suspendedPartner", "foreignOrigin", "csrfToken"] as const),
     ...(["signInMethod", "embedded", "otherInvitation"] as const),
+  ],
+  invalid_request: [
+    ...(["notHttp", "unreadable", "readerGone", "tooSlow", "connect", "headersTooLarge"] as const),
+    ...(["chunkExtensionsTooLarge", "missingHost", "transferEncoding", "invalidHost"] as const),
   ],
   confirmation_required: ["missing", "wrongPassword", "wrongPasskey"],
   invalid_parameter: ["tooManyToResend", "wrongCode", "challenge", "setup", "passkeyRefused", "passwordSimple"],
@@ -61,7 +65,7 @@ const ONLY_AT_THE_DASHBOARD: MessageNames = {
 
 /** The messages that programs meet, below the code that they come with. */
 function messagesList(): string {
-  const hidden: Readonly<Record<string, readonly string[] | undefined>> = ONLY_AT_THE_DASHBOARD;
+  const hidden: Readonly<Record<string, readonly string[] | undefined>> = LEFT_OUT;
   const sections = Object.entries(errorMessages).flatMap(([code, messages]) => {
     const shown = Object.entries<string>(messages).filter(([name]) => hidden[code]?.includes(name) !== true);
     const items = shown.map(([, message]) => `- ${message.replaceAll("<", "&lt;")}`);
