@@ -18,7 +18,7 @@ export interface Context {
   /** Those who know the certificates of the page. */
   readonly callersOf: (administrator: Machine) => Promise<Callers>;
   /** What one check finds for later ones. */
-  readonly found: Map<"key" | "callers" | "version" | "writes" | "rides", unknown>;
+  readonly found: Map<"key" | "callers" | "version" | "writes" | "rides" | "deliveries", unknown>;
 }
 
 export type Check = (context: Context) => Promise<void>;
