@@ -3,7 +3,7 @@ import { deleteExpiredLinks } from "../src/console/dashboard-links/queries.ts";
 import { deleteExpiredChallenges } from "../src/console/people/credential-queries.ts";
 import { insertInvitation } from "../src/console/people/invitation-queries.ts";
 import { deleteExpiredSessions } from "../src/console/sessions/queries.ts";
-import { updateRunningImport } from "../src/feeds/imports/progress-queries.ts";
+import { updateRunningImport } from "../src/feeds/imports/queries.ts";
 import { startIdempotencySweeper } from "../src/http/idempotency/service.ts";
 import { updateApiHeartbeat } from "../src/http/rate-limits/queries.ts";
 import { startUsageSweeper } from "../src/partners/request-log/service.ts";

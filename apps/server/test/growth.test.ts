@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { insertImportReport } from "../src/feeds/imports/report-queries.ts";
+import { insertImportReport } from "../src/feeds/imports/queries.ts";
 import { insertAct } from "../src/partners/audit/queries.ts";
 import { statement } from "../src/storage/db/statement.ts";
 import { dailyTables } from "../src/storage/partitions/partition.rules.ts";

@@ -4,10 +4,9 @@ import { cursorPosition } from "../http/cursor.ts";
 import { type ActRow, searchActs } from "../partners/audit/service.ts";
 import type { Queryable } from "../storage/db/database.ts";
 import { timePosition } from "../storage/lists/page.ts";
-import type { ConsoleRoutes, Served } from "./answers.ts";
+import { type ConsoleRoutes, dateOf, type Served } from "./answers.ts";
 import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
-import { dateOf } from "./dates.ts";
 import type { LongReads, LongRequest } from "./long-reads.ts";
 import { personWithEmail } from "./people/sign-in.ts";
 

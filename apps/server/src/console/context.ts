@@ -16,13 +16,12 @@ import { type AddressProber, createAddressProber } from "../webhooks/address-pro
 import { createSecretCipher, type SecretCipher } from "../webhooks/endpoints/secret.ts";
 import type { AddressRules } from "../webhooks/rules/receiver-url.ts";
 import { createIdentityProvider, type ProviderSettings } from "./identity-provider/provider.ts";
-import { createLiveFeed, type LiveFeed } from "./live/live-feed.ts";
+import { createLiveFeed, type LiveFeed } from "./live/live-hub.ts";
 import { SIGN_IN_PURPOSE } from "./people/authenticator-app.ts";
 import type { SignInContext } from "./people/context.ts";
-import { createInvitationLimits, type InvitationLimits } from "./people/invitation-limits.ts";
 import { DEFAULT_SERVICE_NAME } from "./people/mails.ts";
 import { createPasswordHashing } from "./people/passwords.ts";
-import { createSignInLimits } from "./people/sign-in-limits.ts";
+import { createInvitationLimits, createSignInLimits, type InvitationLimits } from "./people/sign-in-limits.ts";
 
 /** What the routes of the console work with. */
 export interface ConsoleContext extends SignInContext {

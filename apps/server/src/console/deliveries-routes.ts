@@ -12,8 +12,7 @@ import type { DeliveryPosition } from "../webhooks/log/search-sql-fragments.ts";
 import type { ConsoleRoutes } from "./answers.ts";
 import { partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
-import { filterOf } from "./delivery-filters.ts";
-import { deliveryDetailJson, deliveryJson } from "./delivery-json.ts";
+import { deliveryDetailJson, deliveryJson, filterOf } from "./delivery-json.ts";
 import type { LongReads, LongRequest } from "./long-reads.ts";
 
 type Routes = ConsoleRoutes;

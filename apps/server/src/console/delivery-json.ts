@@ -1,8 +1,14 @@
-import type { Delivery, DeliveryAttempt, DeliveryDetail as DeliveryDetailJson } from "@bikeshare/contract/console";
+import type {
+  Delivery,
+  DeliveryAttempt,
+  DeliveryDetail as DeliveryDetailJson,
+  DeliveryFilters,
+} from "@bikeshare/contract/console";
 import type { DeliveryDetail, DeliveryView } from "../webhooks/log/deliveries.ts";
+import { type DeliveryFilter, readCodeFilter } from "../webhooks/log/delivery-filter.rules.ts";
 import type { Exchange, HeaderPair } from "../webhooks/log/delivery-view.ts";
 import { adviceOn } from "../webhooks/log/failure-advice.rules.ts";
-import type { Served } from "./answers.ts";
+import { dateOf, type Served } from "./answers.ts";
 
 /** A delivery as the pages get it. */
 export function deliveryJson(view: DeliveryView): Served<Delivery> {
@@ -41,4 +47,22 @@ const CREDENTIALS = /^(cookie|set-cookie|authorization|proxy-authorization)$/i;
 /** Headers with what would let whoever reads them act as somebody else hidden. Their names stay. */
 export function withoutCredentials(headers: readonly HeaderPair[]): HeaderPair[] {
   return headers.map(([name, value]) => [name, CREDENTIALS.test(name) ? "(hidden)" : value]);
+}
+
+/** The filter that the parameters of a page stand for. */
+export function filterOf({
+  status,
+  event,
+  code,
+  failure,
+  resource_id: resourceId,
+  since,
+  until,
+}: DeliveryFilters): DeliveryFilter {
+  return {
+    ...{ status, event, failure, resourceId },
+    code: code === undefined ? undefined : readCodeFilter(code),
+    since: dateOf(since),
+    until: dateOf(until),
+  };
 }

@@ -1,10 +1,9 @@
 import { listShownEndpoints, logBytesByPartner } from "../webhooks/endpoints/endpoint-view.ts";
 import { createReplay, stopReplay } from "../webhooks/log/replays.ts";
 import { redeliver } from "../webhooks/log/resend.ts";
-import type { ConsoleRoutes } from "./answers.ts";
+import { type ConsoleRoutes, dateOf } from "./answers.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
-import { dateOf } from "./dates.ts";
 import type { LongReads } from "./long-reads.ts";
 import { settingsJson, setWebhook, webhookChanges, type WebhookCaller } from "./webhook-changes.ts";
 

@@ -5,7 +5,7 @@ import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import { endRides } from "../city/fleet/finish-rides.ts";
 import { startRides } from "../city/fleet/start-rides.ts";
 import { addSystem } from "../city/systems/service.ts";
-import { stationHistory } from "../events/history.ts";
+import { stationHistory } from "../events/resource-history.ts";
 import { listActs } from "../partners/audit/queries.ts";
 import { statement } from "../storage/db/statement.ts";
 

@@ -4,8 +4,7 @@ import type { ConsoleRoutes } from "./answers.ts";
 import { consoleSession, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { sessionStillOf } from "./find-session.ts";
-import { openEventStream } from "./live/event-stream.ts";
-import { deliveriesKey } from "./live/live-feed.ts";
+import { deliveriesKey, openEventStream } from "./live/live-hub.ts";
 
 type Routes = ConsoleRoutes;
 

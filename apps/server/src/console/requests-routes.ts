@@ -12,10 +12,9 @@ import {
   type UsageRange,
 } from "../partners/request-log/service.ts";
 import type { PositionCodec } from "../storage/lists/page.ts";
-import type { ConsoleRoutes } from "./answers.ts";
+import { type ConsoleRoutes, dateOf } from "./answers.ts";
 import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
-import { dateOf } from "./dates.ts";
 import type { LongReads, LongRequest } from "./long-reads.ts";
 
 type Routes = ConsoleRoutes;

@@ -4,7 +4,7 @@ import { cancelResend, countResend, type ResendChoice, showResend, startResend }
 import type { ConsoleRoutes } from "./answers.ts";
 import { consoleCaller, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
-import { filterOf } from "./delivery-filters.ts";
+import { filterOf } from "./delivery-json.ts";
 import type { LongReads, LongRequest } from "./long-reads.ts";
 
 type Routes = ConsoleRoutes;

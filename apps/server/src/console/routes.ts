@@ -1,30 +1,31 @@
 import { consoleContract } from "@bikeshare/contract/console";
 import type { FastifyInstance } from "fastify";
 import type { RideContext } from "../city/rides/service.ts";
+import { acknowledge, unacknowledge } from "../health/checks/acknowledgements.ts";
+import { partnerOverview } from "../health/overview/partner-overview.ts";
+import { systemOverview } from "../health/overview/system-overview.ts";
 import { bindContract } from "../http/bind.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { answeringByContract, type ConsoleRoutes } from "./answers.ts";
 import { partnerAuditRoutes, systemAuditRoutes } from "./audit-routes.ts";
+import { consoleCaller, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { deliveryRoutes } from "./deliveries-routes.ts";
 import { descriptionRoutes } from "./descriptions-routes.ts";
-import { embeddedSessionRoutes } from "./embedded-routes.ts";
 import { endpointRoutes } from "./endpoints-routes.ts";
 import { feedRoutes } from "./feeds-routes.ts";
 import { fleetRoutes } from "./fleet-routes.ts";
 import { importRoutes } from "./imports-routes.ts";
 import { partnerKeyRoutes, systemKeyRoutes } from "./keys-routes.ts";
 import { liveRoutes } from "./live-routes.ts";
-import { createLongReads } from "./long-reads.ts";
-import { checkRoutes, partnerOverviewRoutes, systemOverviewRoutes } from "./overview-routes.ts";
+import { createLongReads, type LongReads, type LongRequest } from "./long-reads.ts";
 import { partnerRoutes } from "./partners-routes.ts";
 import { operatorPeopleRoutes, partnerPeopleRoutes } from "./people-routes.ts";
 import { providerRoutes } from "./provider-routes.ts";
 import { partnerRequestRoutes, systemRequestRoutes } from "./requests-routes.ts";
 import { resendRoutes, systemResendRoutes } from "./resend-routes.ts";
-import { partnerSearchRoutes, systemSearchRoutes } from "./search-routes.ts";
-import { sessionRoutes } from "./session-routes.ts";
-import { invitationRoutes, signInRoutes } from "./sign-in-routes.ts";
+import { search } from "./search/service.ts";
+import { embeddedSessionRoutes, invitationRoutes, sessionRoutes, signInRoutes } from "./sign-in-routes.ts";
 import { partnerStationRoutes, stationMapOf, systemStationRoutes } from "./stations-routes.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
 
@@ -73,5 +74,62 @@ function consoleRoutes(context: ConsoleContext, reads: RideContext): ConsoleRout
     systemSearch: systemSearchRoutes(long),
     webhook: webhookRoutes(context, long),
     endpoints: endpointRoutes(context, long),
+  };
+}
+
+type Routes = ConsoleRoutes;
+
+/** What an operator does about checks. */
+function checkRoutes(context: ConsoleContext): Routes["checks"] {
+  return {
+    acknowledge: async ({ body: { until, ...what }, request }) => {
+      const { systemId, actor } = consoleCaller(request);
+      const input = { ...what, until: until === null ? null : new Date(until) };
+      await acknowledge({ ...context, actor }, systemId, input);
+      return { status: 200, body: {} };
+    },
+    unacknowledge: async ({ body, request }) => {
+      const { systemId, actor } = consoleCaller(request);
+      return { status: 200, body: { changed: await unacknowledge({ ...context, actor }, systemId, body) } };
+    },
+  };
+}
+
+/** What a partner sees first. */
+function partnerOverviewRoutes(context: ConsoleContext, long: LongReads): Routes["partnerOverview"] {
+  return {
+    get: async ({ request }) => ({
+      status: 200,
+      body: await long.hold(request, () => partnerOverview(context, partnerCaller(request))),
+    }),
+  };
+}
+
+/** What the operator sees first. */
+function systemOverviewRoutes(context: ConsoleContext, long: LongReads): Routes["systemOverview"] {
+  return {
+    get: async ({ request }) => ({
+      status: 200,
+      body: await long.hold(request, () => systemOverview(context, consoleCaller(request).systemId)),
+    }),
+  };
+}
+
+type SearchRoutes = ConsoleRoutes;
+
+/** What a partner finds by an id or a name. */
+function partnerSearchRoutes(long: LongReads): SearchRoutes["partnerSearch"] {
+  return { search: searchRoute(long) };
+}
+
+/** The same for the operator. */
+function systemSearchRoutes(long: LongReads): SearchRoutes["systemSearch"] {
+  return { search: searchRoute(long) };
+}
+
+function searchRoute(long: LongReads) {
+  return async ({ query, request }: { readonly query: { readonly q: string }; readonly request: LongRequest }) => {
+    const data = await search(long.databaseFor(request), consoleCaller(request), query.q);
+    return { status: 200 as const, body: { data } };
   };
 }

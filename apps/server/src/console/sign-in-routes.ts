@@ -1,12 +1,17 @@
+import { serviceError } from "@bikeshare/rules";
 import type { SignInMethod } from "../config.ts";
 import type { ConsoleRoutes } from "./answers.ts";
-import { addressOf, beginIn, passkeyProof, showSession } from "./browser-session.ts";
+import { consoleSession } from "./authorize.ts";
+import { addressOf, beginIn, describeSession, passkeyProof, showSession, signOutAddress } from "./browser-session.ts";
 import type { ConsoleContext } from "./context.ts";
+import { embeddedSessionOf, endEmbeddedSession, openDashboardLink } from "./dashboard-links/service.ts";
 import { acceptInvitation, openInvitation } from "./people/accept-invitation.ts";
 import { beginAuthentication } from "./people/passkeys.ts";
 import { relyingParty } from "./people/relying-party.rules.ts";
-import { requireMethod, signInWithPasskey, signInWithPassword } from "./people/sign-in.ts";
+import { confirmPerson, requireMethod, signInWithPasskey, signInWithPassword } from "./people/sign-in.ts";
 import { mailRemoved } from "./removed-mail.ts";
+import { clearFrameCookie, clearSessionCookie, setFrameCookie } from "./session-cookie.ts";
+import { confirmSession, endSession } from "./sessions/service.ts";
 
 type Routes = ConsoleRoutes;
 
@@ -63,6 +68,51 @@ export function invitationRoutes(context: ConsoleContext): Routes["invitations"]
       const hasRemoved = accepted.removed !== undefined;
       if (hasRemoved) mailRemoved(context, accepted.person, "the link of an invitation");
       return { status: 200, body: { ...begun, credentials_removed: hasRemoved } };
+    },
+  };
+}
+
+/** One's own session. */
+export function sessionRoutes(context: ConsoleContext): Omit<Routes["session"], "confirmAtProvider"> {
+  const { db, clock, signInLimits } = context;
+  return {
+    get: async ({ request }) => {
+      const session = consoleSession(request);
+      return { status: 200, body: describeSession(session, session.token, clock()) };
+    },
+    end: async ({ request, reply }) => {
+      const { id, person_id: personId, isEmbedded } = consoleSession(request);
+      if (isEmbedded) {
+        await endEmbeddedSession(db, id);
+        clearFrameCookie(request, reply);
+        return { status: 200, body: { provider_url: null } };
+      }
+      const encrypted = await endSession(db, id);
+      clearSessionCookie(request, reply);
+      return { status: 200, body: { provider_url: await signOutAddress(context, personId, encrypted) } };
+    },
+    confirm: async ({ request, reply, body }) => {
+      const { person_id: personId, id } = consoleSession(request);
+      requireMethod(context, "password" in body ? "password" : "passkey");
+      if ("password" in body) await signInLimits.countConfirmation(id);
+      await confirmPerson(context, personId, "password" in body ? body : passkeyProof(body));
+      const token = await confirmSession(context, id);
+      if (token === undefined) throw serviceError("unauthorized", "endedSession");
+      return { status: 200, body: await showSession(context, { request, reply }, token) };
+    },
+  };
+}
+
+/** Sessions in frames of the operator's portal. */
+export function embeddedSessionRoutes(context: ConsoleContext): Routes["embeddedSessions"] {
+  const { db, clock } = context;
+  return {
+    begin: async ({ body, request, reply }) => {
+      const token = await openDashboardLink(context, body.token);
+      setFrameCookie(request, reply, token);
+      const session = await embeddedSessionOf(db, token, clock());
+      if (session === undefined) throw new Error("a session that has just begun is not there");
+      return { status: 200, body: describeSession(session, token, clock()) };
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { EventName } from "@bikeshare/contract";
-import type { QueryRunner } from "../storage/db/database.ts";
+import type { Queryable, QueryRunner } from "../storage/db/database.ts";
 import type { ReadPool } from "../storage/db/read-pool.ts";
 import { oneRow } from "../storage/db/rows.ts";
 import { statement } from "../storage/db/statement.ts";
@@ -208,4 +208,114 @@ export async function findEvent(
   id: string,
 ): Promise<string | undefined> {
   return (await readPool.read<{ json: string }>(byId, [systemId, viewer.names, viewer.partnerId, id]))[0]?.json;
+}
+
+/** An event of a station. */
+export interface StationEvent {
+  readonly id: string;
+  readonly name: string;
+  readonly occurred_at: string;
+  readonly offline_reason: string | null;
+}
+
+/** Events that were looked at, and those of the station. */
+interface StationEvents {
+  readonly changes: readonly StationEvent[];
+  /** When the oldest event happened that was looked at. */
+  readonly searched_to: string | null;
+  readonly scanned: number;
+}
+
+const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+// Events have no index by resource, which every ride would pay for. The names of stations' events have one for partners, and
+// are few: only so many of them are looked at.
+const listHistory = statement(
+  "events.ofStation",
+  `with scanned as materialized (
+     select found.*
+     from unnest(array['station.offline', 'station.online']) as seen(name)
+     cross join lateral (
+       select e.id, e.name, e.position, e.occurred_at, e.data from events e
+       where e.system_id = $1 and coalesce(e.partner_id, '') = '' and e.name = seen.name
+       order by e.position desc limit $3) as found),
+   changed as (
+     select id, name, ${instant("occurred_at")} as occurred_at, data::json ->> 'offline_reason' as offline_reason, position
+     from scanned where data::json ->> 'id' = $2 order by position desc limit $4)
+   select (select count(*) from scanned) as scanned, (select ${instant("min(occurred_at)")} from scanned) as searched_to,
+     coalesce((select json_agg(json_build_object('id', id, 'name', name, 'occurred_at', occurred_at,
+       'offline_reason', offline_reason) order by position desc) from changed), '[]') as changes`,
+);
+
+/**
+ * When a station went offline and came back, the newest first.
+ * @param scanLimit events of each name that are looked at, whichever station's
+ */
+export async function listStationEvents(
+  db: Queryable,
+  systemId: string,
+  stationId: string,
+  { scanLimit, limit }: { readonly scanLimit: number; readonly limit: number },
+): Promise<StationEvents> {
+  return oneRow(await db.query<StationEvents>(listHistory, [systemId, stationId, scanLimit, limit]));
+}
+
+const resourceHistoryInstant = (column: string) =>
+  `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+// Ids of events sort by the time at which they were recorded, so that the index of ids is one by time. An event is numbered
+// on the day on which it was recorded, or soon after. The data begin with the resource's id.
+const listBetween = statement(
+  "events.listBetween",
+  `with scanned as materialized (
+     select id, name, occurred_at, data from events
+     where system_id = $1 and id >= $2 and id < $3 and recorded_on between $4::date and $5::date
+     order by id limit $6)
+   select (select count(*)::int from scanned) as scanned,
+     coalesce((select json_agg(json_build_object('id', id, 'name', name, 'at', ${resourceHistoryInstant("occurred_at")}))
+               from scanned where starts_with(data, '{"id":' || to_json($7::text) || ',')), '[]') as events`,
+);
+
+const listByIds = statement(
+  "events.listByIds",
+  `select id, name, ${resourceHistoryInstant("occurred_at")} as at from events where system_id = $1 and id = any($2::text[])`,
+);
+
+/** An event of a resource. */
+export interface ResourceEventRow {
+  readonly id: string;
+  readonly name: string;
+  /** When it happened, RFC 3339. */
+  readonly at: string;
+}
+
+/** Which events are looked at: those with ids from `first` to before `end`, numbered on certain days. */
+interface EventWindow {
+  readonly first: string;
+  readonly end: string;
+  readonly firstDay: string;
+  readonly lastDay: string;
+}
+
+/** How many events were looked at, and those of the resource. */
+interface WindowEvents {
+  readonly scanned: number;
+  readonly events: readonly ResourceEventRow[];
+}
+
+/** The events of a resource in a window. @param limit events that are looked at, whichever resource's */
+export async function listEventsBetween(
+  db: Queryable,
+  systemId: string,
+  resourceId: string,
+  { first, end, firstDay, lastDay }: EventWindow,
+  limit: number,
+): Promise<WindowEvents> {
+  const values = [systemId, first, end, firstDay, lastDay, limit, resourceId];
+  return oneRow(await db.query<WindowEvents>(listBetween, values));
+}
+
+/** The events with these ids that are kept. */
+export function listEventsByIds(db: Queryable, systemId: string, ids: readonly string[]): Promise<ResourceEventRow[]> {
+  return db.query<ResourceEventRow>(listByIds, [systemId, ids]);
 }

@@ -1,9 +1,14 @@
 import { firstIdAt } from "../ids.ts";
 import type { Queryable } from "../storage/db/database.ts";
 import { dayOf } from "../storage/partitions/partition.rules.ts";
-import type { ResourceDelivery } from "../webhooks/log/resource-deliveries.ts";
-import { resourceDeliveries } from "../webhooks/log/resource-deliveries.ts";
-import { listEventsBetween, listEventsByIds, type ResourceEventRow } from "./resource-history-queries.ts";
+import { resourceDeliveries, type ResourceDelivery } from "../webhooks/log/resource-deliveries.ts";
+import {
+  listEventsBetween,
+  listEventsByIds,
+  listStationEvents,
+  type ResourceEventRow,
+  type StationEvent,
+} from "./queries.ts";
 
 /** An event of a resource, and where it was delivered. */
 interface HistoryEvent {
@@ -77,4 +82,34 @@ function withDeliveries({ id, name, at }: ResourceEventRow, all: readonly Resour
     return { id: deliveryId, partner_id, partner_name, status };
   });
   return { id, at, event: name, deliveries };
+}
+
+/** Events of one name that are looked at for one station's history: some milliseconds. */
+const HISTORY_SCAN_LIMIT = 5_000;
+/** Changes that are shown. */
+const SHOWN_LIMIT = 100;
+
+/** When a station went offline and came back. */
+interface StationHistory {
+  readonly changes: readonly (Omit<StationEvent, "name" | "occurred_at"> & {
+    readonly event: string;
+    readonly at: string;
+  })[];
+  /** Back to when was looked, where there may be older changes; null: there are none. */
+  readonly searchedTo: string | null;
+}
+
+/** The changes of a station in the events list, the newest first. */
+export async function stationHistory(
+  { db }: { readonly db: Queryable },
+  systemId: string,
+  stationId: string,
+  scanLimit = HISTORY_SCAN_LIMIT,
+): Promise<StationHistory> {
+  const bounds = { scanLimit, limit: SHOWN_LIMIT };
+  const { changes, scanned, searched_to: oldest } = await listStationEvents(db, systemId, stationId, bounds);
+  return {
+    changes: changes.map(({ name, occurred_at: at, ...change }) => ({ ...change, event: name, at })),
+    searchedTo: scanned >= scanLimit ? oldest : null,
+  };
 }

@@ -1,10 +1,9 @@
 import type { Socket } from "node:net";
 import { Client, fetch, type Response } from "undici";
 import { judgeAddress, portOf } from "../outbound/addresses/address-guard.ts";
-import { connectTo, type ConnectLimits, type ConnectOptions } from "../outbound/addresses/connect.ts";
+import { type ConnectLimits, type ConnectOptions, connectTo } from "../outbound/addresses/connect.ts";
 import { lookUpLikeSystem, resolveName } from "../outbound/addresses/resolve.ts";
 import { lazySecureContext } from "../outbound/addresses/sockets.ts";
-import { isHttp, shownAddress } from "./address.ts";
 
 const DNS_TIMEOUT_MS = 5_000;
 const CONNECT_LIMITS: ConnectLimits = { connectTimeoutMs: 10_000, attemptDelayMs: 250, maxAddresses: 6 };
@@ -149,4 +148,19 @@ async function connectUntil(url: URL, options: ConnectOptions, signal: AbortSign
   } finally {
     signal.removeEventListener("abort", onAbort);
   }
+}
+
+/** Whether an argument of the command is an http or https address. */
+export function isAddress(argument: string): boolean {
+  return /^https?:\/\//i.test(argument);
+}
+
+export function isHttp({ protocol }: URL): boolean {
+  return protocol === "http:" || protocol === "https:";
+}
+
+/** An address without its user, password and query, which may be secret. Any other text is returned unchanged. */
+export function shownAddress(address: string): string {
+  const url = isAddress(address) ? URL.parse(address) : null;
+  return url === null ? address : `${url.origin}${url.pathname}`;
 }

@@ -5,7 +5,7 @@ import { serviceError } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logo } from "../runtime/startup/branding.ts";
 import { sendError } from "./errors.ts";
-import { sendKept } from "./kept-body.ts";
+import { sendKept } from "./kept-document.ts";
 import { type CodedBody, codedBody } from "./response-body.ts";
 
 export interface DashboardOptions {

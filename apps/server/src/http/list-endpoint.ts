@@ -1,9 +1,25 @@
-import { pageNumbers, type PagingQuery, readPageRequest } from "@bikeshare/rules";
+import {
+  cursorScope,
+  pageNumbers,
+  type PageRequest,
+  type PagingQuery,
+  readPageRequest,
+  serviceError,
+} from "@bikeshare/rules";
 import type { FastifyRequest } from "fastify";
+import {
+  type ChangeWatch,
+  type Checkpoint,
+  checkpointText,
+  type FollowedTable,
+  lossOf,
+  nextSince,
+} from "../city/changes/service.ts";
+import type { ChangePage, ChangePosition, ChangeRange } from "../storage/lists/change-queries.ts";
+import type { Page, PositionCodec } from "../storage/lists/page.ts";
+import { callerOf, partnerOf } from "./authenticate.ts";
 import { jsonBody } from "./bind.ts";
 import { type CursorCipher, cursorPosition } from "./cursor.ts";
-import { readChanges, readToCheckpoint } from "./followed-list.ts";
-import { type Envelope, type FollowingQuery, type PageCall, type PagedList, scopeOf } from "./paged-list.ts";
 
 interface ListCall<Filters> {
   readonly query: Filters & PagingQuery;
@@ -57,4 +73,181 @@ function writeEnvelope({ items, numbers, nextCursor, checkpoint }: Envelope): st
   if (nextCursor !== undefined) text += `,"next_cursor":"${nextCursor}"`;
   if (checkpoint !== undefined) text += `,"checkpoint":"${checkpoint}"`;
   return `${text}}`;
+}
+
+/** A list as an endpoint serves it. */
+export interface PagedList<Position, Filters> {
+  readonly name: string;
+  readonly position: PositionCodec<Position>;
+  /**
+   * What else than filters decides which items a caller sees. A cursor is valid for the same alone: a position in another
+   * caller's list would skip or repeat items.
+   */
+  readonly visibility?: (request: FastifyRequest) => Readonly<Record<string, unknown>>;
+  read(request: FastifyRequest, filters: Filters, page: PageRequest<Position>): Promise<Page<Position>>;
+  /** How its changes are followed, where they can be. */
+  readonly followed?: FollowedList<Filters>;
+}
+
+/** How the changes of a list are followed. */
+interface FollowedList<Filters> {
+  readonly table: FollowedTable;
+  readonly watch: ChangeWatch;
+  readChanges(request: FastifyRequest, filters: Filters, range: ChangeRange): Promise<ChangePage>;
+}
+
+/** The parameters that say from where changes are followed. */
+interface FollowingQuery {
+  readonly updated_since?: string | undefined;
+  readonly changes_since?: string | undefined;
+}
+
+/** A request of a page. */
+interface PageCall<Filters> {
+  readonly request: FastifyRequest;
+  readonly filters: Filters & FollowingQuery;
+  readonly paging: PagingQuery;
+}
+
+/** The parts of a list's envelope. */
+interface Envelope {
+  /** The items' JSON texts, with commas between. */
+  readonly items: string;
+  readonly numbers?: { readonly page: number; readonly total_pages: number } | undefined;
+  readonly nextCursor?: string | undefined;
+  readonly checkpoint?: string | undefined;
+}
+
+/** What a cursor of a list is valid for. */
+function scopeOf(
+  { name, visibility }: Pick<PagedList<never, never>, "name" | "visibility">,
+  { request, filters }: PageCall<object>,
+): string {
+  return cursorScope(callerOf(request).key.system_id, name, { ...filters, ...visibility?.(request) });
+}
+
+type Followed<Position, Filters> = PagedList<Position, Filters> & { readonly followed: FollowedList<Filters> };
+
+/**
+ * A page of a walk by cursor that ends with a checkpoint: for all that changes from the walk's beginning on, because items that
+ * it has passed may change before it ends.
+ */
+async function readToCheckpoint<Position, Filters extends object>(
+  cursors: CursorCipher,
+  list: Followed<Position, Filters>,
+  call: PageCall<Filters>,
+): Promise<Envelope> {
+  const { request, filters, paging } = call;
+  const cursor = cursorPosition(cursors, scopeOf(list, call), walkPosition(list.position));
+  const asked = readPageRequest(paging, (text) => cursor.decode(text));
+  const isFirst = asked.kind !== "cursor";
+  // Before the rows are read: what is not visible by then is behind the checkpoint.
+  const checkpoint = isFirst ? await checkpointOfNow(list.followed, request) : asked.after.checkpoint;
+  const {
+    items,
+    next,
+    total = 0,
+  } = await list.read(request, filters, isFirst ? asked : { ...asked, after: asked.after.position });
+  const numbers = pageNumbers(asked, total);
+  return next === undefined
+    ? { items, numbers, checkpoint: checkpointsOf(cursors, list, call).encode(checkpoint) }
+    : { items, numbers, nextCursor: cursor.encode({ checkpoint, position: next }) };
+}
+
+/**
+ * A page of what has changed since a checkpoint.
+ * @throws ServiceError `checkpoint_lost` when changes may be missing, `invalid_cursor`, `invalid_parameter`
+ */
+async function readChanges<Position, Filters extends object>(
+  cursors: CursorCipher,
+  list: Followed<Position, Filters>,
+  call: PageCall<Filters>,
+): Promise<Envelope> {
+  const { request, filters, paging } = call;
+  if (paging.page !== undefined) throw serviceError("invalid_parameter", "changesByPage");
+  if (filters.updated_since !== undefined) throw serviceError("invalid_parameter", "changesAndUpdatedSince");
+  const cursor = cursorPosition(cursors, scopeOf(list, call), changeWalk);
+  const checkpoints = checkpointsOf(cursors, list, call);
+  const asked = readPageRequest(paging, (text) => cursor.decode(text));
+  const walk = asked.kind === "cursor" ? asked.after : await beginWalk(list.followed, checkpoints, call);
+  const { items, next } = await list.followed.readChanges(request, filters, { ...walk, limit: asked.limit });
+  return next === undefined
+    ? { items, checkpoint: checkpoints.encode(walk.checkpoint) }
+    : { items, nextCursor: cursor.encode({ ...walk, after: next }) };
+}
+
+/** Checkpoints of a list and its filters. From where they were followed before is no filter. */
+function checkpointsOf<Filters extends object>(
+  cursors: CursorCipher,
+  { name, visibility }: Pick<PagedList<never, never>, "name" | "visibility">,
+  { request, filters }: PageCall<Filters>,
+): PositionCodec<Checkpoint> {
+  const selection = { ...filters, ...visibility?.(request), updated_since: undefined, changes_since: undefined };
+  const scope = cursorScope(callerOf(request).key.system_id, `changes of ${name}`, selection);
+  return cursorPosition(cursors, scope, checkpointText);
+}
+
+async function checkpointOfNow({ watch, table }: FollowedList<never>, request: FastifyRequest): Promise<Checkpoint> {
+  const standing = await watch.standing(table, partnerOf(request));
+  return { since: nextSince(standing), history: standing.history };
+}
+
+/** A position in a walk that ends with a checkpoint. */
+interface WalkPosition<Position> {
+  readonly checkpoint: Checkpoint;
+  readonly position: Position;
+}
+
+function walkPosition<Position>(codec: PositionCodec<Position>): PositionCodec<WalkPosition<Position>> {
+  return {
+    encode: ({ checkpoint, position }) => `${checkpointText.encode(checkpoint)}\n${codec.encode(position)}`,
+    decode(text) {
+      const [head = "", ...rest] = text.split("\n");
+      const checkpoint = checkpointText.decode(head);
+      const position = codec.decode(rest.join("\n"));
+      return checkpoint === undefined || position === undefined ? undefined : { checkpoint, position };
+    },
+  };
+}
+
+/** A walk through changes: its bounds, where it has got to, and what it ends with. */
+interface ChangeWalk {
+  readonly since: number;
+  readonly upto: number;
+  readonly after: ChangePosition | undefined;
+  readonly checkpoint: Checkpoint;
+}
+
+const CHANGE_WALK = /^(\d{1,16}) (\d{1,16}) (\d{1,16}) ([^\n]*)\n(.+)$/s;
+
+const changeWalk: PositionCodec<ChangeWalk> = {
+  encode: ({ since, upto, after, checkpoint }) =>
+    `${since} ${upto} ${after?.at ?? 0} ${checkpointText.encode(checkpoint)}\n${after?.id ?? ""}`,
+  decode(text) {
+    const [, since, upto, at, head = "", id = ""] = CHANGE_WALK.exec(text) ?? [];
+    const checkpoint = checkpointText.decode(head);
+    if (checkpoint === undefined) return undefined;
+    return { since: Number(since), upto: Number(upto), after: { at: Number(at), id }, checkpoint };
+  },
+};
+
+const reasons = {
+  replaced: "the database was restored or replaced, or an import was undone",
+  clock: "the database's clock was set back",
+  old: "it is older than removed bikes are kept",
+};
+
+async function beginWalk(
+  { table, watch }: FollowedList<never>,
+  checkpoints: PositionCodec<Checkpoint>,
+  { request, filters }: PageCall<object>,
+): Promise<ChangeWalk> {
+  const checkpoint = checkpoints.decode(filters.changes_since ?? "");
+  if (checkpoint === undefined) throw serviceError("invalid_cursor", "checkpoint");
+  const standing = await watch.standing(table, partnerOf(request));
+  const loss = lossOf(table, checkpoint, standing);
+  if (loss !== undefined) throw serviceError("checkpoint_lost", "changes", { reason: reasons[loss] });
+  const { since, history } = checkpoint;
+  const next = { since: nextSince(standing, since), history };
+  return { since, upto: standing.newest ?? 0, after: undefined, checkpoint: next };
 }

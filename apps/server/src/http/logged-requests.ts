@@ -1,7 +1,11 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from "fastify";
 import type { HttpMetrics } from "../health/metrics/http-metrics.ts";
-import { createDetailBudget } from "../partners/request-log/detail-budget.rules.ts";
-import { detailsOf, type RefusedDetails, sizeOf } from "../partners/request-log/refused-details.rules.ts";
+import {
+  createDetailBudget,
+  detailsOf,
+  type RefusedDetails,
+  sizeOf,
+} from "../partners/request-log/refused-details.rules.ts";
 import { openRequestLog } from "../partners/request-log/service.ts";
 import type { Database } from "../storage/db/database.ts";
 

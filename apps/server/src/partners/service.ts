@@ -3,19 +3,20 @@ import type { ActorContext } from "../command-context.ts";
 import { commandError } from "../command-errors.ts";
 import type { Transaction } from "../storage/db/database.ts";
 import { insertActOf } from "./audit/queries.ts";
-import { listPartnerOverviews, type PartnerOverview } from "./overview-queries.ts";
 import {
   findPartner,
   findPartnerByName,
   insertPartner,
+  listPartnerOverviews,
   listPartners,
   lockNames,
   lockPartner,
+  type PartnerOverview,
   type PartnerRow,
   updatePartner,
 } from "./queries.ts";
 
-export type { PartnerOverview } from "./overview-queries.ts";
+export type { PartnerOverview } from "./queries.ts";
 export type { PartnerRow } from "./queries.ts";
 
 /** `suspended`: keys are refused and deliveries held until it is resumed. `removed`: for good. */

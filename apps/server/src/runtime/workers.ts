@@ -1,5 +1,5 @@
 import { startRemovedBikesSweeper } from "../city/changes/service.ts";
-import { startReservationSweeper as startSweepingReservations } from "../city/fleet/reservation-sweeper.ts";
+import { startReservationSweeper as startSweepingReservations } from "../city/fleet/reservation-commands.ts";
 import { systemsOf } from "../city/systems/service.ts";
 import type { Config } from "../config.ts";
 import { createSequencer } from "../events/sequencer.ts";

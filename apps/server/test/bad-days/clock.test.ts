@@ -1,7 +1,7 @@
 import { createTestClock } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { upsertBikes } from "../../src/city/fleet/bike-commands.ts";
-import { startReservationSweeper } from "../../src/city/fleet/reservation-sweeper.ts";
+import { startReservationSweeper } from "../../src/city/fleet/reservation-commands.ts";
 import { upsertStations } from "../../src/city/fleet/station-commands.ts";
 import { createProcessReports } from "../../src/health/checks/process-reports.ts";
 import { watchClock } from "../../src/health/conditions/clock-watch.ts";

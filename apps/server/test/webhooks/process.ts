@@ -1,7 +1,6 @@
 import type { Database } from "../../src/storage/db/database.ts";
 import { LEASE_TIMEOUTS } from "../../src/webhooks/dispatcher/lane-keeper.ts";
-import { createSuspectSlots } from "../../src/webhooks/dispatcher/suspect-slots.ts";
-import { SystemDispatcher } from "../../src/webhooks/dispatcher/system-dispatcher.ts";
+import { createSuspectSlots, SystemDispatcher } from "../../src/webhooks/dispatcher/system-dispatcher.ts";
 import { loadEndpoints } from "../../src/webhooks/endpoints/dispatch-endpoints.ts";
 import { queueReplays } from "../../src/webhooks/log/replays.ts";
 import { type DispatchHarness, silent } from "./dispatcher.harness.ts";

@@ -14,16 +14,18 @@ import type { AnsweredIndexes, CommandContext } from "../../command-context.ts";
 import type { CallOutcome } from "../../http/idempotency/service.ts";
 import type { BikeState } from "./bike.rules.ts";
 import { type FleetCommand, runCommand } from "./command.ts";
+import type { ReservationOwner } from "./reservation-commands.ts";
 import {
   findQuotaUse,
   findRentingStations,
+  insertReservations,
   listCandidateBikes,
   listReservationsOfRiders,
+  lockQuotas,
+  type NewReservation,
   type QuotaUse,
   type RentingStation,
-} from "./create-reservation-queries.ts";
-import type { ReservationOwner } from "./reservation-commands.ts";
-import { insertReservations, lockQuotas, type NewReservation } from "./reservation-queries.ts";
+} from "./reservation-queries.ts";
 
 export interface CreateReservation extends ReservationOwner {
   readonly request: ReservationRequest;

@@ -8,9 +8,9 @@ import {
   listChangedRides,
   listUntouchedRides,
   type RideMark,
-} from "./imported-ride-queries.ts";
+} from "./ride-import-queries.ts";
 
-export type { ImportedRides } from "./imported-ride-queries.ts";
+export type { ImportedRides } from "./ride-import-queries.ts";
 
 /** Rides deleted in one transaction: more keep others from the counts for longer, fewer commit more often. */
 const BATCH_ROWS = 20_000;

@@ -4,9 +4,9 @@ import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { systemsOf } from "../systems/service.ts";
 import { abandonRides } from "./finish-rides.ts";
-import { countLongRides, listLongRides, type LongRide } from "./long-ride-queries.ts";
+import { countLongRides, listLongRides, type LongRide } from "./ride-queries.ts";
 
-export { listLongRides } from "./long-ride-queries.ts";
+export { listLongRides } from "./ride-queries.ts";
 
 /** Rides ended in one transaction. */
 const BATCH_RIDES = 500;

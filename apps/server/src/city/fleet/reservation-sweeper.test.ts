@@ -5,7 +5,7 @@ import { until } from "../../../test/until.ts";
 import type { PeriodicWork } from "../../storage/background/periodic.ts";
 import { openDatabase } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
-import { startReservationSweeper } from "./reservation-sweeper.ts";
+import { startReservationSweeper } from "./reservation-commands.ts";
 
 let harness: ReservationsHarness;
 let sweepers: PeriodicWork<number>[];

@@ -7,7 +7,6 @@ import { toPage, type Page, type TimePosition, timePositionOf } from "../../stor
 import type { ReadContext } from "../../storage/lists/read-context.ts";
 import type { ReservationOwner } from "../fleet/reservation-commands.ts";
 import { systemsOf } from "../systems/service.ts";
-import { listReservationsBy } from "./operator-queries.ts";
 import {
   countActiveReservations,
   findPartnerLimit,
@@ -15,6 +14,7 @@ import {
   listLargestHolders,
   listReservationChangePage,
   listReservationPage,
+  listReservationsBy,
   rememberedReservations,
   type ReservationFilters,
 } from "./queries.ts";

@@ -4,9 +4,9 @@ import { until } from "../../../test/until.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { countRides } from "../counts/service.ts";
 import { createDayIndex } from "./day-index.ts";
-import { listChangedDays, MAX_DAYS } from "./day-queries.ts";
 import { listFilteredRideRows, type RideFilters } from "./filtered-queries.ts";
 import { createPastCounts } from "./past-counts.ts";
+import { listChangedDays, MAX_DAYS } from "./queries.ts";
 import { DAY_MS, HOUR_MS } from "./ride-day.rules.ts";
 
 /** So many that one statement does not read them all. */

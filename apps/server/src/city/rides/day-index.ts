@@ -1,5 +1,5 @@
 import { within } from "../../storage/background/within.ts";
-import { MAX_DAYS, type ReadDays } from "./day-queries.ts";
+import { MAX_DAYS, type ReadDays } from "./queries.ts";
 import { DAY_MS, type RideDay, rideDay } from "./ride-day.rules.ts";
 import type { PastDays } from "./stretches.rules.ts";
 

@@ -11,9 +11,9 @@ import { readContextOn } from "../../storage/lists/read-context.ts";
 import { countRides } from "../counts/service.ts";
 import { upsertPastRides } from "../fleet/past-rides.ts";
 import { createDayIndex, type DayIndex } from "./day-index.ts";
-import { listChangedDays } from "./day-queries.ts";
 import { listQuickRideRows, type RideFilters } from "./filtered-queries.ts";
 import { createPastCounts, type PastCounts } from "./past-counts.ts";
+import { listChangedDays } from "./queries.ts";
 import { listRides } from "./service.ts";
 
 const HOUR_MS = 3_600_000;

@@ -6,9 +6,9 @@ import { statement } from "../../storage/db/statement.ts";
 import { countRides } from "../counts/service.ts";
 import { needsDays } from "./asked-rides.ts";
 import { createDayIndex, type DayIndex } from "./day-index.ts";
-import { listChangedDays } from "./day-queries.ts";
 import { listFilteredRideRows, type RideFilters } from "./filtered-queries.ts";
 import { createPastCounts } from "./past-counts.ts";
+import { listChangedDays } from "./queries.ts";
 
 const RIDES = 10_000;
 let database: TestDatabase;

@@ -8,9 +8,9 @@ import type { TimePosition } from "../../storage/lists/page.ts";
 import { readContextOn } from "../../storage/lists/read-context.ts";
 import { countRides } from "../counts/service.ts";
 import { createDayIndex } from "./day-index.ts";
-import { listChangedDays } from "./day-queries.ts";
 import type { RideFilters } from "./filtered-queries.ts";
 import { createPastCounts } from "./past-counts.ts";
+import { listChangedDays } from "./queries.ts";
 import { listRides } from "./service.ts";
 
 const RIDES = 10_000;

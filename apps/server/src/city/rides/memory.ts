@@ -1,9 +1,8 @@
 import type { Database } from "../../storage/db/database.ts";
 import { systemsOf } from "../systems/service.ts";
 import { createDayIndex, type DayIndex } from "./day-index.ts";
-import { listChangedDays } from "./day-queries.ts";
 import { createPastCounts, type PastCounts } from "./past-counts.ts";
-import { countRidesByHour, type Depth, type RideHours } from "./queries.ts";
+import { countRidesByHour, type Depth, listChangedDays, type RideHours } from "./queries.ts";
 
 /** What a process remembers of past rides, so that pages at any depth and of any filter are found without counting them. */
 export interface RideMemory {

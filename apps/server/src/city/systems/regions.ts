@@ -6,13 +6,7 @@ import { listDescriptions } from "../../feeds/gbfs/source-descriptions.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import type { QueryRunner } from "../../storage/db/database.ts";
 import { pageOfItems, sortById, type Page } from "../../storage/lists/page.ts";
-import {
-  deleteRegion,
-  findOwnRegions,
-  findUsedRegions,
-  findWhetherRegionUsed,
-  updateRegion,
-} from "./region-queries.ts";
+import { deleteRegion, findOwnRegions, findUsedRegions, findWhetherRegionUsed, updateRegion } from "./queries.ts";
 
 /** Every region that is named, or that a station is in. */
 export async function regionsOf(db: QueryRunner, systemId: string): Promise<Region[]> {

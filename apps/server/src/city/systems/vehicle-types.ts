@@ -14,7 +14,7 @@ import {
   findTypeUses,
   lockOwnType,
   updateType,
-} from "./vehicle-type-queries.ts";
+} from "./queries.ts";
 
 /** Every vehicle type that is described, or that a bike or a station names. */
 export async function vehicleTypesOf(db: QueryRunner, systemId: string): Promise<VehicleType[]> {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { expect, it } from "vitest";
-import { openEventStream } from "./event-stream.ts";
+import { openEventStream } from "./live-hub.ts";
 
 /** The answer that somebody waits for, and their connection. */
 async function beginAnswer() {

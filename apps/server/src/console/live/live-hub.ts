@@ -1,4 +1,7 @@
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { serviceError } from "@bikeshare/rules";
+import type { Queryable } from "../../storage/db/database.ts";
+import { DeliveryChanges } from "../../webhooks/log/delivery-changes.ts";
 
 /** Who watches a topic: one open page. */
 export interface Viewer {
@@ -108,4 +111,114 @@ export class LiveHub {
       own.filter((viewer) => viewer.personId === personId).length >= MAX_PER_PERSON;
     if (isTooMany) throw serviceError("rate_limited", "liveStreams", { limit: MAX_PER_PERSON, retryAfterSeconds: 10 });
   }
+}
+
+/** Bytes that may wait for a slow reader. Beyond them the stream ends, and the page connects again. */
+const MAX_WAITING_BYTES = 64 * 1024;
+
+/** A response that stays open, in the form of server-sent events. */
+interface EventStream {
+  /** Sends the head and what has been sent so far. Only then, so that what fails before is answered as any error. */
+  begin(): void;
+  /** @returns false: too much waits for the reader */
+  send(event: LiveEvent): boolean;
+  heartbeat(): boolean;
+  end(): void;
+  onClosed(done: () => void): void;
+}
+
+/** What of Fastify's reply is needed here. */
+interface StreamReply {
+  readonly raw: ServerResponse;
+  getHeaders(): object;
+  /** From then on Fastify leaves the response alone. */
+  hijack(): unknown;
+}
+
+export function openEventStream(reply: StreamReply): EventStream {
+  const { raw } = reply;
+  const waiting: string[] = [];
+  let hasBegun = false;
+  const write = (text: string): boolean => {
+    if (!hasBegun) waiting.push(text);
+    else if (!raw.writableEnded) raw.write(text);
+    return raw.writableLength <= MAX_WAITING_BYTES;
+  };
+  return {
+    begin: () => {
+      reply.hijack();
+      hasBegun = true;
+      raw.writeHead(200, {
+        ...(reply.getHeaders() as OutgoingHttpHeaders),
+        "content-type": "text/event-stream",
+        "cache-control": "no-store",
+        // Proxies that gather responses would hold events back.
+        "x-accel-buffering": "no",
+      });
+      raw.write(`retry: 2000\n\n${waiting.join("")}`);
+    },
+    send: ({ id, name, data }) => write(`id: ${id}\nevent: ${name}\ndata: ${data}\n\n`),
+    heartbeat: () => write(": still here\n\n"),
+    end: () => {
+      // A reader that does not read would never let the response end, and keep its connection for as long as it likes.
+      if (raw.writableLength > 0) raw.destroy();
+      else raw.end();
+    },
+    onClosed: (done) => {
+      // Whoever has gone while the request was looked at is told of by no event any more.
+      if (raw.closed) done();
+      else raw.on("close", done);
+    },
+  };
+}
+
+/** Milliseconds between two polls of what is watched. Less, and open pages cost more than they show. */
+const POLL_INTERVAL_MS = 1_000;
+
+export interface LiveFeed {
+  readonly hub: LiveHub;
+  /** Ends all streams, and looks no more. */
+  close(): Promise<void>;
+}
+
+/** What a stream of deliveries is about. */
+export function deliveriesKey(systemId: string, endpointId: string): string {
+  return `deliveries\n${systemId}\n${endpointId}`;
+}
+
+/**
+ * Looks for changes of what open pages watch: once a second for all pages of this process together, one statement for each
+ * system, and not at all while nobody watches. Nothing that sends deliveries knows of it, or pays for it.
+ */
+export function createLiveFeed(db: Queryable, prefix: string): LiveFeed {
+  const hub = new LiveHub(prefix);
+  const changes = new DeliveryChanges();
+  let polling: Promise<void> | undefined;
+  const poll = async () => {
+    const watched = hub.watched().map((key) => key.split("\n") as [string, string, string]);
+    changes.forget((systemId, endpointId) =>
+      watched.some(([, system, id]) => system === systemId && id === endpointId),
+    );
+    for (const [systemId, keys] of Map.groupBy(watched, ([, system]) => system)) {
+      const endpointIds = keys.map(([, , id]) => id);
+      // A poll that fails is made up for by the next, which compares with what was seen last; the other systems go on.
+      const found = await changes.poll(db, systemId, endpointIds).catch(() => []);
+      for (const { endpointId, ids, more } of found) {
+        hub.publish(deliveriesKey(systemId, endpointId), "deliveries", { ids, more });
+      }
+    }
+  };
+  const timer = setInterval(() => {
+    if (polling !== undefined || hub.watched().length === 0) return;
+    polling = poll().finally(() => (polling = undefined));
+  }, POLL_INTERVAL_MS);
+  timer.unref();
+  return {
+    hub,
+    close: async () => {
+      clearInterval(timer);
+      hub.close();
+      await polling;
+    },
+  };
 }

@@ -6,8 +6,7 @@ import { endSessionsOf, hasSession } from "../sessions/service.ts";
 import type { AccountOwner } from "./account-owner.ts";
 import { openingOf, type Opening, proofOf, proofOfLink } from "./address-proof.rules.ts";
 import type { BeginSession, SignInContext } from "./context.ts";
-import { listPasskeys } from "./credential-queries.ts";
-import { listIdentities } from "./identity-queries.ts";
+import { listIdentities, listPasskeys } from "./credential-queries.ts";
 import { type InvitationRow, updateAccepted } from "./invitation-queries.ts";
 import { lockOpenInvitation } from "./invitations.ts";
 import {

@@ -7,12 +7,14 @@ import { finishSetup, removeAuthenticatorApp } from "./authenticator-app.ts";
 import type { SignInContext } from "./context.ts";
 import {
   countRecoveryCodes,
+  deleteIdentity,
   deletePasskey,
+  type IdentityRow,
+  listIdentities,
   listPasskeys,
   type PasskeyRow,
   updatePassword,
 } from "./credential-queries.ts";
-import { deleteIdentity, type IdentityRow, listIdentities } from "./identity-queries.ts";
 import { finishRegistration } from "./passkeys.ts";
 import { requireProvider } from "./provider-attempts.ts";
 import { findPerson } from "./queries.ts";

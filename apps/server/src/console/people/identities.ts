@@ -12,7 +12,7 @@ import {
   insertIdentity,
   listIdentities,
   updateIdentityUse,
-} from "./identity-queries.ts";
+} from "./credential-queries.ts";
 import { lockOpenInvitation } from "./invitations.ts";
 import { ProviderSignInError, requireProvider } from "./provider-attempts.ts";
 import {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isHttp } from "../address.ts";
+import { isHttp } from "../outgoing.ts";
 import type { DocumentAge } from "./data-age.rules.ts";
 import { createDocumentReader } from "./document-reader.ts";
 import type { DiscoveredFeeds, DocumentName, Documents } from "./documents.ts";

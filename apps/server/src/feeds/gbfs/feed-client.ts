@@ -1,7 +1,6 @@
 import type { Response } from "undici";
 import { readRetryAfter } from "../../http/retry-after.ts";
-import { shownAddress } from "../address.ts";
-import { createOutgoingClient, type OutgoingOptions } from "../outgoing.ts";
+import { createOutgoingClient, type OutgoingOptions, shownAddress } from "../outgoing.ts";
 import { MAX_DOCUMENT_BYTES, tooLarge } from "./bounded-json.ts";
 import { AnswerError } from "./problems.ts";
 

@@ -3,7 +3,7 @@ import type { Ids } from "../../ids.ts";
 import type { WorkWatch } from "../../storage/background/work-watch.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { runGuarded } from "../../storage/set-aside/units.ts";
-import { isHttp, shownAddress } from "../address.ts";
+import { isHttp, shownAddress } from "../outgoing.ts";
 import { AddressSource } from "./address-source.ts";
 import { eventsOf, OtherSystemError, publishedIdOf, type EventCounts } from "./apply.ts";
 import { dataAge } from "./data-age.rules.ts";

@@ -1,12 +1,15 @@
 import type { Queryable } from "../../storage/db/database.ts";
-import { listFeedHealth, listSourceHealth, type SourceRow, type StoredFeedHealth } from "./health-queries.ts";
 import {
   countBikesBySource,
   countStationsBySource,
+  listFeedHealth,
   listMissingStations,
+  listSourceHealth,
   type MissingStation,
+  type SourceRow,
   type StationCount,
-} from "./source-queries.ts";
+  type StoredFeedHealth,
+} from "./health-queries.ts";
 
 export type { StoredFeedHealth } from "./health-queries.ts";
 

@@ -7,7 +7,7 @@ import {
   type ProgressRow,
   type RunningImportsRow,
   updateRunningImport,
-} from "./progress-queries.ts";
+} from "./queries.ts";
 
 /** How far a running import is; what is left out is 0, or is not known. */
 export type Progress = Partial<ProgressRow>;

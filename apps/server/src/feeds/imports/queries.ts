@@ -1,8 +1,10 @@
 import { arrayOf, columnsOfTable } from "../../storage/db/columns.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
+import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import type { TimePosition } from "../../storage/lists/page.ts";
+import type { ReportEntry, ReportSummary } from "./report.rules.ts";
 
 /** An import as it is kept. */
 export type ImportRow = Omit<Tables["imports"], "system_id">;
@@ -42,7 +44,10 @@ const list = statement("imports.list", `select ${columns} from imports where sys
 
 const find = statement("imports.find", `select ${columns} from imports where system_id = $1 and id = $2`);
 
-const lock = statement("imports.lock", `select ${columns} from imports where system_id = $1 and id = $2 for update`);
+const lockOne = statement(
+  "imports.lock",
+  `select ${columns} from imports where system_id = $1 and id = $2 for update`,
+);
 
 const updateProgress = statement(
   "imports.updateProgress",
@@ -130,7 +135,7 @@ export async function findImport(db: Queryable, systemId: string, id: string): P
 
 /** The import, locked until the transaction ends. */
 export async function lockImport(tx: Transaction, systemId: string, id: string): Promise<ImportRow | undefined> {
-  return (await tx.query<ImportRow>(lock, [systemId, id]))[0];
+  return (await tx.query<ImportRow>(lockOne, [systemId, id]))[0];
 }
 
 /** Adds to a running import. @returns false when it is not running any more, because it was undone meanwhile */
@@ -198,4 +203,243 @@ export async function updateImportRemoved(tx: Transaction, systemId: string, id:
 
 export async function updateImportUndone(tx: Transaction, systemId: string, id: string, at: Date): Promise<void> {
   await tx.query(setUndone, [systemId, id, at]);
+}
+
+/** How far an import is. */
+export type ProgressRow = Pick<Tables["running_imports"], "share" | "rows_read" | "created" | "unchanged" | "rejected">;
+
+const upsert = statement(
+  "runningImports.upsert",
+  `insert into running_imports as known
+     (system_id, id, kind, began_at, alive_until, share, rows_read, created, unchanged, rejected)
+   values ($1, $2, $3, now(), now() + $4::bigint * interval '1 ms', $5, $6, $7, $8, $9)
+   on conflict (system_id, id) do update set alive_until = excluded.alive_until, share = excluded.share,
+     rows_read = excluded.rows_read, created = excluded.created, unchanged = excluded.unchanged,
+     rejected = excluded.rejected, progressed_at = case when
+       row(known.share, known.rows_read, known.created, known.unchanged, known.rejected) is distinct from
+         row(excluded.share, excluded.rows_read, excluded.created, excluded.unchanged, excluded.rejected)
+       then excluded.progressed_at else known.progressed_at end`,
+);
+
+const deleteOne = statement("runningImports.delete", "delete from running_imports where system_id = $1 and id = $2");
+
+const deleteDead = statement(
+  "runningImports.deleteDead",
+  "delete from running_imports where system_id = $1 and alive_until < now() - interval '1 hour'",
+);
+
+const sums = statement(
+  "runningImports.listByKind",
+  `select kind, count(*) as imports, extract(epoch from now() - min(began_at))::double precision as seconds,
+     extract(epoch from now() - min(progressed_at))::double precision as idle_seconds,
+     min(share) as share, sum(rows_read)::bigint as rows_read, sum(created)::bigint as created,
+     sum(unchanged)::bigint as unchanged, sum(rejected)::bigint as rejected
+   from running_imports where system_id = $1 and alive_until > now() group by kind`,
+);
+
+/**
+ * Writes how far an import is, and forgets those that were killed long ago.
+ * @param aliveMs for how long the import counts as running unless it is written again
+ */
+export async function updateRunningImport(
+  db: Queryable,
+  { systemId, id, kind }: { readonly systemId: string; readonly id: string; readonly kind: string },
+  aliveMs: number,
+  { share, rows_read: read, created, unchanged, rejected }: ProgressRow,
+): Promise<void> {
+  await db.query(upsert, [systemId, id, kind, aliveMs, share, read, created, unchanged, rejected]);
+  await db.query(deleteDead, [systemId]);
+}
+
+/** Deletes an import that has ended. */
+export async function deleteRunningImport(db: Queryable, systemId: string, id: string): Promise<void> {
+  await db.query(deleteOne, [systemId, id]);
+}
+
+/** The imports of one kind that run now. */
+export interface RunningImportsRow extends ProgressRow {
+  readonly kind: string;
+  readonly imports: number;
+  /** Since the first of them began. */
+  readonly seconds: number;
+  /** Since the one of them that has not got on for longest last did. */
+  readonly idle_seconds: number;
+}
+
+export function listRunningImports(db: Queryable, systemId: string): Promise<RunningImportsRow[]> {
+  return db.query<RunningImportsRow>(sums, [systemId]);
+}
+
+const insertReport = statement(
+  "importReports.insert",
+  `insert into import_reports (system_id, import_id, reasons, first_entries) values ($1, $2, $3::jsonb, $4::jsonb)
+   on conflict (system_id, import_id) do update set reasons = excluded.reasons, first_entries = excluded.first_entries`,
+);
+
+/** Reports that a system keeps: as many as there are files of them. */
+const KEPT_REPORTS = 100;
+
+const deletePast = statement(
+  "importReports.deletePast",
+  `delete from import_reports where system_id = $1 and import_id in (
+     select r.import_id from import_reports r join imports i on i.system_id = $1 and i.id = r.import_id
+     where r.system_id = $1 order by i.at desc, i.id desc offset ${KEPT_REPORTS})`,
+);
+
+const findReport = statement(
+  "importReports.find",
+  `select reasons, jsonb_array_length(first_entries) as kept from import_reports where system_id = $1 and import_id = $2`,
+);
+
+const listReport = statement(
+  "importReports.list",
+  `select coalesce(json_agg(json_build_object('number', number, 'entry', entry) order by number), '[]') as entries
+   from (select number, entry
+         from import_reports, jsonb_array_elements(first_entries) with ordinality as kept (entry, number)
+         where system_id = $1 and import_id = $2 and number > $3 and ($4::text is null or entry ->> 'reason' = $4)
+         order by number limit $5) as page`,
+);
+
+/** Keeps what an import left out or repaired, in place of the oldest such report. */
+export async function insertImportReport(
+  db: Queryable,
+  systemId: string,
+  importId: string,
+  { reasons, first }: ReportSummary,
+): Promise<void> {
+  await db.query(insertReport, [systemId, importId, JSON.stringify(reasons), JSON.stringify(first)]);
+  await db.query(deletePast, [systemId]);
+}
+
+/** What is known of an import's report. */
+interface KeptReport {
+  readonly reasons: Readonly<Record<string, number>>;
+  /** Entries that can be read. */
+  readonly kept: number;
+}
+
+/** Undefined: nothing was wrong, or the import did not come to its end. */
+export async function findImportReport(
+  db: Queryable,
+  systemId: string,
+  importId: string,
+): Promise<KeptReport | undefined> {
+  return (await db.query<KeptReport>(findReport, [systemId, importId]))[0];
+}
+
+/** An entry with its place in the report. */
+interface NumberedEntry {
+  readonly number: number;
+  readonly entry: ReportEntry;
+}
+
+/** The entries that are kept, those of one reason or all, after a place in the report. */
+export async function listReportEntries(
+  db: Queryable,
+  systemId: string,
+  importId: string,
+  { after, reason, limit }: { readonly after: number; readonly reason: string | undefined; readonly limit: number },
+): Promise<readonly NumberedEntry[]> {
+  const values = [systemId, importId, after, reason ?? null, limit];
+  return oneRow(await db.query<{ entries: NumberedEntry[] }>(listReport, values)).entries;
+}
+
+/** What there is of a feed's source, in numbers. */
+interface SourceState {
+  readonly stations: number;
+  readonly bikes: number;
+  /** Stations and bikes that are not as the import wrote them. */
+  readonly changed: number;
+  /** Rides, reservations and bikes of others that name one of the stations or bikes. */
+  readonly uses: number;
+}
+
+const lockSource = statement(
+  "sourceRemoval.lockSource",
+  "select source from gbfs_sources where system_id = $1 and source = $2 for update",
+);
+
+// Also the stations of others at which the source's bikes stand, whose counters will change: locked in one order with the
+// source's own, so that no other command waits for this one while this one waits for it.
+const lockStations = statement(
+  "sourceRemoval.lockStations",
+  `select id from stations
+   where system_id = $1 and (source = $2 or id in (
+     select station_id from bikes where system_id = $1 and source = $2 and station_id is not null))
+   order by id for update`,
+);
+
+const lockBikes = statement(
+  "sourceRemoval.lockBikes",
+  "select id from bikes where system_id = $1 and source = $2 order by id for update",
+);
+
+// Each look-up of rides goes by an index; bikes and reservations are read once.
+const state = statement(
+  "sourceRemoval.state",
+  `with station as (select id, updated_at from stations where system_id = $1 and source = $2),
+     bike as (select id, updated_at from bikes where system_id = $1 and source = $2)
+   select (select count(*) from station) as stations, (select count(*) from bike) as bikes,
+     (select count(*) from station where updated_at <> $3::timestamptz)
+       + (select count(*) from bike where updated_at <> $3::timestamptz) as changed,
+     (select count(*) from station where
+       exists (select from rides where system_id = $1 and start_station_id = station.id)
+       or exists (select from rides where system_id = $1 and end_station_id = station.id)
+       or id in (select station_id from reservations where system_id = $1 and station_id is not null)
+       or id in (select station_id from bikes where system_id = $1 and station_id is not null and source <> $2)
+       or id in (select reported_station_id from bikes
+                 where system_id = $1 and reported_station_id is not null and source <> $2))
+       + (select count(*) from bike where
+       exists (select from rides where system_id = $1 and bike_id = bike.id)
+       or id in (select bike_id from reservations where system_id = $1)) as uses`,
+);
+
+const deleteStations = statement(
+  "sourceRemoval.deleteStations",
+  "delete from stations where system_id = $1 and source = $2 returning id",
+);
+
+const deleteBikes = statement(
+  "sourceRemoval.deleteBikes",
+  "delete from bikes where system_id = $1 and source = $2 returning station_id",
+);
+
+const deleteKnowledge = [
+  "gbfs_pending_station_parts",
+  "gbfs_descriptions",
+  "gbfs_feed_health",
+  "gbfs_source_health",
+  "gbfs_sources",
+].map((table) =>
+  statement(`sourceRemoval.delete.${table}`, `delete from ${table} where system_id = $1 and source = $2`),
+);
+
+/** Locks a source, so that no snapshot of it is applied, and its stations and bikes. Bikes first, as in every command. */
+export async function lockSourceRows(tx: Transaction, systemId: string, source: string): Promise<void> {
+  for (const lock of [lockSource, lockBikes, lockStations]) await tx.query(lock, [systemId, source]);
+}
+
+/** @param writtenAt `updated_at` of what the import wrote */
+export async function findSourceState(
+  db: Queryable,
+  systemId: string,
+  source: string,
+  writtenAt: Date,
+): Promise<SourceState> {
+  return oneRow(await db.query<SourceState>(state, [systemId, source, writtenAt]));
+}
+
+/** A source that was deleted. */
+interface DeletedSource {
+  readonly stations: number;
+  /** The station of each of its bikes; null: none. */
+  readonly bikes: readonly (string | null)[];
+}
+
+/** Deletes a source that is locked, with its stations and bikes. */
+export async function deleteSource(tx: Transaction, systemId: string, source: string): Promise<DeletedSource> {
+  const bikes = await tx.query<Pick<Tables["bikes"], "station_id">>(deleteBikes, [systemId, source]);
+  const stations = await tx.query(deleteStations, [systemId, source]);
+  for (const statementOf of deleteKnowledge) await tx.query(statementOf, [systemId, source]);
+  return { stations: stations.length, bikes: bikes.map(({ station_id: stationId }) => stationId) };
 }

@@ -3,20 +3,20 @@ import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import type { TimePosition } from "../../storage/lists/page.ts";
 import {
-  listImportPage,
-  updateImportProgress,
   type ImportProgress,
   type ImportRow,
   insertImport,
   insertImportOverlaps,
+  insertImportReport,
+  listImportPage,
   lockStandingImports,
   updateImportFinished,
+  updateImportProgress,
 } from "./queries.ts";
-import { insertImportReport } from "./report-queries.ts";
 import type { ReportSummary } from "./report.rules.ts";
 
 export { findImport, type ImportRow, listImports } from "./queries.ts";
-export { findImportReport as importReport, listReportEntries as reportEntries } from "./report-queries.ts";
+export { findImportReport as importReport, listReportEntries as reportEntries } from "./queries.ts";
 
 export interface ImportStart {
   readonly systemId: string;

@@ -9,15 +9,17 @@ import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Database, Queryable, Transaction } from "../../storage/db/database.ts";
 import { RIDE_TABLES, careForTables } from "../../storage/db/vacuum.ts";
 import {
+  deleteSource,
+  findSourceState,
   type ImportRow,
   listLaterImports,
   listOverlappingImports,
   lockImport,
+  lockSourceRows,
   updateImportRemoved,
   updateImportUndoing,
   updateImportUndone,
 } from "./queries.ts";
-import { deleteSource, lockSourceRows, findSourceState } from "./source-removal-queries.ts";
 
 /** The number of rows that an undo removed. */
 export interface Undone {

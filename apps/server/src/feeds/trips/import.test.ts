@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { examples, type TripImportHarness, openTripImportHarness } from "../../../test/trips/trip-import.harness.ts";
 import type { Database } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
-import { updateRunningImport } from "../imports/progress-queries.ts";
 import { runningImports, whileReporting } from "../imports/progress.ts";
+import { updateRunningImport } from "../imports/queries.ts";
 import { openTimeZone } from "./time-zone.rules.ts";
 
 let harness: TripImportHarness;

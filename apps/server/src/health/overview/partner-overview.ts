@@ -3,7 +3,7 @@ import { keysOf } from "../../partners/keys/service.ts";
 import { keyMinutesOf, usageToday } from "../../partners/request-log/service.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { type EndpointView, findShownEndpoint } from "../../webhooks/endpoints/endpoint-view.ts";
-import { type DeliverySummary, summarizeDeliveries } from "../../webhooks/log/delivery-summary.ts";
+import { type DeliverySummary, summarizeDeliveries } from "../../webhooks/log/deliveries.ts";
 import { checkKeys, checkRequests, type PartnerCheckResult } from "../checks/key-checks.rules.ts";
 import { factsOf } from "../checks/partner-checks.ts";
 import { lacksWorker } from "../checks/system-checks.ts";

@@ -1,7 +1,9 @@
 import type { ActorContext } from "../../command-context.ts";
 import type { Queryable } from "../../storage/db/database.ts";
-import { statement } from "../../storage/db/statement.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { statement, type Statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
+import type { TimePosition } from "../../storage/lists/page.ts";
 
 // Which partner may read of an act follows from its subject, so that no code that records one can forget to say it.
 const partnerOfSubject = `coalesce($8, $7::jsonb ->> 'partner_id',
@@ -116,4 +118,112 @@ export function insertActOf(
   act: Omit<Act, "id" | "at" | "actor"> & Partial<Pick<Act, "at">>,
 ): Promise<void> {
   return insertAct(tx, { at: new Date(clock()), ...act, id: ids.next("act"), actor });
+}
+
+/** An act in the audit log, with the name of the person who did it. */
+export interface ActRow extends Pick<
+  Tables["audit_log"],
+  "id" | "at" | "actor" | "action" | "subject" | "partner_id" | "detail"
+> {
+  readonly actor_name: string | null;
+}
+
+/** Which acts are looked for. Null: any. */
+export interface ActFilters {
+  readonly partnerId: string | null;
+  /** An actor, or the part before the colon of several. */
+  readonly actor: string | null;
+  readonly action: string | null;
+  readonly subject: string | null;
+  readonly since: Date;
+  readonly until: Date;
+}
+
+/** Acts that were looked at, and those of them that match. */
+interface ScannedActs {
+  readonly matches: ActRow[];
+  /** The last act looked at; null: there was none. */
+  readonly last: TimePosition | null;
+  readonly scanned: number;
+}
+
+/** What acts are found by; all other filters are checked on each of those. */
+type ActIndex = "partner" | "subject" | "actor" | "action" | "time";
+
+const conditions: Readonly<Record<Exclude<ActIndex, "time">, string>> = {
+  partner: "partner_id = $2",
+  subject: "subject = $5",
+  actor: "actor = $3",
+  action: "action = $4",
+};
+
+const columns = "id, at, actor, action, subject, partner_id, detail";
+
+// Whatever the filters, only so many acts are looked at, by an index that has them in order: the caller goes on from the
+// last one.
+function searchStatement(by: ActIndex): Statement {
+  const condition = by === "time" ? "" : `and ${conditions[by]}`;
+  return statement(
+    `audit.search.${by}`,
+    `with scanned as materialized (
+       select ${columns} from audit_log
+       where system_id = $1 ${condition} and at >= $6 and at < $7 and (at, id) < ($8, $9)
+       order by at desc, id desc limit $10),
+     matched as (
+       select * from scanned
+       where ($2::text is null or partner_id = $2) and ($3::text is null or actor = $3 or starts_with(actor, $3 || ':'))
+         and ($4::text is null or action = $4) and ($5::text is null or subject = $5)
+       order by at desc, id desc limit $11)
+     select (select count(*) from scanned) as scanned, last.at as last_at, last.id as last_id, matched.*,
+       people.name as actor_name
+     from (select 1) as always
+     left join (select at, id from scanned order by at, id limit 1) as last on true
+     left join matched on true
+     left join people on people.id = substr(matched.actor, 8) and starts_with(matched.actor, 'person:')
+     order by matched.at desc, matched.id desc`,
+  );
+}
+
+const searches = {
+  partner: searchStatement("partner"),
+  subject: searchStatement("subject"),
+  actor: searchStatement("actor"),
+  action: searchStatement("action"),
+  time: searchStatement("time"),
+};
+
+/** The narrowest of the filters that are given. */
+function indexFor({ subject, actor, partnerId, action }: ActFilters): ActIndex {
+  if (subject !== null) return "subject";
+  // Without a colon it may stand for several.
+  if (actor?.includes(":") === true) return "actor";
+  if (partnerId !== null) return "partner";
+  return action === null ? "time" : "action";
+}
+
+/** A match, or where there is none one row without. */
+type SearchRow = { readonly scanned: number; readonly last_at: Date | null; readonly last_id: string | null } & (
+  | ActRow
+  | { readonly id: null }
+);
+
+/**
+ * Looks at up to `scanLimit` acts before a position, the newest first.
+ * @returns up to `limit` of them that match
+ */
+export async function listMatchingActs(
+  db: Queryable,
+  systemId: string,
+  filters: ActFilters,
+  before: TimePosition,
+  { scanLimit, limit }: { readonly scanLimit: number; readonly limit: number },
+): Promise<ScannedActs> {
+  const { partnerId, actor, action, subject, since, until } = filters;
+  const values = [systemId, partnerId, actor, action, subject, since, until, before.at, before.id, scanLimit, limit];
+  const rows = await db.query<SearchRow>(searches[indexFor(filters)], values);
+  const { scanned, last_at: at, last_id: id } = oneRow(rows.slice(0, 1));
+  const matches = rows.flatMap(({ scanned: _scanned, last_at: _at, last_id: _id, ...row }) =>
+    row.id === null ? [] : [row],
+  );
+  return { scanned, last: at === null || id === null ? null : { at: at.toISOString(), id }, matches };
 }

@@ -1,8 +1,8 @@
 import type { Queryable } from "../../storage/db/database.ts";
 import type { TimePosition } from "../../storage/lists/page.ts";
-import { type ActFilters, type ActRow, listMatchingActs } from "./search-queries.ts";
+import { type ActFilters, type ActRow, listMatchingActs } from "./queries.ts";
 
-export type { ActRow } from "./search-queries.ts";
+export type { ActRow } from "./queries.ts";
 
 /** What is looked for in the audit log. Left out: anything. */
 export interface ActSearch {

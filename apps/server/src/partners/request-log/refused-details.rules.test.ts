@@ -5,8 +5,7 @@ import { startTestApp, type TestApp } from "../../../test/app.ts";
 import { buildAnother } from "../../../test/built-app.ts";
 import { signIn } from "../../../test/sign-in.ts";
 import { forgetRider } from "../forget/service.ts";
-import { createDetailBudget } from "./detail-budget.rules.ts";
-import { detailsOf } from "./refused-details.rules.ts";
+import { createDetailBudget, detailsOf } from "./refused-details.rules.ts";
 import { requestWithId } from "./service.ts";
 
 let app: TestApp;

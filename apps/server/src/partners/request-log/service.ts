@@ -11,31 +11,29 @@ import { isOfUnits } from "../../storage/set-aside/units.ts";
 import {
   type DayUsage,
   deletePastUsage,
+  findDayUsage,
   findRequest,
   insertRequests,
+  listDayUsage,
+  listKeyMinutes,
+  listKeyTotals,
+  listMinuteUsage,
   listRequests,
+  listRouteCallers,
   type LogPosition,
   type MinuteUsage,
   type RequestFilters,
   type RequestRow,
   updateDayUsage,
   updateMinuteUsage,
+  type UsageRange,
   type WholeRequestRow,
 } from "./queries.ts";
 import { NO_DETAILS } from "./refused-details.rules.ts";
-import {
-  findDayUsage,
-  listDayUsage,
-  listKeyMinutes,
-  listKeyTotals,
-  listMinuteUsage,
-  listRouteCallers,
-  type UsageRange,
-} from "./usage-queries.ts";
 import { createRequestBuffer, createUsageCounter, type LoggedRequest } from "./usage.rules.ts";
 
 export type { LogPosition, WholeRequestRow } from "./queries.ts";
-export type { KeyTotal, UsageRange } from "./usage-queries.ts";
+export type { KeyTotal, UsageRange } from "./queries.ts";
 
 interface ReadContext {
   readonly db: Queryable;

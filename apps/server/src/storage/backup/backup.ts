@@ -15,10 +15,9 @@ import {
   writeArchive,
 } from "./archive.ts";
 import { type BackedUpTable, createManifest, entryNames, FORMAT, type Manifest, manifestShape } from "./manifest.ts";
-import { copyOut, type CopiedTable, findInstant, listCopiedTables, lockForReading } from "./queries.ts";
+import { type CopiedTable, copyOut, findInstant, listCopiedTables, lockForReading } from "./queries.ts";
 import { RowCounter } from "./row-counter.ts";
 import { readSecretsOf } from "./secrets.ts";
-import { unlessAborted } from "./unless-aborted.ts";
 
 export interface BackupOptions {
   /** The database, which may be in use. */
@@ -165,4 +164,15 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Waits for work, unless the signal is aborted first: what the work does from then on is not waited for. */
+export function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (signal === undefined) return work;
+  const aborted = new Promise<never>((_, reject) => {
+    const fail = () => reject(signal.reason as Error);
+    if (signal.aborted) fail();
+    else signal.addEventListener("abort", fail, { once: true });
+  });
+  return Promise.race([work, aborted]);
 }

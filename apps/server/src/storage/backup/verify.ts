@@ -5,10 +5,9 @@ import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import { systemsOf } from "../../city/systems/service.ts";
 import { checkInvariants, type InvariantCheck } from "../../health/check/service.ts";
 import { openDatabase } from "../db/database.ts";
-import type { BackupSummary } from "./backup.ts";
+import { type BackupSummary, unlessAborted } from "./backup.ts";
 import { type RestoreOptions, restoreBackup } from "./restore.ts";
 import { readSecretsOf } from "./secrets.ts";
-import { unlessAborted } from "./unless-aborted.ts";
 
 /** What a restored backup is worth. */
 export interface VerifiedBackup extends BackupSummary {

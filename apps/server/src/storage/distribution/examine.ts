@@ -1,12 +1,11 @@
 import { systemsOf } from "../../city/systems/service.ts";
 import type { Database } from "../db/database.ts";
 import { tableSteps } from "./distribution.rules.ts";
-import { type DatabaseNode, listNodes } from "./node-queries.ts";
 import { sharesShard } from "./own-shard.ts";
-import { findExtension, listDistributedTables } from "./queries.ts";
+import { type DatabaseNode, findExtension, listDistributedTables, listNodes } from "./queries.ts";
 import { readTableKinds } from "./table-kinds.ts";
 
-export type { DatabaseNode } from "./node-queries.ts";
+export type { DatabaseNode } from "./queries.ts";
 
 /** How a database that has the extension is distributed. */
 export interface DistributionState {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openReservationsHarness, type ReservationsHarness } from "../../../test/reservations/reservations.harness.ts";
 import { createFragileDatabase } from "../../../test/webhooks/fragile-database.ts";
-import { startReservationSweeper } from "../../city/fleet/reservation-sweeper.ts";
+import { startReservationSweeper } from "../../city/fleet/reservation-commands.ts";
 import { createSequencer } from "../../events/sequencer.ts";
 import { systemCheckFinders } from "../../health/checks/system-checks.ts";
 import { openRequestLog } from "../../partners/request-log/service.ts";

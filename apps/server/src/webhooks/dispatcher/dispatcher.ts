@@ -8,8 +8,7 @@ import type { Sender } from "../sender/sender.ts";
 import type { DispatchObserver, InFlight } from "./attempt-runner.ts";
 import { LEASE_TIMEOUTS, type LeaseTimeouts } from "./lane-keeper.ts";
 import type { RecordFailures } from "./result-writer.ts";
-import { createSuspectSlots } from "./suspect-slots.ts";
-import { SystemDispatcher } from "./system-dispatcher.ts";
+import { createSuspectSlots, SystemDispatcher } from "./system-dispatcher.ts";
 
 /** Sends the deliveries of all systems. Any number of processes may have one: they share the lanes. */
 export interface Dispatcher {

@@ -6,13 +6,14 @@ import { listOrphans, type OrphanRow, updateClaimsReleased } from "../queue/clai
 import {
   claimLanes,
   deleteWorker,
+  type HealthRow,
   type Membership,
   updateHeartbeat,
   updateLanesReleased,
   updateLeases,
 } from "../queue/lane-queries.ts";
 import { deletePastLogSizes, insertLogSizes, listLogSizes } from "../queue/log-size-queries.ts";
-import { healthOf } from "./lane-health.ts";
+import { type EndpointHealth, HEALTHY } from "../rules/endpoint-health.ts";
 import { applySettings, createLane, type Lane } from "./lane.ts";
 
 export interface LaneKeeperOptions {
@@ -189,4 +190,35 @@ export class LaneKeeper {
 function shareOf({ workers, before, lanes }: Membership): number {
   const divisor = Math.max(1, workers);
   return Math.floor(lanes / divisor) + (before < lanes % divisor ? 1 : 0);
+}
+
+/** An endpoint's health as a lane's row has it. */
+function healthOf(row: HealthRow): EndpointHealth {
+  if (row.failing_since === null) return HEALTHY;
+  return {
+    failingSince: row.failing_since.getTime(),
+    lastFailedAt: row.last_failed_at?.getTime() ?? null,
+    failures: row.failures,
+    failedDeliveries: row.failed_deliveries,
+    goneAnswers: row.gone_answers,
+    goneSince: row.gone_since?.getTime() ?? null,
+    warned: row.warned,
+  };
+}
+
+/** The same for writing it. */
+export function healthRowOf(health: EndpointHealth): HealthRow {
+  return {
+    failing_since: dateOf(health.failingSince),
+    last_failed_at: dateOf(health.lastFailedAt),
+    failures: health.failures,
+    failed_deliveries: health.failedDeliveries,
+    gone_answers: health.goneAnswers,
+    gone_since: dateOf(health.goneSince),
+    warned: health.warned,
+  };
+}
+
+function dateOf(milliseconds: number | null): Date | null {
+  return milliseconds === null ? null : new Date(milliseconds);
 }

@@ -1,19 +1,18 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { Coalescer } from "../../storage/background/coalescer.ts";
-import type { Database, Transaction } from "../../storage/db/database.ts";
+import type { Database, Queryable, Transaction } from "../../storage/db/database.ts";
 import { dayOf } from "../../storage/partitions/partition.rules.ts";
+import { isOfValues } from "../../storage/set-aside/units.ts";
 import { activateByAnswers, pauseByAnswers } from "../endpoints/dispatch-endpoints.ts";
 import type { ClaimedRow, OrphanRow } from "../queue/claim-queries.ts";
 import { updateLaneHealth } from "../queue/lane-queries.ts";
-import { insertResults, type ResultRow } from "../queue/result-queries.ts";
-import { failureOf } from "../rules/attempt-failure.ts";
+import { insertResults, type ResultRow, updateSetAside } from "../queue/result-queries.ts";
 import type { EndpointHealth, PauseCause, Warning } from "../rules/endpoint-health.ts";
 import type { KeptAnswer } from "../rules/log-budget.ts";
-import { type AfterAttempt, afterAttempt, MAX_CRASHES, SET_ASIDE } from "../rules/retry-policy.ts";
+import { type AfterAttempt, afterAttempt, failureOf, MAX_CRASHES, SET_ASIDE } from "../rules/retry-policy.ts";
 import type { AttemptResult } from "../sender/attempt.ts";
-import { healthRowOf } from "./lane-health.ts";
+import { healthRowOf } from "./lane-keeper.ts";
 import type { Lane } from "./lane.ts";
-import { writeResults } from "./write-results.ts";
 
 /** An attempt that has ended, and what is to be written of it. */
 export interface CompletedAttempt {
@@ -266,4 +265,38 @@ function changesOf(next: AfterAttempt): Pick<ResultRow, "state" | "next_attempt_
     next_attempt_at: isPending ? new Date(next.nextAt) : null,
     next_attempt_reason: isPending ? next.reason : null,
   };
+}
+
+interface WriteResultsOptions {
+  readonly db: Queryable;
+  readonly systemId: string;
+  readonly clock: () => number;
+  readonly onSetAside: (deliveryId: string, error: unknown) => void;
+}
+
+/**
+ * Writes results together; where a value among them cannot be stored, half of them at a time until it is known which. Its delivery is set
+ * aside, so that it keeps no other result from being written.
+ * @returns the results whose deliveries were set aside
+ */
+export async function writeResults(
+  options: WriteResultsOptions,
+  results: readonly ResultRow[],
+  write: (results: readonly ResultRow[]) => Promise<unknown>,
+): Promise<ResultRow[]> {
+  try {
+    await write(results);
+    return [];
+  } catch (error) {
+    if (!isOfValues(error)) throw error;
+    const [result] = results;
+    if (results.length === 1 && result !== undefined) {
+      await updateSetAside(options.db, options.systemId, result, SET_ASIDE, new Date(options.clock()));
+      options.onSetAside(result.delivery_id, error);
+      return [result];
+    }
+    const half = Math.ceil(results.length / 2);
+    const before = await writeResults(options, results.slice(0, half), write);
+    return [...before, ...(await writeResults(options, results.slice(half), write))];
+  }
 }

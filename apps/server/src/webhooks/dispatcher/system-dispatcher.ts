@@ -12,7 +12,7 @@ import {
   updateDueToHeld,
 } from "../queue/claim-queries.ts";
 import { insertResults, type ResultRow } from "../queue/result-queries.ts";
-import { SET_ASIDE } from "../rules/retry-policy.ts";
+import { MAX_SUSPECTS_TOGETHER, SET_ASIDE } from "../rules/retry-policy.ts";
 import { AttemptRunner, type AttemptRunnerOptions } from "./attempt-runner.ts";
 import { LaneKeeper, type LeaseTimeouts } from "./lane-keeper.ts";
 import {
@@ -25,9 +25,13 @@ import {
   type Lane,
   type QueueName,
 } from "./lane.ts";
-import { type CompletedAttempt, type RecordFailures, ResultWriter, unknownResultOf } from "./result-writer.ts";
-import type { SuspectSlots } from "./suspect-slots.ts";
-import { writeResults } from "./write-results.ts";
+import {
+  type CompletedAttempt,
+  type RecordFailures,
+  ResultWriter,
+  unknownResultOf,
+  writeResults,
+} from "./result-writer.ts";
 
 export interface SystemDispatcherOptions extends Omit<AttemptRunnerOptions, "onCompleted"> {
   readonly db: Database;
@@ -293,4 +297,26 @@ class SuspectClaimer {
       throw error;
     }
   }
+}
+
+/** The deliveries that a process tries although they may end the process. */
+interface SuspectSlots {
+  /** How many more may be tried together; none while one is tried alone. */
+  free(): number;
+  /** Whether none is tried, so that one may be tried alone. */
+  isEmpty(): boolean;
+  take(lane: Lane, deliveryIds: readonly string[], isAlone: boolean): void;
+}
+
+/** A slot is free again once its delivery's result is written, or its claim released: then a crash is no longer its doing. */
+export function createSuspectSlots(): SuspectSlots {
+  let tried: { readonly lane: Lane; readonly deliveryId: string; readonly isAlone: boolean }[] = [];
+  const remaining = () => (tried = tried.filter(({ lane, deliveryId }) => lane.unwritten.has(deliveryId)));
+  return {
+    free: () => (remaining().some(({ isAlone }) => isAlone) ? 0 : MAX_SUSPECTS_TOGETHER - tried.length),
+    isEmpty: () => remaining().length === 0,
+    take(lane, deliveryIds, isAlone) {
+      for (const deliveryId of deliveryIds) tried.push({ lane, deliveryId, isAlone });
+    },
+  };
 }

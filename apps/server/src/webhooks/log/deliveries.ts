@@ -9,7 +9,9 @@ import { countWorkers } from "../queue/lane-queries.ts";
 import type { DeliveryFilter } from "./delivery-filter.rules.ts";
 import {
   type AttemptRow,
+  countRecentDeliveries,
   type DeliveryRow,
+  type DeliverySummary,
   findDelivery,
   type FoundDelivery,
   type LatestAttempt,
@@ -259,4 +261,19 @@ function daysToSearch(deliveryId: string, now: number): string[] {
   const kept = Array.from({ length: EVENT_RETENTION_DAYS + 3 }, (_, i) => now + DAY_MS - i * DAY_MS);
   const likely = made === undefined ? [] : [made, made - DAY_MS, made + DAY_MS];
   return [...new Set([...likely, ...kept].map(dayOf))];
+}
+
+export type { DeliverySummary } from "./delivery-queries.ts";
+
+/** Deliveries that are counted of each kind: the cost of an overview does not grow beyond. */
+const MAX_COUNTED = 20_000;
+
+/** How the deliveries of an endpoint have gone since an instant. */
+export function summarizeDeliveries(
+  { db }: Pick<ReadContext, "db">,
+  systemId: string,
+  endpointId: string,
+  since: Date,
+): Promise<DeliverySummary> {
+  return countRecentDeliveries(db, systemId, endpointId, since, MAX_COUNTED);
 }

@@ -4,12 +4,12 @@ import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Database, Transaction } from "../../storage/db/database.ts";
 import { type PartnerScope, recordEndpointAct, requireEndpoint } from "../endpoints/endpoint-context.ts";
 import { notifyQueued } from "../queue/enqueue-queries.ts";
-import { insertReplayBatch } from "../queue/replay-batch-queries.ts";
 import {
   countQueuedReplays,
   countReplayable,
   findReplay,
   insertReplay,
+  insertReplayBatch,
   listUnfinishedReplays,
   lockReplay,
   type ReplayRange,

@@ -1,7 +1,7 @@
 import type { Queryable } from "../../storage/db/database.ts";
-import { listResourceDeliveries, type ResourceDelivery } from "./resource-delivery-queries.ts";
+import { listResourceDeliveries, type ResourceDelivery } from "./delivery-queries.ts";
 
-export type { ResourceDelivery } from "./resource-delivery-queries.ts";
+export type { ResourceDelivery } from "./delivery-queries.ts";
 
 /** Deliveries about one resource that are shown: of each endpoint, and of all together. */
 const PER_ENDPOINT = 20;

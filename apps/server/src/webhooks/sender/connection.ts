@@ -2,8 +2,7 @@ import type { Socket } from "node:net";
 import { describeFailure } from "../../outbound/addresses/connect-failure.ts";
 import { describeTlsError } from "../../outbound/addresses/sockets.ts";
 import type { Failure, Header } from "./attempt.ts";
-import { InvalidResponseError, type ResponseViolation } from "./response-head.ts";
-import { ResponseParser } from "./response-parser.ts";
+import { InvalidResponseError, ResponseParser, type ResponseViolation } from "./response-parser.ts";
 import { type SenderLimits, senderLimits } from "./sender-limits.ts";
 
 /** The outcome of one request over one connection. */

@@ -2,8 +2,7 @@ import { request, type IncomingMessage } from "node:http";
 import { Duplex } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InvalidResponseError } from "./response-head.ts";
-import { ResponseParser } from "./response-parser.ts";
+import { InvalidResponseError, ResponseParser } from "./response-parser.ts";
 
 const RUNS = 1_000;
 

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InvalidResponseError } from "./response-head.ts";
-import { ResponseParser } from "./response-parser.ts";
+import { InvalidResponseError, ResponseParser } from "./response-parser.ts";
 
 const limits = {
   maxHeaderBytes: 2_000,

@@ -3,7 +3,7 @@ import { open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { makeDirectory } from "@bikeshare/embedded-postgres";
-import { isAddress, shownAddress } from "../../address.ts";
+import { isAddress, shownAddress } from "../../outgoing.ts";
 import { ImportFileError } from "../problems.ts";
 import { readRange } from "../spool.ts";
 import { readArchive } from "./archive.ts";

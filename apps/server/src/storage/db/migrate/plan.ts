@@ -1,8 +1,7 @@
 import { assertCompatible, pendingMigrations } from "./compatibility.rules.ts";
 import { assertKnownSchema } from "./known-schema.ts";
-import { listTableSizes, type TableSize } from "./plan-queries.ts";
 import { type Migration, type Program, readProgram } from "./program.ts";
-import { listRecordedMigrations, type Runner } from "./queries.ts";
+import { listRecordedMigrations, listTableSizes, type Runner, type TableSize } from "./queries.ts";
 import { changeBy } from "./schema-change.rules.ts";
 import { type SqlStatement, splitStatements } from "./sql-statements.rules.ts";
 import type { Step } from "./steps.rules.ts";
