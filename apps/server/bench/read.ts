@@ -2,6 +2,7 @@ import { describeMachine } from "./processes.ts";
 import { type BenchContext, cursorBench, pagesBench, stationsBench } from "./reading/benches.ts";
 import { curvesBench } from "./reading/curves.ts";
 import { openDataSets } from "./reading/data-sets.ts";
+import { replicaBench } from "./reading/replica.ts";
 import { requestLogBench } from "./reading/request-log.ts";
 
 /*
@@ -15,6 +16,7 @@ const parts: Readonly<Record<string, (context: BenchContext) => Promise<string>>
   stations: stationsBench,
   curves: curvesBench,
   "request-log": requestLogBench,
+  replica: replicaBench,
 };
 
 const wanted = process.argv.slice(2);

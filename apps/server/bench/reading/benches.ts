@@ -134,9 +134,9 @@ export async function stationsBench(context: BenchContext): Promise<string> {
 }
 
 /** Positions all over the list: none is asked for twice in a row, so no answer is in any cache of answers. */
-function spreadPositions(): Position[] {
+export function spreadPositions(rides = PEER_RIDES): Position[] {
   const end = Date.parse("2025-12-31T00:00:00Z");
-  const step = (PEER_RIDES * 0.95 * 15_768) / 300;
+  const step = (rides * 0.95 * 15_768) / 300;
   return Array.from({ length: 300 }, (_, index) => ({
     started_at: new Date(end - ((index * 7919) % 300) * step).toISOString(),
     id: "M",

@@ -11,6 +11,8 @@ export interface Requested {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Any other status ends the load with an error. Default: 200. */
   readonly status?: number | undefined;
+  /** Other answers are not counted, and end nothing: the service may be too busy for some. */
+  readonly isTolerant?: boolean;
 }
 
 /**
@@ -18,7 +20,7 @@ export interface Requested {
  * and the length are read. What is under way at the end is dropped and not counted.
  */
 export async function saturate(
-  { base, paths, keys = [""], headers, status = 200 }: Requested,
+  { base, paths, keys = [""], headers, status = 200, isTolerant = false }: Requested,
   connections: number,
   seconds: number,
 ): Promise<{ readonly requests: number; readonly seconds: number; readonly bytes: number }> {
@@ -33,9 +35,11 @@ export async function saturate(
     if (request === undefined) return over.reject(new Error("There is nothing to ask for."));
     return client.send(request, (answer) => {
       if (isOver) return;
-      requests++;
-      bytes += answer.bytes;
-      if (answer.status === status) send();
+      if (answer.status === status) {
+        requests++;
+        bytes += answer.bytes;
+      }
+      if (answer.status === status || isTolerant) send();
       else over.reject(new Error(`${base}${request.path} answered ${answer.outcome}`));
     });
   };
