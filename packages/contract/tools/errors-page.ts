@@ -24,7 +24,7 @@ ${errorsTable()}
 
 ## Messages
 
-The messages of each code, with names in braces in place of values. A code without an entry says what its row of the table says. Messages of the dashboard, and of requests that are no HTTP, are left out.
+The messages of each code, with names in braces in place of values. A code without an entry says what its row of the table says. Messages of the dashboard, of requests that are no HTTP, and those that say no more than their code are left out.
 
 ${messagesList()}
 `;
@@ -41,7 +41,7 @@ function errorsTable(): string {
 
 type MessageNames = { readonly [Code in keyof typeof errorMessages]?: readonly (keyof (typeof errorMessages)[Code])[] };
 
-/** What only people at the dashboard are told, who read it there, and what only a broken HTTP client is. */
+/** What only people at the dashboard are told, or broken HTTP clients, and what says no more than its code. */
 const LEFT_OUT: MessageNames = {
   unauthorized: ["noSession", "unprovedInvitation", "endedSession", "wrongSignIn", "wrongPasskey"],
   forbidden: [
@@ -56,7 +56,13 @@ const LEFT_OUT: MessageNames = {
   invalid_parameter: ["tooManyToResend", "wrongCode", "challenge", "setup", "passkeyRefused", "passwordSimple"],
   not_found: [
     ...(["request", "sentAttempt", "page", "member", "openInvitation", "passkey", "identity"] as const),
-    ...(["identityProvider", "session", "dashboardLink", "invitation"] as const),
+    ...([
+      "identityProvider",
+      "session",
+      "dashboardLink",
+      ...(["bike", "ride", "station", "system", "partner", "noSystem", "namedBike", "namedStation"] as const),
+      "invitation",
+    ] as const),
   ],
   last_one: ["credential", "operatorAdmin"],
   rate_limited: ["probes", "signIn", "invitations", "liveStreams", "session", "exports"],

@@ -98,7 +98,7 @@ export const variableGroups: readonly VariableGroup[] = [
         name: "MAX_CONNECTIONS",
         value: "4096",
         meaning:
-          "Open connections of callers; a tenth of them from one address, unless it is a trusted proxy or this machine.",
+          "Open connections of callers; a tenth of them from one address.",
       },
       {
         name: "CORS_ORIGINS",
@@ -106,7 +106,7 @@ export const variableGroups: readonly VariableGroup[] = [
         meaning:
           "Origins whose pages may read `/v1` and `/openapi.json`, such as `https://app.example.com,http://localhost:5173`.",
       },
-      { name: "DOCS", value: "on", meaning: "`off`: no guides and reference at `/docs`. The OpenAPI documents stay." },
+      { name: "DOCS", value: "on", meaning: "`off`: no guides and reference at `/docs`." },
       {
         name: "SECURITY_CONTACT",
         unset: "none",
@@ -181,13 +181,13 @@ export const variableGroups: readonly VariableGroup[] = [
       {
         name: "DASHBOARD_COLOUR",
         unset: "`#3b5bdb`",
-        meaning: "One colour for buttons, links and charts, such as `#0a7c4a`; the themes derive readable shades.",
+        meaning: "One colour for buttons, links and charts, such as `#0a7c4a`.",
       },
       {
         name: "DASHBOARD_FRAME_ANCESTORS",
         unset: "none",
         meaning:
-          "Origins whose pages may show the dashboard in a frame. Their backend asks for links by `POST /operator/v1/partners/{id}/dashboard_links`.",
+          "Origins whose pages may show the dashboard in a frame.",
       },
       {
         name: "SIGN_IN_METHODS",
