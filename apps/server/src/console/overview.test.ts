@@ -258,3 +258,27 @@ it("the operator sees how many rides of the system are under way for too long, a
     link: { page: "rides", query: { status: "started", started_before: ago(DAY_MS).toISOString() } },
   });
 });
+
+it("an admin of the operator acknowledges what a check has found, and takes it back; nobody else does, and nobody by reading", async () => {
+  const admin = await signIn(app, { partnerId: null, role: "admin" });
+  const partnerAdmin = await signIn(app, { partnerId: app.partnerId, role: "admin" });
+  const rides = { name: "long rides", of: app.systemId, subject: "" };
+  const body = { ...rides, severity: "warning", until: null };
+  const acknowledge = async (who: SignedIn, systemId = app.systemId, sent: object = body) =>
+    (await who.call("POST", `/console/v1/systems/${systemId}/checks/acknowledge`, sent)).status;
+  expect(await acknowledge(operator)).toBe(403);
+  expect(await acknowledge(partnerAdmin)).toBe(404);
+  expect(await acknowledge(admin, "elsewhere")).toBe(404);
+  expect(await acknowledge(admin, app.systemId, { ...body, of: "elsewhere" })).toBe(404);
+  expect((await admin.call("GET", `${system()}/checks/acknowledge`)).status).not.toBe(200);
+  expect(named((await operatorSees()).checks, "long rides")?.acknowledged).toBeNull();
+  expect(await acknowledge(admin)).toBe(200);
+  const { checks } = await operatorSees();
+  expect(named(checks, "long rides")).toMatchObject({ acknowledged: { until: null }, severity: "warning" });
+  // It is still there, behind what needs attention.
+  const first = checks.findIndex(({ acknowledged }) => acknowledged !== null);
+  expect(checks.slice(first).every(({ acknowledged }) => acknowledged !== null)).toBe(true);
+  const taken = await admin.call("POST", `${system()}/checks/unacknowledge`, rides);
+  expect(await taken.json()).toEqual({ changed: true });
+  expect(named((await operatorSees()).checks, "long rides")?.acknowledged).toBeNull();
+});

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createTestIds } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type CliHarness, openCliHarness } from "../../../test/cli/cli.harness.ts";
 import { registerDoctor } from "../../cli/doctor.ts";
@@ -11,9 +12,11 @@ import { createFirstPartitions } from "../../storage/partitions/service.ts";
 import { loadSecrets } from "../../storage/secrets/secrets.ts";
 import { recordServiceKey } from "../../webhooks/endpoints/endpoint-secrets.ts";
 import { createSecretCipher } from "../../webhooks/endpoints/secret.ts";
+import { acknowledge } from "../checks/acknowledgements.ts";
 import type { CheckResult } from "../checks/check.ts";
 import { deleteCheckRow, updateCheckRows } from "../checks/queries.ts";
 import { checkConfiguration } from "./configuration.rules.ts";
+import type { DoctorResult } from "./database-checks.ts";
 
 describe("a configuration", () => {
   it.each([
@@ -90,6 +93,15 @@ describe("doctor", () => {
     };
     await harness.db.transaction((tx) => updateCheckRows(tx, [alert]));
     expect(await complaints()).toEqual(["failure background work"]);
+    const known = { name: found.name, of: found.scope, subject: "", severity: "failure", until: null } as const;
+    const operator = { db: harness.db, clock, ids: createTestIds(), actor: "person:operator" };
+    await acknowledge(operator, harness.systemId, known);
+    // The tests' own server fails checks of its settings.
+    await harness.run("--json", "doctor").catch(() => undefined);
+    const { checks } = JSON.parse(harness.written.stdout) as { checks: DoctorResult[] };
+    expect(checks.find(({ check }) => check === found.name)).toMatchObject({
+      ...{ status: "failure", acknowledged: { until: null } },
+    });
     await harness.db.transaction((tx) => deleteCheckRow(tx, alert));
 
     await harness.db.query(
