@@ -97,8 +97,7 @@ export const variableGroups: readonly VariableGroup[] = [
       {
         name: "MAX_CONNECTIONS",
         value: "4096",
-        meaning:
-          "Open connections of callers; a tenth of them from one address.",
+        meaning: "Open connections of callers; a tenth of them from one address.",
       },
       {
         name: "CORS_ORIGINS",
@@ -186,8 +185,7 @@ export const variableGroups: readonly VariableGroup[] = [
       {
         name: "DASHBOARD_FRAME_ANCESTORS",
         unset: "none",
-        meaning:
-          "Origins whose pages may show the dashboard in a frame.",
+        meaning: "Origins whose pages may show the dashboard in a frame.",
       },
       {
         name: "SIGN_IN_METHODS",

@@ -44,10 +44,7 @@ const list = statement("imports.list", `select ${columns} from imports where sys
 
 const find = statement("imports.find", `select ${columns} from imports where system_id = $1 and id = $2`);
 
-const lockOne = statement(
-  "imports.lock",
-  `select ${columns} from imports where system_id = $1 and id = $2 for update`,
-);
+const lockOne = statement("imports.lock", `select ${columns} from imports where system_id = $1 and id = $2 for update`);
 
 const updateProgress = statement(
   "imports.updateProgress",
