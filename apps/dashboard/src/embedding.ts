@@ -7,7 +7,7 @@ const FRAME_BASE = `${BASE}/embedded`;
 /** Whether this is a page in a frame. The tests read the table of pages where there is no page at all. */
 export const isEmbedded: boolean = "location" in globalThis && location.pathname.startsWith(`${FRAME_BASE}/`);
 
-/** What the addresses of all pages begin with. */
+/** The prefix of the addresses of all pages. */
 export const pagesBase: string = isEmbedded ? FRAME_BASE : BASE;
 
 /**

@@ -9,7 +9,8 @@ import { askForSession } from "./session/session.ts";
 import "./styles.css";
 
 applyTheme(readTheme());
-// What the first page needs is on its way before anything is drawn. What fails here is asked for again, and shown, by it.
+// Requests the data of the first page before anything is drawn. If that fails, the page requests the data again and shows
+// the error.
 const page = pageAt(location.pathname.slice(pagesBase.length));
 if (page !== undefined) loadPage(page).catch(() => undefined);
 if (page?.audience !== "public") askForSession();

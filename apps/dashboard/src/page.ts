@@ -1,4 +1,4 @@
-/** What a page of the dashboard is, and the kinds of ids that lead to one. */
+/** A page of the dashboard, and the kinds of ids that lead to one. */
 import type { ComponentType } from "preact";
 
 export interface Page {
@@ -22,7 +22,7 @@ export interface Page {
 
 /** A kind of id that the service gives out, recognised by its form. What the operator names itself is searched for. */
 export interface IdKind {
-  /** What has such an id: "Delivery". */
+  /** The name of a thing that has such an id: "Delivery". */
   readonly label: string;
   readonly pattern: RegExp;
   /** Where it is found, from the page's own address. */

@@ -16,7 +16,7 @@ import type { ReplicaSettings } from "./storage/replica/open-reads.ts";
 import type { AllSecrets } from "./storage/secrets/secrets.ts";
 import type { AddressRules } from "./webhooks/rules/receiver-url.ts";
 
-/** What the service is composed of that differs between deployments. */
+/** The parts of the service that differ between deployments. */
 export interface AppOptions {
   readonly db: Database;
   readonly clock: () => number;
@@ -24,7 +24,7 @@ export interface AppOptions {
   readonly secrets: AllSecrets;
   readonly logger: FastifyBaseLogger;
   readonly version: string;
-  /** What documents show as the base address. */
+  /** The base address in documents. */
   readonly baseUrl: () => string;
   readonly rateLimit: number;
   /** Counts what holds over all processes; in the memory of this one, when left out. */
@@ -46,7 +46,7 @@ export interface AppOptions {
   readonly outages?: OutageGate;
   /** Milliseconds of a clock that nobody sets: what counts requests by it. Default: `clock`. */
   readonly monotonic?: () => number;
-  /** What `/readyz` tells beside its verdict. */
+  /** Concerns that `/readyz` reports in addition to its verdict. */
   readonly concerns?: () => readonly string[];
   /** Connections that callers may have open at once. */
   readonly maxConnections?: number;
@@ -56,7 +56,7 @@ export interface AppOptions {
   readonly corsOrigins?: readonly string[];
   /** Whether the reference is served at /docs. */
   readonly docs?: boolean;
-  /** Whom to tell of a weakness, as a URI, in /.well-known/security.txt. */
+  /** Contact for security reports, as a URI, in /.well-known/security.txt. */
   readonly securityContact?: string | undefined;
   /** The built pages, served at /dashboard. */
   readonly dashboard?: DashboardOptions;

@@ -1,7 +1,10 @@
 import type { Ids } from "./ids.ts";
 import type { Queryable, Transaction } from "./storage/db/database.ts";
 
-/** What a command needs from outside (docs/glossary.md#command-context). With an open transaction as `db` it joins that transaction. */
+/**
+ * The dependencies of a command (docs/glossary.md#command-context). With an open transaction as `db` it joins that
+ * transaction.
+ */
 export interface CommandContext {
   readonly db: Queryable;
   /** Milliseconds since 1970. */

@@ -1,7 +1,7 @@
 import { fillTemplate, type TemplateArguments } from "@bikeshare/contract";
 import { ServiceError, type ServiceErrorCode } from "@bikeshare/rules";
 
-/** What only commands meet: what is said to operators at the command line. */
+/** Messages for operators at the command line; the HTTP API never returns these errors. */
 const commandErrors = {
   not_found: {
     delivery: "There is no delivery {id}. `webhooks deliveries` shows those of the last {days} days.",
@@ -95,7 +95,7 @@ const commandErrors = {
   },
 } as const satisfies { readonly [Code in ServiceErrorCode]?: Readonly<Record<string, string>> };
 
-/** What is said of the same on pages of the dashboard, where the message above names commands. */
+/** Messages for the dashboard, where the ones above would name commands. */
 const pageMessages: {
   readonly [Code in keyof typeof commandErrors]?: { readonly [Name in keyof (typeof commandErrors)[Code]]?: string };
 } = {

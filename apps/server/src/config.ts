@@ -104,7 +104,7 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     corsOrigins: read("CORS_ORIGINS", [], parseOrigins),
     /** Whether the API reference is served at /docs. */
     docs: read("DOCS", "on", oneOf(["on", "off"])) === "on",
-    /** Whom to tell of a weakness of this deployment. Undefined: nobody is named. */
+    /** Contact for reports of a weakness of this deployment. Undefined: no contact is published. */
     securityContact: read("SECURITY_CONTACT", undefined, optional(securityContact)),
     branding: readBrandingVariables(read, path),
     /** Origins whose pages may show the dashboard in a frame. */

@@ -62,7 +62,10 @@ function createRandomPool() {
   };
 }
 
-/** What sorts before every identifier that is made from an instant (milliseconds since 1970) on, and behind all others. */
+/**
+ * Returns a text that sorts before every identifier made at or after an instant (milliseconds since 1970), and after all
+ * earlier ones.
+ */
 export function firstIdAt(prefix: string, at: number): string {
   return `${prefix}_${toBase62(at, TIME_LENGTH)}`;
 }

@@ -1,7 +1,10 @@
 import { issueText, unknownNames } from "@bikeshare/contract";
 import { defaultErrorMap, type ZodIssue } from "zod";
 
-/** What was read where the path of an issue is empty: the query string, the headers, the body or an item of a batch. */
+/**
+ * The part of a request that an issue with an empty path is about: the query string, the headers, the body or an item of a
+ * batch.
+ */
 export type Whole = "query" | "headers" | "body" | "item";
 
 const wholes = {

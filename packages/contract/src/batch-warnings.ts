@@ -1,6 +1,6 @@
 import { fillTemplate, type TemplateArguments } from "./messages.ts";
 
-/** What an item of a batch that was done may warn of. */
+/** The warnings about an item of a batch that succeeded. */
 const batchWarnings = {
   clockAhead:
     "{field} lies {seconds} s ahead of the service's clock, and is stored as {stored}. Set the clock that it comes from.",

@@ -28,7 +28,7 @@ export function batchOf<Item extends z.ZodTypeAny>(item: Item, title: string) {
   // The documents show what an item must be, though here wrong ones, null too, are let in so that each is answered.
   const itemSchema = { ...(generateSchema(item) as object), nullable: false };
   const body = z.object({ items: extendApi(items, { items: itemSchema }) }).strict();
-  // What callers send is typed by the item as well; to zod it is a list of unknown values.
+  // The type of the body also describes its items; at run time zod sees a list of unknown values.
   return extendApi(body as z.ZodType<z.output<typeof body>, z.ZodObjectDef, { items: z.input<Item>[] }>, { title });
 }
 
@@ -39,11 +39,11 @@ function read<Item extends z.ZodTypeAny>(item: Item, value: unknown): BatchItem<
   return { id: typeof id === "string" ? id : null, issues: parsed.error.issues };
 }
 
-/** What became of an item. */
+/** The outcome of an item. */
 export const batchOutcome = z.enum(["created", "updated", "unchanged", "failed"]);
 export type BatchOutcome = z.infer<typeof batchOutcome>;
 
-/** What became of one item of a batch. */
+/** The result of one item of a batch. */
 export const batchResult = namedObject(
   "BatchResult",
   "What became of an item. `error` says why it failed, and is null when it did not.",

@@ -11,7 +11,10 @@ export interface Deprecation {
 /** Where callers read of it. */
 const REFERENCE = "/docs/reference";
 
-/** What every answer of such an endpoint carries: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link` (RFC 8288). */
+/**
+ * Returns the headers of every response of a deprecated endpoint: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link`
+ * (RFC 8288).
+ */
 export function deprecationHeaders({ since, sunset, successor }: Deprecation): Readonly<Record<string, string>> {
   const links = [`<${REFERENCE}>; rel="deprecation"; type="text/html"`];
   if (successor !== undefined) links.push(`<${pathOf(successor)}>; rel="successor-version"`);

@@ -29,14 +29,14 @@ export interface EndpointMetadata {
   readonly deprecated?: Deprecation;
 }
 
-/** Whom an endpoint of the console lets in. */
+/** The callers that an endpoint of the console accepts. */
 export interface ConsoleNeeds {
   /**
    * `public`: anybody; `person`: whoever is signed in, on what is their own; `partner`: members of the partner in the path,
    * and the operator's people of its system, who only read; `operator`: the operator's people of the system in the path.
    */
   readonly audience: "public" | "person" | "partner" | "operator";
-  /** What the membership must allow. */
+  /** The role that the membership must have. */
   readonly role: "viewer" | "admin";
   /** The caller must have signed in, or confirmed who they are, within the last minutes. */
   readonly confirmed?: true;
@@ -46,7 +46,7 @@ export interface ConsoleNeeds {
   readonly embedded: boolean;
 }
 
-/** Whom an endpoint lets in, and what else is known of it. */
+/** Returns the metadata of an endpoint: the scope that it requires, and more. */
 export function needs(scope: Scope | "any" | "none", more: Omit<EndpointMetadata, "scope"> = {}): EndpointMetadata {
   return { scope, ...more };
 }
@@ -54,7 +54,7 @@ export function needs(scope: Scope | "any" | "none", more: Omit<EndpointMetadata
 /** No query parameter is known here; an unknown one is refused by name. */
 export const noQuery = z.object({}).strict();
 
-/** What any endpoint that asks for a key may answer beside its success. */
+/** The errors of every endpoint that requires a key. */
 export const errors = {
   400: errorBody,
   401: errorBody,
@@ -65,10 +65,10 @@ export const errors = {
   503: errorBody,
 };
 
-/** What a list may answer besides that can be followed from a checkpoint. */
+/** The further errors of a list that can be followed from a checkpoint. */
 export const followingErrors = { 410: errorBody };
 
-/** What an endpoint that takes a body may answer beside those. */
+/** The further errors of an endpoint that takes a body. */
 export const bodyErrors = { 409: errorBody, 413: errorBody, 415: errorBody, 422: errorBody };
 
 /** A list, page by page. */
@@ -85,7 +85,7 @@ export function listEndpoint<
     readonly description: string;
     readonly query: Query;
     readonly answer: List;
-    /** What it may answer beside the usual errors. */
+    /** The list's errors in addition to the usual ones. */
     readonly errors?: Errors;
   },
 ) {

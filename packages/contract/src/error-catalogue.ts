@@ -1,10 +1,10 @@
-/** What one error code means. */
+/** The meaning of an error code. */
 interface ErrorEntry {
   /** HTTP status. */
   readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 422 | 429 | 500 | 503;
-  /** What happened. */
+  /** The cause. */
   readonly meaning: string;
-  /** What the caller should do about it. */
+  /** The remedy for the caller. */
   readonly action: string;
 }
 

@@ -9,7 +9,7 @@ import { ride } from "./rides.ts";
 import { station } from "./stations.ts";
 import { givenOnce, identifier, textOf, timestamp } from "./values.ts";
 
-/** What the `data` of an event of the list holds: the resource as a GET would show it at that moment. */
+/** The `data` of each event of the list: the resource as a GET would have shown it at that moment. */
 export const eventData = {
   "ride.started": ride,
   "ride.completed": ride,
@@ -33,7 +33,7 @@ export const deliveryData = {
   "bike.state_changed": bike,
 } as const satisfies Readonly<Record<DeliveryName, z.ZodTypeAny>>;
 
-/** What is delivered and is not in the events list: it tells of a state, not of history. */
+/** The events that are delivered but are not in the events list: they report a state rather than history. */
 export type NoticeName = Exclude<DeliveryName, EventName>;
 
 /** Seconds from one `station.updated` of a station to its next at least. */
@@ -86,7 +86,7 @@ export function deliveryOf<Name extends DeliveryName>(name: Name) {
     .strict();
 }
 
-/** What is POSTed to a partner's webhook address. */
+/** The body that is POSTed to a partner's webhook address. */
 export type Delivery<Name extends DeliveryName = DeliveryName> = {
   [N in Name]: {
     event: N;
@@ -129,7 +129,7 @@ function eventMapping(): Record<string, string> {
   return Object.fromEntries(eventNames.map((name) => [name, `#/components/schemas/${eventSchemaName(name, "Event")}`]));
 }
 
-/** What the schema that carries an event is called: `ride.completed` and `Event` give `RideCompletedEvent`. */
+/** Returns the name of the schema of an event: `ride.completed` and `Event` give `RideCompletedEvent`. */
 export function eventSchemaName(event: string, kind: "Event" | "Delivery"): string {
   const words = event.split(/[._]/).map((word) => word.charAt(0).toUpperCase() + word.slice(1));
   return `${words.join("")}${kind}`;

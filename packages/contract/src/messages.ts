@@ -34,7 +34,7 @@ export function errorMessage<Code extends ErrorCode>(code: Code, ...[name, value
   return fillTemplate(template, values);
 }
 
-/** What may be wrong with a value, as the end of a sentence that the value's name begins. */
+/** Issues with a value, each as the end of a sentence that begins with the value's name. */
 export const issueTexts = {
   missing: "must be given",
   repeated: "must be given once",
@@ -80,12 +80,12 @@ export const issueTexts = {
   stationAndBike: "and bike_id exclude each other: give one of them",
 } as const;
 
-/** What is wrong with a value, as the end of a sentence that its name begins. */
+/** Returns an issue with a value, as the end of a sentence that begins with the value's name. */
 export function issueText(...[name, values]: TemplateArguments<typeof issueTexts>): string {
   return fillTemplate(issueTexts[name], values);
 }
 
-/** What is wrong with names that nobody knows, as a part of a sentence. @param where such as ` of the body` */
+/** Returns the issue with unknown names, as a part of a sentence. @param where such as ` of the body` */
 export function unknownNames(names: readonly string[], what: "parameter" | "header" | "field", where = ""): string {
   return `unknown ${what}${names.length === 1 ? "" : "s"} ${names.join(", ")}${where}`;
 }

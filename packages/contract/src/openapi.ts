@@ -32,7 +32,7 @@ export type { OpenApiDocument } from "./openapi/document.ts";
 /** The name of the security scheme in the documents. */
 export const SCHEME = "apiKey";
 
-/** What a document says of the deployment that it describes. */
+/** The properties of the described deployment. */
 export interface DocumentOptions {
   /** Where this deployment is reached, such as `https://bikes.example`. */
   readonly baseUrl: string;
@@ -45,7 +45,7 @@ export interface DocumentOptions {
   readonly readers?: "clients" | "validators";
 }
 
-/** What a group of endpoints is called, and what it is about. */
+/** The name and description of a group of endpoints. */
 type Tag = readonly [name: string, description: string];
 
 const partnerTags: Readonly<Record<keyof typeof partnerContract | "webhooks", Tag>> = {

@@ -86,7 +86,10 @@ export const bikeUpsert = locatedItem("BikeUpsert", {
 });
 export type BikeUpsert = z.infer<typeof bikeUpsert>;
 
-/** What a bike says of itself. Reports may come late and twice: what happened last counts, not what arrived last. */
+/**
+ * A report of a bike's state. Reports may come late and twice: the latest by time of occurrence counts, not the latest to
+ * arrive.
+ */
 export const bikeReport = locatedItem(
   "BikeReport",
   { id: givenIdentifier, at: givenInstant, ...bikeFields },
@@ -134,7 +137,7 @@ export const rideCancel = item("RideCancel", {
 });
 export type RideCancel = z.infer<typeof rideCancel>;
 
-/** What was wrong with a ride that has ended. */
+/** A correction of a ride that has ended. */
 export const rideCorrection = locatedItem(
   "RideCorrection",
   {

@@ -10,7 +10,7 @@ import {
   reservationRequest,
 } from "./reservations.ts";
 
-/** What partners do with reservations. */
+/** Endpoints with which partners make, read and cancel reservations. */
 export const reservationEndpoints = {
   list: listEndpoint("/v1/reservations", {
     scope: "reservations:read",

@@ -61,7 +61,7 @@ const holdMinutes = z
   .min(1, issueText("range", { minimum: 1, maximum: MAX_HOLD_MINUTES }))
   .max(MAX_HOLD_MINUTES, issueText("range", { minimum: 1, maximum: MAX_HOLD_MINUTES }));
 
-/** What is asked for: any bike of a station, or one bike. */
+/** The requested bike: any bike of a station, or one bike. */
 export const reservationRequest = extendApi(
   z
     .object({

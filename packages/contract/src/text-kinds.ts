@@ -4,9 +4,9 @@ import { BOUNDING_BOX, isInstant, isPositiveInteger, readBoundingBox, isPathStep
 
 /** One thing that a text must be. */
 interface TextRule {
-  /** What is wrong with a text, as the end of a sentence that its name begins; undefined when nothing is. */
+  /** Returns the issue with a text, as the end of a sentence that begins with the value's name; undefined when it is valid. */
   readonly issueOf: (text: string) => string | undefined;
-  /** What JSON Schema can say of it. */
+  /** The part of the rule that JSON Schema can express. */
   readonly schema?: Readonly<Record<string, string | number>>;
 }
 
@@ -57,13 +57,13 @@ export const textKinds = {
 
 export type TextKind = keyof typeof textKinds;
 
-/** What is wrong with a text of a kind. */
+/** Returns the issues with a text of a kind. */
 export function textIssues(kind: TextKind, text: string): string[] {
   const rules: readonly TextRule[] = textKinds[kind];
   return rules.flatMap(({ issueOf }) => issueOf(text) ?? []);
 }
 
-/** What JSON Schema can say of texts of a kind. */
+/** Returns the JSON Schema of texts of a kind, as far as JSON Schema can express their rule. */
 export function textSchema(kind: TextKind): Readonly<Record<string, string | number>> {
   const rules: readonly TextRule[] = textKinds[kind];
   return Object.assign({}, ...rules.map(({ schema }) => schema)) as Readonly<Record<string, string | number>>;

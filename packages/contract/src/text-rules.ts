@@ -19,7 +19,10 @@ export function isOneLine(text: string): boolean {
   return ONE_LINE.test(text);
 }
 
-/** What turns the text around it round: embeddings, overrides and isolates. Marks, which scripts need, do not. */
+/**
+ * Characters that reverse the surrounding text: embeddings, overrides and isolates. Marks are allowed, since scripts need
+ * them.
+ */
 const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/;
 
 /** Whether a text is fit for the name of somebody, which stands beside other texts: one line that reorders nothing. */

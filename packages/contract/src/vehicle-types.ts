@@ -4,10 +4,10 @@ import { listOf, pagingQuery } from "./paging.ts";
 import { identifier } from "./values.ts";
 import { formFactors, propulsionTypes } from "./vehicle-words.ts";
 
-/** What a vehicle looks like, in the words of GBFS. */
+/** The shape of a vehicle, in the words of GBFS. */
 export const formFactor = z.enum(formFactors);
 
-/** What moves a vehicle, in the words of GBFS. */
+/** The propulsion of a vehicle, in the words of GBFS. */
 export const propulsionType = z.enum(propulsionTypes);
 
 export const vehicleType = namedObject(

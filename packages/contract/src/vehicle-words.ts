@@ -1,4 +1,4 @@
-/** What vehicles look like, in the words of GBFS. */
+/** The shapes of vehicles, in the words of GBFS. */
 export const formFactors = [
   "bicycle",
   "cargo_bicycle",
@@ -9,7 +9,7 @@ export const formFactors = [
   "other",
 ] as const;
 
-/** What moves vehicles, in the words of GBFS. */
+/** The propulsion of vehicles, in the words of GBFS. */
 export const propulsionTypes = [
   "human",
   "electric_assist",

@@ -12,7 +12,7 @@ export class OpenQuoteError extends Error {
   }
 }
 
-/** What is done with the records of a CSV text, in the order of the file. */
+/** Handlers of the records of a CSV text, in the order of the file. */
 export interface RecordHandler {
   /**
    * One record; `line` is the line it begins on, as an editor counts. A field may be a part of a long string, which stays in

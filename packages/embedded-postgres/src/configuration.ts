@@ -193,7 +193,10 @@ const NOT_DURABLE = {
   shared_buffers: "256MB",
 };
 
-/** What must hold whatever the files say: these go on the command line, which overrides them all. */
+/**
+ * Returns the settings that the configuration files must not change: they go on the command line, which overrides the
+ * files.
+ */
 export function fixedSettings(port: number, isDurable: boolean): string[] {
   const settings = {
     port: String(port),

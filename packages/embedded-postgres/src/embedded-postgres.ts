@@ -26,7 +26,7 @@ import { type Cluster, ensureRunning, stop } from "./server.ts";
 import { supervise, type Supervisor, watchForSurvivor } from "./supervisor.ts";
 
 export type EmbeddedPostgresOptions = {
-  /** What identifies the database; made if missing. Relative paths count from the working directory. */
+  /** The directory of the database; created if missing. Relative paths count from the working directory. */
   dataDir: string;
   log: LogEvent;
   /** As root: where the binaries and clusters go that PostgreSQL's account cannot reach in place. Default /var/lib/bikeshare. */

@@ -1,4 +1,4 @@
-/** What the manager did; meant for the log. No secret is ever part of one. */
+/** An event of the manager, for the log. It contains no secret. */
 export type EmbeddedPostgresEvent =
   | { event: "binaries_copied"; directory: string }
   | { event: "creating_cluster"; directory: string }

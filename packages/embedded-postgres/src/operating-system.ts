@@ -52,7 +52,7 @@ async function idOf(flag: "-u" | "-g", name: string): Promise<number | undefined
   }
 }
 
-/** What became of a program that was run to its end. `error` is set when it could not be started at all. */
+/** The outcome of a program that has ended. `error` is set when the program could not be started. */
 export type Finished = { ok: boolean; output: string; error?: Error };
 
 /** Runs a program to its end as `account`, with a bare environment so that no PG… variable of ours reaches it. */

@@ -10,7 +10,7 @@ export type Postmaster = { pid: number; port: number; status: string };
 
 export const pidFileOf = (data: string) => join(data, "postmaster.pid");
 
-/** What postmaster.pid says, whether true or left over from a dead server. */
+/** Returns the content of postmaster.pid, whether current or left over from a dead server. */
 export async function readPidFile(data: string): Promise<Postmaster | undefined> {
   try {
     const lines = (await readFile(pidFileOf(data), "utf8")).split("\n");
@@ -82,7 +82,7 @@ export async function signalPostmaster(
 /** Enough for the last start's lines; more would only make an error message unreadable. */
 const TAIL_BYTES = 4096;
 
-/** What the PostgreSQL process `pid` itself wrote at the end of the newest log of the cluster. */
+/** Returns the lines that the PostgreSQL process `pid` itself wrote at the end of the cluster's newest log. */
 export async function readLog(data: string, pid: number | undefined): Promise<string> {
   const file = await newestLog(join(data, "log"));
   if (file === undefined || pid === undefined) return "";

@@ -1,4 +1,4 @@
-/** What decides how a bike is shown: the ride it is on, the reservation that holds it, and what was last reported. */
+/** The facts that decide a bike's shown state: its ride, its reservation, and its last report. */
 export interface BikeFacts<ReportedState extends string = string> {
   readonly ride_id: string | null;
   readonly reservation_id: string | null;

@@ -13,7 +13,7 @@ export function toBase62(value: number, length: number): string {
   return digits;
 }
 
-/** What a key may do: a partner's scopes, or everything under /operator. */
+/** The permissions of a key: a partner's scopes, or everything under /operator. */
 export type KeyKind = "live" | "test" | "operator";
 
 /** 34 characters of base 62 are 202 bits: nobody guesses one. */
@@ -77,7 +77,7 @@ export function malformedKey(header: string): ServiceError | undefined {
   return invalidKey(bearerIssue(header));
 }
 
-/** What is wrong with an `Authorization` header that brings no key: a message of `unauthorized`. */
+/** Returns the issue with an `Authorization` header that contains no key: a message of `unauthorized`. */
 export function bearerIssue(header: string): "missingSpace" | "notOneKey" | "notBearer" {
   if (/^bearer\S/i.test(header)) return "missingSpace";
   return /^bearer( |$)/i.test(header) ? "notOneKey" : "notBearer";

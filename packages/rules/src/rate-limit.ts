@@ -1,7 +1,7 @@
 import { RATE_WINDOW_SECONDS } from "@bikeshare/contract/pure";
 import { type ServiceError, serviceError } from "./service-error.ts";
 
-/** What the limiter says of one request. */
+/** The limiter's decision about one request. */
 export interface RateDecision {
   readonly allowed: boolean;
   readonly limit: number;
@@ -123,7 +123,7 @@ export interface WindowState {
   readonly resetMs: number;
 }
 
-/** What a window says of a request, wherever it is counted. */
+/** Returns a window's decision about a request, wherever requests are counted. */
 export function rateDecision(limit: number, { allowed, count, resetMs }: WindowState): RateDecision {
   return { allowed, limit, remaining: Math.max(0, limit - count), resetSeconds: Math.ceil(resetMs / 1000) };
 }

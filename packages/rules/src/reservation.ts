@@ -5,7 +5,7 @@ import { serviceError } from "./service-error.ts";
 
 export type ReservationStatus = "active" | "fulfilled" | "cancelled" | "expired";
 
-/** What can happen to a reservation. */
+/** The commands on a reservation. */
 export type ReservationCommand = "fulfil" | "cancel" | "expire";
 
 /**
@@ -97,7 +97,7 @@ export function checkTakeable(
   }
 }
 
-/** What a station's bike must be to be chosen. */
+/** The properties that a station's bike must have to be chosen. */
 export interface WantedBike {
   readonly stationId: string;
   /** Null: any type. */

@@ -11,7 +11,7 @@ export interface StoredTime {
   readonly at: Date;
   /** Whether it is the server's own time, because none was given or the given one lies ahead. */
   readonly isNow: boolean;
-  /** What to tell the caller; undefined when the time is stored as it was given. */
+  /** The warning for the caller; undefined when the time is stored as given. */
   readonly warning: BatchWarning | undefined;
 }
 

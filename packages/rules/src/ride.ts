@@ -1,6 +1,6 @@
 import { COUNTABLE_FROM_SECONDS } from "@bikeshare/contract/pure";
 
-/** What can be done to a ride. */
+/** The commands on a ride. */
 export type RideCommand = "start" | "end" | "cancel" | "correct";
 
 export type RideStatus = "started" | "completed" | "cancelled";
@@ -17,7 +17,7 @@ export const rideTransitions = {
   cancelled: { start: "same", end: "conflict", cancel: "same", correct: "conflict" },
 } as const satisfies Record<RideStatus | "none", Record<RideCommand, RideStatus | "same" | "conflict" | "missing">>;
 
-/** What follows from a ride's start and end, in milliseconds since 1970. */
+/** Returns a ride's duration and whether it counts, from its start and end in milliseconds since 1970. */
 export function rideLength(
   startedAt: number,
   endedAt: number,

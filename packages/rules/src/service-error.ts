@@ -6,7 +6,7 @@ export type ServiceErrorCode = ErrorCode | "secrets_file_mismatch";
 export interface ServiceErrorOptions extends ErrorOptions {
   /** Headers that the answer must carry, such as `WWW-Authenticate`; names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** What is said over HTTP, where the message names commands that only operators can run. */
+  /** The message over HTTP, where the other one names commands that only operators can run. */
   readonly httpMessage?: string;
 }
 

@@ -11,7 +11,7 @@ export interface StationState {
  */
 export const ABSENT_SNAPSHOTS_UNTIL_OFFLINE = 2;
 
-/** What decides a station's state, beside the state it is in. */
+/** The facts that decide a station's state, in addition to its present state. */
 export interface StationSigns {
   readonly is_installed: boolean;
   readonly is_renting: boolean;
@@ -61,7 +61,7 @@ export interface CounterShift {
   readonly reserved: number;
 }
 
-/** What a change of a bike means for the counters of the station that it leaves and of the one that it comes to. */
+/** Returns the changes of the counters of the station that a bike leaves and of the station that it arrives at. */
 export function counterShifts(before: CountedBike, after: CountedBike): CounterShift[] {
   if (before.station_id === after.station_id && before.vehicle_state === after.vehicle_state) return [];
   return [...shiftAt(before, -1), ...shiftAt(after, 1)];
@@ -81,7 +81,7 @@ export function standsInDock({ vehicle_state }: CountedBike): boolean {
   return STATES_IN_DOCK.some((state) => state === vehicle_state);
 }
 
-/** What decides how many docks of a station are free. */
+/** The facts that decide how many docks of a station are free. */
 export interface Docks {
   /** The free docks that were reported last, and the bikes that stood there then. Null: never reported. */
   readonly base: number | null;

@@ -39,9 +39,9 @@ export class BikeShare {
   // Only declared, as the constructor sets them: a class field would repeat each name in the bundle.
   /** Where bikes are rented and returned, by id. Scope `stations:read`. */
   declare readonly stations: FollowedResource<Station, StationListQuery>;
-  /** What the vehicle type ids of stations, bikes and rides mean. Scope `stations:read`. */
+  /** The vehicle types that stations, bikes and rides refer to by id. Scope `stations:read`. */
   declare readonly vehicleTypes: ListResource<VehicleType, VehicleTypeListQuery>;
-  /** What the region ids of stations mean. Scope `stations:read`. */
+  /** The regions that stations refer to by id. Scope `stations:read`. */
   declare readonly regions: ListResource<Region, RegionListQuery>;
   /** Rides, newest first. Scope `rides:read`. */
   declare readonly rides: FollowedResource<Ride, RideListQuery>;
@@ -51,7 +51,7 @@ export class BikeShare {
   declare readonly reservations: Reservations;
   /** Events of the last 30 days, oldest first: to catch up after you were down. Scope `events:read`. */
   declare readonly events: Events;
-  /** What the service knows of your key. */
+  /** Your key: its scopes, limits and expiry. */
   declare readonly me: CurrentKey;
   /** Whether the service works. Needs no key. */
   declare readonly health: HealthChecks;

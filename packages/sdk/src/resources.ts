@@ -94,7 +94,7 @@ export interface Events extends Resource<EventRecord, EventListQuery> {
   since(checkpoint: string | null | undefined, query?: SinceQuery, options?: RequestOptions): List<EventRecord>;
 }
 
-/** What the service knows of your key. */
+/** Your key: its scopes, limits and expiry. */
 export interface CurrentKey {
   /** The key's id, partner, scopes, expiry, and what is left of its rate limit. */
   get(options?: RequestOptions): ApiPromise<Me>;

@@ -1,4 +1,4 @@
-/** What a response, or a part of it, must be. */
+/** The expected shape of a response, or of a part of it. */
 export type ResponseShape =
   | "string"
   /** RFC 3339 in UTC. */

@@ -34,7 +34,7 @@ export function createBackend({ city, schedule, instantOf, send }: BackendOption
   };
 }
 
-/** What is to be done at later times. */
+/** The actions that are planned for later times. */
 export interface Schedule {
   at(time: number, act: () => void): void;
   /** Does what is due up to a time, ordered by time, then by when it was added; also what that itself adds. */

@@ -1,7 +1,7 @@
 import type { BatchResult } from "@bikeshare/contract";
 import type { Answer, Command } from "./operator-client.ts";
 
-/** What a simulation has done so far. */
+/** The counts of a simulation so far. */
 export interface Figures {
   readonly riding: number;
   readonly started: number;

@@ -18,7 +18,7 @@ import {
   type StationUpsert,
 } from "@bikeshare/contract";
 
-/** What the operator interface takes, by path under /operator/v1. */
+/** The items that the operator interface accepts, by path under /operator/v1. */
 interface Items {
   readonly stations: StationUpsert;
   readonly "stations/offline": StationCommand;

@@ -4,7 +4,7 @@ import { findSecretFormatIssue } from "./secret.ts";
 const BEGINNING = '{"event":"';
 /** The form of the service's secrets; the second is that of Standard Webhooks. */
 const SECRET = /^whsec_(?:[\w-]{43}|[A-Za-z0-9+/]{43}=)$/;
-/** What a character beyond ASCII looks like when each of its bytes is read as a character. */
+/** A character beyond ASCII whose bytes were each decoded as a character. */
 const LATIN_1 = /[\u00c2-\u00f4][\u0080-\u00bf]/;
 
 /**

@@ -19,7 +19,7 @@ export function signSync({ body, secrets, timestamp }: SigningInput): string {
   return formatHeader(timestamp, signatures);
 }
 
-/** What is signed by the Standard Webhooks specification, with what, and as of when. */
+/** The signed values of the Standard Webhooks specification, the secret and the time. */
 export interface StandardSigningInput {
   /** The delivery's id. */
   readonly id: string;

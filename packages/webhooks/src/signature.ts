@@ -26,7 +26,7 @@ const MAX_HEADER_LENGTH = 8192;
  */
 const MAX_TIMESTAMP_SECONDS = 99_999_999_999;
 
-/** What is signed, with what, and as of when. */
+/** The signed values, the secret and the time. */
 export interface SigningInput {
   /** The body exactly as it is sent. */
   readonly body: RawBody;

@@ -7,7 +7,7 @@ import { isWorthRetrying } from "./errors.ts";
 
 /** Most attempts of a read that fails for a reason that may pass. */
 const MAX_RETRIES = 2;
-/** What is younger is shown without asking again. */
+/** Answers younger than this are shown without a new request. */
 const FRESH_MS = 5_000;
 
 export const queries = new QueryClient({

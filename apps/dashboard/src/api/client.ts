@@ -28,7 +28,7 @@ type Client<Contract> = {
 
 export type ConsoleClient = Client<typeof consoleContract>;
 
-/** What was read before, by its address, with the tag by which the server says that it is still so. */
+/** Earlier answers by address, each with its ETag. */
 type Tagged = Map<string, { readonly etag: string; readonly body: unknown }>;
 
 export interface ClientOptions {

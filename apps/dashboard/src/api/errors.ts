@@ -1,4 +1,4 @@
-/** What goes wrong between the pages and the server, and how it is said. */
+/** Failures between the pages and the server, and the texts that describe them. */
 
 /** An answer of the server that is no success: what the contract's catalogue says of it. */
 export class ApiError extends Error {
@@ -6,7 +6,7 @@ export class ApiError extends Error {
   readonly status: number;
   /** A code of the error catalogue; `unexpected` where the answer had none, as of a proxy on the way. */
   readonly code: string;
-  /** What the operator finds the request by. */
+  /** The id by which the operator finds the request. */
   readonly requestId: string | undefined;
   /** Seconds after which to try again, where the server says so. */
   readonly retryAfterSeconds: number | undefined;
@@ -41,7 +41,7 @@ const titles: Readonly<Record<string, string>> = {
   internal: "Something went wrong on our side",
 };
 
-/** What a page says of a failure. */
+/** Returns the text with which a page describes a failure. */
 export function describeError(error: unknown): ErrorDescription {
   if (error instanceof ApiError) {
     return { title: titles[error.code] ?? "The request failed", message: error.message, requestId: error.requestId };

@@ -11,7 +11,7 @@ interface ButtonProps {
   /** Under way: the button cannot be pressed again, and says so. */
   readonly pending?: boolean;
   readonly disabled?: boolean;
-  /** What a button without a text does. */
+  /** The accessible name of a button that shows only an icon. */
   readonly label?: string;
   readonly title?: string;
   readonly onClick?: (event: MouseEvent) => void;

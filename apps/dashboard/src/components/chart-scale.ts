@@ -26,7 +26,7 @@ export function timeTexts(times: readonly string[]): (time: string) => string {
   return (time) => (isByDay ? day() : clock()).format(new Date(time));
 }
 
-/** What a bar shows, in words: `14:03: 12 requests`. */
+/** Returns the text of a bar: `14:03: 12 requests`. */
 export function pointText(timeText: string, series: readonly Series[], index: number, unit: string): string {
   const values = series.map(({ label, values: numbers }) => {
     const value = (numbers[index] ?? 0).toLocaleString("en");

@@ -3,7 +3,7 @@ import "./code.css";
 
 interface CodeProps {
   readonly text: string;
-  /** What it is: "The body that was sent". */
+  /** The name of the code: "The body that was sent". */
   readonly label: string;
   /** Whether long lines are broken. */
   readonly wrap?: boolean;

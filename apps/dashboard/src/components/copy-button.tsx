@@ -4,7 +4,7 @@ import "./copy-button.css";
 
 interface CopyButtonProps {
   readonly text: string;
-  /** What is copied: "Copy the delivery's id". */
+  /** The tooltip, which names the copied text: "Copy the delivery's id". */
   readonly label: string;
   /** Shown beside the mark where there is room. */
   readonly children?: string;

@@ -10,7 +10,7 @@ interface EmptyStateProps {
   readonly action?: ComponentChildren;
 }
 
-/** What stands where there is nothing to show. */
+/** The placeholder of an empty list or page. */
 export function EmptyState({ title, isPage = false, children, action }: EmptyStateProps) {
   return (
     <div class="state">

@@ -10,7 +10,7 @@ interface ErrorStateProps {
   readonly onRetry?: (() => void) | undefined;
 }
 
-/** What stands where something could not be loaded: what went wrong, what to do, and the id to quote. */
+/** The placeholder of something that failed to load: the error, the remedy, and the id to quote. */
 export function ErrorState({ error, isPage = false, onRetry }: ErrorStateProps) {
   const { title, message, requestId } = describeError(error);
   return (

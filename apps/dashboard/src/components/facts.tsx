@@ -8,7 +8,7 @@ interface FactsProps {
   readonly isWide?: boolean;
 }
 
-/** What is known of one thing. */
+/** A list of names and values that describe one thing. */
 export function Facts({ facts, isWide = false }: FactsProps) {
   return (
     <dl class={`facts card ${isWide ? "facts-wide" : ""}`}>

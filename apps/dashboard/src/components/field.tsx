@@ -4,9 +4,9 @@ import "./field.css";
 
 interface FieldProps {
   readonly label: string;
-  /** What belongs in it, before anything is wrong. */
+  /** The expected value, shown while nothing is wrong. */
   readonly hint?: ComponentChildren;
-  /** What is wrong, and what to do about it. */
+  /** The error, and how to correct it. */
   readonly error?: string | undefined;
 }
 

@@ -4,7 +4,7 @@ interface LoadingProps {
   readonly label?: string;
 }
 
-/** What stands until something has been loaded. Shown after a moment only: most answers are faster. */
+/** The placeholder of something that is loading. Appears after a moment only: most answers are faster. */
 export function Loading({ label = "Loading …" }: LoadingProps) {
   return (
     <div class="state loading" role="status">

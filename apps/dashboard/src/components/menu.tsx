@@ -3,9 +3,9 @@ import { useId, useRef, useState } from "preact/hooks";
 import "./menu.css";
 
 interface MenuProps {
-  /** What the button shows. */
+  /** The content of the button. */
   readonly button: ComponentChildren;
-  /** What the button is called where it shows a mark alone. */
+  /** The accessible name of a button that shows only an icon. */
   readonly label?: string;
   /** Links and buttons, or `MenuItem`s. */
   readonly children: ComponentChildren;

@@ -2,7 +2,7 @@ import { Button } from "./button.tsx";
 import { Icon } from "./icon.tsx";
 
 interface PagerProps {
-  /** What is shown: "50 deliveries". */
+  /** A summary of the shown rows: "50 deliveries". */
   readonly summary: string;
   readonly onPrevious?: (() => void) | undefined;
   readonly onNext?: (() => void) | undefined;

@@ -23,13 +23,13 @@ export interface Sorting {
 }
 
 interface TableProps<Row> {
-  /** What the table lists; read out, not shown. */
+  /** The table's caption, for screen readers only. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   /** Undefined until they are loaded. */
   readonly rows: readonly Row[] | undefined;
   readonly rowKey: (row: Row) => string;
-  /** What stands there when there is no row. */
+  /** The placeholder of a table without rows. */
   readonly empty: ComponentChildren;
   readonly error?: unknown;
   readonly onRetry?: () => void;

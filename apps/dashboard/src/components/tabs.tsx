@@ -9,7 +9,7 @@ export interface Tab {
 }
 
 interface TabsProps {
-  /** What they are views of. */
+  /** The accessible name of the group of tabs. */
   readonly label: string;
   readonly tabs: readonly Tab[];
   readonly selected: string;

@@ -8,7 +8,7 @@ interface TimeProps {
   readonly at: string | null | undefined;
   /** `exact` to the second; `both` with UTC on a second line; `relative` in words, with the rest on hover. */
   readonly show?: "exact" | "both" | "relative";
-  /** What stands there instead of a time that there is not. */
+  /** The text shown when there is no time. */
   readonly none?: string;
 }
 

@@ -65,6 +65,6 @@ async function signOut(): Promise<void> {
   if (providerUrl !== null) return location.assign(providerUrl);
   keepCsrfToken(undefined);
   queries.setQueryData(SESSION_KEY, null);
-  // What was read in the session goes with it.
+  // Answers read in the session are removed with it.
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] });
 }

@@ -1,4 +1,7 @@
-/** What this device keeps for the pages. In frames of other sites browsers may keep nothing: then all is as at first. */
+/**
+ * Settings that the pages store on this device. Browsers may store nothing in frames of other sites: then the defaults
+ * apply.
+ */
 
 export function readStored(key: string): string | undefined {
   try {

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 
 interface PageHeaderProps {
   readonly title: ComponentChildren;
-  /** What the page is for, in a sentence. */
+  /** The purpose of the page, in a sentence. */
   readonly children?: ComponentChildren;
   readonly actions?: ComponentChildren;
 }

@@ -1,4 +1,4 @@
-/** What of a page lives in its address: its filters, and which page of a list is shown. */
+/** The state of a page that is part of its address: its filters and its place in a list. */
 import { useLocation, useSearch } from "wouter-preact";
 
 /** Marks an entry of the browser's history that was reached from the page of the list before it. */
@@ -11,7 +11,7 @@ export interface UrlState {
   readonly given: <Name extends string>(names: readonly Name[]) => { readonly [Each in Name]?: string };
   /** Changes filters; an empty value takes one away. The list begins anew. */
   readonly filter: (changes: Readonly<Record<string, string>>) => void;
-  /** What a pager does in a list whose answer named the cursor of its next page. */
+  /** Returns the state of the pager of a list, given the cursor of the next page. */
   readonly paging: (next: string | undefined) => {
     readonly onPrevious: (() => void) | undefined;
     readonly onNext: (() => void) | undefined;

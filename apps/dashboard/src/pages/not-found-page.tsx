@@ -1,7 +1,7 @@
 import { ButtonLink } from "../components/button.tsx";
 import { EmptyState } from "../components/empty-state.tsx";
 
-/** What stands at an address that no page has. */
+/** The page for unknown addresses. */
 export function NotFoundPage() {
   return (
     <EmptyState isPage title="Page not found" action={<ButtonLink href="/">Go to the overview</ButtonLink>}>

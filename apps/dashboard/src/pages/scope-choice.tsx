@@ -10,7 +10,7 @@ interface ScopeChoiceProps {
   readonly onChange: (chosen: readonly Scope[]) => void;
 }
 
-/** What a key may do. */
+/** Checkboxes for the scopes of a key. */
 export function ScopeChoice({ offered = scopeNames, chosen, error, onChange }: ScopeChoiceProps) {
   return (
     <fieldset class="scopes">

@@ -11,7 +11,7 @@ export function useAction() {
       await withConfirmation(work);
       return true;
     } catch (error) {
-      // Whoever closes the dialog knows that nothing was done.
+      // No message is needed: the user has closed the confirmation dialog.
       if (!(error instanceof ConfirmationCancelled))
         showToast("danger", error instanceof Error ? error.message : String(error));
       return false;

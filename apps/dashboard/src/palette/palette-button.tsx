@@ -67,7 +67,7 @@ function useEarlyKeys(isOpen: boolean, isLoaded: boolean, onChange: (isOpen: boo
       const next = early.current === undefined || isCommand ? undefined : afterKey(early.current, event.key);
       if (next === undefined) return;
       event.preventDefault();
-      // What else the page does at this key it must not do.
+      // The page's other handlers must not see this key press.
       event.stopPropagation();
       early.current = next;
     };
@@ -82,7 +82,7 @@ function useEarlyKeys(isOpen: boolean, isLoaded: boolean, onChange: (isOpen: boo
   return { take };
 }
 
-/** What was typed so far with one more key; undefined: the key does nothing in the box. */
+/** Returns the text after one more key; undefined when the key does not change it. */
 function afterKey(keys: EarlyKeys, key: string): EarlyKeys | undefined {
   if (key === "Enter") return { ...keys, isEntered: true };
   if (key === "Backspace") return { text: keys.text.slice(0, -1), isEntered: false };

@@ -1,4 +1,4 @@
-/** What the service has under the text that is typed: by its id, or by its name. */
+/** Searches the service for the typed text, by id or by name. */
 import type { FoundEntry, Membership } from "@bikeshare/contract/console";
 import { useQuery } from "@tanstack/preact-query";
 import { useEffect, useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-/** What the palette offers for what is typed: ids that are recognised, pages, and what was opened before. */
+/** The palette's suggestions for the typed text: recognised ids, pages, and items opened before. */
 import type { Membership } from "@bikeshare/contract/console";
 import { listedPages, membershipName, pageAddress } from "../membership-pages.ts";
 import { keyId, type Page, withParameter } from "../page.ts";
@@ -9,7 +9,7 @@ export interface PaletteItem {
   /** Where it leads. */
   readonly address: string;
   readonly title: string;
-  /** What it is, or whose. */
+  /** The item's kind, or its owner. */
   readonly detail: string;
 }
 

@@ -44,7 +44,7 @@ function refuse(error: unknown): never {
   throw new Error("The browser used no passkey: it was cancelled, took too long, or there is none.", { cause: error });
 }
 
-/** What a new passkey is called unless its owner says otherwise. */
+/** Returns the default name of a new passkey. */
 export function passkeyName(): string {
   const system = /Android|iPhone|iPad|Mac|Windows|Linux/.exec(navigator.userAgent)?.[0] ?? "this device";
   return `${system}, ${new Date().toISOString().slice(0, 10)}`;

@@ -1,4 +1,4 @@
-/** What became of the way to the identity provider, by the word in the page's address. */
+/** The outcome of a sign-in at the identity provider, by the word in the page's address. */
 import type { SignInNotice } from "@bikeshare/contract/console";
 import { useSearch } from "wouter-preact";
 import { Notice } from "../components/notice.tsx";

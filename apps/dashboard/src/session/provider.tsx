@@ -15,7 +15,7 @@ export function ProviderButton({ begin, variant = "secondary" }: ProviderButtonP
   const { data: offered } = useSignInOptions();
   const [isPending, setIsPending] = useState(false);
   const [error, setError] = useState<string>();
-  // Whoever goes back from the provider may find this page as they left it.
+  // A person who goes back from the provider may find this page as they left it.
   useEffect(() => {
     const rest = () => setIsPending(false);
     addEventListener("pageshow", rest);

@@ -12,7 +12,7 @@ import { personWithEmail } from "./people/sign-in.ts";
 
 type Routes = ConsoleRoutes;
 
-/** What was done to a partner. */
+/** Routes of a partner's audit log. */
 export function partnerAuditRoutes(context: ConsoleContext, long: LongReads): Routes["partnerAudit"] {
   return {
     list: async ({ query, request }) => {

@@ -12,14 +12,17 @@ import { bringsSession, frameToken, sessionToken } from "./session-cookie.ts";
 import { type MembershipRow, noteUse } from "./sessions/service.ts";
 import { CONFIRMATION_MINUTES, confirmedUntil, isCsrfToken, isLastUseDue } from "./sessions/session.rules.ts";
 
-/** Whoever calls an endpoint of a system's pages. */
+/** The caller of an endpoint of a system's pages. */
 export interface ConsoleCaller {
   readonly person: { readonly id: string; readonly email: string; readonly name: string };
   readonly systemId: string;
   /** The partner whose page it is; null: the operator's. */
   readonly partnerId: string | null;
   readonly role: MembershipRole;
-  /** What the audit log names: `person:` and the person's id; in a frame `embedded:` and how the portal names the viewer. */
+  /**
+   * The actor in the audit log: `person:` and the person's id; in a frame, `embedded:` and the portal's name for the
+   * viewer.
+   */
   readonly actor: string;
 }
 
@@ -32,10 +35,10 @@ declare module "fastify" {
   }
 }
 
-/** What an endpoint that takes no session, or any, knows of its caller. */
+/** The properties of a request that identify the caller of a console endpoint. */
 export type ConsoleRequest = Pick<FastifyRequest, "consoleSession" | "consoleCaller" | "url">;
 
-/** Whoever calls an endpoint of the audience `partner` or `operator`. */
+/** Returns the caller of an endpoint of the audience `partner` or `operator`. */
 export function consoleCaller(request: ConsoleRequest): ConsoleCaller {
   if (request.consoleCaller === undefined) throw new Error(`${request.url} was reached without a membership`);
   return request.consoleCaller;

@@ -82,7 +82,10 @@ function browserOf({ transport, headers }: FastifyRequest): Browser {
   return { address: transport?.address ?? "", userAgent: headers["user-agent"] ?? "" };
 }
 
-/** What attempts to sign in are counted under, beside the account. Of IPv6, what one customer of a provider is given at most. */
+/**
+ * Returns the address under which sign-in attempts are counted, beside the account. Of IPv6, the largest network that a
+ * provider assigns to one customer.
+ */
 export function addressOf({ transport }: Pick<FastifyRequest, "transport">): string {
   return countedAddress(transport?.address ?? "", 48);
 }

@@ -23,11 +23,11 @@ import { DEFAULT_SERVICE_NAME } from "./people/mails.ts";
 import { createPasswordHashing } from "./people/passwords.ts";
 import { createInvitationLimits, createSignInLimits, type InvitationLimits } from "./people/sign-in-limits.ts";
 
-/** What the routes of the console work with. */
+/** The dependencies of the console's routes. */
 export interface ConsoleContext extends SignInContext {
   readonly db: Database;
   readonly invitationLimits: InvitationLimits;
-  /** What the operator looks like on the pages. */
+  /** The operator's logo and colours on the pages. */
   readonly branding: Pick<SignInOptions["branding"], "logo_url" | "color">;
   readonly cursorCipher: CursorCipher;
   readonly webhookCipher: SecretCipher;

@@ -10,7 +10,7 @@ import type { ConsoleContext } from "./context.ts";
 
 type Routes = ConsoleRoutes["descriptions"];
 
-/** What a system is, and what the ids of its vehicle types and regions mean, for the operator. */
+/** Routes with which the operator describes a system, its vehicle types and its regions. */
 export function descriptionRoutes(context: ConsoleContext): Routes {
   const { db } = context;
   const acting = (request: ConsoleRequest) => ({ ...context, actor: consoleCaller(request).actor });

@@ -61,7 +61,7 @@ export function fleetRoutes(context: ConsoleContext, reads: RideContext, long: L
   };
 }
 
-/** What happened, and the reservations that it happened to. */
+/** Routes for the events and reservations of a bike, station or ride. */
 function historyRoutes(
   context: ConsoleContext,
   reads: RideContext,

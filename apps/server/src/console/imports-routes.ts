@@ -14,7 +14,7 @@ import type { ConsoleContext } from "./context.ts";
 
 type Routes = ConsoleRoutes["imports"];
 
-/** What was imported into a system, for the operator. */
+/** Routes with which the operator reads a system's imports. */
 export function importRoutes(context: ConsoleContext): Routes {
   const { db, cursorCipher } = context;
   return {
@@ -97,7 +97,7 @@ async function obstacleOf(db: Queryable, systemId: string, row: ImportRow): Prom
   }
 }
 
-/** What an import was told to read, which its record keeps as it was given. */
+/** Returns the sources of an import, from its record. */
 function sourceOf({ detail }: ImportRow): { readonly from: string[]; readonly timeZone: string | null } {
   const { files, location, time_zone: zone } = (detail ?? {}) as Readonly<Record<string, unknown>>;
   const from: unknown[] = Array.isArray(files) ? files : [location];

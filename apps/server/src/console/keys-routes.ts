@@ -75,7 +75,7 @@ interface RotationCall {
   readonly body: { readonly overlap_hours: number };
 }
 
-/** What both have in common. Whose keys they are is what the caller's page says. */
+/** Routes that both audiences have in common. The caller's page decides whose keys they are. */
 function keyRoutes(context: ConsoleContext) {
   return {
     revoke: async ({ params: { id }, request }: KeyCall) => {

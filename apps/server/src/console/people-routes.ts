@@ -54,7 +54,7 @@ interface MemberCall {
   readonly params: { readonly id: string };
 }
 
-/** What both have in common: changes to one member or invitation. */
+/** Routes that both audiences have in common: changes to one member or invitation. */
 function memberRoutes(
   { clock }: ConsoleContext,
   as: (request: ConsoleRequest) => ActorContext,

@@ -109,7 +109,7 @@ async function finishInBrowser(context: ConsoleContext, exchange: Exchange): Pro
   }
 }
 
-/** What was begun while somebody was signed in is ended by them alone. */
+/** Requires that an attempt which began in a session ends in the same session. */
 function requireSameSession({ consoleSession: session }: FastifyRequest, purpose: ProviderPurpose): void {
   if ("sessionId" in purpose && session?.id !== purpose.sessionId) throw new ProviderSignInError("expired");
 }
@@ -162,7 +162,7 @@ function withNotice(page: string, notice: SignInNotice): string {
   return `${page}?notice=${notice}`;
 }
 
-/** What the page says of a failure. @throws what no page can explain */
+/** Returns the notice about a failure. @throws the error when there is no notice for it */
 function noticeOf({ logger }: ConsoleContext, error: unknown): SignInNotice {
   if (error instanceof ProviderSignInError) {
     const { notice, message: reason } = error;

@@ -50,7 +50,7 @@ interface Call<Query> {
   readonly request: LongRequest;
 }
 
-/** What both have in common: whose requests they are is what the caller's page says. */
+/** Routes that both audiences have in common. The caller's page decides whose requests they are. */
 function requestRoutes(context: ConsoleContext, long: LongReads) {
   const { clock } = context;
   return {

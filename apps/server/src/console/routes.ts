@@ -79,7 +79,7 @@ function consoleRoutes(context: ConsoleContext, reads: RideContext): ConsoleRout
 
 type Routes = ConsoleRoutes;
 
-/** What an operator does about checks. */
+/** Routes with which an operator reads and acknowledges checks. */
 function checkRoutes(context: ConsoleContext): Routes["checks"] {
   return {
     acknowledge: async ({ body: { until, ...what }, request }) => {
@@ -95,7 +95,7 @@ function checkRoutes(context: ConsoleContext): Routes["checks"] {
   };
 }
 
-/** What a partner sees first. */
+/** Routes of a partner's overview. */
 function partnerOverviewRoutes(context: ConsoleContext, long: LongReads): Routes["partnerOverview"] {
   return {
     get: async ({ request }) => ({
@@ -105,7 +105,7 @@ function partnerOverviewRoutes(context: ConsoleContext, long: LongReads): Routes
   };
 }
 
-/** What the operator sees first. */
+/** Routes of the operator's overview. */
 function systemOverviewRoutes(context: ConsoleContext, long: LongReads): Routes["systemOverview"] {
   return {
     get: async ({ request }) => ({
@@ -117,7 +117,7 @@ function systemOverviewRoutes(context: ConsoleContext, long: LongReads): Routes[
 
 type SearchRoutes = ConsoleRoutes;
 
-/** What a partner finds by an id or a name. */
+/** Routes of a partner's search. */
 function partnerSearchRoutes(long: LongReads): SearchRoutes["partnerSearch"] {
   return { search: searchRoute(long) };
 }

@@ -2,7 +2,9 @@ import { TLSSocket } from "node:tls";
 import type { FastifyRequest } from "fastify";
 import { protoOf } from "../http/transport.ts";
 
-/** What of a reply is needed here; Fastify's own type differs between its versions, and ts-rest hands over the older. */
+/**
+ * The part of a reply that cookies need. Fastify's own type differs between its versions, and ts-rest hands over the older.
+ */
 interface HeaderWriter {
   header(name: string, value: string): unknown;
 }
@@ -52,7 +54,7 @@ function frameCookieHeader(request: CookieRequest, value: string, more: string):
   return `${name}=${value}; Path=/; HttpOnly; SameSite=None; Secure; Partitioned${more}`;
 }
 
-/** What the browser keeps on its way to the identity provider and back; undefined when it is not on one. */
+/** Returns the token of the browser's sign-in at the identity provider; undefined when none is in progress. */
 export function attemptToken(request: CookieRequest): string | undefined {
   return readCookie(request, "oidc");
 }

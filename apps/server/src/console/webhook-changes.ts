@@ -1,4 +1,4 @@
-/** What changes a webhook, for its partner's admins and for the operator's: both go through the same services. */
+/** Changes to a webhook by its partner's admins or by the operator: both use the same services. */
 import type { Probe, WebhookSettings } from "@bikeshare/contract/console";
 import type { ProbedAddress } from "../webhooks/address-probe.ts";
 import type { PartnerScope } from "../webhooks/endpoints/endpoint-context.ts";
@@ -18,7 +18,7 @@ export interface WebhookCaller {
   readonly personId: string;
   readonly actor: string;
   readonly scope: PartnerScope;
-  /** What the operator has paused, the operator alone resumes or removes. */
+  /** A webhook that the operator has paused can be resumed or removed by the operator only. */
   readonly by: "partner" | "operator";
 }
 
@@ -53,7 +53,7 @@ export function webhookChanges<Call>(context: ConsoleContext, callerOf: (call: C
   };
 }
 
-/** What is done with a whole webhook. */
+/** Routes that pause, resume or remove a webhook. */
 function statusChanges<Call>(context: ConsoleContext, callerOf: (call: Call) => WebhookCaller) {
   return {
     pause: async (call: Call) => {
@@ -103,7 +103,7 @@ export function setWebhook(
   return setEndpoint(setting, { ...scope, ...settings });
 }
 
-/** What became of the settings; never with a secret. */
+/** Returns the JSON of saved settings, without the secret. */
 export function settingsJson({ secret, ...made }: SetEndpoint) {
   return { ...made, has_new_secret: secret !== null };
 }

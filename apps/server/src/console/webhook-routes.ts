@@ -24,7 +24,8 @@ export function webhookRoutes(context: ConsoleContext, long: LongReads): Console
     events: async () => ({ status: 200, body: { data: await describeEvents() } }),
     set: async (call) => {
       const session = consoleSession(call.request);
-      // Whoever has found an open page must not have all deliveries sent elsewhere, or refused for their signature.
+      // Otherwise somebody at an unlocked computer could redirect all deliveries, or change the secret so that receivers
+      // refuse them.
       const requireConfirmation = () => requireConfirmed(session, context.clock());
       const made = await setWebhook({ ...context, requireConfirmation }, callerOf(call), call.body);
       return { status: 200, body: settingsJson(made) };
@@ -44,7 +45,7 @@ function callerOf({ request }: { readonly request: ConsoleRequest }): WebhookCal
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** What each event carries, for the pages: read from the partners' document, which the contract generates. */
+/** Returns the payload of each event for the pages: read from the partners' document, which the contract generates. */
 const describeEvents: () => Promise<readonly EventDescription[]> = once(async () => {
   // Loaded when it is asked for: the generator is as large as the rest of the service.
   const { createOpenApiDocument } = await import("@bikeshare/contract/openapi");

@@ -29,7 +29,7 @@ const CHUNK_SIZE = 100 * BLOCK_SIZE;
 /** Days that are remembered, of all partners. Of one with a million events 80 kB. */
 const MAX_DAYS = 500;
 
-/** What is known of a day. Its counts begin with the block that its first position lies in. */
+/** The counts of a day, beginning with the block that contains the day's first position. */
 interface Day {
   readonly from: number;
   upto: number;

@@ -14,7 +14,7 @@ export interface NewEvent {
   readonly data: string;
 }
 
-/** What is delivered and not listed: a resource after a change, for every partner that may read it. */
+/** A notice that is delivered but not listed: a changed resource, for every partner that may read it. */
 export interface NewNotice {
   readonly name: NoticeName;
   readonly occurredAt: Date;

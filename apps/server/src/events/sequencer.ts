@@ -73,7 +73,10 @@ export function createSequencer({
   };
 }
 
-/** What moves all events of a system that were committed before the call. @returns how many were moved */
+/**
+ * Returns a function that moves all events of a system which were committed before the call, and returns how many it moved.
+ * @returns how many were moved
+ */
 function createMover({ db, clock, onError, watch }: SequencerOptions): (systemId: string) => Promise<number> {
   let preparedDay: string | undefined;
 

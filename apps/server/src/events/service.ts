@@ -29,7 +29,7 @@ export interface EventFilters {
   readonly after?: string | undefined;
 }
 
-/** What reading events needs. */
+/** The dependencies of reading events. */
 export interface EventContext extends ReadContext {
   readonly eventBlocks: EventBlocks;
 }

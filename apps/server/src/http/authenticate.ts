@@ -19,7 +19,7 @@ import type { KeyRow } from "../partners/keys/service.ts";
 import type { RefusedRequests } from "./refused-requests.ts";
 import { countedAddress, type Transport } from "./transport.ts";
 
-/** What finding out who sends a request needs. */
+/** The dependencies of authentication. */
 export interface AuthenticateOptions {
   readonly keys: KeyCache;
   readonly clock: () => number;
@@ -136,7 +136,7 @@ export function partnerOf(request: FastifyRequest): { readonly systemId: string;
   return { systemId: key.system_id, partnerId: key.partner_id };
 }
 
-/** What a request asks for, as far as its caller is concerned. */
+/** The requirements of an endpoint on its caller. */
 export interface Endpoint {
   /** The scope that it requires, by the contract. Unknown paths under /v1 require any key. */
   readonly scope: EndpointMetadata["scope"];
@@ -168,7 +168,7 @@ export function scopeOfRoute(route: AppRoute): EndpointMetadata["scope"] {
   return readMetadata(route).scope;
 }
 
-/** Whom the endpoint of a request to the console lets in. */
+/** Returns the requirements of a console request's endpoint on its caller. */
 export function consoleNeedsOf(request: FastifyRequest): ConsoleNeeds {
   const route = request.routeOptions.config.tsRestRoute;
   const needs = route && readMetadata(route).console;

@@ -23,7 +23,7 @@ export interface AuthorizeOptions extends AuthenticateOptions {
   /** Requests in any 60 s for keys without a number of their own. */
   readonly rateLimit: number;
   readonly lastUses: LastUses;
-  /** What is done with keys that others may have read. */
+  /** The treatment of keys that were exposed. */
   readonly compromisedKeys: CompromisedKeysOptions;
   /** Decides on requests to the console, which bring a session instead of a key. */
   readonly authorizeConsole: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;

@@ -56,7 +56,7 @@ function bindEndpoint(app: FastifyInstance, name: string, endpoint: AppRoute, im
   });
 }
 
-/** What of a request the contract describes. */
+/** The parts of a request that the contract describes. */
 interface RequestParts {
   readonly params: unknown;
   readonly query: unknown;

@@ -9,7 +9,7 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** What is known of a connection. */
+/** The state of a connection. */
 interface Connection {
   /** Those of which the answer is still owed, in the order in which they came; others that have ended since the last one. */
   exchanges: Exchange[];
@@ -102,7 +102,7 @@ function lingerWhenClosed(socket: Socket, connection: Connection): void {
   socket.destroySoon = () => {
     const request = connection.latest?.request;
     if (request === undefined || request.complete || connection.closing) return destroySoon();
-    // What is left of the body, which nobody reads.
+    // Discards the rest of the body.
     request.resume();
     linger(socket, connection, { isOver: () => request.complete, end: destroySoon });
   };

@@ -39,7 +39,7 @@ export function allowOrigins(app: FastifyInstance, origins: readonly string[]): 
   });
 }
 
-/** What an answer's `Access-Control-Allow-Origin` may be; undefined where no page's program may read it. */
+/** Returns the value of a response's `Access-Control-Allow-Origin`; undefined where no page may read it. */
 function allowedOrigin(
   { url, headers }: FastifyRequest,
   reply: FastifyReply,

@@ -24,7 +24,7 @@ export interface CursorCipher {
 /** A longer cursor is none of ours: identifiers, which positions are made of, are shorter. */
 const MAX_CURSOR_LENGTH = 2048;
 const TAG_BYTES = 16;
-/** What SHA-256 gives. */
+/** The length of a SHA-256 digest. */
 const STREAM_BLOCK_BYTES = 32;
 /** Before the position: the id of the key, and the tag. */
 const HEAD_BYTES = 1 + TAG_BYTES;

@@ -18,8 +18,8 @@ export function handleErrors(app: FastifyInstance, onUnavailable: (error: unknow
     if (isUnavailable(error) && !isAborted(request, error)) onUnavailable(error);
     return sendError(reply, request, error);
   });
-  // What Node would refuse by itself, without a body: `framingError` rejects a request without Host, and an
-  // expectation that nobody knows may be ignored (RFC 9110, 10.1.1).
+  // Node would refuse these requests without a body. Instead, `framingError` rejects a request without Host, and an unknown
+  // expectation may be ignored (RFC 9110, 10.1.1).
   Object.assign(app.server, { requireHostHeader: false });
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
 }

@@ -7,7 +7,7 @@ export function healthRoutes(options: {
   /** Fails while the database cannot serve. */
   readonly pingDatabase: () => Promise<void>;
   readonly isDraining: () => boolean;
-  /** What an operator should look at although requests are answered. */
+  /** Problems that need an operator although requests are answered. */
   readonly concerns: () => readonly string[];
 }): RouterImplementation<(typeof partnerContract)["health"]> {
   const ping = shareLately(options.pingDatabase);

@@ -73,7 +73,7 @@ function nameOf({ systemId, caller, path, key: header }: RepeatableRequest): Cal
   });
 }
 
-/** What a verb that combines its calls does. */
+/** A verb whose calls share transactions. */
 export interface CombinedVerb<Input> {
   /** Does what requests of a system ask for, in the transaction given. Each is refused or done by itself. */
   readonly together: (systemId: string, ...rest: Parameters<CombinedWork<Input>>) => ReturnType<CombinedWork<Input>>;
@@ -110,7 +110,10 @@ export function combineRequests<Input>(context: IdempotencyContext, verb: Combin
   };
 }
 
-/** What of a reply is needed here; Fastify's own type differs between its versions, and ts-rest hands over the older. */
+/**
+ * The part of a reply that is needed here. Fastify's own type differs between its versions, and ts-rest hands over the
+ * older.
+ */
 interface HeaderWriter {
   header(name: string, value: string): unknown;
 }

@@ -118,7 +118,7 @@ interface Envelope {
   readonly checkpoint?: string | undefined;
 }
 
-/** What a cursor of a list is valid for. */
+/** Returns the scope in which a list's cursor is valid. */
 function scopeOf(
   { name, visibility }: Pick<PagedList<never, never>, "name" | "visibility">,
   { request, filters }: PageCall<object>,

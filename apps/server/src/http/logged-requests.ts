@@ -16,7 +16,7 @@ interface LogOptions {
   readonly metrics: HttpMetrics;
 }
 
-/** What is logged of a path that leads to no route: the path may contain a secret, and its length has no bound. */
+/** The logged path of a request without a route: the real path may contain a secret, and its length is unbounded. */
 const NO_ROUTE = "(no such path)";
 
 /** Logs each request that carried a key of ours, and counts it, when its response has left. */

@@ -6,7 +6,7 @@ import type { Tracer } from "../health/tracing/tracer.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** What it has asked of the database; undefined where nobody asks to know. */
+    /** The request's use of the database; undefined when it is not measured. */
     activity: Activity | undefined;
   }
 }

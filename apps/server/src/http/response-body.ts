@@ -7,7 +7,10 @@ import type { FastifyInstance, RouteOptions } from "fastify";
 import fresh from "fresh";
 import { endpointOf, scopeOfRoute } from "./authenticate.ts";
 
-/** What of a reply is needed here; Fastify's own type differs between its versions, and ts-rest hands over the older. */
+/**
+ * The part of a reply that is needed here. Fastify's own type differs between its versions, and ts-rest hands over the
+ * older.
+ */
 interface HeaderEditor {
   getHeader(name: string): unknown;
   header(name: string, value: string): unknown;
@@ -37,7 +40,10 @@ export function readyBody(body: string | Buffer): ReadyBody {
   return { bytes, etag: etagOf(bytes) };
 }
 
-/** What of a reply is needed here; Fastify's own type differs between its versions, and ts-rest hands over the older. */
+/**
+ * The part of a reply that is needed here. Fastify's own type differs between its versions, and ts-rest hands over the
+ * older.
+ */
 interface HeaderWriter {
   header(name: string, value: string): unknown;
 }
@@ -142,7 +148,7 @@ export function answerConditionally(app: FastifyInstance): void {
     const bytes = typeof payload === "string" ? toBytes(payload) : payload;
     const etag = String(reply.getHeader("etag") ?? etagOf(bytes));
     reply.header("etag", etag);
-    // What one key may see another may not: no shared cache may keep it, and a private one asks again each time.
+    // Keys differ in the data that they may read: no shared cache may store the answer, and a private one revalidates it.
     if (!isConsole) reply.header("cache-control", "private, no-cache");
     vary(reply, isConsole ? "cookie" : "authorization", "accept-encoding");
     const known = request.headers["if-none-match"];
@@ -177,7 +183,7 @@ function toBytes(text: string): Buffer {
   return bytes;
 }
 
-/** What endpoints of the dashboard answer with beside JSON: files and streams of events. */
+/** The dashboard's media types apart from JSON: files and streams of events. */
 const NOT_JSON = /^text\/(csv|event-stream)\b/;
 
 /**

@@ -230,7 +230,7 @@ function notJson(): ServiceError {
   return serviceError("unsupported_media_type", "notJson");
 }
 
-/** What decoding puts in place of bytes that are no UTF-8. It may also stand in a text properly. */
+/** The decoder's replacement for invalid UTF-8. A valid text may also contain it. */
 const REPLACEMENT = "\ufffd";
 const REPLACEMENT_BYTES = Buffer.from(REPLACEMENT);
 

@@ -10,7 +10,7 @@ export interface Transport {
   readonly address: string;
   /** Whether nobody on the way could read the request: TLS, or loopback. */
   readonly secure: boolean;
-  /** What is wrong with the way that proxies and this service were set up, as far as this request shows it. */
+  /** An error in the setup of proxies or of this service, as far as this request reveals it. */
   readonly misconfiguration?: ProxyMisconfiguration;
 }
 
@@ -42,7 +42,7 @@ export function createTransport(trustedProxies: NetworkList): (request: Incoming
       const address = clientAddress(headers["x-forwarded-for"], peer, isTrusted);
       const proto = last(headers["x-forwarded-proto"]);
       if (proto !== undefined) return { address, secure: proto === "https" };
-      // Whoever speaks TLS to us from a proxy's address, and forwards nothing, is no proxy.
+      // A client that speaks TLS from a proxy's address and sends no forwarding header is not a proxy.
       if (isTls && !isForwarded(headers)) return direct;
       return { address, secure: false, misconfiguration: "scheme_missing" };
     }
@@ -71,7 +71,7 @@ function readPeer(socket: Socket, isTrusted: (address: string) => boolean): Peer
   return { address, isTls, isProxy: isTrusted(address), isLocal, direct: { address, secure: isTls || isLocal } };
 }
 
-/** What proxies add, each another of them, and clients do not. */
+/** Headers that proxies add and clients do not. Different proxies add different ones. */
 const FORWARDING_HEADERS = [
   "x-forwarded-for",
   "x-forwarded-proto",

@@ -34,7 +34,7 @@ export function partnerStatus({
   return suspendedAt === null ? "active" : "suspended";
 }
 
-/** What a partner may have that differs from the default. */
+/** A partner's settings that may differ from the default. */
 export interface PartnerOptions {
   /** Active reservations that it may have at once; the default when left out. */
   readonly maxReservations?: number | undefined;
@@ -62,7 +62,7 @@ export async function createPartner(
   });
 }
 
-/** What is set of a partner. What is left out stays as it is. */
+/** Changes to a partner. Omitted fields stay as they are. */
 export interface PartnerChange {
   readonly name?: string | undefined;
   /** Null: the default. */

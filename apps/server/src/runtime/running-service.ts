@@ -48,7 +48,7 @@ import { startReservationSweeper, startWorkers } from "./workers.ts";
 export interface ServeOptions {
   readonly config: Config;
   readonly clock: () => number;
-  /** What `clock` and `ids` go by, so that they follow the database's. */
+  /** The clock that `clock` and `ids` use, so that they follow the database's. */
   readonly serviceClock?: ServiceClock;
   readonly ids: Ids;
   /** Finds a system by its id, or the only one; makes the first where there is none. */
@@ -67,7 +67,7 @@ export interface ServeOptions {
   readonly prepare?: (db: Database) => Promise<void>;
 }
 
-/** What a service stands on, opened before it. */
+/** The resources that are opened before a service and that it depends on. */
 export interface Foundation {
   readonly store: Store;
   readonly logger: Logger;
@@ -79,11 +79,11 @@ export interface Foundation {
   readonly closers: (() => Promise<void>)[];
 }
 
-/** What the parts of a service share. */
+/** The resources that the parts of a service share. */
 interface ServiceParts extends Foundation {
   readonly secrets: AllSecrets;
   readonly reports: ProcessReports;
-  /** What the checks have found; nothing before the first run. */
+  /** The latest results of the checks; empty before the first run. */
   readonly checkResults: () => readonly CurrentResult[];
   /** Has requests wait while the database is away for a moment. */
   readonly outages: OutageGate;
@@ -110,7 +110,7 @@ export async function runService(given: ServeOptions, foundation: Foundation): P
   const options = { ...given, ids: linkEvents(given.ids, tracer, activities) };
   const { db } = store;
   const reports = createProcessReports();
-  // What is written from here on goes by it.
+  // Later writes use the database's clock.
   await followDatabaseClock(db, { ...given, ...foundation, reports });
   const secrets = await prepareDatabase(store, options, logger);
   if (role !== "worker") await warnOfMissingFacts(db, logger);

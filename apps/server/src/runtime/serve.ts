@@ -78,7 +78,7 @@ async function openDatabaseFor(config: Config, logger: Logger, observer: Activit
         if (event.event === "creating_cluster" || event.event === "starting") loadService().catch(() => undefined);
       },
       onMigrating: (message) => logger.info(message),
-      // Whoever uses the database reports its failures; this line alone calls for no action.
+      // The callers of the database report its failures; this line alone calls for no action.
       onConnectionLost: (error) => logger.debug({ reason: error.message }, "idle database connection lost"),
     });
   } catch (error) {

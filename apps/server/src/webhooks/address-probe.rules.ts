@@ -5,12 +5,12 @@ import type { AttemptResult } from "./sender/attempt.ts";
 const probeSteps = ["address", "dns", "connect", "tls", "response"] as const;
 type StepName = (typeof probeSteps)[number];
 
-/** What became of one part of a probe. */
+/** The result of one part of a probe. */
 export interface ProbeStep {
   readonly step: StepName;
   readonly result: "passed" | "failed" | "not_needed" | "not_reached";
   readonly ms: number | null;
-  /** What was found. */
+  /** The finding. */
   readonly text: string;
 }
 

@@ -23,7 +23,7 @@ interface ProbeInput extends PartnerScope {
   readonly event: DeliveryName;
 }
 
-/** What became of one signed test request. */
+/** The result of one signed test request. */
 export interface ProbedAddress {
   /** Whether the address may be set. */
   readonly isAllowed: boolean;
@@ -129,7 +129,7 @@ async function recordProbe(
   { outcome, status, failure }: AttemptResult,
 ): Promise<void> {
   const verdict = judgeUrl(url, rules);
-  // What is no address of ours may hold anything, a password too.
+  // An invalid URL may hold anything, including a password.
   const shown = verdict.ok ? verdict.url.href : null;
   const detail = { url: shown, outcome, status, failure };
   await insertActOf(context, context.db, { systemId, action: "webhook.probed", subject: partnerId, detail });

@@ -22,7 +22,7 @@ import { createSender } from "./sender/sender.ts";
 import { startMailOutbox } from "./warnings/failure-mail-outbox.ts";
 import { createMailLimiter, logFailures, recordFailureMails } from "./warnings/failure-mail.ts";
 
-/** What sending webhooks needs of the deployment. */
+/** The settings of a deployment that sending webhooks needs. */
 export interface WebhookSettings {
   readonly rules: AddressRules;
   readonly cipher: SecretCipher;
@@ -140,7 +140,7 @@ const SHOWN_FAILING = 20;
 /** Partners whose log is shown one by one: the largest. */
 const SHOWN_LOGS = 20;
 
-/** What waits in a system, and how its endpoints do: counted now. */
+/** Returns the current number of pending deliveries and the health of the endpoints of a system. */
 export async function readBacklog(
   { db, clock }: { readonly db: Database; readonly clock: () => number },
   systemId: string,

@@ -42,7 +42,7 @@ const systemAuditQuery = partnerAuditQuery
   .strict();
 export type AuditQuery = z.infer<typeof systemAuditQuery>;
 
-/** What was done to a partner, by its own people and by the operator. */
+/** The audit log of a partner: acts of its own people and of the operator. */
 export const partnerAuditEndpoints = {
   list: {
     method: "GET",

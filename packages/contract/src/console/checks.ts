@@ -6,7 +6,7 @@ import { consoleBodyErrors, consoleErrors, consoleNeeds, systemPath } from "./en
 /** Longer than any name of a machine or of what a check looks at. */
 const MAX_LENGTH = 300;
 
-/** What of a check is meant, as the overview shows it. */
+/** The identity of the acknowledged check, as the overview shows it. */
 const acknowledged = {
   name: z.string().min(1).max(MAX_LENGTH),
   of: z.string().max(MAX_LENGTH),
@@ -16,7 +16,7 @@ const acknowledged = {
 const needs = consoleNeeds("operator", "admin");
 const errors = { ...consoleErrors, ...consoleBodyErrors };
 
-/** What an operator does about checks. */
+/** Endpoints with which an operator acknowledges checks. */
 export const checkEndpoints = {
   acknowledge: {
     method: "POST",

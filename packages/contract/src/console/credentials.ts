@@ -24,7 +24,7 @@ export const newPassword = password.min(
 /** A code of an authenticator app, or a recovery code. */
 export const oneTimeCode = atMost(40);
 
-/** What `@simplewebauthn/browser` takes: options of the Web Authentication API as JSON. */
+/** The input of `@simplewebauthn/browser`: options of the Web Authentication API as JSON. */
 export const passkeyOptions = z
   .object({
     options: z.record(z.unknown()).describe("For `startRegistration` or `startAuthentication`"),
@@ -37,7 +37,7 @@ export type PasskeyOptions = z.infer<typeof passkeyOptions>;
 const bytes = atMost(16 * 1024);
 const challengeToken = atMost(2048);
 
-/** What the browser says when a passkey was used. */
+/** The browser's answer after a passkey was used. */
 export const passkeyAssertion = z
   .object({
     challenge_token: challengeToken,
@@ -60,7 +60,7 @@ export const passkeyAssertion = z
   })
   .strict();
 
-/** What the browser says when a passkey was made. */
+/** The browser's answer after a passkey was made. */
 export const passkeyAttestation = z
   .object({
     challenge_token: challengeToken,

@@ -87,7 +87,7 @@ const list = <Item extends z.ZodTypeAny>(item: Item) => ({
   ...consoleErrors,
 });
 
-/** What a system is, and what the ids of its vehicle types and regions mean, for the operator. */
+/** Endpoints with which the operator describes a system, its vehicle types and its regions. */
 export const descriptionEndpoints = {
   facts: {
     method: "GET",

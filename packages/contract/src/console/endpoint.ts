@@ -31,7 +31,7 @@ export function consoleNeeds(
   };
 }
 
-/** What any console endpoint may answer beside its success. */
+/** The errors of every console endpoint. */
 export const consoleErrors = {
   400: errorBody,
   401: errorBody,
@@ -43,7 +43,7 @@ export const consoleErrors = {
   503: errorBody,
 };
 
-/** What a console endpoint that takes a body may answer beside those. */
+/** The further errors of a console endpoint that takes a body. */
 export const consoleBodyErrors = { 413: errorBody, 415: errorBody };
 
 /** The path parameter of the operator's pages. */

@@ -61,7 +61,10 @@ const replay = z
 
 const { set, probe, test, rotateSecret, remove, resume, sendHeld, dropHeld } = webhookEndpoints;
 
-/** What a partner's admins do with their webhook, done by the operator's. Secrets that are made are shown this once. */
+/**
+ * Changes that a partner's admins make to their webhook, for the operator's admins. New secrets are shown only in this
+ * response.
+ */
 const webhookChanges = {
   set: {
     ...set,

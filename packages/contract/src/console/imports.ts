@@ -74,7 +74,7 @@ export type ImportReportEntry = z.infer<typeof reportEntry>;
 const base = "/console/v1/systems/:system_id/imports";
 const onePath = systemPath.extend({ id: identifierParam });
 
-/** What was imported into a system, for the operator. */
+/** The imports into a system, for the operator. */
 export const importEndpoints = {
   list: {
     method: "GET",

@@ -59,7 +59,7 @@ export const MAX_OWN_KEY_DAYS = 3650;
 /** Most keys of a partner's own people that may work at once: more than any partner has programs. */
 export const MAX_OWN_KEYS = 100;
 
-/** What a partner's own people may make keys of. */
+/** The limits on keys that a partner's own people may make. */
 export const keyAllowance = z
   .object({
     scopes: z.array(z.enum(scopeNames)).min(1),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 
-/** What a partner's pages can be told of as it changes. */
+/** The topics of a partner's live events. */
 const liveTopic = z.enum(["deliveries"]);
 export type LiveTopic = z.infer<typeof liveTopic>;
 

@@ -5,7 +5,7 @@ import { consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint
 import { feedState } from "./feeds.ts";
 import { waiting } from "./webhook.ts";
 
-/** What a check has found. */
+/** The result of a check. */
 const shownCheck = z
   .object({
     name: z.string().describe("The check, as `doctor` and the metric name it"),
@@ -51,7 +51,7 @@ const requestCounts = z
   .strict();
 export type RequestCounts = z.infer<typeof requestCounts>;
 
-/** What a key did in the last hour. */
+/** The usage of a key in the last hour. */
 const keyLoad = z
   .object({
     id: identifier,
@@ -148,7 +148,7 @@ const systemOverview = z
   .strict();
 export type SystemOverview = z.infer<typeof systemOverview>;
 
-/** What a partner sees first. */
+/** Endpoints of a partner's overview. */
 export const partnerOverviewEndpoints = {
   get: {
     method: "GET",
@@ -161,7 +161,7 @@ export const partnerOverviewEndpoints = {
   },
 } as const;
 
-/** What the operator sees first. */
+/** Endpoints of the operator's overview. */
 export const systemOverviewEndpoints = {
   get: {
     method: "GET",

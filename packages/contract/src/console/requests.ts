@@ -154,7 +154,7 @@ const deprecatedCalls = z
   })
   .strict();
 
-/** What was called how often, of a partner or of all of a system. */
+/** Returns the endpoints for the usage of a partner or of a whole system. */
 function usageEndpoints<const Base extends `/console/v1/systems/:system_id${string}`, Shape extends z.ZodRawShape>(
   base: Base,
   pathParams: z.ZodObject<Shape, "strip">,

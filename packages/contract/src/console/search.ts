@@ -22,7 +22,7 @@ const search = {
   responses: { 200: z.object({ data: z.array(foundEntry) }).strict(), ...consoleErrors },
 } as const;
 
-/** What a partner finds: the system's stations, and what its own deliveries are about. */
+/** A partner's search: the system's stations, and the subjects of the partner's deliveries. */
 export const partnerSearchEndpoints = {
   search: {
     ...search,
@@ -33,7 +33,7 @@ export const partnerSearchEndpoints = {
   },
 } as const;
 
-/** What the operator finds. */
+/** The operator's search. */
 export const systemSearchEndpoints = {
   search: {
     ...search,

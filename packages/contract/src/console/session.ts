@@ -7,7 +7,7 @@ import { oneTimeCode, passkeyAssertion, password } from "./credentials.ts";
 import { consoleBodyErrors, consoleErrors, consoleNeeds } from "./endpoint.ts";
 import { nextPage, providerAddress } from "./identity-provider.ts";
 
-/** What a membership lets one do: an admin changes things, a viewer reads. */
+/** The role of a membership: an admin changes things, a viewer reads. */
 export const membershipRole = z.enum(["admin", "viewer"]);
 export type MembershipRole = z.infer<typeof membershipRole>;
 

@@ -34,7 +34,7 @@ export const codeNeeded = z.object({ needs_code: z.literal(true) }).strict();
 /** The secret of an invitation's link: 32 random bytes in base64url. */
 const invitationToken = z.string().max(100, issueText("tooLong", { limit: 100 }));
 
-/** What an invitation is for, as its link shows it before anybody accepts. */
+/** An invitation as its link shows it before it is accepted. */
 export const openInvitation = z
   .object({
     email: z.string(),

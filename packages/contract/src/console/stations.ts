@@ -6,7 +6,7 @@ import { consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint
 
 const count = z.number().int().min(0);
 
-/** What the map and the table show of a station. */
+/** A station as the map and the table show it. */
 const mappedStation = z
   .object({
     id: identifier,

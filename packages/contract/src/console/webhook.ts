@@ -100,7 +100,7 @@ const probeStep = z
   })
   .strict();
 
-/** What became of one signed test request to an address. */
+/** The result of one signed test request to an address. */
 const probe = z
   .object({
     is_allowed: z.boolean().describe("The address can be set; whatever else is wrong can be mended later"),
@@ -169,7 +169,7 @@ const reads = {
   },
 } as const;
 
-/** What changes its status. */
+/** Endpoints that change its status. */
 const statusChanges = {
   pause: {
     method: "POST",

@@ -13,7 +13,7 @@ export interface OpenApiDocument {
   readonly tags: readonly {
     readonly name: string;
     readonly description: string;
-    /** What readers are shown in the name's place, which programs use. */
+    /** The name for readers; programs use `name`. */
     readonly "x-displayName": string;
   }[];
   readonly paths: Readonly<Record<string, PathItem>>;

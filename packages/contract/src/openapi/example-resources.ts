@@ -186,12 +186,12 @@ const data: Data = {
   "bike.state_changed": exampleBike,
 };
 
-/** What `event` looks like in the list of events. */
+/** Returns an example of `event` in the list of events. */
 export function exampleEvent<Name extends EventName>(event: Name) {
   return { id: "event_0VbeWjMMvbE2baG4Sgk6By", event, occurred_at: data[event].updated_at, data: data[event] };
 }
 
-/** What a delivery of `event` looks like. */
+/** Returns an example of a delivery of `event`. */
 export function exampleDelivery<Name extends DeliveryName>(event: Name) {
   const occurredAt = data[event].updated_at;
   return {

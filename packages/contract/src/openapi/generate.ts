@@ -5,7 +5,7 @@ import { errorCodes } from "../error-catalogue.ts";
 import type { Components, JsonSchema, Operation, Parameter, PathItem, RequestBody, Response } from "./document.ts";
 import { type Additions, mapValues, toJsonSchema } from "./json-schema.ts";
 
-/** What the generator makes of a contract: paths and schemas in JSON Schema 2020-12, without our prose. */
+/** The generator's output for a contract: paths and schemas in JSON Schema 2020-12, without our prose. */
 export interface Generated {
   readonly paths: Readonly<Record<string, PathItem>>;
   readonly schemas: Components["schemas"];

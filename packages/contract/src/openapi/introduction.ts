@@ -12,7 +12,7 @@ import {
 import { scopes } from "../scopes.ts";
 import { walks } from "./samples.ts";
 
-/** What an engineer should know before the first request, in Markdown. */
+/** Returns the introduction for a partner's engineers, in Markdown. */
 export function introduction(baseUrl: string): string {
   return [
     start(baseUrl),
@@ -138,7 +138,7 @@ function versions(): string {
 The version stands in the path, \`/v1\`. Within it we only add: fields, values of enums, events, error codes, endpoints. So ignore fields you do not know and expect enum values you have not seen. A route that is to go announces it for 12 months with \`Deprecation\`, \`Sunset\` and \`Link\` headers.`;
 }
 
-/** What an engineer of the operator should know before the first request, in Markdown. */
+/** Returns the introduction for the operator's engineers, in Markdown. */
 export function operatorIntroduction(baseUrl: string): string {
   return [operatorStart(baseUrl), batches(), repeating("batch"), operatorValues(), operatorErrors()].join("\n\n");
 }
@@ -176,7 +176,7 @@ ${errorsList()}
 Each answer carries a \`Request-Id\`, which stands in the service's logs.`;
 }
 
-/** What a reader of the public feeds should know before the first request, in Markdown. */
+/** Returns the introduction for readers of the public feeds, in Markdown. */
 export function gbfsIntroduction(baseUrl: string): string {
   return `Stations and vehicles in the form that journey planners read, made from the live state. No key is needed:
 

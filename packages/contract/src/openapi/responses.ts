@@ -4,7 +4,7 @@ import type { Example, JsonSchema, MediaType, Response, Header, Parameter, Refer
 
 export const JSON_TYPE = "application/json";
 
-/** What the responses of an endpoint depend on. */
+/** The properties that decide the responses of an endpoint. */
 export interface EndpointTraits {
   /** From the contract's metadata. */
   readonly scope: string;

@@ -14,7 +14,7 @@ export interface Option {
 /** The options that were given; `true` for those without a value. */
 export type OptionValues = Readonly<Record<string, string | true | undefined>>;
 
-/** What every command of the program has. */
+/** The name and help of a command. */
 interface CommandUsage {
   /** Its words: `rides list`. */
   readonly name: string;
@@ -36,12 +36,12 @@ export interface LocalCommand extends CommandUsage {
 
 export type Command = ServiceCommand | LocalCommand;
 
-/** What a command that calls the service works with. */
+/** The dependencies of a command that calls the service. */
 export interface CommandContext extends LocalContext {
   readonly client: BikeShare;
 }
 
-/** What every command works with. */
+/** The dependencies of every command. */
 export interface LocalContext {
   /** Empty where the command takes none. */
   readonly id: string;

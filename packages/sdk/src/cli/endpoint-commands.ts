@@ -11,7 +11,7 @@ import { formatObject, formatTable } from "./output.ts";
 
 type Name = keyof typeof endpoints;
 
-/** What the contract says of a parameter. */
+/** A parameter as the contract describes it. */
 interface Parameter {
   readonly description: string;
   readonly values?: readonly string[];

@@ -1,4 +1,4 @@
-/** What the program takes from its process: made once, in main.ts. */
+/** The program's access to its process: made once, in main.ts. */
 export interface Environment {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdout: WritableText;

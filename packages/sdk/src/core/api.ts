@@ -7,7 +7,7 @@ import { createList, type List } from "./list.ts";
 import type { ApiRequest, Query, Route } from "./request.ts";
 import { send } from "./send.ts";
 
-/** What the resources call. */
+/** The interface through which the resources call the service. */
 export type Api = ReturnType<typeof createApi>;
 
 /** @throws UsageError that names a wrong option */
@@ -33,7 +33,7 @@ export function createApi(clientOptions: ClientOptions) {
       isResumedById?: boolean,
       start?: Position,
     ): List<Item> {
-      // What is left without the position are filters: they stay the same over all pages.
+      // The remaining parameters are filters: they stay the same over all pages.
       const { cursor, page, ...filters } = query as Query & Position; // The contract's parameters are strings and numbers.
       const { limit, after } = filters;
       const source = {

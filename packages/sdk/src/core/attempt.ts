@@ -14,7 +14,7 @@ import { requireHeaderValue, type Route } from "./request.ts";
 
 /** A successful response. */
 export interface ApiResponse<Data> {
-  /** What the call returns. */
+  /** The result of the call. */
   readonly data: Data;
   /** Status and headers. Its body has been read. */
   readonly response: Response;

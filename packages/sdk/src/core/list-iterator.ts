@@ -18,7 +18,7 @@ export interface Position {
   readonly since?: string | undefined;
 }
 
-/** What `updated_since` begins with where everything is wanted. */
+/** The `updated_since` that includes everything. */
 const BEGINNING = "1970-01-01T00:00:00Z";
 
 /**
@@ -128,7 +128,7 @@ export function createListIterator<Item extends { readonly id: string }, Page, S
   let items: readonly Item[] = [];
   let offset = 0;
   let lastId: string | undefined;
-  /** What the service said at the end: from where to go on. */
+  /** The checkpoint of the last page, from which the next iteration follows the list. */
   let end: string | undefined;
   const runExclusive = createMutex();
 
@@ -160,7 +160,8 @@ export function createListIterator<Item extends { readonly id: string }, Page, S
       // Of "now" nothing is left once it has been asked about: without any event, the oldest is the next.
       if (after !== undefined) return (lastId ?? end ?? (next || after !== "now" ? after : undefined)) || undefined;
       const isFollowed = start.since !== undefined;
-      // What changes again leaves its place, so that a page of changes that was begun is returned again.
+      // An item that changes again moves to the end of the list: an offset into the rest would skip items, so the page is
+      // returned again.
       const begun = isFollowed ? position : { ...position, offset, lastId };
       const here = offset < items.length ? begun : next;
       if (!here) return end;

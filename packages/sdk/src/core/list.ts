@@ -83,7 +83,7 @@ export interface List<Item> extends PromiseLike<Page<Item>>, AsyncIterable<Item>
   resumeFrom(checkpoint: string): List<Item>;
 }
 
-/** What a list is of. */
+/** The source of a list's pages. */
 export interface ListSource<Item> {
   /** Method and path: `GET /v1/rides`. */
   readonly operation: string;

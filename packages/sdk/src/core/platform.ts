@@ -1,4 +1,4 @@
-/** What the client takes from the platform it runs on. */
+/** The functions that the client uses from its platform. */
 export interface Platform {
   readonly performance: { readonly now: () => number };
   readonly setTimeout: (run: () => void, ms: number) => unknown;

@@ -65,7 +65,7 @@ export function requireHeaderValue(name: string, value: unknown): string {
   throw new UsageError(`${name} ${value ? "must be ASCII without spaces around it" : "is not set"}`);
 }
 
-/** What all requests of a client have in common. */
+/** The properties that all requests of a client share. */
 interface RequestBase {
   readonly baseUrl: string;
   readonly userAgent?: string | undefined;

@@ -9,7 +9,7 @@ const RETRY_AFTER_JITTER_MS = 250;
 
 /** Retries that a client may spend in a row. Lower and a short outage fails calls; higher prolongs a long one. */
 const BUDGET = 20;
-/** What a success adds to the budget: in the long run one retry for ten successes. */
+/** The amount that a success adds to the budget: in the long run one retry for ten successes. */
 const BUDGET_PER_SUCCESS = 0.1;
 
 /** Whether sending the same request again may help, where that is safe. */

@@ -1,6 +1,6 @@
 import type { ErrorCode, Open } from "../json-types.generated.ts";
 
-/** What an error tells besides its message. */
+/** The details of an error in addition to its message. */
 export interface ErrorDetails {
   readonly cause?: unknown;
   readonly attempts?: number;

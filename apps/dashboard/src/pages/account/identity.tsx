@@ -7,7 +7,7 @@ import { useAction } from "../use-action.ts";
 
 interface IdentityProps {
   readonly account: Account;
-  /** What the identity provider is called. */
+  /** The identity provider's name. */
   readonly provider: string;
 }
 

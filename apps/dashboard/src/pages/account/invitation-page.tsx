@@ -28,7 +28,7 @@ function takeToken(): string {
   return sessionStorage.getItem(TOKEN_KEY) ?? "";
 }
 
-/** What an invitation is for, and how to accept it. */
+/** Shows the purpose of an invitation and accepts it. */
 export function InvitationPage() {
   const [token] = useState(takeToken);
   const invitation = useQuery({

@@ -13,7 +13,7 @@ import { NotFoundPage } from "../not-found-page.tsx";
 import { FilterField } from "../operator/filter-field.tsx";
 import { actColumns } from "./act-columns.tsx";
 
-/** What every list of acts is filtered by. */
+/** The filters of every list of audit entries. */
 const partnerFilters = ["action", "subject", "since", "until", "cursor"] as const;
 
 /** The operator's audit log. */
@@ -51,7 +51,7 @@ export function PartnerAuditPage() {
 }
 
 interface AuditLogProps {
-  /** What the answer depends on. */
+  /** The parameters that the answer depends on. */
   readonly scope: readonly unknown[];
   readonly read: (signal: AbortSignal) => ReturnType<typeof api.systemAudit.list>;
   readonly isOperators: boolean;

@@ -10,7 +10,7 @@ interface FilterBarProps {
   readonly onChange: (filters: FilterTexts) => void;
 }
 
-/** What of the list is shown: the usual questions, one press each, and every filter. */
+/** The filters of the list: buttons for the most frequent questions, and a form with all filters. */
 export function FilterBar({ filters, onChange }: FilterBarProps) {
   const [now] = useState(() => new Date());
   return (

@@ -47,7 +47,7 @@ export interface QuickFilter {
 const EVENING_HOUR = 18;
 const MORNING_HOUR = 8;
 
-/** What is asked for most. */
+/** Returns the most frequent filters. */
 export function quickFilters(now: Date): readonly QuickFilter[] {
   const hourOf = (day: number, hour: number) =>
     new Date(now.getFullYear(), now.getMonth(), now.getDate() + day, hour).toISOString();

@@ -11,7 +11,7 @@ const TOP_PX = 120;
 interface LiveOptions {
   readonly params: { readonly system_id: string; readonly partner_id: string };
   readonly isOn: boolean;
-  /** What is shown must stay as it is: something is chosen. */
+  /** The shown rows must not change, since some are selected. */
   readonly isHeld: boolean;
   readonly refresh: () => void;
 }

@@ -8,7 +8,7 @@ import { Menu, MenuItem } from "../../components/menu.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { Example } from "./example.tsx";
 
-/** What is pressed and filled in. */
+/** Buttons and form fields. */
 export function ActionExamples() {
   return (
     <>

@@ -23,7 +23,7 @@ const failure = new ApiError("The database cannot be reached. Try again in a mom
   retryAfterSeconds: 5,
 });
 
-/** What says how things are. */
+/** Status badges, notices and placeholders. */
 export function StateExamples() {
   return (
     <>

@@ -23,7 +23,7 @@ export interface MadeKey {
   readonly replacedEndsAt: string | null;
 }
 
-/** What a key is called. */
+/** Returns the name under which a key is shown. */
 export function keyName({ name, prefix, last4 }: Pick<ShownKey, "name" | "prefix" | "last4">): string {
   return name ?? `${prefix}…${last4}`;
 }

@@ -17,7 +17,7 @@ export interface NewKey {
 /** Stands for the operator among the partners. */
 export const OPERATOR = "operator";
 
-/** What is missing. */
+/** Returns the first missing field. */
 export function issueOf({ owner, scopes, rate }: NewKey): string | undefined {
   if (owner === "") return "Choose who the key is for.";
   if (owner !== OPERATOR && scopes.length === 0) return "Choose at least one scope.";
@@ -41,7 +41,7 @@ export function instantAfter(days: number): string {
   return new Date(new Date().getTime() + days * DAY_MS - MINUTE_MS).toISOString();
 }
 
-/** What the server is asked for. */
+/** Returns the request that creates the key. */
 export function keyRequest(wanted: NewKey, now: number): Parameters<typeof api.systemKeys.issue>[0]["body"] {
   const { owner, name, scopes, days, rate } = wanted;
   const isOperators = owner === OPERATOR;

@@ -1,4 +1,4 @@
-/** What a key's usage chart draws. */
+/** The series of a key's usage chart. */
 import type { RequestCounts } from "@bikeshare/contract/console";
 import type { Series } from "../../components/chart-scale.ts";
 

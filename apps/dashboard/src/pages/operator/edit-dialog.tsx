@@ -7,7 +7,7 @@ import type { Column } from "../../components/table.tsx";
 import type { Access } from "../../session/session.ts";
 import { useAction } from "../use-action.ts";
 
-/** What is being changed in a dialog, and the text that stands in it. */
+/** An item that is edited in a dialog, and the current text of the form. */
 export interface Editing<Item> {
   readonly item: Item | undefined;
   readonly text: string;

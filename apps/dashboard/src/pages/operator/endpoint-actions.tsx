@@ -10,7 +10,7 @@ interface EndpointActionsProps {
   readonly endpoint: EndpointSummary;
 }
 
-/** What the operator does with an endpoint in the list. */
+/** The operator's actions on an endpoint in the list. */
 export function EndpointActions({ scope, endpoint }: EndpointActionsProps) {
   const { run, isPending } = useAction();
   const request = { params: { system_id: scope.systemId, partner_id: endpoint.partner_id }, body: {} };

@@ -21,7 +21,7 @@ const deliveryTones: Readonly<Record<ResourceEvent["deliveries"][number]["status
   held: "warning",
 };
 
-/** What happened to one thing of the fleet, and where it was delivered. */
+/** The events of a bike, station or ride, and their deliveries. */
 export function EventHistory({ systemId, url, of, id }: HistoryProps & HistoryQuery) {
   const { data, error, refetch } = useQuery({
     queryKey: ["fleet", "history", systemId, of, id],

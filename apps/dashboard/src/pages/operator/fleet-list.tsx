@@ -17,14 +17,14 @@ interface FleetListProps<Row> {
   readonly title: string;
   readonly about: string;
   readonly filters?: ComponentChildren;
-  /** What stands there when there is nothing. */
+  /** The placeholder of an empty list. */
   readonly empty?: string;
-  /** What the answer depends on. */
+  /** The parameters that the answer depends on. */
   readonly scope: readonly unknown[];
   readonly read: (signal: AbortSignal) => Promise<FleetPage<Row>>;
   readonly columns: readonly Column<Row>[];
   readonly isByTime: boolean;
-  /** What can be done with the rows that are shown. */
+  /** Renders actions for the shown rows. */
   readonly actions?: (rows: readonly Row[]) => ComponentChildren;
 }
 

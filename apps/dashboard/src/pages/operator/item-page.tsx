@@ -7,7 +7,7 @@ import { type UrlState, useUrlState } from "../../layout/url-state.ts";
 import { type Access, useOperatorAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 
-/** What such a page needs to read its item. */
+/** The request that reads the page's item. */
 interface ItemCall {
   readonly params: { readonly system_id: string; readonly id: string };
   readonly signal: AbortSignal;

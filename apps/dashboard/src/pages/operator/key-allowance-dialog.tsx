@@ -10,7 +10,7 @@ import { ScopeChoice } from "../scope-choice.tsx";
 import { useAction } from "../use-action.ts";
 import { showPartner } from "./partner-dialogs.tsx";
 
-/** What is proposed where nothing is allowed yet: reading, with enough keys to rotate one with an overlap. */
+/** The proposed allowance of a partner without one: reading, with enough keys to rotate one with an overlap. */
 const PROPOSED: KeyAllowance = {
   scopes: ["stations:read", "rides:read", "bikes:read", "events:read"],
   rate_limit: 120,

@@ -7,7 +7,7 @@ import { Table } from "../../components/table.tsx";
 import type { Access } from "../../session/session.ts";
 import { editColumn, EditDialog, useEditing } from "./edit-dialog.tsx";
 
-/** What the ids of regions mean. */
+/** The regions of a system, with their ids. */
 export function Regions({ access }: { readonly access: Access }) {
   const params = { system_id: access.systemId };
   const key = ["regions", access.systemId];

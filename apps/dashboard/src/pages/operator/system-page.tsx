@@ -10,7 +10,7 @@ import { editColumn, EditDialog, useEditing } from "./edit-dialog.tsx";
 import { Regions } from "./regions.tsx";
 import { VehicleTypes } from "./vehicle-types.tsx";
 
-/** What the system is, as GBFS publishes it, and what its ids mean. */
+/** The system's description as GBFS publishes it, and its regions and vehicle types. */
 export function SystemPage() {
   const access = useOperatorAccess();
   const systemId = access?.systemId ?? "";

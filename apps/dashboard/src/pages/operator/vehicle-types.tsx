@@ -11,7 +11,7 @@ import { editColumn, EditDialog, type Editing, useEditing } from "./edit-dialog.
 
 type Words = Partial<Omit<DescribedVehicleType["type"], "id">>;
 
-/** What the ids of vehicle types mean. */
+/** The vehicle types of a system, with their ids. */
 export function VehicleTypes({ access }: { readonly access: Access }) {
   const { data, error, refetch } = useQuery({
     queryKey: ["vehicle-types", access.systemId],

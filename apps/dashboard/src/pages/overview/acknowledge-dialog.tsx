@@ -8,7 +8,7 @@ import { showToast } from "../../components/toast.tsx";
 import type { Scope } from "../scope.ts";
 import { useAction } from "../use-action.ts";
 
-/** What a check has found that can be acknowledged. */
+/** A failed check that can be acknowledged. */
 export interface Acknowledgeable extends ShownCheck {
   readonly of: string;
   readonly severity: "warning" | "failure";

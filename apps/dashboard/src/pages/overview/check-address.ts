@@ -17,7 +17,7 @@ export function checkAddress(
   return { page, href: addressIn(isOfPartner ? { ...scope, partnerId } : scope, page, query) };
 }
 
-/** What the link of a check says. */
+/** The text of the link from a check to its page. */
 export const checkLinks: Readonly<Record<Page, string>> = {
   overview: "Overview",
   webhook: "Open the webhook",

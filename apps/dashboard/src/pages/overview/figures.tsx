@@ -7,14 +7,14 @@ export interface Figure {
   readonly note?: string;
   /** Worth a look: the figure stands out. */
   readonly isBad?: boolean;
-  /** What the figure counts. */
+  /** The page that lists the counted items. */
   readonly href?: string;
 }
 
 interface FiguresProps {
   readonly title: string;
   readonly figures: readonly Figure[];
-  /** What stands below them. */
+  /** Content below the figures. */
   readonly children?: ComponentChildren;
 }
 

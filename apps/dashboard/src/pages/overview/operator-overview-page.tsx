@@ -19,7 +19,7 @@ import { Figures } from "./figures.tsx";
 import { REFRESH_INTERVAL_MS, RequestFigures } from "./overview-page.tsx";
 import "./overview.css";
 
-/** What the operator sees first: whose keys, webhooks and feeds need attention, and how busy the system is. */
+/** The operator's start page: keys, webhooks and feeds that need attention, and the load of the system. */
 export function OperatorOverviewPage() {
   const scope = useOperatorScope();
   return scope === undefined ? <NotFoundPage /> : <Overview scope={scope} />;

@@ -17,7 +17,7 @@ import "./overview.css";
 /** Between two looks. */
 export const REFRESH_INTERVAL_MS = 15_000;
 
-/** What a partner sees first: what fails and what to do, then how much is used. */
+/** A partner's start page: failures with their remedies, then usage. */
 export function PartnerOverviewPage() {
   const scope = usePartnerScope();
   return scope?.partnerId === undefined ? (

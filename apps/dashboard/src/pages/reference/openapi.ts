@@ -1,4 +1,4 @@
-/** What the page takes from an OpenAPI document of the service. */
+/** The parts of the service's OpenAPI document that the page shows. */
 
 interface Operation {
   readonly summary: string;
@@ -21,7 +21,7 @@ export interface Endpoint {
   readonly path: string;
   readonly summary: string;
   readonly tag: string;
-  /** What a key must be allowed; undefined where any key, or none, will do. */
+  /** The scope that a key needs; undefined: any key will do, or none is needed. */
   readonly scope: string | undefined;
   /** Where the reference describes it, behind the `#` of its address. */
   readonly anchor: string;

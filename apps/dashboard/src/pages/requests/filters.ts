@@ -3,7 +3,7 @@
 const FILTER_NAMES = ["key_id", "status", "error", "method", "route", "since", "until"] as const;
 export type RequestFilters = Partial<Record<(typeof FILTER_NAMES)[number], string>>;
 
-/** What takes every filter away. */
+/** The changes that clear every filter. */
 export const noFilters: RequestFilters = Object.fromEntries(FILTER_NAMES.map((name) => [name, ""]));
 
 export function readFilters(search: URLSearchParams): RequestFilters {

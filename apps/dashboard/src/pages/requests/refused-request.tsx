@@ -2,7 +2,7 @@ import type { RequestDetail } from "@bikeshare/contract/console";
 import { Code } from "../../components/code.tsx";
 import { curlOf } from "./curl.ts";
 
-/** What a refused request asked for, what it was answered, and how to send it again. */
+/** A refused request, its response, and a command that sends it again. */
 export function RefusedRequest({ request }: { readonly request: RequestDetail }) {
   const { status, error, message, target, body, body_bytes: bytes } = request;
   if (status < 400) return null;

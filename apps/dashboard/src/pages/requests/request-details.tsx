@@ -85,7 +85,7 @@ function Details({ request, scope, shownKey }: DetailsProps) {
   );
 }
 
-/** What an error code means, from the contract's catalogue. */
+/** Explains an error code, from the contract's catalogue. */
 function Explanation({ request: { error, status, message } }: Pick<DetailsProps, "request">) {
   if (error === null) return status < 400 ? null : <Notice tone="warning">The response had no error code.</Notice>;
   const entry = isErrorCode(error) ? errorCatalogue[error] : undefined;

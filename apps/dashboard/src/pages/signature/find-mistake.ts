@@ -2,7 +2,7 @@
 import { DEFAULT_TOLERANCE_SECONDS, isWebhookVerificationError, verify } from "@bikeshare/webhooks";
 import { relativeText } from "../../components/time.tsx";
 
-/** What a reader has copied from their receiver. */
+/** A request that a reader has copied from their receiver. */
 export interface PastedRequest {
   readonly header: string;
   readonly body: string;

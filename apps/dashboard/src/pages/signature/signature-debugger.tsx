@@ -7,7 +7,7 @@ import { type Finding, findMistake } from "./find-mistake.ts";
 import "./signature.css";
 
 interface SignatureDebuggerProps {
-  /** What is filled in to begin with. */
+  /** The initial values of the form. */
   readonly header?: string;
   readonly body?: string;
 }

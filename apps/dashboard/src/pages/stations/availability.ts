@@ -1,4 +1,4 @@
-/** What a rider finds at a station, in one word: what the map draws, and the table filters by. */
+/** The availability of a station in one word, which the map draws and the table filters by. */
 import type { MappedStation } from "@bikeshare/contract/console";
 
 export type Availability = "bikes" | "few" | "empty" | "full" | "closed";

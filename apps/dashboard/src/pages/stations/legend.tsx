@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { AVAILABILITIES, type Availability, availabilityLabels } from "./availability.ts";
 
-/** What the marks of the map mean, and how many there are of each. */
+/** The legend of the map, with the number of stations for each mark. */
 export function Legend({ counts }: { readonly counts: Readonly<Record<Availability, number>> }) {
   return (
     <ul class="legend">

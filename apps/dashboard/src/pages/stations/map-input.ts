@@ -1,4 +1,4 @@
-/** What a map hears from its canvas: its size, the theme's colours, wheel and pointer. */
+/** The input of the map's canvas: size, theme colours, wheel and pointer. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { MapColours } from "./draw-map.ts";
 import type { Point, Size } from "./viewport.ts";

@@ -1,4 +1,4 @@
-/** What part of the world a map shows, and where a point of it lies on the screen. */
+/** The part of the world that a map shows, and the conversion between coordinates and pixels. */
 
 export interface Viewport {
   /** The middle, in the units of the projection. */

@@ -55,13 +55,13 @@ export function HeldDialog(props: HeldDialogProps) {
   );
 }
 
-/** What is held, and what can be done with it. */
+/** Reads the held deliveries and offers the actions on them. */
 function useHeld({ params, client, isPaused, isOpen, onClose }: HeldDialogProps) {
   const held = useQuery({
     queryKey: ["webhook", params, "held"],
     queryFn: ({ signal }) => api.webhook.held({ params, signal }),
     enabled: isOpen,
-    // What is dropped is what the reader sees: no later count may take its place unseen.
+    // Exactly the shown deliveries are dropped: no later count may replace the shown one unnoticed.
     staleTime: Infinity,
     gcTime: 0,
   });

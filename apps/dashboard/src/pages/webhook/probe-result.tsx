@@ -19,7 +19,7 @@ const results: Readonly<Record<ProbeStep["result"], readonly [Tone, string]>> = 
   not_reached: ["neutral", "not reached"],
 };
 
-/** What became of a request to an address: step by step, and what to do. */
+/** The result of a test request to an address: its steps, and the remedy of a failure. */
 export function ProbeResult({ probe }: { readonly probe: Probe }) {
   const { steps, advice, request, response } = probe;
   return (

@@ -68,7 +68,7 @@ interface StrandedNoticeProps extends Pick<StatusSectionProps, "params" | "clien
   readonly held: number;
 }
 
-/** What is held although the webhook is not paused, with the buttons that end that. */
+/** A notice about deliveries that are held although the webhook is not paused, with buttons to release or drop them. */
 function StrandedNotice({ params, client, held, canChange }: StrandedNoticeProps) {
   const [isAsking, setAsking] = useState(false);
   return (

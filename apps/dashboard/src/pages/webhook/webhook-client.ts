@@ -9,7 +9,7 @@ export interface PartnerParams {
 type Own = typeof api.webhook;
 type Operators = typeof api.endpoints;
 
-/** What changes a webhook: the endpoints of its partner's admins, or those of the operator's. */
+/** The calls that change a webhook: through the endpoints for the partner's admins, or through the operator's. */
 export interface WebhookClient
   extends
     Pick<Own, "pause" | "resume" | "sendHeld" | "dropHeld" | "retryNow" | "remove" | "probe" | "test" | "rotateSecret">,

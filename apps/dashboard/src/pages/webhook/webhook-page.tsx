@@ -90,12 +90,12 @@ function isChanging(webhook: Webhook | null | undefined): boolean {
   return status === "probing" || (status === "active" && isReplaying) || (status === "paused" && pending > 0);
 }
 
-/** What the form shows: another status must not take from it what is being typed. */
+/** Returns the key of the form: a change of status alone must not reset the user's input. */
 function settingsOf(webhook: Webhook | null): string {
   return JSON.stringify(webhook && [webhook.url, webhook.events, webhook.email, webhook.signature]);
 }
 
-/** What the page shows: the webhook, and the events there are. */
+/** Reads the webhook and the event types. */
 function useWebhook({ systemId, partnerId = "" }: Scope) {
   const params = { system_id: systemId, partner_id: partnerId };
   const shown = useQuery({

@@ -19,7 +19,7 @@ export interface Horizon {
   readonly history: string;
 }
 
-/** What a list has of changes. */
+/** The state of a list's changes. */
 export interface ChangeState {
   /** The position of the newest change; null: none was recorded. */
   readonly newest: number | null;
@@ -118,7 +118,7 @@ export async function findHorizon(primary: ReadPool, table: FollowedTable): Prom
   return oneRow(await primary.read<Horizon>(horizon(table), []));
 }
 
-/** What a list has of changes. @param partnerId whose reservations */
+/** Returns the state of a list's changes. @param partnerId the owner of the reservations */
 export async function findChangeState(
   primary: ReadPool,
   table: FollowedTable,

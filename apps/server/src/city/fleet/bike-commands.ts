@@ -40,7 +40,7 @@ export function upsertBikes(
       );
       const created = new Set(fresh.filter(({ item }) => inserted.has(item.id)).map(({ index }) => index));
       for (const { index, item } of known) if (created.has(index)) results.done(index, item.id, "created");
-      // What another command made meanwhile, and what an item before in this batch made, is changed like any other.
+      // A bike that another command or an earlier item of this batch has created meanwhile is updated.
       const others = known.filter(({ index }) => !created.has(index));
       await command.lockBikes(others.map(({ item }) => item.id));
       for (const { index, item } of others) {

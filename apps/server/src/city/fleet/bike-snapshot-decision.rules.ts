@@ -2,7 +2,7 @@ import type { Bike } from "@bikeshare/contract";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import type { Position } from "./bike.rules.ts";
 
-/** What a feed says of a vehicle: GBFS's `free_bike_status` or `vehicle_status`. */
+/** A feed's report of a vehicle: GBFS's `free_bike_status` or `vehicle_status`. */
 export interface VehicleReport {
   readonly number: string | null;
   readonly vehicle_type_id: string | null;
@@ -60,7 +60,7 @@ export function bikeFromReport(report: VehicleReport, station: Position | undefi
  */
 export type BikeDecision = "keep" | "update" | "delete" | "ownedByOther" | "none";
 
-/** What a decision about one bike looks at, beside the bike's own row. */
+/** The inputs of a decision about one bike, in addition to the bike's own row. */
 export interface BikeSnapshotContext {
   readonly source: string;
   /** The snapshot's `last_updated`, milliseconds since 1970. */

@@ -13,7 +13,7 @@ export interface BikeWrite extends FeedBike {
   readonly id: string;
 }
 
-/** What a feed decides of a bike. */
+/** The columns of a bike that a feed decides. */
 const columns = columnsOfTable("bikes").only("id", ...feedBikeFields);
 
 const times = ["last_reported"];

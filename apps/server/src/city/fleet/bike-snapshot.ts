@@ -18,7 +18,7 @@ import {
 import type { Position } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
 
-/** What a source says of its vehicles at one time. */
+/** A source's report of its vehicles at one time. */
 export interface BikeSnapshot {
   readonly source: string;
   /** When the source made it (`last_updated`), milliseconds since 1970. */
@@ -31,7 +31,7 @@ export interface BikeSnapshot {
   readonly stationPositions: ReadonlyMap<string, Position>;
 }
 
-/** What a snapshot did to the bikes of its source. */
+/** The changes that a snapshot made to the bikes of its source. */
 export interface BikeChanges {
   readonly created: number;
   readonly updated: number;

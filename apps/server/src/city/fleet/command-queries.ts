@@ -74,8 +74,8 @@ const updateBikeRows = statement(
    select json from changed where json is not null order by id`,
 );
 
-// Whoever changes a station's bikes holds the station's row first, so that the recount sees every other change. Stations
-// that mirror a feed are locked only where their counters change.
+// A command that changes a station's bikes locks the station's row first, so that the recount sees every other change.
+// Stations that mirror a feed are locked only where their counters change.
 const lockCounted = statement(
   "fleet.lockCountedStations",
   `select id, counters, status from stations

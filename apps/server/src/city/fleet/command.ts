@@ -30,7 +30,7 @@ import {
 import { lockRides, lockUnknownBikes, type RideState } from "./ride-queries.ts";
 import { type LockedStation, lockStations } from "./station-queries.ts";
 
-/** What a command has done so far, and what is to be written at its end. */
+/** The effects of a command so far, and the rows to write at its end. */
 interface Effects {
   /** The bikes as they were locked. */
   readonly held: Map<string, BikeState>;

@@ -194,7 +194,7 @@ function endLocation(
   };
 }
 
-/** What is known after a correction. @param isCorrected whether what was known comes from what is corrected */
+/** Returns a value after a correction. @param isCorrected the earlier value comes from the corrected report */
 function replaced<Value>(known: Dated<Value>, correction: Dated<Value>, isCorrected: boolean): Dated<Value> {
   return isCorrected ? correction : later(known, correction);
 }

@@ -111,7 +111,7 @@ async function reserve(
   });
 }
 
-/** What becomes of a request. */
+/** The decision about a request. */
 type Decision =
   | "answered"
   | { readonly error: ServiceError }
@@ -143,7 +143,10 @@ function decide(
   }
 }
 
-/** What a request asks for, where it names a station. */
+/**
+ * Returns the station and vehicle type that a request names.
+ * @throws ServiceError when it names both a station and a bike, or neither
+ */
 function wantedBy({ station_id, bike_id, vehicle_type_id }: ReservationRequest): WantedBike {
   if ((station_id === undefined) === (bike_id === undefined)) throw serviceError("invalid_parameter", "stationAndBike");
   return { stationId: station_id ?? "", vehicleTypeId: vehicle_type_id ?? null };
@@ -192,7 +195,10 @@ function newReservation(
   };
 }
 
-/** What requests found no free bike for (a station, a type), of those for which one may become free: others have locked it. */
+/**
+ * Returns the pairs of station and type without a free bike where one may become free, because another transaction has
+ * locked it.
+ */
 async function listContended(command: FleetCommand, decisions: readonly Decision[]): Promise<ReadonlySet<string>> {
   const { tx, systemId, now, bikes } = command;
   const wanted = new Map(
@@ -203,7 +209,7 @@ async function listContended(command: FleetCommand, decisions: readonly Decision
   const contended = await Promise.all(
     [...wanted].map(async ([key, each]) => {
       const candidates = await listCandidateBikes(tx, systemId, each, now);
-      // What this command holds, it has decided on.
+      // Bikes that this command has locked are already decided.
       return candidates.some((id) => !bikes.has(id)) ? [key] : [];
     }),
   );
@@ -220,7 +226,10 @@ interface BikeRequest {
   readonly request: ReservationRequest;
 }
 
-/** What decides on requests for bikes, beside the bikes, which the command holds; as the requests before leave it. */
+/**
+ * The inputs of decisions on requests for bikes, in addition to the bikes, which the command has locked. Each request sees
+ * the effects of the ones before.
+ */
 interface ReservationFacts {
   /** Of the partners that are active. */
   readonly quotaOf: Map<string, QuotaUse>;
@@ -229,7 +238,7 @@ interface ReservationFacts {
   readonly stations: ReadonlyMap<string, RentingStation>;
 }
 
-/** Whom a request is for; undefined where it does not say. No id contains a NUL. */
+/** Returns a key of the rider of a request; undefined when the request names none. No id contains a NUL. */
 function riderKey({ partnerId, request }: BikeRequest): string | undefined {
   return request.rider_ref === undefined ? undefined : `${partnerId}\0${request.rider_ref}`;
 }

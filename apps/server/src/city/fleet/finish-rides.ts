@@ -67,7 +67,7 @@ type EndedRide = RideState & { readonly status: "completed" | "cancelled"; reado
 interface Finish {
   readonly ride: EndedRide;
   readonly warning: StoredTime["warning"];
-  /** What becomes of the ride's bike; undefined where that is gone or on another ride. */
+  /** The bike after the ride; undefined when the bike is removed or on another ride. */
   readonly bike: BikeState | undefined;
   readonly facts: Partial<BikeState>;
 }
@@ -147,7 +147,7 @@ function decideAbandoned(entry: Indexed<AbandonedRide>, batch: RideBatch): Finis
   return { ride: ended, warning: undefined, bike, facts: isSeen ? { ride_id: null } : lostFromRide(endedAt) };
 }
 
-/** What becomes of a bike of which nothing is known since its ride began. */
+/** Returns the change of a bike without any report since its ride began. */
 function lostFromRide(at: Date): Partial<BikeState> {
   return {
     ride_id: null,
@@ -187,7 +187,7 @@ function endLocation(item: RideEnd, stations: RideBatch["stations"]): ReportedLo
   return locationOf({ ...item, station_id: item.end_station_id ?? null }, stations) ?? NOWHERE;
 }
 
-/** What becomes of a bike whose ride ends, unless something later was reported during the ride. */
+/** Returns the change of a bike whose ride ends, unless a later report arrived during the ride. */
 function backFromRide(bike: BikeState, endedAt: Date, endedWhere: ReportedLocation): Partial<BikeState> {
   const at = endedAt.getTime();
   const state = later(datedState(bike), { at, value: "available" as const });

@@ -34,7 +34,7 @@ export function upsertPastRides(
   );
 }
 
-/** What decides on past rides. */
+/** The inputs of decisions on past rides. */
 interface Facts {
   readonly stored: ReadonlyMap<string, RideState>;
   /** Stored rides of the same bikes that overlap, by the id of the wanted ride. */
@@ -71,7 +71,7 @@ function isAccepted(
   }
   const ofBike = writtenOfBike.get(item.bike_id) ?? [];
   const storedOthers = (others.get(item.id) ?? []).filter(({ id }) => !written.has(id));
-  // What overlaps already, because an import said so, may be changed all the same.
+  // Rides that overlap already, because an import wrote them, may still be changed.
   const other = [...storedOthers, ...ofBike].find(
     (ride) => doOverlap(ride, item) && (before === undefined || !doOverlap(ride, before)),
   );

@@ -21,14 +21,14 @@ export interface StationSighting {
   readonly location: { readonly lat: number; readonly lon: number } | null;
 }
 
-/** What became of the stations that did not exist. */
+/** The outcome of creating placeholders for unknown stations. */
 export interface PlaceholderStations {
   readonly made: readonly string[];
   /** Stations that could not be made, because nothing says where they are. */
   readonly withoutLocation: readonly string[];
 }
 
-/** What the placeholder stations come from. */
+/** The origin of placeholder stations. */
 export interface PlaceholderOrigin {
   readonly systemId: string;
   readonly importId: string;

@@ -63,7 +63,7 @@ export function cancelReservations(
   });
 }
 
-/** What becomes of a request to cancel: the id of what is to be cancelled, with its JSON as it was. */
+/** The decision about a request to cancel: the id of the reservation, and its JSON before. */
 type CancelDecision =
   | { readonly cancel: string; readonly json: string }
   | { readonly result: string }

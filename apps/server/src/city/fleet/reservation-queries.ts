@@ -314,7 +314,7 @@ const candidates = statement(
              where r.system_id = $1 and r.id = b.reservation_id and r.status = 'active' and r.expires_at <= $4::timestamptz)))`,
 );
 
-/** What a partner has of what it may have. */
+/** A partner's use of its quota. */
 export interface QuotaUse {
   /** How many active reservations it may have; null: the default. */
   readonly max_reservations: number | null;
@@ -347,7 +347,7 @@ export async function listReservationsOfRiders(
   return of.length === 0 ? [] : tx.query<ReservationOfRider>(ofRiders, [systemId, ...riders.arrays(of)]);
 }
 
-/** What decides whether a station rents out. */
+/** The columns that decide whether a station rents out. */
 export type RentingStation = Pick<Tables["stations"], "status" | "is_renting">;
 
 /** Stations, by id. */

@@ -18,7 +18,7 @@ export interface LockedRides {
   readonly stations: NamedStations;
 }
 
-/** What the decisions of a batch on rides that have started need. */
+/** The inputs of a batch's decisions on rides that have started. */
 export interface RideBatch extends LockedRides {
   readonly command: FleetCommand;
   readonly results: BatchResultWriter<RideError>;

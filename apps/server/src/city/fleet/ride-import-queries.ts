@@ -3,7 +3,7 @@ import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { type Statement, statement } from "../../storage/db/statement.ts";
 
-/** What makes two rides of one id the same: every field that a trip file has. */
+/** The columns by which two rides of one id are compared: every field that a trip file has. */
 const compared = columnsOfTable("rides").only(
   "id",
   "bike_id",
@@ -16,7 +16,7 @@ const compared = columnsOfTable("rides").only(
   "rider_category",
 );
 
-/** What a line of a past ride has, in its order: first what all rides of an import have in common. */
+/** The columns of a line of a past ride, in order: first those that all rides of an import have in common. */
 const lineColumns = [
   ...["system_id", "status", "source", "import_id", "updated_at"],
   ...compared.names,
@@ -97,7 +97,7 @@ export async function insertMissingRides(tx: Transaction): Promise<number[]> {
   return rows.map(({ start }) => start);
 }
 
-/** What the past rides found in the place of their ids. */
+/** The stored rides that already have the ids of past rides. */
 export interface HeldRides {
   /** Those whose id belongs to a ride that is not the same, in the order of their lines. */
   readonly differing: readonly NumberedRide[];

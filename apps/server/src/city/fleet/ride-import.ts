@@ -39,7 +39,7 @@ export interface PastRide {
   readonly endReason: "returned" | "free_floating" | null;
 }
 
-/** What the rides of one import have in common. */
+/** The properties that the rides of one import have in common. */
 export interface RideOrigin {
   readonly systemId: string;
   /** The import that is under way; null: the rides come from none. */
@@ -63,7 +63,7 @@ export interface RideMarks {
   readonly starts: Iterable<number>;
 }
 
-/** What became of a batch of past rides. */
+/** The outcome of writing a batch of past rides. */
 export interface PastRidesWritten {
   readonly created: number;
   /** Rides that were there already, the same in every field that a trip file has. */

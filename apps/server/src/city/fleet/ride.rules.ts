@@ -48,7 +48,7 @@ export function overlapIssue(other: RideState): MessageArguments<"ride_conflict"
   return ["overlap", { rideId: other.id, stored: describeRide(other) }];
 }
 
-/** What is stored of a ride, in words: for whoever is refused because of it. */
+/** Returns a description of a stored ride, for the error of a request that conflicts with it. */
 export function describeRide(ride: RideState): string {
   const start = `bike ${ride.bike_id}, started ${timeText(ride.started_at)} ${locationText(ride.start_station_id)}`;
   if (ride.ended_at === null) return `${start}, not over`;

@@ -63,7 +63,7 @@ async function fulfilReservations(command: FleetCommand, started: readonly RideS
   await command.endReservations(outcomes);
 }
 
-/** What the decisions of a batch look at. */
+/** The inputs of a batch's decisions. */
 interface Facts {
   /** The bikes as the items before leave them. */
   readonly bikes: Map<string, BikeState>;

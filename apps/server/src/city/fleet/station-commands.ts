@@ -150,7 +150,7 @@ function shortList(ids: readonly string[]): string {
 
 type DecidedStation = LockedStation & { readonly is_claimed?: boolean };
 
-/** What a batch does before and after it locks its stations. */
+/** The steps of a batch before and after it locks its stations. */
 interface StationBatchSteps {
   readonly before: (command: FleetCommand, ids: readonly string[]) => Promise<ReadonlyMap<string, BatchWarning>>;
   readonly after: (command: FleetCommand, ids: readonly string[]) => Promise<void>;

@@ -38,7 +38,7 @@ export interface KnownStationStatus extends StationStatusReport {
   readonly was_installed: boolean;
 }
 
-/** What is known of a station. A part that has not arrived yet is undefined. */
+/** The parts of a station. A part that has not arrived yet is undefined. */
 export interface StationParts {
   readonly information?: Part<StationInformation> | undefined;
   readonly status?: Part<KnownStationStatus> | undefined;

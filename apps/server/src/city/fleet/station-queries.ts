@@ -5,7 +5,7 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { freeDocks, hasOwnDocks, standingBikes } from "./dock-sql-fragments.ts";
 
-/** What commands write: counters follow from bikes, and the rest is of feeds and imports. */
+/** The columns that commands write: the counters follow from bikes, and feeds and imports write the rest. */
 const columns = columnsOfTable("stations").without(
   "system_id",
   "updated_at",

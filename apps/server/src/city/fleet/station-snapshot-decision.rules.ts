@@ -16,7 +16,7 @@ export interface FeedTimes {
   readonly status: SnapshotTimes | undefined;
 }
 
-/** What a decision about one station looks at, beside the station's own row. */
+/** The inputs of a decision about one station, in addition to the station's own row. */
 export interface SnapshotContext {
   readonly source: string;
   /** Before the snapshot, and after it. */
@@ -26,7 +26,7 @@ export interface SnapshotContext {
   readonly waiting: ReadonlyMap<string, readonly WaitingRow[]>;
 }
 
-/** What is to be done with one station. `drop` names parts that no longer wait. */
+/** The decision about one station. `drop` names parts that no longer wait. */
 export type Decision = { readonly id: string; readonly drop: readonly WaitingKey[] } & (
   | { readonly kind: "keep" }
   | { readonly kind: "create"; readonly row: StationWrite }
@@ -75,7 +75,7 @@ export function decideStation(context: SnapshotContext, id: string, row: Station
   return { kind: "update", id, row: write, removed, change, drop };
 }
 
-/** What was known before the snapshot: in the station's row, or in the parts that wait. */
+/** Returns the parts known before the snapshot: from the station's row, or from the waiting parts. */
 function heldParts(
   context: SnapshotContext,
   ours: StationRow | undefined,
@@ -129,7 +129,7 @@ function storedAsOf(asOf: number | undefined, times: SnapshotTimes | undefined):
   return asOf === undefined || times === undefined || asOf >= times.latest ? null : asOf;
 }
 
-/** What is counted from the bikes at a station with operated counters. */
+/** The columns that are counted from the bikes at a station with operated counters. */
 const countedFields = ["num_bikes_available", "num_bikes_disabled", "vehicle_types_available"] as const;
 const knownStatusFields = [...statusFields, "was_installed"] as const;
 const jsonFields = [

@@ -33,7 +33,7 @@ export interface StationWrite extends Omit<StationRow, "source" | "counters"> {
   readonly visible: boolean;
 }
 
-/** What a feed decides of a station, and what is kept of its snapshots. */
+/** The columns of a station that a feed decides, and those that record its snapshots. */
 const columns = columnsOfTable("stations").without(
   "system_id",
   "source",

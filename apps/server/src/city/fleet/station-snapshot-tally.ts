@@ -8,7 +8,7 @@ export interface StationsWaiting {
   readonly withoutStatus: number;
 }
 
-/** What a snapshot did to the stations of its source. */
+/** The changes that a snapshot made to the stations of its source. */
 export interface StationChanges {
   readonly created: number;
   readonly updated: number;

@@ -30,7 +30,7 @@ import {
 import { type StationChanges, Tally } from "./station-snapshot-tally.ts";
 import { refuseTooMany, type StationInformation, type StationStatusReport } from "./station.rules.ts";
 
-/** What one feed says at one time, by station id. */
+/** The content of one feed at one time, by station id. */
 interface StationFeed<Content> {
   /** `last_updated`, milliseconds since 1970. */
   readonly at: number;
@@ -48,7 +48,10 @@ export interface StationSnapshot {
   readonly maxStations?: number | undefined;
 }
 
-/** What a snapshot does to the stations, decided on rows that are not locked yet. It keeps ids alone: rows are read again. */
+/**
+ * The changes that a snapshot makes to the stations, decided on rows that are not locked yet. Holds ids only: rows are read
+ * again.
+ */
 export interface StationPlan {
   readonly snapshot: StationSnapshot;
   readonly timesAfter: FeedTimes;

@@ -1,7 +1,7 @@
 import type { Station } from "@bikeshare/contract";
 import { ABSENT_SNAPSHOTS_UNTIL_OFFLINE, type StationState } from "@bikeshare/rules";
 
-/** What a source says that a station is: GBFS's `station_information`. */
+/** A source's description of a station: GBFS's `station_information`. */
 export interface StationInformation {
   readonly name: string;
   readonly short_name: string | null;

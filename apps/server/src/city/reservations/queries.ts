@@ -70,7 +70,10 @@ const list: FilterableList<TimePosition> = {
   placeholders: ({ at, id }, bind) => [`${bind(at)}::timestamptz`, bind(id)],
 };
 
-/** What is remembered of a partner's reservations. Not their rides: a ride has one reservation, which an index finds. */
+/**
+ * The columns of a partner's reservations that are kept in memory. Rides are not among them: a ride has one reservation,
+ * which an index finds.
+ */
 export const rememberedReservations = rememberableList({
   table: "reservations",
   // PostgreSQL must be told the type of a value that a statement does not use.

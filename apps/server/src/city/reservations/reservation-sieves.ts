@@ -21,7 +21,7 @@ export function reservationSieves(
 
 function ofStatus(rows: SortedRows, status: Reservation["status"], now: number): Sieve {
   const [statuses, ends, code] = [rows.texts("status"), rows.numbers("expires_at"), rows.code("status", status)];
-  // What the clock makes of those that are overdue.
+  // Overdue reservations count as expired, not as active.
   const [isExpired, isActive] = [Number(status === "expired"), Number(status === "active")];
   return (found, n) => {
     let kept = 0;

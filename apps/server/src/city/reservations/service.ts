@@ -22,7 +22,7 @@ import { reservationSieves } from "./reservation-sieves.ts";
 
 export type { ReservationFilters } from "./queries.ts";
 
-/** What reading reservations needs. */
+/** The dependencies of reading reservations. */
 export interface ReservationReadContext extends ReadContext {
   readonly clock: () => number;
 }

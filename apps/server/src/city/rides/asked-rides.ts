@@ -23,17 +23,17 @@ export const list: FilterableList<TimePosition> = {
   placeholders: ({ at, id }, bind) => [`${bind(at)}::timestamptz`, bind(id)],
 };
 
-/** What a list of rides is asked for. */
+/** A request for a list of rides. */
 export interface AskedRides {
   readonly systemId: string;
   readonly names: readonly (keyof RideFilters)[];
   readonly filter: Filter;
   readonly byDay: DayFilters;
-  /** What its past number is remembered by: the filters that do not tell times. */
+  /** The key under which the number of past rides is cached: the filters other than times. */
   readonly key: string;
 }
 
-/** What is asked for, as SQL and as what is known of days. */
+/** Returns a request's filters as SQL and as conditions on the days in memory. */
 export function describe(systemId: string, filters: RideFilters): AskedRides {
   const values: unknown[] = [systemId];
   const { branches, overlapping } = alternativesOf(filters, (value) => `$${values.push(value)}`);

@@ -3,7 +3,7 @@ import { MAX_DAYS, type ReadDays } from "./queries.ts";
 import { DAY_MS, type RideDay, rideDay } from "./ride-day.rules.ts";
 import type { PastDays } from "./stretches.rules.ts";
 
-/** What is known of a system's past rides, true as long as `lateChanges` is what the database says. */
+/** The days in memory of a system's past rides; valid while `lateChanges` equals the database's value. */
 export interface KnownDays extends PastDays {
   readonly lateChanges: number;
   /** How often rides had changed of the days that are over for three days. */

@@ -166,7 +166,7 @@ async function countPast(db: QueryRunner, systemId: string, filters: RideFilters
 /** Stretches that are counted by a sub-select each, which is planned in 0.1 ms. More are counted by one for all of them. */
 const MAX_PLANNED = 6;
 
-/** What stretches were made of: true as long as the SQL gives this value. */
+/** Cached stretches; valid while the SQL returns this value. */
 interface Known {
   readonly sql: string;
   readonly value: number;

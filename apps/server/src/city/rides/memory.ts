@@ -4,7 +4,7 @@ import { createDayIndex, type DayIndex } from "./day-index.ts";
 import { createPastCounts, type PastCounts } from "./past-counts.ts";
 import { countRidesByHour, type Depth, listChangedDays, type RideHours } from "./queries.ts";
 
-/** What a process remembers of past rides, so that pages at any depth and of any filter are found without counting them. */
+/** A process's memory of past rides, which finds pages at any depth and of any filter without counting rides. */
 export interface RideMemory {
   readonly depths: DepthIndex;
   readonly pastCounts: PastCounts;
@@ -28,7 +28,7 @@ export async function learnRideDays(db: Database, { days }: RideMemory): Promise
   for (const { system_id: systemId } of systems) await days.known(systemId, true);
 }
 
-/** What a page says of the list, as of the moment it was read. */
+/** The state of the list at the moment that a page was read. */
 interface ListState {
   readonly total: number;
   readonly pastChanges: number;

@@ -103,7 +103,7 @@ export interface NumberedRows extends PageRows {
   readonly pastChanges: number;
 }
 
-/** What follows a position, or the first page. */
+/** Returns the rides that follow a position, or the first page. */
 export async function listRideRows(
   readPool: ReadPool,
   systemId: string,
@@ -115,7 +115,7 @@ export async function listRideRows(
   return oneRow(await readPool.read<PageRows>(following(size), [systemId, after.at, after.id]));
 }
 
-/** What follows `skip` rides. */
+/** Returns the rides that follow the first `skip` ones. */
 export async function listRideRowsFrom(
   readPool: ReadPool,
   systemId: string,
@@ -177,7 +177,7 @@ export async function findRide(readPool: ReadPool, systemId: string, id: string)
   return (await readPool.read<Pick<Tables["rides"], "json">>(byId, [systemId, id]))[0]?.json;
 }
 
-/** What is read of a day. */
+/** A day as it was read. */
 interface ReadDay {
   /** Its beginning (UTC), milliseconds since 1970. */
   readonly from: number;

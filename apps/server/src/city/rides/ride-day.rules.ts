@@ -28,7 +28,7 @@ interface StatusOfDay {
 export interface RideDay {
   /** Milliseconds since 1970. */
   readonly from: number;
-  /** What is known of it ends here: where the day ends, or before, when it was not over. */
+  /** The end of the known part: the end of the day, or an earlier time if the day was not over. */
   readonly to: number;
   readonly statuses: readonly StatusOfDay[];
   /** A ride of the day is under way, so that what is known of its hour does not last. */
@@ -45,7 +45,7 @@ export interface Stretch {
   readonly n: number | undefined;
 }
 
-/** What rides are asked for, beside when they started. */
+/** The filters of a list of rides other than the start time. */
 export interface ChangeFilters {
   /** The ride was changed at this instant or later. */
   readonly since: number | undefined;

@@ -17,7 +17,7 @@ import { findRide, listRideRows, listRideRowsAt, listRideRowsFrom } from "./quer
 
 export type { RideFilters } from "./filtered-queries.ts";
 
-/** What reading rides needs. */
+/** The dependencies of reading rides. */
 export interface RideContext extends ReadContext, RideMemory {}
 
 /** A page of a system's rides, newest start first. */

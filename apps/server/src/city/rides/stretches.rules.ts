@@ -23,7 +23,7 @@ export interface DayFilters extends ChangeFilters {
   readonly to: number;
 }
 
-/** What is known of past rides by the day. */
+/** The days of past rides in memory. */
 export interface PastDays {
   /** Milliseconds since 1970: what is known ends here. */
   readonly upto: number;
@@ -123,7 +123,7 @@ export function ridesBetween(
   return sum;
 }
 
-/** What is not past yet. */
+/** Rides younger than this are not past yet. */
 const RECENT_MS = 2 * HOUR_MS;
 
 /** Where the rides of a page are found. */

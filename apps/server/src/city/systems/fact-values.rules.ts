@@ -1,6 +1,6 @@
-// What a fact's value means in any of the spellings that feeds and operators use; undefined for none.
+// Parse a fact's value in any spelling that feeds and operators use; undefined for invalid ones.
 
-/** What GBFS takes as a language: two or three letters, and a country where one is given. `en_us` is `en-US`. */
+/** Returns a text as a GBFS language: two or three letters, and optionally a country. `en_us` is `en-US`. */
 export function languageFrom(value: unknown): string | undefined {
   const parts = typeof value === "string" ? /^([a-z]{2,3})(?:[-_].*)?$/i.exec(value.trim()) : null;
   const [whole, language] = parts ?? [];

@@ -3,9 +3,9 @@ import type { SourceDescription } from "../../feeds/gbfs/source-descriptions.ts"
 import { emailFrom, languageFrom, timeZoneFrom } from "./fact-values.rules.ts";
 import { openingHoursFrom } from "./opening-hours.rules.ts";
 
-/** What may be said of a system, in the words of GBFS where it has one. */
+/** The facts of a system, under GBFS's names where it has one. */
 interface SystemFacts {
-  /** What riders call the system. */
+  /** The name that riders know the system by. */
   readonly name: string;
   /** An IANA time zone. */
   readonly timezone: string;
@@ -24,7 +24,7 @@ interface SystemFacts {
 
 export type FactName = keyof SystemFacts;
 
-/** What must be given, to be shown when something else is. */
+/** The validation of a fact. */
 interface FactRule {
   /** The value in its usual writing; undefined when the text is none. */
   readonly read: (text: string) => string | undefined;
@@ -88,10 +88,10 @@ export function isLicenceId(licence: string): boolean {
   return !licence.includes(":");
 }
 
-/** What the operator says of a system; null: nothing. */
+/** The facts that the operator has set for a system; null: not set. */
 export type OperatorFacts = { readonly system_id: string } & { readonly [Name in FactName]: string | null };
 
-/** What holds of a system. */
+/** The facts that apply to a system. */
 export interface SystemDetails extends Pick<SystemFacts, "name" | "language" | "timezone" | "opening_hours"> {
   readonly id: string;
   /** Null: nobody said. */
@@ -128,7 +128,7 @@ function findFact(fact: FactName, own: OperatorFacts, sources: readonly SourceDe
   return undefined;
 }
 
-/** What stands in for facts that nobody says. */
+/** Defaults for facts that neither the operator nor a feed provides. */
 const defaults: Partial<Record<FactName, string>> = { language: "en", timezone: "UTC", opening_hours: "24/7" };
 
 /** A fact as it is published, what the operator says, and where the one comes from. */
@@ -173,7 +173,7 @@ export function systemDetails(own: OperatorFacts, sources: readonly SourceDescri
   };
 }
 
-/** What a word that is stored means: sources' are taken as generously as their feeds are read. */
+/** Returns a stored text as the field's value. A source's texts are parsed as leniently as its feed. */
 function meaningOf(fact: FactName, word: string): string | undefined {
   switch (fact) {
     case "timezone":

@@ -48,15 +48,15 @@ const update = statement(
    where system_id = $1`,
 );
 
-// Whoever keeps something made of a system's facts listens for stations already.
+// The listeners of the stations' channel also cache data derived from a system's facts.
 const notify = statement("systemFacts.notify", "select pg_notify('stations', $1)");
 
-/** What the operator says of a system; undefined where there is no such system. */
+/** Returns the facts that the operator has set for a system; undefined when there is no such system. */
 export async function findFacts(db: Queryable, systemId: string): Promise<OperatorFacts | undefined> {
   return (await db.query<OperatorFacts>(find, [systemId]))[0];
 }
 
-/** What the operator says of every system, oldest first. */
+/** Returns the facts that the operator has set for each system, oldest system first. */
 export function listFacts(db: Queryable): Promise<OperatorFacts[]> {
   return db.query<OperatorFacts>(list);
 }
@@ -102,10 +102,10 @@ const isUsed = statement(
   "select exists (select from stations where system_id = $1 and region_id = $2) as is_used",
 );
 
-// Whoever keeps something made of regions listens for stations already.
+// The listeners of the stations' channel also cache data derived from regions.
 const notifyOfRegions = statement("regions.notify", "select pg_notify('stations', $1)");
 
-/** What the operator says of regions. */
+/** Returns the regions that the operator has described. */
 export function findOwnRegions(db: QueryRunner, systemId: string): Promise<Region[]> {
   return db.query<Region>(own, [systemId]);
 }
@@ -183,15 +183,17 @@ const uses = statement(
      exists (select from (${atStations}) as s where id = $2) as by_stations`,
 );
 
-// Whoever keeps something made of vehicle types listens for stations already.
+// The listeners of the stations' channel also cache data derived from vehicle types.
 const notifyOfVehicleTypes = statement("vehicleTypes.notify", "select pg_notify('stations', $1)");
 
-/** What the operator says of vehicle types. */
+/** Returns the vehicle types that the operator has described. */
 export function findOwnTypes(db: QueryRunner, systemId: string): Promise<VehicleType[]> {
   return db.query<VehicleType>(vehicleTypeOwn, [systemId]);
 }
 
-/** What the operator says of one type, locked until the transaction ends; undefined: nothing. */
+/**
+ * Returns the operator's description of a vehicle type, and locks it until the transaction ends; undefined: there is none.
+ */
 export async function lockOwnType(tx: Transaction, systemId: string, id: string): Promise<VehicleType | undefined> {
   return (await tx.query<VehicleType>(lockVehicleType, [systemId, id]))[0];
 }

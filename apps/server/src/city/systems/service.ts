@@ -68,7 +68,7 @@ export async function resolveSystem(
 
 export type { SystemDetails } from "./facts.rules.ts";
 
-/** What is to be said of a system; null takes the operator's word back. What is left out stays as it is. */
+/** Changes to a system's facts. Null removes the operator's value; omitted facts stay as they are. */
 export type FactChanges = { readonly [Name in FactName]?: string | null | undefined };
 
 /**
@@ -100,7 +100,9 @@ export async function hasSystem(db: Queryable, systemId: string): Promise<boolea
   return (await findFacts(db, systemId)) !== undefined;
 }
 
-/** What holds of a system: the operator's word, else a source's, else a default; undefined without such a system. */
+/**
+ * Returns a system's facts: the operator's value, else a source's, else a default; undefined when there is no such system.
+ */
 export async function detailsOf(db: Queryable, systemId: string): Promise<SystemDetails | undefined> {
   const own = await findFacts(db, systemId);
   return own && systemDetails(own, await listDescriptions(db, systemId));
@@ -115,7 +117,7 @@ export async function originsOf(
   return own && factOrigins(own, await listDescriptions(db, systemId));
 }
 
-/** What holds of every system, oldest first. */
+/** Returns the facts of every system, oldest system first. */
 export async function detailsOfAll(db: Queryable): Promise<SystemDetails[]> {
   const details: SystemDetails[] = [];
   for (const own of await listFacts(db)) details.push(systemDetails(own, await listDescriptions(db, own.system_id)));

@@ -56,7 +56,7 @@ export async function listVehicleTypes(
   return pageOfItems(await allVehicleTypesOf(db, systemId), request);
 }
 
-/** What is to be said of a vehicle type; null takes a word back. What is left out stays as it is. */
+/** Changes to a vehicle type's description. Null removes the operator's value; omitted fields stay as they are. */
 export type VehicleTypeChanges = {
   readonly [Field in Exclude<keyof VehicleType, "id">]?: VehicleType[Field] | undefined;
 };

@@ -42,7 +42,7 @@ export function dashboardLinkRoutes(
 
 /** The link of an answer as it is kept for a repeat of its request: with its secret encrypted, which opens pages. */
 function linkOf({ cipher }: Pick<LinkRoutesContext, "cipher">, kept: string): DashboardLink {
-  // What was stored was made above, or by version 0.1.0, which kept the link as it is.
+  // The text was stored above, or by version 0.1.0, which stored the link unencrypted.
   const stored = JSON.parse(kept) as { readonly link: DashboardLink; readonly secret: string } | DashboardLink;
   if (!("link" in stored)) return stored;
   const { link, secret } = stored;

@@ -7,11 +7,11 @@ export interface Identity {
   readonly subject: string;
   /** In lower case; undefined where the provider does not say that it has verified one. */
   readonly email: string | undefined;
-  /** What the provider calls them; undefined where it does not say. */
+  /** The person's name at the provider; undefined when the provider sends none. */
   readonly name: string | undefined;
   /** When they last proved to the provider who they are; undefined where it does not say. */
   readonly authenticatedAt: number | undefined;
-  /** What the provider has signed, which it is shown again when they sign out. */
+  /** The provider's ID token, which is sent back to the provider when the person signs out. */
   readonly idToken: string;
 }
 

@@ -4,13 +4,13 @@ import { createBoundedFetch, ProviderUnavailable, requireSecure } from "./bounde
 import { type Identity, identityOf, requireUsable } from "./claims.rules.ts";
 
 export interface ProviderSettings extends ClientSettings {
-  /** What pages call the provider. */
+  /** The provider's name on pages. */
   readonly name: string;
   /** The domains of the addresses that may sign in; undefined: all. */
   readonly emailDomains: readonly string[] | undefined;
 }
 
-/** What belongs to one way to the provider and back; all of it is random. */
+/** The random secrets of one sign-in at the provider. */
 export interface ProviderSecrets {
   readonly state: string;
   readonly nonce: string;
@@ -123,7 +123,7 @@ function createConfigurationReader(settings: ClientSettings, clock: () => number
       return configuration;
     } catch (error) {
       failure = { error, at: clock() };
-      // What it said an hour ago is most likely right still.
+      // The configuration of an hour ago is most likely still valid.
       if (kept !== undefined) return kept.configuration;
       throw error;
     } finally {

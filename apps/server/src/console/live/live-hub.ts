@@ -127,7 +127,7 @@ interface EventStream {
   onClosed(done: () => void): void;
 }
 
-/** What of Fastify's reply is needed here. */
+/** The part of Fastify's reply that streams need. */
 interface StreamReply {
   readonly raw: ServerResponse;
   getHeaders(): object;
@@ -165,7 +165,7 @@ export function openEventStream(reply: StreamReply): EventStream {
       else raw.end();
     },
     onClosed: (done) => {
-      // Whoever has gone while the request was looked at is told of by no event any more.
+      // A client that disconnected during the checks above emits no further `close` event.
       if (raw.closed) done();
       else raw.on("close", done);
     },
@@ -181,7 +181,7 @@ export interface LiveFeed {
   close(): Promise<void>;
 }
 
-/** What a stream of deliveries is about. */
+/** Returns the topic of a stream of deliveries. */
 export function deliveriesKey(systemId: string, endpointId: string): string {
   return `deliveries\n${systemId}\n${endpointId}`;
 }

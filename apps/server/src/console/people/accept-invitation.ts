@@ -20,7 +20,7 @@ import {
 } from "./queries.ts";
 import { type RemovedCredentials, takeOver } from "./reset.ts";
 
-/** What a link shows before anybody accepts. */
+/** An invitation as its link shows it before it is accepted. */
 export interface OpenInvitation extends InvitationRow {
   /** The person has an account that the link alone does not open. */
   readonly needsSignIn: boolean;
@@ -48,7 +48,7 @@ interface Acceptance {
 /** Who has accepted an invitation. */
 export interface Accepted {
   readonly person: PersonRow;
-  /** What the account lost, because nobody had proved its address before; undefined: nothing. */
+  /** The credentials that the account lost because its address had not been verified before; undefined: none. */
   readonly removed: RemovedCredentials | undefined;
 }
 
@@ -175,7 +175,7 @@ async function openingBy(db: Queryable, invitation: InvitationRow, person: Perso
   return openingOf(link, { proof: proofOf(person), hasCredentials, memberships });
 }
 
-/** What a person is called who has not said their name: the part of the address before the @. */
+/** Returns the name of a person who has not given one: the part of the address before the @. */
 function nameIn(email: string): string {
   return email.split("@", 1)[0] ?? email;
 }

@@ -1,4 +1,4 @@
-/** What a membership is of: a partner, or with null the operator, of a system. */
+/** The scope of a membership: a partner of a system, or with null its operator. */
 interface Reach {
   readonly systemId: string;
   readonly partnerId: string | null;
@@ -21,7 +21,10 @@ export function proofOf(row: {
   return proof === "mail" || proof === "identity" || proof === "operator" ? { by: proof, systemId } : null;
 }
 
-/** What opening an invitation's link proves; null: nothing, because a partner's admin has seen the link. */
+/**
+ * Returns the proof of address that opening an invitation's link gives; null: none, because a partner's admin has seen the
+ * link.
+ */
 export function proofOfLink(invitation: {
   readonly system_id: string;
   readonly proves: string | null;
@@ -29,7 +32,7 @@ export function proofOfLink(invitation: {
 }): AddressProof | null {
   const { system_id: systemId, proves, created_by: maker } = invitation;
   if (proves === "mail") return { by: "mail", systemId: null };
-  // Whoever runs the command line has the database, and so every system.
+  // A user of the command line has access to the database, and so to every system.
   return proves === "operator" ? { by: "operator", systemId: isCommandLine(maker) ? null : systemId } : null;
 }
 
@@ -48,7 +51,7 @@ export function covers(proof: AddressProof | null, reach: readonly Pick<Reach, "
 export interface AccountState {
   readonly proof: AddressProof | null;
   readonly hasCredentials: boolean;
-  /** What it opens already. */
+  /** The memberships that the account already has. */
   readonly memberships: readonly Reach[];
 }
 

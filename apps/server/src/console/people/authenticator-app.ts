@@ -22,7 +22,7 @@ const RECOVERY_CODES = 10;
 const RECOVERY_CODE_BYTES = 10;
 
 const setupOf = (personId: string) => `authenticator setup ${personId}`;
-/** What a person's secret is encrypted with: it is decrypted for the same person alone. */
+/** Returns the encryption context of a person's secret: it can be decrypted for the same person only. */
 export const authenticatorContext = (personId: string) => `authenticator secret ${personId}`;
 /** Keeps what signing in encrypts apart from other uses of the same keys. */
 export const SIGN_IN_PURPOSE = "sign-in";

@@ -29,7 +29,7 @@ export function giveChallenge(
 /** Reads a challenge that a browser brings back. @throws ServiceError when it is over, or not for this */
 export function readChallenge({ cipher, clock }: SignInContext, purpose: string, token: string): Challenge {
   const text = cipher.decrypt(purpose, token);
-  // What decrypts was made above.
+  // A value that decrypts was written by this file.
   const challenge = text === undefined ? undefined : (JSON.parse(text) as Challenge);
   if (challenge === undefined || challenge.expires <= clock()) throw serviceError("invalid_parameter", "challenge");
   return challenge;

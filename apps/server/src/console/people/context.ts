@@ -6,7 +6,7 @@ import type { IdentityProvider } from "../identity-provider/provider.ts";
 import type { PasswordHashing } from "./passwords.ts";
 import type { SignInLimits } from "./sign-in-limits.ts";
 
-/** What signing in works with. */
+/** The dependencies of signing in. */
 export interface SignInContext extends CommandContext {
   /** Where browsers reach the service. */
   readonly baseUrl: () => string;
@@ -28,7 +28,7 @@ export interface SignInContext extends CommandContext {
  */
 export type BeginSession = (tx: Transaction, personId: string, signIn?: SignInFacts) => Promise<string>;
 
-/** What is known of a sign-in, beyond who has signed in. */
+/** The facts about a sign-in, apart from the person. */
 interface SignInFacts {
   /** When they proved who they are, in milliseconds since 1970; now, when left out. */
   readonly confirmedAt?: number;

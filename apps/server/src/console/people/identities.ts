@@ -35,7 +35,7 @@ export interface ProviderProof {
 /** Somebody who has signed in at the provider. */
 export interface ProviderSignIn {
   readonly person: Pick<PersonRow, "id" | "email">;
-  /** What the account lost, because nobody had proved its address before; undefined: nothing. */
+  /** The credentials that the account lost because its address had not been verified before; undefined: none. */
   readonly removed: RemovedCredentials | undefined;
   /** The token of the session that has begun. */
   readonly session: string;
@@ -155,7 +155,7 @@ function verifiedEmail({ email }: Identity): string {
   return email;
 }
 
-/** What an identity proves whose address the provider has verified. */
+/** The proof of an identity whose address the provider has verified. */
 const BY_IDENTITY: AddressProof = { by: "identity", systemId: null };
 
 /**

@@ -23,7 +23,7 @@ export interface InvitationInput {
   readonly partnerId: string | null;
   readonly email: string;
   readonly role: MembershipRole;
-  /** What opening the link proves of the address; null: nothing, because a partner's admin is shown it. */
+  /** The proof of address that opening the link gives; null: none, because a partner's admin sees the link. */
   readonly proves: LinkProof | null;
 }
 

@@ -1,6 +1,6 @@
 import type { Mail } from "../../outbound/mail/mailer.ts";
 
-/** What mails, pages and authenticator apps call the service where nobody has named it. */
+/** The default name of the service in mails, pages and authenticator apps. */
 export const DEFAULT_SERVICE_NAME = "Bike-Sharing Data Service";
 
 /** The mail that brings an invitation's link. */

@@ -14,7 +14,7 @@ import {
 import { lockPerson } from "./queries.ts";
 import { type RelyingParty, relyingParty } from "./relying-party.rules.ts";
 
-/** What a page hands to the browser, and what it brings back beside the browser's answer. */
+/** The options that a page hands to the browser, and the token that it returns with the browser's answer. */
 export interface BrowserTask {
   readonly options: object;
   readonly challengeToken: string;

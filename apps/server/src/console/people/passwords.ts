@@ -7,9 +7,12 @@ export interface PasswordHashing {
   verify(hash: string | null, password: string, by: string): Promise<boolean>;
 }
 
-/** What OWASP recommends: 19 MiB of memory, in two passes. A guess costs as much. */
+/** The parameters that OWASP recommends: 19 MiB of memory and two passes. An attacker pays the same for each guess. */
 const ARGON2_OPTIONS = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 };
-/** What is verified against where there is no hash: made with the same options, of a random password that nobody knows. */
+/**
+ * The hash to verify against when an account has none: made with the same options from a random password that was
+ * discarded.
+ */
 const HASH_OF_NOBODY =
   "$argon2id$v=19$m=19456,t=2,p=1$xKy37I8pAk59YPu0Qmt07g$XYavq2ITl0mpyLyCWi1W6wPlT1VNH2fFkoGv09NUo4Y";
 /** Hashed at the same time: 38 MiB in all, and one core of two left for everything else. */

@@ -80,7 +80,7 @@ export function readAttempt(
 ): { readonly attempt: ProviderAttempt; readonly challenge: Challenge } {
   try {
     const challenge = readChallenge(context, PURPOSE, token ?? "");
-    // What decrypts was made above.
+    // A value that decrypts was written by this file.
     const attempt = JSON.parse(challenge.value) as ProviderAttempt;
     if (query.get("state") === attempt.secrets.state) return { attempt, challenge };
   } catch (error) {
@@ -103,7 +103,7 @@ function redirectUri({ baseUrl }: SignInContext): string {
 /** Characters of a reason in the log. */
 const MAX_REASON_LENGTH = 500;
 
-/** What the library's errors mean to the person. Their texts hold no tokens; their causes may. */
+/** Maps the library's errors to messages for the person. The errors' texts hold no tokens; their causes may. */
 function explain(error: unknown): never {
   const unavailable = [error, (error as Error).cause].find((one) => one instanceof ProviderUnavailable);
   if (unavailable !== undefined) throw new ProviderSignInError("provider_unavailable", unavailable.message);
@@ -111,7 +111,7 @@ function explain(error: unknown): never {
   if (answer === "access_denied") throw new ProviderSignInError("cancelled");
   const parts = [(error as Error).message, code, answer, more, causeOf(error as Error)];
   const reason = parts.filter((part) => typeof part === "string").join(": ");
-  // What the browser brings back may hold anything.
+  // The browser's parameters may hold any text.
   throw new ProviderSignInError("provider_refused", reason.replaceAll(/\p{C}/gu, " ").slice(0, MAX_REASON_LENGTH));
 }
 

@@ -47,7 +47,7 @@ export async function updateProof(tx: Transaction, id: string, proof: AddressPro
   await tx.query(setProof, [id, proof?.by ?? null, proof?.systemId ?? null]);
 }
 
-/** What a membership is of: a partner, or with null the operator, of a system. */
+/** The scope of a membership: a partner of a system, or with null its operator. */
 export interface Membership {
   readonly systemId: string;
   readonly partnerId: string | null;

@@ -1,4 +1,4 @@
-/** What a passkey belongs to: browsers use it nowhere else. */
+/** The domain of a passkey: browsers use the passkey nowhere else. */
 export interface RelyingParty {
   readonly id: string;
   readonly origin: string;

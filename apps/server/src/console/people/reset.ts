@@ -11,7 +11,7 @@ import { normalizedEmail } from "./invitation.rules.ts";
 import { findPersonByEmail, lockPerson, type PersonRow, updateProof } from "./queries.ts";
 import { recordActOf } from "./sign-in.ts";
 
-/** What was taken from a person. */
+/** The credentials that were removed from a person. */
 export interface RemovedCredentials {
   readonly passkeys: number;
   readonly hadPassword: boolean;

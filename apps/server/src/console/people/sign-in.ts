@@ -47,7 +47,7 @@ export async function signInWithPassword(
   }
   return context.db.transaction(async (tx) => {
     const { password_hash, totp_secret } = (await lockPerson(tx, person.id)) ?? person;
-    // What was right when it was looked at may have been taken from the person since.
+    // The credentials may have been removed since they were verified.
     if (password_hash !== person.password_hash || (totp_secret === null) !== (person.totp_secret === null))
       throw serviceError("unauthorized", "wrongSignIn");
     await recordActOf(context, tx, person.id, "person.signed_in", { method: "password" });

@@ -2,7 +2,7 @@ import type { FoundEntry } from "@bikeshare/contract/console";
 import type { Queryable } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 
-/** What is typed, in the forms in which it is looked for. */
+/** The typed text, in the forms in which it is searched for. */
 export interface SearchText {
   readonly id: string;
   /** A pattern of `like` for the beginning of a number. */
@@ -51,12 +51,12 @@ const ofPartner = statement(
    union all ${stationsByName}`,
 );
 
-/** What the operator finds, in the order of kinds; a thing may be found twice. */
+/** Returns the operator's search results in the order of kinds; one item may appear twice. */
 export function findForOperator(db: Queryable, systemId: string, text: SearchText): Promise<FoundEntry[]> {
   return db.query<FoundEntry>(ofOperator, [systemId, text.id, text.words, text.beginning, text.maxRows]);
 }
 
-/** What a partner finds. */
+/** Returns a partner's search results. */
 export function findForPartner(
   db: Queryable,
   { systemId, partnerId }: { readonly systemId: string; readonly partnerId: string },

@@ -7,7 +7,7 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 const stored = columnsOfTable("sessions");
 const kept = stored.without("hash", "id_token");
 
-/** What a person may do in one system. A partner that was removed has no members any more. */
+/** A person's permissions in one system. A removed partner has no members. */
 export interface MembershipRow {
   readonly system_id: string;
   readonly system_name: string;

@@ -42,7 +42,7 @@ export function makeToken(randomBytes: (bytes: number) => Uint8Array): string {
   return Buffer.from(randomBytes(TOKEN_BYTES)).toString("base64url");
 }
 
-/** What is stored of a token. No salt is needed: nobody guesses 32 random bytes. */
+/** Returns a token's stored hash. No salt is needed: 32 random bytes cannot be guessed. */
 export function hashToken(token: string): Buffer {
   return hash("sha256", token, "buffer");
 }

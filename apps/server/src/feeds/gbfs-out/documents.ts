@@ -139,7 +139,7 @@ function publishedDocks(station: PublishedStation): number | undefined {
 export function stationStatus({ names, instant }: GbfsForm, stations: readonly PublishedStation[]): object {
   return {
     stations: stations.map((station) => {
-      // What the operator took out of service lends nothing, whatever its source last said.
+      // A station that the operator has closed lends no bikes, whatever its source reports.
       const isOnline = station.status === "online";
       return {
         station_id: station.id,

@@ -29,8 +29,8 @@ export interface PublishedBike extends RowOf<typeof bikeColumns>, Pick<Tables["b
   readonly public_id: string;
 }
 
-// What is published: stations that are there or will be (not removed ones, not those that their source gave up), and
-// bikes that somebody could find (not those on a ride, missing, out of contact or removed, nor those without a position).
+// Published are stations that exist or are planned (not those removed, by the operator or by their source), and bikes that
+// somebody could find (not those on a ride, missing, out of contact or removed, nor those without a position).
 const isStationPublished = (s: string) =>
   `${s}.status <> 'removed' and ${s}.offline_reason is distinct from 'removed_from_source'`;
 const isBikeShown = (b: string) => `${b}.vehicle_state in ('available', 'reserved', 'non_operational')`;
@@ -85,7 +85,7 @@ export async function updatePublicIds(
   await tx.query(updatePublicId, [systemId, ids, publicIds]);
 }
 
-/** What was last published of a feed. */
+/** The latest publication of a feed. */
 export interface Publication {
   /** Of the content. */
   readonly digest: Uint8Array;

@@ -91,7 +91,10 @@ function conditionsOf(headers: Call["request"]["headers"]): Record<string, strin
   return { "if-none-match": tags?.toString(), "if-modified-since": date?.toString() };
 }
 
-/** What of a call is needed here; Fastify's own types differ between its versions, and ts-rest hands over the older. */
+/**
+ * The part of a call that these routes need. Fastify's own types differ between its versions, and ts-rest hands over the
+ * older.
+ */
 interface Call {
   readonly request: {
     readonly method: string;
@@ -100,7 +103,7 @@ interface Call {
   readonly reply: { getHeader(name: string): unknown; header(name: string, value: string): unknown };
 }
 
-/** What the contract says a document is. */
+/** A document as the contract describes it. */
 interface Document {
   last_updated: number | string;
   ttl: number;

@@ -28,7 +28,7 @@ import {
   type Publication,
 } from "./queries.ts";
 
-/** What publishing feeds needs. */
+/** The dependencies of publishing feeds. */
 export interface GbfsContext {
   readonly db: Database;
   readonly clock: () => number;

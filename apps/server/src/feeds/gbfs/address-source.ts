@@ -34,7 +34,7 @@ export class AddressSource implements GbfsSource {
   /** Of the poll under way: new responses, and the feeds that responded, changed or not. */
   readonly #newResponses = new Map<DocumentName, LastResponse>();
   readonly #responded = new Set<DocumentName>();
-  /** What the feeds that responded in the latest poll say of the age of their data. */
+  /** The age of the data of each feed that responded in the latest poll. */
   readonly #ages = new Map<DocumentName, DocumentAge>();
   #list: { readonly feeds: DiscoveredFeeds; readonly base: URL } | undefined;
   #now = 0;

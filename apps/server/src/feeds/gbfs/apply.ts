@@ -27,7 +27,7 @@ export interface ApplyContext {
   readonly maxStations?: number | undefined;
 }
 
-/** What a snapshot did. */
+/** The result of applying a snapshot. */
 export interface Applied {
   readonly stations: StationChanges;
   readonly bikes: BikeChanges;
@@ -52,7 +52,7 @@ export class OtherSystemError extends Error {
   /** A known cause, whose message says what to do. */
   readonly condition = "gbfs_other_system";
 
-  /** What the source called its system until then. */
+  /** The source's earlier name for its system. */
   readonly before: string;
 
   constructor(source: string, before: string, now: string) {
@@ -64,7 +64,7 @@ export class OtherSystemError extends Error {
   }
 }
 
-/** What a snapshot's source calls its system; undefined where it does not say. */
+/** Returns the `system_id` that a snapshot's source publishes; undefined when it publishes none. */
 export function publishedIdOf({ descriptions = [] }: GbfsSnapshot): string | undefined {
   const system = descriptions.find((description) => description.feed === "system_information");
   return system?.publishedId ?? undefined;

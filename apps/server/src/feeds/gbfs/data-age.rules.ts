@@ -5,7 +5,7 @@ import type { StationStatusReport } from "../../city/fleet/station.rules.ts";
 import { utcMinute } from "../../iso-instant.ts";
 import type { Feed } from "./feed.ts";
 
-/** What a document says of the age of its data. */
+/** The age of a document's data, as the document states it. */
 export interface DocumentAge {
   /** Its `last_updated`, milliseconds since 1970; null: missing, or in the future. */
   readonly at: number | null;
@@ -58,7 +58,7 @@ export function staleAfterMs(ttlMs: number, configured: number | undefined): num
   return configured ?? Math.min(MAX_STALE_AFTER_MS, Math.max(MIN_STALE_AFTER_MS, TTL_FACTOR * ttlMs));
 }
 
-/** What is stored of the age of a feed's data. */
+/** The stored age of a feed's data. */
 export interface StoredAge {
   readonly data_at: Date | null;
   readonly content_since: Date | null;

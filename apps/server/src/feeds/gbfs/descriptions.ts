@@ -6,7 +6,7 @@ import { ProblemLog, type Problem } from "./problems.ts";
 import { RecordReader } from "./record-reader.ts";
 import { numberFrom } from "./values.ts";
 
-/** What a source says of its system as a whole; null: nothing, or nothing that can be read. */
+/** A source's description of its system; null: there is none, or it cannot be parsed. */
 interface SystemDescription {
   readonly name: string | null;
   readonly language: string | null;
@@ -23,7 +23,7 @@ export type Description = {
   | {
       readonly feed: "system_information";
       readonly content: SystemDescription;
-      /** What the source calls its system; null where it does not say. */
+      /** The source's name for its system; null when it gives none. */
       readonly publishedId: string | null;
     }
   | { readonly feed: "vehicle_types"; readonly content: readonly VehicleType[] }

@@ -2,12 +2,12 @@ import { parentPort } from "node:worker_threads";
 import { readDocument, type DocumentName, type DocumentContent } from "./documents.ts";
 import { FeedFailure } from "./problems.ts";
 
-/** What the thread is asked: to read a document, or for more of the records that it has read. */
+/** A request to the thread: to read a document, or for more of the records that it has read. */
 export type ThreadRequest =
   | { readonly read: DocumentName; readonly bytes: Uint8Array; readonly now: number }
   | { readonly read: "more" };
 
-/** What it answers. */
+/** The thread's answer. */
 export type ThreadAnswer = { readonly failure: string } | DocumentChunk;
 
 /** A chunk of a document's records. Each is requested, so that the receiver does other work in between. */

@@ -163,7 +163,7 @@ export interface Documents {
 
 export type DocumentName = keyof Documents;
 
-/** What is read in a document, and until when it will not change. */
+/** The content of a document, and the time until which it will not change. */
 export interface DocumentContent<Name extends DocumentName = DocumentName> {
   readonly content: Documents[Name];
   /** Milliseconds since 1970, from the document's `last_updated` and `ttl`. */

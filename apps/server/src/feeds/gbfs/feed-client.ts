@@ -13,7 +13,7 @@ export interface FeedClient {
   get(url: URL, held?: Validators): Promise<FetchedBytes>;
 }
 
-/** What a response said about its version, for the next conditional request. */
+/** The headers of a response that make the next request conditional. */
 export interface Validators {
   readonly etag: string | null;
   readonly lastModified: string | null;

@@ -43,7 +43,7 @@ export interface FollowOptions {
   readonly watch?: WorkWatch;
 }
 
-/** What one poll did. */
+/** The result of one poll. */
 export interface PollResult {
   /** When it began, RFC 3339. */
   readonly at: string;
@@ -157,7 +157,7 @@ class Follower {
       return { result: await this.#applyChanges(now) };
     } catch (error) {
       if (error instanceof OtherSystemError && this.#rejection?.error !== error) {
-        // What else it said belongs to the other system.
+        // The rest of the snapshot belongs to the other system.
         this.#source.reset();
         this.#rejection = { error, since: this.#rejection?.since ?? now };
       }
@@ -181,7 +181,7 @@ class Follower {
     await this.#source.begin(now);
     if (rejection !== undefined) await this.#checkSystem(rejection.error);
     const reading = await readSnapshot(this.#source, now);
-    // What reading took must not be held beside what applying takes.
+    // Frees the memory of reading before applying needs its own.
     await this.#source.release();
     this.#signal.throwIfAborted();
     if (rejection !== undefined && publishedIdOf(reading.snapshot) !== rejection.error.before) throw rejection.error;

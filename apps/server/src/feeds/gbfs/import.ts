@@ -14,7 +14,7 @@ import { FeedFailure, type Problem } from "./problems.ts";
 import { problemsOf, summaryOf, writeReport } from "./report.ts";
 import { type GbfsSnapshot, type GbfsSource, readSnapshot, type SourceSnapshot } from "./snapshot.ts";
 
-/** What to import, who does it, and where the report goes. */
+/** The source of an import, its actor, and the path of its report. */
 export interface GbfsImport extends Omit<ApplyContext, "now"> {
   /** A directory of saved feeds, or the address of gbfs.json. */
   readonly location: string;
@@ -28,7 +28,7 @@ export interface GbfsImport extends Omit<ApplyContext, "now"> {
   readonly actor: string;
 }
 
-/** What the import did to one list. */
+/** The import's changes to one list. */
 export interface ImportCounts {
   readonly created: number;
   readonly updated: number;
@@ -38,13 +38,13 @@ export interface ImportCounts {
   readonly rejected: number;
 }
 
-/** What an import did. */
+/** The result of an import. */
 export interface ImportOutcome {
   readonly stations: ImportCounts;
   readonly bikes: ImportCounts;
   readonly applied: Applied;
   readonly reading: SourceSnapshot;
-  /** What the source has and we do not take: feeds by name, and fields of records as `feed.field`. */
+  /** Parts of the source that are not imported: feeds by name, and fields of records as `feed.field`. */
   readonly notTaken: readonly string[];
   /** Whether nothing that the feeds said is stored: all of it was rejected, or is older than what is. */
   readonly isNothingStored: boolean;

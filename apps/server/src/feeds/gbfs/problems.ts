@@ -7,7 +7,7 @@ export interface Problem {
   /** The station's or vehicle's id; null when it has none, or when the whole feed is meant. */
   readonly record: string | null;
   readonly field: string | null;
-  /** What the feed said, shortened. */
+  /** The feed's value, shortened. */
   readonly value: unknown;
   readonly reason: string;
   /** Repaired: the value was replaced. Rejected: the record, or the whole feed, was left out. */
@@ -22,7 +22,7 @@ export function rejectedFeed(feed: string, reason: string): Problem {
 /** Problems of one document that are kept; further ones are counted. More would let one bad feed fill the memory. */
 const MAX_PROBLEMS = 10_000;
 
-/** What is wrong in one document. */
+/** The problems of one document. */
 export class ProblemLog {
   readonly #feed: string;
   readonly #problems: Problem[] = [];

@@ -10,7 +10,7 @@ export interface SourceTimes {
   readonly information: SnapshotTimes | undefined;
   readonly status: SnapshotTimes | undefined;
   readonly vehiclesAt: number | undefined;
-  /** What the source called its system (GBFS's `system_id`); undefined: it has never said. */
+  /** The source's name for its system (GBFS's `system_id`); undefined: it has never given one. */
   readonly publishedId: string | undefined;
 }
 

@@ -43,7 +43,10 @@ export class RecordReader {
     this.#problems.add({ record: this.#id, field, value: this.raw[field], reason, action: "repaired" });
   }
 
-  /** What a field means; null where it is empty, or means nothing, which is noted as `issue`. */
+  /**
+   * Returns a field's value as `from` interprets it; null when it is empty or invalid. An invalid value is logged as
+   * `issue`.
+   */
   meaning<Value>(field: string, from: (value: unknown) => Value | undefined, issue: string): Value | null {
     const meaning = from(this.raw[field]);
     if (meaning === undefined && this.#isGiven(field) && this.raw[field] !== "") this.repaired(field, issue);

@@ -29,7 +29,7 @@ export interface ReplayOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What a replay did. */
+/** The result of a replay. */
 export interface ReplayOutcome {
   /** Snapshots applied. */
   readonly snapshots: number;
@@ -38,7 +38,7 @@ export interface ReplayOutcome {
   readonly failed: readonly { readonly line: number; readonly reason: string }[];
   /** Stations that are not listed at the end, because one of their feeds does not name them. */
   readonly waiting: StationsWaiting;
-  /** What was wrong with the snapshots, and the lines that are none; at most `MAX_PROBLEMS`. */
+  /** The problems of the snapshots, and the lines that are no snapshots; at most `MAX_PROBLEMS`. */
   readonly problems: readonly Problem[];
 }
 

@@ -21,7 +21,7 @@ export function problemsOf({ snapshot, failures }: SourceSnapshot, { stations, b
   ];
 }
 
-/** What is kept of a snapshot's problems beside the import. */
+/** Returns the summary of a snapshot's problems that is stored with the import. */
 export function summaryOf(problems: readonly Problem[]): ReportSummary {
   const summary = createReportSummary();
   for (const { feed, value, action, ...problem } of problems) {

@@ -18,7 +18,7 @@ export interface SourceState extends SourceRow {
   readonly feeds: readonly StoredFeedHealth[];
 }
 
-/** What there is of a source. */
+/** The contents of a source. */
 export interface SourceContents {
   readonly source: string;
   readonly stations: readonly StationCount[];
@@ -36,7 +36,7 @@ export async function sourceStates(db: Queryable, systemId: string): Promise<Sou
   return sources.map((source) => ({ ...source, feeds: feeds.filter((feed) => feed.source === source.source) }));
 }
 
-/** What there is of each source of a system, those of trip files and of the operator too. */
+/** Returns the contents of each source of a system, including trip files and the operator. */
 export async function sourceContents(db: Queryable, systemId: string): Promise<SourceContents[]> {
   const [stations, bikes, missing] = await Promise.all([
     countStationsBySource(db, systemId),

@@ -1,7 +1,7 @@
 import { isPathStep, MAX_IDENTIFIER_LENGTH } from "@bikeshare/contract";
 
-// What a feed's value means, whichever of the spellings seen in feeds 1.0 to 3.1 it has; undefined for none.
-// An absent value and null are the same.
+// Parse a feed's values in any spelling that occurs in feeds 1.0 to 3.1; undefined for invalid ones. An absent value and
+// null are treated alike.
 
 export type JsonObject = { readonly [name: string]: unknown };
 

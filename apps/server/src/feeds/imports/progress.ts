@@ -42,7 +42,7 @@ export async function whileReporting<Result>(
   const reporting = startPeriodic({
     intervalMs: WRITE_INTERVAL_MS,
     work: () => updateRunningImport(db, { systemId, id, kind }, ALIVE_MS, { ...none, ...progress() }),
-    // What is wrong with the database, the import itself says.
+    // The import itself reports database errors.
     onError: () => undefined,
     immediately: true,
   });

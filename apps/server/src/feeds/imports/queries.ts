@@ -9,7 +9,7 @@ import type { ReportEntry, ReportSummary } from "./report.rules.ts";
 /** An import as it is kept. */
 export type ImportRow = Omit<Tables["imports"], "system_id">;
 
-/** What one transaction of an import adds to its record. */
+/** The changes that one transaction of an import makes to its record. */
 export interface ImportProgress {
   readonly created: number;
   readonly unchanged: number;
@@ -308,7 +308,7 @@ export async function insertImportReport(
   await db.query(deletePast, [systemId]);
 }
 
-/** What is known of an import's report. */
+/** The stored facts about an import's report. */
 interface KeptReport {
   readonly reasons: Readonly<Record<string, number>>;
   /** Entries that can be read. */
@@ -341,7 +341,7 @@ export async function listReportEntries(
   return oneRow(await db.query<{ entries: NumberedEntry[] }>(listReport, values)).entries;
 }
 
-/** What there is of a feed's source, in numbers. */
+/** The numbers of a feed's source. */
 interface SourceState {
   readonly stations: number;
   readonly bikes: number;

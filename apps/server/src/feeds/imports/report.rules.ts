@@ -1,4 +1,4 @@
-/** What is kept of an import's report in the database, for those who cannot read its file. */
+/** The part of an import's report that the database stores, for readers without access to the report file. */
 
 /** Something that an import left out or repaired. */
 export interface ReportEntry {
@@ -7,7 +7,7 @@ export interface ReportEntry {
   /** A line of the file, or the id of a station or vehicle; null: the part as a whole. */
   readonly record: string | null;
   readonly field: string | null;
-  /** What stood there, shortened. */
+  /** The rejected value, shortened. */
   readonly value: string | null;
   readonly reason: string;
   /** `rejected`: it was left out. `refused`: the whole file was. `repaired`, `warning`: it was taken all the same. */

@@ -1,7 +1,7 @@
 import { shorten } from "../report-files.ts";
 import { ImportFileError } from "./problems.ts";
 
-/** What a column of a trip file may mean to us. */
+/** The fields that a column of a trip file may hold. */
 export type TripField =
   | "rideId"
   | "bikeId"
@@ -59,7 +59,7 @@ const citiBike: TripFormat = {
   dropped: ["birthyear", "gender", "postalcode"],
 };
 
-/** What Lyft's systems publish since 2020 or 2021: Citi Bike, Divvy, Bay Wheels, Capital Bikeshare, Bluebikes. */
+/** The format of Lyft's systems since 2020 or 2021: Citi Bike, Divvy, Bay Wheels, Capital Bikeshare, Bluebikes. */
 const lyft: TripFormat = {
   name: "Lyft since 2020",
   columns: {

@@ -141,7 +141,7 @@ async function importInputs(all: Run, inputs: readonly TripInput[]): Promise<voi
   }
 }
 
-/** What a file says is taken; that bikes are on two rides at once is a warning. */
+/** Logs a warning for bikes that are on two rides at once. Their rows are imported nevertheless. */
 async function reportOverlaps({ options, tally, report }: Run, inputs: readonly TripInput[]): Promise<void> {
   const starts = tally.starts();
   if (options.isTrial || starts === undefined || tally.counts().created === 0) return;
@@ -189,7 +189,7 @@ async function stage(all: Run, input: TripInput, index: number): Promise<Staged 
   }
 }
 
-/** What is wrong with a text that is no trip file. */
+/** The reasons for which a text is no trip file. */
 const NO_TRIP_FILE: ReadonlySet<ImportFileError["reason"]> = new Set([
   "unknown_header",
   "not_text",

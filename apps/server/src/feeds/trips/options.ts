@@ -6,7 +6,7 @@ import type { ImportFileErrorReason } from "./problems.ts";
 import type { TimeShift } from "./time-shift.rules.ts";
 import type { TimeZone } from "./time-zone.rules.ts";
 
-/** What an import is to do, and with what. */
+/** The options and dependencies of an import. */
 export interface TripImportOptions {
   readonly db: Database;
   readonly systemId: string;
@@ -55,7 +55,7 @@ export interface RefusedFile {
  * `rows` = created + unchanged + rejected.
  */
 export interface TripImportResult {
-  /** What the import is recorded as; null: there was nothing to record. */
+  /** The id of the import's record; null: nothing was recorded. */
   readonly id: string | null;
   readonly rows: number;
   readonly created: number;

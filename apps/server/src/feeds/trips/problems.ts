@@ -12,7 +12,7 @@ export type RejectReason =
   | "wrong_column_count"
   | "duplicate_id";
 
-/** What was unusual about a row that was imported. */
+/** The reason for a warning about an imported row. */
 export type WarningReason =
   | "unknown_station"
   | "station_without_location"
@@ -68,7 +68,7 @@ const FILE_ERRORS: Readonly<Partial<Record<RejectReason, ImportFileErrorReason>>
   wrong_column_count: "wrong_column_count",
 };
 
-/** What happened to a file with spreadsheet times, and what to do. */
+/** The message about a file with spreadsheet times, and its remedy. */
 export const SPREADSHEET =
   "a spreadsheet program removed the date and hour when it saved the file: download the file again and import it without opening it in a spreadsheet program";
 

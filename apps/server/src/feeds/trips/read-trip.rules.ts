@@ -27,7 +27,7 @@ export interface TripEnd {
   readonly location: Location | null;
 }
 
-/** What a row says. */
+/** The content of a row. */
 export interface Trip {
   readonly ride: PastRide;
   readonly start: TripEnd;

@@ -16,7 +16,7 @@ import type { TimeZone } from "./time-zone.rules.ts";
 import { readTripText } from "./trip-file.ts";
 import { isSpreadsheetTime } from "./trip-times.rules.ts";
 
-/** What is known of a file once it was read to its end and found sound. */
+/** A file that was read to its end without an error. */
 export interface StagedFile {
   readonly rows: number;
   readonly rejected: ReadonlyMap<RejectReason, number>;

@@ -45,7 +45,7 @@ export function resolveTripTimes(
   return clockNotMoved(start, end, duration, best) ?? best;
 }
 
-/** What is odd about a local time where clocks were moved. */
+/** The ambiguity of a local time near a clock change. */
 export type ClockChange = "time_never_shown" | "time_shown_twice";
 
 /** Returns why a time has more than one reading; undefined: it has one. */
@@ -76,7 +76,7 @@ function clockNotMoved(start: WallTime, end: WallTime, duration: number, times: 
 
 /** A time as a trip file writes it. */
 export interface WallTime {
-  /** What the clock showed, as milliseconds since 1970-01-01 00:00 on that clock. */
+  /** The local clock's time, as milliseconds since 1970-01-01 00:00 on that clock. */
   readonly local: number;
   /** Milliseconds that the clock is ahead of UTC, where the file says so; else the time zone decides. */
   readonly offset: number | undefined;

@@ -6,9 +6,9 @@ import { join, posix } from "node:path";
 export interface Guide {
   /** Its address is `/docs/<slug>`. */
   readonly slug: string;
-  /** What links and the navigation call it. */
+  /** The guide's title in links and in the navigation. */
   readonly title: string;
-  /** What it is for, in a sentence. */
+  /** The guide's purpose, in a sentence. */
   readonly summary: string;
   /** From the root of the repository. */
   readonly file: string;
@@ -86,7 +86,7 @@ export function readDocument(file: string): Promise<Buffer> {
   return readFile(join(ROOT, file));
 }
 
-/** What a guide says to partners. Parts between `<!-- operators -->` and `<!-- /operators -->` are for operators alone. */
+/** Returns a guide as partners see it, without the parts between `<!-- operators -->` and `<!-- /operators -->`. */
 export async function readGuide({ file }: Guide): Promise<string> {
   const text = (await readDocument(file)).toString();
   return text.replaceAll(/<!-- operators -->[^]*?<!-- \/operators -->\n*/g, "");

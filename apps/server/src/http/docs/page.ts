@@ -54,7 +54,7 @@ ${content}
 `;
 }
 
-/** What stands at the top of the guides and of the reference alike. */
+/** Returns the header of the guides and of the reference. */
 export function docsHeader(shown: "guides" | "reference"): string {
   const current = (name: typeof shown) => (name === shown ? ' aria-current="true"' : "");
   const menu =
@@ -105,7 +105,7 @@ export function guideCards(): string {
     .join("\n");
 }
 
-/** What a search has found. */
+/** Returns the list of search results. */
 export function searchResults(query: string, hits: readonly SearchHit[]): string {
   const shown = escapeHtml(query);
   const hit = ({ title, within, address, excerpt }: SearchHit) =>

@@ -17,7 +17,7 @@ export function serveReference(app: FastifyInstance): void {
   serveKept(app, "/docs/js/scalar.js", { type, make: referenceProgram });
 }
 
-/** Whom a page of the reference is for. Partners are not shown what they cannot call. */
+/** The audiences of the reference. Partners do not see endpoints that they cannot call. */
 const references = {
   partners: {
     path: "/docs/reference",

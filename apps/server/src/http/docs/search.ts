@@ -27,7 +27,7 @@ const EXCERPT_LENGTH = 180;
 const TITLE_SCORE = 20;
 const GUIDE_SCORE = 2;
 
-/** What each section of the guides says. */
+/** Returns a search entry for each section of the guides. */
 export function guideEntries(pages: ReadonlyMap<Guide, RenderedMarkdown>): SearchEntry[] {
   return guides.flatMap((guide) => {
     const { sections = [] } = pages.get(guide) ?? {};

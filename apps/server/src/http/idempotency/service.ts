@@ -25,7 +25,7 @@ export interface IdempotencyContext {
   readonly runningTimeoutMs?: number;
 }
 
-/** What a call is answered. */
+/** The answer to a call. */
 export interface Answer {
   readonly status: number;
   readonly body: string;
@@ -125,10 +125,10 @@ export interface RepeatableCall<Input> {
   readonly input: Input;
 }
 
-/** What a call is answered, and whether an earlier one had that answer already. */
+/** The answer to a call, and whether it repeats the answer of an earlier one. */
 export type RepeatableAnswer = Answer & { readonly replayed: boolean };
 
-/** What became of one of several calls: its answer, an error of its own, or that it must run alone. */
+/** The outcome of one of several calls: its answer, its error, or that it must run alone. */
 export type CallOutcome<Result = Answer> = { readonly result: Result } | { readonly error: unknown } | "run-alone";
 
 /**
@@ -231,7 +231,7 @@ function isRefused(outcome: CallOutcome): boolean {
   return typeof outcome === "object" && "error" in outcome;
 }
 
-/** What is stored of a call; undefined when it has no name, or no answer that is kept. */
+/** Returns the row to store for a call; undefined when the call has no name or its answer is not stored. */
 function rowOf({ name, bodyHash }: RepeatableCall<unknown>, outcome: CallOutcome | undefined): AnswerRow | undefined {
   if (name === undefined || !isAnswered(outcome)) return undefined;
   const { caller, path, key } = name;

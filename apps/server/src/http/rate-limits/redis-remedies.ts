@@ -1,4 +1,4 @@
-/** What Redis says when it cannot count, and what the operator does about it. */
+/** Redis's errors while it counts, and the operator's remedy for each. */
 const REMEDIES: readonly (readonly [says: RegExp, remedy: string])[] = [
   [/LOADING/, "It reads its file after a start: wait until it has, and it is used by itself."],
   [

@@ -27,7 +27,7 @@ export interface RefusedRange {
   readonly network: string;
   /** A stable word for it. */
   readonly kind: string;
-  /** What it is, as the end of "… is an address of …". */
+  /** The range's name, as the end of "… is an address of …". */
   readonly name: string;
   readonly list: BlockList;
 }

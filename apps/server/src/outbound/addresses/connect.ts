@@ -6,7 +6,7 @@ import { NetworkList } from "./network-list.ts";
 import type { Resolution } from "./resolve.ts";
 import { connectFirst, startTls } from "./sockets.ts";
 
-/** What opening a connection may cost. */
+/** Limits of opening a connection. */
 export interface ConnectLimits {
   /** TCP and TLS together, over all addresses of the name. */
   readonly connectTimeoutMs: number;

@@ -14,7 +14,7 @@ export class NetworkList {
   // In one list for both families `::/8` would include every IPv4 address, by its mapped form.
   readonly #ipv4 = new BlockList();
   readonly #ipv6 = new BlockList();
-  /** What was found of addresses that were asked for: few callers ask for most, and a look-up costs some microseconds. */
+  /** Results of earlier look-ups. Most look-ups are for few addresses, and each costs some microseconds. */
   readonly #known = new Map<string, boolean>();
 
   /** @throws Error naming the text that is neither an address nor a network */

@@ -154,7 +154,7 @@ export function startTls(
   });
 }
 
-/** What OpenSSL's codes mean, for whoever runs the server. */
+/** Explanations of OpenSSL's codes, for the operator. */
 const knownAlerts: Readonly<Record<string, string>> = {
   ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: "The server does not speak HTTP/1.1",
   ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: "The server speaks neither TLS 1.2 nor 1.3",

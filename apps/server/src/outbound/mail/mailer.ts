@@ -45,7 +45,7 @@ export const MAIL_TIMEOUT_MS = 45_000;
 /** Exactly one address: no second one behind a comma, no header behind a line break. */
 const ADDRESS = /^[^\s\p{Cc}@,;:<>()[\]"\\]{1,64}@[^\s\p{Cc}@,;:<>()[\]"\\]{1,189}$/u;
 
-/** What keeps the far side's out-of-office answers and the like from answering us (RFC 3834). */
+/** Keeps automatic replies, such as out-of-office notices, from being sent to us (RFC 3834). */
 const HEADERS = { "Auto-Submitted": "auto-generated" };
 
 /**

@@ -28,7 +28,7 @@ export interface Act {
   readonly at: Date;
   /** Who: `cli:` and the account that ran the command, `server`, or whoever signed in. */
   readonly actor: string;
-  /** What: `key.issued`, `key.revoked`, … */
+  /** The name of the act: `key.issued`, `key.revoked`, … */
   readonly action: string;
   /** On what: the id of a partner or key. */
   readonly subject: string;
@@ -147,7 +147,7 @@ interface ScannedActs {
   readonly scanned: number;
 }
 
-/** What acts are found by; all other filters are checked on each of those. */
+/** The index that finds acts; the other filters are checked on each act found. */
 type ActIndex = "partner" | "subject" | "actor" | "action" | "time";
 
 const conditions: Readonly<Record<Exclude<ActIndex, "time">, string>> = {

@@ -4,7 +4,7 @@ import { type ActFilters, type ActRow, listMatchingActs } from "./queries.ts";
 
 export type { ActRow } from "./queries.ts";
 
-/** What is looked for in the audit log. Left out: anything. */
+/** A search of the audit log. Omitted filters match everything. */
 export interface ActSearch {
   readonly partnerId?: string | undefined;
   readonly actor?: string | undefined;

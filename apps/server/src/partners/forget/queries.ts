@@ -10,9 +10,9 @@ interface JsonTable {
   readonly column: string;
   /** The days of a table by day are changed one at a time, so that no transaction is long. */
   readonly day?: string;
-  /** What rows that do not contain one are left out by. */
+  /** A condition that skips rows which do not contain an id. */
   readonly only?: string;
-  /** What else becomes of rows from which one is taken. */
+  /** A further change to rows from which an id is removed. */
   readonly also?: string;
 }
 
@@ -25,7 +25,7 @@ const jsonTables: readonly JsonTable[] = [
   { table: "event_outbox", column: "data", only: aboutReservations("name") },
   { table: "events", column: "data", day: "recorded_on", only: aboutReservations("name") },
   { table: "webhook_bodies", column: "data", day: "created_on", only: aboutReservations("event") },
-  // What a partner's server answered may repeat what it was sent, in a form of its own.
+  // A response of a partner's server may repeat the payload in another form.
   {
     table: "webhook_attempts",
     column: "request_body",
@@ -42,7 +42,7 @@ const ofReservations = statement(
      where system_id = $1 and rider_ref = $2 returning 1)
    select count(*) as n from forgotten`,
 );
-// What a partner's server answered is bytes, perhaps of no text: it goes whole.
+// A response of a partner's server is bytes, perhaps of no text: it is deleted as a whole.
 const ofAnswers = statement(
   "forget.answers",
   `with forgotten as (
@@ -50,7 +50,7 @@ const ofAnswers = statement(
      where system_id = $1 and position(convert_to($2, 'UTF8') in response_body) > 0 returning 1)
    select count(*) as n from forgotten`,
 );
-// What a refused request asked for goes whole: a query and a message have forms of their own.
+// The details of a refused request are deleted as a whole: queries and messages may hold an id in any form.
 const ofRequests = statement(
   "forget.requests",
   `with forgotten as (

@@ -3,7 +3,7 @@ import { keyStatus } from "@bikeshare/rules";
 import type { PartnerRow } from "../service.ts";
 import type { KeyRow } from "./queries.ts";
 
-/** What an allowance bounds of a key. */
+/** The properties of a key that an allowance limits. */
 export type BoundedKey = Pick<KeyRow, "scopes" | "rate_limit" | "created_at" | "expires_at">;
 
 /** A bound of an allowance that a key exceeds. */

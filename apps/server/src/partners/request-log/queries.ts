@@ -25,7 +25,7 @@ export function insertRequests(tx: Transaction, systemId: string, rows: readonly
 }
 
 const minuteColumns = columnsOfTable("key_usage_minutes").without("system_id");
-/** What a key did in a minute, or what is to be added to that. */
+/** A key's usage in a minute, or an increment of it. */
 export type MinuteUsage = RowOf<typeof minuteColumns>;
 
 const addMinutes = statement(
@@ -44,7 +44,7 @@ export function updateMinuteUsage(tx: Transaction, systemId: string, rows: reado
 }
 
 const dayColumns = columnsOfTable("key_usage_days").without("system_id");
-/** What a key did with a route on a day, or what is to be added to that. */
+/** A key's usage of a route on a day, or an increment of it. */
 export type DayUsage = RowOf<typeof dayColumns>;
 
 const addDays = statement(
@@ -178,7 +178,7 @@ export async function findRequest(
   return (await db.query<WholeRequestRow>(find, [systemId, days, id]))[0];
 }
 
-/** What is counted of requests. */
+/** The counts of requests. */
 type UsageCounts = Pick<
   Tables["key_usage_minutes"],
   "requests" | "client_errors" | "server_errors" | "rate_limited" | "unlogged"
@@ -220,7 +220,7 @@ const keyMinutes = statement(
    order by key_id, minute`,
 );
 
-/** What each key of a partner did, by minute. Minutes without any request are left out. */
+/** Returns the usage of each key of a partner by minute. Minutes without requests are omitted. */
 export function listKeyMinutes(
   db: Queryable,
   systemId: string,
@@ -242,14 +242,14 @@ const keyTotals = statement(
    group by key_id order by key_id`,
 );
 
-/** What a key did in some minutes taken together. */
+/** The usage of a key over several minutes. */
 export interface KeyTotal extends Omit<UsageCounts, "unlogged"> {
   readonly key_id: string;
   readonly most_in_minute: number;
   readonly last_minute: Date;
 }
 
-/** What each key of a system has done since a minute. */
+/** Returns the usage of each key of a system since a minute. */
 export function listKeyTotals(db: Queryable, systemId: string, since: Date, now: Date): Promise<KeyTotal[]> {
   const [from, to] = [since, now].map((at) => at.toISOString().slice(0, 10));
   return db.query<KeyTotal>(keyTotals, [systemId, from, to, since]);
@@ -262,7 +262,7 @@ const dayOfKeys = statement(
    from key_usage_days where system_id = $1 and key_id = any($2::text[]) and day = $3::date`,
 );
 
-/** What some keys did on a day, taken together. */
+/** Returns the total usage of some keys on a day. */
 export async function findDayUsage(
   db: Queryable,
   systemId: string,

@@ -1,4 +1,4 @@
-/** What is kept of a refused request beside its row: enough to say what was wrong, and never a credential. */
+/** The stored details of a refused request: enough to explain the refusal, and never a credential. */
 
 /** A refused request, as it came and as it was answered. */
 export interface RefusedRequest {

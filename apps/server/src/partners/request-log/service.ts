@@ -55,7 +55,7 @@ export interface RequestPage {
 
 type Optional<Filters> = { readonly [Name in keyof Filters]?: Filters[Name] | undefined };
 
-/** What is looked for in the log. Left out: anything. */
+/** A search of the request log. Omitted filters match everything. */
 export interface RequestSearch extends Optional<Omit<RequestFilters, "errorsOnly">> {
   readonly after?: LogPosition | undefined;
   readonly limit: number;
@@ -125,17 +125,17 @@ export function usageByDay({ db }: Pick<ReadContext, "db">, systemId: string, ra
   return listDayUsage(db, systemId, range);
 }
 
-/** What each key of a partner has done by minute since an instant. */
+/** Returns the usage of each key of a partner by minute since an instant. */
 export function keyMinutesOf({ db, clock }: ReadContext, systemId: string, partnerId: string, since: Date) {
   return listKeyMinutes(db, systemId, partnerId, since, new Date(clock()));
 }
 
-/** What each key of a system has done since an instant, its minutes taken together. */
+/** Returns the total usage of each key of a system since an instant. */
 export function keyTotals({ db, clock }: ReadContext, systemId: string, since: Date) {
   return listKeyTotals(db, systemId, since, new Date(clock()));
 }
 
-/** What some keys have done today (UTC). */
+/** Returns the usage of some keys today (UTC). */
 export function usageToday({ db, clock }: ReadContext, systemId: string, keyIds: readonly string[]) {
   return findDayUsage(db, systemId, keyIds, dayOf(clock()));
 }

@@ -31,7 +31,7 @@ const RESERVED_PER_KEY = 10;
 export interface RequestBuffer {
   /** @returns false: there are too many, and it was left out */
   add(request: LoggedRequest): boolean;
-  /** What was added since the last time, and how many were left out. */
+  /** Returns and removes the buffered requests, and the number of requests that did not fit. */
   take(): { readonly requests: LoggedRequest[]; readonly unlogged: number };
 }
 
@@ -70,7 +70,7 @@ interface SystemUsage {
 const MINUTE_MS = 60_000;
 const TOO_MANY_REQUESTS = 429;
 
-/** What keys have done since the counts were taken last, by system. */
+/** The usage of keys since the counts were taken last, by system. */
 export interface UsageCounter {
   /** @param isLogged whether the log keeps the request as well */
   count(request: LoggedRequest, isLogged: boolean): void;

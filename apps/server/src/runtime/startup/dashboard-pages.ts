@@ -28,7 +28,7 @@ export interface DashboardPagesOptions {
 /** The pages as the packed server carries them, and their sources as the repository has them. */
 const PACKED_DIRECTORY = join(import.meta.dirname, "../../dashboard");
 const SOURCE_DIRECTORY = join(import.meta.dirname, "../../../../dashboard");
-/** What the pages are made of; `dist/` is beside it. */
+/** The sources of the pages; `dist/` is beside them. */
 const SOURCE_FILES = ["index.html", "package.json", "vite.config.ts"];
 const SOURCE_FOLDERS = [
   "src",

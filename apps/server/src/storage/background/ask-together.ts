@@ -9,7 +9,7 @@ export function askTogether<Answer>(ask: () => Promise<Answer>): () => Promise<A
   async function askWhileAwaited(): Promise<void> {
     while (waiting !== undefined) {
       const asked = waiting;
-      // Whoever comes from here on has to ask anew: the answer may be older than what it must see.
+      // Later callers start a new request: this answer may be older than the data that they must see.
       waiting = undefined;
       await ask().then(asked.resolve, asked.reject);
     }

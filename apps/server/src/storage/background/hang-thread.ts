@@ -6,11 +6,11 @@ export interface LastLine {
   readonly format: "json" | "text" | "none";
 }
 
-/** What the thread is given. */
+/** The data that the thread is started with. */
 export interface HangThreadData extends LastLine {
   /** One 32-bit integer, which the main thread counts on. */
   readonly heartbeats: SharedArrayBuffer;
-  /** What it is while a debugger is attached. */
+  /** The value in `heartbeats` while a debugger is attached. */
   readonly debugged: number;
   readonly timeoutMs: number;
   readonly intervalMs: number;

@@ -63,7 +63,7 @@ export interface SweeperOptions {
   readonly watch?: WorkWatch | undefined;
 }
 
-/** What a sweep needs of its surroundings. */
+/** The dependencies that all sweeps share. */
 export type SweeperSurroundings = Pick<SweeperOptions, "systems" | "onError" | "watch">;
 
 /**

@@ -16,7 +16,10 @@ export interface WorkStatus {
   readonly maxSilenceMs: number;
 }
 
-/** What a work may go without a success beside two of its intervals: a database that is restarted or failed over. */
+/**
+ * How long a work may go without a success, in addition to two of its intervals. Covers a restart or failover of the
+ * database.
+ */
 const TOLERANCE_MS = 5 * 60_000;
 
 /** Watches a work from its first run on. */

@@ -32,7 +32,7 @@ export interface BackupOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a backup contains. */
+/** The contents of a backup. */
 export interface BackupSummary {
   readonly bytes: number;
   /** The data are those of this instant. RFC 3339. */

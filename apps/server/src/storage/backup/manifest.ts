@@ -6,7 +6,7 @@ export const FORMAT = 1;
 /** Of a table by day: more than ten years. Each is a partition, which takes its time and memory. */
 const MAX_DAYS = 4_000;
 
-/** What a backup says of itself: the file `manifest.json` in its archive. */
+/** The description of a backup: the file `manifest.json` in its archive. */
 export const manifestShape = z.object({
   format: z.literal(FORMAT),
   /** The data are those of this instant. RFC 3339. */

@@ -9,7 +9,7 @@ export interface CopiedTable {
   readonly columns: readonly string[];
 }
 
-/** What sorting one index may take before it uses temporary files. */
+/** Memory for sorting one index. Beyond it PostgreSQL uses temporary files. */
 const INDEX_MEMORY = "256MB";
 
 const indexes = statement(

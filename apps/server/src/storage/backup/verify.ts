@@ -9,7 +9,7 @@ import { type BackupSummary, unlessAborted } from "./backup.ts";
 import { type RestoreOptions, restoreBackup } from "./restore.ts";
 import { readSecretsOf } from "./secrets.ts";
 
-/** What a restored backup is worth. */
+/** The result of verifying a backup. */
 export interface VerifiedBackup extends BackupSummary {
   readonly systems: readonly { readonly id: string; readonly invariants: readonly InvariantCheck[] }[];
 }
@@ -35,7 +35,7 @@ export async function verifyBackup(
     });
     try {
       const options = { ...server, secretsPath: join(directory, "secrets.json"), onTable };
-      // What goes on after the signal ends with the server.
+      // A verification that is still running after the signal ends with the server.
       return await unlessAborted(verifyInto(path, options), signal);
     } finally {
       await server.close();

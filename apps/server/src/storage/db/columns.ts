@@ -60,7 +60,7 @@ export function columnsOf<Row>(types: ColumnTypes<Row>): Columns<Row> {
       const definitions = names.map((name) => `${name} ${types[name].type}`);
       return `json_to_recordset($${parameter}::json) as ${alias} (${definitions.join(", ")})`;
     },
-    // What is left has the types of the columns that are left.
+    // The remaining columns keep their types.
     only: <Name extends keyof Row & string>(...some: Name[]) =>
       columnsOf(where((name) => some.some((each) => each === name)) as ColumnTypes<Pick<Row, Name>>),
     without: <Name extends keyof Row & string>(...some: Name[]) =>

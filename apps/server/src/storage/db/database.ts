@@ -24,7 +24,7 @@ export interface Database extends Queryable {
 
 export interface DatabaseOptions {
   readonly connectionString: string;
-  /** What its connections are for, in figures. */
+  /** The name of the pool in metrics. */
   readonly name?: string;
   readonly observer?: StatementObserver | undefined;
   /**
@@ -156,7 +156,7 @@ export function timeouts(statementTimeoutMs: number): pg.ClientConfig {
  */
 const KEEP_ALIVE_DELAY_MS = 10_000;
 
-/** What every connection of ours has in common. */
+/** Returns the settings that all our connections share. */
 export function connectionSettings(connectionString: string, sessionOptions?: string): pg.ClientConfig {
   return {
     connectionString: withStandardTls(connectionString),
@@ -281,7 +281,7 @@ interface Watched {
   lostAnswers: number;
 }
 
-/** What pg's types leave out. */
+/** Properties of a client that pg's types omit. */
 interface ClientState {
   readonly processID: number | null;
   /** False while a statement is under way. */

@@ -67,7 +67,10 @@ export class CommitOutcomeUnknown extends DatabaseUnavailable {
   override readonly name = "CommitOutcomeUnknown";
 }
 
-/** What a transaction based its decision on changed while it ran. Thrown inside one, it makes it run again from the start. */
+/**
+ * Data that a transaction has based its decision on changed while it ran. Thrown inside a transaction, it restarts the
+ * transaction.
+ */
 export class TransactionConflict extends Error {
   override readonly name = "TransactionConflict";
 }

@@ -16,7 +16,7 @@ export interface ListenerOptions {
    * notifies itself of, and drops what others send it.
    */
   readonly notifier: Queryable;
-  /** What to do with a notification, by channel. */
+  /** The handlers of notifications, by channel. */
   readonly on: Readonly<Record<string, (payload: string) => void>>;
   /** Notifications may have been missed: drop everything that relies on them. */
   readonly onGap: () => void;
@@ -67,7 +67,7 @@ export function openListener(options: ListenerOptions): Listener {
       lose(client);
       return;
     }
-    // What was sent before was not received.
+    // Notifications sent before were not received.
     options.onGap();
     current = client;
     after(HEARTBEAT_INTERVAL_MS, () => checkHeartbeat(client, arrives));

@@ -19,7 +19,7 @@ const PAUSE_MS = 5;
 /** Before notifications that could not be sent are tried again. */
 const RETRY_AFTER_FAILURE_MS = 250;
 
-// What is lost with the machine was heard by nobody: the commit need not wait for the disk.
+// A crash loses the notification together with its listeners: the commit need not wait for the disk.
 const notifyAll = statement(
   "notifier.notify",
   `select pg_notify(channel, payload)
@@ -35,7 +35,7 @@ export function createNotifier(
   let isClosed = false;
 
   const send = async () => {
-    // What is asked for in the same turn, as all channels of a commit are, goes with the first of it.
+    // Notifications of the same turn, such as all channels of a commit, are sent together.
     await Promise.resolve();
     while (waiting.size > 0) {
       const batch = waiting;
@@ -45,7 +45,7 @@ export function createNotifier(
         await query(notifyAll, [each.map(([channel]) => channel), each.map(([, payload]) => payload)]);
         if (!isClosed) await pause(PAUSE_MS);
       } catch {
-        // Whoever uses the database reports its failures.
+        // The callers of the database report its failures.
         if (isClosed) break;
         waiting = new Map([...batch, ...waiting]);
         await pause(RETRY_AFTER_FAILURE_MS);

@@ -11,7 +11,7 @@ export interface OpenStoreOptions {
   readonly onEmbeddedEvent: (event: EmbeddedPostgresEvent) => void;
   readonly onConnectionLost: (error: Error) => void;
   readonly auditLog: AuditLogOwner;
-  /** What migrating does that takes time: worth a line. */
+  /** Reports the slow steps of migrating, for the log. */
   readonly onMigrating?: (message: string) => void;
   /** After it a statement is cancelled; 0 for never. */
   readonly statementTimeoutMs: number;

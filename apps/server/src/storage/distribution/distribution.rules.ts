@@ -1,7 +1,7 @@
 import type { ServerState } from "./queries.ts";
 import type { TableKind } from "./table-kinds.ts";
 
-/** What has to be done before a database can be distributed, as sentences; empty: nothing. */
+/** Returns the missing requirements of distributing a database, as sentences; empty: none. */
 export function missingFor(state: ServerState): string[] {
   const missing: string[] = [];
   if (!state.is_available) {
@@ -25,7 +25,7 @@ export function missingFor(state: ServerState): string[] {
   return missing;
 }
 
-/** What is left to be done to tables. */
+/** The remaining steps for tables. */
 export interface TableSteps {
   /** In the order of their migrations: a table that another refers to comes before it. */
   readonly references: readonly string[];

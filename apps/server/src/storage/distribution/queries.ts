@@ -4,7 +4,7 @@ import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { TableKind } from "./table-kinds.ts";
 
-/** What decides whether a database can be distributed. */
+/** The facts that decide whether a database can be distributed. */
 export interface ServerState {
   /** The major version of PostgreSQL. */
   readonly version: number;
@@ -29,7 +29,7 @@ const server = statement(
       where datname = current_database() and application_name = 'bikeshare' and pid <> pg_backend_pid()) as sessions`,
 );
 
-/** What the database's server has. */
+/** Returns the state of the database's server. */
 export async function findServerState(db: Queryable): Promise<ServerState> {
   return oneRow(await db.query<ServerState>(server));
 }
@@ -172,7 +172,7 @@ interface NodeSettings {
   readonly wal_level: string;
   /** Milliseconds between two looks at transactions that a crash has left prepared; -1: none. */
   readonly recovery_interval: number;
-  /** What sessions of the database begin with there, such as `TimeZone=UTC`. */
+  /** The initial settings of a session there, such as `TimeZone=UTC`. */
   readonly session_defaults: readonly string[];
 }
 

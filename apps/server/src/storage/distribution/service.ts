@@ -20,7 +20,7 @@ import { readTableKinds } from "./table-kinds.ts";
  */
 const FIRST_SHARDS = 1;
 
-/** What `distribute` has done, or would do. */
+/** The result of `distribute`, or of its plan. */
 export interface Distribution {
   /** Whether it creates the extension. */
   readonly extension: boolean;
@@ -54,7 +54,7 @@ export async function distribute(db: Database, onStep: OnStep): Promise<Distribu
   return { extension: !isCreated, tables, systems };
 }
 
-/** What `distribute` would do. @throws Error as it does */
+/** Returns the steps that `distribute` would take. @throws Error as `distribute` does */
 export async function planDistribution(db: Database): Promise<Distribution> {
   const kinds = await readTableKinds();
   const { is_created: isCreated } = await readyState(db);

@@ -40,7 +40,7 @@ const POLLS_PER_HEARTBEAT = 5;
 /** A process that was killed is waited for so long: three heartbeats, so that a slow one is not forgotten. */
 const ALIVE_MS = 30_000;
 
-/** What following the file of a service needs. */
+/** The dependencies of following the secrets file. */
 interface Service {
   readonly logger: FollowSecretsOptions["log"];
   readonly conditions: Conditions;

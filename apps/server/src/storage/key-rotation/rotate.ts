@@ -145,9 +145,9 @@ async function record(context: RotationContext, action: string, secrets: AllSecr
 }
 
 interface Reencrypted {
-  /** What is now encrypted with the first key and was not before. */
+  /** Values that are now encrypted with the first key and were not before. */
   readonly changed: number;
-  /** What no key of the file decrypts: it was lost before. */
+  /** Values that no key of the file decrypts: they were unreadable before. */
   readonly unreadable: number;
 }
 

@@ -58,7 +58,7 @@ function unusedId(keys: readonly Key[]): number {
   return free;
 }
 
-/** What tells the keys of a process apart, and reveals nothing of them. */
+/** Returns fingerprints that distinguish the keys of a process without revealing them. */
 export function fingerprintsOf({ cursorKeys, webhookKeys }: AllSecrets): Pick<KeyHolder, "keys" | "current_keys"> {
   const cursor = cursorKeys.map(({ key }) => fingerprintOf("cursor", key));
   const webhook = webhookKeys.map(({ key }) => fingerprintOf("webhook", key));

@@ -42,14 +42,14 @@ interface ChangedRows {
   readonly isUnfiltered?: boolean;
 }
 
-/** What changes are read from. */
+/** The table that changes are read from. */
 export interface ChangeSource {
   /** Of the statement. */
   readonly name: string;
   readonly rows: readonly ChangedRows[];
   /** Of the conditions: first the system, and whoever's rows they are. */
   readonly values: readonly unknown[];
-  /** What else the rows must meet. */
+  /** Further conditions on the rows. */
   readonly filters: readonly Condition[];
 }
 

@@ -24,7 +24,7 @@ export interface RowsOfOwner {
   readonly owner: OwnerValues;
 }
 
-/** What rows are read with. */
+/** The source of the rows. */
 export interface RowSource {
   /** On the primary, both: a replica may show less than what was read before. */
   readonly db: QueryRunner;

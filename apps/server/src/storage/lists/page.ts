@@ -50,7 +50,7 @@ export function fetchSize(limit: number): FetchSize {
   return limit < FETCH_SIZES[0] ? FETCH_SIZES[0] : FETCH_SIZES[1];
 }
 
-/** What a list's statement returns: the rows' JSON as one text (null: no rows), and the list's length if asked for. */
+/** The result of a list's statement: the rows' JSON as one text (null: no rows), and the list's length if requested. */
 export interface PageRows {
   readonly rows: string | null;
   readonly total: number | null;

@@ -4,7 +4,7 @@ import { codeOf, sqlState } from "../db/errors.ts";
 import type { ReadPool } from "../db/read-pool.ts";
 import type { RowMemory } from "./row-memory.ts";
 
-/** What reading lists needs: the pipelined reader for what is quick, places of their own for what may take long. */
+/** The dependencies of reading lists: the pipelined reader for fast statements, and separate connections for slow ones. */
 export interface ReadContext {
   readonly readPool: ReadPool;
   readonly filtered: FilteredReads;

@@ -11,7 +11,7 @@ interface RememberedColumn {
   readonly sql: string;
 }
 
-/** What a list is whose rows are remembered. */
+/** A list whose rows are kept in memory. */
 interface ListDefinition {
   readonly table: "stations" | "bikes" | "reservations";
   /** SQL: the rows of one owner. On the first parameters, which it names all. */
@@ -21,7 +21,7 @@ interface ListDefinition {
   readonly direction: "asc" | "desc";
   /** The column by which rows are ordered, before their id. */
   readonly time?: string | undefined;
-  /** What is remembered of each row. */
+  /** The columns that are kept in memory for each row. */
   readonly columns: Readonly<Record<string, RememberedColumn>>;
   /** SQL that makes a row's JSON, on the same parameters. */
   readonly json: string;
@@ -47,7 +47,7 @@ interface ReadColumns {
   readonly [column: string]: unknown;
 }
 
-/** What has changed among remembered rows. */
+/** The changes among rows in memory. */
 export interface Changes {
   readonly rows: ReadRows;
   /** Positions of the changes of these rows, in their order. */
@@ -57,7 +57,7 @@ export interface Changes {
   readonly resets: number;
 }
 
-/** What filters compare with: each of their fields is a column of the list's table. */
+/** Returns the columns that filters compare with: each of their fields is a column of the list's table. */
 export function rememberedColumns(filters: Readonly<Record<string, Filter>>): RememberableList["columns"] {
   const columns = Object.values(filters).flatMap(([comparison, ...fields]): [string, RememberedColumn][] => {
     if (comparison === "within") return ["lat", "lon"].map((field) => [field, { kind: "number", sql: field }]);

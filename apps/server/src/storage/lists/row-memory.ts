@@ -90,7 +90,7 @@ function createLists(source: RowSource, maxWeight = MAX_WEIGHT) {
   const { monotonic } = source;
   const lists = new Map<string, Remembered>();
 
-  /** What may be remembered beside the lists that are in use. */
+  /** Drops idle lists. Returns the weight that further lists may have. */
   const weightLeft = () => {
     for (const [key, { usedAt }] of lists) if (monotonic() - usedAt > IDLE_MS) lists.delete(key);
     return lists.values().reduce((left, { known }) => left - (known?.rows.weight ?? 0), maxWeight);

@@ -1,6 +1,6 @@
 import { compareIds } from "@bikeshare/rules";
 
-/** What a column holds: texts that are compared for equality, or numbers (instants as milliseconds since 1970). */
+/** The content of a column: texts that are compared for equality, or numbers (instants as milliseconds since 1970). */
 export type ColumnKind = "text" | "number";
 
 /** Where a row stands: by a time, and among the rows of one time by id. Rows that are ordered by id alone have the time 0. */
@@ -35,7 +35,7 @@ export interface Selection {
 
 /** Rows that are sifted at once: small enough for the processor's nearest cache. */
 const BLOCK_ROWS = 4096;
-/** What a text column has where a row has no value. */
+/** The code of a text column's null. */
 const NO_TEXT = 0;
 
 /**
@@ -76,7 +76,7 @@ export class SortedRows {
     return columnOf(this.#texts, name);
   }
 
-  /** What stands for a text in a column; -1 where no row has it. */
+  /** Returns the code of a text in a column; -1 when no row has the text. */
   code(name: string, text: string): number {
     return columnOf(this.#codes, name).get(text) ?? -1;
   }

@@ -16,7 +16,7 @@ export interface DailyTable {
     | "key_usage_minutes"
     | "audit_log";
   readonly day: DayColumn["day"];
-  /** What a partition holds; a day when left out. A month where few rows are kept for long. */
+  /** The period of a partition; a day by default. A month suits tables with few rows that are kept for long. */
   readonly period?: "month";
   /** Whether rows of a day without a partition go into a default partition, rather than fail. */
   readonly hasDefault: boolean;

@@ -178,7 +178,7 @@ export async function dropPastDays(context: PartitionContext, table: DailyTable)
 async function dropDay(tx: Transaction, table: DailyTable, systems: readonly string[], day: string): Promise<void> {
   await updateLockTimeout(tx, LOCK_TIMEOUT_MS);
   await deletePartition(tx, table, day);
-  // What goes with the day, and what was inserted while the lock was waited for.
+  // Delete the dependents of the day, including those inserted while this transaction waited for the lock.
   for (const dependent of table.dependents)
     for (const systemId of systems) await deleteRowsOfDay(tx, dependent, systemId, day);
 }

@@ -23,7 +23,7 @@ interface ListReadsOptions {
   readonly replica?: ReplicaSettings | undefined;
 }
 
-/** What lists and single items are read with: on the primary, or also on a replica where there is one. */
+/** Returns the readers of lists and single items: on the primary, or also on a replica if there is one. */
 export function openListReads(
   connections: RequestConnections,
   { db, ids, metrics, activities, replica: settings }: ListReadsOptions,

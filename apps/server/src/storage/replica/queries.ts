@@ -3,15 +3,15 @@ import { IS_DISTRIBUTED } from "../db/distributed.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 
-/** What a primary has written durably: every commit that it has acknowledged lies before. */
+/** A position that a primary has written durably: every acknowledged commit lies before it. */
 export interface WrittenPosition {
   /** Bytes of its write-ahead log. */
   readonly lsn: number;
-  /** What a process of ours has written there when it last connected; null before the first. */
+  /** The token that one of our processes wrote there when it last connected; null before the first. */
   readonly token: string | null;
 }
 
-/** What a replica has replayed, and shows to whoever reads from now on. */
+/** The position that a replica has replayed: later reads see everything up to it. */
 export interface ReplayedPosition {
   /** Bytes of the write-ahead log; null on a server that has never been a replica. */
   readonly lsn: number | null;

@@ -70,7 +70,7 @@ export function openReplicaConnection(options: ReplicaConnectionOptions): Replic
     connection.destroy();
   }
   function failed(error: unknown): void {
-    // What it replays has removed rows that the statement still needed. The next one may well succeed.
+    // The replica has replayed the removal of rows that the statement still needed. The next statement may well succeed.
     if (codeOf(error) === sqlState.serializationFailure) return;
     leaveOut({ reason: "unreachable", detail: error instanceof Error ? error.message : String(error) });
     disconnect();
@@ -78,7 +78,7 @@ export function openReplicaConnection(options: ReplicaConnectionOptions): Replic
   async function reach(position: WrittenPosition): Promise<boolean> {
     const hasReached = await watch.reach(position, REACH_TIMEOUT_MS);
     const last = watch.last();
-    // Whoever could not be asked is left out already.
+    // A replica that does not answer is already excluded.
     if (last === undefined) return false;
     if (last.isReplica && last.lsn !== null && last.token === position.token) lag.replayed(last.lsn);
     const verdict = judge(last, position);
@@ -116,7 +116,7 @@ function withinTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
 interface ReplayWatch {
   /** Whether it has replayed a position, at once or within a time. Calls that wait at the same time share statements. */
   reach(position: WrittenPosition, timeoutMs: number): boolean | Promise<boolean>;
-  /** What it said last. */
+  /** Returns the latest reported position. */
   readonly last: () => ReplayedPosition | undefined;
   /** The connection broke: the next one may lead to another server. */
   forget(): void;

@@ -33,7 +33,7 @@ export function createReplicaReads(options: ReplicaReadsOptions): {
   };
   /** @throws the failure where the primary would fail alike */
   const noteFailure = (connection: ReplicaConnection, error: unknown): void => {
-    // What takes too long there takes too long on the primary as well.
+    // A statement that is too slow on the replica is too slow on the primary as well.
     if (codeOf(error) === sqlState.queryCanceled) throw error;
     connection.failed(error);
     onRead("failed");

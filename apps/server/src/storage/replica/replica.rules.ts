@@ -1,6 +1,6 @@
 import type { ReplayedPosition, WrittenPosition } from "./queries.ts";
 
-/** What a replica's position means for reads that must show all that its primary has written. */
+/** The meaning of a replica's position for reads that must show everything that its primary has written. */
 export type Verdict =
   | "current"
   /** It has not replayed everything yet. */

@@ -30,7 +30,7 @@ const rotationShape = z.object({ added_at: z.string().datetime(), used_at: z.str
 const fileShape = z
   .object({ cursor_keys: keysShape, webhook_keys: keysShape.optional(), rotation: rotationShape.optional() })
   .passthrough();
-/** What stands in the file. Of several keys the first encrypts. */
+/** The content of the file. Of several keys, the first encrypts. */
 export type SecretsFile = z.infer<typeof fileShape>;
 
 /** Where the secrets file is: where SECRETS_FILE says, or in the data directory. */

@@ -3,7 +3,7 @@ import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 import { MAX_CRASHES, type WorkName } from "./work.rules.ts";
 
-/** What is known of the units of a work before it goes on. */
+/** The state of a work's units before the next run. */
 export interface UnitStates {
   /** Runs were left behind by processes that ended. */
   readonly has_left_behind: boolean;

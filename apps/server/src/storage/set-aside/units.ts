@@ -72,7 +72,7 @@ export async function sweepUnits(work: UnitWork, systemId: string, limit: number
   let swept = await isolation.run(units);
   for (const unit of states.due) swept += await isolation.runAlone(unit);
   const isMore = units.length >= limit || states.due.length >= limit;
-  // What another process has locked is not to be asked for again and again.
+  // Units that another process has locked do not count: otherwise the sweep would request them again and again.
   return { swept, isMore: isMore && swept + isolation.failed > 0 };
 }
 
@@ -142,7 +142,7 @@ class Isolation {
   }
 }
 
-/** What guards one unit. */
+/** The dependencies of running one unit. */
 interface UnitGuard extends Pick<UnitWork, "db" | "work" | "onError"> {
   readonly systemId: string;
   readonly unit: string;

@@ -145,7 +145,7 @@ function judgeEndpoint(lane: Lane, deliveryId: string, { outcome, status }: Atte
   };
 }
 
-/** What a message is composed of. */
+/** The parts of a message. */
 export interface MessageInput {
   readonly row: Pick<ClaimedRow, "event" | "delivery_id" | "occurred_at" | "data">;
   /** The attempt's own time, in milliseconds since 1970. */

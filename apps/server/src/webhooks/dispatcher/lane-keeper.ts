@@ -124,7 +124,7 @@ export class LaneKeeper {
     }
   }
 
-  /** What the earlier holder had claimed gets a result first: this holder never claims it. */
+  /** Writes a result for each delivery that the earlier holder had claimed: this holder never claims those. */
   async #adopt(lane: Lane): Promise<void> {
     const { db, systemId, clock, onOrphans } = this.#options;
     for (let found = ORPHAN_BATCH; found === ORPHAN_BATCH;) {

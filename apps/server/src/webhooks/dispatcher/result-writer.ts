@@ -166,13 +166,13 @@ export interface SentAttempt {
   readonly startedAt: number;
   readonly endedAt: number;
   readonly result: AttemptResult;
-  /** What the log keeps of the response. */
+  /** The part of the response that the log stores. */
   readonly kept: KeptAnswer;
   /** From 0 to 1, drawn for this attempt alone. */
   readonly chance: number;
 }
 
-/** What is written of an attempt, with the time of the next one (rules/retry-policy.ts). */
+/** Returns the row that records an attempt, with the time of the next one (rules/retry-policy.ts). */
 export function resultOf(attempt: SentAttempt): ResultRow {
   const { row, url, message, startedAt, endedAt, result, kept, chance } = attempt;
   const { outcome, failure, status, retryAfterMs, timings } = result;
@@ -204,7 +204,7 @@ export function resultOf(attempt: SentAttempt): ResultRow {
   };
 }
 
-/** What is written of an attempt whose process ended before it could write the result. */
+/** Returns the row that records an attempt whose process ended before it could write the result. */
 export function unknownResultOf(row: OrphanRow, url: string, now: number): ResultRow {
   const crashes = row.crashes + 1;
   const isSetAside = crashes >= MAX_CRASHES;

@@ -17,7 +17,7 @@ export interface CurlInput extends PartnerScope {
 }
 
 const LOCALHOST = "http://localhost:3000";
-/** What curl writes by itself, and what is only true of the attempt that was sent. */
+/** Headers that curl adds by itself, and those that hold for the original attempt only. */
 const LEFT_OUT =
   /^(host|connection|content-length|transfer-encoding|service-signature|webhook-(id|timestamp|signature))$/i;
 

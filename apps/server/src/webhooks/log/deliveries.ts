@@ -45,7 +45,7 @@ export interface DeliveryView extends Pick<
 > {
   /** When the next attempt is due; null: none is. */
   readonly next_attempt_at: Date | null;
-  /** What its state means, in words. */
+  /** An explanation of the delivery's state. */
   readonly explanation: string;
 }
 
@@ -203,7 +203,7 @@ export async function endpointOf({ db }: ReadContext, systemId: string, row: Fou
   return requireEndpointOrRemoved(db, { systemId, partnerId: row.partner_id });
 }
 
-/** What waits is explained by whether anybody sends: asked only where something waits. */
+/** Returns whether anybody sends, which explains pending deliveries. Queries only when there are pending ones. */
 async function circumstancesOf(
   { db, clock, hints = commandHints }: ReadContext,
   systemId: string,

@@ -3,7 +3,7 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { updateSearchSettings } from "./delivery-search-queries.ts";
 
-/** What of a delivery changes. */
+/** The properties of a delivery that change. */
 export type ChangeRow = Pick<
   Tables["webhook_deliveries"],
   "endpoint_id" | "id" | "status" | "attempts" | "latest_failure"

@@ -6,7 +6,7 @@ const FOLLOWED_DELIVERIES = 200;
 /** Ids that are named at once. */
 const MAX_IDS = 50;
 
-/** What has changed of an endpoint's deliveries since the last poll. */
+/** The changes of an endpoint's deliveries since the last poll. */
 export interface Changes {
   readonly endpointId: string;
   /** The newest first. */

@@ -49,7 +49,7 @@ export function failureAskedFor({ failure, code }: DeliveryFilter): string | nul
   return `http_${code.firstDigit}xx`;
 }
 
-/** What is wrong with deliveries of a status, as their rows call it; null: nothing. */
+/** Returns the problem of deliveries of a status, in the terms of their rows; null: none. */
 export function problemOf(status: DeliveryFilter["status"]): "failing" | "failed" | "held" | null {
   return status === "failing" || status === "failed" || status === "held" ? status : null;
 }

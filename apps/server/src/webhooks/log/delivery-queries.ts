@@ -70,7 +70,7 @@ export interface DeliveryRow extends Pick<
 /** A delivery whose id alone was known. */
 export interface FoundDelivery extends DeliveryRow {
   readonly partner_id: string;
-  /** What it says is still kept. */
+  /** The body is still stored. */
   readonly has_body: boolean;
 }
 

@@ -23,14 +23,14 @@ type ExplainedDelivery = Pick<
 type AttemptEnd = Pick<LatestAttempt, "outcome" | "failure" | "status">;
 type DetailedEnd = AttemptEnd & Pick<LatestAttempt, "detail">;
 
-/** What a delivery's state depends on beside itself. */
+/** The circumstances that a delivery's state depends on. */
 export interface Circumstances {
   readonly endpoint: Pick<EndpointRow, "status" | "pause_reason" | "paused_at">;
   /** Whether any process is sending. */
   readonly isSending: boolean;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** What the reader does to send it again, and has done: commands, or what the pages have. */
+  /** Texts that tell the reader how to send it again: commands, or the names of buttons. */
   readonly hints: Hints;
 }
 

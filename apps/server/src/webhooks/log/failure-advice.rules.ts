@@ -1,7 +1,7 @@
 import { SET_ASIDE } from "../rules/retry-policy.ts";
 import type { AttemptFailure } from "../sender/attempt.ts";
 
-/** What a failure means, and what the receiver's people do about it. */
+/** The meaning of a failure, and the remedy on the receiver's side. */
 export interface FailureAdvice {
   readonly meaning: string;
   readonly action: string;
@@ -116,7 +116,7 @@ const setAside: FailureAdvice = {
   action: "Tell the operator: it is not sent again by itself. It can be resent once the cause is mended.",
 };
 
-/** What an attempt's end means, and what to do about it; null: it succeeded. */
+/** Returns the meaning of an attempt's outcome and its remedy; null: the attempt succeeded. */
 export function adviceOn(end: {
   readonly outcome: string;
   readonly failure: string | null;

@@ -51,7 +51,7 @@ export interface EndpointResult {
   readonly endedAt: number;
 }
 
-/** What follows for the endpoint. */
+/** The consequence for the endpoint. */
 export interface AfterResult {
   readonly health: EndpointHealth;
   readonly status: EndpointStatus;

@@ -18,13 +18,16 @@ export interface LogSize {
   answerBytes: number;
 }
 
-/** What decides how much of the next answer is kept: the endpoint's day so far, and its failures of this hour. */
+/**
+ * The facts that limit how much of the next response is stored: the log size of the endpoint's day, and its failures of
+ * this hour.
+ */
 interface KeptSoFar extends Readonly<LogSize> {
   /** Failures of this hour whose answers were kept whole. */
   readonly wholeFailures: number;
 }
 
-/** What an answer may fill in the log: as much as the sender reads of it. */
+/** The limits of a response that is stored whole: as much as the sender reads of it. */
 const WHOLE_ANSWER: AnswerLimits = { headBytes: Number.POSITIVE_INFINITY, bodyBytes: Number.POSITIVE_INFINITY };
 
 /**
@@ -33,7 +36,7 @@ const WHOLE_ANSWER: AnswerLimits = { headBytes: Number.POSITIVE_INFINITY, bodyBy
  */
 export const SHORT_ANSWER: AnswerLimits = { headBytes: 2_048, bodyBytes: 2_048 };
 
-/** What is kept of every answer, and does not count towards the budget: the usual short headers. */
+/** The part of every response that is stored without counting towards the budget: the usual short headers. */
 export const ANSWER_SUMMARY: AnswerLimits = { headBytes: 256, bodyBytes: 0 };
 
 /** Failures of an endpoint in an hour whose answers are kept whole. The first tell what is wrong; more repeat it. */
@@ -144,7 +147,7 @@ export class LogMeter {
     return { ...kept, truncationReason: keptBytes < sizeOfAnswer(answer) ? reason : null };
   }
 
-  /** What has to be written. */
+  /** Returns the sizes to write. */
   changed(): ChangedSize[] {
     return [...this.#days].flatMap(([day, { bytes, answerBytes, isWritten }]) =>
       isWritten ? [] : [{ day, bytes, answerBytes }],

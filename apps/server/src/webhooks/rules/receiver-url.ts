@@ -7,7 +7,7 @@ import {
 } from "../../outbound/addresses/address-guard.ts";
 import type { NetworkList } from "../../outbound/addresses/network-list.ts";
 
-/** What the operator lets webhooks reach beside public addresses. */
+/** The addresses that the operator allows webhooks to reach in addition to public ones. */
 export interface AddressRules {
   /** WEBHOOK_ALLOW_NETWORKS. */
   readonly allowNetworks: NetworkList;

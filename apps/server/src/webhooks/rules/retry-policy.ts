@@ -86,7 +86,7 @@ export interface AttemptEnd {
   readonly chance: number;
 }
 
-/** What follows from an attempt. `nextAt` in milliseconds since 1970; `reason` is a short text for the log. */
+/** The consequence of an attempt. `nextAt` in milliseconds since 1970; `reason` is a short text for the log. */
 export type AfterAttempt =
   | { readonly state: "succeeded" }
   | { readonly state: "failed" }

@@ -44,7 +44,7 @@ export interface AttemptTimings extends ConnectTimings {
   readonly total: number;
 }
 
-/** What the log keeps of an attempt, whatever its outcome. */
+/** The logged facts of an attempt, whatever its outcome. */
 export interface AttemptRecord {
   /** All headers as they were sent, in their order and spelling; empty where nothing was written. */
   readonly sentHeaders: readonly Header[];

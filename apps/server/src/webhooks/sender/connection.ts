@@ -84,7 +84,7 @@ export class Connection {
     const result = await exchange.result;
     this.#exchange = undefined;
     this.#idleMs = this.#idleTimeout(exchange.keepAliveMs);
-    // What is not written yet would hold up the next request.
+    // Unwritten data would delay the next request.
     if (!exchange.isReusable || socket.writableLength > 0 || this.#idleMs <= 0) this.destroy();
     return result;
   }

@@ -116,7 +116,7 @@ function readTimeout(value: string): number | null {
   return seconds === undefined ? null : Number(seconds) * 1000;
 }
 
-/** What is read of a response, its informational responses (1xx) and trailers included. */
+/** Limits on a response, including its informational responses (1xx) and trailers. */
 export interface ResponseLimits extends BodyLimits {
   /** Of header sections and trailers, and again of the padding in chunk-size lines. */
   readonly maxHeaderBytes: number;
@@ -324,7 +324,7 @@ export class BoundedBody {
     return this.#length;
   }
 
-  /** What is kept, in a buffer of at most twice its size, because the log holds it until it is written. */
+  /** Returns the stored bytes in a buffer of at most twice their size, because the log holds it until it is written. */
   bytes(): Uint8Array {
     const isMostlyUsed = this.#length * 2 >= this.#buffer.length;
     return isMostlyUsed ? this.#buffer.subarray(0, this.#length) : this.#buffer.slice(0, this.#length);

@@ -1,6 +1,6 @@
 import type { ConnectLimits } from "../../outbound/addresses/connect.ts";
 
-/** What one attempt and the idle connections between attempts may cost. */
+/** Limits of one attempt, and of the idle connections between attempts. */
 export interface SenderLimits extends ConnectLimits {
   readonly dnsTimeoutMs: number;
   /** For the whole attempt, the response body included. */

@@ -91,7 +91,7 @@ function noticeOf(attempt: CompletedAttempt, now: Date, dashboardUrl: string | n
   };
 }
 
-/** What a partner is told about an endpoint that fails. Instants in milliseconds since 1970. */
+/** The facts of a mail to a partner about a failing endpoint. Instants in milliseconds since 1970. */
 export interface FailureNotice {
   /** How far on the way to a pause it is; or why it is paused. */
   readonly about: 25 | 50 | PauseCause;
@@ -101,7 +101,7 @@ export interface FailureNotice {
   readonly failingSince: number | null;
   /** Attempts that have failed since then. */
   readonly failures: number;
-  /** What the last of them met with, in a few words: `answered 500`. */
+  /** The latest failure in a few words: `answered 500`. */
   readonly lastError: string;
   /** When that was. */
   readonly at: number;
@@ -109,7 +109,7 @@ export interface FailureNotice {
   readonly dashboardUrl: string | null;
 }
 
-/** What a mail says; it also goes to the log where there is no mail. */
+/** The text of a mail. Without a mail server it goes to the log. */
 export interface FailureMail {
   readonly subject: string;
   readonly text: string;
@@ -193,7 +193,7 @@ function hours(milliseconds: number): string {
   return `${Math.max(1, Math.round(milliseconds / HOUR_MS))} h`;
 }
 
-/** What a receiver said may be long and hold anything. */
+/** Shortens a receiver's text to one line: it may be long and hold anything. */
 function oneLine(text: string): string {
   const line = text.replaceAll(/[\p{Cc}\s]+/gu, " ").trim();
   return line.length > 200 ? `${line.slice(0, 199)}…` : line;

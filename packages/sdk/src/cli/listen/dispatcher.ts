@@ -93,7 +93,7 @@ export function createDispatcher(options: DispatcherOptions): EventSink {
   };
 }
 
-/** What the end of an attempt changes. */
+/** The state that the end of an attempt changes. */
 interface State {
   readonly queue: DeliveryQueue;
   readonly breaker: CircuitBreaker;

@@ -56,7 +56,7 @@ async function openEntry(zip: yauzl.ZipFile, entry: yauzl.Entry): Promise<Readab
   }
   const packed = await rejecting(() => zip.openReadStreamPromise(entry));
   const checked = verifyChecksum(entry.crc32);
-  // Whoever reads gets the failure; the packed stream has no other reader.
+  // The reader reports the failure; the packed stream has no other listener.
   packed.on("error", (error) => checked.destroy(asImportFileError(error)));
   checked.on("close", () => packed.destroy());
   return packed.pipe(checked);
@@ -80,7 +80,7 @@ function isFolder({ fileName }: yauzl.Entry): boolean {
   return fileName.endsWith("/");
 }
 
-/** What programs leave beside the files: resource forks of the Finder, hidden files. */
+/** Tells whether a file is a leftover of a program: a resource fork of the Finder, or a hidden file. */
 function isLeftover(path: string): boolean {
   return path.split("/").includes("__MACOSX") || basename(path).startsWith(".");
 }

@@ -24,7 +24,7 @@ export interface InputSearch {
   onBytes(name: string, bytes: number): void;
 }
 
-/** What was found. */
+/** The result of a search for inputs. */
 export interface FoundInputs {
   readonly inputs: readonly TripInput[];
   readonly rejected: readonly { readonly name: string; readonly error: ImportFileError }[];
@@ -49,7 +49,7 @@ const TRIP_FILE = /\.(?:csv|txt)(?:\.gz)?$|\.gz$/i;
 const TEXT = /\.txt$/i;
 const ARCHIVE = /\.zip$/i;
 
-/** What a search has found so far. */
+/** The state of a search. */
 interface Finding {
   readonly search: InputSearch;
   readonly inputs: TripInput[];
@@ -187,7 +187,7 @@ function budgetOf(packedSize: number): Budget {
 
 function asImportFileError(error: unknown): ImportFileError {
   if (error instanceof ImportFileError) return error;
-  // What the operating system says of a path; anything else is a bug.
+  // Errors of the operating system about a path; anything else is a bug.
   if (!(error instanceof Error) || !("code" in error)) throw error;
   const text = error.code === "ENOENT" ? "there is no such file" : error.message;
   return new ImportFileError("unreadable", null, `it cannot be read: ${text}`, { cause: error });

@@ -5,7 +5,7 @@ export const CHUNK_BYTES = 256 * 1024;
 
 /** One trip file, wherever it lies: in a folder, in an archive, or brought here from elsewhere. */
 export interface TripInput {
-  /** What it is called in messages and reports. */
+  /** The input's name in messages and reports. */
   readonly name: string;
   /** Bytes that `open` gives. */
   readonly size: number;

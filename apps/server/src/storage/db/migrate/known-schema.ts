@@ -21,7 +21,7 @@ const ADVICE =
 /** The database has a schema that no migration of this program leads to. */
 export class UnknownSchemaError extends Error {
   override readonly name = "UnknownSchemaError";
-  /** What is wrong with it. */
+  /** The unexpected part of the schema. */
   readonly found: string;
   readonly advice = ADVICE;
 
@@ -31,7 +31,7 @@ export class UnknownSchemaError extends Error {
   }
 }
 
-/** What reading the book of migrations fails with where another program keeps a table of that name. */
+/** Returns the error to report when the table of migrations belongs to another program. */
 export function explainUnknownBook(error: unknown): unknown {
   if (codeOf(error) !== sqlState.undefinedColumn) return error;
   return new UnknownSchemaError(

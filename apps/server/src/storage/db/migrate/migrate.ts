@@ -144,9 +144,9 @@ async function apply(
   }
 }
 
-/** What of applying migrations can be chosen. */
+/** Options of applying migrations. */
 interface StepOptions {
-  /** What is worth a line of the log. */
+  /** Reports progress for the log. */
   readonly report?: (message: string) => void;
   /** How long a step waits for a lock, and makes all those wait that want it after it. */
   readonly lockTimeoutMs?: number;

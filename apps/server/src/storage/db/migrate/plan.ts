@@ -14,7 +14,7 @@ import {
   type Work,
 } from "./table-locks.rules.ts";
 
-/** What a statement that is yet to be applied will do. */
+/** The expected effect of a statement that has not been applied yet. */
 export interface PlannedStatement {
   /** The file's name. */
   readonly migration: string;
@@ -40,7 +40,7 @@ export interface PlannedLock {
   readonly rows: number;
 }
 
-/** What `migrate` would do, statement by statement. Changes nothing, and takes no lock that anybody waits for. */
+/** Returns the effect of `migrate`, statement by statement. Changes nothing, and takes no lock that blocks others. */
 export async function planMigrations(db: Runner, program?: Program): Promise<PlannedStatement[]> {
   const known = program ?? (await readProgram());
   const recorded = await listRecordedMigrations(db);
@@ -78,7 +78,7 @@ function plan({ statement, ...pending }: PendingStatement, sizes: readonly Table
   const planned = { ...pending, statement: statement.text };
   const locks = [worked, ...others].filter((lock) => lock !== undefined);
   if (change === undefined) return { ...planned, locks, work: "unknown", estimated_seconds: null };
-  // What is done to a table that the plan itself creates takes no time.
+  // A change to a table that the plan itself creates takes no time.
   if (worked === undefined) return { ...planned, locks, work: "none", estimated_seconds: 0 };
   const seconds = estimateSeconds(change.work, pending.kind, worked.rows);
   return { ...planned, locks, work: change.work, estimated_seconds: seconds };

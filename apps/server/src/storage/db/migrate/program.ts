@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { readVersion } from "../../../version.ts";
 import { oldestProgramOf, parseSteps, type Step } from "./steps.rules.ts";
 
-/** What a program knows of the schema. */
+/** A program's knowledge of the schema. */
 export interface Program {
   readonly version: string;
   readonly migrations: readonly Migration[];

@@ -62,7 +62,7 @@ const statements: readonly (readonly [RegExp, (...names: string[]) => SchemaChan
   [/^(?:set|reset) /, () => nothing],
 ];
 
-/** What a statement does; undefined where nobody has said so yet. */
+/** Returns the effect of a statement; undefined when it is not known. */
 export function changeBy({ bare }: SqlStatement): SchemaChange | undefined {
   for (const [pattern, describe] of statements) {
     const match = pattern.exec(bare);
@@ -76,7 +76,7 @@ export function lockedTables(sql: string): string[] {
   return splitStatements(sql).flatMap((statement) => changeBy(statement)?.locks.map(({ table }) => table) ?? []);
 }
 
-/** What one action of an `alter table` does. */
+/** The effect of one action of an `alter table`. */
 interface Action {
   readonly mode: LockMode;
   readonly work?: Work;
@@ -163,7 +163,7 @@ const actions: readonly (readonly [RegExp, (match: readonly string[], action: st
   ],
 ];
 
-/** What an `alter table` does: the strongest lock and the most work of its actions. */
+/** Returns the effect of an `alter table`: the strongest lock and the most work of its actions. */
 function alterTable(table: string, text: string): SchemaChange | undefined {
   const found = splitActions(text).map(actionBy);
   if (found.some((action) => action === undefined)) return undefined;
@@ -202,7 +202,7 @@ function addColumn(definition: string): Action {
   if (isVolatile || isGenerated) return { mode: "access exclusive", work: "rewrite", advice: NEW_COLUMN };
   if (/\bunique\b|\bprimary key\b/.test(definition))
     return { mode: "access exclusive", work: "index build", advice: BY_INDEX };
-  // What was written before leaves the column out.
+  // Older programs omit the column when they insert.
   if (target !== undefined) {
     return { ...foreignKey(target, true), mode: "access exclusive", narrows: undefined };
   }

@@ -12,20 +12,22 @@ const lockModes = [
 
 export type LockMode = (typeof lockModes)[number];
 
-/** What requests wait while somebody holds a lock. */
+/** The requests that wait while a lock is held. */
 export type Blocked = "nothing" | "writes" | "reads and writes";
 
 export function strongerOf(one: LockMode, other: LockMode): LockMode {
   return lockModes.indexOf(one) > lockModes.indexOf(other) ? one : other;
 }
 
-/** What of requests a lock makes wait. Those up to `share update exclusive` stop only other changes of the schema. */
+/**
+ * Returns the requests that a lock makes wait. Locks up to `share update exclusive` block only other changes of the schema.
+ */
 export function blockedBy(mode: LockMode): Blocked {
   if (mode === "access exclusive") return "reads and writes";
   return lockModes.indexOf(mode) >= lockModes.indexOf("share") ? "writes" : "nothing";
 }
 
-/** What a statement does to the rows that are there while it holds its locks: nothing, or something that takes longer for more. */
+/** The work that a statement does on existing rows while it holds its locks. All but "none" take longer for more rows. */
 export type Work = "none" | "scan" | "index build" | "rows" | "rewrite";
 
 export interface TableLock {
@@ -33,7 +35,7 @@ export interface TableLock {
   readonly mode: LockMode;
 }
 
-/** What a statement of a migration does to tables that are there already. */
+/** The effect of a migration's statement on existing tables. */
 export interface SchemaChange {
   /** The first is that of the table which the work is on. */
   readonly locks: readonly TableLock[];
@@ -42,12 +44,12 @@ export interface SchemaChange {
   readonly creates?: string | undefined;
   /** The index whose table it locks. The text does not name that table. */
   readonly index?: { readonly name: string; readonly mode: LockMode };
-  /** What a program that was written before may still use. */
+  /** The column or table that the statement removes, although an older program may still use it. */
   readonly removes?: string | undefined;
-  /** What it refuses from then on, which a program that was written before may still write. */
+  /** The values that the statement forbids, although an older program may still write them. */
   readonly narrows?: string | undefined;
   /** Why it fails, or harms, whatever the size of the table. */
   readonly issue?: string | undefined;
-  /** What to write instead where it stops requests for long. */
+  /** A replacement for a statement that blocks requests for long. */
   readonly advice?: string | undefined;
 }
