@@ -8,6 +8,15 @@ import { lazySecureContext } from "../outbound/addresses/sockets.ts";
 const DNS_TIMEOUT_MS = 5_000;
 const CONNECT_LIMITS: ConnectLimits = { connectTimeoutMs: 10_000, attemptDelayMs: 250, maxAddresses: 6 };
 
+/**
+ * Bytes that may come before the headers of a response have ended. Those of one head are bounded by the library; without
+ * this, informational responses (1xx) that never end would keep the process busy until the timeout.
+ */
+const MAX_HEAD_BYTES = 64 * 1024;
+
+/** Bytes on the connection for each of a body. Chunks of 32 bytes take a fifth more; servers send thousands in one. */
+const MAX_FRAMING = 1.25;
+
 /** Replaces parts of the network in tests. */
 export interface OutgoingOptions {
   /** DNS servers (`address:port`) instead of the system's. */
@@ -20,6 +29,11 @@ export interface OutgoingOptions {
 interface OutgoingRequest {
   readonly headers: (url: URL) => Readonly<Record<string, string>>;
   readonly maxRedirects: number;
+  /**
+   * Bytes of a body at most. Here they are counted as they come over the connection: extensions of chunks, and archives of
+   * nothing, cost time without ever becoming a body, whose bytes its reader counts.
+   */
+  readonly maxBytes: number;
   readonly signal: AbortSignal;
 }
 
@@ -50,16 +64,19 @@ export function createOutgoingClient(location: URL, { dnsServers, ca }: Outgoing
     secureContext: lazySecureContext(ca),
   };
 
-  async function request(url: URL, { headers, signal }: OutgoingRequest): Promise<OutgoingResponse> {
+  async function request(url: URL, { headers, maxBytes, signal }: OutgoingRequest): Promise<OutgoingResponse> {
     if (url.username !== "" || url.password !== "") {
       throw new Error(`${shownAddress(url.href)} holds a user or password before @; nothing is fetched with one`);
     }
     const { socket, remoteAddress } = await connectUntil(url, connectOptions, signal);
     rule.reached(url, remoteAddress);
+    const head = boundBytes(socket, MAX_HEAD_BYTES, "before the headers of its response ended");
     const dispatcher = connectionOver(socket, url);
     const close = () => dispatcher.destroy();
     try {
       const response = await fetch(url, { signal, redirect: "manual", headers: headers(url), dispatcher });
+      head.end();
+      boundBytes(socket, MAX_HEAD_BYTES + maxBytes * MAX_FRAMING, "for its response");
       return { url, response, close };
     } catch (error) {
       await close();
@@ -129,6 +146,18 @@ function connectionOver(socket: Socket, url: URL): Client {
       return queueMicrotask(() => callback(null, opened));
     },
   });
+}
+
+/** Ends a connection over which more bytes come. @returns lets any number come again */
+function boundBytes(socket: Socket, most: number, when: string) {
+  const from = socket.bytesRead;
+  const check = () => {
+    if (socket.bytesRead - from <= most) return;
+    socket.destroy(new Error(`more than ${Math.round(most / 1024)} KiB came ${when}`));
+  };
+  // Beside undici's own listener: one for the bytes themselves would take them from it.
+  socket.on("readable", check);
+  return { end: () => socket.off("readable", check) };
 }
 
 async function connectUntil(url: URL, options: ConnectOptions, signal: AbortSignal) {

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { makeCertificate } from "../../../test/servers/certificates.ts";
@@ -153,6 +154,39 @@ test("64 MiB in 64 KiB of gzip are given up at the bound", async () => {
   const own = await listen((response) => response.writeHead(200, { "content-encoding": "gzip" }).end(bomb));
   await expect(get(`${own.url}/gbfs.json`)).rejects.toThrow(/^it is larger than 16 MiB$/);
 });
+
+test.each([
+  [
+    "informational responses",
+    "HTTP/1.1 103 Early Hints\r\nlink: <x>\r\n\r\n",
+    "",
+    /more than 64 KiB came before the headers/,
+  ],
+  ["extensions of chunks", "x", "transfer-encoding: chunked\r\n\r\n1;", /more than 564 KiB came for its response/],
+  ["archives of nothing", gzipSync("").toString("latin1"), "content-encoding: gzip\r\n\r\n", /more than 564 KiB came/],
+])("%s without end are given up long before the timeout", async (_name, piece, head, message) => {
+  const start = head === "" ? "" : `HTTP/1.1 200 OK\r\n${head}`;
+  const own = await flood(start, Buffer.from(piece.repeat(Math.ceil(32_768 / piece.length)), "latin1"));
+  const options = { maxBytes: 400 * 1024, timeoutMs: 3_600_000 };
+  await expect(get(`${own}/gbfs.json`, undefined, options)).rejects.toThrow(message);
+});
+
+/** A server that answers with the start, and with the same bytes again and again for as long as they are read. */
+async function flood(start: string, bytes: Buffer): Promise<string> {
+  const server = createTcpServer((socket) => {
+    socket.on("error", () => undefined);
+    const writeOn = () => {
+      while (!socket.destroyed && socket.write(bytes));
+    };
+    socket.on("drain", writeOn).once("data", () => {
+      socket.write(start);
+      writeOn();
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 test.each([
   [429, { "retry-after": "30" }, 30_000],

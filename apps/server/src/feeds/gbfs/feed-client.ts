@@ -47,7 +47,9 @@ export function createFeedClient(location: URL, options: FetchOptions = {}): Fee
       ...(held?.lastModified ? { "if-modified-since": held.lastModified } : {}),
     };
     const headers = () => ({ accept: "application/json", ...conditions });
-    const { url, response, close } = await client.get(from, { headers, maxRedirects: MAX_REDIRECTS, signal });
+    const { maxBytes = MAX_DOCUMENT_BYTES } = options;
+    const request = { headers, maxRedirects: MAX_REDIRECTS, maxBytes, signal };
+    const { url, response, close } = await client.get(from, request);
     try {
       const { status, ok, headers: received } = response;
       const isConditional = Object.keys(conditions).length > 0;
@@ -55,7 +57,7 @@ export function createFeedClient(location: URL, options: FetchOptions = {}): Fee
       const name = shownAddress(url.href);
       if (!ok) throw new AnswerError(`HTTP ${status} from ${name}`, readRetryAfter([...received], undefined));
       const validators = { etag: received.get("etag"), lastModified: received.get("last-modified") };
-      return { url, bytes: await readBody(response, options.maxBytes ?? MAX_DOCUMENT_BYTES), validators };
+      return { url, bytes: await readBody(response, maxBytes), validators };
     } finally {
       await close();
     }

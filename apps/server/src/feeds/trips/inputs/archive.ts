@@ -14,16 +14,19 @@ export interface ArchiveEntry {
   open(): Promise<Readable>;
 }
 
-/** Files of an archive at most. Those of trips have twelve; a list of millions would fill the memory. */
-const MAX_ENTRIES = 10_000;
+/** How much an archive may hold. */
+export interface ArchiveBounds {
+  /** Bytes of all its files, unpacked. */
+  readonly bytes: number;
+  readonly files: number;
+}
 
 /**
  * The files of a zip archive in the order of their paths, without what the Finder and other programs leave beside them.
  * The file stays the caller's, to be closed once no entry is read any more.
- * @param greatestSize bytes at most that all its files have, unpacked
- * @throws ImportFileError when it is broken, encrypted, packed in a way that is not understood, or unpacks to more
+ * @throws ImportFileError when it is broken, encrypted, packed in a way that is not understood, or holds more than it may
  */
-export async function readArchive(fd: number, greatestSize: number): Promise<readonly ArchiveEntry[]> {
+export async function readArchive(fd: number, most: ArchiveBounds): Promise<readonly ArchiveEntry[]> {
   const zip = await rejecting(() => yauzl.fromFdPromise(fd, { lazyEntries: true, autoClose: false }));
   const found: yauzl.Entry[] = [];
   let size = 0;
@@ -32,12 +35,14 @@ export async function readArchive(fd: number, greatestSize: number): Promise<rea
       if (isFolder(entry) || isLeftover(entry.fileName)) continue;
       found.push(entry);
       size += entry.uncompressedSize;
-      if (found.length > MAX_ENTRIES) throw broken(`it has more than ${MAX_ENTRIES} files`);
-      if (size > greatestSize) {
+      if (found.length > most.files) {
+        throw new ImportFileError("too_large", null, "the zip archive, with those in it, has more files than are read");
+      }
+      if (size > most.bytes) {
         throw new ImportFileError(
           "too_large",
           null,
-          `the zip archive unpacks to more than ${inBinaryUnits(greatestSize)}, far more than trips of its size do`,
+          `the zip archive unpacks to more than ${inBinaryUnits(most.bytes)}, far more than trips of its size do`,
         );
       }
     }

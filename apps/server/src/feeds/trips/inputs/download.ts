@@ -49,6 +49,8 @@ async function request(address: string, signal: AbortSignal): Promise<OutgoingRe
   return createOutgoingClient(url).get(url, {
     headers: ({ origin }) => ({ accept: "*/*", ...(origin === url.origin ? credentials : {}) }),
     maxRedirects: MAX_REDIRECTS,
+    // Whoever reads it counts; what never becomes bytes of it ends as silence.
+    maxBytes: Number.POSITIVE_INFINITY,
     signal,
   });
 }

@@ -6,7 +6,7 @@ import { makeDirectory } from "@bikeshare/embedded-postgres";
 import { isAddress, shownAddress } from "../../outgoing.ts";
 import { ImportFileError } from "../problems.ts";
 import { readRange } from "../spool.ts";
-import { readArchive } from "./archive.ts";
+import { type ArchiveBounds, readArchive } from "./archive.ts";
 import { download, type DownloadLimits } from "./download.ts";
 import { CHUNK_BYTES, inBinaryUnits, type TripInput } from "./input.ts";
 
@@ -41,6 +41,11 @@ const MAX_COPY_BYTES = 16 * 1024 ** 3;
 export const MAX_UNPACK_RATIO = 100;
 /** Bytes that any archive may unpack to: a small file of many equal rows shrinks to less. */
 export const ALWAYS_ALLOWED_BYTES = 64 * 1024 ** 2;
+/**
+ * Files that an archive may hold, those of archives in it included. Trips have twelve, or a few hundred; a list of millions,
+ * which shrinks to nothing in an archive of archives, would fill the memory and the report.
+ */
+const MAX_ARCHIVE_FILES = 10_000;
 /** Archives in archives: a year's archive has one for each month. */
 const MAX_ARCHIVE_DEPTH = 2;
 
@@ -57,10 +62,8 @@ interface Finding {
   readonly closing: (() => Promise<void>)[];
 }
 
-/** Bytes that archives may still unpack to. */
-interface Budget {
-  left: number;
-}
+/** What an archive, and those in it, may still hold. */
+type Budget = { -readonly [Bound in keyof ArchiveBounds]: ArchiveBounds[Bound] };
 
 /** Finds the trip files that a command names. What cannot be read is refused by name; the others are found all the same. */
 export async function findInputs(search: InputSearch): Promise<FoundInputs> {
@@ -129,14 +132,15 @@ async function findFolder(finding: Finding, path: string): Promise<void> {
 }
 
 async function findArchive(finding: Finding, name: string, fd: number, budget: Budget, depth: number): Promise<void> {
-  const entries = await readArchive(fd, budget.left);
+  const entries = await readArchive(fd, budget);
+  budget.files -= entries.length;
   const files = entries.filter(({ path }) => TRIP_FILE.test(path));
   const archives = entries.filter(({ path }) => ARCHIVE.test(path));
   if (files.length + archives.length === 0) {
     throw new ImportFileError("empty", null, "the zip archive has no .csv file in it");
   }
   for (const entry of files) {
-    budget.left -= entry.size;
+    budget.bytes -= entry.size;
     const about = { name: `${name}/${entry.path}`, size: entry.size, mayBeOther: TEXT.test(entry.path) };
     finding.inputs.push({ ...about, open: () => entry.open() });
   }
@@ -145,7 +149,7 @@ async function findArchive(finding: Finding, name: string, fd: number, budget: B
     await findOrReject(finding, inner, async () => {
       if (depth === MAX_ARCHIVE_DEPTH)
         throw new ImportFileError("broken_zip", null, "it lies too deep in other archives");
-      budget.left -= entry.size;
+      budget.bytes -= entry.size;
       const file = await copyHere(finding, inner, await entry.open(), entry.size);
       await findArchive(finding, inner, file.fd, budget, depth + 1);
     });
@@ -182,7 +186,7 @@ function isArchive(fd: number): boolean {
 }
 
 function budgetOf(packedSize: number): Budget {
-  return { left: packedSize * MAX_UNPACK_RATIO + ALWAYS_ALLOWED_BYTES };
+  return { bytes: packedSize * MAX_UNPACK_RATIO + ALWAYS_ALLOWED_BYTES, files: MAX_ARCHIVE_FILES };
 }
 
 function asImportFileError(error: unknown): ImportFileError {

@@ -227,6 +227,17 @@ it("an archive or gzip stream that unpacks to far more than trips do is refused 
   });
 });
 
+it("archives in an archive have ten thousand files together; what is beyond is refused as a whole, not file by file", async () => {
+  const inner = zip(Object.fromEntries(Array.from({ length: 6_000 }, (_, number) => [`${number}.csv`, ""])));
+  const found = await read([await write("many.zip", zip({ "1.zip": inner, "2.zip": inner, "3.zip": inner }))]);
+  expect(Object.keys(found).filter((name) => name.startsWith("many.zip/1.zip/"))).toHaveLength(6_000);
+  expect(found).toMatchObject({
+    "many.zip/2.zip": anything(/^too_large: .*more files than are read/),
+    "many.zip/3.zip": anything(/^too_large: .*more files than are read/),
+  });
+  expect(Object.keys(found)).toHaveLength(6_002);
+});
+
 it("a download that is silent, or stopped, ends", async () => {
   handlers.set("/silent", (_, response) => void response.writeHead(200).write("begun"));
   const downloads = { timeoutMs: 60_000, silenceMs: 20, signal: new AbortController().signal };
