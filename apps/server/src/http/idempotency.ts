@@ -24,7 +24,7 @@ export interface RepeatableRequest {
   readonly caller: string;
   /** The id of the key it was made with. */
   readonly keyId: string;
-  /** The path called, without its query. */
+  /** The path called, without its query, in the one spelling of all that lead to its route. */
   readonly path: string;
   /** The header `Idempotency-Key`; undefined when there is none. */
   readonly key: string | undefined;
@@ -36,15 +36,20 @@ export interface RepeatableRequest {
 export function repeatableRequest(request: FastifyRequest): RepeatableRequest {
   const { key } = callerOf(request);
   const header = request.headers["idempotency-key"];
-  const [path = request.url] = request.url.split("?");
   return {
     systemId: key.system_id,
     caller: key.partner_id ?? "operator",
     keyId: key.id,
-    path,
+    path: pathOf(request),
     key: Array.isArray(header) ? header.join(", ") : header,
     body: request.body,
   };
+}
+
+/** `/v1/%72eservations` and `http://host/v1/reservations` are `/v1/reservations`: a proxy may repeat a request as another. */
+function pathOf({ routeOptions: { url: route = "" }, params }: FastifyRequest): string {
+  const values = Object.entries(params as Readonly<Record<string, string>>);
+  return values.reduce((path, [name, value]) => path.replace(`:${name}`, () => encodeURIComponent(value)), route);
 }
 
 /**

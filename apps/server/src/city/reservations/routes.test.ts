@@ -83,6 +83,16 @@ describe("POST /v1/reservations", () => {
     expect((await harness.list()).total).toBe(2);
   });
 
+  test("with the same Idempotency-Key by another spelling of the path, as a proxy may repeat it, reserves once too", async () => {
+    const first = await send("POST", "", { station_id: "s" }, { key: "k" });
+    for (const url of ["/v1/%72eservations", "/%76%31/reservations", "http://elsewhere.example/v1/reservations"]) {
+      const headers = { from: partner, "idempotency-key": "k", "content-type": "application/json" };
+      const again = await http.inject({ method: "POST", path: url, headers, payload: `{"station_id":"s"}` });
+      expect([url, again.statusCode, again.body]).toEqual([url, 201, first.body]);
+    }
+    expect((await harness.list()).total).toBe(1);
+  });
+
   test("that was refused may be tried again with the same Idempotency-Key", async () => {
     const { id } = await harness.create({ bike_id: "a" }, "partner-2");
     expect((await send("POST", "", { bike_id: "a" }, { key: "k" })).statusCode).toBe(409);
