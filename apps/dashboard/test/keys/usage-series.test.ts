@@ -41,7 +41,7 @@ it("a chart by day shows days, in UTC, and one by minute shows the clock", () =>
 
 it("a new key needs an owner, and a partner's a scope; the operator's takes none", () => {
   const key = { owner: "", name: " Planner ", scopes: ["rides:read"] as const, days: "30", rate: "" };
-  expect(issueOf(key)).toMatch(/whom/);
+  expect(issueOf(key)).toMatch(/who the key is for/);
   expect(issueOf({ ...key, owner: "partner_1", scopes: [] })).toMatch(/scope/);
   expect(issueOf({ ...key, owner: "partner_1", rate: "1.5" })).toMatch(/whole number/);
   expect(issueOf({ ...key, owner: "partner_1" })).toBeUndefined();
