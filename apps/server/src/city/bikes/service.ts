@@ -33,7 +33,7 @@ const removed = {
   isUnfiltered: true,
 };
 
-/** A page of what has changed among a system's bikes, in the order of the changes. */
+/** Returns a page of the changes of a system's bikes, in the order of the changes. */
 export function listBikeChanges(
   context: ReadContext,
   whose: ListReader,

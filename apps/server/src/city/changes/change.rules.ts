@@ -1,8 +1,8 @@
 import type { ChangeState, FollowedTable, Horizon } from "./queries.ts";
 
-/** Where the changes of a list stand: what is asked before rows are read. Positions are microseconds since 1970. */
+/** The state of a list's changes, read before the list's rows. Positions are microseconds since 1970. */
 export interface Standing extends Omit<Horizon, "isUncertain">, Omit<ChangeState, "resets" | "isUncertain"> {
-  /** Transactions that write are such that nobody knows which changes are still to come. */
+  /** Open transactions may still commit changes at unknown positions. */
   readonly isUncertain: boolean;
 }
 
@@ -32,7 +32,7 @@ export function nextSince({ position, newest, isUncertain }: Standing, previous 
   return Math.max(previous, Math.min(position, Math.max((newest ?? 0) + 1, dayAgo)));
 }
 
-/** Why changes since a checkpoint may be missing; undefined where all are there. */
+/** Returns why changes since a checkpoint may be missing; undefined when none are. */
 export function lossOf(
   table: FollowedTable,
   { since, history }: Checkpoint,

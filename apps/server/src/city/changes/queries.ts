@@ -7,15 +7,15 @@ import { rowsOfSystem } from "../../storage/db/system-rows.ts";
 /** A list whose changes can be followed: its table. */
 export type FollowedTable = "stations" | "bikes" | "rides" | "reservations";
 
-/** How far the changes of a table are known, for all systems. */
+/** The position up to which the changes of a table are complete, for all systems. */
 export interface Horizon {
   /** Every change before this position is committed and visible, or never will be. */
   readonly position: number;
   /** The database's clock, as a position. */
   readonly now: number;
-  /** A transaction writes the table of which it is not known when it began: `position` says nothing. */
+  /** A transaction with an unknown start time is writing the table: `position` is meaningless. */
   readonly isUncertain: boolean;
-  /** Which history of writes this is: another after a restore and after a failover. */
+  /** The id of the history of writes: it changes after a restore and after a failover. */
   readonly history: string;
 }
 
@@ -23,24 +23,24 @@ export interface Horizon {
 export interface ChangeState {
   /** The position of the newest change; null: none was recorded. */
   readonly newest: number | null;
-  /** How often rows have been deleted without a trace. */
+  /** The number of times that rows were deleted without a trace. */
   readonly resets: number;
   /** The machine holds transactions that are prepared and not committed. */
   readonly isUncertain: boolean;
 }
 
 /**
- * Microseconds that a horizon lies before what is known. The database's clock may be set back by as much, and the one of a
- * server that takes over may be as much behind.
+ * Microseconds between a horizon and the latest known position. Covers a database clock that is set back, or a new primary
+ * whose clock is behind.
  */
 const CLOCK_MARGIN_US = 1_000_000;
 
 const microseconds = (instant: string) => `(extract(epoch from ${instant}) * 1000000)::bigint`;
 
 /**
- * Whoever writes a table holds this lock on it, from before it computes the position of a change until after the change is
- * visible; so does a transaction that is prepared, or waits for a synchronous replica. A transaction that does not hold it now
- * computes its positions later. Each that does began before its first one.
+ * A writer of a table holds this lock from before it computes the position of a change until the change is visible. So does
+ * a prepared transaction, and one that waits for a synchronous replica. A transaction without the lock now computes its
+ * positions later. Each holder began before its first position.
  */
 const WRITING = "('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')";
 
@@ -113,7 +113,7 @@ const reset = statement(
    on conflict (system_id, list) do update set n = change_resets.n + 1`,
 );
 
-/** How far the changes of a table are known. To be asked before the rows are read. */
+/** Returns the position up to which the changes of a table are complete. Call it before the rows are read. */
 export async function findHorizon(primary: ReadPool, table: FollowedTable): Promise<Horizon> {
   return oneRow(await primary.read<Horizon>(horizon(table), []));
 }
@@ -133,7 +133,7 @@ export async function insertRemovedBikes(tx: Transaction, systemId: string, ids:
   await tx.query(insertRemoved, [systemId, ids]);
 }
 
-/** Deletes what is recorded of bikes that were deleted before an instant. @returns how many */
+/** Deletes the records of bikes that were deleted before an instant. @returns how many */
 export async function deletePastRemovedBikes(
   db: Pick<Transaction, "query">,
   systemId: string,
@@ -143,7 +143,7 @@ export async function deletePastRemovedBikes(
   return oneRow(await db.query<{ n: number }>(deletePastRemoved, [systemId, before, limit])).n;
 }
 
-/** Records that rows of a list were deleted without a trace, so that whoever follows it begins anew. */
+/** Records that rows of a list were deleted without a trace, so that clients which follow the list begin anew. */
 export async function updateResets(
   tx: Transaction,
   systemId: string,

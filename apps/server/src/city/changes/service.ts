@@ -14,7 +14,7 @@ export {
 
 /** Says where the changes of lists stand. */
 export interface ChangeWatch {
-  /** To be asked before the rows of a walk are read. @param whose the caller */
+  /** Call it before the rows of a walk are read. @param whose the caller */
   standing(table: FollowedTable, whose: { readonly systemId: string; readonly partnerId: string }): Promise<Standing>;
 }
 
@@ -47,10 +47,10 @@ export function createChangeWatch(primary: ReadPool): ChangeWatch {
 
 const SWEEP_INTERVAL_MS = 10 * 60_000;
 const BATCH_SIZE = 1000;
-/** Longer than the checkpoints are taken that need them, whatever the clocks differ by. */
+/** Longer than checkpoints are accepted, with a margin for differences between clocks. */
 const KEPT_MS = (REMOVED_BIKES_KEPT_DAYS * 24 + 2) * 3_600_000;
 
-/** Deletes what is kept of bikes that were removed long ago. */
+/** Deletes the records of bikes that were removed long ago. */
 export function startRemovedBikesSweeper({
   db,
   clock,

@@ -9,8 +9,8 @@ export type CountedList = Tables["list_counts"]["list"];
 
 // Rows are taken in the order of the primary key, so that two transactions never wait for each other in a ring.
 /*
- * What processes remember of past rides holds until a ride comes, goes or is corrected that had started in the past. By the time
- * of the statement, which is the last before the commit: a transaction may have begun long before.
+ * A process's memory of past rides is valid until a ride that started in the past is added, removed or corrected. Compares
+ * with the time of the statement, the last before the commit: the transaction may have begun long before.
  */
 const isLate = (start: string) => `${start} < statement_timestamp() - interval '1 hour'`;
 const isPast = (start: string) => `${start} < statement_timestamp() - interval '2 days'`;
@@ -30,7 +30,7 @@ const addToList = statement(
 const startsAt = "date_trunc(period, hour at time zone 'UTC') at time zone 'UTC'";
 const isLateDay = `period = 'day' and bool_or(${isLate("hour")})`;
 
-// Of an hour whose rides were only corrected, the day alone is written, if the hour is past.
+// Rides of a past hour that were only corrected change the row of their day only.
 const addToPeriods = statement(
   "counts.addToPeriods",
   `insert into ride_counts (system_id, period, starts_at, slot, n, changes)

@@ -2,8 +2,8 @@ import type { Transaction } from "../../storage/db/database.ts";
 import { updateListCount, updateRideCounts, type CountedList, countList } from "./queries.ts";
 
 /**
- * Slots a count is spread over. With one, writers queue behind each other's commit (40 % slower at 16
- * connections); with many more, a reader adds up more rows for nothing.
+ * Slots that a count is spread over. Too low: writers wait for each other's commit (one slot: 40 % slower at 16
+ * connections). Too high: a reader adds up more rows for nothing.
  */
 const SLOTS = 16;
 
@@ -35,7 +35,7 @@ const HOUR_MS = 3_600_000;
 interface ChangedRides {
   readonly inserted?: Iterable<Date | number>;
   readonly deleted?: Iterable<Date | number>;
-  /** That had ended: what processes remember of past rides no longer holds. */
+  /** Start times of corrected rides that had ended: they invalidate the memory of past rides. */
   readonly corrected?: Iterable<Date | number>;
 }
 

@@ -15,8 +15,8 @@ import { describeIssues } from "../../issues.ts";
 import { type FleetCommand, runCommand } from "./command.ts";
 
 /**
- * What became of the items of a batch, recorded while they are decided one after the other. Items fail with codes that the
- * contract declares of the endpoint (`ItemError`), and with no others.
+ * Records the outcome of each item of a batch, in order. An item can fail only with the codes that the contract declares
+ * for the endpoint (`ItemError`).
  */
 export interface BatchResultWriter<Declared extends ErrorCode> {
   readonly done: (index: number, id: string, outcome: Exclude<BatchOutcome, "failed">, warning?: BatchWarning) => void;
@@ -54,9 +54,9 @@ export function runBatch<Item, Declared extends ErrorCode>(
 
 /** A command on a batch in two steps. */
 interface BatchSteps<Item, Declared extends ErrorCode, Facts> {
-  /** Locks and reads what decides on items. */
+  /** Locks and reads the rows that decide on items. */
   readonly lock: (command: FleetCommand, entries: readonly Indexed<Item>[]) => Promise<Facts>;
-  /** Decides on items, and writes what follows. */
+  /** Decides on items, and writes the changes. */
   readonly decide: (command: FleetCommand, facts: Facts, batch: Batch<Item, Declared>) => Promise<void>;
 }
 

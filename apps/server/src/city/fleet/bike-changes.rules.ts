@@ -68,7 +68,7 @@ export function newBike(item: BikeUpsert, stations: NamedStations, now: Date, pu
   };
 }
 
-/** A bike after an upsert of now; the same object when it says nothing new. */
+/** Returns a bike after an upsert; the same object when nothing changes. */
 export function upsertedBike(bike: BikeState, item: BikeUpsert, stations: NamedStations, now: Date): BikeState {
   const {
     number = bike.number,
@@ -92,7 +92,7 @@ export function upsertedBike(bike: BikeState, item: BikeUpsert, stations: NamedS
   });
 }
 
-/** A bike after it reported itself; the same object when the report says nothing later. */
+/** Returns a bike after its own report; the same object when the report contains nothing newer. */
 export function reportedBike(bike: BikeState, item: BikeReport, at: Date, stations: NamedStations): BikeState {
   const isLater = <Value>(known: Dated<Value>, value: Value) => {
     const report = { at: at.getTime(), value };

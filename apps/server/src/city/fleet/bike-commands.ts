@@ -16,7 +16,7 @@ import type { FleetCommand } from "./command.ts";
 import { findNamedStations } from "./station-queries.ts";
 import { isOfFeed, OPERATOR } from "./station.rules.ts";
 
-/** Makes bikes, or changes what the operator says of them. */
+/** Creates bikes, or changes their descriptions. */
 export function upsertBikes(
   context: CommandContext,
   systemId: string,
@@ -59,7 +59,7 @@ export function upsertBikes(
 
 type ReportError = ItemError<"bikes", "report">;
 
-/** Records what bikes report of themselves: in whatever order reports come, and however often, the result is the same. */
+/** Records the reports of bikes. The result depends neither on the order of the reports nor on repetitions. */
 export function reportBikes(
   context: CommandContext,
   systemId: string,

@@ -23,7 +23,7 @@ export interface FeedBike extends Omit<VehicleReport, "is_reserved" | "is_disabl
   readonly lon: number | null;
 }
 
-/** A bike as the database has it: what a snapshot is compared with. Times in milliseconds since 1970. */
+/** A bike's row, which a snapshot is compared with. Times in milliseconds since 1970. */
 export interface BikeRow extends FeedBike, Pick<Tables["bikes"], "id" | "source" | "ride_id" | "reservation_id"> {
   /** When the bike was as it was last reported; null: only feeds have reported it. */
   readonly reported_at: number | null;
@@ -55,8 +55,8 @@ export function bikeFromReport(report: VehicleReport, station: Position | undefi
 }
 
 /**
- * What a snapshot means for a bike. Keep: it is named, and stays. None: it is not named, and stays. Owned by other: it is
- * named, and belongs to another source.
+ * The effect of a snapshot on a bike. `keep`: the snapshot names it, and nothing changes. `none`: the snapshot does not
+ * name it, and nothing changes. `ownedByOther`: the snapshot names it, and it belongs to another source.
  */
 export type BikeDecision = "keep" | "update" | "delete" | "ownedByOther" | "none";
 
@@ -70,8 +70,8 @@ export interface BikeSnapshotContext {
 }
 
 /**
- * Decides what a snapshot does to one bike. Pure.
- * @param wanted what the snapshot says of it; undefined when it does not name it
+ * Decides the effect of a snapshot on one bike. Pure.
+ * @param wanted the bike in the snapshot; undefined when the snapshot does not name it
  */
 export function decideBike(context: BikeSnapshotContext, row: BikeRow, wanted: FeedBike | undefined): BikeDecision {
   const stays = wanted ? "keep" : "none";

@@ -79,7 +79,7 @@ export function listBikesOfSource({ tx, systemId }: Command, source: string): Pr
   return tx.query<BikeRow>(ofSource, [systemId, source]);
 }
 
-/** How many bikes of a source have one of `ids`. */
+/** Returns how many bikes of a source have one of `ids`. */
 export async function countBikesOfSource(
   { tx, systemId }: Command,
   source: string,
@@ -108,7 +108,7 @@ export interface InsertedBike {
   readonly json: string | null;
 }
 
-/** Inserts those whose ids are free. @returns what it inserted */
+/** Inserts the bikes whose ids are free. @returns the inserted ones */
 export function insertFeedBikes(
   { tx, systemId, now }: Command,
   source: string,

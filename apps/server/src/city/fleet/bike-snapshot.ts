@@ -23,7 +23,7 @@ export interface BikeSnapshot {
   readonly source: string;
   /** When the source made it (`last_updated`), milliseconds since 1970. */
   readonly at: number;
-  /** By bike id. */
+  /** The reports by bike id. */
   readonly records: ReadonlyMap<string, VehicleReport>;
   /** Named, but in a record that could not be read: these bikes are there, and stay as they are. */
   readonly rejected: ReadonlySet<string>;
@@ -41,7 +41,7 @@ export interface BikeChanges {
   readonly removed: number;
   /** Ids that the snapshot names and that belong to another source. */
   readonly ownedByOthers: readonly string[];
-  /** Reservations cancelled, because the snapshot says that their bikes cannot be ridden. */
+  /** The number of reservations cancelled because the snapshot reports that their bikes cannot be ridden. */
   readonly cancelled: number;
 }
 
@@ -64,7 +64,7 @@ export async function applyBikeSnapshot(command: FleetCommand, snapshot: BikeSna
   );
   const inserted = await insert(command, source, creations);
 
-  // Decided on rows that were not locked; what is to be written is decided again on the rows as they are then.
+  // This decision uses rows that are not locked; it is repeated on the locked rows before anything is written.
   const first = decideAll(snapshot, [...ours, ...others]);
   const taken = creations.filter(({ id }) => !inserted.has(id));
   const toLock = [...first.update, ...first.delete, ...taken].map(({ id }) => id);
@@ -88,7 +88,7 @@ export async function ignoreBikeSnapshot(
   return { created: 0, updated: 0, unchanged, removed: 0, ownedByOthers: [], cancelled: 0 };
 }
 
-/** Bikes by what is to be done with them. Those that stay are only counted: they are nearly all. */
+/** Bikes by the decision about them. Unchanged bikes, nearly all, are only counted. */
 interface Decided extends Record<"update" | "delete" | "ownedByOther", BikeRow[]> {
   keep: number;
 }
@@ -135,7 +135,7 @@ async function insert(
   return inserted;
 }
 
-/** Writes what was decided of bikes that are locked. @returns how many reservations were cancelled */
+/** Writes the decisions about locked bikes. @returns how many reservations were cancelled */
 async function write(command: FleetCommand, snapshot: BikeSnapshot, decided: Decided): Promise<number> {
   const { update, delete: deleted } = decided;
   if (update.length + deleted.length === 0) return 0;
@@ -148,7 +148,7 @@ async function write(command: FleetCommand, snapshot: BikeSnapshot, decided: Dec
   command.bikesWritten(stationIds, json);
   const lost = update.flatMap((row) => (row.reservation_id === null ? [] : [{ row, id: row.reservation_id }]));
   for (const { row } of lost) {
-    // It was held, and cannot be ridden: no longer reserved at its station, and not available either.
+    // A reserved bike that cannot be ridden is no longer reserved at its station, but is not available either.
     if (row.station_id === null || row.vehicle_state !== "reserved") continue;
     command.shiftCounters({ stationId: row.station_id, vehicleTypeId: null, available: 0, reserved: -1 });
   }

@@ -6,13 +6,13 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 /** States that a bike can be reported in; the others follow from rides and reservations. */
 export type ReportedState = Exclude<Bike["vehicle_state"], "reserved" | "on_trip">;
 
-/** A bike as commands read and write it. What was never reported is what the row shows. */
+/** A bike as commands read and write it. A value that was never reported comes from the row. */
 export interface BikeState extends Omit<
   Tables["bikes"],
   "system_id" | "updated_at" | "source" | "json" | "reported_state" | "change_position"
 > {
   readonly reported_state: ReportedState;
-  /** Where it comes from: `operator`, or the name of a feed; undefined of one that a command makes. */
+  /** The bike's source: `operator`, or the name of a feed; undefined for a bike that a command creates. */
   readonly source?: string;
 }
 
@@ -27,7 +27,7 @@ export interface Position {
   readonly lon: number;
 }
 
-/** Where a bike is reported to be. */
+/** The reported location of a bike. */
 export type ReportedLocation = Pick<BikeState, "reported_station_id" | "reported_lat" | "reported_lon">;
 
 /** Random bytes in a public id: so many that no id ever comes twice, and none can be guessed. */
@@ -45,8 +45,8 @@ export interface Dated<Value> {
 }
 
 /**
- * The later of what is known and a report. Of two for one time, the one whose JSON is greater: any rule would do that
- * does not ask which arrived first.
+ * Returns the later of a known value and a report. Of two for one time it returns the one whose JSON is greater: the result
+ * must not depend on the order of arrival.
  */
 export function later<Value>(known: Dated<Value>, reported: Dated<Value>): Dated<Value> {
   const knownAt = known.at ?? Number.NEGATIVE_INFINITY;

@@ -8,13 +8,13 @@ import type { BikeState } from "./bike.rules.ts";
 import { freeDocks, hasOwnDocks, standsInDock } from "./dock-sql-fragments.ts";
 
 /*
- * The statements that only command.ts runs: whoever wrote a bike without them could forget the counters that follow from
- * it.
+ * The statements that only command.ts may run: a caller that wrote a bike without command.ts could forget the counters that
+ * depend on it.
  */
 
 const columns = columnsOfTable("bikes").without("system_id", "updated_at", "source", "change_position");
 
-/** A bike as commands see it: what was never reported is what the row shows. */
+/** A bike as commands see it: a value that was never reported comes from the row. */
 const state = `${columns.without("reported_state", "reported_station_id", "reported_lat", "reported_lon").list()}, source,
   coalesce(reported_state, case when vehicle_state in ('reserved', 'on_trip') then 'available' else vehicle_state end) as reported_state,
   case when reported_position_at is null and reported_state is null then station_id else reported_station_id end as reported_station_id,
@@ -171,7 +171,10 @@ export interface WantedFreeBikes {
   readonly limit: number;
 }
 
-/** Locks free bikes that nobody else has locked, those with the longest range of each station. One may come twice. */
+/**
+ * Locks free bikes that no other transaction has locked, those with the longest range of each station. A bike may be
+ * returned twice.
+ */
 export function lockFreeBikes(
   tx: Transaction,
   systemId: string,
@@ -240,7 +243,7 @@ export function updateCounters(tx: Transaction, systemId: string, now: Date, sta
   tx.send(recount, [systemId, stationIds, now]);
 }
 
-/** By how many bikes of a type the counters of a station that mirrors a feed change, until the feed speaks again. */
+/** A change of the counters of a station that mirrors a feed, by vehicle type; valid until the next snapshot. */
 export interface CounterShift {
   readonly stationId: string;
   /** Null: unknown. */

@@ -43,7 +43,7 @@ interface Effects {
   readonly events: (NewEvent | NewNotice)[];
   readonly channels: Set<"bikes" | "stations">;
   readonly counts: { bikes: number; stations: number; readonly rideStarts: Date[]; readonly correctedStarts: Date[] };
-  /** How far in `LOCK_ORDER` the command has locked. */
+  /** The position in `LOCK_ORDER` that the command has reached. */
   locked: number;
 }
 
@@ -74,7 +74,7 @@ async function writeCounters(
 ): Promise<boolean> {
   const shiftedIds = [...new Set(shifts.map(({ stationId }) => stationId))];
   const { operated, mirrored, removed } = await lockCountedStations(tx, systemId, stationIds, shiftedIds);
-  // It was removed after the command had looked it up: look again.
+  // The station was removed after the command had read it: read it again.
   if (removed.some((id) => arrivals.has(id))) throw new TransactionConflict();
   if (operated.length > 0) updateCounters(tx, systemId, now, operated);
   const mirroredShifts = shifts.filter(({ stationId }) => mirrored.has(stationId));
@@ -109,7 +109,7 @@ function changedBikes({ held, bikes }: Effects): ChangedBike[] {
   });
 }
 
-/** A changed bike with a public id: a new one after a ride, so that nobody recognises the bike by it. */
+/** Returns a changed bike with its public id: a new one after a ride, so that the bike cannot be tracked. */
 function withPublicId({ before, after }: ChangedBike, ids: Ids): BikeState {
   const isBack = before.ride_id !== null && after.ride_id === null;
   const publicId = isBack || before.public_id === null ? newPublicId(ids) : before.public_id;
@@ -121,8 +121,9 @@ const LOCK_ORDER = ["quotas", "bikes", "rides", "reservations", "stations"] as c
 type Lockable = (typeof LOCK_ORDER)[number];
 
 /**
- * Runs a command on a system's fleet in one transaction: it locks rows in the order above, decides, changes bikes and
- * writes the rest; then what follows from its changes is written here, once, so that no command can forget it.
+ * Runs a command on a system's fleet in one transaction. The command locks rows in the order above, decides, changes bikes
+ * and writes the other rows. Then this function writes the consequences of its changes, in one place, so that no command
+ * can forget them.
  */
 export function runCommand<Result>(
   { db, clock, ids }: CommandContext,
@@ -188,7 +189,7 @@ export class FleetCommand implements Command {
     return this.#lockBikesBy(reservationIds, lockBikesOfReservations);
   }
 
-  /** Locks the best free bikes of stations that nobody else has locked. */
+  /** Locks the best free bikes of stations that no other transaction has locked. */
   lockFreeBikes(wanted: readonly WantedFreeBikes[]): Promise<void> {
     return this.#lockBikesBy(wanted, lockFreeBikes);
   }
@@ -229,7 +230,7 @@ export class FleetCommand implements Command {
     this.setBike(changedBike(bike, facts));
   }
 
-  /** Has a locked bike be as given. It is written when the command ends. */
+  /** Replaces the state of a locked bike. The command writes it when it ends. */
   setBike(bike: BikeState): void {
     this.#effects.bikes.set(bike.id, bike);
   }
@@ -334,7 +335,7 @@ export class FleetCommand implements Command {
     await Promise.all([this.#writeChangedBikes(), this.#writeCounters()]);
   }
 
-  /** A held bike that is moved takes its reservation with it: its rider is told where it stands. */
+  /** Moves the reservation of a reserved bike with it: its rider sees the new station. */
   #moveReservations(): void {
     const moved = changedBikes(this.#effects).filter(
       ({ before, after }) =>
@@ -385,7 +386,7 @@ export class FleetCommand implements Command {
     for (const { bike } of lost) this.changeBike(bike, { reservation_id: null });
   }
 
-  /** Writes what follows from the command: bikes, counters, events, and last the counts, whose rows everybody wants. */
+  /** Writes the consequences of the command: bikes, counters, events, and last the counts, whose rows every command updates. */
   async finish(): Promise<void> {
     await this.writeBikes();
     writeEffects(this, this.#effects);

@@ -20,9 +20,9 @@ import { listOverlappingRides, type RideState, type RideTimes, updateRides } fro
 import { overlapIssue } from "./ride.rules.ts";
 
 /**
- * Corrects rides that have ended: what is stored of them, and where their bikes stand with the counters there, unless
- * something later is known of the bikes. When a ride started cannot be corrected: that is its position in the list, and
- * clients that are paging through it would skip or repeat the ride.
+ * Corrects rides that have ended, and moves their bikes, with the stations' counters, unless a later report of a bike is
+ * known. The start time cannot be corrected: it is the ride's position in the list, and clients that are paging would skip
+ * or repeat the ride.
  */
 export function correctRides(
   context: CommandContext,
@@ -117,7 +117,7 @@ function decide(entry: Indexed<RideCorrection>, batch: CorrectionBatch): RideSta
   return after;
 }
 
-/** A correction that says what its position means: without a station beside it, the ride ended outside one. */
+/** Returns a correction with an explicit end: a position without a station means that the ride ended outside one. */
 function withEnd(item: RideCorrection): RideCorrection {
   return item.lat === undefined || item.end_station_id !== undefined ? item : { ...item, end_station_id: null };
 }
@@ -151,9 +151,9 @@ function correctedRide(ride: EndedRide, item: RideCorrection, endedAt: Date): En
 }
 
 /**
- * The bike of a corrected ride where and when the ride ended; the same object where nothing changes. What the ride's end
- * itself left on the bike is replaced; anything else is compared by its time, as it would have been had the ride ended
- * so in the first place.
+ * Returns the bike of a corrected ride at the place and time of the ride's end; the same object when nothing changes.
+ * Replaces values that the ride's original end wrote. Compares all other values by time, as if the ride had originally
+ * ended so.
  */
 function movedBike(
   bike: BikeState,
@@ -179,7 +179,7 @@ function movedBike(
   });
 }
 
-/** Where a corrected ride ended; undefined where that was outside a station, and the correction says nothing of it. */
+/** Returns where a corrected ride ended; undefined when it ended outside a station and the correction gives no position. */
 function endLocation(
   { end_station_id: stationId }: RideState,
   { end_station_id, lat, lon }: RideCorrection,

@@ -55,7 +55,7 @@ export function createReservation(context: CommandContext, call: CreateReservati
       });
       if (outcome !== undefined && "error" in outcome) throw outcome.error;
       if (outcome !== undefined) return outcome.result;
-      // Every free bike is locked at the moment, perhaps only for a report: wait, and see what is left.
+      // Every free bike is locked at the moment, perhaps only for a report: wait for the locks, then look again.
       waitFor = await listCandidateBikes(command.tx, call.systemId, wantedBy(call.request), command.now);
     }
     throw serviceError("no_bike_available");
@@ -63,8 +63,9 @@ export function createReservation(context: CommandContext, call: CreateReservati
 }
 
 /**
- * The same for several requests at once, of any partners, each on what those before have left.
- * @returns for each the reservation's JSON or its error; `run-alone` where it has to wait for bikes that others have locked
+ * Creates several reservations at once, of any partners, each after the effects of the ones before.
+ * @returns for each the reservation's JSON or its error; `run-alone` when it has to wait for bikes that other transactions
+ * have locked
  */
 export function createReservations(
   context: CommandContext,
@@ -231,9 +232,9 @@ interface BikeRequest {
  * the effects of the ones before.
  */
 interface ReservationFacts {
-  /** Of the partners that are active. */
+  /** The quotas of active partners. */
   readonly quotaOf: Map<string, QuotaUse>;
-  /** By `riderKey`: those who have an active reservation. */
+  /** The keys (`riderKey`) of riders who have an active reservation. */
   readonly ridersWithBike: Set<string>;
   readonly stations: ReadonlyMap<string, RentingStation>;
 }
@@ -244,9 +245,9 @@ function riderKey({ partnerId, request }: BikeRequest): string | undefined {
 }
 
 /**
- * Locks the quotas of the requests' partners, so that each partner's requests count one at a time; the bikes that are named, those of
- * riders whose reservation is overdue, and free bikes of the stations that are named. Writes as expired what is overdue of
- * the reservations that hold those bikes.
+ * Locks three things: the quotas of the requests' partners, so that each partner's requests count one at a time; the bikes
+ * that the requests name, and those of riders whose reservation is overdue; and free bikes of the named stations. Expires
+ * overdue reservations of those bikes.
  * @param waitFor more bikes to lock
  */
 async function lockReservationFacts(
@@ -260,7 +261,7 @@ async function lockReservationFacts(
     riderRef === undefined ? [] : [{ partner_id: partnerId, rider_ref: riderRef }],
   );
   command.locks("quotas");
-  // In this order: what is read after the lock stays as it is.
+  // The order matters: rows that are read after the lock do not change.
   const [, quotaOf, ofRiders] = await Promise.all([
     lockQuotas(tx, systemId, partnerIds),
     findQuotaUse(tx, systemId, partnerIds, now),

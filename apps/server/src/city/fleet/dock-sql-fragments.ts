@@ -1,7 +1,7 @@
 /** SQL for the docks of the operator's stations, which follow their bikes. */
 import { STATES_IN_DOCK } from "@bikeshare/rules";
 
-/** Condition on a bike `b` that stands in a dock, or may: all but those that are away. */
+/** Returns the condition that a bike `b` is in a dock, or may be: all bikes but those that are away. */
 export const standsInDock = (b: string) =>
   `${b}.vehicle_state in (${STATES_IN_DOCK.map((state) => `'${state}'`).join(", ")})`;
 
@@ -10,7 +10,7 @@ export const standingBikes = (s: string) =>
   `(select count(*)::int from bikes standing
     where standing.system_id = $1 and standing.station_id = ${s}.id and ${standsInDock("standing")})`;
 
-/** Condition on a station `s` whose docks follow its bikes; those of others are what their feed says. */
+/** Returns the condition that a station `s` counts docks from its bikes; all other stations show their feed's counts. */
 export const hasOwnDocks = (s: string) => `(${s}.counters = 'operated' and ${s}.source = 'operator')`;
 
 /** Free docks, as the rule of the same name has them. */

@@ -25,7 +25,7 @@ import {
 import { type RideState, updateRides } from "./ride-queries.ts";
 import { isSameCancel, isSameEnd } from "./ride.rules.ts";
 
-/** Ends rides: each bike stands where its ride ended, available again unless something later was reported of it. */
+/** Ends rides: each bike is available where its ride ended, unless a later report of it is known. */
 export function endRides(
   context: CommandContext,
   systemId: string,
@@ -35,7 +35,7 @@ export function endRides(
   return runSharedBatch<RideEnd, FinishError, LockedRides>(context, systemId, items, steps);
 }
 
-/** Cancels rides that did not come about: each bike stands where it stood. */
+/** Cancels rides that did not take place: each bike returns to its earlier place. */
 export function cancelRides(
   context: CommandContext,
   systemId: string,
@@ -45,7 +45,7 @@ export function cancelRides(
   return runSharedBatch<RideCancel, FinishError, LockedRides>(context, systemId, items, steps);
 }
 
-/** Ends rides that nobody ended. What is not known of where their bikes are, is not made up. */
+/** Ends rides that were never ended. Does not invent unknown locations of their bikes. */
 export function abandonRides(
   context: CommandContext,
   systemId: string,
@@ -182,7 +182,7 @@ function bikeOn(ride: RideState, { command }: RideBatch): BikeState | undefined 
   return bike?.ride_id === ride.id ? bike : undefined;
 }
 
-/** Where a ride ended: at its station, unless the item gives a position; without both, nobody knows where. */
+/** Returns where a ride ended: at its station, unless the item gives a position; undefined without both. */
 function endLocation(item: RideEnd, stations: RideBatch["stations"]): ReportedLocation {
   return locationOf({ ...item, station_id: item.end_station_id ?? null }, stations) ?? NOWHERE;
 }

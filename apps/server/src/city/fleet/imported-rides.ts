@@ -17,7 +17,7 @@ const BATCH_ROWS = 20_000;
 /** Ids that are shown of rides that were changed. */
 const SHOWN = 3;
 
-/** How many of an import's rides are not any more as it wrote them (`made` were), and some of their ids. */
+/** Returns how many of an import's `made` rides were changed since, and some of their ids. */
 export async function changedSince(
   db: Queryable,
   rides: ImportedRides,
@@ -27,13 +27,13 @@ export async function changedSince(
   return { n, examples: n === 0 ? [] : await listChangedRides(db, rides, SHOWN) };
 }
 
-/** How an import's rides are deleted. */
+/** Options of deleting an import's rides. */
 export interface RideDeletion {
   /** Gives a slot of the counts for each transaction. */
   readonly slot: () => number;
   /** Called in each transaction with how many rides it deletes. */
   readonly record: (tx: Transaction, rides: number) => Promise<void>;
-  /** Called between two transactions with how many are deleted; what it throws ends the deletion. */
+  /** Called between two transactions with the number of deleted rides; an error from it ends the deletion. */
   readonly onProgress: (deleted: number) => void;
   /** Rides in one transaction. */
   readonly batchRows?: number | undefined;

@@ -11,7 +11,7 @@ export { listLongRides } from "./ride-queries.ts";
 /** Rides ended in one transaction. */
 const BATCH_RIDES = 500;
 
-/** How many rides of a system are under way for longer than they should be, and the oldest of them. */
+/** The number of rides of a system that have been under way for too long, and the oldest of them. */
 export interface LongRides {
   readonly systemId: string;
   readonly n: number;
@@ -31,9 +31,9 @@ export async function longRidesOf(db: Queryable, systemId: string, startedBefore
 }
 
 /**
- * Ends rides that nobody ended, now, for whoever runs the service. A bike stands where it was last reported since its ride
- * began; one that reported nothing is `missing`, because nobody knows where it is.
- * @param reason `timeout` where the ride is ended for its length alone
+ * Ends rides that were never ended, for the operator. A bike moves to its last reported location since its ride began; a
+ * bike without a report becomes `missing`.
+ * @param reason `timeout` when the ride is ended for its length alone
  * @returns one result a ride, as `rides/end` gives it
  */
 export async function endAbandonedRides(

@@ -25,7 +25,7 @@ export function upsertPastRides(
       const added = accepted.filter(({ item }) => !facts.stored.has(item.id)).map(({ item }) => item);
       const changed = accepted.filter(({ item }) => facts.stored.has(item.id)).map(({ item }) => item);
       const inserted = await insertPastRides(tx, systemId, now, added);
-      // Another command made one of them meanwhile: decide again, on what it made.
+      // Another command has created one of them meanwhile: decide again on the new row.
       if (inserted.size < added.length) throw new TransactionConflict();
       await updateRides(tx, systemId, now, changed);
       command.countCorrectedRides(changed);
@@ -54,7 +54,7 @@ async function lockFacts(command: FleetCommand, wanted: ReadonlyMap<string, Want
   return { stored, others, written: new Map(), writtenOfBike: new Map() };
 }
 
-/** Decides one ride on what the items before leave. @returns whether it is to be written */
+/** Decides one ride after the effects of the items before. @returns whether to write it */
 function isAccepted(
   { index, item, warning }: WantedRide,
   { stored, others, written, writtenOfBike }: Facts,

@@ -39,7 +39,7 @@ const lockUnchanged = statement(
    order by id for update`,
 );
 
-// After the placeholders are locked, so that what used one before is seen.
+// Runs after the placeholders are locked, so that it sees every earlier use of one.
 const inUse = statement(
   "placeholders.inUse",
   `select placeholder.id,
@@ -57,7 +57,7 @@ const deletePlaceholderRows = statement(
   "delete from stations where system_id = $1 and id = any($2::text[])",
 );
 
-// To the oldest import whose rides name the placeholder: it would have made it, had the other import not been.
+// The new owner is the oldest import whose rides name the placeholder: it would have created it without the other import.
 const reassign = statement(
   "placeholders.reassign",
   `update stations set ${CHANGED}, import_id = heir.id, source = coalesce(heir.source, stations.source),
@@ -72,13 +72,13 @@ const reassign = statement(
    where stations.system_id = $1 and stations.id = placeholder.id`,
 );
 
-/** Which of the stations exist. */
+/** Returns the stations that exist. */
 export async function listKnownStations(db: Queryable, systemId: string, ids: readonly string[]): Promise<string[]> {
   const rows = await db.query<Pick<PlaceholderStation, "id">>(known, [systemId, ids]);
   return rows.map(({ id }) => id);
 }
 
-/** Which of the stations exist; they stay until the transaction ends. */
+/** Returns the stations that exist, and locks them until the transaction ends. */
 export async function lockKnownStations(tx: Transaction, systemId: string, ids: readonly string[]): Promise<string[]> {
   const rows = await tx.query<Pick<PlaceholderStation, "id">>(lockKnown, [systemId, ids]);
   return rows.map(({ id }) => id);
@@ -126,7 +126,7 @@ export interface PlaceholdersOfImport {
   readonly writtenAt: Date;
 }
 
-/** Which of the stations are in use. */
+/** Returns the stations that are in use. */
 export function listUses(tx: Transaction, systemId: string, ids: readonly string[]): Promise<UnchangedPlaceholder[]> {
   return tx.query<UnchangedPlaceholder>(inUse, [systemId, ids]);
 }

@@ -17,14 +17,14 @@ import {
 export interface StationSighting {
   readonly id: string;
   readonly name: string | null;
-  /** Degrees; null where no record said. */
+  /** Degrees; null when no record gives a location. */
   readonly location: { readonly lat: number; readonly lon: number } | null;
 }
 
 /** The outcome of creating placeholders for unknown stations. */
 export interface PlaceholderStations {
   readonly made: readonly string[];
-  /** Stations that could not be made, because nothing says where they are. */
+  /** Stations that could not be created because their location is unknown. */
   readonly withoutLocation: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export interface PlaceholderOrigin {
   readonly source: string;
   /** RFC 3339. */
   readonly updatedAt: string;
-  /** Which slot of the counts to use. */
+  /** The slot of the counts to use. */
   readonly slot: number;
 }
 
@@ -57,7 +57,7 @@ export async function makePlaceholderStations(
   return { made, withoutLocation };
 }
 
-/** Which placeholder stations `makePlaceholderStations` would make. */
+/** Returns the placeholder stations that `makePlaceholderStations` would create. */
 export async function previewPlaceholderStations(
   db: Queryable,
   systemId: string,
@@ -83,9 +83,9 @@ function missingStations(
 }
 
 /**
- * Removes the placeholders of an import that are as it made them and that nothing uses. Those that rides of other imports use
- * are from now on the oldest such import's; those that something else uses, nobody's. To be called once the import's
- * own rides are gone. Makes no events: no such station ever was in service.
+ * Removes an import's placeholders that are unchanged and unused. A placeholder that rides of other imports use passes to
+ * the oldest of those imports; one with any other use loses its import. Call it after the import's own rides are deleted.
+ * Emits no events: no such station was ever in service.
  * @returns how many it removed
  */
 export async function removePlaceholderStations(

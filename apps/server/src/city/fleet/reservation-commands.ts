@@ -14,7 +14,7 @@ import {
   updateReservationEnd,
 } from "./reservation-queries.ts";
 
-/** Whose reservation it is: a partner sees its own only. */
+/** The owner of the reservation: a partner sees only its own. */
 export interface ReservationOwner {
   readonly systemId: string;
   readonly partnerId: string;
@@ -106,8 +106,8 @@ export function extendReservation(
 }
 
 /**
- * Locks reservations, and their bikes before: while those are locked, nobody ends the reservations.
- * @returns by id those that exist and belong to one of the partners that are named with them
+ * Locks reservations, and their bikes first: nobody else can end the reservations meanwhile.
+ * @returns by id, the reservations that exist and belong to the partner named with them
  */
 async function lockWithBikes(
   command: FleetCommand,
@@ -173,8 +173,8 @@ export function expireReservations(context: CommandContext, systemId: string, id
 }
 
 /**
- * Time between two sweeps. Readers see a reservation expire at once; what waits for the sweep is its bike, the station's
- * counters and the event. Longer delays the event; shorter finds nothing most of the time.
+ * Time between two sweeps. Readers see a reservation expire at once; its bike, the station's counters and the event wait
+ * for the sweep. Too low: most sweeps find nothing. Too high: delays the event.
  */
 const INTERVAL_MS = 1_000;
 

@@ -12,7 +12,7 @@ type Row = Tables["reservations"];
 const json = `reservation_json(r.id, r.status, r.station_id, r.bike_id, r.vehicle_type_id, r.rider_ref, r.created_at,
   r.expires_at, r.cancelled_at, r.cancel_reason, r.ride_id, r.ride_cancelled_at, r.updated_at) as json`;
 
-// It queues a partner's own requests for bikes, and nobody else's.
+// The lock queues a partner's own requests for bikes, and nobody else's.
 const lockQuota = statement(
   "reservations.lockQuotas",
   `select partner_id from reservation_quotas where system_id = $1 and partner_id = any($2::text[])
@@ -135,7 +135,7 @@ const claimOverdue = statement(
      or not exists (select from bikes where system_id = $1 and bikes.id = due.bike_id)`,
 );
 
-/** Locks partners' quotas in the order of their ids: until the transaction ends nobody else makes reservations of them. */
+/** Locks partners' quotas in the order of their ids: only this transaction can create their reservations until it ends. */
 export async function lockQuotas(tx: Transaction, systemId: string, partnerIds: readonly string[]): Promise<void> {
   await tx.query(lockQuota, [systemId, partnerIds]);
 }
@@ -143,7 +143,7 @@ export async function lockQuotas(tx: Transaction, systemId: string, partnerIds: 
 /** A reservation and its bike. */
 export type HeldBike = Pick<Row, "id" | "bike_id">;
 
-/** A partner's reservations that nobody has ended, those that have passed their end too. */
+/** Returns a partner's reservations that have not been ended, overdue ones included. */
 export function listUnendedReservations(tx: Transaction, systemId: string, partnerId: string): Promise<HeldBike[]> {
   return tx.query<HeldBike>(listUnended, [systemId, partnerId]);
 }
@@ -189,7 +189,7 @@ export function lockReservations(
   return tx.query<LockedReservation>(lock, [systemId, ids]);
 }
 
-/** How an active reservation is to end. */
+/** The outcome of an active reservation. */
 export type ReservationOutcome = { readonly id: string } & (
   | { readonly status: "fulfilled"; readonly rideId: string; readonly at: Date }
   | { readonly status: "cancelled"; readonly reason: NonNullable<Row["cancel_reason"]> }
@@ -221,7 +221,7 @@ export function updateClosedReservations(
   return tx.query<ClosedReservation>(end, [systemId, now, ...outcomeColumns.arrays(rows)]);
 }
 
-/** Has a locked, active reservation end later. @returns its JSON */
+/** Extends a locked, active reservation. @returns its JSON */
 export async function updateReservationEnd(
   tx: Transaction,
   systemId: string,
@@ -231,7 +231,7 @@ export async function updateReservationEnd(
   return oneRow(await tx.query<{ json: string }>(extend, [systemId, id, expiresAt, now])).json;
 }
 
-/** Has active reservations say where their bikes stand now. */
+/** Updates the stations of active reservations to their bikes' present ones. */
 export function updateReservationStations(
   tx: Transaction,
   systemId: string,
@@ -241,7 +241,7 @@ export function updateReservationStations(
   tx.send(move, [systemId, now, ...stationColumns.arrays(moved)]);
 }
 
-/** Has fulfilled reservations say that their rides were cancelled. @param cancelled when each was, by reservation id */
+/** Marks the rides of fulfilled reservations as cancelled. @param cancelled the time of each, by reservation id */
 export function updateCancelledRides(
   tx: Transaction,
   systemId: string,
@@ -252,7 +252,7 @@ export function updateCancelledRides(
   tx.send(cancelRide, [systemId, now, [...cancelled.keys()], [...cancelled.values()]]);
 }
 
-/** Reservations that have passed their end and that nobody has ended, the oldest first. @param apart those to leave out */
+/** Returns overdue reservations, oldest first. @param apart those to leave out */
 export async function listOverdueReservations(
   db: Queryable,
   systemId: string,
@@ -261,7 +261,7 @@ export async function listOverdueReservations(
   return (await db.query<Pick<Row, "id">>(listOverdue, [systemId, now, limit, apart])).map(({ id }) => id);
 }
 
-/** Those of the reservations that have passed their end and that nobody has ended, their bikes locked. */
+/** Returns the overdue ones of the reservations, and locks their bikes. */
 export function claimOverdueReservations(
   tx: Transaction,
   systemId: string,
@@ -273,8 +273,8 @@ export function claimOverdueReservations(
 
 type CreateReservationRow = Tables["reservations"];
 
-// Of a reservation that has passed its end it does not matter whether that has been written. Partner by partner (lateral),
-// each by its index.
+// An overdue reservation does not count, whether or not the sweeper has expired it. The lateral join lets each partner use
+// the index.
 const use = statement(
   "reservations.quotaUse",
   `select partner.id, partner.max_reservations, held.n as active from partners as partner
@@ -304,7 +304,7 @@ const stations = statement(
   "select id, status, is_renting from stations where system_id = $1 and id = any($2::text[])",
 );
 
-// A reserved bike counts when its reservation has passed its end and nobody has written that yet.
+// A reserved bike counts when its reservation is overdue and has not been expired yet.
 const candidates = statement(
   "reservations.candidates",
   `select b.id from bikes b
@@ -316,9 +316,9 @@ const candidates = statement(
 
 /** A partner's use of its quota. */
 export interface QuotaUse {
-  /** How many active reservations it may have; null: the default. */
+  /** The maximum number of active reservations; null: the default. */
   readonly max_reservations: number | null;
-  /** How many it has. */
+  /** The number of active reservations. */
   readonly active: number;
 }
 
@@ -338,7 +338,7 @@ type ReservationOfRider = Pick<
   "id" | "partner_id" | "rider_ref" | "bike_id" | "status" | "expires_at"
 >;
 
-/** The reservations of riders that nobody has ended. They may have passed their end. */
+/** Returns the riders' reservations that have not been ended, overdue ones included. */
 export async function listReservationsOfRiders(
   tx: Transaction,
   systemId: string,

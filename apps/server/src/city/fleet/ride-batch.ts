@@ -13,7 +13,7 @@ type RideError = ItemError<"rides", "end" | "cancel" | "correct">;
 
 /** The rides of a batch, whose bikes are locked with them. */
 export interface LockedRides {
-  /** As the items before leave them. */
+  /** The rides after the effects of the items before. */
   readonly rides: Map<string, RideState>;
   readonly stations: NamedStations;
 }
@@ -54,9 +54,9 @@ export async function lockRideBatch(
 }
 
 /**
- * The ride that a command is about; undefined where the transition table says that there is nothing to do, or that it
- * cannot be done.
- * @param isSame whether the command says what is stored, where it was done before
+ * Returns the ride of a command; undefined when the transition table says that there is nothing to do, or that it is
+ * impossible.
+ * @param isSame whether a repeated command agrees with the stored ride
  */
 export function rideFor<Item extends RideItem>(
   { index, item }: Indexed<Item>,

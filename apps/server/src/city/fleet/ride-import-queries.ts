@@ -35,7 +35,7 @@ export async function updateStatementTimeout(tx: Transaction): Promise<void> {
   await tx.run("set local statement_timeout = 0");
 }
 
-// Private to the connection and empty after each commit, so nobody has to clean it up.
+// Private to the connection and empty after each commit, so that it needs no clean-up.
 const createPastRides = `
   create temporary table if not exists past_rides on commit delete rows as
     select ${lineColumns} from rides with no data`;
@@ -43,7 +43,7 @@ const copyPastRides = `copy past_rides (${lineColumns}) from stdin`;
 
 /** Makes the connection ready for `copyIntoPastRides` in this transaction. */
 export async function createPastRidesTable(tx: Transaction): Promise<void> {
-  // By itself: Citus repeats the text that a setting stands in on other machines.
+  // A statement of its own: Citus repeats the text that contains a setting on other machines.
   await tx.run("set local client_min_messages = warning");
   await tx.run(createPastRides);
 }
@@ -107,12 +107,12 @@ export interface HeldRides {
 
 /** A past ride whose id belongs to a ride that is not the same. */
 interface NumberedRide {
-  /** Of its line, from 1. */
+  /** The number of its line, from 1. */
   readonly number: number;
   readonly id: string;
   /** The import that made the stored ride. */
   readonly importId: string | null;
-  /** By how many seconds the stored ride is later (negative: earlier); null where start and end differ in their own ways. */
+  /** Seconds by which the stored ride is later (negative: earlier); null when start and end differ by different amounts. */
   readonly shiftSeconds: number | null;
 }
 
@@ -195,7 +195,7 @@ export function findHeldOrTriedRides(tx: Transaction, systemId: string): Promise
 /** Overlapping rides that are listed; all are counted. */
 const MAX_LISTED_OVERLAPS = 10_000;
 
-// With the rides that began up to a day before: those that lasted longer are left to `check`.
+// Includes the rides that began up to a day before; `check` finds longer ones.
 const overlaps = statement(
   "rides.importOverlaps",
   `with timed as (
@@ -239,13 +239,13 @@ export interface ImportedRides {
   readonly last: Date;
 }
 
-/** Where the walk through an import's rides stands. */
+/** The position of a walk through an import's rides. */
 export interface RideMark {
   readonly startedAt: Date;
   readonly id: string;
 }
 
-// By `updated_at`, which an import's rides have in common and hardly any other ride has.
+// Uses `updated_at`, which an import's rides have in common and hardly any other ride has.
 const countUntouched = statement(
   "importedRides.countUntouched",
   "select count(*) as n from rides where system_id = $1 and updated_at = $2::timestamptz and import_id = $3",
@@ -273,7 +273,7 @@ const deleteBatch = statement(
    returning started_at`,
 );
 
-/** How many of an import's rides are as it wrote them. */
+/** Returns how many of an import's rides are unchanged. */
 export async function countUntouchedRides(
   db: Queryable,
   { systemId, importId, writtenAt }: ImportedRides,

@@ -24,7 +24,7 @@ import {
 
 /** A ride that was over before we heard of it. */
 export interface PastRide {
-  /** Its line in the file it comes from. */
+  /** The number of its line in its file. */
   readonly row: number;
   readonly id: string;
   readonly bikeId: string;
@@ -193,12 +193,12 @@ export function batchOf(origin: RideOrigin, rides: readonly PastRide[]): PastRid
   return { rows: rides.length, lines: () => Readable.from([lines]), marks: () => Promise.resolve(marks) };
 }
 
-/** Says what writing past rides would do. One call after the other. */
+/** Returns the effect that writing past rides would have. Calls must not overlap. */
 export type TryPastRides = (batch: PastRideBatch) => Promise<PastRidesWritten>;
 
 /**
- * Tries past rides without writing any: what was tried before counts as if it had been written. It is set aside in a
- * temporary table, so the database needs room for it until `work` is done.
+ * Tries past rides without writing any; rides that were tried before count as written. It stores them in a temporary table,
+ * so the database needs room for it until `work` ends.
  */
 export function tryPastRides<Result>(
   db: Database,

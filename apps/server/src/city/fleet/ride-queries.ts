@@ -9,12 +9,12 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 /** A ride that is under way. */
 export type LongRide = Pick<Tables["rides"], "id" | "bike_id" | "started_at">;
 
-// By the index of the rides that are not completed.
+// Uses the index of the rides that are not completed.
 const underWay = "from rides where system_id = $1 and status = 'started' and started_at < $2::timestamptz";
 const count = statement("rides.countLong", `select count(*) as n ${underWay}`);
 const list = statement("rides.listLong", `select id, bike_id, started_at ${underWay} order by started_at, id limit $3`);
 
-/** How many rides that started before an instant are under way. */
+/** Returns how many rides that started before an instant are under way. */
 export async function countLongRides(db: Queryable, systemId: string, startedBefore: Date): Promise<number> {
   return oneRow(await db.query<{ n: number }>(count, [systemId, startedBefore])).n;
 }
@@ -101,7 +101,7 @@ const overlapping = statement(
    where other.ended_at is null or other.ended_at > wanted.started_at`,
 );
 
-// Bikes that are not known have no row to lock: what is said of their rides at the same time queues here.
+// Unknown bikes have no row to lock: concurrent commands on their rides queue here.
 const lockUnknown = statement(
   "fleet.lockUnknownBikes",
   "select system_id from placed_systems where system_id = $1 for no key update",

@@ -3,9 +3,9 @@ import { mayBeStoredAs } from "@bikeshare/rules";
 import type { RideState } from "./ride-queries.ts";
 
 /*
- * Whether a repeated command says what is stored. What it leaves out it does not contradict, but for the end station: left
- * out, that means outside a station. A distance or a category of `null` contradicts nothing either. A time that lay ahead of
- * the server's clock was stored as the time of its arrival, and is no other time when it comes again.
+ * Tells whether a repeated command agrees with the stored ride. An omitted field agrees with any value, except the end
+ * station: without one the ride ended outside a station. A distance or category of `null` agrees with any value too. A time
+ * ahead of the server's clock was stored as the time of its arrival, and agrees with it when repeated.
  */
 
 export function isSameStart(ride: RideState, item: RideStart): boolean {

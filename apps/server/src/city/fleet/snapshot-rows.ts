@@ -1,5 +1,5 @@
-// How feeds' rows go to the database and come back: with times in milliseconds since 1970, because tens of thousands of
-// rows are compared, and all but a few of them then forgotten.
+// Conversion of feeds' rows to and from the database. Times are milliseconds since 1970, because tens of thousands of rows
+// are compared and nearly all of them discarded.
 
 /** Selects columns of times as milliseconds. */
 export function selectMilliseconds(columns: readonly string[]): string {

@@ -114,7 +114,7 @@ function othersOf({ id, bike_id }: RideStart, { at }: StoredTime, { others }: Fa
   return (others.get(id) ?? []).filter((other) => other.bike_id === bike_id && doOverlap(other, times));
 }
 
-/** Decides one start on what the items before leave; records why it cannot be. */
+/** Decides one start after the effects of the items before; records why it is rejected. */
 function decide(
   { index, item }: Indexed<RideStart>,
   facts: Facts,

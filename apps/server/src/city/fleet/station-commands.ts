@@ -25,7 +25,7 @@ import {
 } from "./station-queries.ts";
 import { isOfFeed, OPERATOR } from "./station.rules.ts";
 
-/** Makes stations of the operator's own, or changes what it says of them. Their counters follow from their bikes. */
+/** Creates the operator's own stations, or changes their descriptions. Their counters follow from their bikes. */
 export function upsertStations(
   context: CommandContext,
   systemId: string,
@@ -111,7 +111,7 @@ export function removeStations(
   );
 }
 
-/** Has the bikes of stations stand outside a station, where they are. @returns warnings that say so, by station id */
+/** Moves the bikes of stations out of the stations, at the same position. @returns warnings about it, by station id */
 async function moveBikesOut(command: FleetCommand, ids: readonly string[]): Promise<ReadonlyMap<string, BatchWarning>> {
   const { tx, systemId } = command;
   const [standing, stations] = await Promise.all([
@@ -184,10 +184,10 @@ function runStationBatch<Item extends { readonly id: string }, Declared extends 
     const made = stations.filter((station) => !held.has(station.id));
     await updateReportedDocks(tx, systemId, reportedDocks(held.keys(), left, readable));
     const inserted = await insertStations(tx, systemId, now, made);
-    // Another command made one of them meanwhile: decide again, on what it made.
+    // Another command has created one of them meanwhile: decide again on the new row.
     if (inserted.size < made.length) throw new TransactionConflict();
     await updateReportedDocks(tx, systemId, reportedDocks(inserted.keys(), left, readable));
-    // Feeds name stations that nobody has described yet: their bikes may exist before them.
+    // Feeds name stations before they describe them: bikes of a new station may already exist.
     command.recountStations(inserted.keys());
     command.recountStations(stations.filter((station) => station.is_claimed === true).map(({ id }) => id));
     command.count("stations", inserted.size);
@@ -218,7 +218,7 @@ function reportedDocks(
   return reports;
 }
 
-/** An item that reports no docks where none were reported says nothing new: those that are shown follow from the capacity. */
+/** An item that reports no docks changes nothing when none were reported before: the shown ones follow from the capacity. */
 function withoutRepeatedDocks(held: LockedStation | undefined, item: StationUpsert): StationUpsert {
   if (held === undefined || held.docks_base !== null || item.num_docks_available !== null) return item;
   return { ...item, num_docks_available: undefined };

@@ -33,7 +33,7 @@ export const statusFields = [
   "last_reported",
 ] as const satisfies (keyof StationStatusReport)[];
 
-/** A status, and whether any status so far said `is_installed`. */
+/** A status, and whether any status so far was `is_installed`. */
 export interface KnownStationStatus extends StationStatusReport {
   readonly was_installed: boolean;
 }
@@ -64,14 +64,14 @@ export function advance(times: SnapshotTimes | undefined, at: number): SnapshotT
   return between ? { latest, before: at } : times;
 }
 
-/** How many good snapshots in a row, up to the newest, have not named a part that is from `asOf`; 2 at most. */
+/** Returns how many consecutive good snapshots, up to the newest, omit a part from `asOf`; 2 at most. */
 export function absentSnapshots(asOf: number, { latest, before }: SnapshotTimes): 0 | 1 | 2 {
   if (asOf >= latest) return 0;
   return before === undefined || asOf >= before ? 1 : 2;
 }
 
 /**
- * What is known after a snapshot arrived: of each part the newest wins, in whatever order they arrived. Of two from the same
+ * Returns the parts after a snapshot: the newest of each part wins, whatever the order of arrival. Of two from the same
  * instant the last to arrive wins.
  */
 export function mergeParts(held: StationParts, incoming: StationParts): StationParts {

@@ -157,7 +157,7 @@ const bikesAt = statement(
    where system_id = $1 and (station_id = any($2::text[]) or reported_station_id = any($2::text[])) order by id`,
 );
 
-/** A bike that stands at a station, or did before its ride. */
+/** A bike at a station, or a bike on a ride that began there. */
 export interface StandingBike {
   readonly id: string;
   readonly station_id: string;

@@ -10,7 +10,7 @@ import {
 import type { StationRow, StationWrite, WaitingKey, WaitingRow } from "./station-snapshot-queries.ts";
 import { isGivenUp, isPlaceholder, type StationChange } from "./station.rules.ts";
 
-/** How far the two feeds of a source's stations have been applied. */
+/** The times of the two station feeds of a source that were applied last. */
 export interface FeedTimes {
   readonly information: SnapshotTimes | undefined;
   readonly status: SnapshotTimes | undefined;
@@ -44,7 +44,7 @@ export type Decision = { readonly id: string; readonly drop: readonly WaitingKey
     }
 );
 
-/** Decides what a snapshot does to one station. Pure. @param row what the database has under this id */
+/** Decides the effect of a snapshot on one station. Pure. @param row the stored station */
 export function decideStation(context: SnapshotContext, id: string, row: StationRow | undefined): Decision {
   const ours = row?.source === context.source && !isPlaceholder(row) ? row : undefined;
   const waiting = context.waiting.get(id) ?? [];

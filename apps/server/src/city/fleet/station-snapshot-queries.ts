@@ -8,7 +8,7 @@ import { chunksOf, rowsJson, selectMilliseconds } from "./snapshot-rows.ts";
 import type { JoinedStation, KnownStationStatus } from "./station-parts.rules.ts";
 import type { StationInformation } from "./station.rules.ts";
 
-/** A station as the database has it: what a snapshot is compared with. Instants in milliseconds since 1970. */
+/** A station's row, which a snapshot is compared with. Instants in milliseconds since 1970. */
 export interface StationRow extends JoinedStation, Pick<Tables["stations"], "id" | "source" | "counters"> {
   readonly information_as_of: number | null;
   readonly status_as_of: number | null;
@@ -29,7 +29,7 @@ interface Waiting<Part extends WaitingKey["part"], Content> extends WaitingKey {
 
 /** A row to be written. */
 export interface StationWrite extends Omit<StationRow, "source" | "counters"> {
-  /** Whether the station changed for readers, and not only what we keep about it. */
+  /** The station changed for readers, and not only in our bookkeeping. */
   readonly visible: boolean;
 }
 
@@ -131,7 +131,7 @@ const extent = statement(
         and given.id not in (select id from waiting))::int as added`,
 );
 
-/** How many stations a source has, those that wait included, and how many of `ids` nobody has. */
+/** Returns how many stations a source has, including those that wait, and how many of `ids` do not exist. */
 export async function countStations(
   { tx, systemId }: Command,
   source: string,

@@ -24,11 +24,11 @@ export interface StationChanges {
   readonly stateChanges: readonly StationChange[];
   /** The events that they made, by name: those that leave `online` or come there. */
   readonly events: readonly EventName[];
-  /** How far the feeds have now been applied. */
+  /** The times of the feeds that are applied now. */
   readonly timesAfter: FeedTimes;
 }
 
-/** Counts what a snapshot did. */
+/** Counts the effects of a snapshot. */
 export class Tally {
   created = 0;
   updated = 0;

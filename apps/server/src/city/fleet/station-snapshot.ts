@@ -42,7 +42,7 @@ export interface StationSnapshot {
   readonly source: string;
   readonly information: StationFeed<StationInformation> | undefined;
   readonly status: StationFeed<StationStatusReport> | undefined;
-  /** How far the feeds had been applied before. */
+  /** The times of the feeds that were applied before. */
   readonly timesBefore: FeedTimes;
   /** Stations that the source may have in all; tests make it small. */
   readonly maxStations?: number | undefined;
@@ -68,8 +68,8 @@ export interface StationPlan {
 }
 
 /**
- * Decides what a snapshot does to the stations; locks and writes nothing, so that bikes can be written first. To be
- * called while the source's row is locked.
+ * Decides the effect of a snapshot on the stations. Locks and writes nothing, so that bikes can be written first. The
+ * source's row must be locked.
  * @param positionsOf stations whose positions are kept
  * @throws TooManyStationsError
  */
@@ -87,7 +87,7 @@ export async function planStations(
     return { snapshot, timesAfter, waiting: new Set(), ...plan, kept, positions };
   }
   const named = new Set([...(information?.records.keys() ?? []), ...(status?.records.keys() ?? [])]);
-  // Before anything is loaded: what is refused must not cost what is stored.
+  // Comes before anything is loaded: a rejected snapshot must not cost a read of all stations.
   const extent = await countStations(command, source, [...named]);
   refuseTooMany(source, { ...extent, most: snapshot.maxStations });
   const waiting = new Set(await listPendingIds(command, source));
@@ -108,11 +108,11 @@ export async function planStations(
   return { snapshot, timesAfter, waiting, ...plan, kept, positions };
 }
 
-/** Writes what was planned: only rows that differ, and an event for each change of state. */
+/** Writes a plan: only rows that differ, and an event for each change of state. */
 export async function writeStations(command: FleetCommand, plan: StationPlan): Promise<StationChanges> {
   command.locks("stations");
   const tally = plan.kept;
-  // Decided on rows that were not locked; what is to be written is decided again on the rows as they are then.
+  // The plan used rows that were not locked; each decision is repeated on the locked rows before it is written.
   const taken = await insertPlanned(command, plan, tally);
   await updateLocked(command, plan, [...plan.updates, ...taken].toSorted(), tally);
   const changed: string[] = [];
@@ -148,7 +148,7 @@ async function insertPlanned(command: FleetCommand, plan: StationPlan, tally: Ta
   return taken;
 }
 
-/** Locks stations, and writes what is decided of them then. */
+/** Locks stations, decides again, and writes the result. */
 async function updateLocked(
   command: FleetCommand,
   plan: StationPlan,

@@ -13,7 +13,7 @@ export interface StationInformation {
   readonly is_virtual_station: boolean;
 }
 
-/** How a source says that a station stands: GBFS's `station_status`. */
+/** A source's report of a station's status: GBFS's `station_status`. */
 export interface StationStatusReport {
   readonly is_installed: boolean;
   readonly is_renting: boolean;
@@ -50,10 +50,10 @@ export function isGivenUp({ status, offline_reason }: StationState): boolean {
   return status === "offline" && offline_reason === "removed_from_source";
 }
 
-/** The source of what the operator's commands make. */
+/** The source of stations and bikes that the operator's commands create. */
 export const OPERATOR = "operator";
 
-/** Whether a feed describes a station: what the operator wrote of it would be overwritten by the next snapshot. */
+/** Tells whether a feed describes a station: the next snapshot would overwrite the operator's changes. */
 export function isOfFeed(station: StationState & { readonly source: string }): boolean {
   return station.source !== OPERATOR && !isGivenUp(station);
 }
@@ -67,7 +67,7 @@ const MAX_STATIONS = 50_000;
 /** A source names more stations than it may have. */
 class TooManyStationsError extends Error {
   override readonly name = "TooManyStationsError";
-  /** A known cause, whose message says what to do; see health/conditions/conditions.ts. */
+  /** A known cause, whose message contains the remedy; see health/conditions/conditions.ts. */
   readonly condition = "gbfs_too_many_stations";
 
   constructor(source: string, { known, added, most }: { known: number; added: number; most: number }) {

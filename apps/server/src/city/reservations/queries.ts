@@ -22,7 +22,7 @@ export interface ReservationFilters {
   readonly updated_since?: string | undefined;
 }
 
-/** Whose reservations are read, and as of when. */
+/** The owner of the reservations to read, and the instant. */
 export interface ReservationScope {
   readonly systemId: string;
   readonly partnerId: string;
@@ -107,7 +107,7 @@ export function listReservationPage(
   if (status !== undefined) conditions.push(statusConditions[status]);
   if (since !== undefined) conditions.push(updatedSince(bind(since)));
   conditions.push(...conditionsOf(listFilters.reservations, filters).map((condition) => condition(bind)));
-  // Without statistics of the table PostgreSQL would rather walk a partner's list than look for a ride.
+  // Without statistics of the table PostgreSQL would walk a partner's list rather than find the ride by its index.
   const table =
     rideId === undefined
       ? list.table
@@ -115,7 +115,7 @@ export function listReservationPage(
   return listFiltered(db, { ...list, table }, { branches: [conditions.join(" and ")], values }, request);
 }
 
-/** A page of what has changed among a partner's reservations, in the order of the changes. */
+/** Returns a page of the changes of a partner's reservations, in the order of the changes. */
 export function listReservationChangePage(
   context: ReadContext,
   { systemId, partnerId, now }: ReservationScope,
@@ -161,7 +161,7 @@ const largestHolders = statement(
 
 type PartnerLimit = Pick<Tables["partners"], "max_reservations">;
 
-/** How many active reservations a partner may have, null for the default; undefined when there is no such partner. */
+/** Returns a partner's limit of active reservations, null for the default; undefined when there is no such partner. */
 export async function findPartnerLimit(
   db: QueryRunner,
   systemId: string,
@@ -170,7 +170,7 @@ export async function findPartnerLimit(
   return (await db.query<PartnerLimit>(limitOf, [systemId, partnerId]))[0];
 }
 
-/** How many reservations of a partner are active at an instant. */
+/** Returns how many reservations of a partner are active at an instant. */
 export async function countActiveReservations(
   db: QueryRunner,
   systemId: string,
@@ -195,7 +195,7 @@ export function listLargestHolders(
   return db.query<HolderRow>(largestHolders, [systemId, at, limit]);
 }
 
-/** As of the instant $2, the same before and after the sweeper has written that it expired. */
+/** The state at the instant $2, the same before and after the sweeper has expired the reservation. */
 const select = (condition: string) => `
   select reservation_json(r.id, case when overdue then 'expired' else r.status end, r.station_id, r.bike_id,
       r.vehicle_type_id, null, r.created_at, r.expires_at, r.cancelled_at, r.cancel_reason, r.ride_id, r.ride_cancelled_at,

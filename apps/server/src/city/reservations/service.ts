@@ -37,7 +37,7 @@ export async function listReservations(
   const now = clock();
   const scope = { ...owner, now: new Date(now) };
   const isFiltered = Object.values(filters).some((value) => value !== undefined);
-  // An index has the reservation of a ride, and what follows in the whole list.
+  // An index finds the reservation of a ride, and the next page of the unfiltered list.
   const isIndexed = filters.ride_id !== undefined || (request.kind === "cursor" && !isFiltered);
   const remembered = isIndexed
     ? undefined
@@ -51,7 +51,7 @@ export async function listReservations(
   return toPage(request, rows, (json) => timePositionOf(json, "created_at"));
 }
 
-/** A page of what has changed among a partner's reservations, as they are now, in the order of the changes. */
+/** Returns a page of the changes of a partner's reservations, in their present state and in the order of the changes. */
 export function listReservationChanges(
   context: ReservationReadContext,
   owner: ReservationOwner,
@@ -70,7 +70,7 @@ export function getReservation(
   return findReservation(readPool, { ...owner, now: new Date(clock()) }, id);
 }
 
-/** How many active reservations a partner may have at once, and has now. */
+/** Returns how many active reservations a partner may have and has. */
 export async function reservationUse(
   { db, clock }: { readonly db: Queryable; readonly clock: () => number },
   { systemId, partnerId }: ReservationOwner,

@@ -58,7 +58,7 @@ export function withoutTimes({ bike_id, station_id, status }: RideFilters): Ride
   return { bike_id, station_id, status };
 }
 
-/** Whose rides are asked for: a bike's or a station's. */
+/** Returns the owner of the requested rides: a bike or a station. */
 export function ownerOf({ bike_id: bikeId, station_id: stationId }: RideFilters): string | undefined {
   return bikeId ?? stationId;
 }
@@ -105,7 +105,7 @@ export function alternativesOf(
   };
 }
 
-/** Whether a page is found with what is known of each past day. */
+/** Tells whether a page needs the numbers of each past day. */
 export function needsDays(filters: RideFilters): boolean {
   return ownerOf(filters) === undefined || filters.updated_since !== undefined;
 }

@@ -6,7 +6,7 @@ import type { PastDays } from "./stretches.rules.ts";
 /** The days in memory of a system's past rides; valid while `lateChanges` equals the database's value. */
 export interface KnownDays extends PastDays {
   readonly lateChanges: number;
-  /** How often rides had changed of the days that are over for three days. */
+  /** The counter of changes to rides of days that ended at least three days ago. */
   readonly pastChanges: number;
 }
 
@@ -21,20 +21,20 @@ export interface DayIndex {
    * @param isPatient whether the request would be dear without knowing the whole past: then it waits for that
    */
   known(systemId: string, isPatient: boolean): Promise<KnownDays | undefined>;
-  /** To be called where the database has said that `outdated` no longer holds. Gives what holds now, if that is known in time. */
+  /** Returns the present numbers if they are known in time. Call it when the database reports that `outdated` is invalid. */
   renew(systemId: string, outdated: KnownDays): Promise<KnownDays | undefined>;
 }
 
 export interface DayIndexOptions {
   readonly read: (systemId: string, known: ReadonlyMap<number, number>) => Promise<ReadDays>;
   readonly clock: () => number;
-  /** Milliseconds for which a request waits for what it needs to know. */
+  /** Milliseconds for which a request waits for the numbers. */
   readonly maxWaitMs?: number;
 }
 
 /**
- * By then ten million rides are read. Whoever waits keeps no connection, and what has been read by then is used: a request after
- * a start, or after a large import, is late rather than refused.
+ * Within this time ten million rides are read. A waiting request holds no connection, and afterwards uses the part that was
+ * read: a request after a start, or after a large import, is late rather than rejected.
  */
 const MAX_WAIT_MS = 15_000;
 const IMPATIENT_WAIT_MS = 300;
@@ -73,7 +73,7 @@ export function createDayIndex({ read, clock, maxWaitMs = MAX_WAIT_MS }: DayInde
     systems.set(systemId, system);
     return system;
   };
-  /** One at a time. Without what it gives lists are dearer, not wrong: the request itself meets the same error and reports it. */
+  /** One at a time. A failure makes lists slower, not wrong: the request itself meets the same error and reports it. */
   const learn = (systemId: string, system: System, isOld = false): Promise<void> => {
     system.learning ??= learnDays(system, (known) => read(systemId, known), isOld)
       .then(() => {
