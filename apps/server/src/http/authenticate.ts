@@ -78,7 +78,7 @@ function isUsable(key: KeyRow, now: number): boolean {
   return keyStatus(key, now) === "active" && !key.partner_suspended;
 }
 
-/** Counts wrong credentials. @returns `error`, or an error that says to wait */
+/** Counts a wrong credential. @returns `error`, or an error that tells the caller to wait */
 async function refuse(
   reason: RejectionReason,
   error: ServiceError,
@@ -100,7 +100,7 @@ function addressOf(request: FastifyRequest): string {
   return request.transport?.address ?? "";
 }
 
-/** Who sends a request, as determined before the handler runs. */
+/** The sender of a request, as determined before the handler runs. */
 export interface Caller {
   readonly key: KeyRow;
   readonly rate: RateDecision;
@@ -118,7 +118,7 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** Set on every route of a contract. */
     tsRestRoute?: AppRoute;
-    /** Its name in the contract: `rides.list`. */
+    /** The endpoint's name in the contract: `rides.list`. */
     endpointName?: string;
   }
 }
@@ -142,7 +142,7 @@ export interface Endpoint {
   readonly scope: EndpointMetadata["scope"];
   /** Whether it may be called over plain HTTP from anywhere. */
   readonly plainHttp: boolean;
-  /** As it is written in the contract; undefined where there is none. */
+  /** The path as the contract writes it; undefined when the request has no endpoint. */
   readonly path: string | undefined;
 }
 

@@ -41,7 +41,7 @@ export function authorizeRequests(app: FastifyInstance, options: AuthorizeOption
   app.decorateRequest("refusedKey");
   countLargeAnswers(app, options.publicLimit);
   app.addHook("onRequest", (request, reply, done) => {
-    // Browsers take an answer for what its type says: none of ours may become a page of ours.
+    // Browsers must trust the declared type: none of our responses may be interpreted as a page of this origin.
     reply.header("request-id", request.id).header("x-content-type-options", "nosniff");
     try {
       const authorized = authorize(request, reply, options);
@@ -90,7 +90,7 @@ function authorize(request: FastifyRequest, reply: FastifyReply, options: Author
     : limitRate(key, asked, options);
 }
 
-/** A request of which the caller is known, and what it asks for. */
+/** A request with a known caller, and its endpoint. */
 interface Asked {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -108,7 +108,7 @@ function limitRate(key: KeyRow, asked: Asked, options: AuthorizeOptions): Promis
   return applyDecision(key, decision, forbidden, asked, options);
 }
 
-/** Tells the caller what is left of its rate, and refuses what it may not ask for or not now. */
+/** Sends the caller its remaining rate, and rejects requests that exceed the rate or the key's scopes. */
 function applyDecision(
   key: KeyRow,
   rate: RateDecision,

@@ -15,9 +15,9 @@ type Handler = (call: RequestParts & { request: FastifyRequest; reply: FastifyRe
 type Implementation = Handler | { readonly handler: Handler; readonly hooks?: RouteShorthandOptions };
 
 /**
- * Binds a contract's endpoints to their handlers. Requests are read by the contract's schemas, and what a handler answers is
- * sent as it is. This and the types of the handlers are all that knows ts-rest; its own adapter validates what has no
- * schema too, and answers through two more promises.
+ * Binds a contract's endpoints to their handlers. The contract's schemas parse requests, and a handler's response is sent
+ * as it is. Only this file and the handlers' types use ts-rest; its own adapter also validates parts without a schema, and
+ * answers through two more promises.
  */
 export function bindContract<Contract extends AppRouter>(
   app: FastifyInstance,
@@ -64,7 +64,10 @@ interface RequestParts {
   readonly body: unknown;
 }
 
-/** Reads the parts of an endpoint's requests by its schemas, in this order. A part without a schema stays what it is. */
+/**
+ * Returns a function that parses a request by its endpoint's schemas, in this order. A part without a schema stays
+ * unchanged.
+ */
 function partsReader(endpoint: AppRoute): (request: FastifyRequest) => RequestParts {
   const params = schemaOf(endpoint.pathParams);
   const query = schemaOf(endpoint.query);
@@ -104,8 +107,8 @@ function bad(whole: Whole): (error: ZodError) => ServiceError {
 }
 
 /**
- * A body that is in its JSON already, typed as what it holds: a text is sent as it is. The
- * tests hold every such body against the contract's schema.
+ * Returns JSON text, typed as the body that it contains: a text is sent as it is. The tests compare every such body with
+ * the contract's schema.
  */
 export function jsonBody<Body>(json: string): Body {
   return json as unknown as Body;

@@ -31,7 +31,7 @@ class FairQueue<Item> {
       if (weight > limit && taken.length > 0) return taken;
       taken.push(item);
       items.shift();
-      // To the end of those who wait.
+      // Moves the owner to the end of the queue.
       this.#itemsOf.delete(owner);
       if (items.length > 0) this.#itemsOf.set(owner, items);
     }
@@ -42,16 +42,16 @@ class FairQueue<Item> {
 export interface CombinableCall {
   /** Calls of different systems are never combined. */
   readonly systemId: string;
-  /** Whose turn it is: the key it was made with. */
+  /** The key that made the call; keys take turns. */
   readonly owner: string;
-  /** How many items it asks for. */
+  /** The number of its items. */
   readonly items: number;
 }
 
 export interface CommandCombinerOptions<Call, Result> {
   /**
    * Runs calls of one system in one transaction. If it fails, none of them had any effect.
-   * @param onCommitting to be called when all statements have been sent, and what remains is to wait for the disk
+   * @param onCommitting called when all statements have been sent and only the commit remains
    * @returns an outcome for each, in order
    */
   readonly runTogether: (
@@ -59,9 +59,9 @@ export interface CommandCombinerOptions<Call, Result> {
     calls: readonly Call[],
     onCommitting: () => void,
   ) => Promise<readonly CallOutcome<Result>[]>;
-  /** Whether a call may run again where nobody knows whether it had its effect. */
+  /** Tells whether a call may run again when it is unknown whether it took effect. */
   readonly isRepeatable: (call: Call) => boolean;
-  /** Runs one call in a transaction of its own. */
+  /** Runs one call in its own transaction. */
   readonly runAlone: (call: Call) => Promise<Result>;
   /** Milliseconds, of any epoch. */
   readonly monotonic?: () => number;
@@ -73,10 +73,10 @@ export const MAX_ITEMS = 200;
 const MAX_OPEN = 2;
 /** Calls that run alone at once. More take connections from other verbs. */
 const ALONE_CONCURRENCY = 4;
-/** Calls of one owner, and of all, that may wait or run. Beyond, the database is too slow for what is asked of it. */
+/** Limits the calls of one owner that may wait or run. More mean that the database is too slow for the load. */
 export const MAX_CALLS_OF_OWNER = 1_000;
 export const MAX_CALLS = 4_000;
-/** How long a call waits before it is refused. About what a caller waits for a connection of the pool. */
+/** How long a call waits before it is rejected: about as long as a caller waits for a connection of the pool. */
 export const MAX_WAIT_MS = 5_000;
 
 interface Waiting<Call, Result> {
@@ -191,8 +191,9 @@ export class CommandCombiner<Call extends CombinableCall, Result> {
   }
 
   /**
-   * A database that cannot serve cannot serve calls alone either. Of a commit whose answer was lost nobody knows whether it
-   * had its effect: only calls that do everything once may run again, and the callers of the others may ask again.
+   * Tells whether a failed call may run in its own transaction. Not when the database is unavailable, since it could not
+   * serve single calls either. After a commit without an answer it is unknown whether the call took effect: only idempotent
+   * calls may run again, and the callers of the others may retry.
    */
   #mayRunAlone(error: unknown, call: Call): boolean {
     if (error instanceof CommitOutcomeUnknown) return this.#options.isRepeatable(call);

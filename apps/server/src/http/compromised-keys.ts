@@ -5,7 +5,7 @@ import { countedAddress } from "./transport.ts";
 
 export interface CompromisedKeysOptions {
   readonly keys: KeyCache;
-  /** Counts by address what was sent where no key belongs. */
+  /** Counts, by address, the keys that were sent in a wrong place. */
   readonly limiter: RateLimiter;
   readonly refusedRequests: Pick<RefusedRequests, "compromised">;
   /** Records that others may have read a key. @returns whether this was the first time */
@@ -18,7 +18,7 @@ const MAX_KEYS = 3;
 /** Requests of an address in any 60 s whose keys are looked up; the others are refused without a look-up. */
 const MAX_REQUESTS_PER_MINUTE = 30;
 
-/** How the audit log names where a key was seen. */
+/** The places where a key was exposed, as the audit log names them. */
 const AUDIT_NAMES: Readonly<Record<CompromisedIn, string>> = { url: "query string", plain_http: "plain HTTP" };
 
 /**

@@ -17,13 +17,13 @@ interface Connection {
   latest: Exchange | undefined;
   /** Nothing that comes is read as a request any more. */
   closing: boolean;
-  /** Answered, and none behind it. */
+  /** The answered request, if it is the latest of the connection. */
   last: IncomingMessage | undefined;
 }
 
 /** The connections of a server, and how they end. */
 export interface Connections {
-  /** Whether a request came over a connection that is being closed, or is: nobody would get its answer. */
+  /** Tells whether a request's connection is closing or closed: the answer could not be delivered. */
   readonly isClosing: (request: IncomingMessage) => boolean;
   /** Takes no request that comes behind one on its connection. Its answer must say `Connection: close`. */
   readonly endAfter: (request: IncomingMessage) => void;
@@ -45,15 +45,15 @@ const MAX_CHECKS = 120;
 const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 
 /**
- * Requests that a caller may send ahead on one connection, each of which keeps some kilobytes until its answer has gone out.
- * Node stops reading only with the next 64 KiB, which is two thousand of them: whoever reads no answer would hold 25 MB
- * with every connection. No client sends more than a few.
+ * Requests that a caller may send ahead on one connection. Each takes some kilobytes until its answer is sent. Node stops
+ * reading only after the next 64 KiB, which hold two thousand requests: a caller that reads no answers would take 25 MB per
+ * connection. No client sends more than a few.
  */
 const MAX_UNANSWERED = 100;
 
 /**
- * Follows the connections of a server, so that a caller gets the answer it is owed: to close a connection while bytes
- * of it are unread resets it, and the caller may lose what it was sent before.
+ * Follows the connections of a server, so that each caller receives its answer: closing a connection with unread bytes
+ * resets it, and the caller may lose an answer that was already sent.
  */
 export function followConnections(server: Server): Connections {
   const connections = new WeakMap<Socket, Connection>();
@@ -96,7 +96,7 @@ function isOwed({ response }: Exchange): boolean {
   return !response.closed;
 }
 
-/** Node closes a connection by `destroySoon`, once an answer that says so has gone out. */
+/** Replaces `destroySoon`, by which Node closes a connection after an answer that announces it. */
 function lingerWhenClosed(socket: Socket, connection: Connection): void {
   const destroySoon = socket.destroySoon.bind(socket);
   socket.destroySoon = () => {
@@ -109,7 +109,7 @@ function lingerWhenClosed(socket: Socket, connection: Connection): void {
 }
 
 function refuse(socket: Socket, connection: Connection, answer: () => string): void {
-  // Node calls this again for each further part of what is not HTTP: it is refused once.
+  // Node calls this again for each further piece of invalid HTTP: answer only once.
   if (connection.closing) return;
   if (!socket.writable) {
     socket.destroy();
@@ -130,7 +130,7 @@ function refuse(socket: Socket, connection: Connection, answer: () => string): v
   else owed.response.once("close", close);
 }
 
-/** Ends our side of a connection, and reads and throws away what still comes, within bounds. */
+/** Ends our side of a connection, and discards further input within bounds. */
 function linger(
   socket: Socket,
   connection: Connection,
@@ -163,9 +163,9 @@ function linger(
 }
 
 /**
- * Connections at once where nobody says another number. Each costs up to about 64 KiB, most of it what its caller has
- * not read yet: lower, and a busy day's callers are turned away; higher, and callers that do not read take memory
- * that the service needs.
+ * The default maximum of simultaneous connections. Each takes up to about 64 KiB, mostly answers that its caller has not
+ * read yet. Too low: a busy day's callers are rejected. Too high: callers that do not read take memory that the service
+ * needs.
  */
 export const DEFAULT_MAX_CONNECTIONS = 4096;
 

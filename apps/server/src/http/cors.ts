@@ -17,7 +17,7 @@ const READABLE = [
 /** Request headers that a page's script may send, beside those that every script may. */
 const SENDABLE = "Authorization, If-Modified-Since, If-None-Match";
 
-/** Seconds for which a browser may remember what it may ask. */
+/** Seconds for which a browser may cache a preflight's result. */
 const PREFLIGHT_MAX_AGE = "600";
 
 /**

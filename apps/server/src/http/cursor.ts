@@ -11,8 +11,8 @@ export interface CursorKey {
 }
 
 /**
- * Encrypts positions in lists, so that nobody can read, build or change one. The same position gives the same cursor, so
- * an unchanged page keeps its ETag.
+ * Encrypts positions in lists, so that a caller cannot read, build or change one. Equal positions give equal cursors, so
+ * that an unchanged page keeps its ETag.
  */
 export interface CursorCipher {
   /** @param list the list and its filters: the cursor is valid for the same alone */
@@ -30,10 +30,10 @@ const STREAM_BLOCK_BYTES = 32;
 const HEAD_BYTES = 1 + TAG_BYTES;
 
 /**
- * A cursor is the id of its key, a tag and the position XORed with a stream of bytes, as in RFC 5297 (SIV): the tag is a
- * keyed hash of list and position, and the stream is made of the tag. So the same position gives the same cursor, two
- * different ones share no stream, and what does not decrypt to its own tag was not made here. SHA-256 makes both tag and
- * stream: for a position, which is short, it takes half the time of AES-GCM.
+ * A cursor is the id of its key, a tag, and the position XORed with a stream of bytes, as in RFC 5297 (SIV). The tag is a
+ * keyed hash of list and position, and the stream derives from the tag. So equal positions give equal cursors, different
+ * ones share no stream, and a cursor that does not decrypt to its own tag is forged. SHA-256 makes both tag and stream: for
+ * a short position it takes half the time of AES-GCM.
  */
 export function createCursorCipher(source: KeySource<CursorKey>): CursorCipher {
   const prepared = prepareKeys(source, (keys) => {
@@ -87,7 +87,7 @@ function tagOf({ inner, outer }: Subkeys, list: string, position: string): strin
   return hash("sha256", outer + hashed, "binary").slice(0, TAG_BYTES);
 }
 
-/** XORs what follows the head with the stream of a tag: once encrypts, twice decrypts. */
+/** XORs the bytes behind the head with the stream of a tag: the first time encrypts, the second decrypts. */
 function applyStream({ stream }: Subkeys, tag: string, bytes: Buffer): void {
   let block = "";
   for (let index = HEAD_BYTES; index < bytes.length; index++) {
@@ -97,7 +97,7 @@ function applyStream({ stream }: Subkeys, tag: string, bytes: Buffer): void {
   }
 }
 
-/** Compares all of both, so that the time it takes says nothing of where they differ. */
+/** Compares all characters, so that the duration does not reveal where they differ. */
 function isSame(one: string, other: string): boolean {
   let difference = one.length ^ other.length;
   for (let index = 0; index < one.length; index++) difference |= one.charCodeAt(index) ^ other.charCodeAt(index);

@@ -9,7 +9,7 @@ import { sendKept } from "./kept-document.ts";
 import { type CodedBody, codedBody } from "./response-body.ts";
 
 export interface DashboardOptions {
-  /** Where the built pages are. */
+  /** The directory of the built pages. */
   readonly directory: string;
   /** Ends when they have been built, or could not be. */
   readonly ready: () => Promise<void>;
@@ -19,7 +19,7 @@ export interface DashboardOptions {
   readonly logo?: Logo | undefined;
 }
 
-/** Where the operator's logo is. */
+/** The path of the operator's logo. */
 const LOGO_PATH = "/dashboard/logo";
 
 /** The address of the operator's logo, which changes with it. */
@@ -106,7 +106,7 @@ function keepFiles({ directory, ready }: DashboardOptions): () => Promise<Files 
     try {
       return await kept.files;
     } catch {
-      // They are being replaced.
+      // The files are being replaced.
       kept = undefined;
       return undefined;
     }
@@ -124,8 +124,8 @@ async function readFiles(directory: string): Promise<Files> {
 }
 
 /**
- * What the pages may do: people sign in on them, and they show what strangers' servers have answered. They run files of
- * ours only, ask this service only, and write no HTML.
+ * Returns headers that restrict the pages: people sign in on them, and they show responses of unknown servers. Pages load
+ * only our files, call only this service, and write no HTML.
  */
 function pageSecurityHeaders(frameAncestors: readonly string[]): Readonly<Record<string, string>> {
   const policy = [

@@ -3,14 +3,14 @@ import type { FastifyInstance } from "fastify";
 
 /** A route that is to be retired. */
 export interface DeprecatedRoute extends Deprecation {
-  /** As usage is counted: `GET /v1/rides/:id`. */
+  /** The route as usage counts it: `GET /v1/rides/:id`. */
   readonly route: string;
 }
 
 /**
- * Sends what the contract says of endpoints that are to be retired with each of their answers, errors included. Only their
- * routes get a hook.
- * @returns these routes; those that are added later are added to it
+ * Adds the contract's deprecation headers to each response of a deprecated endpoint, errors included. Only their routes get
+ * a hook.
+ * @returns these routes; later ones are added to the same array
  */
 export function announceDeprecations(app: FastifyInstance): readonly DeprecatedRoute[] {
   const routes: DeprecatedRoute[] = [];

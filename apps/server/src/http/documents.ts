@@ -45,7 +45,7 @@ export function serveDocuments(app: FastifyInstance, { baseUrl, version, hasRefe
   });
 }
 
-/** How long whom to tell may be believed: RFC 9116 asks for less than a year. */
+/** How long the security contact is valid: RFC 9116 recommends less than a year. */
 const CONTACT_LIFETIME_MS = 180 * 24 * 60 * 60 * 1_000;
 
 /** Says whom to tell of a weakness of this deployment (RFC 9116). */

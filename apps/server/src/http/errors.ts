@@ -3,7 +3,7 @@ import { bodyTooLarge, methodNotAllowed, serviceError, ServiceError } from "@bik
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { codeOf, CommitOutcomeUnknown, isDiskFull, isRefusedNul, isUnavailable } from "../storage/db/errors.ts";
 
-/** Seconds after which a caller should try again when the service is unavailable: about what a restart takes. */
+/** Seconds after which a caller should retry when the service is unavailable: about the duration of a restart. */
 const RETRY_SECONDS = 5;
 
 /**
@@ -24,7 +24,7 @@ export function handleErrors(app: FastifyInstance, onUnavailable: (error: unknow
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
 }
 
-/** Answers `error` as the catalogue says. What the catalogue does not know is logged, and never shown. */
+/** Answers with `error` as the catalogue describes it. An error without an entry is logged and not shown. */
 export function sendError(reply: FastifyReply, request: FastifyRequest, error: unknown): FastifyReply {
   const known = isAborted(request, error) ? unreadable(error) : toServiceError(error);
   const code = isErrorCode(known.code) ? known.code : "internal";
@@ -36,7 +36,7 @@ export function sendError(reply: FastifyReply, request: FastifyRequest, error: u
       .code(errorCatalogue[code].status)
       .headers(known.headers)
       .header("content-type", "application/json")
-      // As bytes: to a text Fastify adds a charset, and no hook takes it away again where the router itself failed.
+      // Sent as bytes: Fastify adds a charset to a text, and no hook can remove it when the router itself failed.
       .send(Buffer.from(errorJson(code, known.httpMessage)))
   );
 }
@@ -46,7 +46,10 @@ function isAborted({ raw }: FastifyRequest, error: unknown): boolean {
   return error instanceof Error && raw.errored === error;
 }
 
-/** For a caller that went away nobody reads it; it is counted and logged as the request's failure, not the service's. */
+/**
+ * Returns the error of a request whose caller disconnected. Nobody receives it; it is counted and logged as the request's
+ * failure, not the service's.
+ */
 function unreadable(cause: unknown): ServiceError {
   return serviceError("invalid_request", "unreadable", {}, { cause });
 }
@@ -55,7 +58,7 @@ declare module "fastify" {
   interface FastifyRequest {
     /** The code of the error that the request was answered with. */
     errorCode: ErrorCode | undefined;
-    /** And its message. */
+    /** The error's message. */
     errorMessage: string | undefined;
     /** The route of a path that does not take the method; undefined where a route was found, or none fits. */
     routeOfPath: string | undefined;
@@ -97,7 +100,7 @@ function isErrorCode(code: string): code is ErrorCode {
   return code in errorCatalogue;
 }
 
-/** Fastify and the JSON parser mark what the caller did wrong with a 4xx status. */
+/** Tells whether the caller caused an error: Fastify and the JSON parser give such errors a 4xx status. */
 function isClientError(error: unknown): boolean {
   if (!(error instanceof Error) || !("statusCode" in error)) return false;
   return typeof error.statusCode === "number" && error.statusCode >= 400 && error.statusCode < 500;

@@ -25,7 +25,7 @@ export function healthRoutes(options: {
 /** Milliseconds for which a look at the database is believed. Anybody may ask as often as they like. */
 const PING_LIFETIME_MS = 200;
 
-/** Does work once for all who ask while it runs and shortly after. */
+/** Shares one run of `work` among all callers during it and shortly after. */
 function shareLately(work: () => Promise<void>): () => Promise<void> {
   let latest: Promise<void> | undefined;
   return () => {

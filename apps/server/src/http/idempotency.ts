@@ -32,7 +32,7 @@ export interface RepeatableRequest {
   readonly body: unknown;
 }
 
-/** Reads from a request what makes two of them the same. */
+/** Reads the properties that identify a repeated request. */
 export function repeatableRequest(request: FastifyRequest): RepeatableRequest {
   const { key } = callerOf(request);
   const header = request.headers["idempotency-key"];
@@ -53,9 +53,9 @@ function pathOf({ routeOptions: { url: route = "" }, params }: FastifyRequest): 
 }
 
 /**
- * Does what a request asks for in one transaction; with an `Idempotency-Key` once, however often the request comes.
+ * Runs a request's work in one transaction; with an `Idempotency-Key` once, however often the request is repeated.
  * @throws ServiceError `invalid_parameter` when the key is malformed; `idempotency_in_progress` or
- *   `idempotency_key_reused`; whatever `work` throws, after which nothing was changed
+ * `idempotency_key_reused`; any error of `work`, after which nothing was changed
  */
 export async function withIdempotency(
   context: IdempotencyContext,
@@ -80,17 +80,19 @@ function nameOf({ systemId, caller, path, key: header }: RepeatableRequest): Cal
 
 /** A verb whose calls share transactions. */
 export interface CombinedVerb<Input> {
-  /** Does what requests of a system ask for, in the transaction given. Each is refused or done by itself. */
+  /** Runs requests of a system in the given transaction. Each succeeds or is rejected separately. */
   readonly together: (systemId: string, ...rest: Parameters<CombinedWork<Input>>) => ReturnType<CombinedWork<Input>>;
-  /** Does what one request asks for. */
+  /** Runs one request. */
   readonly alone: (systemId: string, input: Input, ...rest: Parameters<Work>) => Promise<Answer>;
 }
 
 type Call<Input> = CombinableCall & RepeatableCall<Input>;
 
 /**
- * Like `withIdempotency`, for requests of one verb that share transactions (docs/decisions/city.md#requests-that-share-a-transaction).
- * @returns what does a request. @param items how many things the request asks for
+ * Like `withIdempotency`, for requests of one verb that share transactions
+ * (docs/decisions/city.md#requests-that-share-a-transaction).
+ * @returns a function that runs a request.
+ * @param items the number of a request's items
  */
 export function combineRequests<Input>(context: IdempotencyContext, verb: CombinedVerb<Input>) {
   const runAlone = ({ systemId, name, bodyHash, input }: Call<Input>): Promise<RepeatableAnswer> => {

@@ -47,7 +47,7 @@ export function pageReader<Position, Filters extends object>(
     if (followed !== undefined && filters.changes_since !== undefined) {
       return writeEnvelope(await readChanges(cursors, { ...list, followed }, call));
     }
-    // By number a page may repeat or skip items, so that nothing can go on from its end.
+    // A numbered page may repeat or skip items, so that a client cannot follow changes from its end.
     if (followed !== undefined && filters.updated_since !== undefined && page === undefined) {
       return writeEnvelope(await readToCheckpoint(cursors, { ...list, followed }, call));
     }
@@ -80,16 +80,16 @@ export interface PagedList<Position, Filters> {
   readonly name: string;
   readonly position: PositionCodec<Position>;
   /**
-   * What else than filters decides which items a caller sees. A cursor is valid for the same alone: a position in another
-   * caller's list would skip or repeat items.
+   * Properties other than filters that decide which items a caller sees. A cursor is valid only for equal ones: a position
+   * in another caller's list would skip or repeat items.
    */
   readonly visibility?: (request: FastifyRequest) => Readonly<Record<string, unknown>>;
   read(request: FastifyRequest, filters: Filters, page: PageRequest<Position>): Promise<Page<Position>>;
-  /** How its changes are followed, where they can be. */
+  /** Settings for following the list's changes, if it can be followed. */
   readonly followed?: FollowedList<Filters>;
 }
 
-/** How the changes of a list are followed. */
+/** Settings for following a list's changes. */
 interface FollowedList<Filters> {
   readonly table: FollowedTable;
   readonly watch: ChangeWatch;
@@ -141,7 +141,7 @@ async function readToCheckpoint<Position, Filters extends object>(
   const cursor = cursorPosition(cursors, scopeOf(list, call), walkPosition(list.position));
   const asked = readPageRequest(paging, (text) => cursor.decode(text));
   const isFirst = asked.kind !== "cursor";
-  // Before the rows are read: what is not visible by then is behind the checkpoint.
+  // Read before the rows: later changes are after the checkpoint.
   const checkpoint = isFirst ? await checkpointOfNow(list.followed, request) : asked.after.checkpoint;
   const {
     items,
@@ -155,7 +155,7 @@ async function readToCheckpoint<Position, Filters extends object>(
 }
 
 /**
- * A page of what has changed since a checkpoint.
+ * Returns a page of the changes since a checkpoint.
  * @throws ServiceError `checkpoint_lost` when changes may be missing, `invalid_cursor`, `invalid_parameter`
  */
 async function readChanges<Position, Filters extends object>(
@@ -210,7 +210,7 @@ function walkPosition<Position>(codec: PositionCodec<Position>): PositionCodec<W
   };
 }
 
-/** A walk through changes: its bounds, where it has got to, and what it ends with. */
+/** A walk through changes: its bounds, its position, and its final checkpoint. */
 interface ChangeWalk {
   readonly since: number;
   readonly upto: number;

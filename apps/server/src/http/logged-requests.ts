@@ -27,7 +27,7 @@ export function logRequests(app: FastifyInstance, { db, clock, logger, metrics }
     onError: (error) => logger.warn({ err: error }, "requests were not logged"),
   });
   const budget = createDetailBudget();
-  /** Undefined: the caller's part is used up, or the answer says the same each time. */
+  /** Undefined when the caller has used up its share, or when the response is always the same. */
   const details = (request: FastifyRequest, message: string): RefusedDetails | undefined => {
     if (request.errorCode === "rate_limited") return undefined;
     const { url, body, headers } = request;

@@ -27,8 +27,8 @@ export interface MeasuredRequestsOptions {
 const STREAMS: ReadonlySet<string> = new Set(["live.partner"]);
 
 /**
- * Measures each request: counts it by its endpoint, records its trace, and logs it where it was slow. Each route has a hook
- * of its own, which knows what it counts for: to look that up at each request costs more than to count.
+ * Measures each request: counts it by its endpoint, records its trace, and logs it when it was slow. Each route has its own
+ * hook with its counter: a look-up at each request would cost more than the count.
  */
 export function measureRequests(app: FastifyInstance, options: MeasuredRequestsOptions): void {
   const { metrics, activities, tracer, clock, logger: log, slowRequestMs = 0 } = options;
@@ -110,11 +110,11 @@ function measuringHook(
   };
 }
 
-/** Counts bytes by connection, which says them itself: to add up what each request brings would miss its head. */
+/** Counts bytes by connection, from the sockets' own counters: a sum over requests would miss their heads. */
 function countBytes(app: FastifyInstance, metrics: RequestMetrics): void {
   const open = new Set<{ readonly bytesRead: number; readonly bytesWritten: number }>();
   const closed = { received: 0, sent: 0 };
-  // With TLS only the inner connection's bytes are those of requests.
+  // With TLS, only the inner connection's bytes belong to requests.
   const event = "setSecureContext" in app.server ? "secureConnection" : "connection";
   app.server.on(event, (socket: Socket) => {
     open.add(socket);
@@ -185,7 +185,7 @@ function createSlowRequests({ slowAfterMs, log, monotonic }: SlowRequestsOptions
   };
 }
 
-/** Where the time of a request went. What is neither database nor waiting is this process, or a caller that reads slowly. */
+/** Returns the time of a request by cause. The remainder is this process, or a caller that reads slowly. */
 function spentOn({ statements, databaseMs, connectionWaitMs, span }: Activity, ms: number): object {
   return {
     connection_wait_ms: round(connectionWaitMs),

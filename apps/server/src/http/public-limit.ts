@@ -4,8 +4,8 @@ import type { RefusedRequests } from "./refused-requests.ts";
 import { countedAddress } from "./transport.ts";
 
 /**
- * Requests without a key that an address may make in any 60 s where nobody says another number: eight feeds every 10 s
- * are 48, so that a dozen readers behind one address go on unhindered.
+ * The default limit of requests without a key from one address in any 60 s. Eight feeds every 10 s are 48 requests, so that
+ * a dozen readers behind one address stay below it.
  */
 export const DEFAULT_PUBLIC_RATE_LIMIT = 600;
 
@@ -47,7 +47,7 @@ export function createPublicLimit(
       const counted = countedAddress(address);
       // The request itself is counted already.
       for (let more = Math.ceil(bytes / COUNTED_REQUEST_BYTES) - 1; more > 0; more--) {
-        // Where it cannot be counted, the answer is no reason to fail.
+        // A failure to count must not fail the response.
         Promise.resolve(limiter.take(counted, limit)).catch(() => undefined);
       }
     },

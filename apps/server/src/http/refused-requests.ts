@@ -1,6 +1,6 @@
 import type { HttpMetrics, RejectionReason } from "../health/metrics/http-metrics.ts";
 
-/** Where a key was seen that others may have read. */
+/** The place where a key was exposed. */
 export type CompromisedIn = "url" | "plain_http";
 
 /** Counts and logs the requests that are rejected before an endpoint sees them. */
@@ -9,7 +9,7 @@ export interface RefusedRequests {
   refused(reason: RejectionReason, who: Requester): void;
   /** A key was seen, for the first time, where others may have read it. */
   compromised(keyId: string, where: CompromisedIn, address: string): void;
-  /** Writes what is due. Called every few seconds. */
+  /** Writes due lines. Called every few seconds. */
   flush(): void;
 }
 
@@ -35,7 +35,7 @@ const MAX_TALLIES = 50;
 
 interface Tally {
   readonly who: object;
-  /** Since the last line, by reason. */
+  /** Counts since the last line, by reason. */
   counts: Map<RejectionReason, number>;
   writtenAt: number;
 }

@@ -11,17 +11,17 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 /** Headers that name one thing: with two of them, each reader on the way could take another. */
 const SINGLE_HEADERS = ["host", "authorization", "content-type", "idempotency-key"] as const;
 
-/** A host, and a port after it: what RFC 3986 allows of it, IPv6 in brackets. */
+/** A host and an optional port: the characters that RFC 3986 allows, IPv6 in brackets. */
 const HOST = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::\d{0,5})?$/i;
 
 /**
- * What is wrong with a request that two readers on the way could take for different ones: whom it asks, who asks, or where
- * it ends. Whatever follows on its connection could be part of it for one of them, so its answer closes the connection.
+ * Returns the issue of a request that two servers on the way could interpret differently: its host, its sender, or its end.
+ * One of them could take the following bytes of the connection as part of it, so the response closes the connection.
  */
 export function framingError({ headers, httpVersion, rawHeaders }: IncomingMessage): ServiceError | undefined {
   const fail = (message: "missingHost" | "invalidHost" | "transferEncoding") =>
     serviceError("invalid_request", message, {}, CLOSING);
-  // Proxies of the time before it pass on what they do not know, and take the next request for what remains.
+  // HTTP/1.0 proxies pass on headers that they do not know, and take the remaining bytes for the next request.
   if (httpVersion === "1.0" && headers["transfer-encoding"] !== undefined) return fail("transferEncoding");
   if (headers.host === undefined) return httpVersion === "1.1" ? fail("missingHost") : undefined;
   if (!HOST.test(headers.host)) return fail("invalidHost");
@@ -39,8 +39,8 @@ declare module "fastify" {
 const CLOSING: ServiceErrorOptions = { headers: { connection: "close" } };
 
 /**
- * Rejects what the router would let pass or reject too early: a badly encoded URL, and repeated headers. Registered after
- * authorization, so that callers without a key learn nothing of it.
+ * Rejects requests that the router would accept, or reject too early: a badly encoded URL, and repeated headers. Registered
+ * after authorization, so that callers without a key learn nothing.
  */
 export function refuseMalformedRequests(app: FastifyInstance): void {
   app.addHook("onRequest", (request, _reply, done) => {
@@ -66,7 +66,10 @@ function givenTwice(header: (typeof SINGLE_HEADERS)[number], options: ServiceErr
   return serviceError(code, "repeatedHeader", { name }, options);
 }
 
-/** The first of the single headers that stands twice among the raw ones: name, value, name, value and so on. */
+/**
+ * Returns the first header that must not be repeated and occurs twice among the raw ones: name, value, name, value and so
+ * on.
+ */
 function repeatedHeader(rawHeaders: readonly string[]): (typeof SINGLE_HEADERS)[number] | undefined {
   let seen = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -16,7 +16,7 @@ interface HeaderEditor {
   header(name: string, value: string): unknown;
 }
 
-/** Says that an answer depends on headers of its request, beside those that were said before. */
+/** Adds to the headers of its request that a response depends on. */
 export function vary(reply: HeaderEditor, ...names: readonly string[]): void {
   const said = reply.getHeader("vary");
   if (said === undefined) {
@@ -48,7 +48,7 @@ interface HeaderWriter {
   header(name: string, value: string): unknown;
 }
 
-/** Sets what an answer with a ready body needs; gives the body to send. */
+/** Sets the headers of a response with a ready body; returns the body to send. */
 export function useReadyBody<Body>(reply: HeaderWriter, { bytes, etag }: ReadyBody): Body {
   reply.header("etag", etag);
   reply.header("content-type", "application/json");
@@ -58,7 +58,7 @@ export function useReadyBody<Body>(reply: HeaderWriter, { bytes, etag }: ReadyBo
 
 /** A body that is kept to be sent many times, compressed once for all who ask for that. */
 export interface CodedBody extends ReadyBody {
-  /** The bytes in a coding, and the coding's name; undefined where it stands as it is. */
+  /** Returns the bytes in an accepted coding, and the coding's name; undefined for the plain bytes. */
   inCoding(accepted: string | undefined): Promise<{ readonly bytes: Buffer; readonly coding: Coding | undefined }>;
 }
 
@@ -128,8 +128,8 @@ export function inParts(bytes: Buffer): Buffer | Readable {
 }
 
 /**
- * Gives every successful read of data an `ETag` and answers 304 where the caller has it already. The tag is weak:
- * the same tag stands for the plain and the compressed bytes.
+ * Adds an `ETag` to every successful read of data, and answers 304 when the caller already has it. The tag is weak, since
+ * it is the same for the plain and the compressed bytes.
  */
 export function answerConditionally(app: FastifyInstance): void {
   app.addHook("onSend", (request, reply, payload, done) => {
@@ -137,14 +137,14 @@ export function answerConditionally(app: FastifyInstance): void {
     // A condition on anything but a read was to be judged before the work was done (RFC 9110, 13.1.2): too late here.
     const isRead = request.method === "GET" || request.method === "HEAD";
     const { scope } = endpointOf(request);
-    // The dashboard keeps nothing in the browser's cache; its pages themselves ask again by the tag of what they show.
+    // The dashboard stores nothing in the browser's cache; its pages revalidate with the tag of the data that they show.
     const isConsole = scope === "console";
     const isTagged = isConsole ? reply.hasHeader("etag") : scope !== "none";
     if (!isRead || reply.statusCode !== 200 || !isBody || !isTagged) {
       done(null, payload);
       return;
     }
-    // As bytes, which are hashed and sent as they are: of a text Node would make them twice.
+    // Converted to bytes once, for the hash and for sending: Node would convert a text twice.
     const bytes = typeof payload === "string" ? toBytes(payload) : payload;
     const etag = String(reply.getHeader("etag") ?? etagOf(bytes));
     reply.header("etag", etag);
@@ -169,7 +169,7 @@ function etagOf(body: Buffer): string {
   return `W/"${hash("sha1", body, "base64url")}"`;
 }
 
-/** Where texts are encoded: their length in bytes is known afterwards, and to count them first takes six times as long. */
+/** A buffer for encoding texts whose length in bytes is unknown: counting it first takes six times as long. */
 const scratch = Buffer.allocUnsafeSlow(512 * 1024);
 /** The most bytes of UTF-8 for one of JavaScript's characters. */
 const MAX_CHARACTER_BYTES = 3;
@@ -187,8 +187,8 @@ function toBytes(text: string): Buffer {
 const NOT_JSON = /^text\/(csv|event-stream)\b/;
 
 /**
- * `application/json`, without a charset: JSON is UTF-8 and the interface says so exactly. Whatever an endpoint of a
- * contract answers is JSON, also where it hands over a text that is in its JSON already.
+ * Sets `application/json` without a charset, since JSON is always UTF-8 and the API documents exactly this type. Every
+ * response of a contract's endpoint is JSON, including those that a handler passes as text.
  */
 export function sendExactJsonType(app: FastifyInstance): void {
   app.addHook("onSend", (request, reply, payload, done) => {
@@ -201,8 +201,8 @@ export function sendExactJsonType(app: FastifyInstance): void {
 }
 
 /**
- * Compresses answers for callers that ask for it and have a key, and so a rate. What anybody may ask for is kept
- * compressed or is sent as it is: compressing it for each request would cost us more than it costs to ask.
+ * Compresses responses for callers that accept it and have a key, and so a rate limit. Public responses are compressed once
+ * or not at all: compressing them for each request would cost us more than it costs the caller to ask.
  */
 export async function compressAnswers(app: FastifyInstance): Promise<void> {
   app.addHook("onRoute", (route: RouteOptions) => {

@@ -1,6 +1,6 @@
 type Header = readonly [name: string, value: string];
 
-/** Longer wishes are given as this, a year: what is honoured of them is decided elsewhere, but it must be a number. */
+/** The longest result, a year: the caller decides how long to wait, but the value must be a finite number. */
 const LONGEST = 365 * 24 * 3600 * 1000;
 
 /** `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that RFC 9110 lets servers send. */

@@ -34,10 +34,12 @@ const TIMEOUT_CHECK_INTERVAL_MS = 5_000;
  * does not read its answer keeps it in our memory for no longer. No answer takes us as long to make.
  */
 const STALL_TIMEOUT_MS = 30_000;
-/** Longer than the 60 s that load balancers keep idle connections, so that we never close one they are about to use. */
+/**
+ * Longer than the 60 s for which load balancers keep idle connections, so that we never close one that is about to be used.
+ */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
-/** The HTTP server, without a route: what every request and connection meets before anything knows what it asks for. */
+/** Creates the HTTP server without routes: the handling that applies to every request and connection. */
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { logger, nextRequestId, https } = options;
   const serverOptions = {
@@ -47,9 +49,9 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const parserErrors = createParserErrorHandler(nextRequestId);
   const app = Fastify({
     loggerInstance: logger,
-    // A line a request costs more than the request; whoever wants them has a proxy in front.
+    // A log line per request costs more than the request; a proxy in front can write them.
     logController: new LogController({ disableRequestLogging: true }),
-    // A logger for each request would cost more than all of its hooks; what is logged of a request names its id.
+    // A logger per request would cost more than all of its hooks; lines about a request include its id.
     childLoggerFactory: (log) => log,
     genReqId: nextRequestId,
     // A request that a closing server still gets is answered; Fastify's own 503 would not have our shape.
@@ -58,8 +60,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: STALL_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    // Above what a request's headers may have: an identifier that is too long is refused by the contract, so that its
-    // request is asked for a key first and is counted.
+    // Longer than a request's headers may be: the contract rejects identifiers that are too long, so that such a request
+    // must have a key and is counted.
     routerOptions: { maxParamLength: 32 * 1024 },
     // The contract's schemas check requests. Without these Fastify loads its compilers of schemas, a tenth of a start.
     schemaController: { compilersFactory: { buildValidator: refuseSchemas, buildSerializer: refuseSchemas } },
@@ -72,7 +74,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       ? { https: { ...https, ...serverOptions, handshakeTimeout: HANDSHAKE_TIMEOUT_MS } }
       : { http: serverOptions }),
   }) as unknown as FastifyInstance; // with `https` Fastify types its raw server otherwise; nothing here touches it
-  // No path takes it. Fastify would look at its body before anybody says so.
+  // No path accepts this method. Otherwise Fastify would read the body before anything rejects the request.
   app.addHttpMethod("QUERY", { overrideExisting: true });
   const connections = followConnections(app.server);
   limitConnections(app.server, options);
@@ -96,7 +98,7 @@ function refuseSchemas(): never {
   throw new Error("A route has a schema of Fastify's. Give it one in the contract instead.");
 }
 
-/** A year: browsers that have seen the service once ask for it by https alone, whatever a link says. */
+/** A year: browsers that have visited the service once use only https, even for http links. */
 const POLICY = "max-age=31536000";
 
 /** Sends `Strict-Transport-Security` with every answer of a listener that speaks TLS itself. */
@@ -107,10 +109,10 @@ export function sendStrictTransport(app: FastifyInstance): void {
   });
 }
 
-// Not by an import, for which Node loads its HTTP client too: 20 ms of every start.
+// Not imported, since Node would load its HTTP client too: 20 ms of every start.
 const { maxHeaderSize, STATUS_CODES } = process.getBuiltinModule("node:http");
 
-/** Answers what Node's HTTP parser refuses, before there is a request: oversized headers, broken syntax, time-outs. */
+/** Returns the handler of requests that Node's HTTP parser rejects: oversized headers, broken syntax, time-outs. */
 export function createParserErrorHandler(
   nextRequestId: () => string,
 ): (connections: Connections, error: Error, socket: Socket) => void {
@@ -199,7 +201,7 @@ function takesBody(request: FastifyRequest): boolean {
   return route !== undefined && "body" in route && route.body !== undefined;
 }
 
-/** Whether a body comes that would be read: nobody looks at that of a GET, or of what no path takes. */
+/** Tells whether a request has a body that will be read: bodies of GET requests and of unknown paths are ignored. */
 function hasBody({ is404, method, headers }: FastifyRequest): boolean {
   if (is404 || method === "GET" || method === "HEAD") return false;
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;

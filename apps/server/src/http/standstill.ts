@@ -1,17 +1,17 @@
 import { serviceError } from "@bikeshare/rules";
 import type { FastifyInstance } from "fastify";
 
-/** Longer than a busy machine holds a process back; shorter than callers wait. */
+/** Longer than a busy machine delays a process; shorter than callers wait. */
 const MAX_STANDSTILL_MS = 5_000;
 const HEARTBEAT_INTERVAL_MS = 250;
-/** After a process went on: what had waited in its sockets is read by then. */
+/** Time to read the requests that waited in the sockets, after the process resumes. */
 const READ_WITHIN_MS = 1_000;
 const RETRY_SECONDS = 1;
 
 /**
- * Refuses what would change something and may have waited in the socket of a process that stood still, as a frozen virtual
- * machine does. Whoever sent it may have given up, and been refused elsewhere: carried out now, it would surprise them.
- * @param maxStandstillMs for which the process may stand still without any of this
+ * Rejects writing requests that may have waited in the socket while the process stood still, as in a frozen virtual
+ * machine. Their senders may have given up and used another process: running them now would surprise the senders.
+ * @param maxStandstillMs the standstill up to which nothing is rejected
  */
 export function refuseAfterStandstill(app: FastifyInstance, maxStandstillMs = MAX_STANDSTILL_MS): void {
   let heartbeatAt = performance.now();

@@ -19,8 +19,8 @@ export interface StoppingOptions {
 }
 
 /**
- * Stops answering without failing a request: a client that keeps a connection may send on it at any moment, so it is
- * closed by an answer that said so, not from under the client.
+ * Stops answering without failing a request: a client that keeps a connection may send on it at any moment, so the
+ * connection is closed by a response that announces it.
  */
 export async function stopAnswering({ http, drain, delay, idleMs, requestsMs }: StoppingOptions): Promise<void> {
   drain();
@@ -70,14 +70,17 @@ function closeListener(server: Server): Promise<void> {
   return promise;
 }
 
-/** Closes what is idle, now and whenever a request ends: an answer that began before the draining said nothing of closing. */
+/**
+ * Closes idle connections, now and whenever a request ends: an answer that began before the draining did not announce the
+ * closing.
+ */
 function closeIdle(server: Server, until: AbortSignal): void {
   server.closeIdleConnections();
   const timer = setInterval(() => server.closeIdleConnections(), 50);
   until.addEventListener("abort", () => clearInterval(timer), { once: true });
 }
 
-/** Has callers close their connections, with each response, from the moment that draining begins. */
+/** Adds `Connection: close` to each response from the moment that draining begins. */
 export function closeConnectionsWhenDraining(http: FastifyInstance): {
   readonly is: () => boolean;
   readonly begin: () => void;

@@ -4,11 +4,11 @@ import { TLSSocket } from "node:tls";
 import type { FastifyBaseLogger } from "fastify";
 import { isLoopback, type NetworkList } from "../outbound/addresses/network-list.ts";
 
-/** How a request reached us, as far as we can trust what we are told. */
+/** How a request reached us, as far as the information can be trusted. */
 export interface Transport {
-  /** The caller's address: the socket's, or what a trusted proxy says; IPv4 and IPv6 in their canonical form. */
+  /** The caller's address: the socket's, or the one that a trusted proxy names; IPv4 and IPv6 in their canonical form. */
   readonly address: string;
-  /** Whether nobody on the way could read the request: TLS, or loopback. */
+  /** The request could not be read on its way: it used TLS or loopback. */
   readonly secure: boolean;
   /** An error in the setup of proxies or of this service, as far as this request reveals it. */
   readonly misconfiguration?: ProxyMisconfiguration;
@@ -21,9 +21,9 @@ export interface Transport {
 type ProxyMisconfiguration = "untrusted" | "scheme_missing";
 
 /**
- * Decides the transport of requests. A request is secure when our own listener speaks TLS, when it comes from this
- * machine, or when a trusted proxy says `X-Forwarded-Proto: https`. A header that is absent proves nothing, and
- * what anybody else writes can only make a request count as insecure.
+ * Returns a function that determines the transport of requests. A request is secure when our own listener speaks TLS, when
+ * it comes from this machine, or when a trusted proxy sends `X-Forwarded-Proto: https`. An absent header proves nothing,
+ * and untrusted headers can only make a request insecure.
  */
 export function createTransport(trustedProxies: NetworkList): (request: IncomingMessage) => Transport {
   const isTrusted = (address: string) => trustedProxies.includes(address);
@@ -60,7 +60,7 @@ interface Peer {
   readonly isProxy: boolean;
   /** On this machine. */
   readonly isLocal: boolean;
-  /** The transport of a request that nobody forwarded. */
+  /** The transport of a request without a proxy. */
   readonly direct: Transport;
 }
 
@@ -93,8 +93,8 @@ export function protoOf(headers: IncomingHttpHeaders): string | undefined {
 }
 
 /**
- * The nearest address that belongs to no trusted proxy: anyone may have written what lies left of it. Where the chain
- * holds something that cannot be read as an address, the last address read before it.
+ * Returns the nearest address that belongs to no trusted proxy, since the addresses to its left may be forged. When the
+ * chain contains an invalid address, returns the last valid one before it.
  */
 function clientAddress(
   header: string | string[] | undefined,
@@ -139,9 +139,9 @@ export function parseAddress(text: string): string | undefined {
 }
 
 /**
- * What requests without a key are counted under: an IPv4 address itself, of IPv6 the /64 network, because that is
- * what a single customer commonly has to itself. Anything else is counted under itself.
- * @param bits of IPv6; 48 is what providers give to one customer at most
+ * Returns the address under which requests without a key are counted: an IPv4 address itself; of IPv6 the /64 network,
+ * which a single customer commonly has. Any other text is counted under itself.
+ * @param bits of IPv6; providers give at most a /48 to one customer
  */
 export function countedAddress(address: string, bits: 48 | 64 = 64): string {
   if (isIP(address) !== 6) return address;

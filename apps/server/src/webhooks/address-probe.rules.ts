@@ -15,9 +15,8 @@ export interface ProbeStep {
 }
 
 /**
- * The parts of a probe, each with what was found. The one that failed is the last that was reached: nothing goes on after
- * a failure.
- * @param address as it was given, which may be none
+ * Returns the steps of a probe with their findings. A failed step is the last one: no step follows a failure.
+ * @param address as it was given, which may be invalid
  */
 export function stepsOf(address: string, result: AttemptResult): readonly ProbeStep[] {
   const url = URL.parse(address);

@@ -16,9 +16,9 @@ import type { AttemptRequest, AttemptResult } from "./sender/attempt.ts";
 import { createSender, type Sender, type SenderOptions } from "./sender/sender.ts";
 
 interface ProbeInput extends PartnerScope {
-  /** Who asks: each person has a number of probes a minute. */
+  /** The person who asks: each has a limit of probes per minute. */
   readonly personId: string;
-  /** As it was typed. */
+  /** The URL as typed. */
   readonly url: string;
   readonly event: DeliveryName;
 }
@@ -28,7 +28,7 @@ export interface ProbedAddress {
   /** Whether the address may be set. */
   readonly isAllowed: boolean;
   readonly steps: readonly ProbeStep[];
-  /** False: there is no endpoint yet, and the signature is of a secret that nobody has. */
+  /** False: there is no endpoint yet, and a random secret made the signature. */
   readonly isSignedWithSecret: boolean;
   readonly body: string;
   readonly result: AttemptResult;
@@ -46,18 +46,21 @@ export interface AddressProber {
   probe(context: ProbeContext, input: ProbeInput): Promise<ProbedAddress>;
   /** Counts a test delivery as a probe: it calls an address whenever somebody wants it, too. @throws ServiceError `rate_limited` */
   count(personId: string): void;
-  /** Forgets what is counted no more. */
+  /** Removes expired counts. */
   sweep(): void;
 }
 
-/** Test requests of one person in any 60 s: whoever tries out an address sends a few; more would scan the network through us. */
+/**
+ * Limit of one person's test requests in any 60 s. Trying out an address takes a few. Too high: a person could scan the
+ * network through us.
+ */
 const PROBES_PER_PERSON = 6;
 /** Test requests of all people of a process in any 60 s. Each holds a socket for 15 s at most, so that 15 are open at a time. */
 const PROBES_PER_PROCESS = 60;
 
 export function createAddressProber(
   options: Pick<SenderOptions, "rules" | "limits" | "resolve" | "tls"> & {
-    /** Milliseconds of a clock that nobody sets. */
+    /** Milliseconds of a monotonic clock. */
     readonly monotonic: () => number;
     readonly userAgent: string;
   },
@@ -79,7 +82,7 @@ export function createAddressProber(
       await requirePartner(context, input);
       count(input.personId);
       const { headers, body, isSignedWithSecret } = await compose(context, input, userAgent);
-      // A sender of its own, so that no connection is reused: each probe resolves, connects and shakes hands anew.
+      // Its own sender, so that each probe uses a new connection: it resolves, connects and shakes hands.
       const sender = createSender(options);
       const result = await sendOnce(sender, { url: input.url, headers, body });
       await recordProbe(context, input, rules, result);

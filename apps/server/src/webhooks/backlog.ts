@@ -7,7 +7,7 @@ export function countLiveWorkers(db: Queryable, systemId: string): Promise<numbe
   return countWorkers(db, systemId);
 }
 
-/** Since when the delivery that has been due for longest is so; null: none is due. */
+/** Returns the due time of the oldest due delivery; null: none is due. */
 export function oldestDueAt(db: Queryable, systemId: string, now: Date): Promise<Date | null> {
   return findOldestDue(db, systemId, now);
 }

@@ -6,9 +6,9 @@ import { sweepUnits, type UnitWork } from "../storage/set-aside/units.ts";
 import { claimChangedStations, findStationSubscription, listChangedStations } from "./notice-queries.ts";
 
 /**
- * Publishes a notice of each station that differs from its last one, once a minute at most, to the endpoints that subscribe
- * to it. Any number of processes may: each change is published by one of them. When nobody subscribed before, every station
- * is published, so that nothing is missed between a partner's choice and the first sweep.
+ * Publishes a notice of each station that differs from its last notice, once a minute at most, to the endpoints that
+ * subscribe to it. Any number of processes may call this: one of them publishes each change. When nobody subscribed before,
+ * it publishes every station, so that a partner misses nothing between its choice and the first sweep.
  * @returns how many stations
  */
 export async function publishChangedStations(

@@ -27,7 +27,7 @@ export interface WebhookSettings {
   readonly rules: AddressRules;
   readonly cipher: SecretCipher;
   readonly metrics: Metrics;
-  /** Undefined: what would be mailed is logged. */
+  /** Undefined: the texts of mails are logged. */
   readonly mailer: Mailer | undefined;
   /** The service's version, which receivers see. */
   readonly version: string;
@@ -42,7 +42,10 @@ export interface WebhookWorkerOptions extends WebhookSettings {
   readonly tracer?: Tracer | undefined;
 }
 
-/** How long no secret must be damaged until none is any more: longer than between two readings of the settings. */
+/**
+ * How long no damaged secret may be found before the problem counts as solved: longer than the interval between two
+ * readings of the settings.
+ */
 const DECRYPTION = { level: "warn", quietMs: 40_000 } as const;
 
 const SET_ASIDE_WARNING =

@@ -4,7 +4,7 @@ import { join, posix } from "node:path";
 
 /** A page for partners, made from a Markdown file of the repository. */
 export interface Guide {
-  /** Its address is `/docs/<slug>`. */
+  /** The slug of its address, `/docs/<slug>`. */
   readonly slug: string;
   /** The guide's title in links and in the navigation. */
   readonly title: string;
@@ -77,7 +77,7 @@ function guide(slug: string, title: string, summary: string, file = `docs/${slug
   return { slug, title, summary, file };
 }
 
-/** Where the files are: the packed server carries them; in the repository they are where people write them. */
+/** The directory of the files: the package contains a copy; in the repository they are read where they are written. */
 const PACKED = join(import.meta.dirname, "files");
 const ROOT = existsSync(PACKED) ? PACKED : join(import.meta.dirname, "../../../../..");
 
@@ -92,7 +92,7 @@ export async function readGuide({ file }: Guide): Promise<string> {
   return text.replaceAll(/<!-- operators -->[^]*?<!-- \/operators -->\n*/g, "");
 }
 
-/** Where a link of a guide leads; undefined: to what partners are not shown. */
+/** Returns the address of a guide's link; undefined: partners cannot see its target. */
 export function addressOf({ file }: Guide, target: string): string | undefined {
   if (/^(https?:|mailto:|#|\/)/.test(target)) return target;
   const [path = "", anchor] = target.split("#");

@@ -1,6 +1,6 @@
 import { Marked, type Tokens } from "marked";
 
-/** A heading and what is below it, up to the next heading. */
+/** A heading and the text below it, up to the next heading. */
 export interface Section {
   readonly level: number;
   readonly title: string;
@@ -15,7 +15,7 @@ export interface RenderedMarkdown {
   readonly sections: readonly Section[];
 }
 
-/** Where a link leads; undefined: its text is shown alone. */
+/** Returns the address of a link; undefined: show the link's text alone. */
 type AddressOf = (target: string) => string | undefined;
 
 /** Makes a page's content of Markdown. HTML in it is shown as text: nothing of a file runs, or changes the page. */

@@ -13,7 +13,7 @@ export interface ReferenceGroup {
 export interface PageContent {
   readonly title: string;
   readonly content: string;
-  /** Whose link in the navigation is marked as the one that is shown. */
+  /** The address of the page, whose link the navigation marks as current. */
   readonly address: string;
   /** The headings of the page, to jump to. */
   readonly sections?: readonly Section[];

@@ -82,7 +82,7 @@ ${docsHeader("reference")}
 async function referenceStart(audience: Audience): Promise<CodedBody> {
   const { SCHEME } = await import("@bikeshare/contract/openapi");
   const { sources } = references[audience];
-  // There is one way to sign in, so nobody needs to choose it.
+  // There is one way to sign in, so readers need not choose.
   const authentication = { preferredSecurityScheme: SCHEME };
   const options = JSON.stringify({ sources, authentication, ...configuration });
   // Requests are tried where the page was loaded: another name of the same service, such as localhost, is another origin.
@@ -118,8 +118,8 @@ async function readProgram(): Promise<CodedBody> {
 }
 
 /**
- * What the page may do: people paste keys into it. It runs files of ours only, asks this service only, and stands in no
- * other page's frame.
+ * Headers that restrict the page: people paste keys into it. It loads only our files, calls only this service, and cannot
+ * be framed.
  */
 const pageSecurityHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": [

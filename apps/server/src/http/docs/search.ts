@@ -5,7 +5,7 @@ import { renderMarkdown, type RenderedMarkdown } from "./markdown.ts";
 /** Something that can be found. */
 export interface SearchEntry {
   readonly title: string;
-  /** Where it is, in words: the guide, or the group of the reference. */
+  /** Names the place of the entry: the guide, or the group of the reference. */
   readonly within: string;
   readonly address: string;
   readonly text: string;
@@ -17,7 +17,7 @@ export interface SearchHit extends SearchEntry {
 }
 
 const MAX_HITS = 40;
-/** Longer than anything that people look for. */
+/** Longer than any useful query. */
 const MAX_QUERY_LENGTH = 100;
 /** Words that are looked for; further ones are ignored. More, and one search holds up everybody's requests. */
 const MAX_WORDS = 8;
@@ -90,7 +90,7 @@ export function referenceEntries(document: OpenApiDocument, source: string): Sea
 /** Returns the entries that have every word of a query, best first: those that have it in their title, then those that say it often. */
 export type Search = (query: string) => SearchHit[];
 
-/** An entry, and what is looked through in it: anybody may search, so that nothing is made anew for each query. */
+/** An entry with its text in lower case: search is public, so that a query must not repeat this work. */
 interface LoweredEntry {
   readonly entry: SearchEntry;
   readonly title: string;
@@ -128,7 +128,7 @@ function search(entries: readonly LoweredEntry[], query: string): SearchHit[] {
     .map(({ entry }) => ({ ...entry, excerpt: excerptOf(entry.text, words) }));
 }
 
-/** How often a text has a word, up to `MAX_COUNTED`. */
+/** Returns how often a word occurs in a text, up to `MAX_COUNTED`. */
 function countOf(text: string, word: string): number {
   let count = 0;
   for (let at = text.indexOf(word); at !== -1 && count < MAX_COUNTED; at = text.indexOf(word, at + word.length))

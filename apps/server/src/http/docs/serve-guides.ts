@@ -29,7 +29,7 @@ export function serveGuides(app: FastifyInstance, options: GuideOptions): void {
   };
   const headers = securityHeaders;
   serveKept(app, "/docs", { type: HTML, make: page(startGuide), headers });
-  // A path of our own: what the caller writes as its host must not decide where it is sent.
+  // Redirects to a fixed path: the caller's Host header must not decide the target.
   app.get("/docs/", (_request, reply) => reply.code(308).header("location", "/docs").send());
   for (const guide of guides) serveKept(app, `/docs/${guide.slug}`, { type: HTML, make: page(guide), headers });
   app.get("/docs/search", async (request, reply) => {
@@ -95,7 +95,7 @@ async function referenceGroups({ partners, feeds }: GuideOptions): Promise<Refer
   return [...groupsOf(await partners(), "partners"), ...groupsOf(await feeds(), "gbfs")];
 }
 
-/** No page runs or shows anything but files of ours, and none makes a page of text. */
+/** Pages load only our files, and do not turn text into pages. */
 const securityHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": [
     "default-src 'none'",

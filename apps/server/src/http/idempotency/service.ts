@@ -31,7 +31,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** Does what a call asks for, in the transaction it is given. */
+/** Runs a call in the given transaction. */
 export type Work = (tx: Transaction) => Promise<Answer>;
 
 /**
@@ -40,9 +40,9 @@ export type Work = (tx: Transaction) => Promise<Answer>;
  */
 const LOCK_TIMEOUT_MS = 50;
 /**
- * How long a repeat waits in all, holding nothing between its tries: a balancer that sends a request to a second process
- * does so while the first may still wait for a commit, as in a failover. More delays the answer to callers who repeat what
- * they should not.
+ * How long a repeat waits in total, without holding a connection between its tries. A load balancer that sends a request to
+ * a second process does so while the first may still wait for a commit, as in a failover. Too high: delays the answer to
+ * callers who repeat requests needlessly.
  */
 const RUNNING_TIMEOUT_MS = 4_000;
 /** Between two of its tries. Lower takes more of the database's time; higher adds to the time until the first answer is found. */
@@ -75,7 +75,7 @@ export async function doOnce(
       await updateAnswer(tx, call, status, text);
       return { status, body: text, replayed: false };
     });
-  // Its record says whether it took place.
+  // The call's record tells whether it took effect.
   return once().catch((error: unknown) => {
     if (error instanceof CommitOutcomeUnknown) return once();
     throw error;
@@ -118,7 +118,7 @@ async function firstAnswer(tx: Transaction, call: CallName, bodyHash: Uint8Array
   throw serviceError("idempotency_key_reused");
 }
 
-/** A call that may come again, and what it asks for; without a name it is a new one each time. */
+/** A call that may be repeated, with its input; without a name each call is a new one. */
 export interface RepeatableCall<Input> {
   readonly name: CallName | undefined;
   readonly bodyHash: Uint8Array;
@@ -132,8 +132,9 @@ export type RepeatableAnswer = Answer & { readonly replayed: boolean };
 export type CallOutcome<Result = Answer> = { readonly result: Result } | { readonly error: unknown } | "run-alone";
 
 /**
- * Does what several calls ask for, in the transaction it is given.
- * @param answered of the inputs. To be awaited before anything is decided; what is only locked and read need not wait
+ * Runs several calls in the given transaction.
+ * @param answered the inputs that were answered before. Await it before deciding anything; locking and reading need not
+ * wait
  * @returns an outcome for each, in order
  */
 export type CombinedWork<Input> = (
@@ -143,16 +144,16 @@ export type CombinedWork<Input> = (
 ) => Promise<readonly CallOutcome[]>;
 
 /**
- * Milliseconds that calls which share a transaction wait for a lock, before each runs alone. Lower, and verbs that change
- * the same stations give up on each other's transactions when commits are slow, and run at the speed of single calls just
- * when there are most of them; higher, and a row that somebody keeps locked delays calls that have nothing to do with it.
+ * Milliseconds that calls which share a transaction wait for a lock before each runs alone. Too low: while commits are
+ * slow, verbs that change the same stations give up on each other and run one call at a time, just when there are most
+ * calls. Too high: a row that stays locked delays unrelated calls.
  */
 const COMBINED_LOCK_TIMEOUT_MS = 1_000;
 
 /**
- * Does what calls of a system ask for, each once, in one transaction. Unlike `doOnce` it claims no names beforehand: the
- * answers are stored last, and the transaction fails if one of the calls is being answered elsewhere.
- * @param onCommitting called when all is done but the commit; again where the transaction is repeated
+ * Runs calls of a system, each once, in one transaction. Unlike `doOnce` it does not claim names beforehand: it stores the
+ * answers last, and the transaction fails if another process is answering one of the calls.
+ * @param onCommitting called when only the commit remains; again when the transaction is repeated
  * @throws Error when the transaction fails: then no call had any effect
  */
 export function doOnceTogether<Input>(
@@ -176,8 +177,8 @@ export function doOnceTogether<Input>(
       const outcomeOf = new Map(
         first.flatMap((call, index) => (indexes.has(index) ? [] : [[call, outcomes[index] ?? "run-alone"]])),
       );
-      // A call may be refused because of what it did itself, when it was answered elsewhere after the first look: what its
-      // refusal saw was committed together with the answer.
+      // A call that another process answered after the first look may be rejected because of its own effects: those were
+      // committed together with the answer.
       const refused = [...outcomeOf].flatMap(([call, outcome]) => (isRefused(outcome) ? [call] : []));
       for (const [name, row] of await storedAnswers(tx, systemId, refused, oldest)) stored.set(name, row);
       for (const call of refused) if (call.name && stored.has(textOf(call.name))) outcomeOf.delete(call);

@@ -27,7 +27,7 @@ export async function updateApiHeartbeat(db: Queryable, process: string, aliveMs
   return n;
 }
 
-/** How many processes answer requests now. */
+/** Returns how many processes answer requests now. */
 export async function countApiProcesses(db: Queryable): Promise<number> {
   return oneRow(await db.query<{ n: number }>(countOthers, [""])).n;
 }

@@ -1,6 +1,6 @@
 import { createMemoryRateLimiter, type RateLimiter } from "@bikeshare/rules";
 
-/** A limiter whose owner has it forget, now and then, what is counted no more. */
+/** A limiter whose owner must call `sweep` to remove expired counts. */
 export interface SweptRateLimiter extends RateLimiter {
   sweep(): void;
 }
@@ -8,14 +8,14 @@ export interface SweptRateLimiter extends RateLimiter {
 /** The limits that hold over all processes where they can. */
 export interface RateLimits {
   /**
-   * A limiter of its own.
-   * @param name keeps its keys apart from those of others
-   * @param windowMs how long a request counts; a minute, when left out
+   * Returns a new limiter.
+   * @param name separates its keys from other limiters'
+   * @param windowMs how long a request counts; a minute by default
    */
   limiter(name: string, windowMs?: number): SweptRateLimiter;
   /** Whether the limits hold over all processes now. */
   isExact(): boolean;
-  /** How many processes answer requests on the same database, this one included. */
+  /** Returns how many processes answer requests on the same database, including this one. */
   processes(): number;
 }
 

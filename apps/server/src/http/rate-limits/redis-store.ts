@@ -3,11 +3,11 @@ import { Redis } from "ioredis";
 import type { RateStore } from "./shared-windows.ts";
 import { type CountRequest, readReply, scriptArguments, type StoreWindow, windowScript } from "./window-script.ts";
 
-/** Longer holds up a start while Redis is away; shorter gives up on one behind a slow TLS handshake. */
+/** Too high: delays a start while Redis is unavailable. Too low: fails behind a slow TLS handshake. */
 const CONNECT_TIMEOUT_MS = 1_000;
 /** A connection over which nothing arrives for so long is closed and opened anew: the other side may be gone without a word. */
 const SILENCE_TIMEOUT_MS = 1_000;
-/** How long a process that ends waits for Redis to close its side: nothing is lost when it does not. */
+/** How long a stopping process waits for Redis to close the connection. Nothing is lost after a time-out. */
 const CLOSE_TIMEOUT_MS = 100;
 /** Between two tries to connect, and before each one away from a replica. */
 const MAX_RECONNECT_DELAY_MS = 500;
@@ -17,12 +17,12 @@ export interface RedisStoreOptions {
   readonly url: string;
   /** The connection can be used, for the first time or again. */
   readonly onConnected: () => void;
-  /** It cannot be used any more. */
+  /** Called when the connection is lost for good. */
   readonly onLost: (error: Error) => void;
 }
 
 export interface RedisStore extends RateStore {
-  /** By what rule it forgets counts once its memory is full; undefined where it forgets none, or does not say. */
+  /** Returns Redis's eviction policy; undefined when it evicts nothing or does not report it. */
   evictionPolicy(): Promise<string | undefined>;
 }
 
@@ -73,9 +73,12 @@ export function openRedisStore({ url, onConnected, onLost }: RedisStoreOptions):
   return countIn(redis, () => (redis.status !== "ready" || isRefused ? reason : undefined));
 }
 
-/** @param failure why the connection cannot be used, which says more than that it cannot; undefined where it can */
+/**
+ * @param failure returns why the connection cannot be used, which is more precise than Redis's own error; undefined when it
+ * can
+ */
 function countIn(redis: Redis, failure: () => Error | undefined): RedisStore {
-  // Some hosts let nobody ask.
+  // Some hosts forbid the command.
   const ask = (section: string) => redis.info(section).catch(() => "");
   const script = windowScript();
   const digest = hash("sha1", script);
@@ -92,7 +95,7 @@ function countIn(redis: Redis, failure: () => Error | undefined): RedisStore {
       }
     },
     async whichRun() {
-      // Where it does not say, every connection counts as one to another run.
+      // Without a run id, every connection counts as one to another run.
       return /^run_id:(\w+)/m.exec(await ask("server"))?.[1];
     },
     async evictionPolicy() {

@@ -33,7 +33,7 @@ export interface OpenRateLimits extends RateLimits {
   close(): Promise<void>;
 }
 
-/** Nobody sets it: a clock that is set back would refuse each key that has used up its limit until it is where it was. */
+/** A monotonic clock: after the system clock is set back, keys at their limit would be rejected until it catches up. */
 const monotonic = () => performance.now();
 
 /** Joins the processes that answer requests, and counts with them in Redis where it is configured. */
@@ -119,7 +119,7 @@ async function openShared(
 
 /** The processes that answer requests on one database. */
 interface ApiProcesses {
-  /** How many there are, this one included; while the database is away, how many there were. */
+  /** Returns the number of processes, including this one; while the database is unavailable, the last known number. */
   readonly count: () => number;
   /** Leaves them. */
   close(): Promise<void>;
@@ -135,7 +135,7 @@ interface ApiProcessesOptions {
   readonly watch?: WorkWatch | undefined;
 }
 
-/** Longer, and limits are divided too late among processes that have come. */
+/** Too high: limits are divided too late among new processes. */
 const HEARTBEAT_INTERVAL_MS = 2_000;
 /** A process that was killed counts for so long: five heartbeats, so that a slow one is not forgotten. */
 const ALIVE_MS = 10_000;
@@ -163,7 +163,7 @@ export async function joinApiProcesses(db: Database, options: ApiProcessesOption
 
 interface SharedLimitsOptions {
   readonly windows: SharedWindows;
-  /** How many processes share each limit. */
+  /** Returns the number of processes that share each limit. */
   readonly processes: () => number;
   /** Milliseconds, by which requests are counted. */
   readonly clock: () => number;
@@ -181,7 +181,7 @@ export function createSharedRateLimits(options: SharedLimitsOptions): RateLimits
   };
 }
 
-/** Until when a key is refused without asking again. */
+/** The time until which a key is rejected without a look-up. */
 interface Rejection {
   readonly limit: number;
   readonly until: number;
@@ -191,7 +191,7 @@ class SharedRateLimiter implements SweptRateLimiter {
   readonly #name: string;
   readonly #windowMs: number;
   readonly #options: SharedLimitsOptions;
-  /** All that this process has allowed, whoever counted it: what it goes on from when the store is lost. */
+  /** Every request that this process has allowed, whoever counted it: the starting point when the store is lost. */
   readonly #own: MemoryRateLimiter;
   readonly #rejections = new Map<string, Rejection>();
 
@@ -219,7 +219,7 @@ class SharedRateLimiter implements SweptRateLimiter {
   #decide(key: string, limit: number, isTaken: boolean): RateDecision | Promise<RateDecision> {
     const { windows } = this.#options;
     if (!windows.isUsable()) return this.#byShare(key, limit, isTaken);
-    // A store that has lost what it had counted allows too much until what it lost would have left the window.
+    // A store that has lost its counts allows too much until the lost requests would have left the window.
     const byShare = windows.hasForgotten(this.#windowMs) ? this.#byShare(key, limit, isTaken) : undefined;
     if (byShare?.allowed === false) return byShare;
     const request = { key: `bikeshare:rate:{${this.#name}:${key}}`, limit, windowMs: this.#windowMs, isTaken };
@@ -235,13 +235,16 @@ class SharedRateLimiter implements SweptRateLimiter {
     });
   }
 
-  /** Decides by what this process has allowed, of its share of the limit: at least one request, so that none starves. */
+  /** Decides by this process's share of the limit: at least one request, so that no key starves. */
   #byShare(key: string, limit: number, isTaken: boolean): RateDecision {
     const share = Math.max(1, Math.floor(limit / this.#options.processes()));
     return { ...(isTaken ? this.#own.take(key, share) : this.#own.peek(key, share)), limit };
   }
 
-  /** Refused requests are not counted, so none is allowed before the oldest counted one leaves: until then nobody asks. */
+  /**
+   * Caches a rejection. Rejected requests are not counted, so none is allowed before the oldest counted one leaves the
+   * window: no look-up is needed until then.
+   */
   #refuse(key: string, limit: number, { resetMs }: WindowState): void {
     this.#rejections.set(key, { limit, until: this.#options.monotonic() + resetMs });
   }

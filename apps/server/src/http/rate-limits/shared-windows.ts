@@ -1,7 +1,7 @@
 import type { WindowState } from "@bikeshare/rules";
 import type { CountRequest, StoreWindow } from "./window-script.ts";
 
-/** Where windows are counted for all processes. Every call may fail. */
+/** A store that counts windows for all processes. Every call may fail. */
 export interface RateStore {
   count(request: CountRequest): Promise<StoreWindow>;
   /** Names the run of the store, which another one knows nothing of; undefined where it does not say. */
@@ -22,7 +22,7 @@ export interface SharedWindowsOptions {
   readonly checkIntervalMs?: number;
 }
 
-/** More, and a store that hangs slows every request by it; less, and a store that forks a process to save counts as gone. */
+/** Too high: a store that hangs slows every request. Too low: a store that forks to save its data counts as lost. */
 const TIMEOUT_MS = 50;
 const CHECK_INTERVAL_MS = 1_000;
 /** Requests that wait at once. At 50 ms each that is a rate which no process serves. */
@@ -35,9 +35,11 @@ export const CHECK_REQUEST: CountRequest = {
   isTaken: true,
 };
 
-/** A clock of the store that moves against ours by more was set: what it has counted has left its windows, or never will. */
+/**
+ * A larger step of the store's clock against ours means that it was set: its counts have left their windows, or never will.
+ */
 const MAX_CLOCK_STEP_MS = 1_000;
-/** Part of the time between two answers by which clocks that nobody sets may drift apart: ten times what a bad one does. */
+/** The maximum drift between clocks, as a part of the time between two answers: ten times that of a bad clock. */
 const MAX_CLOCK_DRIFT = 0.001;
 
 class TooSlow extends Error {
@@ -45,8 +47,8 @@ class TooSlow extends Error {
 }
 
 /**
- * The windows in the store, for as long as it counts in time. The first failure stops that for all requests at once, so
- * that none waits for what does not come; a check each second finds out when the store can be used again.
+ * The windows in the store, as long as it answers in time. The first failure disables it for all requests, so that they do
+ * not wait in vain; a check each second finds out when it can be used again.
  */
 export class SharedWindows {
   readonly #options: SharedWindowsOptions;
@@ -57,7 +59,7 @@ export class SharedWindows {
   /** The run of the store that has counted last. */
   #run: { readonly id: string | undefined } | undefined;
   #forgotAt = Number.NEGATIVE_INFINITY;
-  /** How far the store's clock was ahead of the monotonic one at its latest answer: at least, and at most. */
+  /** The range by which the store's clock was ahead of the monotonic one at its latest answer. */
   #ahead: { readonly least: number; readonly most: number; readonly answeredAt: number } | undefined;
   #checking: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -71,7 +73,7 @@ export class SharedWindows {
     return this.#isUsable && this.#waiting < MAX_WAITING;
   }
 
-  /** Whether the store has lost, within the last `windowMs`, what it had counted, or its clock was set. */
+  /** Tells whether the store has lost its counts within the last `windowMs`, or its clock was set. */
   hasForgotten(windowMs: number): boolean {
     return this.#options.monotonic() - this.#forgotAt < windowMs;
   }
@@ -96,7 +98,7 @@ export class SharedWindows {
     return this.#checking;
   }
 
-  /** To be called when it is known that the store cannot be reached. */
+  /** Call it when the store is known to be unreachable. */
   lost(error: unknown): void {
     if (this.#isClosed) return;
     this.#isUsable = false;

@@ -58,7 +58,7 @@ export function scriptArguments({ limit, windowMs, isTaken }: CountRequest): [nu
   return [limit, windowMs, isTaken ? 1 : 0];
 }
 
-/** @param reply what the script gives */
+/** Parses the reply of the script. @param reply what the script gives */
 export function readReply(reply: unknown): StoreWindow {
   if (!Array.isArray(reply)) throw new TypeError(`Redis gave ${typeof reply} for a window of the rate limit`);
   const [allowed, count, resetMs, at] = reply.map(Number);

@@ -21,7 +21,7 @@ export interface AttemptRunnerOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Is told what the dispatcher does. */
+/** Observes the dispatcher. */
 export interface DispatchObserver {
   claimed(deliveries: number): void;
   /** An attempt begins, `waitedMs` after it was due. */
@@ -45,7 +45,7 @@ export interface InFlight {
  */
 const MAX_IN_FLIGHT = 2_000;
 
-/** About what the log keeps of an attempt beside the bodies of request and response and the response's headers. */
+/** The approximate size of a logged attempt without the bodies and the response's headers. */
 const LOGGED_HEADER_BYTES = 400;
 
 /** Failures that bind the process for seconds. */
@@ -127,7 +127,7 @@ export class AttemptRunner {
   }
 }
 
-/** Notes what a result means for its endpoint (rules/endpoint-health.ts). */
+/** Applies a result to its endpoint's health (rules/endpoint-health.ts). */
 function judgeEndpoint(lane: Lane, deliveryId: string, { outcome, status }: AttemptResult, endedAt: number) {
   const before = { health: lane.health, status: lane.endpoint.status };
   const after = afterResult(before.health, before.status, { deliveryId, outcome, status, endedAt });

@@ -45,9 +45,9 @@ const SYSTEMS_INTERVAL_MS = 5_000;
 /** One to claim, one to write results, one for whatever a second system does meanwhile. */
 const CONNECTIONS = 3;
 /**
- * The tables of what is due are rewritten all the time, so that PostgreSQL's idea of their size is always wrong. The
- * dispatcher's statements go by index, row by row; a plan made while a table was empty must not read all of it later.
- * Without sorting, the order in which a statement asks for rows says which index they come from.
+ * Settings that make the dispatcher's statements use an index. Its queue tables change so fast that PostgreSQL's estimate
+ * of their size is always wrong, and a plan made for an empty table must not scan a full one later. Without sorting, the
+ * requested order decides the index.
  */
 export const BY_INDEX =
   "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c enable_sort=off " +

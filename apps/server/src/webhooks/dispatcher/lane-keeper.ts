@@ -41,8 +41,8 @@ export interface LeaseTimeouts {
 export const LEASE_TIMEOUTS: LeaseTimeouts = { leaseMs: 25_000, aliveMs: 5_000 };
 
 /**
- * Milliseconds between two writings of how much the log has grown. Longer, and a worker that dies forgets more of a day's
- * budget; shorter writes more for a figure that nobody needs to the second.
+ * Milliseconds between two writes of the log's size. Too high: when a worker dies, more of a day's budget is forgotten. Too
+ * low: writes an imprecise figure more often than needed.
  */
 const LOG_SIZE_INTERVAL_MS = 5_000;
 /** Milliseconds between two deletions of the sizes of days whose log is dropped. */
@@ -173,7 +173,7 @@ export class LaneKeeper {
     await deletePastLogSizes(db, systemId, oldestKept(dayOf(clock())));
   }
 
-  /** Releases what is ready and what `mustRelease` is about. */
+  /** Releases the ready deliveries and those that `mustRelease` accepts. */
   async #releaseClaims(lane: Lane): Promise<void> {
     const { db, systemId } = this.#options;
     for (const { delivery_id: id } of lane.ready.splice(0)) {
@@ -186,7 +186,7 @@ export class LaneKeeper {
   }
 }
 
-/** How many lanes a worker should lease: the shares of all differ by one at most, and add up to all lanes. */
+/** Returns how many lanes a worker should lease: the shares of all workers differ by one at most, and add up to all lanes. */
 function shareOf({ workers, before, lanes }: Membership): number {
   const divisor = Math.max(1, workers);
   return Math.floor(lanes / divisor) + (before < lanes % divisor ? 1 : 0);

@@ -21,7 +21,7 @@ export interface Lane {
   concurrencyLimit: number;
   /** Attempts completed since the last claim: so many deliveries the next claim may take ahead. */
   completedSinceClaim: number;
-  /** By the monotonic clock, in milliseconds. */
+  /** Milliseconds of the monotonic clock. */
   leasedUntil: number;
   /** Nothing more is claimed; the lane is released when `unwritten` is empty. */
   draining: boolean;
@@ -32,7 +32,7 @@ export interface Lane {
   mustRelease: boolean;
   /** Changes of the endpoint's status that its own answers have caused. */
   readonly statusChanges: StatusChanges;
-  /** How much of the log the endpoint's attempts take. */
+  /** Counts the log size of the endpoint's attempts. */
   readonly logMeter: LogMeter;
   /** Events' deliveries and their retries. */
   readonly regular: QueueCursor;
@@ -51,13 +51,13 @@ interface StatusChanges {
   loaded: number;
 }
 
-/** How far a lane has come in one of its two queues. */
+/** A lane's position in one of its two queues. */
 export interface QueueCursor {
   /** More deliveries may be due. */
   mayHaveMore: boolean;
-  /** Milliseconds since 1970: what was due earlier is gone, except what was committed late. */
+  /** Milliseconds since 1970: deliveries due earlier are gone, except those that were committed late. */
   claimFrom: number;
-  /** By the monotonic clock: when a claim last scanned the whole queue, and how long that took. */
+  /** The time of the latest full scan of the queue by the monotonic clock, and its duration. */
   fullScanAt: number;
   fullScanMs: number;
 }
@@ -70,18 +70,18 @@ export const MAX_IN_FLIGHT_PER_ENDPOINT = 10;
 /** Deliveries claimed beyond the concurrency limit. More would be logged as unknown when the process dies, though never sent. */
 const MAX_CLAIMED_AHEAD = 100;
 /**
- * Deliveries begun and not yet written back, at most: those in flight, and as many again that are answered. They are what
- * is sent a second time when the process dies. More are repeated then, fewer let a quick receiver wait for our writing.
+ * The maximum number of deliveries that are begun and not written back: those in flight, and as many answered ones. They
+ * are sent a second time when the process dies. Too high: more are repeated. Too low: a fast receiver waits for our writes.
  */
 const MAX_UNWRITTEN = 2 * MAX_IN_FLIGHT_PER_ENDPOINT;
 /**
- * Milliseconds by which a claim overlaps the one before it: for what was due earlier and committed later. More steps over
- * more dead rows; less leaves more to the next full scan.
+ * Milliseconds by which a claim overlaps the one before, to find deliveries that were due earlier and committed later. Too
+ * high: reads more dead rows. Too low: leaves more to the next full scan.
  */
 const CLAIM_OVERLAP_MS = 3_000;
 /** Milliseconds between two full scans of a queue, at least. */
 const FULL_SCAN_INTERVAL_MS = 2_000;
-/** How many times as long as the last full scan took the lane waits for the next. */
+/** The pause between full scans, as a multiple of the last scan's duration. */
 const FULL_SCAN_PAUSE_FACTOR = 20;
 /**
  * Milliseconds that a lane must still be leased for when an attempt begins: the 15 s that it may take, and a margin. With
@@ -120,8 +120,8 @@ function createCursor(): QueueCursor {
 }
 
 /**
- * Takes over the endpoint's settings as they were loaded. A resumed endpoint and one with a new address begin with a clean
- * record: how it answered before says nothing about it.
+ * Applies the endpoint's loaded settings. A resumed endpoint and one with a new address begin with a clean record: earlier
+ * answers say nothing about it.
  */
 export function applySettings(lane: Lane, loaded: DispatchEndpoint): void {
   const { endpoint, statusChanges } = lane;
@@ -140,7 +140,7 @@ export function canStartAttempt(lane: Lane, monotonic: number): boolean {
   );
 }
 
-/** How many more deliveries the lane can begin at once. */
+/** Returns how many more deliveries the lane can begin at once. */
 export function freeSlotsOf(lane: Lane): number {
   return Math.max(0, Math.floor(concurrencyOf(lane)) - lane.inFlight - lane.ready.length);
 }
@@ -157,8 +157,8 @@ export function canClaim(lane: Lane, monotonic: number): boolean {
 }
 
 /**
- * What to claim for a lane from one of its queues; undefined: nothing now.
- * @param acceptSmall also where the lane can take few deliveries
+ * Returns the claim for a lane from one of its queues; undefined: nothing now.
+ * @param acceptSmall also when the lane can take few deliveries
  */
 export function claimRequestFor(
   lane: Lane,
@@ -182,8 +182,8 @@ export function claimRequestFor(
 }
 
 /**
- * What goes before the next regular delivery. While replays are ready it takes the next slot that one of them frees, and
- * so it has to be claimed before there is a free slot.
+ * Returns how many deliveries come before the next regular one. While replays are ready they take the next free slot of a
+ * replay, and so a regular delivery must be claimed before there is a free slot.
  */
 function countAheadOfRegular({ ready, inFlight }: Lane): number {
   const regular = countRegular(ready);
@@ -191,8 +191,8 @@ function countAheadOfRegular({ ready, inFlight }: Lane): number {
 }
 
 /**
- * Notes what a claim returned; `mayHaveMore` was cleared when it began.
- * @param span when the claim began and ended, by the monotonic clock
+ * Records a claim's result; `mayHaveMore` was cleared when it began.
+ * @param span the begin and end of the claim, by the monotonic clock
  */
 export function advanceCursor(
   cursor: QueueCursor,
@@ -221,7 +221,7 @@ export function addClaimed(lane: Lane, rows: readonly ClaimedRow[]): void {
   lane.ready.splice(isReplay ? lane.ready.length : countRegular(lane.ready), 0, ...fresh);
 }
 
-/** How many of the ready deliveries are not replays: they come first. */
+/** Returns how many of the ready deliveries are not replays: they come first. */
 function countRegular(ready: readonly ClaimedRow[]): number {
   const firstReplay = ready.findIndex((row) => row.replay);
   return firstReplay === -1 ? ready.length : firstReplay;

@@ -14,7 +14,7 @@ import type { AttemptResult } from "../sender/attempt.ts";
 import { healthRowOf } from "./lane-keeper.ts";
 import type { Lane } from "./lane.ts";
 
-/** An attempt that has ended, and what is to be written of it. */
+/** An attempt that has ended, and the result to write. */
 export interface CompletedAttempt {
   readonly lane: Lane;
   readonly result: ResultRow;
@@ -33,12 +33,12 @@ export interface ResultWriterOptions {
   readonly recordFailures: RecordFailures;
   /** After the commit. `stale`: results that a later holder of the lane had written as unknown. */
   readonly onWritten: (attempts: readonly CompletedAttempt[], stale: number) => void;
-  /** A delivery was given up, because what is to be written of it cannot be stored. */
+  /** Called when a delivery was given up because its result cannot be stored. */
   readonly onSetAside: (deliveryId: string, error: unknown) => void;
   readonly onError: (error: unknown) => void;
 }
 
-/** Records what partners are to be mailed, in the transaction that writes the results. */
+/** Records the mails about failures, in the transaction that writes the results. */
 export type RecordFailures = (
   tx: Transaction,
   systemId: string,
@@ -81,7 +81,7 @@ export class ResultWriter {
     const batch = this.#waiting.slice(0, WRITE_BATCH);
     if (batch.length === 0) return 0;
     const written = await this.#writeOrSetAside(batch);
-    // Removed after the commit: what could not be written is tried again.
+    // Removed after the commit, so that a failed write is tried again.
     this.#waiting.splice(0, batch.length);
     for (const attempt of batch) markWritten(attempt, written.has(attempt.result));
     if (this.#waiting.length > 0) this.#writing.request();
@@ -109,7 +109,7 @@ export class ResultWriter {
       const results = batch.map(({ result }) => result);
       const ids = new Set(await insertResults(tx, systemId, now, results));
       const ours = batch.filter(({ result }) => ids.has(result.delivery_id));
-      // Endpoints are locked before their lanes, as by whoever resumes one: otherwise the two could deadlock.
+      // Endpoints are locked before their lanes, in the same order as on resuming one: otherwise the two could deadlock.
       const overtaken = new Set<CompletedAttempt>();
       for (const attempt of ours) {
         if (attempt.statusChange === null || (await writeStatusChange(tx, systemId, attempt, now))) continue;

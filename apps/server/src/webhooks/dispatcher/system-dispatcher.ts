@@ -50,11 +50,11 @@ export interface SystemDispatcherOptions extends Omit<AttemptRunnerOptions, "onC
   readonly watch?: WorkWatch | undefined;
 }
 
-/** Milliseconds between two passes over everything: the delay of what no notification told of, and of retries. */
+/** Milliseconds between two passes over everything: the delay of retries, and of deliveries without a notification. */
 export const POLL_INTERVAL_MS = 1_000;
 /** Milliseconds between two readings of the endpoints' settings, in case a notification was lost. */
 const SETTINGS_INTERVAL_MS = 15_000;
-/** Milliseconds between two claims that find little. Lower, and every single ride has a claim of its own. */
+/** Milliseconds between two claims that find little. Too low: every single ride has its own claim. */
 const CLAIM_INTERVAL_MS = 4;
 /** A claim of so many is followed by the next at once. */
 const FULL_CLAIM = 32;
@@ -139,7 +139,7 @@ export class SystemDispatcher {
     const { lanes } = this.#keeper;
     await this.#loading.runIfDue();
     await this.#keeper.maintain(this.#endpoints);
-    // A failure of either must not delay what happens now.
+    // A failure of either must not delay due deliveries.
     for (const lane of lanes.values()) {
       if (lane.endpoint.status === "paused") await this.#hold(lane.endpointId).catch(onError);
     }
@@ -175,7 +175,7 @@ export class SystemDispatcher {
     });
     if (asking.length === 0) return 0;
     const now = clock();
-    // Cleared first: a notification during the claim may be of what the claim does not see.
+    // Cleared first: a notification during the claim may concern a delivery that the claim does not see.
     for (const { cursor } of asking) cursor.mayHaveMore = false;
     try {
       const requests = asking.map(({ request }) => request);
@@ -245,7 +245,7 @@ interface SuspectClaimerOptions {
 class SuspectClaimer {
   readonly #options: SuspectClaimerOptions;
   readonly #lanes: ReadonlyMap<string, Lane>;
-  /** Where suspects were when they were last looked for. */
+  /** The lanes in which the last search found suspects. */
   #waiting: readonly SuspectLane[] = [];
 
   constructor(options: SuspectClaimerOptions, lanes: ReadonlyMap<string, Lane>) {
@@ -258,7 +258,7 @@ class SuspectClaimer {
     return this.#waiting.length > 0;
   }
 
-  /** Claims what may be tried now. @param mayBeNew whether to look for suspects also where none were before */
+  /** Claims suspects that may be tried now. @param mayBeNew whether to search also lanes without suspects before */
   async claim(mayBeNew: boolean): Promise<void> {
     const { db, systemId, clock, suspects } = this.#options;
     if (mayBeNew) {
@@ -301,7 +301,7 @@ class SuspectClaimer {
 
 /** The deliveries that a process tries although they may end the process. */
 interface SuspectSlots {
-  /** How many more may be tried together; none while one is tried alone. */
+  /** Returns how many more suspects may be tried together; none while one is tried alone. */
   free(): number;
   /** Whether none is tried, so that one may be tried alone. */
   isEmpty(): boolean;

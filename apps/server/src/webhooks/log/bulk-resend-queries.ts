@@ -37,7 +37,8 @@ const countOf = (name: string, chosen: string): Statement =>
     `select count(*) as total, coalesce(bool_or(is_end), false) as is_cut from (${chosen}) as chosen`,
   );
 
-// Counted and written by one statement, and so from one snapshot: the count is what will be sent. Parameters from $13 on.
+// One statement counts and writes, in one snapshot: the count equals the number of deliveries that will be sent. Parameters
+// from $13 on.
 const insertOf = (name: string, chosen: string): Statement =>
   statement(
     `bulkResends.insert.${name}`,
@@ -54,7 +55,7 @@ const insertOf = (name: string, chosen: string): Statement =>
 const counts = forEachIndex((index) => countOf(index, chosenBy(index)));
 const inserts = forEachIndex((index) => insertOf(index, chosenBy(index)));
 const countIds = countOf("ids", chosenByIds);
-/** As many parameters as a search has, so that those behind them have the same numbers. */
+/** Has as many parameters as a search, so that the later ones have the same numbers. */
 const insertIds = insertOf("ids", `${chosenByIds} and coalesce($5, $6, $7, $8, $9, $10, $11, $12::text) is null`);
 
 /** Deliveries by their ids, on the days on which they may have been created. */
@@ -67,11 +68,11 @@ export interface NamedDeliveries {
 
 export interface CountedChoice {
   readonly total: number;
-  /** More would have to be looked at than one resend may. */
+  /** A resend of the whole choice would exceed the limit of rows to read. */
   readonly is_cut: boolean;
 }
 
-/** How many deliveries a resend would send. */
+/** Returns how many deliveries a resend would send. */
 export async function countChosen(db: Queryable, choice: DeliverySearch | NamedDeliveries): Promise<CountedChoice> {
   if ("ids" in choice) return oneRow(await db.query<CountedChoice>(countIds, idValues(choice)));
   return db.transaction(async (tx) => {
@@ -81,7 +82,7 @@ export async function countChosen(db: Queryable, choice: DeliverySearch | NamedD
   });
 }
 
-/** Makes a resend of what is chosen. */
+/** Inserts a resend of the chosen deliveries. */
 export async function insertBulkResend(
   tx: Transaction,
   choice: DeliverySearch | NamedDeliveries,

@@ -22,7 +22,7 @@ import type { DeliveryFilter } from "./delivery-filter.rules.ts";
 import { stopReplay } from "./replays.ts";
 import type { DeliverySearch } from "./search-sql-fragments.ts";
 
-/** Which deliveries somebody has chosen: some by their ids, or all that a filter lets through. */
+/** The chosen deliveries: by their ids, or by a filter. */
 export type ResendChoice = { readonly ids: readonly string[] } | { readonly filter: DeliveryFilter };
 
 /** Many deliveries that are sent again. */
@@ -41,8 +41,8 @@ export async function countResend(context: ActorContext, scope: PartnerScope, ch
 }
 
 /**
- * Sends deliveries again, behind whatever happens meanwhile: what waits for its next attempt now, and everything else with
- * a fresh schedule. What succeeds before its turn is left out.
+ * Sends deliveries again, behind newer ones: pending ones keep their schedule, all others begin a new one. Skips deliveries
+ * that succeed before their turn.
  * @throws ServiceError when there is no endpoint, or more match than one resend may send
  */
 export async function startResend(
@@ -83,8 +83,8 @@ export async function showResend(
 }
 
 /**
- * Cancels a resend: what it has queued is sent, the rest stays as it is.
- * @throws ServiceError when there is none of this partner
+ * Cancels a resend: queued deliveries are sent, the others stay as they are.
+ * @throws ServiceError when the partner has no such resend
  */
 export async function cancelResend(context: ActorContext, scope: PartnerScope, id: string): Promise<BulkResend> {
   await showResend(context, scope, id);

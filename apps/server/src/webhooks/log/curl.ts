@@ -12,7 +12,7 @@ export interface CurlInput extends PartnerScope {
   readonly deliveryId: string;
   /** `localhost`: a receiver that somebody develops on their own machine. */
   readonly to: "endpoint" | "localhost";
-  /** Its number; the latest that was sent, when left out. */
+  /** The number of the attempt; the latest sent one by default. */
   readonly attempt?: number | undefined;
 }
 
@@ -30,9 +30,9 @@ export async function curlOf(context: ReadContext, input: CurlInput): Promise<st
 }
 
 /**
- * The same, signed now with every active secret. Whoever runs it within some minutes is believed by the receiver, so that
- * it is written down who asked for it. The secret itself is not in it.
- * @throws ServiceError as before
+ * Like `curlOf`, signed now with every active secret. A receiver accepts the command for some minutes, so the audit log
+ * records who asked for it. The secret itself is not in the command.
+ * @throws ServiceError as `curlOf` does
  */
 export async function signedCurlOf(
   context: ActorContext & { readonly cipher: SecretCipher },

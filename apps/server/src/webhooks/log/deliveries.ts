@@ -53,7 +53,10 @@ export interface DeliveryPage {
   readonly deliveries: readonly DeliveryView[];
   /** The position behind which the next page begins; null: this was the last. */
   readonly next: DeliveryPosition | null;
-  /** How far back was searched without finding a whole page: older ones may follow. Null: the page is full, or the last. */
+  /**
+   * The time back to which an incomplete page was searched: older deliveries may follow. Null: the page is full, or the
+   * last.
+   */
   readonly searchedTo: Date | null;
 }
 
@@ -68,13 +71,13 @@ export interface DeliveryListInput extends PartnerScope, DeliveryFilter {
 export const MAX_DELIVERIES = 200;
 const DEFAULT_DELIVERIES = 50;
 const DAY_MS = 86_400_000;
-/** Milliseconds: the longest wait between two attempts, with what chance adds, rounded up to days. */
+/** Milliseconds: the longest wait between two attempts, including jitter, rounded up to days. */
 const LONGEST_WAIT_MS = DAY_MS;
 
 export interface ReadContext {
   readonly db: Queryable;
   readonly clock: () => number;
-  /** How explanations say what to do; commands, when left out. */
+  /** The remedies in explanations; commands by default. */
   readonly hints?: Hints;
 }
 
@@ -101,8 +104,8 @@ export async function listDeliveries(context: ReadContext, input: DeliveryListIn
 }
 
 /**
- * The search for what a filter lets through, from its end, or from a position in it, back.
- * @throws ServiceError when its range is empty by itself
+ * Returns the search for a filter's deliveries, newest first, from its end or from a position.
+ * @throws ServiceError when its range is empty by definition
  */
 export function searchOf(
   { clock }: Pick<ReadContext, "clock">,
@@ -143,7 +146,7 @@ export interface DeliveryDetail extends DeliveryView {
   readonly exchanges: readonly Exchange[];
 }
 
-/** Whose delivery: one partner's, or (null) any of the system's, for operators. */
+/** The owner of a delivery: one partner, or (null) any of the system, for operators. */
 export interface DeliveryScope {
   readonly systemId: string;
   readonly partnerId: string | null;
@@ -168,7 +171,7 @@ export async function showDelivery(context: ReadContext, scope: DeliveryScope, i
 }
 
 /**
- * The latest attempt with the time that the next one is due at present. What was planned after it no longer holds once the
+ * Returns the latest attempt with the current due time of the next. The time planned after it no longer holds once the
  * delivery is held, sent again or given up.
  */
 function withDueTime(exchange: Exchange, dueAt: Date | null): Exchange {
@@ -268,7 +271,7 @@ export type { DeliverySummary } from "./delivery-queries.ts";
 /** Deliveries that are counted of each kind: the cost of an overview does not grow beyond. */
 const MAX_COUNTED = 20_000;
 
-/** How the deliveries of an endpoint have gone since an instant. */
+/** Returns a summary of an endpoint's deliveries since an instant. */
 export function summarizeDeliveries(
   { db }: Pick<ReadContext, "db">,
   systemId: string,

@@ -11,13 +11,13 @@ export interface Changes {
   readonly endpointId: string;
   /** The newest first. */
   readonly ids: readonly string[];
-  /** More have changed than are named. */
+  /** There are more changes than those listed. */
   readonly more: boolean;
 }
 
 /** Finds out which of the newest deliveries of some endpoints have changed, by reading them again and again. */
 export class DeliveryChanges {
-  /** By endpoint: the state of each of its newest deliveries, as last seen. */
+  /** The last seen state of each of the newest deliveries, by endpoint. */
   readonly #seen = new Map<string, ReadonlyMap<string, string>>();
 
   /** Reads all of a system's watched endpoints in one statement. The first poll of one finds no change. */
@@ -34,7 +34,7 @@ export class DeliveryChanges {
     });
   }
 
-  /** Forgets what nobody watches any more. @param isWatched of a system and an endpoint */
+  /** Forgets endpoints without a watcher. @param isWatched of a system and an endpoint */
   forget(isWatched: (systemId: string, endpointId: string) => boolean): void {
     for (const key of [...this.#seen.keys()]) {
       const [systemId = "", endpointId = ""] = key.split("\n");

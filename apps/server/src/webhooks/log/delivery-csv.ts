@@ -35,8 +35,8 @@ const columns = [
 ] as const satisfies readonly (keyof DeliveryView)[];
 
 /**
- * What a list shows, as CSV, page by page: the next is read when the one before has gone. A file that leaves something out
- * says so in its last record, with how far was looked.
+ * Returns a list as CSV, page by page: it reads the next page when the previous one was sent. The last record of an
+ * incomplete file says so, and how far the search went.
  */
 export function deliveriesCsv(
   context: ReadContext,

@@ -1,15 +1,15 @@
 import type { DeliveryState } from "../rules/retry-policy.ts";
 
-/** Which of an endpoint's deliveries: those for which all that is given holds. */
+/** A filter of an endpoint's deliveries: all given conditions must hold. */
 export interface DeliveryFilter {
   /** `failing`: pending, and the latest attempt has failed. `unsuccessful`: failing or failed. */
   readonly status?: DeliveryState | "failing" | "unsuccessful" | undefined;
   readonly event?: string | undefined;
   /** The ride, station, reservation or bike that the event is about. */
   readonly resourceId?: string | undefined;
-  /** Of the latest attempt's response: a code, or all from 400 to 499 for `4xx`. */
+  /** The status code of the latest attempt's response, or `4xx` for all from 400 to 499. */
   readonly code?: CodeFilter | undefined;
-  /** Why the latest attempt failed, as rules/attempt-failure.ts calls it. */
+  /** The reason why the latest attempt failed, as rules/attempt-failure.ts names it. */
   readonly failure?: string | undefined;
   /** Created from then on, and before then. */
   readonly since?: Date | undefined;
@@ -26,8 +26,8 @@ export function readCodeFilter(text: string): CodeFilter | undefined {
 }
 
 /**
- * The index that a search walks, newest first. What else is asked for is looked at row by row, so that a search reads
- * rows that do not match only within what the index gives.
+ * The index that a search walks, newest first. The other filters are checked row by row, so that a search reads
+ * non-matching rows only within the index's range.
  */
 export type SearchIndex = "resource" | "code" | "failure" | "problem" | "problems" | "queue" | "event" | "endpoint";
 

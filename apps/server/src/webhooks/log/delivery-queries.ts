@@ -41,7 +41,7 @@ export function listResourceDeliveries(
   return db.query<ResourceDelivery>(list, [systemId, resourceId, perEndpoint, limit]);
 }
 
-/** A delivery as it stands: what it is, and its position in the queue. */
+/** A delivery and its position in the queue. */
 export interface DeliveryRow extends Pick<
   Tables["webhook_deliveries"],
   | "id"
@@ -128,7 +128,7 @@ export function listAttempts(
   return db.query<AttemptRow>(attempts, [systemId, id, from, to]);
 }
 
-/** How the latest attempt of a delivery ended. */
+/** The outcome of a delivery's latest attempt. */
 export interface LatestAttempt extends Pick<
   AttemptRow,
   "number" | "started_at" | "outcome" | "failure" | "detail" | "status"
@@ -162,21 +162,21 @@ export function listLatestAttempts(
   ]);
 }
 
-/** How an endpoint's deliveries have gone lately. */
+/** The recent outcomes of an endpoint's deliveries. */
 export interface DeliverySummary {
   readonly succeeded: number;
   readonly given_up: number;
   /** When the first of those given up was created, and why most of them failed. */
   readonly given_up_from: Date | null;
   readonly given_up_failure: string | null;
-  /** To be tried again after a failed attempt. */
+  /** Deliveries that will be tried again after a failed attempt. */
   readonly failing: number;
   /** Whether nothing more could be counted. */
   readonly is_complete: boolean;
 }
 
-// Each part walks one index from its newest end, and no further than the limit. What is given up was created days before.
-// What somebody has dropped is left out behind the limit: looking past all of it would have no bound.
+// Each part walks one index from its newest end, up to the limit. Deliveries that were given up were created days before.
+// Dropped ones are filtered behind the limit: skipping all of them would be unbounded.
 const summary = statement(
   "deliveries.summary",
   `with latest as materialized (

@@ -43,7 +43,7 @@ const settings = statement(
    where name <> 'plan_cache_mode' or not ${IS_DISTRIBUTED}`,
 );
 
-/** Has the searches of a transaction walk their indexes in order. */
+/** Makes the searches of a transaction walk their indexes in order. */
 export async function updateSearchSettings(tx: Transaction): Promise<void> {
   await tx.query(settings);
 }
@@ -51,7 +51,7 @@ export async function updateSearchSettings(tx: Transaction): Promise<void> {
 /** Rows that a search has found, and where it stopped. */
 export interface FoundRows {
   readonly rows: readonly DeliveryRow[];
-  /** Where the search gave up before it had found enough; null: it has seen all there is, or found enough. */
+  /** The position at which the search gave up before it found enough; null: it has read everything, or found enough. */
   readonly stoppedAt: DeliveryPosition | null;
 }
 
@@ -78,7 +78,10 @@ const queued = statement(
      select from webhook_queue where system_id = $1 and endpoint_id = $2 limit ${MAX_QUEUED_ROWS + 1}) as first`,
 );
 
-/** By the queue only as long as that is short: a long one consists of the newest deliveries, which a search meets first. */
+/**
+ * Returns the index for a search. It uses the queue only while that is short: a long queue consists of the newest
+ * deliveries, which a search meets first.
+ */
 export async function findSearchIndex(
   db: Queryable,
   { systemId, endpointId, filter }: DeliverySearch,

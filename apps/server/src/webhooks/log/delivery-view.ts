@@ -34,7 +34,7 @@ export interface Circumstances {
   readonly hints: Hints;
 }
 
-/** How a reader acts on what an explanation says. Each continues a sentence. */
+/** Remedies in an explanation, for its reader. Each continues a sentence. */
 export interface Hints {
   readonly resend: string;
   readonly resendHeld: string;
@@ -60,7 +60,7 @@ export const pageHints: Hints = {
 };
 
 /**
- * What a delivery's state means, in words for whoever asks why it has not arrived.
+ * Returns an explanation of why a delivery has not arrived.
  * @param last its latest attempt; undefined: none was made, or it is not known
  */
 export function explainDelivery(
@@ -86,7 +86,7 @@ export function explainDelivery(
 
 const STALLED = "; no process that sends webhooks is running";
 
-/** How an attempt ended, in a few words. */
+/** Returns the outcome of an attempt in a few words. */
 function describeEnd(end: AttemptEnd): string {
   const words = describeOutcome(end);
   if (end.outcome === "unknown" && end.failure === SET_ASIDE) return `${words}: three processes ended while sending it`;
@@ -139,7 +139,7 @@ function isPast(delivery: ExplainedDelivery, now: number): boolean {
   return lastDayOf(delivery) < dayOf(now);
 }
 
-/** Its day is dropped whole once it is older than deliveries are kept. */
+/** Returns the last day on which a delivery is stored: whole days are dropped once they are old enough. */
 function lastDayOf({ created_on: day }: ExplainedDelivery): string {
   return addDays(day, EVENT_RETENTION_DAYS);
 }
@@ -157,11 +157,11 @@ function count(attempts: number): string {
 interface ShownBody {
   readonly encoding: "utf-8" | "base64";
   readonly text: string;
-  /** More was received than is kept. */
+  /** More was received than is stored. */
   readonly truncated: boolean;
 }
 
-/** One attempt: what was sent and received, how long it took, and what followed. */
+/** One attempt: the request, the response, the duration and the consequence. */
 export interface Exchange extends Pick<
   AttemptRow,
   | "number"
@@ -175,14 +175,14 @@ export interface Exchange extends Pick<
   | "next_attempt_reason"
 > {
   readonly summary: string;
-  /** Null where it is not known what exactly was sent. */
+  /** Null when the exact request is not known. */
   readonly request: { readonly headers: readonly HeaderPair[]; readonly body: string } | null;
   /** Null where none was received. */
   readonly answer: {
     readonly status: number;
     readonly headers: readonly HeaderPair[];
     readonly body: ShownBody;
-    /** Why no more of its headers and body is kept; null: nothing but the limits for every response cut it. */
+    /** The reason why no more of the headers and body is stored; null: only the limits of every response apply. */
     readonly truncation_reason: AttemptRow["truncation_reason"];
   } | null;
   /** Milliseconds; null: the attempt did not get that far, or its connection was reused. */
@@ -229,12 +229,12 @@ function readHeaders(json: string): HeaderPair[] {
 /** The bytes as text; as base64 where they are not UTF-8. A character that was cut in two at the end is left out. */
 export function showBody(bytes: Uint8Array, truncated: boolean): ShownBody {
   try {
-    // With `stream` an incomplete character at the end is not an error.
+    // With `stream`, an incomplete character at the end is not an error.
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, { stream: truncated });
     // Text has no NUL.
     if (!text.includes("\0")) return { encoding: "utf-8", text, truncated };
   } catch {
-    // Not UTF-8.
+    // The bytes are not UTF-8.
   }
   return { encoding: "base64", text: Buffer.from(bytes).toString("base64"), truncated };
 }

@@ -70,7 +70,7 @@ const advice: Readonly<Record<AttemptFailure, FailureAdvice>> = {
   },
 };
 
-/** By the code of a whole response. */
+/** Advice by the status code of a complete response. */
 const codeAdvice: Readonly<Record<number, FailureAdvice>> = {
   400: {
     meaning: "Your server calls the request malformed.",

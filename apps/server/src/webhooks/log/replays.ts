@@ -18,14 +18,14 @@ import {
   updateReplaysStopped,
 } from "../queue/replay-queries.ts";
 
-/** Statuses that a replay can choose: what is pending is sent anyway. */
+/** Statuses that a replay can choose; pending deliveries are sent anyway. */
 export const replayableStates = ["succeeded", "failed", "held"] as const satisfies ReplayRange["statuses"];
 type ReplayableState = (typeof replayableStates)[number];
 
 export interface ReplayInput extends PartnerScope {
   /** Deliveries created from then on. */
   readonly since: Date;
-  /** And before then; now, when left out. */
+  /** The end of the range, exclusive; now by default. */
   readonly until?: Date | undefined;
   /** All that are not pending, when left out. */
   readonly statuses?: readonly ReplayableState[] | undefined;
@@ -45,9 +45,9 @@ export interface Replay {
 }
 
 /**
- * Sends a range of deliveries again. They are counted and recorded at once; what happens later does not change the range.
- * They are sent after whatever happens meanwhile.
- * @throws ServiceError when there is no endpoint, or the range is empty by itself
+ * Sends a range of deliveries again, behind newer ones. It counts and records them at once; later changes do not affect the
+ * range.
+ * @throws ServiceError when there is no endpoint, or the range is empty by definition
  */
 export async function createReplay(context: ActorContext, input: ReplayInput): Promise<Replay> {
   const { systemId, since, statuses = replayableStates, dryRun = false } = input;
@@ -75,8 +75,8 @@ export interface StoppedReplay extends ReplayRow {
 }
 
 /**
- * Stops a replay. What it has queued is sent; the rest stays as it is.
- * @throws ServiceError when there is none
+ * Stops a replay: queued deliveries are sent, the others stay as they are.
+ * @throws ServiceError when there is no such replay
  */
 export async function stopReplay(context: ActorContext, systemId: string, id: string): Promise<StoppedReplay> {
   const { db, clock } = context;
@@ -102,7 +102,7 @@ export async function stopReplay(context: ActorContext, systemId: string, id: st
 const MAX_QUEUED = 1_000;
 
 /**
- * Queues what replays still have to send, as far as the queues of active endpoints have capacity. Each batch is one
+ * Queues the remaining deliveries of replays, as far as the queues of active endpoints have capacity. Each batch is one
  * transaction: a worker that dies leaves nothing half done, and any number of workers may call this at once.
  * @returns how many deliveries were queued
  */

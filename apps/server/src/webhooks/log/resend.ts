@@ -29,7 +29,7 @@ export interface Redelivery {
 
 /**
  * Sends a delivery again, now, under the same `delivery_id`.
- * @throws ServiceError when there is none, its endpoint is paused, or what it said is no longer kept
+ * @throws ServiceError when there is no such delivery, its endpoint is paused, or its body is no longer stored
  */
 export async function redeliver(context: ActorContext, scope: DeliveryScope, id: string): Promise<Redelivery> {
   const { systemId } = scope;
@@ -113,7 +113,7 @@ export async function sendTestDelivery(context: ActorContext, input: TestDeliver
   return db.transaction(async (tx) => {
     const now = new Date(clock());
     const data = JSON.stringify(createTestDelivery({ event }).data);
-    // As if all attempts but one had been made: it is never tried again.
+    // All attempts but one count as made, so that the test is never tried again.
     const test = { id, endpointId: endpoint.id, eventId, event, data, tries: MAX_TRIES - 1 };
     await insertTestDelivery(tx, systemId, test, now);
     await recordEndpointAct(context, tx, systemId, "webhook.tested", endpoint.id, { delivery_id: id, event });

@@ -46,7 +46,7 @@ const indexConditions: Readonly<Record<SearchIndex, string>> = {
   resource: "resource_id = $7",
   failure: "latest_failure = $8",
   problem: "problem = $9",
-  // The condition of an index of its own: one by problem has no order over two of them.
+  // Matches a partial index: an index by problem has no order across two problems.
   problems: "problem in ('failing', 'failed')",
   code: "failed_code = $10",
 };
@@ -75,7 +75,7 @@ function candidates(index: SearchIndex, limit: number): string {
     where ${range.replaceAll(/\b(created_on|created_at|id)\b/g, "delivery.$1")} ${order}`;
 }
 
-/** SQL for what a filter lets through of `limit` rows at most: `n` counts the rows that were read. */
+/** Returns SQL for a filter's matches among at most `limit` rows: `n` counts the rows that were read. */
 export function found(index: SearchIndex, limit: number, orLast = ""): string {
   return `select * from (
       select candidate.*, row_number() over (order by created_at desc, id desc) as n

@@ -1,8 +1,8 @@
 import type { AttemptOutcome } from "./retry-policy.ts";
 
 /**
- * What is remembered of how an endpoint has answered since its last success. A stretch of failing has no success in it and
- * no day without a failure.
+ * The history of an endpoint's answers since its last success. A period of failing has no success in it and no day without
+ * a failure.
  */
 export interface EndpointHealth {
   /** When the first failure of this stretch ended, in milliseconds since 1970; null: none since the last success. */
@@ -35,7 +35,7 @@ export const HEALTHY: EndpointHealth = {
 /** `probing`: resumed, and not yet answered with success. It is sent one delivery at a time. */
 export type EndpointStatus = "active" | "probing" | "paused";
 
-/** Why an endpoint was paused by the way it answered. */
+/** The reason why an endpoint was paused automatically. */
 export type PauseCause = "failing" | "gone" | "probe_failed";
 
 /** Percent of the way to a pause. 100 is the pause itself. */
@@ -45,7 +45,7 @@ export type Warning = 25 | 50 | 100;
 export interface EndpointResult {
   readonly deliveryId: string;
   readonly outcome: AttemptOutcome;
-  /** Of the answer; null where none came. */
+  /** The status code of the response; null when there was none. */
   readonly status: number | null;
   /** Milliseconds since 1970. */
   readonly endedAt: number;
@@ -55,7 +55,7 @@ export interface EndpointResult {
 export interface AfterResult {
   readonly health: EndpointHealth;
   readonly status: EndpointStatus;
-  /** Why this very result paused it; null where it did not. */
+  /** The reason why this result paused the endpoint; null when it did not. */
   readonly pauseReason: PauseCause | null;
   /** The warning to be given now. */
   readonly warning: Warning | null;
@@ -68,9 +68,9 @@ export interface AfterResult {
 export const FAILING_LIMIT_MS = 72 * 3_600_000;
 
 /**
- * Milliseconds after which a failure says nothing any more of how the endpoint does now. Less than the longest wait between
- * two attempts (17 h and a tenth), and one delivery's retries would each begin anew; more, and what failed days ago counts
- * against an endpoint that was asked nothing since.
+ * Milliseconds after which a failure no longer counts. Too low: with less than the longest wait between two attempts (17 h
+ * and a tenth), each retry of a delivery would begin a new period. Too high: failures of days ago count against an endpoint
+ * that was sent nothing since.
  */
 export const SILENCE_MS = 24 * 3_600_000;
 

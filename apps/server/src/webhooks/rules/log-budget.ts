@@ -1,20 +1,20 @@
 import { dayOf } from "../../storage/partitions/partition.rules.ts";
 
-/** How much of an answer is kept. */
+/** Limits on the stored part of a response. */
 export interface AnswerLimits {
   /** Names and values of headers. */
   readonly headBytes: number;
   readonly bodyBytes: number;
 }
 
-/** Why less of an answer is kept than came. */
+/** The reason why only a part of a response is stored. */
 type TruncationReason = "success" | "repeated_failure" | "daily_budget";
 
 /** Bytes kept of an endpoint's attempts on one day. */
 export interface LogSize {
   /** Requests and answers. */
   bytes: number;
-  /** Of answers, what counts towards the day's budget. */
+  /** The bytes of responses that count towards the day's budget. */
   answerBytes: number;
 }
 
@@ -31,15 +31,18 @@ interface KeptSoFar extends Readonly<LogSize> {
 const WHOLE_ANSWER: AnswerLimits = { headBytes: Number.POSITIVE_INFINITY, bodyBytes: Number.POSITIVE_INFINITY };
 
 /**
- * What is kept of a success, and of failures after the first of an hour. Less cuts the short texts that receivers answer
- * with; more lets a receiver decide how much disk we use.
+ * The stored part of a success, and of failures after the first of an hour. Too low: cuts the short texts that receivers
+ * answer with. Too high: a receiver decides how much disk we use.
  */
 export const SHORT_ANSWER: AnswerLimits = { headBytes: 2_048, bodyBytes: 2_048 };
 
 /** The part of every response that is stored without counting towards the budget: the usual short headers. */
 export const ANSWER_SUMMARY: AnswerLimits = { headBytes: 256, bodyBytes: 0 };
 
-/** Failures of an endpoint in an hour whose answers are kept whole. The first tell what is wrong; more repeat it. */
+/**
+ * Limits an endpoint's failures per hour whose responses are stored whole. The first ones show the error; later ones repeat
+ * it.
+ */
 export const WHOLE_FAILURES_PER_HOUR = 5;
 
 /**
@@ -48,7 +51,7 @@ export const WHOLE_FAILURES_PER_HOUR = 5;
  */
 export const DAILY_ANSWER_BYTES = 16 * 1024 * 1024;
 
-/** How much of an answer is kept, and why no more. */
+/** Returns the limits on a response, and the reason for them. */
 function limitsOfAnswer(
   { answerBytes, wholeFailures }: KeptSoFar,
   isSuccess: boolean,
@@ -67,7 +70,7 @@ export interface AnswerBytes {
   readonly body: Uint8Array;
 }
 
-/** As much of an answer as the limits allow: the headers that fit, in their order, and the beginning of the body. */
+/** Returns the part of a response within the limits: the headers that fit, in their order, and the beginning of the body. */
 function truncateAnswer(answer: AnswerBytes, { headBytes, bodyBytes }: AnswerLimits): AnswerBytes {
   let bytesLeft = headBytes;
   const headers = answer.headers.filter((header) => {
@@ -86,19 +89,19 @@ export function sizeOfAnswer({ headers, body }: AnswerBytes): number {
   return headers.reduce((sum, header) => sum + sizeOfHeader(header), body.length);
 }
 
-/** Of an answer that is kept, what counts towards the day's budget. */
+/** Returns the stored bytes of a response that count towards the day's budget. */
 function countedBytes(kept: number): number {
   return Math.max(0, kept - ANSWER_SUMMARY.headBytes);
 }
 
-/** With the colon, the blank and the line's end. A character of a header is a byte. */
+/** Returns the length with the colon, the blank and the line's end. A character of a header is a byte. */
 function sizeOfHeader([name, value]: HeaderPair): number {
   return name.length + value.length + 4;
 }
 
 /** An answer as the log keeps it. */
 export interface KeptAnswer extends AnswerBytes {
-  /** Why it is less than came; null: it is not. */
+  /** The reason why only a part is stored; null: everything is. */
   readonly truncationReason: TruncationReason | null;
 }
 
@@ -112,7 +115,7 @@ export interface MeasuredAttempt {
   readonly isSuccess: boolean;
   /** Milliseconds since 1970. */
   readonly endedAt: number;
-  /** Bytes of what was sent. */
+  /** Bytes of the request. */
   readonly requestBytes: number;
   readonly answer: AnswerBytes;
 }
@@ -120,15 +123,16 @@ export interface MeasuredAttempt {
 const HOUR_MS = 3_600_000;
 
 /**
- * How much of the log one endpoint's attempts take, counted in the memory of its lane's holder. Only one worker holds a
- * lane, so the count is exact; one that dies forgets what it has not written, and another begins the hour's failures anew.
+ * Counts the log size of one endpoint's attempts, in the memory of its lane's holder. The count is exact, because only one
+ * worker holds a lane. When a worker dies, its unwritten counts are lost, and the next holder begins the hour's failures
+ * anew.
  */
 export class LogMeter {
   readonly #days = new Map<string, LogSize & { isWritten: boolean }>();
   #hour = Number.NaN;
   #wholeFailures = 0;
 
-  /** Takes over what an earlier holder has written of a day. */
+  /** Adopts the counts that an earlier holder has written for a day. */
   resume(day: string, { bytes, answerBytes }: LogSize): void {
     this.#days.set(day, { bytes, answerBytes, isWritten: true });
   }
@@ -158,7 +162,7 @@ export class LogMeter {
   noteWritten(written: readonly ChangedSize[], today: string): void {
     for (const { day, bytes } of written) {
       const size = this.#days.get(day);
-      // It may have grown since.
+      // The size may have grown since.
       if (size !== undefined && size.bytes === bytes) size.isWritten = true;
     }
     for (const [day, { isWritten }] of this.#days) if (isWritten && day < today) this.#days.delete(day);

@@ -56,7 +56,7 @@ export type UrlVerdict =
   | { readonly ok: true; readonly url: URL }
   | { readonly ok: false; readonly reason: UrlIssue; readonly message: string };
 
-/** Longer than any receiver's; higher only lets more into every row of the log. */
+/** Longer than any real receiver's URL. Too high: each row of the log may be larger. */
 const maxLength = 2048;
 
 /**
@@ -86,8 +86,8 @@ export function judgeUrl(text: string, rules: AddressRules): UrlVerdict {
 
 function parseStrictly(text: string): URL | UrlVerdict {
   if (text.length > maxLength) return refuse("too_long", `The URL is longer than ${maxLength} characters.`);
-  // A URL parser drops or turns these silently, so that what is read is not what is called.
-  // oxlint-disable-next-line no-control-regex -- control characters are the point
+  // A URL parser silently drops or converts these characters, so that the reader would see a different URL from the one
+  // that is called.
   if (/[\s\u0000-\u001f\u007f\\]/.test(text)) {
     return refuse("invalid", "The URL holds spaces, control characters or backslashes; write them encoded (%20).");
   }

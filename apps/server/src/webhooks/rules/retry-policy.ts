@@ -4,7 +4,10 @@
  */
 export type DeliveryState = "pending" | "succeeded" | "failed" | "held";
 
-/** How an attempt ended. `rejected`: an answer other than 2xx. `failed`: no whole answer. `unknown`: its process died. */
+/**
+ * The outcome of an attempt. `rejected`: a response other than 2xx. `failed`: no complete response. `unknown`: its process
+ * died.
+ */
 export type AttemptOutcome = "succeeded" | "rejected" | "failed" | "unknown";
 
 const SECOND = 1_000;
@@ -39,15 +42,15 @@ export const MAX_TRIES = RETRY_DELAYS_MS.length;
 export const SCHEDULE_HOURS = Math.round(RETRY_DELAYS_MS.reduce((sum, delay) => sum + delay, 0) / HOUR);
 
 /**
- * The most that a wait is lengthened by chance. Less, and the deliveries that failed together come back together; more,
- * and the schedule no longer means what it says.
+ * The largest random extension of a wait. Too low: deliveries that failed together return together. Too high: the schedule
+ * is no longer meaningful.
  */
 const JITTER = 0.1;
 
 /**
- * So many processes in a row have ended with a delivery claimed when it is claimed alone, so that what ends the next process
- * is known. After the first one it is claimed with at most MAX_SUSPECTS_TOGETHER others: only those are claimed alone when
- * that ends a process too. Lower, and a single crash has thousands of innocent deliveries sent one by one.
+ * After so many processes in a row have died with a delivery claimed, it is claimed alone, so that the cause of the next
+ * death is known. After the first one it is claimed with at most MAX_SUSPECTS_TOGETHER others; only these are claimed alone
+ * if that process dies too. Too low: a single crash makes thousands of innocent deliveries be sent one by one.
  */
 const SUSPECT_CRASHES = 2;
 
@@ -58,10 +61,12 @@ const SUSPECT_CRASHES = 2;
  */
 export const MAX_SUSPECTS_TOGETHER = 100;
 
-/** So many, and it is set aside. It was claimed alone the last time, so that no other delivery is taken for it. */
+/**
+ * After so many crashes a delivery is set aside. It was alone at the last one, so that no other delivery can be the cause.
+ */
 export const MAX_CRASHES = SUSPECT_CRASHES + 1;
 
-/** Why a delivery that was set aside failed, as the log calls it. */
+/** The failure of a delivery that was set aside, as the log names it. */
 export const SET_ASIDE = "set_aside";
 
 /** The longest `Retry-After` that counts. Longer, and one wrong header uses up the schedule. */
@@ -74,9 +79,9 @@ export interface AttemptEnd {
   readonly outcome: AttemptOutcome;
   /** Processes in a row that ended with the delivery claimed, the latest included. Left out: none, the outcome is known. */
   readonly crashes?: number;
-  /** Of the answer; null where none came. */
+  /** The status code of the response; null when there was none. */
   readonly status: number | null;
-  /** Why there was no whole answer, as the log calls it. */
+  /** The reason why there was no complete response, as the log names it. */
   readonly failure: string | null;
   /** Milliseconds since 1970. */
   readonly endedAt: number;
@@ -93,10 +98,10 @@ export type AfterAttempt =
   | { readonly state: "pending"; readonly nextAt: number; readonly reason: string };
 
 /**
- * What follows from an attempt: done, given up, or the next one's time, which is never earlier than the schedule says.
- * `Retry-After` can lengthen the wait, to 6 h at most (more counts as 6 h), and never shortens it. An attempt whose result
- * nobody knows counts as a try, and the next is due at once: the receiver has done nothing that asks for a wait. A delivery
- * that ends one process after the other is given up.
+ * Returns the consequence of an attempt: done, given up, or the time of the next attempt, which is never earlier than the
+ * schedule says. `Retry-After` can lengthen the wait, to 6 h at most (more counts as 6 h), and never shortens it. An
+ * attempt with an unknown result counts as a try, and the next is due at once: the receiver has given no reason to wait. A
+ * delivery whose attempts keep ending processes is given up.
  */
 export function afterAttempt(attempt: AttemptEnd): AfterAttempt {
   const { tries, outcome, crashes = 0, endedAt } = attempt;
@@ -119,7 +124,7 @@ function askedFor(retryAfterMs: number | null): number {
   return Math.min(Math.ceil(retryAfterMs), MAX_RETRY_AFTER_MS);
 }
 
-/** How an attempt ended, in a few words. */
+/** Returns the outcome of an attempt in a few words. */
 export function describeOutcome({
   outcome,
   status,
@@ -132,8 +137,9 @@ export function describeOutcome({
 }
 
 /**
- * Why an attempt failed, in one word by which the log is searched: `http_4xx` and its like for a whole response that is
- * no success, `unknown` where the process died, `set_aside` where it was not the first, otherwise what kept the response from being whole. Null: it succeeded.
+ * Returns the failure of an attempt in one word, by which the log is searched: `http_4xx` and similar for a complete
+ * response that is no success, `unknown` when the process died, `set_aside` when that happened repeatedly, otherwise the
+ * reason why the response was incomplete. Null: it succeeded.
  */
 export function failureOf({ outcome, failure, status }: Pick<AttemptEnd, "outcome" | "failure" | "status">) {
   if (outcome === "succeeded") return null;

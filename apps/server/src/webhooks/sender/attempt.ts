@@ -54,7 +54,7 @@ export interface AttemptRecord {
   readonly answerHeaders: readonly Header[];
   /** The first 64 KiB, exactly as they came: nothing is decompressed. */
   readonly answerBody: Uint8Array;
-  /** Whether the body is longer than what is kept. */
+  /** The body was longer than the stored part. */
   readonly answerCut: boolean;
   /** Milliseconds that `Retry-After` asks to wait; null without it. */
   readonly retryAfterMs: number | null;
@@ -69,7 +69,7 @@ export interface AnsweredAttempt extends AttemptRecord {
   readonly detail: null;
 }
 
-/** No complete response. `status` where the response headers had come; `detail` says in words what happened. */
+/** No complete response. `status` is set if response headers arrived; `detail` describes the failure. */
 export interface FailedAttempt extends AttemptRecord {
   readonly outcome: "failed";
   readonly status: number | null;

@@ -36,7 +36,7 @@ export class Connection {
   readonly #openedAt: number;
   #exchange: Exchange | undefined;
   #requestCount = 0;
-  /** How long the connection may be idle until the next request. */
+  /** Milliseconds for which the connection may be idle until the next request. */
   #idleMs = 0;
   #onClose: (() => void) | undefined;
 
@@ -46,7 +46,7 @@ export class Connection {
     this.#socket = socket;
     this.#options = options;
     this.#openedAt = options.monotonic();
-    // Bytes that nobody asked for must not be taken for the next response.
+    // Unsolicited bytes must not be taken for the next response.
     socket.on("data", (bytes: Buffer) => (this.#exchange === undefined ? this.destroy() : this.#exchange.read(bytes)));
     socket.on("end", () => {
       this.#exchange?.close();
@@ -208,7 +208,7 @@ class Exchange {
  * 64 KiB of a response, the buffers in which these came are 30 MiB more.
  */
 function free({ buffer, length }: Buffer): void {
-  // Only a buffer of its own may go; small ones share one of Node's pool.
+  // Only a separate buffer may be transferred; small ones share one of Node's pool.
   if (buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0);
 }
 

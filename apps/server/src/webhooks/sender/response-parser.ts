@@ -1,6 +1,6 @@
 import type { Header } from "./attempt.ts";
 
-/** Why a response is not read further. */
+/** The reason why a response is not read further. */
 export type ResponseViolation = "not_http" | "headers_too_large" | "too_many_informational" | "padded_chunks";
 
 /** A response breaks HTTP/1.1 or a limit. */
@@ -83,7 +83,10 @@ class ResponseHead {
     }
   }
 
-  /** A value that goes on in the next line (RFC 9112, obs-fold) is joined by a space, unless it says where the body ends. */
+  /**
+   * Joins a value that continues on the next line (RFC 9112, obs-fold) by a space. Rejects a continued header that
+   * determines the length of the body.
+   */
   #continueHeader(line: string): void {
     const [name = "", value = ""] = this.headers.pop() ?? [];
     const isFraming = /^(?:|content-length|transfer-encoding)$/i.test(name);
@@ -118,7 +121,7 @@ function readTimeout(value: string): number | null {
 
 /** Limits on a response, including its informational responses (1xx) and trailers. */
 export interface ResponseLimits extends BodyLimits {
-  /** Of header sections and trailers, and again of the padding in chunk-size lines. */
+  /** Limits header sections and trailers, and separately the padding in chunk-size lines. */
   readonly maxHeaderBytes: number;
   readonly maxHeaderLines: number;
   readonly maxInformational: number;
@@ -158,8 +161,8 @@ export class ResponseParser {
   }
 
   /**
-   * Reads what has arrived.
-   * @returns whether nothing more is wanted: the response has ended, only trailers are missing, or enough is kept
+   * Reads received bytes.
+   * @returns whether to stop: the response has ended, only trailers are missing, or enough is stored
    * @throws InvalidResponseError
    */
   read(bytes: Buffer): boolean {
@@ -283,13 +286,13 @@ const SMALL_BUFFER_BYTES = 4 * 1024;
 
 interface BodyLimits {
   readonly maxBodyBytes: number;
-  /** How many pieces are kept: chunks, or what one read of the network brings. */
+  /** Limits the stored pieces: chunks, or the bytes of one network read. */
   readonly maxBodyPieces: number;
 }
 
 /**
- * The first bytes of a response body. It grows with what arrives, so that an empty body costs nothing, and copies, so that
- * no byte of it keeps a whole network buffer alive.
+ * The first bytes of a response body. Its buffer grows with the received bytes, so that an empty body costs nothing, and
+ * copies them, so that it does not keep whole network buffers alive.
  */
 export class BoundedBody {
   readonly #limit: number;
@@ -314,7 +317,7 @@ export class BoundedBody {
     this.#length += kept.length;
   }
 
-  /** Whether the body is longer than what is kept. */
+  /** The body is longer than the stored part. */
   get isTruncated(): boolean {
     return this.#isCut;
   }

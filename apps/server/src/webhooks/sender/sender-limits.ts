@@ -9,14 +9,14 @@ export interface SenderLimits extends ConnectLimits {
   readonly maxHeaderBytes: number;
   readonly maxHeaderLines: number;
   readonly maxInformational: number;
-  /** Pieces of a response body: chunks, or what one read of the network brings. */
+  /** Limits the pieces of a response body: chunks, or the bytes of one network read. */
   readonly maxBodyPieces: number;
-  /** How long a connection may be idle where the receiver names no timeout. */
+  /** Milliseconds for which a connection may be idle when the receiver announces no timeout. */
   readonly idleTimeoutMs: number;
   /** The longest idle time that a receiver may name (`Keep-Alive: timeout=…`). */
   readonly maxIdleTimeoutMs: number;
   readonly maxAgeMs: number;
-  /** How long no connection is reused of an origin that closed one as a request was written. */
+  /** Milliseconds for which connections of an origin are not reused after it closed one while a request was written. */
   readonly noReuseMs: number;
   readonly maxIdlePerOrigin: number;
   readonly maxIdle: number;
@@ -32,13 +32,13 @@ export const senderLimits: SenderLimits = {
   // A name with hundreds of dead addresses would otherwise open hundreds of sockets.
   maxAddresses: 6,
   maxBodyBytes: 64 * 1024,
-  // As Node's own default. Higher multiplies by all attempts in flight.
+  // Node's default. Too high: multiplies by all attempts in flight.
   maxHeaderBytes: 16 * 1024,
-  // Each name and value is a string of its own: 16 KiB of two-byte names would be hundreds of KB.
+  // Each name and value is a separate string: 16 KiB of two-byte names would take hundreds of KB.
   maxHeaderLines: 200,
   maxInformational: 20,
-  // 64 bytes each on average for what is kept. Higher lets a body of one-byte chunks take 8 ms of processor time and leave
-  // megabytes to the garbage collector; lower truncates the responses of servers that write line by line.
+  // 64 bytes on average for the stored part. Too high: a body of one-byte chunks takes 8 ms of processor time and leaves
+  // megabytes of garbage. Too low: truncates the responses of servers that write line by line.
   maxBodyPieces: 1_024,
   // Most servers close after 5 s or more. Higher makes us write into a connection that is being closed.
   idleTimeoutMs: 4_000,

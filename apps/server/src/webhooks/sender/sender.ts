@@ -83,7 +83,7 @@ export function createSender({ rules, clock, resolve, tls, ...options }: SenderO
   };
 }
 
-/** How many verdicts are cached; all are dropped when there are more. */
+/** Limits the cached verdicts; beyond it all are dropped. */
 const MAX_CACHED_VERDICTS = 1_000;
 
 /** Judges URLs. The verdict depends on the URL and the rules alone, so it can be cached. */
@@ -166,7 +166,7 @@ function report(result: TransportResult, { sentHeaders, clock, totalMs }: Report
   return { ...record, outcome, status, failure: null, detail: null };
 }
 
-/** To a thousandth of a millisecond: more is noise that only fills the log. */
+/** Rounds to a thousandth of a millisecond: more digits are noise that fills the log. */
 function rounded({ dns, connect, tls, firstByte, total }: AttemptTimings): AttemptTimings {
   return {
     dns: round(dns),
@@ -230,8 +230,8 @@ function createTransport({ rules, limits, monotonic, servers, ca }: TransportOpt
   async function send(url: URL, request: Uint8Array, startedAt: number): Promise<TransportResult> {
     const timeLeft = () => Math.max(1, Math.ceil(limits.totalTimeoutMs - (monotonic() - startedAt)));
     for (let connection = idle.acquire(url.origin); connection !== undefined; connection = idle.acquire(url.origin)) {
-      // A response that nobody asked for may lie ready: it must be read, and end the connection, before this request is
-      // written. A turn of the event loop that is already reading sockets reads none again, so it takes two.
+      // An unsolicited response may be waiting: it must be read, and end the connection, before this request is written. A
+      // turn of the event loop that is already reading sockets does not read again, so that this takes two turns.
       await nextTurn();
       await nextTurn();
       if (!connection.isUsable()) continue;
@@ -266,7 +266,7 @@ function notSent(failure: Failure): TransportResult {
   return { roundTrip: result, remoteAddress: null, isReused: false, connectTimings: noTimings };
 }
 
-/** How many origins are remembered whose connections are not reused; the oldest are forgotten first. */
+/** Limits the remembered origins whose connections are not reused; the oldest are forgotten first. */
 const MAX_NO_REUSE_ORIGINS = 1_000;
 
 /** Connections between two requests, by origin. */

@@ -67,7 +67,7 @@ export async function claimMail(
 
 const remove = statement("mails.remove", "delete from webhook_mails where system_id = $1 and id = $2");
 
-/** Deletes a mail that was sent, or that nobody can send. */
+/** Deletes a mail that was sent or cannot be sent. */
 export async function deleteMail(db: Queryable, systemId: string, id: string): Promise<void> {
   await db.query(remove, [systemId, id]);
 }
@@ -83,7 +83,7 @@ const expire = statement(
    returning id, endpoint_id, subject, body, attempts`,
 );
 
-/** Deletes mails that nobody will try again. */
+/** Deletes mails that will not be tried again. */
 export function deleteExpiredMails(
   db: Queryable,
   systemId: string,

@@ -13,21 +13,21 @@ import { insertMails } from "./failure-mail-queries.ts";
 export interface NoticeContext {
   readonly ids: Ids;
   readonly limiter: MemoryRateLimiter;
-  /** Whether there is a mail server. Without one, what would be mailed is logged. */
+  /** There is a mail server. Without one, the texts of mails are logged. */
   readonly canMail: boolean;
   readonly logger: { warn(detail: object, message: string): void };
-  /** Where partners see their endpoints; null: nowhere. */
+  /** The address where partners see their endpoints; null: there is none. */
   readonly dashboardUrl: string | null;
 }
 
 const HOUR_MS = 3_600_000;
 /**
- * Mails about one endpoint in an hour. A webhook that fails and is resumed all the time needs no more, and whoever sets the
- * address could otherwise have it flooded from the operator's domain.
+ * Limits the mails about one endpoint in an hour. A webhook that keeps failing and being resumed needs no more. Without the
+ * limit, a partner could use the operator's domain to flood an address.
  */
 const MAILS_PER_HOUR = 6;
 
-/** Counts mails by their endpoint, in this process. @param monotonic milliseconds of a clock that nobody sets */
+/** Counts mails by endpoint, in this process. @param monotonic milliseconds of a monotonic clock */
 export function createMailLimiter(monotonic: () => number = () => performance.now()): NoticeContext["limiter"] {
   return createMemoryRateLimiter(monotonic, HOUR_MS);
 }
@@ -66,7 +66,7 @@ export function logFailures(
   }
 }
 
-/** Why an endpoint is paused and what ends that: the mail may go to somebody other than the operator. */
+/** Returns why an endpoint is paused and how to resume it: the reader of the mail may be somebody other than the operator. */
 function wayBack({ about, partnerId }: FailureNotice): { readonly reason?: string; readonly resume?: string } {
   if (about === 25 || about === 50) return {};
   return { reason: pauseDescriptions[about], resume: `bikeshare webhooks resume --partner ${partnerId}` };
@@ -93,7 +93,7 @@ function noticeOf(attempt: CompletedAttempt, now: Date, dashboardUrl: string | n
 
 /** The facts of a mail to a partner about a failing endpoint. Instants in milliseconds since 1970. */
 export interface FailureNotice {
-  /** How far on the way to a pause it is; or why it is paused. */
+  /** The share of the time to a pause that has passed, in percent; or the reason for the pause. */
   readonly about: 25 | 50 | PauseCause;
   readonly url: string;
   readonly partnerId: string;
@@ -105,7 +105,7 @@ export interface FailureNotice {
   readonly lastError: string;
   /** When that was. */
   readonly at: number;
-  /** Where the partner sees the endpoint; null where there is no such page. */
+  /** The address where the partner sees the endpoint; null when there is no such page. */
   readonly dashboardUrl: string | null;
 }
 
@@ -117,7 +117,7 @@ export interface FailureMail {
 
 const DAY_MS = 24 * HOUR_MS;
 
-/** The mail that tells a partner that an endpoint fails, or that it is paused and what to do. */
+/** Returns the mail that warns a partner of a failing or paused endpoint. */
 export function failureMail(notice: FailureNotice): FailureMail {
   const { about } = notice;
   const host = URL.parse(notice.url)?.host ?? "your address";
@@ -172,8 +172,8 @@ function howToGoOn(notice: FailureNotice): string {
 }
 
 /**
- * From when on events are replayed. What failed first happened before it failed, and may have waited for its turn: hence
- * the day. What a failed probe found held may be as old as anything that is kept.
+ * Returns the instant from which to replay events. The first failed delivery is older than its failure and may have waited
+ * for its turn: hence the day. After a failed probe the held deliveries may be as old as any that are stored.
  */
 function replayFrom({ about, failingSince, at }: FailureNotice): number {
   return about === "probe_failed" ? at - EVENT_RETENTION_DAYS * DAY_MS : (failingSince ?? at) - DAY_MS;
@@ -181,7 +181,7 @@ function replayFrom({ about, failingSince, at }: FailureNotice): number {
 
 function whereToFindOut({ dashboardUrl, url }: FailureNotice): string {
   const where = dashboardUrl === null ? "Ask whoever runs the service for the log of attempts." : dashboardUrl;
-  // The path and the query may be what keeps strangers from calling the endpoint; mail is read by many.
+  // The path and the query may be a secret that protects the endpoint; many people may read a mail.
   return `Endpoint: ${URL.parse(url)?.origin ?? "unknown"}/…\n${where}`;
 }
 
