@@ -655,6 +655,7 @@ export interface Tables {
     readonly is_stopped: boolean;
     readonly created_at: Date;
     readonly finished_at: Date | null;
+    readonly next_held_at: Date | null;
   };
   readonly webhook_secrets: {
     readonly system_id: string;
@@ -756,7 +757,7 @@ export const columnTypes = {
   webhook_mails: { system_id: "text", id: "text", endpoint_id: "text", subject: "text", body: "text", created_at: "timestamptz", attempts: "smallint", due_at: "timestamptz" },
   webhook_queue: { system_id: "text", delivery_id: "text", endpoint_id: "text", created_on: "date", event_id: "text", replay: "boolean", due_at: "timestamptz", attempts: "smallint", tries: "smallint", claim: "bigint", claimed_at: "timestamptz", crashes: "smallint" },
   webhook_replay_items: { system_id: "text", replay_id: "text", created_on: "date", delivery_id: "text" },
-  webhook_replays: { system_id: "text", id: "text", endpoint_id: "text", since: "timestamptz", until: "timestamptz", total: "bigint", queued: "bigint", is_choice: "boolean", skipped: "bigint", is_stopped: "boolean", created_at: "timestamptz", finished_at: "timestamptz" },
+  webhook_replays: { system_id: "text", id: "text", endpoint_id: "text", since: "timestamptz", until: "timestamptz", total: "bigint", queued: "bigint", is_choice: "boolean", skipped: "bigint", is_stopped: "boolean", created_at: "timestamptz", finished_at: "timestamptz", next_held_at: "timestamptz" },
   webhook_secrets: { system_id: "text", id: "text", endpoint_id: "text", encrypted: "text", created_at: "timestamptz", expires_at: "timestamptz" },
   webhook_station_notices: { system_id: "text", station_id: "text", notified_at: "timestamptz", json_hash: "bigint" },
   webhook_workers: { system_id: "text", worker: "text", alive_until: "timestamptz" },

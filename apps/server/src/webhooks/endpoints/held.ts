@@ -27,12 +27,14 @@ export async function showHeld(
 ): Promise<HeldDeliveries> {
   const { id: endpointId } = await requireEndpoint(db, scope);
   const until = new Date(clock());
-  return { total: await countHeld(db, { systemId: scope.systemId, endpointId, until }), until };
+  const { total } = await countHeld(db, { systemId: scope.systemId, endpointId, until });
+  return { total, until };
 }
 
 /**
- * Sends what is held, after current events and as soon as the endpoint is active. What another replay sends already is
- * left out, so that two who press the same button send once.
+ * Has what is held now sent, after current events and as soon as the endpoint is active: it is counted and the decision
+ * recorded; workers carry it out in batches, the oldest first, until the endpoint is paused or removed. What another replay
+ * sends already is left out, so that two who press the same button send once.
  * @returns how many deliveries
  * @throws ServiceError when there is no endpoint
  */
@@ -51,10 +53,12 @@ export async function sendHeldLocked(
   endpointId: string,
 ): Promise<number> {
   const now = new Date(context.clock());
+  const range: HeldRange = { systemId, endpointId, until: now };
+  const { total, oldest } = await countHeld(tx, range);
+  if (oldest === null) return 0;
   const id = context.ids.next("replay");
-  const total = await insertHeldReplay(tx, { systemId, endpointId, until: now }, { id, now });
-  if (total > 0)
-    await recordEndpointAct(context, tx, systemId, "webhook.held_sent", endpointId, { replay_id: id, total });
+  await insertHeldReplay(tx, range, { id, now, total, oldest });
+  await recordEndpointAct(context, tx, systemId, "webhook.held_sent", endpointId, { replay_id: id, total });
   return total;
 }
 
@@ -80,7 +84,7 @@ export async function dropHeld(context: ActorContext, scope: PartnerScope, seen:
     // Against whoever resumes, pauses, or sends what is held.
     const { id: endpointId } = await lockExistingEndpoint(tx, scope);
     const range: HeldRange = { systemId, endpointId, until: seen.until };
-    const total = seen.isContinued === true ? seen.total : await countHeld(tx, range);
+    const { total } = seen.isContinued === true ? seen : await countHeld(tx, range);
     if (total > seen.total) throw commandError("conflict", "heldChanged", { total, seen: seen.total });
     if (total === 0) return { dropped: 0, remaining: 0 };
     const limit = Math.min(total, DROP_BATCH);

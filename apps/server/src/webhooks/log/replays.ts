@@ -8,9 +8,11 @@ import {
   countQueuedReplays,
   countReplayable,
   findReplay,
+  insertHeldBatch,
   insertReplay,
   insertReplayBatch,
   listUnfinishedReplays,
+  type LockedReplay,
   lockReplay,
   type ReplayRange,
   type ReplayRow,
@@ -109,12 +111,13 @@ const MAX_QUEUED = 1_000;
 export async function queueReplays(
   { db, clock }: { readonly db: Database; readonly clock: () => number },
   systemId: string,
+  maxQueued = MAX_QUEUED,
 ): Promise<number> {
   let queued = 0;
   const failures: unknown[] = [];
   // One at a time for each endpoint, in the order in which they were created. One that fails does not stop the others.
-  for (const { id, endpoint_id: endpointId } of await listUnfinishedReplays(db, systemId)) {
-    const batch = db.transaction((tx) => queueBatch(tx, { systemId, id, endpointId }, new Date(clock())));
+  for (const { id } of await listUnfinishedReplays(db, systemId)) {
+    const batch = db.transaction((tx) => queueBatch(tx, { systemId, id, maxQueued }, new Date(clock())));
     queued += await batch.catch((error: unknown) => {
       failures.push(error);
       return 0;
@@ -126,14 +129,27 @@ export async function queueReplays(
 
 async function queueBatch(
   tx: Transaction,
-  { systemId, id, endpointId }: { readonly systemId: string; readonly id: string; readonly endpointId: string },
+  { systemId, id, maxQueued }: { readonly systemId: string; readonly id: string; readonly maxQueued: number },
   now: Date,
 ): Promise<number> {
-  if (!(await lockReplay(tx, systemId, id))) return 0;
-  const capacity = MAX_QUEUED - (await countQueuedReplays(tx, systemId, endpointId, MAX_QUEUED));
+  const replay = await lockReplay(tx, systemId, id);
+  if (replay === undefined) return 0;
+  const capacity = maxQueued - (await countQueuedReplays(tx, systemId, replay.endpoint_id, maxQueued));
   if (capacity <= 0) return 0;
-  const queued = await insertReplayBatch(tx, systemId, id, now, capacity);
-  await updateReplayFinished(tx, systemId, id, now);
+  const queued = await insertBatch(tx, systemId, replay, now, capacity);
   if (queued > 0) await notifyQueued(tx, systemId);
+  return queued;
+}
+
+async function insertBatch(
+  tx: Transaction,
+  systemId: string,
+  { next_held_at: next, ...replay }: LockedReplay,
+  now: Date,
+  limit: number,
+): Promise<number> {
+  if (next !== null) return insertHeldBatch(tx, systemId, { ...replay, next_held_at: next }, now, limit);
+  const queued = await insertReplayBatch(tx, systemId, replay.id, now, limit);
+  await updateReplayFinished(tx, systemId, replay.id, now);
   return queued;
 }

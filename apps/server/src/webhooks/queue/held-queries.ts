@@ -1,7 +1,7 @@
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
-import { DROPPED } from "./sql-fragments.ts";
+import { DROPPED, IS_TAKING_HELD } from "./sql-fragments.ts";
 
 /** Which of an endpoint's held deliveries: those held at `until` or before. */
 export interface HeldRange {
@@ -10,45 +10,57 @@ export interface HeldRange {
   readonly until: Date;
 }
 
+/** SQL for when a delivery was held: as it was created, or as it was taken out of the queue. */
+const HELD_AT = "coalesce(delivery.finished_at, delivery.created_at)";
+
+/** SQL for the end of what unfinished replays of held deliveries send; null: there is none. */
+const decidedUntil = `(select max(until) from webhook_replays
+    where system_id = $1 and endpoint_id = $2 and ${IS_TAKING_HELD})`;
+
 /*
- * A delivery that an unfinished replay has chosen is left out: somebody has decided already that it is sent. An endpoint has
- * few unfinished replays, and each is asked by its primary key.
+ * A delivery that an unfinished replay sends is left out: somebody has decided already. An endpoint has few unfinished
+ * replays, and each is asked by its primary key.
  */
 const undecided = `from webhook_deliveries delivery
   where delivery.system_id = $1 and delivery.endpoint_id = $2 and delivery.problem = 'held'
-    and coalesce(delivery.finished_at, delivery.created_at) <= $3
+    and ${HELD_AT} <= $3 and ${HELD_AT} > coalesce(${decidedUntil}, '-infinity')
     and not exists (
       select from webhook_replays replay
       join webhook_replay_items item on item.system_id = $1 and item.replay_id = replay.id
       where replay.system_id = $1 and replay.endpoint_id = $2 and replay.finished_at is null
         and item.created_on = delivery.created_on and item.delivery_id = delivery.id)`;
 
-const count = statement("held.count", `select count(*) as total ${undecided}`);
+// Alone in a statement that writes nothing, because PostgreSQL counts with several processes only there.
+const count = statement("held.count", `select count(*) as total, min(delivery.created_at) as oldest ${undecided}`);
 
-/** How many deliveries are held, without those that an unfinished replay sends. */
-export async function countHeld(db: Queryable, { systemId, endpointId, until }: HeldRange): Promise<number> {
-  return oneRow(await db.query<{ total: number }>(count, [systemId, endpointId, until])).total;
+/** Held deliveries that no unfinished replay sends. */
+export interface CountedHeld {
+  readonly total: number;
+  /** When the first of them was created; null: there is none. */
+  readonly oldest: Date | null;
 }
 
-// A choice: what has succeeded before its turn, because somebody has sent it by hand, is not sent a second time.
+/** Counts what is held, without what an unfinished replay sends. */
+export async function countHeld(db: Queryable, { systemId, endpointId, until }: HeldRange): Promise<CountedHeld> {
+  return oneRow(await db.query<CountedHeld>(count, [systemId, endpointId, until]));
+}
+
+// A choice: somebody has pressed a button, and is shown how far it is.
 const insertReplay = statement(
   "held.insertReplay",
-  `with items as (
-     insert into webhook_replay_items (system_id, replay_id, created_on, delivery_id)
-     select $1, $4, delivery.created_on, delivery.id ${undecided}
-     returning created_on)
-   insert into webhook_replays (system_id, id, endpoint_id, since, until, total, is_choice, created_at)
-   select $1, $4, $2, min(created_on), $3, count(*), true, $5 from items having count(*) > 0
-   returning total`,
+  `insert into webhook_replays (system_id, id, endpoint_id, since, until, total, is_choice, next_held_at, created_at)
+   select $1, $4, $2, coalesce(${decidedUntil} + interval '1 millisecond', $7::timestamptz), $3, $6::bigint, true,
+     $7::timestamptz, $5::timestamptz`,
 );
 
-/** Makes a replay of what is held. @returns how many deliveries it sends; 0: none is made */
+/** Makes a replay of what is held at an endpoint that is locked, and was counted since. */
 export async function insertHeldReplay(
   tx: Transaction,
   { systemId, endpointId, until }: HeldRange,
-  { id, now }: { readonly id: string; readonly now: Date },
-): Promise<number> {
-  return (await tx.query<{ total: number }>(insertReplay, [systemId, endpointId, until, id, now]))[0]?.total ?? 0;
+  made: { readonly id: string; readonly now: Date; readonly total: number; readonly oldest: Date },
+): Promise<void> {
+  const { id, now, total, oldest } = made;
+  await tx.query(insertReplay, [systemId, endpointId, until, id, now, total, oldest]);
 }
 
 // A delivery that somebody sends by hand meanwhile is waited for, and then is held no more. One that had arrived, and was

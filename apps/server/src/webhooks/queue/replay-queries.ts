@@ -3,6 +3,7 @@ import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import {
+  IS_TAKING_HELD,
   indexedMatch,
   insertIntoQueue,
   isTest,
@@ -91,7 +92,7 @@ const unfinished = statement(
   `select distinct on (replay.endpoint_id) replay.id, replay.endpoint_id
    from webhook_replays replay
    join webhook_endpoints endpoint on endpoint.system_id = $1 and endpoint.id = replay.endpoint_id
-   where replay.system_id = $1 and replay.finished_at is null and endpoint.status = 'active'
+   where replay.system_id = $1 and (replay.finished_at is null or ${IS_TAKING_HELD}) and endpoint.status = 'active'
    order by replay.endpoint_id, replay.id`,
 );
 
@@ -105,14 +106,17 @@ export function listUnfinishedReplays(
 
 const lock = statement(
   "replays.lock",
-  `select replay.id from webhook_replays replay
-   where replay.system_id = $1 and replay.id = $2 and replay.finished_at is null
+  `select id, endpoint_id, since, until, next_held_at from webhook_replays
+   where system_id = $1 and id = $2 and (finished_at is null or ${IS_TAKING_HELD})
    for update skip locked`,
 );
 
-/** Locks a replay until the transaction ends. @returns false: another process has it, or it is finished */
-export async function lockReplay(tx: Transaction, systemId: string, id: string): Promise<boolean> {
-  return (await tx.query(lock, [systemId, id])).length > 0;
+/** An unfinished replay that the transaction has locked. `next_held_at`: null for a replay of items. */
+export type LockedReplay = Pick<Tables["webhook_replays"], "id" | "endpoint_id" | "since" | "until" | "next_held_at">;
+
+/** Locks a replay until the transaction ends. @returns undefined: another process has it, or it is finished */
+export async function lockReplay(tx: Transaction, systemId: string, id: string): Promise<LockedReplay | undefined> {
+  return (await tx.query<LockedReplay>(lock, [systemId, id]))[0];
 }
 
 const waiting = statement(
@@ -146,8 +150,8 @@ export async function updateReplayFinished(tx: Transaction, systemId: string, id
 
 const stop = statement(
   "replays.stop",
-  `update webhook_replays set finished_at = $4, is_stopped = true
-   where system_id = $1 and finished_at is null and (endpoint_id = $2 or id = $3)
+  `update webhook_replays set finished_at = $4, is_stopped = true, next_held_at = null
+   where system_id = $1 and (finished_at is null or ${IS_TAKING_HELD}) and (endpoint_id = $2 or id = $3)
    returning ${columns}`,
 );
 const deleteItems = statement(
@@ -245,7 +249,7 @@ const countBatch = statement(
   `update webhook_replays set queued = queued + $3::int, skipped = skipped + $4::int where system_id = $1 and id = $2`,
 );
 
-/** Queues the next deliveries of a replay. @returns how many */
+/** Queues the next items of a replay. @returns how many */
 export async function insertReplayBatch(
   tx: Transaction,
   systemId: string,
@@ -265,4 +269,65 @@ export async function insertReplayBatch(
   if (batch.length > 0) tx.send(deleteBatchItems, [systemId, id, daysOf(batch), idsOf(batch)]);
   tx.send(countBatch, [systemId, id, queued, those("skipped").length]);
   return queued;
+}
+
+/*
+ * The oldest that are held, of which another transaction may be writing some. Not by `problem` where they are locked:
+ * `matchesDelivery` allows no other indexed column.
+ */
+const lockHeld = statement(
+  "replayBatch.lockHeld",
+  `with oldest as materialized (
+     select delivery.system_id, delivery.created_on, delivery.id as delivery_id, delivery.created_at
+     from webhook_deliveries delivery
+     where delivery.system_id = $1 and delivery.endpoint_id = $2 and delivery.problem = 'held'
+       and delivery.created_on between $3::timestamptz::date and $5::timestamptz::date
+       and delivery.created_at >= $3 and delivery.created_at <= $5
+       and coalesce(delivery.finished_at, delivery.created_at) between $4 and $5
+       and exists (select from webhook_bodies body where body.system_id = $1
+         and body.created_on = delivery.created_on and body.event_id = delivery.event_id)
+     order by delivery.created_at, delivery.id
+     limit $6),
+   free as materialized (
+     select delivery.id from oldest join webhook_deliveries delivery on ${matchesDelivery("oldest")}
+     where delivery.status = 'held'
+     for update of delivery skip locked)
+   select created_on, delivery_id, created_at, delivery_id in (select id from free) as is_free from oldest
+   order by created_at, delivery_id`,
+);
+const countHeldQueued = statement(
+  "replayBatch.countHeldQueued",
+  `update webhook_replays
+   set queued = queued + $3::int, total = greatest(total, queued + $3::int), next_held_at = $4,
+     finished_at = case when $4::timestamptz is null then $5::timestamptz end
+   where system_id = $1 and id = $2`,
+);
+
+interface HeldRow extends Pick<Tables["webhook_deliveries"], "created_on" | "created_at"> {
+  readonly delivery_id: string;
+  /** False: another transaction was writing it, or has written it by now. */
+  readonly is_free: boolean;
+}
+
+/**
+ * Queues the oldest deliveries of a replay of what is held, and finishes the replay when none is left. It goes on at the
+ * first that could not be locked, so that none is passed over.
+ * @returns how many
+ */
+export async function insertHeldBatch(
+  tx: Transaction,
+  systemId: string,
+  { id, endpoint_id: endpointId, since, until, next_held_at: next }: LockedReplay & { readonly next_held_at: Date },
+  now: Date,
+  limit: number,
+): Promise<number> {
+  const oldest = await tx.query<HeldRow>(lockHeld, [systemId, endpointId, next, since, until, limit]);
+  const free = oldest.filter(({ is_free: isFree }) => isFree);
+  const days = [...new Set(free.map(({ created_on: day }) => day))];
+  const ids = free.map(({ delivery_id: delivery }) => delivery);
+  if (ids.length > 0) tx.send(queue, [systemId, now, days, ids]);
+  const isLast = oldest.length < limit && free.length === oldest.length;
+  const goesOnAt = (oldest.find(({ is_free: isFree }) => !isFree) ?? oldest.at(-1))?.created_at ?? next;
+  tx.send(countHeldQueued, [systemId, id, free.length, isLast ? null : goesOnAt, now]);
+  return free.length;
 }

@@ -43,6 +43,12 @@ export const DROPPED = "dropped";
 /** SQL that makes a finished delivery pending again, for `insertIntoQueue` to follow. */
 export const PENDING_AGAIN = `status = 'pending', finished_at = null, latest_failure = nullif(latest_failure, '${DROPPED}')`;
 
+/**
+ * SQL that is true for a replay of held deliveries that goes on. Not by `finished_at`: the program of the release before
+ * finishes it, because it finds no items of it.
+ */
+export const IS_TAKING_HELD = "(next_held_at is not null and not is_stopped)";
+
 /** SQL for the columns of a queued delivery that `insertIntoQueue` does not read from its rows. */
 interface QueuedColumns {
   readonly dueAt: string;
