@@ -72,7 +72,7 @@ const reads = {
 };
 const eventNames = statement(
   "test.room.events",
-  `select name || ' ' || (data::json ->> 'id') as event from event_outbox where system_id = $1 order by id`,
+  `select name || ' ' || (data::json ->> 'id') as event from event_outbox where system_id = $1 order by occurred_at, id`,
 );
 const wholes = ["stations", "bikes", "rides", "reservations", "event_outbox", "list_counts", "ride_counts"].map(
   (table) => statement(`test.room.all.${table}`, `select * from ${table} order by 1, 2, 3`),

@@ -259,8 +259,17 @@ export class FleetCommand implements Command {
     const ended = await updateClosedReservations(this.tx, this.systemId, this.now, outcomes);
     const fulfilledAt = new Map(outcomes.map((outcome) => [outcome.id, "at" in outcome ? outcome.at : this.now]));
     for (const reservation of ended) {
-      const { id, status, partner_id: partnerId, expires_at: expiresAt, json: data } = reservation;
-      const occurredAt = status === "expired" ? expiresAt : (fulfilledAt.get(id) ?? this.now);
+      const {
+        id,
+        status,
+        partner_id: partnerId,
+        created_at: createdAt,
+        expires_at: expiresAt,
+        json: data,
+      } = reservation;
+      const endedAt = status === "expired" ? expiresAt : (fulfilledAt.get(id) ?? this.now);
+      // Events are placed by when they occurred, and a ride may have begun before its reservation by the operator's clock.
+      const occurredAt = endedAt < createdAt ? createdAt : endedAt;
       this.record({ name: reservationOutcomeEvents[status], occurredAt, partnerId, data });
       const bike = this.bikes.get(reservation.bike_id);
       if (bike?.reservation_id === reservation.id) this.changeBike(bike, { reservation_id: null });

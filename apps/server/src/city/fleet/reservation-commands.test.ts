@@ -174,6 +174,7 @@ describe("for the verbs of rides and bikes", () => {
     const active = await harness.create({ bike_id: "b" });
     const cancelled = await harness.create({ bike_id: "c" });
     await harness.cancel(cancelled.id);
+    harness.clock.advance(10_000);
     const at = new Date(harness.clock() - 5_000);
     const given = [overdue, active, cancelled].map(({ id }) => ({
       id,

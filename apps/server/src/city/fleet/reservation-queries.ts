@@ -85,7 +85,7 @@ const end = statement(
    -- As it is now: one whose bike a feed has deleted may have been extended meanwhile.
    where r.system_id = $1 and r.id = e.id and r.status = 'active'
      and ((overdue and r.expires_at <= $2::timestamptz) or (not overdue and e.status <> 'expired'))
-   returning r.id, r.partner_id, r.bike_id, r.status, r.expires_at, ${json}`,
+   returning r.id, r.partner_id, r.bike_id, r.status, r.created_at, r.expires_at, ${json}`,
 );
 
 const extend = statement(
@@ -197,7 +197,7 @@ export type ReservationOutcome = { readonly id: string } & (
 );
 
 /** A reservation that has just ended. */
-export interface ClosedReservation extends Pick<Row, "id" | "partner_id" | "bike_id" | "expires_at"> {
+export interface ClosedReservation extends Pick<Row, "id" | "partner_id" | "bike_id" | "created_at" | "expires_at"> {
   readonly status: ReservationOutcome["status"];
   readonly json: string;
 }

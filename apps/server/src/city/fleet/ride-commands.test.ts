@@ -135,6 +135,14 @@ describe("a ride that starts", () => {
     }
   });
 
+  test("that began before its reservation by the operator's clock fulfils it after it was created", async () => {
+    const { id } = await harness.reserve({ bike_id: bike });
+    await harness.start({ id: ride, bike_id: bike, started_at: inMinutes(-1) });
+    const events = await harness.events();
+    expect(events.indexOf(`reservation.created ${id}`)).toBeGreaterThanOrEqual(0);
+    expect(events.indexOf(`reservation.fulfilled ${id}`)).toBeGreaterThan(events.indexOf(`reservation.created ${id}`));
+  });
+
   test("does not fulfil a reservation that is overdue, swept or not: it expires", async () => {
     const overdue = await harness.reserve({ bike_id: bike, hold_minutes: 1 });
     harness.clock.advance(60_000);
