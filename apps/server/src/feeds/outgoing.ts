@@ -46,7 +46,7 @@ export interface OutgoingResponse {
 
 /** Makes GET requests to a configured address, and to those that it leads to. */
 export interface OutgoingClient {
-  /** Follows redirects. @throws Error that says in a few words what went wrong, without the query of any URL */
+  /** Follows redirects. @throws Error that describes the failure in a few words, without the query of any URL */
   get(url: URL, request: OutgoingRequest): Promise<OutgoingResponse>;
 }
 
@@ -100,15 +100,16 @@ export function createOutgoingClient(location: URL, { dnsServers, ca }: Outgoing
 }
 
 /**
- * Which addresses may be called. Feeds and trip files come from public addresses: otherwise their publishers could choose
- * what this machine requests from its own network. The configured host and port may be private, because the operator named
- * it; once it has been reached at a public address it must stay public, because its name is the publisher's.
+ * Returns the rule for addresses that may be called. Feeds and trip files come from public addresses: otherwise their
+ * publishers could choose what this machine requests from its own network. The configured host and port may be private,
+ * because the operator named it; once it has been reached at a public address it must stay public, because its name belongs
+ * to the publisher.
  */
 export function createAddressRule(location: URL) {
   let wasPublic = false;
   const isConfigured = (url: URL) => url.hostname === location.hostname && portOf(url) === portOf(location);
   return {
-    /** Why an address that a URL resolves to must not be called; undefined where it may. */
+    /** Returns why an address that a URL resolves to must not be called; undefined when it may. */
     reject: (address: string, url: URL): string | undefined => {
       const verdict = judgeAddress(address);
       if (verdict.ok || (isConfigured(url) && !wasPublic)) return undefined;
@@ -155,7 +156,7 @@ function boundBytes(socket: Socket, most: number, when: string) {
     if (socket.bytesRead - from <= most) return;
     socket.destroy(new Error(`more than ${Math.round(most / 1024)} KiB came ${when}`));
   };
-  // Beside undici's own listener: one for the bytes themselves would take them from it.
+  // In addition to undici's own listener: one for `data` would take the bytes from it.
   socket.on("readable", check);
   return { end: () => socket.off("readable", check) };
 }

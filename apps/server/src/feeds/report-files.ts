@@ -3,10 +3,13 @@ import { join } from "node:path";
 
 /** Reports of one kind that are kept. Each is a few MB at most, so that all of them fit on any disk. */
 const MAX_REPORTS = 100;
-/** Characters of a wrong value that a report keeps: less hides what it was, more lets one record fill the disk. */
+/**
+ * Limits the characters of a wrong value in a report. Too low: the value is not recognisable. Too high: one record fills
+ * the disk.
+ */
 const MAX_VALUE_LENGTH = 200;
 
-/** Where the reports of imports are written. */
+/** Returns the directory of imports' reports. */
 export function reportsDirectory({ dataDir }: { readonly dataDir: string }): string {
   return join(dataDir, "reports");
 }
@@ -18,7 +21,7 @@ export function shorten(text: string): string {
 
 /** Removes all but the newest reports of one kind. Other files in the directory stay. @param pattern of their names */
 export async function removeOldReports(directory: string, pattern: RegExp): Promise<void> {
-  // Without a directory there is no report.
+  // Without a directory there are no reports.
   const names = (await readdir(directory).catch(() => [])).filter((name) => pattern.test(name));
   if (names.length <= MAX_REPORTS) return;
   // Another process may be removing the same.

@@ -5,11 +5,11 @@ import type { PublishedBike, PublishedStation } from "./queries.ts";
 
 // The `data` of each document. GBFS has no null: a field that is not known is undefined, and so left out of the JSON.
 
-/** How a version of GBFS writes what all versions say. */
+/** The differences of a GBFS version from the others. */
 export interface GbfsForm {
   readonly version: "2.3" | "3.0";
   readonly names: {
-    /** Of the feed of vehicles, of the list in it, and of a vehicle's id. */
+    /** The names of the vehicles' feed, of its list, and of a vehicle's id. */
     readonly vehicleFeed: "free_bike_status" | "vehicle_status";
     readonly vehicles: string;
     readonly vehicleId: string;

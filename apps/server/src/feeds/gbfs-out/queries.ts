@@ -40,7 +40,7 @@ const listStations = statement(
   `select ${stationColumns.list()} from stations s where system_id = $1 and ${isStationPublished("s")} order by id`,
 );
 
-// By their public ids: in the order of the operator's ids a bike would keep its position in the list, and be known by it.
+// In the order of public ids: the operator's ids would keep a bike's position in the list, and so reveal which bike it is.
 const listBikes = statement(
   "gbfsOut.listBikes",
   `select ${bikeColumns.list("b")}, s.id as station_id
@@ -87,7 +87,7 @@ export async function updatePublicIds(
 
 /** The latest publication of a feed. */
 export interface Publication {
-  /** Of the content. */
+  /** The digest of the content. */
   readonly digest: Uint8Array;
   /** Whole seconds. */
   readonly last_updated: Date;

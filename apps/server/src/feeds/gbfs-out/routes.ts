@@ -70,7 +70,7 @@ async function send(page: GbfsPage, { headers, method }: Call["request"], reply:
   reply.header("cache-control", `public, max-age=${page.ttl}`);
   reply.header("last-modified", lastModified);
   vary(reply, "accept-encoding");
-  // Of two documents from the same second the date does not say which one a caller has.
+  // For two documents from the same second the date does not tell which one a caller has.
   const known = { etag: page.etag, ...(page.sharesSecond ? {} : { "last-modified": lastModified }) };
   if (fresh(conditionsOf(headers), known)) return { status: 304 as const, body: undefined };
   const { bytes, coding } = await page.inCoding(headers["accept-encoding"]?.toString());

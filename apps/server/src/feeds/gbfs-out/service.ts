@@ -33,7 +33,7 @@ export interface GbfsContext {
   readonly db: Database;
   readonly clock: () => number;
   readonly ids: Ids;
-  /** The address at which the service is reached: what gbfs.json lists is below it. */
+  /** Returns the service's base address: the addresses in gbfs.json are below it. */
   readonly baseUrl: () => string;
 }
 
@@ -48,8 +48,8 @@ export interface GbfsDocument {
 }
 
 /**
- * Seconds for which callers may keep what changes with each ride, and what seldom changes. Lower values cost requests that
- * bring nothing new; with higher ones a rider walks to a bike that is gone, or a new station has no name yet.
+ * Seconds for which callers may cache documents that change with each ride, and those that seldom change. Too low: requests
+ * return nothing new. Too high: a rider walks to a bike that is gone, or a new station has no name yet.
  */
 const STATUS_TTL_SECONDS = 10;
 const DESCRIPTION_TTL_SECONDS = 60;

@@ -1,4 +1,4 @@
-/** Which systems there are, kept so that a path that names none costs no look-up. */
+/** The systems, cached so that an unknown path costs no query. */
 export interface SystemList {
   /** Whether there is a system with this id. */
   has(systemId: string): Promise<boolean>;

@@ -18,12 +18,12 @@ interface LastResponse {
   readonly address: string;
   readonly validators: Validators;
   readonly hash: string;
-  /** By its own `ttl` the feed does not change before this instant, milliseconds since 1970. */
+  /** By the feed's `ttl` it does not change before this instant, milliseconds since 1970. */
   readonly changesAt: number;
   readonly age: DocumentAge | null;
 }
 
-/** The feeds that the `gbfs.json` at an address lists. Each poll gives only what changed since the one before. */
+/** The feeds that the `gbfs.json` at an address lists. Each poll returns only changes since the one before. */
 export class AddressSource implements GbfsSource {
   readonly #location: URL;
   readonly #options: AddressSourceOptions;
@@ -31,7 +31,7 @@ export class AddressSource implements GbfsSource {
   readonly #reader = createDocumentReader();
   readonly #responses = new Map<DocumentName, LastResponse>();
   readonly #health = new Map<DocumentName, FeedHealth>();
-  /** Of the poll under way: new responses, and the feeds that responded, changed or not. */
+  /** The new responses of the current poll, and the feeds that responded, changed or not. */
   readonly #newResponses = new Map<DocumentName, LastResponse>();
   readonly #responded = new Set<DocumentName>();
   /** The age of the data of each feed that responded in the latest poll. */
@@ -82,7 +82,7 @@ export class AddressSource implements GbfsSource {
     return (await this.#ask(feed, feedAddresses(listed, feed, base)))?.content;
   }
 
-  /** Marks what the poll gave as stored. Without it the next poll fetches the same again. */
+  /** Marks the poll's responses as stored. Otherwise the next poll fetches them again. */
   commit(): void {
     for (const [feed, response] of this.#newResponses) this.#responses.set(feed, response);
     this.#newResponses.clear();

@@ -11,7 +11,7 @@ import type { Feed } from "./feed.ts";
 import { updateDescriptions, lockSourceTimes, updateSourceTimes, type SourceTimes } from "./queries.ts";
 import type { GbfsSnapshot } from "./snapshot.ts";
 
-/** Whose snapshot it is, and when it is applied. */
+/** The source of a snapshot, and the time at which it is applied. */
 export interface ApplyContext {
   readonly systemId: string;
   /** The feed's name among the sources of this system. */
@@ -35,7 +35,7 @@ export interface Applied {
   readonly late: readonly string[];
 }
 
-/** How many events a snapshot made, by name. */
+/** Returns how many events of each name a snapshot made. */
 export function eventsOf({ stations, bikes }: Applied): EventCounts {
   const counts: { [Name in EventName]?: number } = {};
   for (const name of stations.events) counts[name] = (counts[name] ?? 0) + 1;
@@ -49,7 +49,7 @@ export type EventCounts = { readonly [Name in EventName]?: number };
 /** The feeds of a source are of another system than its stored stations and bikes. Nothing was changed. */
 export class OtherSystemError extends Error {
   override readonly name = "OtherSystemError";
-  /** A known cause, whose message says what to do. */
+  /** A known cause, whose message contains the remedy. */
   readonly condition = "gbfs_other_system";
 
   /** The source's earlier name for its system. */

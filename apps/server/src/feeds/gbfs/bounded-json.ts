@@ -1,8 +1,8 @@
 // JSON whose cost is known before it is parsed: the parser itself has no bounds.
 
 /**
- * Bytes of a document, decompressed. The largest known feeds have 15 MB; lower refuses them, higher multiplies with what
- * parsing makes of each byte.
+ * Limits the bytes of a decompressed document. The largest known feeds have 15 MB. Too low: rejects them. Too high:
+ * multiplies with the memory that parsing takes per byte.
  */
 export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
 /**

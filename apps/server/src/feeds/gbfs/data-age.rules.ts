@@ -1,4 +1,4 @@
-/** How old the data of a feed are: not when it was read, but when its publisher last had something to say. */
+/** The age of a feed's data: the time since its publisher last changed them, not since they were read. */
 import { createHash } from "node:crypto";
 import type { VehicleReport } from "../../city/fleet/bike-snapshot-decision.rules.ts";
 import type { StationStatusReport } from "../../city/fleet/station.rules.ts";
@@ -7,9 +7,9 @@ import type { Feed } from "./feed.ts";
 
 /** The age of a document's data, as the document states it. */
 export interface DocumentAge {
-  /** Its `last_updated`, milliseconds since 1970; null: missing, or in the future. */
+  /** The document's `last_updated`, milliseconds since 1970; null: missing, or in the future. */
   readonly at: number | null;
-  /** Of its records, without times that are set whenever the document is made; null: not judged. */
+  /** The digest of the document's records, without times that change with every document; null: not judged. */
   readonly digest: string | null;
   /** Milliseconds for which the publisher promises it not to change. */
   readonly ttlMs: number;
@@ -22,8 +22,8 @@ type AgeingFeed = Feed<StationStatusReport> | Feed<VehicleReport>;
 const SAME_TIME_MS = 60_000;
 
 /**
- * Returns a digest of what a feed says, which a document that is made anew of the same data has too; null where nothing
- * is in service, because a system that is closed for the winter says the same until spring.
+ * Returns a digest of a feed's data, which is the same for a new document of the same data. Null when nothing is in
+ * service, because a system that is closed for the winter does not change until spring.
  */
 export function contentDigest({ at, records }: AgeingFeed): string | null {
   if (![...records.values()].some(isInService)) return null;
@@ -65,10 +65,10 @@ export interface StoredAge {
   readonly stale_after_seconds: number | null;
 }
 
-/** How old a feed's data are. */
+/** The age of a feed's data. */
 export interface DataAge {
   readonly ageMs: number;
-  /** Why they are too old; undefined: they are not. */
+  /** The reason why they are too old; undefined: they are not. */
   readonly reason: string | undefined;
 }
 

@@ -42,7 +42,7 @@ const vehicleTypes: FeedFormat<VehicleType> = {
     return {
       id,
       name: reader.text("name"),
-      // `scooter` is how 2.1 to 2.3 say what is `scooter_standing` since.
+      // GBFS 2.1 to 2.3 used `scooter` for today's `scooter_standing`.
       form_factor:
         reader.raw["form_factor"] === "scooter"
           ? "scooter_standing"

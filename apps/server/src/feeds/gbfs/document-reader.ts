@@ -5,7 +5,7 @@ import type { ThreadAnswer, ThreadRequest } from "./document-thread.ts";
 import type { DocumentName, DocumentContent } from "./documents.ts";
 import { FeedFailure } from "./problems.ts";
 
-/** Reads documents on a thread of its own, so that requests are answered meanwhile, whatever a document holds. */
+/** Reads documents on a separate thread, so that requests are answered meanwhile, whatever a document contains. */
 export interface DocumentReader {
   /**
    * Reads a document, when those before it are done.
@@ -81,7 +81,8 @@ function startThread(resourceLimits: ResourceLimits): Worker {
     // From source, our packages are read as source too.
     execArgv: extension === ".ts" ? ["--conditions=@bikeshare/source"] : [],
   });
-  // Without a listener, an error between two requests would end the process. The next request notices that the thread ended.
+  // Without a listener, an error between two requests would end the process. The next request notices that the thread
+  // ended.
   thread.on("error", () => undefined);
   thread.unref();
   return thread;

@@ -94,7 +94,7 @@ export function readVehicles(name: string, document: unknown, now: number): Feed
   return readFeed(name, vehicles, document, now);
 }
 
-/** A record's position. 0°, 0° is open sea, and what software writes for "unknown". */
+/** Returns a record's position. Rejects 0°, 0°: it is open sea, and the value that software writes for "unknown". */
 function positionOf({ raw: { lat, lon } }: RecordReader): Position | Rejection {
   const position = { lat: numberFrom(lat), lon: numberFrom(lon) };
   const rejected = (issue: string) => ({ field: "lat,lon", value: [lat, lon], reason: `position_${issue}` });
@@ -149,7 +149,7 @@ function isCount(number: number): boolean {
   return Number.isInteger(number) && number >= 0 && number <= GREATEST_INTEGER;
 }
 
-/** The documents of a source that we use, by the names that GBFS gives them, and what is read in each. */
+/** The documents of a source that we use, under their GBFS names, and the content of each. */
 export interface Documents {
   readonly gbfs: DiscoveredFeeds;
   readonly station_information: Feed<StationInformation>;

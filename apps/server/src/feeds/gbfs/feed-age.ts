@@ -11,7 +11,7 @@ export async function allFeedAges(db: Database, now: number): Promise<FeedAge[]>
   return ages;
 }
 
-/** How old a followed feed is, and for how long it has failed. */
+/** The age of a followed feed, and the duration of its failure. */
 export interface FeedAge {
   readonly systemId: string;
   readonly source: string;
@@ -22,7 +22,7 @@ export interface FeedAge {
   readonly failingMs: number;
   /** Milliseconds since its publisher last had something to say; undefined: not judged. */
   readonly dataAgeMs: number | undefined;
-  /** Why its data are too old; undefined: they are not. */
+  /** The reason why its data are too old; undefined: they are not. */
   readonly staleness: string | undefined;
 }
 

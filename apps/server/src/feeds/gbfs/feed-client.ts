@@ -7,8 +7,8 @@ import { AnswerError } from "./problems.ts";
 /** Fetches the documents of one source. */
 export interface FeedClient {
   /**
-   * Gets a document's bytes, or learns that nothing changed since the response that `held` came with.
-   * @throws Error that says in a few words what went wrong, for the report
+   * Fetches a document, or finds that it has not changed since the response with the validators `held`.
+   * @throws Error that describes the failure in a few words, for the report
    */
   get(url: URL, held?: Validators): Promise<FetchedBytes>;
 }
@@ -90,7 +90,7 @@ async function readBody({ body }: Response, maxBytes: number): Promise<Uint8Arra
   return Buffer.concat(chunks, size);
 }
 
-/** `fetch` says "fetch failed" and keeps the reason as the cause. */
+/** Replaces the message "fetch failed" by that of its cause. */
 function withCauseMessage(error: unknown, url: URL): unknown {
   let reason = error;
   while (reason instanceof TypeError && reason.cause instanceof Error) reason = reason.cause;

@@ -5,7 +5,7 @@ export interface FeedHealth {
   /** Failures since then. */
   readonly failures: number;
   readonly failingSince: number | undefined;
-  /** Why it failed last. */
+  /** The reason of the latest failure. */
   readonly message: string | undefined;
   /** The feed is not fetched before. */
   readonly retryAt: number;
@@ -59,7 +59,7 @@ export const FORGOTTEN_MS = 7 * 24 * 3_600_000;
 /** Polls that must have been missed before a source counts as silent. */
 const MISSED_POLLS = 3;
 
-/** For how long nobody may have asked a source, and its feeds may fail. */
+/** Returns how long a source may go without a poll, and its feeds may fail. */
 export function maxPollSilenceMs(intervalMs: number): number {
   return Math.max(TOO_OLD_MS, MISSED_POLLS * intervalMs);
 }

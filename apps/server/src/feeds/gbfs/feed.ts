@@ -32,7 +32,7 @@ const NOT_TAKEN = [
   ...["vehicle_equipment", "available_until", "is_charging_station"],
 ];
 
-/** How the records of one kind of feed are found and read, in all versions. */
+/** The location and format of the records of one kind of feed, in all versions. */
 export interface FeedFormat<Content> {
   /** Names of the list under `data`. */
   readonly lists: readonly string[];
@@ -44,10 +44,10 @@ export interface FeedFormat<Content> {
 }
 
 /**
- * Reads a feed's document, tolerantly: what is wrong with one record is noted and touches no other. The version
- * it claims is not looked at, since feeds claim wrong ones; each field is known by its name in any version.
+ * Reads a feed's document, tolerantly: a problem with one record is logged and does not affect others. Ignores the declared
+ * version, since feeds declare wrong ones; each field is recognised by its name in any version.
  * @param now milliseconds since 1970
- * @throws FeedFailure when not one record can be used
+ * @throws FeedFailure when no record can be used
  */
 export function readFeed<Content extends object>(
   name: string,
@@ -73,7 +73,7 @@ export function readFeed<Content extends object>(
       if (id !== null) rejected.add(id);
       reject(id, content);
     } else if (id !== null) {
-      // As in JSON itself, the last of two wins.
+      // The last of two records with one id wins, as in JSON itself.
       if (records.has(id)) reject(id, { field: idField, value: id, reason: "same_id_again_later" });
       records.set(id, content);
     }

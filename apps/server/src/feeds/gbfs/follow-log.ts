@@ -7,20 +7,20 @@ interface PollLogger {
   info(detail: object, message: string): void;
 }
 
-/** A feed fails; its message says why. */
+/** A failing feed; the message contains the reason. */
 class FeedFailing extends Error {
   readonly condition = "gbfs_feed_failing";
 }
 
-/** A feed can be read, and its data are too old; its message says how old. */
+/** A readable feed with data that are too old; the message contains their age. */
 class FeedStale extends Error {
   readonly condition = "gbfs_feed_stale";
 }
 
 /**
- * Logs the polls of a followed source: what was applied, and what fails as a condition of each feed, so that a lasting
- * failure is one line, then one a minute, then one when the feed is well again.
- * @param name whose polls they are: in every line
+ * Logs the polls of a followed source: applied changes, and the failure of each feed as a condition, so that a lasting
+ * failure is one line, then one a minute, then one when the feed has recovered.
+ * @param name the source, named in every line
  */
 export function logPolls(
   logger: PollLogger,

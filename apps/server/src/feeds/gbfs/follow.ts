@@ -31,7 +31,7 @@ export interface FollowOptions {
   readonly staleAfterMs?: number | undefined;
   /** Applies the first snapshot even where the source calls its system otherwise than before. */
   readonly force?: boolean;
-  /** Where what is wrong with records is written, each once. */
+  /** The directory for problems with records, each reported once. */
   readonly reportDirectory: string;
   /**
    * Called after each poll, except one that `close` broke off.
@@ -48,8 +48,8 @@ export interface PollResult {
   /** When it began, RFC 3339. */
   readonly at: string;
   /**
-   * Applied: some feed had something new, and none fails. Unchanged: none had, and none fails. Partial: some feeds fail
-   * and others do not. Failed: nothing could be fetched, or nothing stored. What failed keeps its last good state.
+   * Applied: some feed was new, and none fails. Unchanged: no feed was new, and none fails. Partial: some feeds fail and
+   * others do not. Failed: nothing could be fetched, or nothing stored. A failing feed keeps its last good state.
    */
   readonly outcome: "applied" | "unchanged" | "partial" | "failed";
   readonly stations: ImportCounts | null;
@@ -65,7 +65,7 @@ export interface PollResult {
   readonly stale: readonly StaleFeed[];
   /** The feeds that gave an older document than the one that was applied before. */
   readonly older: readonly string[];
-  /** Where new problems with records were written in this poll; null: there are none. */
+  /** The path of the new problems with records in this poll; null: there are none. */
   readonly report: string | null;
 }
 
@@ -74,7 +74,7 @@ export interface FeedProblem {
   readonly message: string;
   /** When it failed first, RFC 3339; null where it is no feed and the source is no other system. */
   readonly since: string | null;
-  /** It is not asked before, RFC 3339. */
+  /** The earliest time of the next request, RFC 3339. */
   readonly retry_at: string;
 }
 
@@ -90,8 +90,8 @@ export interface Following {
 }
 
 /**
- * Follows a live feed: polls it again and again, and applies what changed. Polls never overlap. Whatever fails is passed
- * to `log` and tried again. Any number of processes may follow one source.
+ * Follows a live feed: polls it again and again, and applies changes. Polls never overlap. Failures are passed to `log` and
+ * tried again. Any number of processes may follow one source.
  * @throws FeedFailure when `url` is no http(s) address
  */
 export function startFollowing(options: FollowOptions): Following {
@@ -162,7 +162,7 @@ class Follower {
         this.#rejection = { error, since: this.#rejection?.since ?? now };
       }
       const message = this.#messageOf(error);
-      // Where the database itself fails, this does too.
+      // Fails too when the database itself is the cause.
       if (!this.#signal.aborted) await this.#writeHealth(now, message).catch(() => undefined);
       const rejection = this.#rejection;
       const since = rejection !== undefined && error === rejection.error ? utc(rejection.since) : null;
@@ -195,7 +195,7 @@ class Follower {
       this.#isForced = false;
       this.#rejection = undefined;
     }
-    // Only now: what could not be stored must be fetched again.
+    // Only after storing: otherwise a snapshot that was not stored would not be fetched again.
     this.#source.commit();
     const report = imported === undefined ? null : await this.#journal.add(imported.problems, now);
     const { health } = this.#source;
@@ -209,14 +209,17 @@ class Follower {
     return this.#resultOf(now, isAnyWell ? "partial" : "failed", imported, report);
   }
 
-  /** Asks a source that was another system what it is now: the one small document, whole. @throws OtherSystemError */
+  /**
+   * Checks, for a source that became another system, which system it is now: fetches the one small document in full.
+   * @throws OtherSystemError
+   */
   async #checkSystem(rejection: OtherSystemError): Promise<void> {
     const said = await this.#source.read("system_information").catch((error: unknown) => {
       if (error instanceof FeedFailure) return undefined;
       throw error;
     });
     this.#signal.throwIfAborted();
-    // So that the next poll asks again, whatever the document's `ttl`.
+    // Makes the next poll check again, whatever the document's `ttl`.
     this.#source.reset();
     const isOldOne = said?.feed === "system_information" && said.publishedId === rejection.before;
     if (!isOldOne) throw rejection;

@@ -5,8 +5,8 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 import { type DocumentAge, staleAfterMs, type StoredAge } from "./data-age.rules.ts";
 import type { FeedHealth } from "./feed-health.rules.ts";
 
-// `greatest`, because a process that has just started knows no earlier success, and a slow one must not set times back.
-// A feed that was not asked, or failed, says nothing new of the age of its data.
+// `greatest`, because a process that has just started knows no earlier success, and a slow one must not set times back. A
+// feed without a response adds no information about the age of its data.
 const upsertFeedHealth = statement(
   "gbfsFeedHealth.upsert",
   `with given as (
@@ -54,7 +54,7 @@ interface FeedPoll {
   readonly staleAfterMs?: number | undefined;
 }
 
-/** @param ages what the feeds that responded say of the age of their data */
+/** @param ages the age of the data of the feeds that responded */
 export function updateFeedHealth(
   db: Queryable,
   { systemId, source, now, staleAfterMs: configured }: FeedPoll,
@@ -108,10 +108,10 @@ export interface SourcePoll {
   readonly source: string;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Without what may be secret. */
+  /** The location without possible secrets. */
   readonly location: string;
   readonly intervalMs: number;
-  /** Why nothing of what was fetched can be applied; null: it can. */
+  /** The reason why fetched data cannot be applied; null: they can. */
   readonly message: string | null;
 }
 
@@ -125,7 +125,7 @@ export async function updateSourceHealth(
 type SourceTimes = Pick<Tables["gbfs_sources"], "published_id" | "information_at" | "status_at" | "vehicles_at">;
 type Health = Omit<Tables["gbfs_source_health"], "system_id" | "source">;
 
-/** A source as the database knows it: what it has applied, and how it is doing where a process follows it. */
+/** A source in the database: its applied feeds, and its health when a process follows it. */
 export type SourceRow = { readonly source: string } & SourceTimes & {
     readonly [Name in keyof Health]: Health[Name] | null;
   };
@@ -153,7 +153,7 @@ const listMissing = statement(
    order by status_as_of desc nulls last, id limit $2`,
 );
 
-/** How many stations of a source have a status. */
+/** The number of a source's stations with a status. */
 export type StationCount = Pick<Tables["stations"], "source" | "status"> & { readonly n: number };
 
 export function countStationsBySource(db: Queryable, systemId: string): Promise<StationCount[]> {

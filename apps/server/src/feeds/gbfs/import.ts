@@ -20,7 +20,7 @@ export interface GbfsImport extends Omit<ApplyContext, "now"> {
   readonly location: string;
   /** The import's id, and the name of its report. */
   readonly importId: string;
-  /** Where the report is written when there is something to report; made when it is not there. */
+  /** The directory for the report, created if there is something to report. */
   readonly reportDirectory: string;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
@@ -46,17 +46,17 @@ export interface ImportOutcome {
   readonly reading: SourceSnapshot;
   /** Parts of the source that are not imported: feeds by name, and fields of records as `feed.field`. */
   readonly notTaken: readonly string[];
-  /** Whether nothing that the feeds said is stored: all of it was rejected, or is older than what is. */
+  /** Nothing of the feeds is stored: all of it was rejected, or is older than the stored data. */
   readonly isNothingStored: boolean;
   readonly problems: readonly Problem[];
 }
 
 /**
- * Imports one snapshot of all feeds of a GBFS system, versions 1.0 to 3.1, writes what was wrong with it into a report,
- * and keeps a record of the import where it changed something.
- * @returns what it did, its id (null where nothing was changed, so that there is nothing to undo), and the report's
- *   path (null without one)
- * @throws FeedFailure when not one feed of stations or vehicles can be used; nothing was changed then
+ * Imports one snapshot of all feeds of a GBFS system, versions 1.0 to 3.1, writes its problems into a report, and records
+ * the import if it changed something.
+ * @returns the changes, the import's id (null without a change, since there is nothing to undo), and the report's path
+ * (null without one)
+ * @throws FeedFailure when no feed of stations or vehicles can be used; nothing was changed then
  * @throws OtherSystemError when the source has become another system; nothing was changed then
  */
 export async function importGbfs(
@@ -67,7 +67,7 @@ export async function importGbfs(
   const source = await openSource(location, now);
   try {
     const running = { db, systemId: context.systemId, importId, kind: "gbfs" } as const;
-    // All of it is read and written at once: what is shown is that it runs, and since when.
+    // The import is one step: the progress shows only that it runs, and since when.
     const importAll = () => importSnapshot(db, { ...context, now }, source);
     if (context.isTrial === true) return { ...(await importAll()), id: null, report: null };
     const outcome = await whileReporting(running, () => ({}), importAll);
@@ -120,7 +120,7 @@ function nothingUsable(failures: readonly FeedFailure[]): FeedFailure {
   return new FeedFailure("gbfs", `${none} that can be used; nothing was changed:${reasons}`);
 }
 
-/** Imports what feeds of a source say, in one transaction. */
+/** Imports the feeds of a source in one transaction. */
 export async function applyReading(
   db: Queryable,
   context: ApplyContext,
@@ -149,7 +149,7 @@ function countsOf(
   return { created, updated, unchanged, removed, rejected: unusable + ownedByOthers.length };
 }
 
-/** Feeds that were older may still have added what the newer ones did not name. */
+/** Tells whether nothing was stored. Older feeds may still have added records that the newer ones did not name. */
 function isNothingStored({ information, status, vehicles }: GbfsSnapshot, { stations, bikes, late }: Applied): boolean {
   if ([stations, bikes].some(({ created, updated, removed }) => created + updated + removed > 0)) return false;
   const feeds = [information, status, vehicles].filter((feed) => feed !== undefined);

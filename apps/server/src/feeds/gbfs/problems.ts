@@ -1,6 +1,6 @@
 import { shorten } from "../report-files.ts";
 
-/** One thing wrong in a feed, and what we did about it: a line of the report. */
+/** A problem in a feed and its treatment: a line of the report. */
 export interface Problem {
   /** The feed's name: `station_status`, … */
   readonly feed: string;

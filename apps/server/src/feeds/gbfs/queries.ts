@@ -5,7 +5,7 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import type { Description } from "./descriptions.ts";
 
-/** How far each feed of a source has been applied, by `last_updated` in milliseconds since 1970. */
+/** The `last_updated` of each applied feed of a source, in milliseconds since 1970. */
 export interface SourceTimes {
   readonly information: SnapshotTimes | undefined;
   readonly status: SnapshotTimes | undefined;
@@ -98,7 +98,7 @@ export async function updateDescriptions(
   if (descriptions.length === 0) return;
   const rows = descriptions.map(({ feed, at, content }) => ({ feed, as_of: new Date(at).toISOString(), content }));
   const { n } = oneRow(await tx.query<{ n: number }>(upsertDescriptions, [systemId, source, JSON.stringify(rows)]));
-  // It also clears the caches of documents that are made from descriptions.
+  // Also clears the caches of documents that contain descriptions.
   if (n > 0) tx.notify("stations", systemId);
 }
 

@@ -25,7 +25,7 @@ export interface ReplayOptions {
   readonly information?: string | undefined;
   /** Called after each snapshot with how many there were, and its `last_updated` in milliseconds since 1970. */
   readonly onProgress?: (progress: { readonly snapshots: number; readonly at: number }) => void;
-  /** Ends the replay between two snapshots, by its reason. What was applied stays. */
+  /** Ends the replay between two snapshots, with its reason. Applied snapshots stay. */
   readonly signal?: AbortSignal;
 }
 
@@ -46,8 +46,8 @@ export interface ReplayOutcome {
 const MAX_PROBLEMS = 10_000;
 
 /**
- * Applies a series of `station_status` snapshots in the order of the file, each in a transaction of its own and as of
- * its own `last_updated`. A second replay of a file changes nothing and makes no event.
+ * Applies a series of `station_status` snapshots in the order of the file, each in a separate transaction and with the time
+ * of its `last_updated`. A second replay of a file changes nothing and makes no event.
  * @throws FeedFailure when the information cannot be read; ImportFileError when the file cannot
  */
 export async function replaySnapshots(options: ReplayOptions): Promise<ReplayOutcome> {

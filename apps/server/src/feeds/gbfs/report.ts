@@ -58,8 +58,8 @@ export async function writeReport(directory: string, name: string, lines: readon
 const MAX_PROBLEMS = 10_000;
 
 /**
- * What is wrong with the records of a followed source, each problem written once. A problem is the same again when
- * feed, record, field and reason are: a feed repeats it in every poll, with whatever value.
+ * Writes each problem with the records of a followed source once. Problems with the same feed, record, field and reason are
+ * equal: a feed repeats them in every poll, with changing values.
  */
 export class ProblemJournal {
   readonly #directory: string;

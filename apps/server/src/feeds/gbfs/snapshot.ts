@@ -5,7 +5,7 @@ import type { DocumentName, Documents } from "./documents.ts";
 import type { Feed } from "./feed.ts";
 import { FeedFailure } from "./problems.ts";
 
-/** Where a system's feeds come from. */
+/** The source of a system's feeds. */
 export interface GbfsSource {
   /**
    * Reads a feed; undefined when the source has no such feed, or nothing new in it.

@@ -18,8 +18,8 @@ export function identifierFrom(value: unknown): string | undefined {
 }
 
 /**
- * A text, or in 3.x the English one (else the first) of `[{ text, language }]`. What PostgreSQL cannot store (NUL,
- * lone surrogates) is left out, blanks around it too; undefined when nothing is left.
+ * Returns a text, or in 3.x the English one (else the first) of `[{ text, language }]`. Removes characters that PostgreSQL
+ * cannot store (NUL, lone surrogates), and blanks around the text; undefined when nothing is left.
  */
 export function textFrom(value: unknown): string | undefined {
   if (Array.isArray(value)) return localisedText(value);

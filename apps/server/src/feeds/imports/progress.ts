@@ -9,7 +9,7 @@ import {
   updateRunningImport,
 } from "./queries.ts";
 
-/** How far a running import is; what is left out is 0, or is not known. */
+/** The progress of a running import; an omitted number is 0 or unknown. */
 export type Progress = Partial<ProgressRow>;
 
 /** The imports of one kind that run now in a system. */
@@ -17,7 +17,7 @@ export interface RunningImports extends RunningImportsRow {
   readonly systemId: string;
 }
 
-/** Longer, and a monitor that looks every 15 s sees steps; each is one row written. */
+/** Too high: a monitor that polls every 15 s sees steps. Too low: writes more rows. */
 const WRITE_INTERVAL_MS = 5_000;
 /** An import that was killed counts as running for so long: four intervals, so that a slow one is not forgotten. */
 const ALIVE_MS = 20_000;

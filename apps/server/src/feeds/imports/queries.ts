@@ -202,7 +202,7 @@ export async function updateImportUndone(tx: Transaction, systemId: string, id: 
   await tx.query(setUndone, [systemId, id, at]);
 }
 
-/** How far an import is. */
+/** The progress of an import. */
 export type ProgressRow = Pick<Tables["running_imports"], "share" | "rows_read" | "created" | "unchanged" | "rejected">;
 
 const upsert = statement(
@@ -257,9 +257,9 @@ export async function deleteRunningImport(db: Queryable, systemId: string, id: s
 export interface RunningImportsRow extends ProgressRow {
   readonly kind: string;
   readonly imports: number;
-  /** Since the first of them began. */
+  /** Seconds since the first of them began. */
   readonly seconds: number;
-  /** Since the one of them that has not got on for longest last did. */
+  /** Seconds without progress, of the one that has been idle for longest. */
   readonly idle_seconds: number;
 }
 
@@ -297,7 +297,7 @@ const listReport = statement(
          order by number limit $5) as page`,
 );
 
-/** Keeps what an import left out or repaired, in place of the oldest such report. */
+/** Stores the report of an import's rejected and repaired records, in place of the oldest such report. */
 export async function insertImportReport(
   db: Queryable,
   systemId: string,
@@ -416,7 +416,7 @@ export async function lockSourceRows(tx: Transaction, systemId: string, source: 
   for (const lock of [lockSource, lockBikes, lockStations]) await tx.query(lock, [systemId, source]);
 }
 
-/** @param writtenAt `updated_at` of what the import wrote */
+/** @param writtenAt `updated_at` of the rows that the import wrote */
 export async function findSourceState(
   db: Queryable,
   systemId: string,

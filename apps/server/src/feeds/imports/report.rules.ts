@@ -14,13 +14,13 @@ export interface ReportEntry {
   readonly outcome: "rejected" | "refused" | "repaired" | "warning";
 }
 
-/** How often each reason occurred, and the first entries. */
+/** The number of entries for each reason, and the first entries. */
 export interface ReportSummary {
   readonly reasons: Readonly<Record<string, number>>;
   readonly first: readonly ReportEntry[];
 }
 
-/** Entries that are kept: enough to see what is wrong, and some 30 kB as the database compresses them. */
+/** Limits the stored entries: enough to see the problem, and some 30 kB compressed by the database. */
 const MAX_KEPT_ENTRIES = 1_000;
 
 /** Adds up the entries of a report. */

@@ -9,9 +9,10 @@ import { beginUndo, completeUndo } from "./undo.ts";
 /** Undoes imports without anybody waiting for the end: millions of rides take minutes to remove. */
 export interface RunningUndos {
   /**
-   * Begins to undo an import, or goes on where an undo was interrupted.
+   * Starts to undo an import, or continues an interrupted undo.
    * @param actor who wants it, for the audit log
-   * @returns false when it takes longer to decide whether the import can be undone; if it cannot, the audit log says so
+   * @returns false when the decision whether the import can be undone takes longer; if it cannot, the audit log contains
+   * the reason
    * @throws ServiceError when it cannot
    */
   start(actor: string, systemId: string, id: string): Promise<boolean>;
@@ -24,7 +25,7 @@ interface RunningUndosOptions {
   readonly clock: () => number;
   readonly ids: Ids;
   readonly logger: { warn(fields: object, message: string): void };
-  /** How long the caller waits for the decision; proxies give up on answers that take much longer. */
+  /** Milliseconds for which the caller waits for the decision; proxies give up on responses that take much longer. */
   readonly decisionTimeoutMs?: number;
 }
 
@@ -63,7 +64,7 @@ interface Wish {
 interface Run {
   /** Resolves once the import is being undone. Rejects where it cannot be. */
   readonly decided: Promise<true>;
-  /** From now on nobody waits for the decision. */
+  /** Ends the wait for the decision. */
   readonly stopWaiting: () => void;
   /** Never rejects. */
   readonly ended: Promise<void>;
@@ -93,7 +94,7 @@ function beginRun({ db, clock, ids, logger }: RunningUndosOptions, signal: Abort
   };
 }
 
-/** Who asked has been answered already, and learns of it here. */
+/** Records the rejection in the audit log, since the caller has already been answered. */
 function recordRejection(context: ActorContext, { systemId, id }: Wish, { httpMessage }: ServiceError): Promise<void> {
   const act = { systemId, action: "import.undo_refused", subject: id, detail: { reason: httpMessage } };
   return insertActOf(context, context.db, act);

@@ -20,17 +20,17 @@ export { findImportReport as importReport, listReportEntries as reportEntries } 
 
 export interface ImportStart {
   readonly systemId: string;
-  /** Its id, and the name of its report. */
+  /** The import's id, which is also the name of its report. */
   readonly id: string;
   readonly kind: ImportRow["kind"];
   readonly source: string;
   /** `updated_at` of every row that it writes. */
   readonly at: Date;
-  /** Its arguments: files or address, time zone. */
+  /** The import's arguments: files or address, time zone. */
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** An import's report: its file, null where there was nothing to report, and what of it is kept beside the import. */
+/** An import's report: its file, null when there was nothing to report, and the part that is stored with the import. */
 export interface ImportReport extends ReportSummary {
   readonly path: string | null;
 }
@@ -43,7 +43,7 @@ export interface ImportCounts {
   readonly updated: number;
   readonly unchanged: number;
   readonly rejected: number;
-  /** How many stations are among what was created by an import of a feed. */
+  /** The number of stations among the rows that a feed's import created. */
   readonly stationsCreated: number;
 }
 

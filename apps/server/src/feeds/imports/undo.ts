@@ -38,8 +38,8 @@ export interface UndoContext extends ActorContext {
 }
 
 /**
- * Undoes an import: deletes what it created, without events. Changes nothing where other rows depend on what it created.
- * Calling it again completes an undo that was interrupted.
+ * Undoes an import: deletes the rows that it created, without events. Changes nothing when other rows depend on them.
+ * Another call completes an interrupted undo.
  * @throws ServiceError
  */
 export async function undoImport(context: UndoContext, systemId: string, id: string): Promise<Undone> {
@@ -68,10 +68,7 @@ export function beginUndo(context: UndoContext, systemId: string, id: string): P
   });
 }
 
-/**
- * Refuses what can be refused without counting what the import created.
- * @throws ServiceError
- */
+/** Rejects an undo for the reasons that need no count of the import's rows. @throws ServiceError */
 export async function requireNothingLater(db: Queryable, systemId: string, row: ImportRow): Promise<void> {
   const { id, kind, source, status } = row;
   if (status === "undone")

@@ -133,10 +133,10 @@ const urbanSharing: TripFormat = {
 /** Every kind of trip file that is understood. */
 export const tripFormats: readonly TripFormat[] = [citiBike, lyft, divvy, divvyBefore2017, divvyReport, urbanSharing];
 
-/** Which column of a file holds which field. */
+/** The assignment of a file's columns to fields. */
 export interface Layout {
   readonly format: TripFormat;
-  /** How many columns each row must have. */
+  /** The number of columns of each row. */
   readonly width: number;
   /** The index of each field's column; undefined: this kind of file does not have it. */
   readonly columnIndexes: Readonly<Partial<Record<TripField, number>>>;
@@ -144,7 +144,10 @@ export interface Layout {
   readonly names: readonly string[];
 }
 
-/** Says of a header in one column what separates it, where that is no comma: spreadsheets in many languages write others. */
+/**
+ * Returns a hint about the separator of a header that is one column: spreadsheets in many languages use other separators
+ * than commas.
+ */
 function separatorHint(header: readonly string[]): string {
   const [only = ""] = header;
   if (header.length > 1) return "";
@@ -193,7 +196,7 @@ export function recogniseHeader(header: readonly string[], line: number): Layout
   return { format, width: keys.length, columnIndexes, names: header.map((name) => name.trim()) };
 }
 
-/** Which columns of a format are missing, and the indexes of those that do not belong to it or come twice. */
+/** Returns the missing columns of a format, and the indexes of unknown and repeated ones. */
 function compareColumns(keys: readonly string[], format: TripFormat): { missing: string[]; extra: number[] } {
   const required = Object.values(format.columns);
   const known = new Set([...required, ...format.dropped]);

@@ -266,7 +266,7 @@ function warner({ report, tally }: Run, name: string) {
 
 /** Writes an import's rides and stations: to the database or, in a dry run, nowhere. */
 interface TripWriter {
-  /** How many batches may be written at the same time. */
+  /** Several batches may be written at the same time, or only one. */
   readonly lanes: "several" | "one";
   /** Inserts placeholders for unknown stations. @param rejected rows of the file that were rejected while it was read */
   stations(sightings: readonly StationSighting[], rejected: number): Promise<PlaceholderStations>;
@@ -327,7 +327,7 @@ function createTripWriter(options: TripImportOptions, origin: RideOrigin & { imp
   };
 }
 
-/** Counts what would be written. */
+/** Counts the rows that an import would write. */
 function createTrialWriter({ db, systemId }: TripImportOptions, tryBatch: TryPastRides): TripWriter {
   const made = new Set<string>();
   return {
@@ -385,7 +385,10 @@ function createReport(path: string | null) {
       waiting += `${JSON.stringify(shown)}\n`;
       if (waiting.length > BUFFER_LENGTH) flush();
     },
-    /** Writes the rest. @returns the file's path, null when there was nothing to report, and what is kept beside it */
+    /**
+     * Writes the rest of the report.
+     * @returns the file's path, null when there was nothing to report, and the part that is stored with the import
+     */
     close(): ImportReport {
       flush();
       if (file !== undefined) closeSync(file);

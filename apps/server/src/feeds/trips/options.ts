@@ -19,13 +19,13 @@ export interface TripImportOptions {
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly ids: Ids;
-  /** Who runs it, for the audit log. */
+  /** The person who runs it, for the audit log. */
   readonly actor: string;
   /** Unique among imports. */
   readonly importId: string;
-  /** Whether to say what an import would do, and to write nothing. */
+  /** Report the effect of the import, and write nothing. */
   readonly isTrial: boolean;
-  /** Where the report goes if there is something to report; null: nowhere. */
+  /** The path of the report if there is something to report; null: none is written. */
   readonly reportPath: string | null;
   /** A directory with room for the largest file, unpacked, and for all that comes from elsewhere. */
   readonly spoolDirectory: string;
@@ -39,7 +39,7 @@ export interface TripProgress {
   readonly doing: "fetching" | "reading" | "writing";
   /** Rows done of this file; bytes while it is fetched. */
   readonly rows: number;
-  /** Of the whole import, 0 to 1. */
+  /** The completed share of the whole import, 0 to 1. */
   readonly share: number;
 }
 
@@ -51,8 +51,8 @@ export interface RefusedFile {
 }
 
 /**
- * What an import did, or would do. The rows of refused files are not among its rows;
- * `rows` = created + unchanged + rejected.
+ * The effect of an import, or of a trial. The rows of rejected files are not among its rows; `rows` = created + unchanged +
+ * rejected.
  */
 export interface TripImportResult {
   /** The id of the import's record; null: nothing was recorded. */
@@ -75,7 +75,7 @@ export interface TripImportResult {
   readonly time_shift: TimeShift | null;
 }
 
-/** Of the work on a file, the reading: measured at 2.5 million rows. */
+/** The share of reading in the work on a file: measured at 2.5 million rows. */
 const READING_SHARE = 0.2;
 
 export type ProgressMeter = ReturnType<typeof createProgressMeter>;
@@ -103,7 +103,7 @@ export function createProgressMeter(inputs: readonly TripInput[], onProgress: (p
       onProgress({ file: input.name, doing: "writing", rows, share });
     },
     share: () => share,
-    /** Of all files so far. */
+    /** Returns the rows of all files so far. */
     rowsRead: () => [...rowsRead.values()].reduce((sum, rows) => sum + rows, 0),
     /** A file that will not be written. */
     skip: (input: TripInput) => advance(input, 1),

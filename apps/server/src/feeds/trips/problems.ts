@@ -1,6 +1,6 @@
 import { isSpreadsheetTime } from "./trip-times.rules.ts";
 
-/** Why a row was not imported. */
+/** The reason why a row was not imported. */
 export type RejectReason =
   | "missing_value"
   | "bad_identifier"
@@ -23,7 +23,7 @@ export type WarningReason =
   | "time_never_shown"
   | "time_shown_twice";
 
-/** Why a whole file was rejected. */
+/** The reason why a whole file was rejected. */
 export type ImportFileErrorReason =
   | "unreadable"
   | "empty"
@@ -90,7 +90,7 @@ export function countRowIssues() {
       return rows;
     },
     rejected: rejected as ReadonlyMap<RejectReason, number>,
-    /** To be called for each row, before `reject`. @throws ImportFileError when enough rows show that the file is damaged */
+    /** Call it for each row, before `reject`. @throws ImportFileError when enough rows show that the file is damaged */
     countRow(): void {
       if (rows === ROWS_TO_JUDGE) finish();
       rows++;
@@ -99,7 +99,7 @@ export function countRowIssues() {
       rejected.set(problem.reason, (rejected.get(problem.reason) ?? 0) + 1);
       if (!firstOf.has(problem.reason)) firstOf.set(problem.reason, { row, problem });
     },
-    /** To be called at the end of the file. @throws ImportFileError when the file is damaged */
+    /** Call it at the end of the file. @throws ImportFileError when the file is damaged */
     finish,
   };
 }

@@ -13,7 +13,7 @@ import {
   type WallTime,
 } from "./trip-times.rules.ts";
 
-/** Where a trip file says that a station is. */
+/** The location of a station in a trip file. */
 interface Location {
   readonly lat: number;
   readonly lon: number;
@@ -44,7 +44,7 @@ export interface TripReading {
   warn(reason: WarningReason, row: number, column: string, value: string): void;
 }
 
-/** Why a row cannot be imported; thrown and caught within this file. */
+/** The reason why a row cannot be imported; thrown and caught within this file. */
 class RowRejected extends Error {
   readonly problem: RowProblem;
   constructor(problem: RowProblem) {
@@ -59,11 +59,11 @@ const RIDER_CATEGORIES: Readonly<Record<string, PastRide["riderCategory"]>> = {
   customer: "casual",
   casual: "casual",
 };
-/** Seconds in 68 years: what the database's column holds. */
+/** Seconds in 68 years: the maximum of the database's column. */
 const MAX_DURATION_SECONDS = 2_147_483_647;
 const MAX_ID_LENGTH = 255;
 
-/** Makes the function that turns a row into a trip, or says what keeps it from being one. */
+/** Returns a function that turns a row into a trip, or into the reason why it is none. */
 export function createTripReader(reading: TripReading): (fields: readonly string[], row: number) => Trip | RowProblem {
   return (fields, row) => {
     try {
@@ -100,7 +100,7 @@ function readTrip(reading: TripReading, fields: readonly string[], row: number):
     ["endedAt", endTime],
   ] as const) {
     const change = clockChangeAt(time, zone);
-    // With a duration the second reading is no guess.
+    // The duration decides between the two readings, so that the second is no guess.
     if (change === undefined || (change === "time_shown_twice" && givenDuration !== null)) continue;
     reading.warn(change, row, columnName(values, field), value(values, field) ?? "");
   }
@@ -126,7 +126,7 @@ function readTrip(reading: TripReading, fields: readonly string[], row: number):
   };
 }
 
-/** Where the bike was left is not known when there is neither a station nor a place. */
+/** Returns why a ride ended; without a station and a position it is unknown where the bike was left. */
 function endReason(end: TripEnd): PastRide["endReason"] {
   if (end.stationId !== null) return "returned";
   return end.location === null ? null : "free_floating";
@@ -173,7 +173,7 @@ function durationSeconds(values: RowValues): number | null {
 function identifier(values: RowValues, field: TripField): string | null {
   const text = value(values, field);
   if (text === undefined) return null;
-  // The first test is the quick one; the second allows what is printable in any script.
+  // The first test is the fast one; the second allows the printable characters of any script.
   const printable = /^[ -~]*$/.test(text) || /^\P{C}*$/u.test(text);
   if (!printable || text.length > MAX_ID_LENGTH || isPathStep(text)) throw issue(values, "bad_identifier", field);
   return text;
@@ -205,9 +205,9 @@ function degrees(values: RowValues, field: TripField, bound: number): number | n
 }
 
 /**
- * The ride's and the bike's id. Where a file has no ride id, the ride is named after its source, its bike and the
- * local time of its start (`~2` when the clock showed that time for the second time); where it has no bike id
- * either, after its two stations and both times. Where it has no bike id, each ride gets a bike of its own.
+ * Returns the ids of a ride and its bike. When a file has no ride id, the ride is named after its source, its bike and the
+ * local time of its start (`~2` when the clock showed that time for the second time); without a bike id too, after its two
+ * stations and both times. When it has no bike id, each ride gets a new bike.
  */
 function identity(
   values: RowValues,

@@ -33,7 +33,7 @@ const LANES = 2;
  */
 const BATCH_ROWS = 20_000;
 
-/** Bytes that a lane has needed for at first: what BATCH_ROWS rides take in most files. */
+/** The initial buffer of a lane, in bytes: the size of BATCH_ROWS rides in most files. */
 const LANE_BYTES = 4 * 1024 * 1024;
 /** UTF-8 takes at most three bytes for each unit of a JavaScript string. */
 const MOST_BYTES_PER_UNIT = 3;

@@ -31,7 +31,7 @@ export interface Staging {
   readonly input: TripInput;
   readonly source: string;
   readonly zone: TimeZone;
-  /** Milliseconds since 1970; what ends later has not happened. */
+  /** Milliseconds since 1970; rides that end later are rejected. */
   readonly now: number;
   reject(row: number, problem: RowProblem): void;
   warn(reason: WarningReason, row: number, column: string, value: string): void;
@@ -39,7 +39,7 @@ export interface Staging {
   progress(bytes: number, rows: number): void;
 }
 
-/** Rows checked at, where the header is of no trip file, for what a spreadsheet program did to them. */
+/** The number of rows that are checked for damage by a spreadsheet program, when the header is unknown. */
 const ROWS_TO_CHECK = 20;
 
 /**
@@ -98,8 +98,8 @@ export async function stageTripFile(staging: Staging, spool: Spool): Promise<Sta
 }
 
 /**
- * Where a header is refused, a spreadsheet program may be to blame: it adds columns and cuts times. The rows after the
- * header tell, and then that is what the operator has to know.
+ * Searches a file with an unknown header for damage by a spreadsheet program, which adds columns and cuts times. The rows
+ * after the header show the damage, which is then the reason to report.
  */
 function createDamageSearch() {
   let rejection: ImportFileError | undefined;
@@ -127,7 +127,7 @@ function createDamageSearch() {
       if (++checked === ROWS_TO_CHECK) throw rejection;
       return true;
     },
-    /** To be called at the end of the file. */
+    /** Call it at the end of the file. */
     finish() {
       if (rejection !== undefined) throw rejection;
     },

@@ -4,7 +4,7 @@ import type { DifferingRide } from "../../city/fleet/ride-import.ts";
 export interface TimeShift {
   /** Rows of which this is so. */
   readonly rows: number;
-  /** By how many seconds most of the stored rides are later (negative: earlier). */
+  /** Seconds by which most of the stored rides are later (negative: earlier). */
   readonly seconds: number;
   /** The import that most of the stored rides came with. */
   readonly import_id: string | null;
@@ -15,7 +15,7 @@ const QUARTER_HOUR_SECONDS = 15 * 60;
 const MAX_SHIFT_SECONDS = 26 * 3600;
 /** Rows that must be moved alike. One or two rides may differ by whole hours for other reasons. */
 const MIN_ROWS = 3;
-/** Of ten rows that differ, this many. A ride over a change of clocks may not be moved like the others. */
+/** Of ten rows that differ, at least this many must agree. A ride over a change of clocks may be shifted differently. */
 const MIN_OF_TEN_ROWS = 9;
 
 /**

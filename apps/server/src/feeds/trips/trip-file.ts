@@ -79,7 +79,7 @@ async function* unpack(
   packedBytes: () => number,
 ): AsyncGenerator<Buffer, void, undefined> {
   const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
-  // Its failure also ends the loop below, which is where it is reported.
+  // Its failure also ends the loop below, which reports it.
   const fed = pipeline(Readable.from(packed), gunzip).catch(() => undefined);
   const unpacked: AsyncIterable<Buffer> = gunzip;
   let size = 0;

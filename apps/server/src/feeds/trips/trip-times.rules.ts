@@ -59,7 +59,7 @@ function possibleInstants(time: WallTime, zone: TimeZone): readonly number[] {
   return time.offset === undefined ? zone.instants(time.local) : [time.local - time.offset];
 }
 
-/** How badly a reading fits; the smallest wins. Ending before the start is worse than any length. */
+/** Returns how badly a reading fits; the smallest wins. An end before the start is worse than any length. */
 function durationError(length: number, duration: number | undefined): number {
   if (duration !== undefined) return Math.abs(length - duration);
   return length >= 0 ? length : Number.MAX_SAFE_INTEGER / 2 - length;
@@ -78,7 +78,7 @@ function clockNotMoved(start: WallTime, end: WallTime, duration: number, times: 
 export interface WallTime {
   /** The local clock's time, as milliseconds since 1970-01-01 00:00 on that clock. */
   readonly local: number;
-  /** Milliseconds that the clock is ahead of UTC, where the file says so; else the time zone decides. */
+  /** The clock's offset from UTC in milliseconds, if the file contains it; else the time zone decides. */
   readonly offset: number | undefined;
 }
 
@@ -104,7 +104,7 @@ export function readWallTime(text: string): WallTime | undefined {
   return local === undefined ? undefined : { local, offset: undefined };
 }
 
-/** Whether a text is what a spreadsheet leaves of a time: minutes, seconds and tenths ("06:17.5"), or "####". */
+/** Tells whether a text is a time that a spreadsheet has cut: minutes, seconds and tenths ("06:17.5"), or "####". */
 export function isSpreadsheetTime(text: string): boolean {
   return /^(?:\d{1,2}:\d{2}\.\d|#{3,})$/.test(text);
 }

@@ -1,6 +1,6 @@
 /**
- * A question to the database that all who wait at the same time ask as one. Each gets an answer that was asked for after its
- * own call: whoever comes while one is under way waits for the next.
+ * Shares a database query among concurrent callers. Each caller gets an answer whose query began after its call: a caller
+ * during a query waits for the next one.
  */
 export function askTogether<Answer>(ask: () => Promise<Answer>): () => Promise<Answer> {
   let waiting: PromiseWithResolvers<Answer> | undefined;

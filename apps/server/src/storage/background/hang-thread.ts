@@ -1,7 +1,7 @@
 import { writeSync } from "node:fs";
 import { workerData } from "node:worker_threads";
 
-/** How the last line of a process is written: as its log is (logger.ts). */
+/** The format of the process's last line: that of its log (logger.ts). */
 export interface LastLine {
   readonly format: "json" | "text" | "none";
 }
@@ -16,7 +16,8 @@ export interface HangThreadData extends LastLine {
   readonly intervalMs: number;
 }
 
-// Beside a process whose main thread may hang: kills it when the main thread has not counted on for too long.
+// A thread that watches the main thread, and kills the process when the main thread has not increased its counter for too
+// long.
 const { heartbeats, debugged, timeoutMs, intervalMs, format } = workerData as HangThreadData;
 const counter = new Int32Array(heartbeats);
 /** Fatal, as pino counts levels. */
@@ -24,7 +25,7 @@ const LEVEL = 60;
 
 let last = 0;
 let hungMs = 0;
-// By its own steps, not by a clock: while the whole process is frozen, no time passes.
+// Counts its own steps rather than clock time: while the whole process is frozen, no time passes.
 setInterval(() => {
   const now = Atomics.load(counter, 0);
   hungMs = now === last && now !== debugged ? hungMs + intervalMs : 0;

@@ -47,7 +47,7 @@ export function watchForHangs(options: HangWatchOptions): { readonly close: () =
   };
 }
 
-/** @returns what is called when this process has run for some milliseconds, and calls `onHang`, once, when a work hangs */
+/** @returns a function to call with the milliseconds that this process has run; it calls `onHang`, once, when a work hangs */
 export function createWorkCheck({ timeoutMs, conditions, onHang }: Omit<HangWatchOptions, "lastLine">) {
   let hasHung = false;
   return (passedMs: number): void => {
@@ -66,11 +66,11 @@ function startThread(workerData: HangThreadData): Worker {
   const extension = extname(import.meta.url);
   const thread = new Worker(new URL(`./hang-thread${extension}`, import.meta.url), {
     workerData,
-    // It counts, and nothing else.
+    // The thread only counts.
     resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 },
     execArgv: extension === ".ts" ? ["--conditions=@bikeshare/source"] : [],
   });
-  // Without it the process goes on, as it would without the watch.
+  // Without the thread the process continues, as without the watch.
   thread.on("error", () => undefined);
   thread.unref();
   return thread;

@@ -25,7 +25,7 @@ export class IntervalTask {
     }
   }
 
-  /** Lets the next call of `runIfDue` do the work, also when called during the work: what it has read may be outdated. */
+  /** Makes the next call of `runIfDue` do the work, also when called during the work: its data may be outdated. */
   makeDue(): void {
     this.#startedAt = Number.NEGATIVE_INFINITY;
   }

@@ -7,9 +7,9 @@ export interface PageCache<Page> {
   get(systemId: string, page: string, make: () => Promise<Page>): Page | Promise<Page>;
   /** The cached page, where it is there and ready. */
   find(systemId: string, page: string): Page | undefined;
-  /** To be called when rows of a system have changed. */
+  /** Call it when rows of a system have changed. */
   clear(systemId: string): void;
-  /** To be called when notifications of changes may have been missed. */
+  /** Call it when notifications of changes may have been missed. */
   clearAll(): void;
 }
 
@@ -25,14 +25,14 @@ export interface PageCacheOptions {
 }
 
 /**
- * For this time a page is served if no change is notified. Notifications follow the commit, so that a process that dies
- * in between changes rows of which nobody is notified: others show them after this time at the latest.
+ * How long a page is served without a notification of changes. Notifications follow the commit: when a process dies in
+ * between, other processes show its changes after this time at the latest.
  */
 const MAX_AGE_MS = 5_000;
 
 interface Entry<Page> {
   page: Page | Promise<Page>;
-  /** When it began to be made: what it shows is not older. */
+  /** The time at which its query began: the page is not older. */
   readonly since: number;
 }
 

@@ -1,12 +1,12 @@
-/** How a work that is done again and again is doing in this process. */
+/** The state of a periodic work in this process. */
 export interface WorkStatus {
-  /** As the log names it: "keeping partitions". */
+  /** The work's name in the log: "keeping partitions". */
   readonly work: string;
   readonly succeededRuns: number;
   readonly failedRuns: number;
-  /** Since a run last ended without a failure; undefined: none has. */
+  /** Time since the last successful run ended; undefined: there was none. */
   readonly successAgeMs: number | undefined;
-  /** Of the latest run that has ended; undefined: none has. */
+  /** The duration of the latest completed run; undefined: there was none. */
   readonly lastRunMs: number | undefined;
   /** Whether it has gone without a success for longer than it may. */
   readonly standsStill: boolean;
@@ -51,7 +51,7 @@ export class WorkWatch {
     this.#maxSilenceMs = maxSilenceMs;
   }
 
-  /** It is not expected any more. */
+  /** Stops expecting the work. */
   stop(): void {
     this.#startedAt = undefined;
   }

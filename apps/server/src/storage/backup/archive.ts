@@ -10,7 +10,7 @@ import yauzl from "yauzl";
 import yazl from "yazl";
 import { codeOf, isDiskFull } from "../db/errors.ts";
 
-/** A backup that cannot be read, or not by this program; the message says why and what to do. */
+/** A backup that cannot be read at all, or not by this program; the message names the reason and the remedy. */
 export class BackupFileError extends Error {
   override readonly name = "BackupFileError";
 }
@@ -21,15 +21,15 @@ const COMPRESSION_LEVEL = 1;
 /** The files of an archive that is being written. */
 export interface ArchiveWriter {
   add(name: string, content: string): void;
-  /** Adds what a stream gives; resolves when it has ended. */
+  /** Adds the content of a stream; resolves when it has ended. */
   addStream(name: string, content: Readable): Promise<void>;
 }
 
 /**
- * Takes the name of a file that is to be written by making its draft, which of two processes only one can: in one draft the
- * other would overwrite what is read back.
+ * Claims a file's name by creating its draft, which only one of two processes can do: otherwise one would overwrite the
+ * other's draft.
  * @returns whether it was free
- * @throws BackupFileError when no file can be made there
+ * @throws BackupFileError when no file can be created there
  */
 export async function claimDraft(path: string): Promise<boolean> {
   try {
@@ -98,7 +98,7 @@ async function writeZip(
   // Closing waits for the disk.
   const file = createWriteStream(path, { mode: 0o600, flush: true });
   const closed = once(file, "close");
-  // `written` fails with the file. This promise then rejects too, which would end the process if nobody handled it.
+  // `written` fails with the file. This promise then rejects too, and an unhandled rejection would end the process.
   closed.catch(() => undefined);
   const written = Promise.race([pipeline(zip.outputStream, file, { signal }), failed]);
   // Handled for the same reason. `addStream` races with it: a stream alone would wait for ever after the file has failed.
@@ -145,14 +145,17 @@ export interface ArchiveReader {
   open(name: string): Promise<Readable>;
 }
 
-/** Bytes of what is read as a whole: the manifest and the secrets have some kilobytes each. */
+/** Limits the entries that are read into memory: the manifest and the secrets have some kilobytes each. */
 const MAX_TEXT_BYTES = 16 * 1024 * 1024;
 /** Files of an archive: a table has one. Each that is listed takes memory, whether it is read or not. */
 const MAX_ENTRIES = 1_000;
 
-/** Opens a file for reading at any position. @throws BackupFileError for what has none, such as a pipe, which would never end */
+/**
+ * Opens a file for reading at any position.
+ * @throws BackupFileError for a file without positions, such as a pipe, whose reading might never end
+ */
 async function openFile(path: string): Promise<FileHandle> {
-  // Without waiting for somebody who writes into a pipe.
+  // Does not wait for a writer of a pipe.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
     const code = codeOf(error);
     if (code === "ENOENT") throw new BackupFileError(`There is no file ${path}.`);

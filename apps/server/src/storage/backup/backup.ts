@@ -22,7 +22,7 @@ import { readSecretsOf } from "./secrets.ts";
 export interface BackupOptions {
   /** The database, which may be in use. */
   readonly connectionString: string;
-  /** The secrets file, without which what is encrypted in the database cannot be read. */
+  /** The path of the secrets file, without which the encrypted values of the database are unreadable. */
   readonly secretsPath: string;
   /** This program's version. */
   readonly version: string;
@@ -55,7 +55,7 @@ export async function createBackup(options: BackupOptions, path: string): Promis
   return writeBackup(options, path);
 }
 
-/** Does so into a file whose draft was claimed. */
+/** Writes a backup into a file whose draft was claimed. */
 export async function writeBackup(options: BackupOptions, path: string): Promise<BackupSummary> {
   try {
     options.signal?.throwIfAborted();
@@ -68,7 +68,7 @@ export async function writeBackup(options: BackupOptions, path: string): Promise
 }
 
 async function copyDatabase(options: BackupOptions, path: string): Promise<void> {
-  // A connection of its own, without the time limits of requests.
+  // A separate connection, without the time limits of requests.
   const db = openDatabase({ connectionString: options.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
   try {
     const secrets = await readSecretsOf(db, options.secretsPath);
@@ -166,7 +166,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Waits for work, unless the signal is aborted first: what the work does from then on is not waited for. */
+/** Waits for work, unless the signal is aborted first: then the work continues, and nothing waits for it. */
 export function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (signal === undefined) return work;
   const aborted = new Promise<never>((_, reject) => {

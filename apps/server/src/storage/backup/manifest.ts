@@ -3,7 +3,7 @@ import { z } from "zod";
 /** Another number is another form of backups, which this program cannot read. */
 export const FORMAT = 1;
 
-/** Of a table by day: more than ten years. Each is a partition, which takes its time and memory. */
+/** Limits the days of a table: more than ten years. Each is a partition, which takes time and memory. */
 const MAX_DAYS = 4_000;
 
 /** The description of a backup: the file `manifest.json` in its archive. */
@@ -34,7 +34,7 @@ export function createManifest(content: Omit<Manifest, "format">): Manifest {
   return { format: FORMAT, ...content };
 }
 
-/** Where the parts of a backup are in its archive. */
+/** The paths of a backup's parts in its archive. */
 export const entryNames = {
   manifest: "manifest.json",
   secrets: "secrets.json",

@@ -17,15 +17,15 @@ import { RowCounter } from "./row-counter.ts";
 export interface RestoreOptions {
   /** A database without data of ours. */
   readonly connectionString: string;
-  /** Where the secrets go. A file that is there must be the same. */
+  /** The path for the secrets. An existing file must have the same content. */
   readonly secretsPath: string;
   /** Called with each table, before its rows are written. */
   readonly onTable?: (name: string, done: number, all: number) => void;
 }
 
 /**
- * Restores a backup into an empty database, all of it or nothing, and migrates it to this program's schema. Never
- * overwrites: neither data nor another secrets file.
+ * Restores a backup into an empty database, completely or not at all, and migrates it to this program's schema. Overwrites
+ * neither data nor another secrets file.
  * @returns what was restored
  * @throws BackupFileError
  */
@@ -96,7 +96,7 @@ async function copyTable(tx: Transaction, archive: ArchiveReader, table: BackedU
   return rows.count;
 }
 
-/** Whether PostgreSQL refuses values (class 22), what they say together (23), or their size (54). */
+/** Tells whether PostgreSQL rejected values (class 22), a combination of them (23), or their size (54). */
 function isRefusedData(error: unknown): error is Error {
   return error instanceof Error && /^(?:22|23|54)/.test(codeOf(error) ?? "");
 }
@@ -111,7 +111,10 @@ function contradiction(cause: Error): BackupFileError {
   return new BackupFileError(message, { cause });
 }
 
-/** @throws BackupFileError where the manifest names what the schema of its migrations does not have, or something twice */
+/**
+ * @throws BackupFileError when the manifest names tables or columns that the schema of its migrations lacks, or a name
+ * twice
+ */
 function assertTables(manifest: Manifest, present: readonly CopiedTable[]): void {
   const columnsOf = new Map(present.map(({ name, columns }) => [name, new Set(columns)]));
   for (const { name, columns } of manifest.tables) {

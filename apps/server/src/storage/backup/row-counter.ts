@@ -11,7 +11,7 @@ export class RowCounter extends Transform {
   /** Bytes of the row that goes on. */
   #length = 0;
 
-  /** @param tooLong makes the error of a row that nobody has written */
+  /** @param tooLong returns the error of a row that is too long to be genuine */
   constructor(tooLong: () => Error) {
     super();
     this.#tooLong = tooLong;

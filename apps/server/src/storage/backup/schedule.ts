@@ -10,7 +10,7 @@ export interface BackupSchedule {
   readonly directory: string;
   /** From one backup to the next. */
   readonly intervalMs: number;
-  /** How many of the newest stay. */
+  /** The number of newest backups to keep. */
   readonly keep: number;
 }
 
@@ -48,7 +48,7 @@ export function startScheduledBackups(options: ScheduledBackupOptions): Periodic
     await mkdir(directory, { recursive: true, mode: 0o700 });
     if (!(await isDue())) return;
     const path = await claimPath(directory, clock());
-    // Of processes that have begun one, the first goes on; it may have ended before ours was seen.
+    // If several processes have begun one, the first continues; it may have ended before ours was listed.
     const [first] = await listDrafts(directory, clock());
     const isFirst = first === undefined || join(directory, first) === draftOf(path);
     if (!isFirst || !(await isDue())) return rm(draftOf(path), { force: true });
@@ -94,7 +94,7 @@ async function listDrafts(directory: string, now: number): Promise<string[]> {
     const found = await stat(path).catch((error: unknown) => {
       if (codeOf(error) !== "ENOENT") throw error;
     });
-    // It has just become a backup.
+    // The draft has just become a backup.
     if (found === undefined) continue;
     if (now - found.mtimeMs > MAX_DRAFT_SILENCE_MS) await rm(path, { force: true });
     else drafts.push(name);

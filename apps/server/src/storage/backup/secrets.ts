@@ -7,8 +7,8 @@ import { loadSecrets } from "../secrets/secrets.ts";
 import { BackupFileError } from "./archive.ts";
 
 /**
- * The secrets file with which a database is used.
- * @throws BackupFileError when it is not there, or is another one: what is encrypted in the database could not be read
+ * Reads the secrets file that belongs to a database.
+ * @throws BackupFileError when it is missing or a different one: the encrypted values of the database could not be read
  */
 export async function readSecretsOf(db: Queryable, path: string): Promise<string> {
   const text = await readFile(path, "utf8").catch((error: unknown) => {

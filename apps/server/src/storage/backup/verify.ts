@@ -15,8 +15,8 @@ export interface VerifiedBackup extends BackupSummary {
 }
 
 /**
- * Restores a backup into a PostgreSQL of its own, in a temporary directory, checks that its secrets are those of its data,
- * and every system's rows against what must be true of them; then removes everything again, after the signal too.
+ * Restores a backup into a temporary PostgreSQL, checks that its secrets belong to its data, and checks every system's rows
+ * against the rules for them. Then removes everything, also after the signal.
  * @throws BackupFileError
  */
 export async function verifyBackup(
@@ -25,7 +25,7 @@ export async function verifyBackup(
 ): Promise<VerifiedBackup> {
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-verify-"));
   try {
-    // As root, PostgreSQL runs as another account, which must reach its files below.
+    // As root, PostgreSQL runs as another account, which must have access to its files below.
     await chmod(directory, 0o711);
     const server = await openEmbeddedPostgres({
       dataDir: join(directory, "data"),
@@ -45,7 +45,7 @@ export async function verifyBackup(
   }
 }
 
-/** Does so in an empty database, which stays. @throws BackupFileError */
+/** Restores a backup into an empty database, verifies it there, and keeps the database. @throws BackupFileError */
 export async function verifyInto(path: string, options: RestoreOptions): Promise<VerifiedBackup> {
   const summary = await restoreBackup(options, path);
   const db = openDatabase({ connectionString: options.connectionString, maxConnections: 1, statementTimeoutMs: 0 });

@@ -1,6 +1,6 @@
 import { columnTypes, type Tables } from "./tables.generated.ts";
 
-/** How the values of a column reach a statement: as one array, with an element for each row. */
+/** The conversion of a column's values to a statement's parameter: one array, with an element for each row. */
 export interface ColumnType<Value> {
   /** PostgreSQL's name of the elements' type. */
   readonly type: string;

@@ -14,7 +14,7 @@ export interface RequestConnections {
   readonly vital: Database;
   /** Key look-ups, on the connections of `vital`. */
   readonly keys: Database;
-  /** Lists whose cost depends on what is asked for. */
+  /** Lists whose cost depends on their filters. */
   readonly filtered: Database;
   /** Fails while requests fail because of the database. */
   readonly check: () => Promise<void>;
@@ -25,9 +25,9 @@ export interface RequestConnections {
 const VITAL_CONNECTIONS = 2;
 /** The statements on them take less than a millisecond. */
 const VITAL_STATEMENT_TIMEOUT_MS = 5_000;
-/** More keep more of PostgreSQL's processors busy with what a few callers request. */
+/** Too high: a few callers keep more of PostgreSQL's processors busy. */
 export const FILTERED_CONNECTIONS = 3;
-/** One processor each, and no compilation of what runs once. */
+/** One processor each, and no just-in-time compilation for statements that run once. */
 export const FILTERED_SESSION_OPTIONS = "-c max_parallel_workers_per_gather=0 -c jit=off";
 
 export interface RequestConnectionsOptions {

@@ -8,7 +8,7 @@ import { inTransaction, type Queryable, runStatement } from "./transaction.ts";
 
 export type { Queryable, QueryRunner, Transaction } from "./transaction.ts";
 
-/** How many connections a pool has at present, and how many callers wait for one. */
+/** The number of connections that a pool has, and of callers that wait for one. */
 export interface PoolUsage {
   readonly inUse: number;
   readonly idle: number;
@@ -31,11 +31,11 @@ export interface DatabaseOptions {
    * With fewer, requests queue behind one another; with many more, PostgreSQL spends its time switching between them.
    */
   readonly maxConnections?: number;
-  /** To get a connection, a free one of the pool or a new one, before `DatabaseUnavailable` is thrown. */
+  /** Milliseconds to get a connection, a free one of the pool or a new one, before `DatabaseUnavailable` is thrown. */
   readonly connectTimeoutMs?: number;
   /** After it PostgreSQL cancels a statement; 0 for never. Imports run long, requests do not. */
   readonly statementTimeoutMs?: number;
-  /** More settings of every connection, as in `-c enable_seqscan=off`. */
+  /** Further settings of every connection, as in `-c enable_seqscan=off`. */
   readonly sessionOptions?: string;
   /** Whether a standby will do. Otherwise a connection to one is refused, and made again at the next statement. */
   readonly mayBeStandby?: boolean;
@@ -43,7 +43,7 @@ export interface DatabaseOptions {
   readonly onConnectionLost?: (error: Error) => void;
 }
 
-/** To get a connection, before the request is answered `unavailable`. */
+/** Milliseconds to get a connection before the request is answered `unavailable`. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /** Opens a pool. It connects at the first statement. */
@@ -90,7 +90,7 @@ export function openDatabase(options: DatabaseOptions): Database {
 
 type ConnectCallback = Parameters<pg.Pool["connect"]>[0];
 
-/** A pool that says how long its connections are waited for, by `query` too, which connects as everybody else does. */
+/** A pool that reports how long callers wait for connections, including those of `query`. */
 class ObservedPool extends pg.Pool {
   readonly #name: string;
   readonly #observer: StatementObserver | undefined;
@@ -132,9 +132,9 @@ const CANCEL_TIMEOUT_MS = 2_000;
 const MIN_IDLE_TRANSACTION_MS = 5_000;
 
 /**
- * How long a transaction may stand between two statements before PostgreSQL rolls it back and ends its connection: what a
- * process that hangs, or is frozen, has locked is free before those who wait for it give up. A process that goes on later
- * runs the transaction again.
+ * Returns how long a transaction may be idle between two statements before PostgreSQL rolls it back and ends its
+ * connection: the locks of a process that hangs or is frozen are released before others give up waiting. A process that
+ * resumes later runs the transaction again.
  */
 function idleTransactionTimeout(statementTimeoutMs: number): number {
   return Math.max(MIN_IDLE_TRANSACTION_MS, statementTimeoutMs / 2);
@@ -213,7 +213,7 @@ function driverParser(oid: number, format?: "text" | "binary"): (value: string) 
   return parser as (value: string) => unknown;
 }
 
-/** As PostgreSQL writes instants of our sessions, whose time zone is UTC: from the year 100 to 9999. */
+/** An instant as PostgreSQL formats it in our sessions, whose time zone is UTC: from the year 100 to 9999. */
 const UTC_INSTANT = /^(?!00)\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?\+00$/;
 
 /** Reads an instant, in a third of the time that the driver takes, whose parser knows every form and time zone. */
@@ -231,7 +231,7 @@ const NO_FRACTION = "2026-01-31 00:00:00+00".length;
 /** For a connection to close. A dead one would delay a stop for ever. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
-/** Waits for connections to close, up to a timeout: the system closes what is left when the process ends. */
+/** Waits for connections to close, up to a timeout: the system closes the others when the process ends. */
 export async function closeWithin(closing: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<void>((resolve) => {
@@ -266,14 +266,14 @@ interface SilenceWatch {
 
 /** Between two checks. Shorter only checks more often; longer finds a dead connection later. */
 const CHECK_INTERVAL_MS = 500;
-/** Of silence, before PostgreSQL is asked. Lower asks about statements that are merely slow. */
+/** Milliseconds of silence before PostgreSQL is queried. Too low: queries about statements that are merely slow. */
 const SILENCE_MS = 1_500;
 /** For the question. A database that is slow to answer it is slow, and nothing is known about its connections. */
 const QUESTION_TIMEOUT_MS = 2_500;
 /** Answers in a row that say a connection is lost: the first may have crossed with a result. */
 const ANSWERS_NEEDED = 2;
 
-/** A connection, what it had read at the last check, and since when it has read nothing. */
+/** A connection, the bytes that it had read at the last check, and the time since which it has read none. */
 interface Watched {
   readonly client: pg.Client | pg.PoolClient;
   bytesRead: number;
@@ -348,7 +348,7 @@ async function readActivity(client: pg.Client, processIds: readonly number[]) {
       [processIds],
     );
     const states = new Map(rows.map(({ pid, state }) => [pid, state]));
-    // A pooler gives its own numbers: of those that it does not know PostgreSQL says nothing.
+    // A pooler reports its own process ids: PostgreSQL has no activity for those.
     const isDirect = states.get(stateOf(client).processID ?? 0) === "self";
     return {
       isLost: (processId: number) => {

@@ -81,7 +81,7 @@ export function codeOf(error: unknown): string | undefined {
   return typeof error.code === "string" ? error.code : undefined;
 }
 
-/** Whether a value that is stored cannot be read: it is not what it should be, or the disk has damaged it. */
+/** Tells whether a stored value cannot be read: it is invalid, or the disk has damaged it. */
 export function isDataError(error: unknown): boolean {
   return /^(22|XX00[12])/.test(codeOf(error) ?? "");
 }
@@ -112,7 +112,7 @@ function routineOf(error: unknown): string | undefined {
   return typeof error.routine === "string" ? error.routine : undefined;
 }
 
-/** Errors of a connection attempt, and of a server that refuses to write: what was asked for was not begun. */
+/** Errors of a connection attempt, and of a server that rejects writes: the work has not begun. */
 const NEVER_RUN: ReadonlySet<string> = new Set([
   sqlState.cannotConnectNow,
   sqlState.readOnlySqlTransaction,

@@ -2,7 +2,7 @@ import pg from "pg";
 import { closeWithin, connectionSettings, type Queryable } from "./database.ts";
 import { statement } from "./statement.ts";
 
-/** Receives what other processes send with `pg_notify`. */
+/** Receives the notifications that other processes send with `pg_notify`. */
 export interface Listener {
   /** True while no notification can have been missed: caches that rely on notifications may be trusted. */
   readonly listening: () => boolean;
@@ -12,8 +12,8 @@ export interface Listener {
 export interface ListenerOptions {
   readonly connectionString: string;
   /**
-   * Sends the heartbeat, over another connection than the listening one: a pooler in between delivers what a connection
-   * notifies itself of, and drops what others send it.
+   * Sends the heartbeat over another connection than the listening one: a pooler in between delivers a connection's own
+   * notifications and drops those of others.
    */
   readonly notifier: Queryable;
   /** The handlers of notifications, by channel. */
@@ -107,7 +107,7 @@ async function listenOn(client: pg.Client, { on, notifier }: ListenerOptions): P
   }
 }
 
-/** A connection's heartbeat, on a channel of its own, which wakes no other process. */
+/** Listens to a connection's heartbeat, on a separate channel that wakes no other process. */
 async function listenToHeartbeat(client: pg.Client, notifier: Queryable): Promise<Heartbeat> {
   const { rows } = await client.query<{ channel: string }>("select 'heartbeat_' || pg_backend_pid() as channel");
   const channel = rows[0]?.channel ?? "";
@@ -130,9 +130,8 @@ async function listenToHeartbeat(client: pg.Client, notifier: Queryable): Promis
 }
 
 /**
- * Fails where notifications of one connection do not reach another, as through a pooler that gives each transaction a
- * connection of its own.
- * @param timeoutMs longer than a database that is just starting is busy
+ * Fails when notifications of one connection do not reach another, as through a pooler in transaction mode.
+ * @param timeoutMs longer than a starting database is busy
  */
 export async function requireNotifications(
   options: Pick<ListenerOptions, "connectionString" | "notifier">,

@@ -1,16 +1,15 @@
 import { type Statement, statement } from "./statement.ts";
 
 /**
- * Sends notifications after commits, those of many transactions at once.
- *
- * `NOTIFY` inside a transaction takes a lock that PostgreSQL holds across the cluster until the commit is flushed, so that
- * commits queue behind one another; and each wakes every listener. A notification that was not sent, because the process
- * died after the commit, is made up for by what stands behind each listener: polls, and the greatest age of cached pages.
+ * Sends notifications after commits, those of many transactions at once. `NOTIFY` inside a transaction takes a lock that
+ * PostgreSQL holds across the cluster until the commit is flushed, so that commits queue behind one another; and each wakes
+ * every listener. If the process dies after the commit and before the notification, each listener's fallback applies:
+ * polls, and the maximum age of cached pages.
  */
 export interface Notifier {
   /** Notifies those who listen to a channel soon; any number of equal notifications until then are one. */
   notify(channel: string, payload: string): void;
-  /** Resolves when what was asked for has been sent, or could not be. */
+  /** Resolves when the pending notifications have been sent, or have failed. */
   close(): Promise<void>;
 }
 
@@ -26,7 +25,7 @@ const notifyAll = statement(
    from (select set_config('synchronous_commit', 'off', true)) as setting, unnest($1::text[], $2::text[]) as each (channel, payload)`,
 );
 
-/** @param query runs a statement in a transaction of its own */
+/** @param query runs a statement in its own transaction */
 export function createNotifier(
   query: (statement: Statement, values: readonly unknown[]) => Promise<unknown>,
 ): Notifier {
@@ -51,12 +50,12 @@ export function createNotifier(
         await pause(RETRY_AFTER_FAILURE_MS);
       }
     }
-    // In the same turn as the last look at what is waiting: what is asked for after it finds nothing sending, and begins.
+    // Reset in the same turn as the last look at the queue: a later notification then starts sending by itself.
     sending = undefined;
   };
   const pause = (ms: number) =>
     new Promise<void>((resolve) => {
-      // Nothing needs the process to stay for it: what is waiting is sent by `close`.
+      // The timer need not keep the process alive: `close` sends the pending notifications.
       setTimeout(resolve, ms).unref();
     });
   const begin = async () => {

@@ -21,7 +21,7 @@ export interface OpenStoreOptions {
 /** Runs statements as the superuser. Only our own PostgreSQL gives that. */
 type AsSuperuser = (statements: string) => Promise<void>;
 
-/** Who the audit log belongs to in our own PostgreSQL. */
+/** The functions that change the owner of the audit log in our own PostgreSQL. */
 export interface AuditLogOwner {
   /** Gives the audit log to its own role, where that has not been done, or was undone for a migration. */
   protect(db: Database, asSuperuser: AsSuperuser): Promise<void>;
@@ -85,7 +85,7 @@ async function bringUpToDate(
 ): Promise<string[]> {
   if (server.asSuperuser !== undefined) await auditLog.lend(server.asSuperuser);
   const applied = await migrate(db, { ...(onMigrating && { report: onMigrating }) });
-  // Rewriting a table clears what lets PostgreSQL read its indexes alone.
+  // Rewriting a table clears its visibility map, which index-only scans need.
   if (applied.length > 0) await careForTables(db.connectionString, ["rides"]);
   return applied;
 }

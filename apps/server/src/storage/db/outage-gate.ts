@@ -31,19 +31,19 @@ export interface OutageGateOptions {
 }
 
 /**
- * PostgreSQL is back in this time after a crash or an orderly restart, and a Patroni that was told to switch over needs no
- * longer. More would keep callers waiting for what many of them give up on by then.
+ * How long callers wait for the database. PostgreSQL is back in this time after a crash or an orderly restart, and
+ * Patroni's switchover takes no longer. Too high: callers wait although many of them have given up.
  */
 const OUTAGE_TOLERANCE_MS = 4_000;
 /** Statements that wait at once; those beyond fail at once. Each keeps its request in memory, some 10 kB. */
 const MAX_WAITING = 2_000;
 /** Between two checks whether the database is back. More delays all who wait; less burdens a machine that recovers. */
 const CHECK_INTERVAL_MS = 50;
-/** Of one piece of work: more would have a statement that crashes PostgreSQL do so again and again. */
+/** Limits the attempts of one piece of work. Too high: a statement that crashes PostgreSQL does so again and again. */
 const MAX_ATTEMPTS = 3;
 /**
- * Since it was asked for, after which work is not run again: whoever asked may have given up and asked elsewhere. A process
- * that stood still finds its transactions ended when it goes on.
+ * Milliseconds after its request for which work may be run again: later the caller may have given up and used another
+ * process. A process that stood still finds its transactions ended when it resumes.
  */
 const MAX_REPEAT_AGE_MS = 10_000;
 /** For one check. */
@@ -132,8 +132,8 @@ async function isServing(connectionString: string): Promise<boolean> {
 }
 
 /**
- * The same database, whose statements and transactions wait while it is away. A transaction whose commit was under way is
- * not repeated: nobody knows whether it took place.
+ * Returns the same database, whose statements and transactions wait during an outage. A transaction whose commit was under
+ * way is not repeated, since it is unknown whether it took effect.
  */
 export function holdDuringOutages(db: Database, gate: OutageGate): Database {
   return {

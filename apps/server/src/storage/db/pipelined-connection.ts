@@ -9,7 +9,7 @@ import { prepareAgain, preparedName, type Statement } from "./statement.ts";
 export interface PipelinedConnection {
   /** Runs one prepared statement. A slow one delays those sent after it. */
   query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
-  /** Breaks it: what was sent fails at once, and the next statement connects anew. */
+  /** Breaks the connection: pending statements fail at once, and the next statement connects anew. */
   destroy(): void;
   close(): Promise<void>;
 }
@@ -18,7 +18,7 @@ export interface PipelinedConnectionOptions {
   readonly connectionString: string;
   /** After it PostgreSQL cancels a statement. */
   readonly statementTimeoutMs?: number;
-  /** More settings of the session, as in `-c jit=off`. */
+  /** Further settings of the session, as in `-c jit=off`. */
   readonly sessionOptions?: string;
   readonly observer?: StatementObserver | undefined;
   /** Whether a standby will do. */
@@ -105,12 +105,12 @@ async function openClient(
 }
 
 /**
- * Sends a statement as pg's `query` does, without its copy of an options object, property by property, and without a promise
- * of its own: both together cost as much as sending.
+ * Sends a statement as pg's `query` does, but without copying an options object property by property and without its own
+ * promise: both together cost as much as sending.
  */
 function send<Row>(client: pg.Client, name: string, text: string, values: readonly unknown[] = []): Promise<Row[]> {
   return new Promise((resolve, reject) => {
-    // The row's shape is what the statement says; each queries.ts writes it beside its SQL.
+    // The statement determines the row's shape; each queries.ts declares it beside its SQL.
     const query: pg.Query & { name?: string } = new pg.Query(text, [...values], (error, result) =>
       error ? reject(error) : resolve(result.rows as Row[]),
     );

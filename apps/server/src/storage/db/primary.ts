@@ -2,12 +2,12 @@ import pg from "pg";
 import { DatabaseUnavailable, sqlState } from "./errors.ts";
 
 /*
- * While a failover moves an address to another server, it still leads to the old one for a moment, which may be back by then
- * as a standby. A connection made in that moment would last: its reads would show what that server replays late or not at
- * all, and its writes would be refused.
+ * Protection against connections to a former primary. While a failover moves an address to another server, the address
+ * still leads to the old one for a moment, which may already be a standby. A connection made in that moment would last: its
+ * reads would show late data or none, and its writes would be rejected.
  */
 
-/** Knows what its server has said of itself: PostgreSQL 14 and later say while a connection is made whether they are a standby. */
+/** Remembers whether its server is a standby: PostgreSQL 14 and later report it while a connection is made. */
 export class ReportingClient extends pg.Client {
   isStandbyReported = false;
 
@@ -27,7 +27,7 @@ interface ParameterStatus {
 /** The server that a connection leads to is a standby where the primary is needed: the right one may be there in a moment. */
 class StandbyRefused extends DatabaseUnavailable {
   override readonly name = "StandbyRefused";
-  /** As if it had been asked to write. */
+  /** The code of a write on a standby. */
   readonly code = sqlState.readOnlySqlTransaction;
 }
 
@@ -37,7 +37,7 @@ class StandbyRefused extends DatabaseUnavailable {
  */
 export async function requirePrimary(client: pg.ClientBase): Promise<void> {
   if (!(client instanceof ReportingClient) || !client.isStandbyReported) return;
-  // Asked, because a pooler repeats what its server was when the pooler connected to it.
+  // Queried, because a pooler repeats the state that the server had when the pooler connected.
   const { rows } = await client.query<{ is_standby: boolean }>("select pg_is_in_recovery() as is_standby");
   if (rows[0]?.is_standby === true) throw new StandbyRefused("the server is a standby, and takes no writes");
 }

@@ -14,7 +14,7 @@ export interface ReadPool {
 
 export interface ReadPoolOptions {
   readonly connectionString: string;
-  /** Has reads wait while the database is away. Default: they fail. */
+  /** Makes reads wait during an outage of the database. Default: they fail. */
   readonly outages?: OutageGate;
   readonly observer?: StatementObserver | undefined;
   /** Default: `READ_CONNECTIONS`. */

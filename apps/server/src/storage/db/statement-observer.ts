@@ -1,4 +1,4 @@
-/** Hears what is asked of the database, in the asynchronous context of whoever asks. */
+/** Observes statements, in the asynchronous context of their caller. */
 export interface StatementObserver {
   /**
    * A statement is sent.
@@ -7,8 +7,8 @@ export interface StatementObserver {
    */
   statementSent(name: string): (error?: unknown) => void;
   /**
-   * A connection of a pool is asked for.
-   * @returns called once, when there is one or none was free in time; undefined: nobody asks to know
+   * Called when a caller requests a connection of a pool.
+   * @returns a function to call when there is one or none was free in time; undefined: not observed
    */
   connectionAwaited(pool: string): (() => void) | undefined;
 }

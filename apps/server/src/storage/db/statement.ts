@@ -34,8 +34,8 @@ export function statement(name: string, text: string): Statement {
 }
 
 /**
- * Calls a function with each statement from here on, as it is made; what it throws is thrown to whoever makes it. For
- * tests, which refuse what a distributed database cannot run.
+ * Calls a function with each statement that is made from now on; its errors reach the maker. For tests, which reject
+ * statements that a distributed database cannot run.
  */
 export function checkStatements(refuse: (named: Statement) => void): void {
   check = refuse;

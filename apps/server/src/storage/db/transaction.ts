@@ -36,15 +36,18 @@ export interface Queryable extends QueryRunner {
 }
 
 export interface TransactionOptions {
-  /** How long its statements wait for a lock before they fail with the code 55P03; otherwise as long as statements may take. */
+  /**
+   * Milliseconds that its statements wait for a lock before they fail with the code 55P03; by default as long as statements
+   * may take.
+   */
   readonly lockTimeoutMs?: number;
 }
 
-/** An open transaction, on a connection of its own. */
+/** An open transaction on a separate connection. */
 export interface Transaction extends Queryable {
   /**
-   * Sends a prepared statement whose rows nobody needs, without waiting for it: statements run in the order in which they
-   * are sent. If it fails, so does the transaction, when it commits at the latest.
+   * Sends a prepared statement without waiting for its result: statements run in the order in which they are sent. If it
+   * fails, the transaction fails too, at the latest when it commits.
    */
   send(statement: Statement, values?: readonly unknown[]): void;
   /** Runs text that cannot be prepared, such as `create temporary table`. */
@@ -54,13 +57,16 @@ export interface Transaction extends Queryable {
   /** The stream of `copy … to stdout`. From here on each statement waits for the one before it. */
   copyOut(text: string): Promise<Readable>;
   /**
-   * Notifies those who listen to a channel, a moment after the commit (notifier.ts says why not with it). If the process
-   * dies in that moment they are not notified.
+   * Notifies the listeners of a channel shortly after the commit (notifier.ts gives the reason). If the process dies in
+   * between they are not notified.
    */
   notify(channel: string, payload: string): void;
 }
 
-/** Of a transaction. More repeat work that keeps losing; fewer fail requests that another try would serve. */
+/**
+ * Limits the attempts of a transaction. Too high: repeats work that keeps losing. Too low: fails requests that another
+ * attempt would serve.
+ */
 const MAX_ATTEMPTS = 4;
 
 interface TransactionContext {
@@ -156,10 +162,10 @@ function openTransaction(
   };
   batchWrites(client);
   keep(client.query("begin"));
-  // By itself: Citus repeats the text that a setting stands in on other machines.
+  // A statement of its own: Citus repeats the text that contains a setting on other machines.
   if (lockTimeoutMs !== undefined) keep(client.query(`set local lock_timeout = ${lockTimeoutMs}`));
   const commit = async () => {
-    // Of a transaction that has failed, `commit` is a rollback that tells nobody: what was sent tells.
+    // The `commit` of a failed transaction is a silent rollback: the sent statements report the failure.
     await observed(observer, "commit", Promise.all([...sent, client.query("commit")]));
     for (const [channel, payload] of notifications) notifier.notify(channel, payload);
   };
@@ -187,7 +193,7 @@ async function observed(observer: StatementObserver | undefined, name: string, s
 function batchWrites({ connection: { stream } }: pg.PoolClient): void {
   if (stream.writableCorked > 0) return;
   stream.cork();
-  // Also what goes on after promises that are resolved already is sent with it.
+  // Includes the statements that continuations of resolved promises send.
   process.nextTick(() => stream.uncork());
 }
 
@@ -202,7 +208,7 @@ export async function runStatement<Row>(
   const ended = observer?.statementSent(statement.name);
   const name = preparedName(statement);
   try {
-    // The row's shape is what the statement says; each queries.ts writes it beside its SQL.
+    // The statement determines the row's shape; each queries.ts declares it beside its SQL.
     const result = await client.query({ name, text: statement.text, values: values ? [...values] : [] });
     ended?.();
     return result.rows as Row[];

@@ -8,9 +8,9 @@ export const RIDE_TABLES = ["rides", "ride_counts", "list_counts", "stations"] a
 export const FLEET_TABLES = ["stations", "bikes", "list_counts"] as const;
 
 /**
- * To be called where many rows were written or deleted. Until the next vacuum, which PostgreSQL begins by itself only after a
- * minute, lists are planned for a table that is empty, and read its rows where their index would do. Fails nothing: what it
- * leaves, the service takes care of.
+ * Updates the statistics of tables after many rows were written or deleted. Until the next autovacuum, which begins after a
+ * minute at the earliest, lists would be planned for an empty table and read rows instead of their index. Never fails: the
+ * service completes the rest.
  */
 export async function careForTables(connectionString: string, tables: readonly string[]): Promise<void> {
   const vacuum = (own: Database) => vacuumTables(own, tables, { isLockAwaited: true });

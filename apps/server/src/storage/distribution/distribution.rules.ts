@@ -33,9 +33,9 @@ export interface TableSteps {
 }
 
 /**
- * Which tables are still to be distributed.
- * @param distributed those that are, with their kind
- * @throws Error when one is distributed as another kind than its migration says
+ * Returns the tables that remain to be distributed.
+ * @param distributed the distributed ones with their kind
+ * @throws Error when one is distributed as another kind than its migration declares
  */
 export function tableSteps(
   kinds: ReadonlyMap<string, TableKind>,

@@ -7,7 +7,7 @@ import { readTableKinds } from "./table-kinds.ts";
 
 export type { DatabaseNode } from "./queries.ts";
 
-/** How a database that has the extension is distributed. */
+/** The distribution of a database with the extension. */
 export interface DistributionState {
   /** Tables that only the coordinator has. */
   readonly undistributed: readonly string[];

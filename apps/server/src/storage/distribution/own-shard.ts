@@ -4,8 +4,8 @@ import { findExtension, findOwnShard, listDistributedTables, updateToOwnShard } 
 import { readTableKinds } from "./table-kinds.ts";
 
 /**
- * Gives a system a shard of its own of every table, so that it can lie on a machine, and be moved to another, by itself.
- * @returns false: the database is not distributed, or the system has one
+ * Gives a system a separate shard of every table, so that it can be placed on, and moved to, any machine.
+ * @returns false: the database is not distributed, or the system has such a shard
  */
 export async function giveOwnShard(db: Queryable, systemId: string): Promise<boolean> {
   if (!(await findExtension(db)) || !(await sharesShard(db, systemId))) return false;
@@ -19,7 +19,7 @@ export async function sharesShard(db: Queryable, systemId: string): Promise<bool
   return (await listDistributedTables(db)).has(table) && !(await findOwnShard(db, table, systemId));
 }
 
-/** The table beside whose shards those of every other system table lie: what is done to its shards is done to theirs. */
+/** Returns the table with which all other system tables are colocated: an operation on its shards applies to theirs. */
 export async function firstSystemTable(): Promise<string> {
   const [first] = tablesOfKind(await readTableKinds(), "system");
   if (first === undefined) throw new Error("no migration creates a system table");

@@ -145,12 +145,12 @@ export async function findOwnShard(db: Queryable, table: string, systemId: strin
   return oneRow(await db.query<{ is_own: boolean }>(ownShard, [table, systemId])).is_own;
 }
 
-/** Moves a system into a shard of its own of every system table. Nobody writes to the shards that it leaves meanwhile. */
+/** Moves a system into a separate shard of every system table. Writes to the shards that it leaves are blocked meanwhile. */
 export async function updateToOwnShard(db: Queryable, table: string, systemId: string): Promise<void> {
   await db.query(isolate, [table, systemId]);
 }
 
-/** A machine of a distributed database, and what its PostgreSQL is set to. */
+/** A machine of a distributed database, and the settings of its PostgreSQL. */
 export interface DatabaseNode {
   readonly host: string;
   readonly port: number;

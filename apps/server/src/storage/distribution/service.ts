@@ -15,8 +15,8 @@ import {
 import { readTableKinds } from "./table-kinds.ts";
 
 /**
- * Shards that tables begin with. One is enough: each system gets one of its own, and every further one would be a table
- * more on disk for each of our tables and each of their days.
+ * The initial number of shards. One is enough: each system gets its own, and every further one would be another table on
+ * disk for each of our tables and each of their days.
  */
 const FIRST_SHARDS = 1;
 
@@ -34,9 +34,9 @@ export interface Distribution {
 type OnStep = (step: string) => void;
 
 /**
- * Turns a migrated database into a distributed one. Each step is a transaction of its own, and what is done already is left
- * alone: after an interruption it is called again.
- * @throws Error when something has to be done before, which the message lists
+ * Turns a migrated database into a distributed one. Each step is a separate transaction and skips completed work: call it
+ * again after an interruption.
+ * @throws Error with the missing requirements
  */
 export async function distribute(db: Database, onStep: OnStep): Promise<Distribution> {
   const { is_created: isCreated } = await readyState(db);

@@ -17,8 +17,8 @@ export async function readTableKinds(): Promise<ReadonlyMap<string, TableKind>> 
 }
 
 /**
- * The kind of each table that some SQL creates, where the comment above its `create table` begins with `system.` or
- * `reference.`. Without partitions, which are what their table is.
+ * Returns the kind of each table that some SQL creates, if the comment above its `create table` begins with `system.` or
+ * `reference.`. Omits partitions, which have their table's kind.
  */
 export function declaredKinds(sql: string): Map<string, TableKind> {
   const declarations = sql.matchAll(

@@ -16,7 +16,7 @@ interface FollowSecretsOptions {
   readonly db: Database;
   readonly clock: () => number;
   readonly path: string;
-  /** As they were read at the start. */
+  /** The secrets as they were read at the start. */
   readonly secrets: AllSecrets;
   /** This process, by a name that no other one has. */
   readonly process: string;
@@ -33,7 +33,7 @@ interface FollowedSecrets {
   close(): Promise<void>;
 }
 
-/** Longer, and a change of keys takes longer; it waits for every process twice. */
+/** Too high: a change of keys takes longer, since it waits for every process twice. */
 const POLL_INTERVAL_MS = 2_000;
 /** Polls between two heartbeats of a process whose keys stay as they are. */
 const POLLS_PER_HEARTBEAT = 5;
@@ -73,8 +73,8 @@ export async function followSecretsFile(
 }
 
 /**
- * Follows the secrets file, so that its keys change without a restart, and says in the database which keys this process
- * has. A file that is damaged or another deployment's changes nothing.
+ * Follows the secrets file, so that its keys change without a restart, and records in the database which keys this process
+ * has. A damaged file, or another deployment's, changes nothing.
  */
 async function followSecrets(options: FollowSecretsOptions): Promise<FollowedSecrets> {
   const { db, clock, path, process, host, log, onRead, onError, watch } = options;
@@ -111,7 +111,7 @@ async function followSecrets(options: FollowSecretsOptions): Promise<FollowedSec
     await heartbeat();
   };
   const polling = startPeriodic({ intervalMs: POLL_INTERVAL_MS, work, onError, watch });
-  // Twice: whoever looked for this process before it was registered wrote what the second look finds.
+  // Twice: the second run finds the request of a rotation that began before this process was registered.
   await polling.runOnce().catch(onError);
   await polling.runOnce().catch(onError);
   return {

@@ -38,7 +38,7 @@ export interface RotationContext extends ActorContext {
   /** Milliseconds for which the processes may take to read the file. */
   readonly waitMs: number;
   readonly sleep: (milliseconds: number) => Promise<void>;
-  /** Says what is waited for. */
+  /** Reports the reason for waiting. */
   readonly onWaiting: (text: string) => void;
 }
 
@@ -47,10 +47,10 @@ export interface Rotation extends Reencrypted {
   readonly keys: readonly string[];
 }
 
-/** Between two checks of what the processes have read. */
+/** Milliseconds between two checks of the keys that the processes have read. */
 const CHECK_INTERVAL_MS = 250;
 const BYTES = 32;
-/** How long callers use what they were given: a walk by cursor, a sign-in under way. */
+/** How long callers use encrypted values: a walk by cursor, a sign-in in progress. */
 const IN_USE_MS = 3_600_000;
 
 /**
@@ -78,7 +78,7 @@ export async function rotateKeys(context: RotationContext): Promise<Rotation> {
   const secrets = secretsIn(file);
   await waitUntilNone(context, (holders) => holdersNotUsing(holders, secrets));
   const done = await reencryptAll(db, secrets);
-  // So that a service which starts with a file that lacks the new key says so, even where no secret is stored.
+  // Lets a service report a file that lacks the new key at its start, even when no secret is stored.
   await recordServiceKeys({ clock, cipher: createSecretCipher(secrets.webhookKeys) }, db);
   return { ...done, keys: fingerprintsOf(secrets).current_keys };
 }

@@ -14,7 +14,7 @@ export interface ArchiveEntry {
   open(): Promise<Readable>;
 }
 
-/** How much an archive may hold. */
+/** The limits on the content of an archive. */
 export interface ArchiveBounds {
   /** Bytes of all its files, unpacked. */
   readonly bytes: number;
@@ -22,9 +22,9 @@ export interface ArchiveBounds {
 }
 
 /**
- * The files of a zip archive in the order of their paths, without what the Finder and other programs leave beside them.
- * The file stays the caller's, to be closed once no entry is read any more.
- * @throws ImportFileError when it is broken, encrypted, packed in a way that is not understood, or holds more than it may
+ * Lists the files of a zip archive in the order of their paths, without leftovers of the Finder and other programs. The
+ * caller closes the file after the last entry is read.
+ * @throws ImportFileError when it is broken, encrypted, packed with an unknown method, or too large
  */
 export async function readArchive(fd: number, most: ArchiveBounds): Promise<readonly ArchiveEntry[]> {
   const zip = await rejecting(() => yauzl.fromFdPromise(fd, { lazyEntries: true, autoClose: false }));

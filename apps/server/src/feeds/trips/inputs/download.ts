@@ -6,9 +6,9 @@ const MAX_REDIRECTS = 5;
 
 /** Limits of a download. */
 export interface DownloadLimits {
-  /** Until the whole file must have come. */
+  /** Milliseconds for the whole download. */
   readonly timeoutMs: number;
-  /** How long the server may send nothing. */
+  /** Milliseconds for which the server may send nothing. */
   readonly silenceMs: number;
   /** Ends the download. */
   readonly signal: AbortSignal;
@@ -49,7 +49,7 @@ async function request(address: string, signal: AbortSignal): Promise<OutgoingRe
   return createOutgoingClient(url).get(url, {
     headers: ({ origin }) => ({ accept: "*/*", ...(origin === url.origin ? credentials : {}) }),
     maxRedirects: MAX_REDIRECTS,
-    // Whoever reads it counts; what never becomes bytes of it ends as silence.
+    // The reader counts the bytes; compressed data that never yield any end as silence.
     maxBytes: Number.POSITIVE_INFINITY,
     signal,
   });

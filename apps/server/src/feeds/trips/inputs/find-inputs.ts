@@ -10,12 +10,12 @@ import { type ArchiveBounds, readArchive } from "./archive.ts";
 import { download, type DownloadLimits } from "./download.ts";
 import { CHUNK_BYTES, inBinaryUnits, type TripInput } from "./input.ts";
 
-/** Where inputs are looked for, and with what. */
+/** The locations to search for inputs, and the dependencies of the search. */
 export interface InputSearch {
   /** Files, zip archives, folders of such, addresses, or `-` for standard input. */
   readonly arguments: readonly string[];
   readonly standardInput: Readable;
-  /** Where what comes from elsewhere is kept until the import is over. */
+  /** The directory for copies of inputs until the import ends. */
   readonly temporaryDirectory: string;
   /** Begins the names of files in it. */
   readonly name: string;
@@ -28,15 +28,15 @@ export interface InputSearch {
 export interface FoundInputs {
   readonly inputs: readonly TripInput[];
   readonly rejected: readonly { readonly name: string; readonly error: ImportFileError }[];
-  /** Closes archives and removes what was brought here. */
+  /** Closes archives and removes copies. */
   close(): Promise<void>;
 }
 
 /** Bytes that are brought here at most: ten times the largest month that any operator publishes. */
 const MAX_COPY_BYTES = 16 * 1024 ** 3;
 /**
- * How many times its size an archive may unpack to. Trip files shrink to an eighth or so; what unpacks to far more is
- * made to fill the disk.
+ * Limits the ratio to which an archive may unpack. Trip files shrink to about an eighth; a much higher ratio indicates a
+ * zip bomb.
  */
 export const MAX_UNPACK_RATIO = 100;
 /** Bytes that any archive may unpack to: a small file of many equal rows shrinks to less. */
@@ -62,10 +62,10 @@ interface Finding {
   readonly closing: (() => Promise<void>)[];
 }
 
-/** What an archive, and those in it, may still hold. */
+/** The remaining allowance of an archive and the archives in it. */
 type Budget = { -readonly [Bound in keyof ArchiveBounds]: ArchiveBounds[Bound] };
 
-/** Finds the trip files that a command names. What cannot be read is refused by name; the others are found all the same. */
+/** Finds the trip files that a command names. Rejects unreadable ones by name; the others are found all the same. */
 export async function findInputs(search: InputSearch): Promise<FoundInputs> {
   const finding: Finding = { search, inputs: [], refused: [], closing: [] };
   const close = async () => {
@@ -156,7 +156,7 @@ async function findArchive(finding: Finding, name: string, fd: number, budget: B
   }
 }
 
-/** Brings bytes here, and finds what is in them. */
+/** Copies a stream to a temporary file, and finds the inputs in it. */
 async function findInCopy(finding: Finding, name: string, source: AsyncIterable<Buffer>): Promise<void> {
   const file = await copyHere(finding, name, source, MAX_COPY_BYTES);
   if (isArchive(file.fd)) return findArchive(finding, name, file.fd, budgetOf(file.size), 1);
@@ -201,7 +201,7 @@ function asImportFileError(error: unknown): ImportFileError {
 interface TemporaryFile {
   readonly fd: number;
   readonly size: number;
-  /** Its bytes; may be called several times. */
+  /** Returns its bytes; may be called several times. */
   read(): Readable;
   close(): Promise<void>;
 }

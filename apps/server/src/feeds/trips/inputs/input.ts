@@ -9,9 +9,9 @@ export interface TripInput {
   readonly name: string;
   /** Bytes that `open` gives. */
   readonly size: number;
-  /** It lies beside others and is called a text, so that it may be no trip file at all. */
+  /** The file is a text among others, so that it may be no trip file at all. */
   readonly mayBeOther?: boolean;
-  /** Its bytes, from the beginning. They may be packed with gzip. */
+  /** Opens its bytes from the beginning. They may be compressed with gzip. */
   open(): Promise<Readable>;
 }
 

@@ -4,11 +4,11 @@ import type { Migration, Program } from "./program.ts";
 export interface RecordedMigration {
   readonly number: number;
   readonly oldest_program: string | null;
-  /** How many of its steps are applied. */
+  /** The number of applied steps. */
   readonly steps_done: number;
   /** Null: it is under way. */
   readonly applied_at: Date | null;
-  /** Of a backfill that is under way: the key of the last row it has reached. */
+  /** The key of the last row of a running backfill. */
   readonly position: readonly string[] | null;
 }
 
@@ -45,7 +45,7 @@ export function assertCompatible(program: Program, recorded: readonly RecordedMi
   );
 }
 
-/** Whether one version comes before another. What follows a third number, such as `-rc.1`, does not count. */
+/** Tells whether one version comes before another. Ignores text after the third number, such as `-rc.1`. */
 export function isOlder(version: string, other: string): boolean {
   const numbers = (text: string) => text.split(/[.-]/, 3).map(Number);
   const [a, b] = [numbers(version), numbers(other)];

@@ -10,8 +10,8 @@ import { splitStatements } from "./sql-statements.rules.ts";
 export const BASE = 7;
 
 /**
- * SHA-256 of what the migrations of 0.1.0 create: `fingerprintOf`, which a test compares with a database. It never changes,
- * as those migrations never do.
+ * SHA-256 of the schema that the migrations of 0.1.0 create: `fingerprintOf`, which a test compares with a database. Those
+ * migrations never change, and so it never does.
  */
 const BASE_FINGERPRINT = "ed6130ce6fd7d7bf8b5f1913e16c42324ed25135c62421fe5b30f10a76466dca";
 

@@ -2,14 +2,14 @@ import type { LockHolder } from "./queries.ts";
 
 /** After `deadlock_timeout`, for an autovacuum to end and for the lock to be taken. */
 const AUTOVACUUM_ENDS_MS = 300;
-/** Longer would be an outage for the requests that want the table meanwhile. */
+/** Too high: an outage for the requests that use the table meanwhile. */
 const MAX_LOCK_WAIT_MS = 2_000;
 
 /**
- * How long an attempt waits for its locks. An autovacuum of a big table holds one for hours, and PostgreSQL ends it for the
- * sake of whoever has waited for `deadlock_timeout`, and of nobody who waits for less. Attempts 4, 8, 16, … therefore wait
- * for that long where nobody but an autovacuum is in the way for longer than a moment. One that no `deadlock_timeout` ends,
- * because it keeps transaction numbers from running out, so costs requests a second now and then, and no more.
+ * Returns how long an attempt waits for its locks. An autovacuum of a big table holds one for hours, and PostgreSQL cancels
+ * it only for a transaction that has waited for `deadlock_timeout`. Attempts 4, 8, 16, … therefore wait that long when only
+ * an autovacuum holds a lock for more than a moment. An autovacuum against wraparound is never cancelled: it costs requests
+ * a second now and then.
  */
 export function lockWaitMs({
   attempt,
@@ -19,7 +19,7 @@ export function lockWaitMs({
 }: {
   /** From 1. */
   readonly attempt: number;
-  /** Who held the locks after the attempt before. */
+  /** The holders of the locks after the previous attempt. */
   readonly holders: readonly Pick<LockHolder, "isAutovacuum" | "seconds">[];
   readonly lockTimeoutMs: number;
   readonly deadlockTimeoutMs: number;

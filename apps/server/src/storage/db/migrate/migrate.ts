@@ -32,7 +32,7 @@ import { BATCH_CONDITION, type Step } from "./steps.rules.ts";
 export interface MigrateOptions extends StepOptions {
   /** The number of the last migration to apply; all when left out. */
   readonly last?: number | undefined;
-  /** Whose migrations; this program's when left out. */
+  /** The program whose migrations are applied; this one by default. */
   readonly program?: Program;
 }
 
@@ -41,8 +41,8 @@ const WAIT_INTERVAL_MS = 200;
 const REPORT_INTERVAL_MS = 10_000;
 
 /**
- * Brings the database's schema up to date, step by step. What is applied stays: whoever calls it after a failure or a
- * crash goes on where it ended. Safe when several processes start at once, and while others use the database.
+ * Brings the database's schema up to date, step by step. Applied steps stay: a call after a failure or a crash continues
+ * where that one ended. Safe when several processes start at once, and while others use the database.
  * @throws UnknownSchemaError
  * @returns the file names of the migrations that this call completed
  */
@@ -83,9 +83,9 @@ export async function knownMigrations(): Promise<number[]> {
 }
 
 /**
- * Waits until no other process migrates. Asks again and again, because a statement that waits would keep the other's from
- * building an index.
- * @returns false when the other has done meanwhile what this program needs
+ * Waits until no other process migrates. Polls, because a waiting statement would prevent the other process from building
+ * an index.
+ * @returns false when the other process has meanwhile applied everything that this program needs
  */
 async function becomeMigrator(
   session: MigrationSession,
@@ -148,7 +148,7 @@ async function apply(
 interface StepOptions {
   /** Reports progress for the log. */
   readonly report?: (message: string) => void;
-  /** How long a step waits for a lock, and makes all those wait that want it after it. */
+  /** Limits how long a step waits for a lock, and so how long later requests for the lock wait. */
   readonly lockTimeoutMs?: number;
   /** Attempts to get a lock, of each step. */
   readonly lockAttempts?: number;
@@ -156,9 +156,9 @@ interface StepOptions {
   readonly batchRows?: number;
 }
 
-/** Shorter finds no gap between transactions; longer is a longer stall for whoever wants the table meanwhile. */
+/** Too low: finds no gap between transactions. Too high: a longer stall for other users of the table. */
 const LOCK_TIMEOUT_MS = 200;
-/** With the pauses between them five minutes: longer than any transaction of ours but imports and backups. */
+/** Five minutes in total with the pauses in between: longer than any of our transactions except imports and backups. */
 const LOCK_ATTEMPTS = 65;
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 5_000;
@@ -202,8 +202,8 @@ async function runTogether(session: MigrationSession, sql: string): Promise<void
 }
 
 /**
- * Runs a statement in no transaction. Its locks make nobody wait, so it waits for them as long as it takes. What a crash
- * leaves of building an index is dropped first.
+ * Runs a statement outside of a transaction. Its locks block nobody, so it waits for them without a limit. Drops the
+ * remains of an interrupted index build first.
  */
 async function runAlone(session: MigrationSession, sql: string): Promise<void> {
   const index = /\bcreate (?:unique )?index concurrently (?:if not exists )?(\w+)/i.exec(sql)?.[1];
@@ -280,8 +280,8 @@ function describeHolders(holders: readonly LockHolder[]): string {
 type Backfill = Extract<Step, { readonly kind: "backfill" }>;
 
 /**
- * How far a backfill has come: a system, and what else the primary key has of the last row. Of a system that is done, only
- * the system.
+ * The position of a backfill: a system, and the rest of the primary key of the last row. Of a completed system, only the
+ * system.
  */
 type Position = readonly string[];
 
@@ -332,7 +332,7 @@ async function findBatchIn(
   batchRows: number,
 ): Promise<Batch | undefined> {
   if ((await findRow(db, key, after, 0)) === undefined) return undefined;
-  // Without one the batch has all that is left of the system.
+  // Without an end the batch contains all remaining rows of the system.
   const end = await findRow(db, key, after, batchRows - 1);
   const upper = end === undefined ? "" : ` and ${compare(key, "<=", after.length + 1)}`;
   return {
@@ -384,7 +384,7 @@ async function findKey(db: Runner, table: string): Promise<Key> {
   return { table, columns: rest.map((name) => `${table}.${name}`) };
 }
 
-/** A connection of its own, without time limits. It ends the migrator's lock when it ends. */
+/** A separate connection without time limits. It releases the migrator's lock when it ends. */
 interface MigrationSession extends Runner {
   /** Runs text that cannot be prepared: several statements, or one that must be in no transaction. */
   run(text: string): Promise<void>;

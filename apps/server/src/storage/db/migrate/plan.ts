@@ -26,7 +26,7 @@ export interface PlannedStatement {
   readonly locks: readonly PlannedLock[];
   /** `unknown`: look the statement up in PostgreSQL's manual. */
   readonly work: Work | "unknown";
-  /** How long the work takes, roughly; null: unknown. */
+  /** The approximate duration of the work; null: unknown. */
   readonly estimated_seconds: number | null;
 }
 
@@ -34,9 +34,9 @@ export interface PlannedLock {
   readonly table: string;
   readonly lock: LockMode;
   readonly blocks: Blocked;
-  /** With its indexes. */
+  /** The size of the table including its indexes. */
   readonly bytes: number;
-  /** As PostgreSQL estimates them. */
+  /** The number of rows, as PostgreSQL estimates it. */
   readonly rows: number;
 }
 

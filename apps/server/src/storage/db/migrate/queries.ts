@@ -56,14 +56,14 @@ const deadlockTimeout = statement(
   "select extract(epoch from current_setting('deadlock_timeout')::interval) * 1000 as ms",
 );
 
-/** Who holds a lock on a table. */
+/** The holder of a lock on a table. */
 export interface LockHolder {
   readonly pid: number;
   readonly who: string;
-  /** No other process of PostgreSQL that holds locks on tables of a database has no user. */
+  /** The process is an autovacuum: no other process of PostgreSQL that locks tables has no user. */
   readonly isAutovacuum: boolean;
   readonly state: string | null;
-  /** Since its transaction began; null: it is over. */
+  /** Seconds since its transaction began; null: it has ended. */
   readonly seconds: number | null;
   readonly statement: string;
 }
@@ -123,9 +123,9 @@ export async function findDeadlockTimeout(db: Runner): Promise<number> {
 export interface TableSize {
   readonly table: string;
   readonly indexes: readonly string[];
-  /** With its indexes. */
+  /** The size of the table including its indexes. */
   readonly bytes: number;
-  /** As the last vacuum or analyze estimated them; 0 before the first. */
+  /** The number of rows, as the last vacuum or analyze estimated it; 0 before the first. */
   readonly rows: number;
 }
 

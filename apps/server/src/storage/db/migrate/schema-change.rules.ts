@@ -56,7 +56,7 @@ const statements: readonly (readonly [RegExp, (...names: string[]) => SchemaChan
   ],
   [/^truncate (?:table )?(\w+)$/, (table) => on(table, "access exclusive", { removes: `the rows of ${table}` })],
   [/^vacuum(?: \((?!full)[\w, ]*\))? (\w+)$/, (table) => on(table, "share update exclusive", { work: "scan" })],
-  // Of a table of any size it reads some 30,000 pages.
+  // It reads some 30,000 pages of a table of any size.
   [/^analyze (\w+)$/, (table) => on(table, "share update exclusive")],
   [/^(?:grant|revoke) .* on (?:table )?(\w+) (?:to|from) /, (table) => on(table, "access share")],
   [/^(?:set|reset) /, () => nothing],
@@ -106,7 +106,7 @@ const foreignKey = (target: string, isValidated: boolean): Action => ({
   ...(isValidated && { work: "scan", advice: NOT_VALID }),
 });
 
-/** Actions by how they begin. The order matters: adding a column is what is left. */
+/** Actions by their first words. The order matters: adding a column is the fallback. */
 const actions: readonly (readonly [RegExp, (match: readonly string[], action: string) => Action])[] = [
   [/^validate constraint /, () => ({ mode: "share update exclusive", work: "scan" })],
   [

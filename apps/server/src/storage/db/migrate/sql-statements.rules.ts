@@ -1,10 +1,10 @@
 /** One statement of a migration. */
 export interface SqlStatement {
-  /** As it is written: what PostgreSQL is given. In a literal or the body of a function a line end may decide what it means. */
+  /** The original text, which PostgreSQL receives. In a literal or the body of a function a line end may be significant. */
   readonly source: string;
-  /** On one line and without comments: what people read. */
+  /** On one line and without comments, for people. */
   readonly text: string;
-  /** The same in lower case, without what stands in string literals and function bodies: what rules look at. */
+  /** Like `text`, in lower case and without the content of string literals and function bodies, for rules. */
   readonly bare: string;
 }
 
@@ -14,7 +14,7 @@ const OPAQUE = /'(?:[^']|'')*'|\$(\w*)\$[\s\S]*?\$\1\$|\/\*[\s\S]*?\*\/|--.*/g;
 /** The statements of a SQL text. */
 export function splitStatements(sql: string): SqlStatement[] {
   const withoutComments = sql.replaceAll(OPAQUE, (match) => (isComment(match) ? " ".repeat(match.length) : match));
-  // Of the same length, so that a position in one is a position in the other.
+  // The masked text has the same length, so that positions in both are equal.
   const masked = withoutComments.replaceAll(OPAQUE, (match) => `'${" ".repeat(Math.max(match.length - 2, 0))}'`);
   let start = 0;
   return masked

@@ -9,15 +9,15 @@ export type Step =
   /** One statement that runs again and again, each time on the next rows of a table in the order of its primary key. */
   | { readonly kind: "backfill"; readonly sql: string; readonly table: string };
 
-/** Where a statement of a backfill gets the condition that selects the rows of a batch. */
+/** The placeholder in a backfill's statement for the condition that selects the rows of a batch. */
 export const BATCH_CONDITION = ":batch";
 
 const MARKER = /^[ \t]*-- *step: *(.*?) *$/m;
 const OLDEST_PROGRAM = /^-- *oldest program: *(\d+\.\d+\.\d+) *$/m;
 
 /**
- * The steps of a migration, which lines such as `-- step: autocommit` separate. A file without them is one transaction.
- * @throws Error that says what is wrong with the file
+ * Splits a migration into steps, at lines such as `-- step: autocommit`. A file without such lines is one transaction.
+ * @throws Error that describes the error in the file
  */
 export function parseSteps(sql: string): Step[] {
   const [before = "", ...marked] = sql.split(MARKER);

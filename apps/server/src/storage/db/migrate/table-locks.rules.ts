@@ -48,7 +48,7 @@ export interface SchemaChange {
   readonly removes?: string | undefined;
   /** The values that the statement forbids, although an older program may still write them. */
   readonly narrows?: string | undefined;
-  /** Why it fails, or harms, whatever the size of the table. */
+  /** The reason why the statement fails or harms, whatever the size of the table. */
   readonly issue?: string | undefined;
   /** A replacement for a statement that blocks requests for long. */
   readonly advice?: string | undefined;
