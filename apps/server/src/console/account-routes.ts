@@ -40,7 +40,7 @@ export function accountRoutes(context: ConsoleContext): Omit<Routes, "connectIde
     },
     addPasskey: async ({ request, body }) => {
       const { name, challenge_token: challengeToken } = body;
-      // The library checks the rest of what browsers say.
+      // The library validates the other fields of the browser's answer.
       const response = body.response as unknown as RegistrationResponseJSON;
       await addPasskey(context, ownerOf(request), { name, challengeToken, response });
       return answer(request);

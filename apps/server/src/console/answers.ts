@@ -4,12 +4,12 @@ import type { RouterImplementation } from "@ts-rest/fastify";
 import { z, type ZodTypeAny } from "zod";
 
 /*
- * What the pages get is written once, in the contract. A handler returns what its service or statement has, with more fields and
- * with dates where the contract has instants; the contract's schema chooses the fields, so that a new column of a table is
- * never sent by accident.
+ * Conversion of results to the contract's types. The contract alone defines the responses for pages. A handler returns the
+ * result of its service or statement, with additional fields and with dates for the contract's instants; the contract's
+ * schema selects the fields, so that a new column of a table is never sent by accident.
  */
 
-/** A value of the contract as a handler may return it: a `Date` stands for an instant. */
+/** A value of the contract as a handler may return it, with a `Date` for an instant. */
 export type Served<Wire> = Wire extends string
   ? string extends Wire
     ? Wire | Date

@@ -64,10 +64,10 @@ export interface ConsoleAuthorizeOptions extends CommandContext {
   readonly countPublic: (address: string) => Promise<void> | undefined;
 }
 
-/** Decides whether a request to the console is handled, by what the contract says of its endpoint. */
+/** Decides whether a request to the console is handled, from the contract's metadata of its endpoint. */
 export interface ConsoleAuthorizer {
   authorize(request: FastifyRequest, reply: FastifyReply): Promise<void>;
-  /** Forgets what is counted no more. */
+  /** Removes expired counts. */
   sweep(): void;
 }
 
@@ -103,7 +103,10 @@ export function createConsoleAuthorizer(options: ConsoleAuthorizeOptions): Conso
   };
 }
 
-/** @throws ServiceError unless the caller has proved within the last minutes who they are, which nobody does in a frame */
+/**
+ * @throws ServiceError unless the caller has confirmed their identity within the last minutes, which is impossible in a
+ * frame
+ */
 export function requireConfirmed(session: FoundSession, now: number): void {
   if (session.isEmbedded) throw serviceError("forbidden", "embedded");
   if (confirmedUntil(session).getTime() <= now)
@@ -115,8 +118,8 @@ function changesSomething({ method }: FastifyRequest): boolean {
 }
 
 /**
- * Refuses what changes something and was not sent by a page of ours. Browsers say so themselves, in `Sec-Fetch-Site` and
- * `Origin`, and no page can write either. At least one must be there, and each that is must be right.
+ * Rejects a request that changes something and was not sent by one of our pages. Browsers set `Sec-Fetch-Site` and `Origin`
+ * themselves, and pages cannot. At least one header must be present, and each that is present must be right.
  */
 function requireOwnOrigin(request: FastifyRequest, baseUrl: string): void {
   if (!changesSomething(request)) return;
@@ -128,7 +131,7 @@ function requireOwnOrigin(request: FastifyRequest, baseUrl: string): void {
     throw serviceError("forbidden", "foreignOrigin", { origin: ownOrigin });
 }
 
-/** The caller of a system's page. @throws ServiceError for whoever has no business there */
+/** Returns the caller of a system's page. @throws ServiceError when they have no access */
 async function enter(
   request: FastifyRequest,
   { audience, role }: ConsoleNeeds,
@@ -172,7 +175,7 @@ async function noteOperatorsVisit(context: ActorContext, systemId: string, partn
   await insertFirstActOf(context, context.db, act, VISIT_INTERVAL_MS);
 }
 
-/** How many requests people make in their sessions. */
+/** The rate limits of people's requests in their sessions. */
 interface SessionRate {
   /**
    * Refuses a flood of a session that has just used up its rate before anybody looks the session up.
@@ -184,7 +187,7 @@ interface SessionRate {
    * @throws ServiceError `rate_limited`
    */
   count(session: Pick<FoundSession, "person_id" | "token">, cost: number): Promise<void>;
-  /** Forgets what is counted no more. */
+  /** Removes expired counts. */
   sweep(): void;
 }
 

@@ -28,7 +28,7 @@ export function beginIn(context: ConsoleContext, { request }: Exchange): BeginSe
   };
 }
 
-/** Of one provider: another, which the operator has changed to since, is not shown what the first has told of a person. */
+/** Contains the issuer: after a change of provider, the new one must not receive the old one's token. */
 const hintOf = (issuer: string | undefined, personId: string) => `id token ${personId} ${issuer ?? ""}`;
 
 /** Characters of an ID token that go into an address. Longer ones have lists of groups, and servers refuse the address. */
@@ -54,7 +54,7 @@ export async function signOutAddress(
   return (await identityProvider.signOutAddress(idToken, returnTo).catch(() => undefined)) ?? null;
 }
 
-/** Gives a browser the cookie of a session. @returns what the page is told of it */
+/** Gives a browser the cookie of a session. @returns the session as the page sees it */
 export async function showSession(
   { db, clock }: Pick<ConsoleContext, "db" | "clock">,
   { request, reply }: Exchange,
@@ -90,7 +90,7 @@ export function addressOf({ transport }: Pick<FastifyRequest, "transport">): str
   return countedAddress(transport?.address ?? "", 48);
 }
 
-/** A browser's answer to a challenge, as the contract has it. What else it says is the library's to check. */
+/** Returns a browser's answer to a challenge with the contract's fields. The library validates the other fields. */
 export function passkeyProof(body: { readonly challenge_token: string; readonly response: object }): PasskeyProof {
   return { challengeToken: body.challenge_token, response: body.response as AuthenticationResponseJSON };
 }

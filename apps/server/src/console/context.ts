@@ -31,7 +31,7 @@ export interface ConsoleContext extends SignInContext {
   readonly branding: Pick<SignInOptions["branding"], "logo_url" | "color">;
   readonly cursorCipher: CursorCipher;
   readonly webhookCipher: SecretCipher;
-  /** Where webhooks may be sent. */
+  /** The addresses that webhooks may be sent to. */
   readonly webhookRules: AddressRules;
   readonly addressProber: AddressProber;
   /** Closed before the connections are: its streams stay open until they are ended. */
@@ -42,20 +42,20 @@ export interface ConsoleContext extends SignInContext {
   readonly rateLimit: number;
   /** Milliseconds after which a ride is under way for too long. */
   readonly longRideAfterMs: number;
-  /** Which keys the deployment issues to partners. */
+  /** The mode of the keys that the deployment issues to partners. */
   readonly mode: "live" | "test";
   /** The map of each system's stations, ready to be sent. */
   readonly stationMaps: PageCache<ReadyBody>;
   /** The routes that are to be retired. */
   readonly deprecatedRoutes: readonly DeprecatedRoute[];
-  /** Undefined: invitations are shown to whoever makes them. */
+  /** Undefined: the person who makes an invitation sees its link. */
   readonly mailer: Mailer | undefined;
   readonly logger: { warn(fields: object, message: string): void };
 }
 
 const DAY_MS = 86_400_000;
 
-/** Where the operator has named nothing, as the configuration's own default. */
+/** The default of the configuration. */
 const PUBLIC_ADDRESSES: AddressRules = { allowNetworks: new NetworkList([]), allowPorts: [{ from: 443, to: 443 }] };
 
 interface ConsoleOptions extends Pick<
@@ -68,14 +68,14 @@ interface ConsoleOptions extends Pick<
   readonly mail?: { readonly smtpUrl: string; readonly from: string } | undefined;
   readonly branding?: Branding;
   readonly longRideAfterMs?: number;
-  /** How people may sign in; with passkeys and passwords, when left out. */
+  /** The methods of signing in; passkeys and passwords by default. */
   readonly signInMethods?: ConsoleContext["signInMethods"];
   readonly identityProvider?: ProviderSettings | undefined;
-  /** Where webhooks may be sent; to public addresses on port 443, when left out. */
+  /** The addresses that webhooks may be sent to; public addresses on port 443 by default. */
   readonly webhooks?: AddressRules;
   /** The service's version, which receivers see. */
   readonly version: string;
-  /** Milliseconds of a clock that nobody sets. Default: `clock`. */
+  /** Milliseconds of a monotonic clock. Default: `clock`. */
   readonly monotonic?: () => number;
 }
 
@@ -92,7 +92,7 @@ export function createConsoleContext(given: ConsoleOptions): ConsoleContext {
       logo_url: branding?.logo === undefined ? null : logoUrl(branding.logo),
       color: branding?.color ?? null,
     },
-    // The keys that keep webhook secrets: what they encrypt must outlast every restart too.
+    // The keys of webhook secrets: values that sign-ins encrypt must survive restarts too.
     cipher: createTokenCipher(() => options.secrets.webhookKeys, SIGN_IN_PURPOSE),
     passwords: createPasswordHashing(),
     signInMethods,

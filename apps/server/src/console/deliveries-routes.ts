@@ -67,7 +67,7 @@ export function deliveryRoutes(context: ConsoleContext, long: LongReads): Routes
   };
 }
 
-/** The file of what a list shows. */
+/** Returns the route that exports a list as a file. */
 function exportRoute(searching: (request: LongRequest) => ReadContext): Pick<Routes["deliveries"], "export"> {
   const exports = createExports();
   return {
@@ -92,7 +92,7 @@ function scopeOf(request: LongRequest) {
   return { systemId, partnerId };
 }
 
-/** Where a delivery stands in the list, by when it was made. */
+/** The position of a delivery in the list, by its creation time. */
 const deliveryPosition: PositionCodec<DeliveryPosition> = {
   encode: ({ created_at: at, id }) => timePosition.encode({ at: at.toISOString(), id }),
   decode(text) {
@@ -101,7 +101,7 @@ const deliveryPosition: PositionCodec<DeliveryPosition> = {
   },
 };
 
-/** Seconds after which a download of another file may be tried: about what a whole file takes. */
+/** Seconds after which another download may be tried: about the duration of a whole file. */
 const RETRY_SECONDS = 5;
 
 /** Files that are being downloaded: one at a time of each partner, however many people ask. */

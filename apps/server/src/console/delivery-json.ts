@@ -44,7 +44,7 @@ function attemptJson({ request, answer, ...exchange }: Exchange): Served<Deliver
 
 const CREDENTIALS = /^(cookie|set-cookie|authorization|proxy-authorization)$/i;
 
-/** Headers with what would let whoever reads them act as somebody else hidden. Their names stay. */
+/** Returns headers with hidden credentials, so that their reader cannot act as somebody else. Their names stay. */
 export function withoutCredentials(headers: readonly HeaderPair[]): HeaderPair[] {
   return headers.map(([name, value]) => [name, CREDENTIALS.test(name) ? "(hidden)" : value]);
 }

@@ -55,7 +55,7 @@ function sendingAgain(context: ConsoleContext): Pick<Routes, "resend" | "replay"
   };
 }
 
-/** Whose endpoint, and who of the operator asks. */
+/** Returns the partner of an endpoint, and the operator's person who changes it. */
 function callerOf({ request, params }: EndpointCall): WebhookCaller {
   const { person, systemId, actor } = consoleCaller(request);
   return { personId: person.id, actor, scope: { systemId, partnerId: params.partner_id }, by: "operator" };

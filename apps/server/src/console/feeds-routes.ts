@@ -12,7 +12,7 @@ import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import type { LongReads } from "./long-reads.ts";
 
-/** Where a system's stations and bikes come from, for the operator. */
+/** Routes with which the operator sees the sources of a system's stations and bikes. */
 export function feedRoutes({ db, clock }: ConsoleContext, long: LongReads): ConsoleRoutes["feeds"] {
   return {
     list: async ({ request }) => {

@@ -9,11 +9,11 @@ import { type SessionRow, sessionOf } from "./sessions/service.ts";
 /** The session that a request brings. */
 export interface FoundSession extends SessionRow {
   readonly token: string;
-  /** It was begun by a link of the operator's portal: nobody has proved who they are. */
+  /** The session began with a link of the operator's portal: the person's identity is not proved. */
   readonly isEmbedded: boolean;
 }
 
-/** Whether a request comes from a page in a frame of the operator's portal, which says so itself. */
+/** Tells whether a request comes from a page in a frame of the operator's portal, as the page itself declares. */
 function isFromFrame({ headers }: Pick<FastifyRequest, "headers">): boolean {
   return headers["x-dashboard-frame"] !== undefined;
 }
@@ -31,7 +31,7 @@ async function findSession(
   const own = isFromFrame(request) ? undefined : sessionToken(request);
   const session = own === undefined ? undefined : await sessionOf(db, own, now);
   if (session !== undefined && own !== undefined) return { ...session, token: own, isEmbedded: false };
-  // Streams and downloads of frames bring the cookie alone, and only read what is a partner's.
+  // Streams and downloads of frames send only the cookie, and only read a partner's data.
   const mayBeFrame = isFromFrame(request) || (audience === "partner" && request.method === "GET");
   const framed = mayBeFrame && audience !== "public" ? frameToken(request) : undefined;
   const embedded = framed === undefined ? undefined : await embeddedSessionOf(db, framed, now);

@@ -104,7 +104,7 @@ function sourceOf({ detail }: ImportRow): { readonly from: string[]; readonly ti
   return { from: from.filter((each) => typeof each === "string"), timeZone: typeof zone === "string" ? zone : null };
 }
 
-/** Where an entry stands in its report. */
+/** The position of an entry in its report. */
 const numberPosition: PositionCodec<number> = {
   encode: String,
   decode: (text) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined),

@@ -8,7 +8,7 @@ import { deliveriesKey, openEventStream } from "./live/live-hub.ts";
 
 type Routes = ConsoleRoutes;
 
-/** Proxies close what is silent for a minute; the session is looked at as often. */
+/** Shorter than the minute after which proxies close silent connections. The session is checked as often. */
 const HEARTBEAT_INTERVAL_MS = 15_000;
 
 /** Changes as they happen. */

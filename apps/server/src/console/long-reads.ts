@@ -6,13 +6,13 @@ import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 export type LongRequest = ConsoleRequest & Pick<FastifyRequest, "signal">;
 
 /**
- * What pages read that may take long. Nobody is refused a reservation because others look at pages: a partner's pages have
- * one place together, the same that its filtered lists use, and what nobody waits for any more does not begin.
+ * Reads of pages that may take long. They must not make the service reject reservations: a partner's pages share one
+ * connection with its filtered lists, and a read does not begin after its caller has disconnected.
  */
 export interface LongReads {
   /** The database for services whose statements take long. */
   databaseFor(request: LongRequest): Queryable;
-  /** Does work of several statements that is long together. */
+  /** Runs several statements that take long together. */
   hold<Result>(request: LongRequest, work: () => Promise<Result>): Promise<Result>;
 }
 

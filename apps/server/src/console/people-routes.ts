@@ -70,7 +70,7 @@ function memberRoutes(
       params,
       body,
     }: MemberCall & { readonly body: { readonly role: MembershipRole } }) => {
-      // As an invitation does, it lets somebody do all that an admin does.
+      // Like an invitation, it gives somebody all permissions of an admin.
       if (body.role === "admin") requireConfirmed(consoleSession(request), clock());
       await changeRole(as(request), scopeOf(request), params.id, body.role);
       return done;
@@ -87,8 +87,8 @@ function actingAs({ db, clock, ids }: ConsoleContext, actor: string): ActorConte
 }
 
 /**
- * Invites by mail, so that the link reaches the invited person alone. Where no mail can be sent, the inviter gets it.
- * @param shown what the link proves when the inviter has seen it
+ * Invites by mail, so that only the invited person receives the link. Without a mail server, the inviter gets it.
+ * @param shown the proof that the link gives when the inviter has seen it
  */
 async function inviteAndMail(
   { mailer, baseUrl, serviceName, logger, invitationLimits }: ConsoleContext,
@@ -110,7 +110,7 @@ async function inviteAndMail(
     return { ...body, url: null };
   } catch (error) {
     logger.warn({ err: error, invitation: id }, "an invitation could not be mailed: its link is shown to the inviter");
-    // First, so that nobody has seen a link that proves more.
+    // Comes first, so that nobody has seen a link with a stronger proof.
     await noteShown(acting, systemId, id, shown);
     return { ...body, url, proves_address: shown !== null };
   }

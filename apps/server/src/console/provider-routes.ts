@@ -72,7 +72,10 @@ function dashboardAddress({ baseUrl }: ConsoleContext, page: string): string {
   return `${namedBaseUrl(baseUrl())}/dashboard${page}`;
 }
 
-/** @returns where the browser goes: to the provider, or to the page that says that it cannot be reached */
+/**
+ * @returns the address to which the browser is redirected: the provider's, or the page that reports that the provider
+ * cannot be reached
+ */
 async function beginInBrowser(
   context: ConsoleContext,
   { request, reply }: Exchange,
@@ -141,7 +144,7 @@ async function finishAttempt(
   return afterSignIn(context, signedIn, next);
 }
 
-/** @returns the page that comes first: the one that says what the account has lost, if it has */
+/** @returns the first page: the one about removed credentials, if there are any */
 function afterSignIn(
   context: ConsoleContext,
   { person, removed }: Pick<ProviderSignIn, "person" | "removed">,
@@ -152,7 +155,7 @@ function afterSignIn(
   return withNotice("/account", "credentials_removed");
 }
 
-/** The page on which a way began, where it is said what went wrong. */
+/** Returns the page on which an attempt began, which shows its failure. */
 function pageOf({ kind }: ProviderPurpose): string {
   if (kind === "sign_in") return "/sign-in";
   return kind === "invitation" ? "/invitation" : "/account";

@@ -2,7 +2,7 @@ import type { ConsoleContext } from "./context.ts";
 import { credentialsRemovedMail } from "./people/mails.ts";
 
 /**
- * Mails somebody that their account has lost what signed in to it. Nobody waits for a mail server to sign in.
+ * Mails a person that their account has lost its credentials. Signing in does not wait for the mail server.
  * @param by how the address was proved
  */
 export function mailRemoved(

@@ -140,7 +140,7 @@ function rangeOf(request: LongRequest, keyId: string | undefined, since: Date, u
   return { partnerId: consoleCaller(request).partnerId, keyId: keyId ?? null, since, until };
 }
 
-/** Where a request stands in the log. */
+/** The position of a request in the log. */
 const logPosition: PositionCodec<LogPosition> = {
   encode: ({ day, id }) => `${day} ${id}`,
   decode(text) {
@@ -149,7 +149,7 @@ const logPosition: PositionCodec<LogPosition> = {
   },
 };
 
-/** The statuses that a filter stands for: `404`, `4xx`, or `errors` for all from 400. */
+/** Returns the range of statuses of a filter: `404`, `4xx`, or `errors` for all from 400. */
 function statusRange(filter: string | undefined): { readonly statusFrom?: number; readonly statusTo?: number } {
   if (filter === undefined) return {};
   if (filter === "errors") return { statusFrom: 400 };

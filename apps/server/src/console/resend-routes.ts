@@ -18,7 +18,7 @@ interface ChoosingCall extends ResendCall {
   readonly body: ResendSelection;
 }
 
-/** Who sends whose deliveries again. */
+/** The person who sends deliveries again, and the deliveries' owner. */
 interface Resender {
   readonly actor: string;
   readonly scope: PartnerScope;

@@ -29,7 +29,7 @@ import { embeddedSessionRoutes, invitationRoutes, sessionRoutes, signInRoutes } 
 import { partnerStationRoutes, stationMapOf, systemStationRoutes } from "./stations-routes.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
 
-/** Serves what the pages of the dashboard ask for. Its streams stay open until they are ended. */
+/** Serves the API of the dashboard's pages. Its streams stay open until they are ended. */
 export function serveConsole(http: FastifyInstance, context: ConsoleContext, reads: RideContext): void {
   http.addHook("preClose", async () => {
     await Promise.all([context.live.close(), context.undos.close()]);

@@ -59,7 +59,7 @@ export function attemptToken(request: CookieRequest): string | undefined {
   return readCookie(request, "oidc");
 }
 
-/** Gives the browser what it keeps on its way to the identity provider. */
+/** Sets the cookie of a sign-in at the identity provider. */
 export function setAttemptCookie(request: CookieRequest, reply: HeaderWriter, token: string, maxSeconds: number): void {
   reply.header("set-cookie", cookieHeader(request, "oidc", token, `; Max-Age=${maxSeconds}`));
 }
@@ -89,8 +89,8 @@ function cookieName(request: CookieRequest, cookie: Cookie): string {
 }
 
 /**
- * Whether the browser speaks https. A request that got here came encrypted or from this machine, so what its headers say
- * can only make the cookie stricter.
+ * Tells whether the browser uses https. An accepted request was encrypted or came from this machine, so its headers can
+ * only make the cookie stricter.
  */
 function isHttps({ raw }: CookieRequest): boolean {
   return raw.socket instanceof TLSSocket || protoOf(raw.headers) === "https";

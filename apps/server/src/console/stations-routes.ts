@@ -6,8 +6,8 @@ import type { ConsoleRoutes } from "./answers.ts";
 import type { ConsoleContext } from "./context.ts";
 
 /**
- * For this time a map is sent although stations have changed. In a large city one changes every second; nobody reads a map
- * that fast, and making it occupies the process for some milliseconds.
+ * Milliseconds for which a map is served although stations have changed. In a large city one changes every second; nobody
+ * reads a map that fast, and making it blocks the process for some milliseconds.
  */
 export const STATION_MAP_MIN_AGE_MS = 5_000;
 

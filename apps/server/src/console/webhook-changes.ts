@@ -13,7 +13,7 @@ import type { Served } from "./answers.ts";
 import type { ConsoleContext } from "./context.ts";
 import { withoutCredentials } from "./delivery-json.ts";
 
-/** Who changes whose webhook. */
+/** The webhook and the person who changes it. */
 export interface WebhookCaller {
   readonly personId: string;
   readonly actor: string;
@@ -93,7 +93,7 @@ function statusChanges<Call>(context: ConsoleContext, callerOf: (call: Call) => 
   };
 }
 
-/** Sets a webhook's address, events and what else is given. */
+/** Sets a webhook's address, events and other given settings. */
 export function setWebhook(
   context: ConsoleContext & Pick<SettingContext, "requireConfirmation">,
   { actor, scope }: WebhookCaller,

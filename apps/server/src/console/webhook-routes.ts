@@ -37,7 +37,7 @@ export function webhookRoutes(context: ConsoleContext, long: LongReads): Console
   };
 }
 
-/** Whose webhook, and which of its partner's people asks. */
+/** Returns the webhook's partner, and the person who changes it. */
 function callerOf({ request }: { readonly request: ConsoleRequest }): WebhookCaller {
   const { person, actor, systemId, partnerId } = partnerCaller(request);
   return { personId: person.id, actor, scope: { systemId, partnerId }, by: "partner" };
@@ -83,7 +83,7 @@ function propertiesOf(document: OpenApiDocument, schema: Schema): Readonly<Recor
   return (resolve(document, schema)["properties"] ?? {}) as Readonly<Record<string, Schema>>;
 }
 
-/** `string`, `number or null`, `"active" or "offline"`: what a field may hold, in words. */
+/** Returns the type of a field in words: `string`, `number or null`, `"active" or "offline"`. */
 function typeOf(document: OpenApiDocument, schema: Schema): string {
   const { type, enum: values, anyOf, oneOf, const: only, format } = resolve(document, schema);
   if (only !== undefined) return JSON.stringify(only);
@@ -91,7 +91,7 @@ function typeOf(document: OpenApiDocument, schema: Schema): string {
   const members = anyOf ?? oneOf;
   if (Array.isArray(members)) {
     const types = members.map((member: Schema) => typeOf(document, member));
-    // An enumeration that may grow says its names, and `string` beside them.
+    // An extensible enumeration is a union of names and `string`: the names suffice.
     const known = types.filter((text) => text !== "string" || !types.some((other) => other.startsWith('"')));
     return [...new Set(known)].join(" or ");
   }

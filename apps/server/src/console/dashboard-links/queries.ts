@@ -5,7 +5,7 @@ import { statement } from "../../storage/db/statement.ts";
 
 const stored = columnsOfTable("dashboard_links").without("session_hash");
 
-/** A link that has been opened, with what its session may do. */
+/** An opened link with the permissions of its session. */
 export interface EmbeddedRow {
   readonly id: string;
   readonly system_id: string;

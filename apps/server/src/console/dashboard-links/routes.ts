@@ -47,7 +47,7 @@ function linkOf({ cipher }: Pick<LinkRoutesContext, "cipher">, kept: string): Da
   if (!("link" in stored)) return stored;
   const { link, secret } = stored;
   const token = cipher.decrypt(link.id, secret);
-  // The key is gone hours after the link has expired: then the address leads to the page that says so.
+  // The key is removed hours after the link has expired: then the address leads to the page about expired links.
   return token === undefined ? link : { ...link, url: `${link.url}#${token}` };
 }
 

@@ -14,7 +14,7 @@ const MINUTE_MS = 60_000;
 interface LinkInput {
   readonly systemId: string;
   readonly partnerId: string;
-  /** Who looks, as the portal names them. */
+  /** The portal's name for the viewer. */
   readonly viewer: string;
   readonly role: MembershipRole;
 }
@@ -71,8 +71,8 @@ export async function openDashboardLink(context: CommandContext, linkToken: stri
 }
 
 /**
- * The session of a frame's cookie, as one of a person's: of nobody who has an account, a member of one partner, and never
- * confirmed. Undefined when there is none, or it is over. It is read anew with each request.
+ * Returns the session of a frame's cookie in the form of a person's session: without an account, a member of one partner,
+ * and never confirmed. Undefined when there is none, or it has ended. Every request reads it anew.
  */
 export async function embeddedSessionOf(db: Queryable, token: string, now: number): Promise<SessionRow | undefined> {
   const row = isToken(token) ? await findEmbedded(db, hashToken(token)) : undefined;

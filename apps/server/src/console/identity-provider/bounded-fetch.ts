@@ -12,8 +12,9 @@ const MAX_ANSWER_BYTES = 256 * 1024;
 const MAX_REQUESTS = 50;
 
 /**
- * Requests to the identity provider. It may be in a private network, because the operator named it, and so may the other
- * addresses that it names: whoever runs it can sign in as anybody here. They are https, except on this machine.
+ * Returns a `fetch` for the identity provider. The provider may be in a private network, because the operator named it, and
+ * so may the addresses that it names: its owner can sign in as anybody here anyway. The addresses must be https, except on
+ * this machine.
  */
 export function createBoundedFetch(): CustomFetch {
   let running = 0;
@@ -60,7 +61,7 @@ function hostOf(address: string): string {
   return URL.parse(address)?.host ?? "an invalid address";
 }
 
-/** `fetch` hides what went wrong in the cause of its error. */
+/** Returns the reason of a failed `fetch`, which its error hides in the cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.name === "TimeoutError") return "no answer in time";

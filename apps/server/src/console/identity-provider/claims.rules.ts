@@ -1,6 +1,6 @@
 import { normalizedEmail } from "../people/invitation.rules.ts";
 
-/** Who somebody is at the identity provider, by what it has signed. */
+/** A person's identity at the provider, from its signed token. */
 export interface Identity {
   readonly issuer: string;
   /** The provider's own id of the account. */
@@ -26,8 +26,8 @@ const MAX_EMAIL_LENGTH = 254;
 const MAX_SUBJECT_LENGTH = 255;
 
 /**
- * What the library leaves to its caller: an id that can be stored, and a token that is not of the future.
- * @throws Error that says what is wrong
+ * Validates claims that the library leaves to its caller: the id can be stored, and the token is not from the future.
+ * @throws Error that describes the invalid claim
  */
 export function requireUsable({ sub, iat }: { readonly sub: string; readonly iat: number }, now: number): void {
   if (sub.length === 0 || sub.length > MAX_SUBJECT_LENGTH || /[\p{Cc}\p{Cs}]/u.test(sub))
@@ -55,8 +55,8 @@ export function identityOf(
 }
 
 /**
- * Whether the provider says that the address is the person's. Microsoft Entra ID has no `email_verified`: there `xms_edov`
- * says that the organisation owns the address's domain. What a provider denies, nothing else makes true.
+ * Tells whether the provider confirms that the address belongs to the person. Microsoft Entra ID has no `email_verified`:
+ * its `xms_edov` means that the organisation owns the address's domain. An explicit denial always wins.
  */
 function isVerified({ email_verified: verified, xms_edov: isOwnDomain }: Readonly<Record<string, unknown>>): boolean {
   if (verified !== undefined) return verified === true;

@@ -14,16 +14,19 @@ export interface ProviderSettings extends ClientSettings {
 export interface ProviderSecrets {
   readonly state: string;
   readonly nonce: string;
-  /** Of PKCE: the code is of no use without it. */
+  /** The verifier of PKCE: the code is useless without it. */
   readonly verifier: string;
 }
 
 /** The operator's identity provider (OpenID Connect): authorization code flow with PKCE. */
 export interface IdentityProvider extends Pick<ProviderSettings, "issuer" | "name" | "emailDomains"> {
-  /** Where the browser goes. @param isConfirmation the person must prove who they are even if the provider knows them */
+  /**
+   * Returns the address to which the browser is redirected.
+   * @param isConfirmation the person must prove their identity even if the provider has a session of them
+   */
   addressFor(secrets: ProviderSecrets, redirectUri: string, isConfirmation: boolean): Promise<string>;
   /**
-   * Finds out who came back, and whether the provider says so.
+   * Verifies the provider's answer, and returns the person's identity.
    * @param returned the address that the browser came back to
    * @throws Error of the library, or ProviderUnavailable
    */
@@ -69,7 +72,7 @@ export function createIdentityProvider(settings: ProviderSettings, clock: () => 
       if (claims === undefined || tokens.id_token === undefined) throw new Error("the provider gave no ID token");
       // oxlint-disable-next-line no-restricted-properties -- the library reads the end of a token by the same clock
       requireUsable(claims, Date.now());
-      // Where a token has no address, a request for it does.
+      // When a token has no address, the userinfo endpoint may return it.
       const asks = claims["email"] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined;
       const info = asks ? await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub) : {};
       return identityOf(issuer, tokens.id_token, { ...info, ...claims });
@@ -85,15 +88,15 @@ export function createIdentityProvider(settings: ProviderSettings, clock: () => 
   };
 }
 
-/** Milliseconds for which what the provider says of itself is used without asking again. Providers change in months. */
+/** Milliseconds for which the provider's configuration is cached. Providers change it in months. */
 const CONFIGURATION_LIFETIME_MS = 3_600_000;
-/** Milliseconds after a failure in which nobody asks again: everybody who signs in meanwhile gets the same answer at once. */
+/** Milliseconds after a failure without a new attempt: everybody who signs in meanwhile gets the same answer at once. */
 const RETRY_AFTER_MS = 5_000;
 
 /** Seconds for one request to the provider: a person is waiting for it, and a slow one must not gather requests. */
 const TIMEOUT_SECONDS = 5;
 
-/** Who the service is at the provider. */
+/** The service's registration at the provider. */
 interface ClientSettings {
   /** An https URL, or http on this machine, as URLs are written by the platform. */
   readonly issuer: string;
@@ -107,8 +110,8 @@ interface ClientSettings {
 const loadOpenId = () => import("openid-client");
 
 /**
- * Reads what the library must know of the provider when somebody first signs in, so that the service starts without the
- * provider, and keeps it for an hour.
+ * Returns a function that reads the provider's configuration at the first sign-in, so that the service starts without the
+ * provider, and caches it for an hour. It throws ProviderUnavailable when there is no configuration yet.
  * @returns a function that throws ProviderUnavailable when there is nothing yet
  */
 function createConfigurationReader(settings: ClientSettings, clock: () => number): () => Promise<Configuration> {

@@ -3,7 +3,7 @@ import { serviceError } from "@bikeshare/rules";
 import type { Queryable } from "../../storage/db/database.ts";
 import { DeliveryChanges } from "../../webhooks/log/delivery-changes.ts";
 
-/** Who watches a topic: one open page. */
+/** A viewer of a topic: one open page. */
 export interface Viewer {
   readonly personId: string;
   /** @returns false when the viewer reads too slowly, and is to be cut off */
@@ -32,8 +32,8 @@ interface Channel {
 }
 
 /**
- * Passes changes on to open pages. A key says whose changes they are: a topic and what it is about. What is kept for
- * whoever reconnects is of this process alone; elsewhere, and later, they are told of a gap.
+ * Passes changes on to open pages. A key names the topic and the subject of the changes. The history for clients that
+ * reconnect exists in this process only; on another process, or later, they receive a gap.
  */
 export class LiveHub {
   readonly #channels = new Map<string, Channel>();
@@ -41,7 +41,7 @@ export class LiveHub {
   #count = 0;
   #viewers = 0;
 
-  /** @param prefix begins the ids of this process's events, and no other's */
+  /** @param prefix the unique prefix of the ids of this process's events */
   constructor(prefix: string) {
     this.#prefix = prefix;
   }
@@ -52,8 +52,8 @@ export class LiveHub {
   }
 
   /**
-   * Adds a viewer, who first gets what came after `lastId`, or is told of a gap.
-   * @returns ends it
+   * Adds a viewer, who first gets the events after `lastId`, or a gap.
+   * @returns removes the viewer
    * @throws ServiceError `rate_limited` when there are too many
    */
   add(key: string, viewer: Viewer, lastId: string | undefined): () => void {
@@ -118,7 +118,7 @@ const MAX_WAITING_BYTES = 64 * 1024;
 
 /** A response that stays open, in the form of server-sent events. */
 interface EventStream {
-  /** Sends the head and what has been sent so far. Only then, so that what fails before is answered as any error. */
+  /** Sends the head and the buffered events. Until then, a failure is answered like any error. */
   begin(): void;
   /** @returns false: too much waits for the reader */
   send(event: LiveEvent): boolean;
@@ -172,7 +172,7 @@ export function openEventStream(reply: StreamReply): EventStream {
   };
 }
 
-/** Milliseconds between two polls of what is watched. Less, and open pages cost more than they show. */
+/** Milliseconds between two polls. Too low: open pages cost more than they show. */
 const POLL_INTERVAL_MS = 1_000;
 
 export interface LiveFeed {
@@ -187,8 +187,8 @@ export function deliveriesKey(systemId: string, endpointId: string): string {
 }
 
 /**
- * Looks for changes of what open pages watch: once a second for all pages of this process together, one statement for each
- * system, and not at all while nobody watches. Nothing that sends deliveries knows of it, or pays for it.
+ * Polls for changes that open pages watch: once a second for all pages of this process together, with one statement for
+ * each system, and not at all without viewers. The code that sends deliveries does not depend on it.
  */
 export function createLiveFeed(db: Queryable, prefix: string): LiveFeed {
   const hub = new LiveHub(prefix);
@@ -201,7 +201,7 @@ export function createLiveFeed(db: Queryable, prefix: string): LiveFeed {
     );
     for (const [systemId, keys] of Map.groupBy(watched, ([, system]) => system)) {
       const endpointIds = keys.map(([, , id]) => id);
-      // A poll that fails is made up for by the next, which compares with what was seen last; the other systems go on.
+      // The next poll makes up for a failed one, since it compares with the last seen state; other systems are unaffected.
       const found = await changes.poll(db, systemId, endpointIds).catch(() => []);
       for (const { endpointId, ids, more } of found) {
         hub.publish(deliveriesKey(systemId, endpointId), "deliveries", { ids, more });

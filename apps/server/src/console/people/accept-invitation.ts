@@ -41,11 +41,11 @@ export function openInvitation(context: CommandContext, token: string): Promise<
 interface Acceptance {
   /** The person whose session the browser brought, and that session. */
   readonly signedIn: AccountOwner | undefined;
-  /** Of a new person. */
+  /** The name of a new person. */
   readonly name: string | undefined;
 }
 
-/** Who has accepted an invitation. */
+/** The person who has accepted an invitation. */
 export interface Accepted {
   readonly person: PersonRow;
   /** The credentials that the account lost because its address had not been verified before; undefined: none. */
@@ -118,7 +118,7 @@ export function makePerson(
   return insertPerson(tx, person, proof);
 }
 
-/** Makes a person, who is locked or new, the member that an invitation says. */
+/** Gives a person, who is locked or new, the membership of an invitation. */
 export async function join(
   context: CommandContext,
   tx: Transaction,

@@ -10,8 +10,9 @@ export interface AccountOwner {
 }
 
 /**
- * Holds off whoever else signs in to an account or changes how, until the transaction ends.
- * @throws ServiceError `unauthorized` when the session has ended since it was looked at: somebody has taken the account over
+ * Blocks other sign-ins to an account and changes of its credentials until the transaction ends.
+ * @throws ServiceError `unauthorized` when the session has ended since it was read, because somebody has taken the account
+ * over
  */
 export async function lockOwner(tx: Transaction, { personId, sessionId }: AccountOwner): Promise<PersonRow> {
   const person = await lockPerson(tx, personId);

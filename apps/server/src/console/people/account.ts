@@ -20,7 +20,7 @@ import { requireProvider } from "./provider-attempts.ts";
 import { findPerson } from "./queries.ts";
 import { recordActOf } from "./sign-in.ts";
 
-/** How a person signs in. */
+/** A person's methods of signing in. */
 export interface Credentials {
   readonly passkeys: readonly PasskeyRow[];
   readonly hasPassword: boolean;
@@ -136,14 +136,14 @@ function add(
   });
 }
 
-/** Nobody shuts themselves out by mistake. */
+/** Requires that a person keeps a credential. @throws ServiceError `last_one` when there is none */
 async function requireCredential(context: SignInContext, tx: Transaction, personId: string): Promise<void> {
   const { passkeys, hasPassword, identity } = await credentialsOf(context, tx, personId);
   const has = { passkey: passkeys.length > 0, password: hasPassword, oidc: identity !== undefined };
   if (!context.signInMethods.some((method) => has[method])) throw serviceError("last_one", "credential");
 }
 
-/** Beyond the length, which the contract asks for: what guessers try first. */
+/** Rejects the passwords that attackers try first. The contract checks the length. */
 function requireStrength(password: string, email: string): void {
   const [name = ""] = email.split("@", 1);
   const isOneCharacter = new Set(password).size === 1;

@@ -4,15 +4,18 @@ interface Reach {
   readonly partnerId: string | null;
 }
 
-/** How the person who holds an account proved that its address is theirs. */
+/** The proof that an account's address belongs to its person. */
 export interface AddressProof {
-  /** By a link that was mailed, by an identity whose address the provider had verified, or by a link of the operator's. */
+  /**
+   * The kind of proof: a mailed link, an identity with an address that the provider has verified, or a link from the
+   * operator.
+   */
   readonly by: "mail" | "identity" | "operator";
-  /** Of a link of the operator's: the system whose operator vouches for the person. Null: it counts in every system. */
+  /** The system whose operator vouches for the person, for a link from the operator. Null: the proof counts in every system. */
   readonly systemId: string | null;
 }
 
-/** How an account's address is proved, as its row says; null: not at all. */
+/** Returns the proof of an account's address, from its row; null: there is none. */
 export function proofOf(row: {
   readonly proof: string | null;
   readonly proof_system_id: string | null;
@@ -41,13 +44,15 @@ export function isCommandLine(actor: string): boolean {
   return actor.startsWith("cli:");
 }
 
-/** Whether a proof counts for everything that an account opens: an operator vouches for nobody in another's system. */
+/**
+ * Tells whether a proof counts for all memberships of an account: an operator cannot vouch for people in another's system.
+ */
 export function covers(proof: AddressProof | null, reach: readonly Pick<Reach, "systemId">[]): boolean {
   if (proof === null) return false;
   return proof.systemId === null || reach.every(({ systemId }) => systemId === proof.systemId);
 }
 
-/** An account, as far as it decides what a link does to it. */
+/** The properties of an account that decide the effect of a link. */
 export interface AccountState {
   readonly proof: AddressProof | null;
   readonly hasCredentials: boolean;
@@ -56,10 +61,9 @@ export interface AccountState {
 }
 
 /**
- * What opening a link does to an account that exists:
- * - `takes_over`: it is the first to prove the address. Whoever held the account before loses it.
- * - `opens`: it signs in, and ends the sessions there are, because there is nothing else to sign in with.
- * - `needs_sign_in`: nothing, unless the browser is signed in to the account.
+ * The effect of opening a link on an existing account: - `takes_over`: it is the first proof of the address. The earlier
+ * holder of the account loses it. - `opens`: it signs in, and ends the existing sessions, because the account has no other
+ * credential. - `needs_sign_in`: nothing, unless the browser is signed in to the account.
  */
 export type Opening = "takes_over" | "opens" | "needs_sign_in";
 

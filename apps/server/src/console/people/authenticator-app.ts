@@ -18,13 +18,13 @@ const PERIOD_SECONDS = 30;
 const WINDOW = 1;
 const SECRET_BYTES = 20;
 const RECOVERY_CODES = 10;
-/** Of a recovery code: nobody guesses 80 bits, so that a plain hash of it keeps it. */
+/** The length of a recovery code: 80 bits cannot be guessed, so that a plain hash protects it. */
 const RECOVERY_CODE_BYTES = 10;
 
 const setupOf = (personId: string) => `authenticator setup ${personId}`;
 /** Returns the encryption context of a person's secret: it can be decrypted for the same person only. */
 export const authenticatorContext = (personId: string) => `authenticator secret ${personId}`;
-/** Keeps what signing in encrypts apart from other uses of the same keys. */
+/** Separates values that sign-ins encrypt from other uses of the same keys. */
 export const SIGN_IN_PURPOSE = "sign-in";
 
 /** Loaded with the first code. */

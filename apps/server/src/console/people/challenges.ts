@@ -13,8 +13,8 @@ export interface Challenge {
 }
 
 /**
- * Gives a challenge to a browser, encrypted, so that the service keeps nothing of those that nobody answers.
- * @param purpose it is taken back for this alone
+ * Gives an encrypted challenge to a browser, so that the service does not store unanswered ones.
+ * @param purpose the only purpose for which it is valid
  */
 export function giveChallenge(
   { cipher, clock }: SignInContext,
@@ -35,7 +35,7 @@ export function readChallenge({ cipher, clock }: SignInContext, purpose: string,
   return challenge;
 }
 
-/** Uses a challenge up, in the transaction of what it is for. @throws ServiceError when it was answered before */
+/** Marks a challenge as used, in the transaction that it authorizes. @throws ServiceError when it was answered before */
 export async function useChallenge({ clock }: SignInContext, tx: Transaction, challenge: Challenge): Promise<void> {
   await deleteExpiredChallenges(tx, new Date(clock()));
   if (!(await insertUsedChallenge(tx, hashToken(challenge.value), new Date(challenge.expires))))

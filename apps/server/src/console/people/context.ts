@@ -8,7 +8,7 @@ import type { SignInLimits } from "./sign-in-limits.ts";
 
 /** The dependencies of signing in. */
 export interface SignInContext extends CommandContext {
-  /** Where browsers reach the service. */
+  /** The address at which browsers reach the service. */
   readonly baseUrl: () => string;
   /** The operator's name, which browsers and authenticator apps show. */
   readonly serviceName: string;
@@ -16,14 +16,14 @@ export interface SignInContext extends CommandContext {
   readonly cipher: TokenCipher;
   readonly passwords: PasswordHashing;
   readonly signInLimits: SignInLimits;
-  /** How people may sign in. */
+  /** The methods of signing in. */
   readonly signInMethods: readonly SignInMethod[];
   readonly identityProvider: IdentityProvider | undefined;
 }
 
 /**
- * Begins a session of a person in the browser that has signed in. It belongs into the transaction that has locked the person
- * and looked at what they sign in with: what ends sessions meanwhile would otherwise miss this one.
+ * Begins a session of a person in the browser that has signed in. Call it in the transaction that has locked the person and
+ * verified their credentials: otherwise a concurrent transaction that ends the person's sessions would miss this one.
  * @returns the cookie's token
  */
 export type BeginSession = (tx: Transaction, personId: string, signIn?: SignInFacts) => Promise<string>;
@@ -32,6 +32,6 @@ export type BeginSession = (tx: Transaction, personId: string, signIn?: SignInFa
 interface SignInFacts {
   /** When they proved who they are, in milliseconds since 1970; now, when left out. */
   readonly confirmedAt?: number;
-  /** Of the identity provider. */
+  /** The ID token of the identity provider. */
   readonly idToken?: string;
 }

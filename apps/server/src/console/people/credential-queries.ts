@@ -24,7 +24,7 @@ export function listPasskeys(db: Queryable, personId: string): Promise<PasskeyRo
   return db.query<PasskeyRow>(passkeysOf, [personId]);
 }
 
-/** Whose passkey it is. */
+/** Returns the owner of a passkey. */
 export async function findPasskeyOwner(db: Queryable, id: string): Promise<string | undefined> {
   return (await db.query<{ person_id: string }>(ownerOf, [id]))[0]?.person_id;
 }
@@ -60,7 +60,7 @@ export async function insertUsedChallenge(db: Queryable, hash: Uint8Array, expir
   return (await db.query(useChallenge, [hash, expiresAt])).length > 0;
 }
 
-/** Forgets answered challenges that nobody could answer any more. */
+/** Deletes answered challenges that have expired. */
 export async function deleteExpiredChallenges(db: Queryable, now: Date): Promise<void> {
   await db.query(forgetChallenges, [now]);
 }
@@ -154,7 +154,7 @@ const removeOne = statement(
 );
 const removeAll = statement("identities.deleteAll", "delete from identities where person_id = $1");
 
-/** Whose account at an identity provider it is. */
+/** Returns the person of an account at an identity provider. */
 export async function findIdentity(db: Queryable, issuer: string, subject: string): Promise<IdentityRow | undefined> {
   return (await db.query<IdentityRow>(bySubject, [issuer, subject]))[0];
 }

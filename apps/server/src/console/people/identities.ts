@@ -26,7 +26,7 @@ import {
 import { type RemovedCredentials, takeOver } from "./reset.ts";
 import { recordActOf } from "./sign-in.ts";
 
-/** Who came back from the identity provider, and the challenge that is used up with it. */
+/** A person's identity from the provider, and the challenge that is used with it. */
 export interface ProviderProof {
   readonly identity: Identity;
   readonly challenge: Challenge;
@@ -42,8 +42,8 @@ export interface ProviderSignIn {
 }
 
 /**
- * Signs in whoever an identity belongs to. One that is new here is connected to the account with its address, where the
- * provider has verified that.
+ * Signs in the person of an identity. Connects a new identity to the account with its address, if the provider has verified
+ * the address.
  * @throws ProviderSignInError when there is no such account
  */
 export function signInAtProvider(
@@ -64,7 +64,8 @@ export function signInAtProvider(
     const { removed } = await connectOwn(context, tx, person, identity, await listMembershipsOf(tx, person.id));
     await noteSignIn(context, tx, person, identity);
     const { idToken } = identity;
-    // The provider may know them for long. Where it does not say, what asks for a confirmation asks at once.
+    // The provider's session may be old. Without a time from the provider, endpoints that need a confirmation ask for one
+    // at once.
     return {
       person,
       removed,
@@ -135,7 +136,7 @@ export function confirmAtProvider(
   });
 }
 
-/** Uses a proof up in the transaction of what it is for. */
+/** Marks a proof as used in the transaction that it authorizes. */
 function proving<Result>(
   context: SignInContext,
   { identity, challenge }: ProviderProof,
@@ -159,9 +160,9 @@ function verifiedEmail({ email }: Identity): string {
 const BY_IDENTITY: AddressProof = { by: "identity", systemId: null };
 
 /**
- * Connects an identity to the account of a person, who is locked. If it is the first to prove the account's address, the
- * account is its owner's from then on, whoever held it before.
- * @param reach what the account opens
+ * Connects an identity to the account of a person, who is locked. If it is the first proof of the account's address, the
+ * account then belongs to the owner of the identity, whoever held it before.
+ * @param reach the account's memberships
  */
 async function connectOwn(
   context: SignInContext,

@@ -25,7 +25,7 @@ const insert = statement(
   "invitations.insert",
   `insert into invitations (${stored.list()}) values (${stored.names.map((_, index) => `$${index + 1}`).join(", ")})`,
 );
-// An invitation's link works for 7 days. Afterwards it says for 30 days why it no longer does.
+// An invitation's link works for 7 days. For another 30 days it explains that it has expired.
 const deletePast = statement(
   "invitations.deletePast",
   "delete from invitations where system_id = $1 and expires_at < $2::timestamptz - interval '30 days'",
@@ -51,7 +51,7 @@ const lockRight = statement(
    where m.system_id = $1 and m.person_id = $2 and m.role = 'admin'
      and (m.partner_id = $3 and not $4 or m.partner_id is null and p.proof is not null) for share of m`,
 );
-// Lets through whoever only refers to the system.
+// The lock does not block transactions that only refer to the system.
 const lockSystemRow = statement(
   "invitations.lockSystem",
   "select system_id from systems where system_id = $1 for no key update",
@@ -70,7 +70,7 @@ export async function lockInvitation(tx: Transaction, hash: Uint8Array): Promise
   return (await tx.query<InvitationRow>(lock, [hash]))[0];
 }
 
-/** Writes an invitation in place of an earlier one, and deletes those that nobody can use any more. */
+/** Inserts an invitation in place of an earlier one, and deletes expired ones. */
 export async function insertInvitation(db: Queryable, invitation: RowOf<typeof stored>): Promise<void> {
   const { system_id: systemId, email, partner_id: partnerId, created_at: now } = invitation;
   await db.query(deletePast, [systemId, now]);
@@ -85,7 +85,7 @@ export async function updateAccepted(db: Queryable, systemId: string, id: string
   await db.query(accept, [systemId, id, at]);
 }
 
-/** Writes what opening the link proves. */
+/** Updates the proof that opening the link gives. */
 export async function updateProves(db: Queryable, systemId: string, id: string, proves: string | null): Promise<void> {
   await db.query(setProves, [systemId, id, proves]);
 }

@@ -28,7 +28,7 @@ export function namedBaseUrl(baseUrl: string): string {
   return baseUrl.replace(LOOPBACK_HOST, "$1localhost").replace(/\/+$/, "");
 }
 
-/** The link of an invitation. The token stands behind the `#`, which browsers send to no server. */
+/** Returns the link of an invitation. The token is behind the `#`, which browsers do not send to servers. */
 export function invitationUrl(baseUrl: string, token: string): string {
   return `${namedBaseUrl(baseUrl)}/dashboard/invitation#${token}`;
 }
@@ -37,8 +37,8 @@ export function invitationUrl(baseUrl: string, token: string): string {
 const CASED = /[^\u{130}\u{2126}\u{212A}\u{212B}]+/gu;
 
 /**
- * An address as it is stored and mailed to: two that differ in capitals alone are one person's. The sign of kelvin stays
- * what it is, and does not become a k: otherwise whoever has the one address would prove the other.
+ * Returns the form of an address that is stored and mailed to: addresses that differ only in case belong to one person. The
+ * kelvin sign does not become a k: otherwise the owner of the one address could prove the other.
  */
 export function normalizedEmail(email: string): string {
   return email.trim().replaceAll(CASED, (part) => part.toLowerCase());

@@ -27,7 +27,7 @@ export interface InvitationInput {
   readonly proves: LinkProof | null;
 }
 
-/** How a link reaches the invited person so that it proves the address: mailed there, or handed out by the operator. */
+/** The way by which a link reaches the invited person so that it proves the address: mailed, or given by the operator. */
 export type LinkProof = "mail" | "operator";
 
 /** An invitation just made. `token` is in its link, and stored nowhere. */
@@ -70,13 +70,13 @@ export function invite(context: ActorContext, input: InvitationInput): Promise<I
   });
 }
 
-/** Of two that invite the same address at once, the later one replaces the earlier one's invitation. */
+/** Locks the scope of an invitation: of two concurrent invitations of an address, the later one replaces the earlier one. */
 async function lockScope(tx: Transaction, systemId: string, partnerId: string | null): Promise<void> {
   if (partnerId === null) return lockSystem(tx, systemId);
   if ((await holdPartner(tx, systemId, partnerId)) === undefined) throw serviceError("not_found", "partner");
 }
 
-/** Says that an invitation's link, which could not be mailed, is shown to whoever made it. */
+/** Records that the link of an invitation was shown to its maker, because it could not be mailed. */
 export function noteShown(
   { db }: Pick<CommandContext, "db">,
   systemId: string,
@@ -87,9 +87,9 @@ export function noteShown(
 }
 
 /**
- * The invitation of a link's token, held until the transaction ends with its maker's right to invite, without which it is of
- * no use. The right comes first, as for whoever takes it away.
- * @throws ServiceError `not_found` when it cannot be accepted any more
+ * Returns the invitation of a link's token. Locks it, and its maker's membership, without which it is invalid, until the
+ * transaction ends. Locks the membership first, in the same order as its removal.
+ * @throws ServiceError `not_found` when it can no longer be accepted
  */
 export async function lockOpenInvitation(
   { clock }: Pick<CommandContext, "clock">,
@@ -104,7 +104,7 @@ export async function lockOpenInvitation(
   return invitation;
 }
 
-/** Whether whoever made an invitation may still do so. The command line always may. */
+/** Tells whether the maker of an invitation may still invite. The command line always may. */
 async function makerMayInvite(
   tx: Transaction,
   invitation: Pick<InvitationRow, "system_id" | "partner_id" | "created_by" | "proves">,

@@ -24,12 +24,12 @@ export function invitationMail(invitation: {
   return { id, to: email, subject: `Your invitation to ${serviceName}`, text: text.join("\n") };
 }
 
-/** The mail that says what an account has lost, because its address was proved for the first time. */
+/** Returns the mail about the credentials that an account has lost because its address was proved for the first time. */
 export function credentialsRemovedMail(account: {
   readonly id: string;
   readonly email: string;
   readonly serviceName: string;
-  /** How the address was proved: the identity provider's name, or the link of an invitation. */
+  /** The name of the identity provider that proved the address, or the link of an invitation. */
   readonly by: string;
 }): Mail {
   const { id, email, serviceName, by } = account;

@@ -2,7 +2,7 @@ import type { MembershipRole } from "@bikeshare/contract/console";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 
-/** More people than a partner has. The list is one page. */
+/** Limits the list, which is one page: more than the people of any partner. */
 const MAX_LISTED = 500;
 
 /** A member as the list of people shows them. */
@@ -62,7 +62,7 @@ export function listOpenInvitations(
   return db.query<ListedInvitation>(invitations, [systemId, partnerId, now]);
 }
 
-/** Whose people one manages: a partner's, or with undefined those of the whole system. */
+/** The scope of a list of people: a partner's, or with undefined a whole system's. */
 export interface PeopleScope {
   readonly systemId: string;
   readonly partnerId: string | undefined;

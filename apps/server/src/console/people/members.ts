@@ -45,7 +45,7 @@ export function revokeInvitation(context: ActorContext, scope: PeopleScope, id: 
   });
 }
 
-/** Changes what a member may do. @throws ServiceError `last_one` for the operator's only admin */
+/** Changes a member's role. @throws ServiceError `last_one` for the operator's only admin */
 export function changeRole(context: ActorContext, scope: PeopleScope, id: string, role: MembershipRole): Promise<void> {
   return context.db.transaction(async (tx) => {
     const member = await lockForChange(tx, scope, id, role === "admin");

@@ -26,7 +26,10 @@ const CHALLENGE_BYTES = 32;
 /** Most passkeys of one person: a phone, a computer and a key, many times over. */
 const MAX_PASSKEYS = 20;
 
-/** EdDSA, ES256 and RS256: what all authenticators have one of. The library's own choice includes what Node only tries out. */
+/**
+ * EdDSA, ES256 and RS256: every authenticator supports one of them. The library's default includes algorithms that are
+ * experimental in Node.
+ */
 const ALGORITHMS = [-8, -7, -257];
 
 /** Loaded with the first passkey: it takes longer than the rest of a start. */
@@ -112,7 +115,7 @@ export async function finishAuthentication(
 ): Promise<string> {
   const challenge = readChallenge(context, SIGN_IN, answer.challengeToken);
   const ownerId = await findPasskeyOwner(tx, answer.response.id);
-  // The person first, as whoever removes passkeys does.
+  // Locks the person first, in the same order as the removal of passkeys.
   if (ownerId !== undefined) await lockPerson(tx, ownerId);
   const passkey = await lockPasskey(tx, answer.response.id);
   if (passkey === undefined || !isOwnHandle(answer.response, passkey.person_id))
@@ -123,7 +126,7 @@ export async function finishAuthentication(
   return passkey.person_id;
 }
 
-/** An authenticator that says whose passkey it has used must say that of the person it was registered for. */
+/** Tells whether a passkey's user handle, if the authenticator sends one, is that of the person it was registered for. */
 function isOwnHandle({ response: { userHandle } }: AuthenticationResponseJSON, personId: string): boolean {
   return userHandle === undefined || userHandle === null || userHandle === Buffer.from(personId).toString("base64url");
 }

@@ -3,7 +3,10 @@ import { serviceError } from "@bikeshare/rules";
 /** Hashes passwords with argon2id. `by` is who asks: a network, or somebody who is signed in. Nobody waits for many of one. */
 export interface PasswordHashing {
   hash(password: string, by: string): Promise<string>;
-  /** Whether a password is right. It takes as long where there is no hash, so that nobody learns who has a password. */
+  /**
+   * Tells whether a password is right. Takes equally long without a hash, so that the duration does not reveal who has a
+   * password.
+   */
   verify(hash: string | null, password: string, by: string): Promise<boolean>;
 }
 
@@ -19,7 +22,7 @@ const HASH_OF_NOBODY =
 const MAX_RUNNING = 2;
 /** Waiting until one is free, about a second. More people than this never sign in at once; programs do. */
 const MAX_WAITING = 50;
-/** Of these, waiting for one network or person: somebody who types a password waits for one, and a program for many. */
+/** Limits the waiting verifications of one network or person: a person waits for one, and only a program for many. */
 const MAX_WAITING_EACH = 2;
 /** Seconds after which somebody who found too many others should try again. */
 const RETRY_SECONDS = 2;

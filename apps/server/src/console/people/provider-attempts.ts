@@ -8,13 +8,16 @@ import { type Challenge, giveChallenge, readChallenge } from "./challenges.ts";
 import type { SignInContext } from "./context.ts";
 import { namedBaseUrl } from "./invitation.rules.ts";
 
-/** Why somebody is sent to the identity provider. */
+/** The purpose of an attempt at the identity provider. */
 export type ProviderPurpose =
   | { readonly kind: "sign_in" }
   | { readonly kind: "invitation"; readonly token: string }
   | { readonly kind: "connect" | "confirm"; readonly personId: string; readonly sessionId: string };
 
-/** One way to the provider and back. The browser keeps it, encrypted, so that the service stores nothing of those that nobody ends. */
+/**
+ * One attempt to sign in at the provider. The browser stores it, encrypted, so that the service stores no unfinished
+ * attempts.
+ */
 export interface ProviderAttempt {
   readonly secrets: ProviderSecrets;
   readonly purpose: ProviderPurpose;
@@ -41,7 +44,7 @@ export class ProviderSignInError extends Error {
   }
 }
 
-/** @throws ServiceError `not_found` where none is configured, or nobody may sign in there */
+/** @throws ServiceError `not_found` when no provider is configured, or signing in there is disabled */
 export function requireProvider({ identityProvider, signInMethods }: SignInContext): IdentityProvider {
   if (identityProvider === undefined || !signInMethods.includes("oidc"))
     throw serviceError("not_found", "identityProvider");
@@ -49,8 +52,8 @@ export function requireProvider({ identityProvider, signInMethods }: SignInConte
 }
 
 /**
- * Begins a way to the provider.
- * @returns where the browser goes, and what it keeps until it is back
+ * Begins an attempt.
+ * @returns the address to which the browser is redirected, and the data that it stores meanwhile
  * @throws ProviderSignInError when the provider cannot be reached
  */
 export async function beginAttempt(
@@ -89,7 +92,10 @@ export function readAttempt(
   throw new ProviderSignInError("expired");
 }
 
-/** Who has come back. @throws ProviderSignInError when the provider does not say so, or cannot be asked */
+/**
+ * Returns the identity of the person who came back.
+ * @throws ProviderSignInError when the provider rejects the attempt or cannot be reached
+ */
 export function identify(context: SignInContext, attempt: ProviderAttempt, query: URLSearchParams): Promise<Identity> {
   const returned = new URL(redirectUri(context));
   returned.search = query.toString();

@@ -26,7 +26,7 @@ export async function findPerson(db: Queryable, id: string): Promise<PersonRow |
 const lock = statement("people.lock", `select ${people.list()} from people where id = $1 for update`);
 const setProof = statement("people.setProof", "update people set proof = $2, proof_system_id = $3 where id = $1");
 
-/** Holds off whoever else signs in or changes how a person signs in, until the transaction ends. */
+/** Locks a person until the transaction ends: concurrent sign-ins and changes of credentials wait. */
 export async function lockPerson(tx: Transaction, id: string): Promise<PersonRow | undefined> {
   return (await tx.query<PersonRow>(lock, [id]))[0];
 }
@@ -71,7 +71,7 @@ export function listMembershipsOf(db: Queryable, personId: string): Promise<Memb
   return db.query<Membership>(membershipsOf, [personId]);
 }
 
-/** Makes a person a member; one who is already becomes an admin where the membership says so. */
+/** Inserts a membership; an existing member becomes an admin when the new membership is an admin's. */
 export async function insertMembership(
   db: Queryable,
   membership: Membership & { readonly id: string; readonly personId: string; readonly createdAt: Date },

@@ -19,9 +19,9 @@ export interface RemovedCredentials {
 }
 
 /**
- * Takes everything from a person that they sign in with, and signs them out everywhere: for somebody who has lost it all,
- * or from whom it was stolen. Memberships stay, so that a new invitation lets them in again; rights of the operator rest
- * until one that proves the address is accepted.
+ * Removes all credentials of a person, and ends their sessions: for somebody who has lost them, or from whom they were
+ * stolen. Memberships stay, so that a new invitation gives access again; rights of the operator are suspended until an
+ * invitation that proves the address is accepted.
  * @throws ServiceError when nobody has the address
  */
 export function resetPerson(
@@ -41,9 +41,9 @@ export function resetPerson(
 }
 
 /**
- * Gives the account of a person, who is locked, to whoever has just been the first to prove its address. Until then anybody
- * may have held it: all that signs in to it is removed, with its sessions and the invitations made in them.
- * @returns what was removed; undefined: nothing
+ * Gives the account of a person, who is locked, to the first who proved its address. Until then the holder of the account
+ * was unknown: all credentials are removed, with the sessions and the invitations made in them.
+ * @returns the removed credentials; undefined: none
  */
 export async function takeOver(
   context: CommandContext,

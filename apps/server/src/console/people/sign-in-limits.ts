@@ -3,14 +3,14 @@ import { type RateDecision, serviceError } from "@bikeshare/rules";
 import type { RateLimits } from "../../http/rate-limits/rate-limits.ts";
 import { normalizedEmail } from "./invitation.rules.ts";
 
-/** Bounds how often passwords and codes are tried. Passkeys need no bound: nobody guesses a signature. */
+/** Limits attempts with passwords and codes. Passkeys need no limit: a signature cannot be guessed. */
 export interface SignInLimits {
   /** Counts one attempt. @throws ServiceError `rate_limited` for an account or an address that has used up its attempts */
   count(email: string, address: string): Promise<void>;
   /** Counts one code, by the person who has typed the right password. @throws ServiceError `rate_limited`, as above */
   countCode(personId: string): Promise<void>;
   /**
-   * Counts one confirmation, by its session: nobody outside of it can use up its attempts.
+   * Counts one confirmation, by its session: other people cannot use up its attempts.
    * @throws ServiceError `rate_limited`, as above
    */
   countConfirmation(sessionId: string): Promise<void>;
@@ -21,14 +21,14 @@ export interface SignInLimits {
   countReturn(address: string): Promise<void>;
   /** Counts one way back that has failed, among the attempts of the address. */
   countFailedReturn(address: string): Promise<void>;
-  /** Forgets what is counted no more. */
+  /** Removes expired counts. */
   sweep(): void;
 }
 
 const WINDOW_MS = 15 * 60_000;
 /**
- * Attempts on one account: people mistype a few times. With 960 a day nobody guesses a password, and a code of six digits,
- * of which three are right at a time, is guessed in a year at even odds by who has the password already.
+ * Limits attempts on one account: people mistype a few times. At most 960 attempts a day do not suffice to guess a
+ * password. With the password, guessing a six-digit code, of which three are valid at a time, takes a year at even odds.
  */
 const ATTEMPTS_PER_ACCOUNT = 10;
 /** Attempts from one address: an office of people who all mistype. */
@@ -70,16 +70,19 @@ export interface InvitationLimits {
    * @throws ServiceError `rate_limited` for a partner or an address that has had its number of them
    */
   count(by: { readonly systemId: string; readonly partnerId: string | null }, email: string): Promise<void>;
-  /** Forgets what is counted no more. */
+  /** Removes expired counts. */
   sweep(): void;
 }
 
 const INVITATION_WINDOW_MS = 3_600_000;
 /** Invitations of one partner: a team that begins. */
 const PER_PARTNER = 50;
-/** Of one partner, or of the operator, to one address: a link that was lost, twice. */
+/** Limits the invitations of one partner, or of the operator, to one address: a link may get lost twice. */
 const PER_INVITER_AND_ADDRESS = 3;
-/** To one address, of all partners together. Higher than for one, so that no partner keeps others from inviting somebody. */
+/**
+ * Limits the invitations of all partners to one address. Higher than for one partner, so that one cannot prevent another's
+ * invitations.
+ */
 const PER_ADDRESS = 10;
 
 export function createInvitationLimits(rateLimits: RateLimits): InvitationLimits {

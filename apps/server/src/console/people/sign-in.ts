@@ -38,7 +38,7 @@ export async function signInWithPassword(
   const outcome = await provePassword(context, person, proof, { by: address, countCode });
   if (outcome === "needs_code") return outcome;
   if (outcome === "wrong" || person === undefined) {
-    // Not awaited: the time would tell which accounts there are. What the database cannot take is lost, as the answer is not.
+    // Not awaited: the duration would reveal which accounts exist. If the database fails, only the record is lost.
     if (person !== undefined)
       recordActOf(context, context.db, person.id, "person.sign_in_refused", { method: "password" }).catch(
         () => undefined,
@@ -79,7 +79,7 @@ export async function confirmPerson(
 ): Promise<void> {
   if ("password" in proof) {
     const person = await findPerson(context.db, personId);
-    // Its session has counted it.
+    // The session has counted the attempt.
     const outcome = await provePassword(context, person, proof, { by: personId, countCode: () => Promise.resolve() });
     if (outcome !== "right") throw serviceError("confirmation_required", "wrongPassword");
     return;
@@ -112,7 +112,7 @@ export function requireMethod({ signInMethods }: SignInContext, method: SignInMe
   if (!signInMethods.includes(method)) throw serviceError("forbidden", "signInMethod");
 }
 
-/** Writes what a person did with their own account into the audit log of each partner and operator they work for. */
+/** Records an act on a person's own account in the audit log of each partner and operator that they belong to. */
 export async function recordActOf(
   context: CommandContext,
   tx: Queryable,

@@ -3,16 +3,16 @@ import type { Queryable } from "../../storage/db/database.ts";
 import { findForOperator, findForPartner, type SearchText } from "./queries.ts";
 
 /**
- * Rows of a kind that are read for a name. No index has names: one of the numbers of bikes would be written with every ride.
- * Too low: what a large system has is not found by its name. Too high: each search takes long.
+ * Limits the rows of a kind that are read for a name. Names have no index: each ride would update one that contains the
+ * bikes' numbers. Too low: items of a large system are not found by name. Too high: each search takes long.
  */
 const MAX_ROWS = 50_000;
 /** Further words are ignored. */
 const MAX_WORDS = 8;
 
 /**
- * Finds what has an id, or is named so: first by the id, then by the name.
- * @param partnerId who finds the system's stations and its own deliveries alone; null: the operator
+ * Searches by id, then by name.
+ * @param partnerId limits the search to the system's stations and the partner's own deliveries; null: the operator
  */
 export async function search(
   db: Queryable,
@@ -35,7 +35,7 @@ function readText(text: string): Omit<SearchText, "maxRows"> {
   return { id: text, beginning: `${literal(text)}%`, words: words.map((word) => `%${literal(word)}%`) };
 }
 
-/** A text as a pattern of `like` that stands for itself. */
+/** Escapes a text for a `like` pattern. */
 function literal(text: string): string {
   return text.replaceAll(/[\\%_]/g, String.raw`\$&`);
 }

@@ -18,17 +18,17 @@ export interface MembershipRow {
   readonly role: MembershipRole;
 }
 
-/** A session with its person and what they may do. */
+/** A session with its person and their memberships. */
 export interface SessionRow extends RowOf<typeof kept> {
   readonly email: Tables["people"]["email"];
   readonly name: Tables["people"]["name"];
-  /** The person has rights of the operator that rest, because nobody has proved the account's address. */
+  /** The person's rights of the operator are suspended, because the account's address is not proved. */
   readonly needs_proof: boolean;
   readonly memberships: readonly MembershipRow[];
 }
 
-// A request brings only its cookie, so no system can be named here. Whoever holds an account whose address nobody has proved
-// may be anybody: rights of the operator are none of theirs.
+// A request has only its cookie, so no system can be named here. The holder of an account with an unproved address may be
+// anybody, and so has no rights of the operator.
 const byHash = statement(
   "sessions.byHash",
   `select ${kept.list("s")}, p.email, p.name,
@@ -50,7 +50,7 @@ const insert = statement(
   `insert into sessions (${stored.list()}) values (${stored.names.map((_, index) => `$${index + 1}`).join(", ")})`,
 );
 const remove = statement("sessions.delete", "delete from sessions where id = $1 returning id_token");
-// Also those that nobody has used for long: nothing else removes them.
+// Includes sessions that were idle for too long: nothing else removes them.
 const removeExpired = statement(
   "sessions.deleteExpired",
   "delete from sessions where person_id = $1 and expires_at <= $2",

@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from "node:crypto";
 
-/** Milliseconds without a request after which a session ends: a working day, so that nobody signs in twice in one. */
+/** Milliseconds without a request after which a session ends: a working day, so that one sign-in a day suffices. */
 const IDLE_TIMEOUT_MS = 8 * 3_600_000;
 /** Milliseconds after which a session ends however much it is used: a stolen one is of no use the week after. */
 const SESSION_LIFETIME_MS = 7 * 24 * 3_600_000;
@@ -25,7 +25,7 @@ export function expiryOf(now: number): Date {
   return new Date(now + SESSION_LIFETIME_MS);
 }
 
-/** Until when the session may call what asks for a confirmation. */
+/** Returns the time until which the session may call endpoints that need a confirmation. */
 export function confirmedUntil({ confirmed_at }: SessionTimes): Date {
   return new Date(confirmed_at.getTime() + CONFIRMATION_MINUTES * 60_000);
 }
@@ -52,7 +52,7 @@ export function isToken(text: string): boolean {
   return /^[A-Za-z0-9_-]{43}$/.test(text);
 }
 
-/** The token that a page sends with what it changes. It follows from the cookie's, which no page can read. */
+/** Returns the token that a page sends with its changes. It derives from the cookie's token, which no page can read. */
 export function csrfTokenOf(token: string): string {
   return hash("sha256", `csrf ${token}`, "base64url");
 }

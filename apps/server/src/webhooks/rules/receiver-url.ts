@@ -88,6 +88,7 @@ function parseStrictly(text: string): URL | UrlVerdict {
   if (text.length > maxLength) return refuse("too_long", `The URL is longer than ${maxLength} characters.`);
   // A URL parser silently drops or converts these characters, so that the reader would see a different URL from the one
   // that is called.
+  // oxlint-disable-next-line no-control-regex -- control characters are the point
   if (/[\s\u0000-\u001f\u007f\\]/.test(text)) {
     return refuse("invalid", "The URL holds spaces, control characters or backslashes; write them encoded (%20).");
   }
