@@ -173,6 +173,11 @@ describe("signing in", () => {
     expect(new Set(await Promise.all(answers))).toEqual(new Set(["/sign-in?notice=email_unverified"]));
   });
 
+  it("takes what no address can have in it, such as a NUL, for no address", async () => {
+    provider.user = { sub: "sub-nul", email: "ada\0@example.com", email_verified: true };
+    expect(await newBrowser().goThrough()).toBe("/sign-in?notice=email_unverified");
+  });
+
   it("refuses somebody else with the address of a connected account: addresses are given to others", async () => {
     const email = newEmail();
     await joinAtProvider(email);

@@ -42,7 +42,8 @@ export function identityOf(
   claims: { readonly sub: string; readonly [name: string]: unknown },
 ): Identity {
   const { sub, email, name, auth_time: authTime } = claims;
-  const isAddress = typeof email === "string" && email.length <= MAX_EMAIL_LENGTH && /^[^\s@]+@[^\s@]+$/.test(email);
+  const isAddress =
+    typeof email === "string" && email.length <= MAX_EMAIL_LENGTH && /^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(email);
   const isName = typeof name === "string" && /^[^\p{C}\p{Z}](?:[^\p{C}]*[^\p{C}\p{Z}])?$/u.test(name);
   return {
     issuer,
