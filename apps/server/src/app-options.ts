@@ -27,14 +27,14 @@ export interface AppOptions {
   /** The base address in documents. */
   readonly baseUrl: () => string;
   readonly rateLimit: number;
-  /** Counts what holds over all processes; in the memory of this one, when left out. */
+  /** Counts requests over all processes; by default in the memory of this one. */
   readonly rateLimits?: RateLimits;
-  /** Which keys partners get from the dashboard; live ones, when left out. */
+  /** The mode of the keys that partners get from the dashboard; live by default. */
   readonly mode?: "live" | "test";
   /** Milliseconds after which a ride is under way for too long; a day, when left out. */
   readonly longRideAfterMs?: number;
   readonly trustedProxies: NetworkList;
-  /** Counts what becomes of requests. */
+  /** Counts the outcomes of requests. */
   readonly metrics?: HttpMetrics;
   /** Attributes statements to requests: the one that the database was opened with. */
   readonly activities?: ActivityTracker;
@@ -42,9 +42,12 @@ export interface AppOptions {
   /** Requests that take longer are logged; 0, or left out: none are. */
   readonly slowRequestMs?: number;
   readonly https?: ServerOptions | undefined;
-  /** Has reads and key look-ups wait while the database is away. Whether `db` waits is its own matter. Default: they fail. */
+  /**
+   * Makes reads and key look-ups wait during an outage of the database. `db` decides for itself whether it waits. Default:
+   * they fail.
+   */
   readonly outages?: OutageGate;
-  /** Milliseconds of a clock that nobody sets: what counts requests by it. Default: `clock`. */
+  /** Milliseconds of a monotonic clock, by which requests are counted. Default: `clock`. */
   readonly monotonic?: () => number;
   /** Concerns that `/readyz` reports in addition to its verdict. */
   readonly concerns?: () => readonly string[];
@@ -63,10 +66,10 @@ export interface AppOptions {
   /** The mail server, and the sender of invitations. */
   readonly mail?: { readonly smtpUrl: string; readonly from: string } | undefined;
   readonly branding?: Branding;
-  /** How people may sign in to the dashboard; with passkeys and passwords, when left out. */
+  /** The methods of signing in to the dashboard; passkeys and passwords by default. */
   readonly signInMethods?: readonly SignInMethod[];
   readonly identityProvider?: ProviderSettings | undefined;
-  /** Where webhooks may be sent. */
+  /** The addresses that webhooks may be sent to. */
   readonly webhooks?: AddressRules;
   /** The replica that reads may go to. Without it all go to the primary. */
   readonly replica?: ReplicaSettings | undefined;

@@ -68,7 +68,7 @@ export interface App {
 /** Time between two writes of when keys were last used, and between two sweeps of idle rate windows. */
 const MAINTENANCE_INTERVAL_MS = 15_000;
 
-/** The whole composition. What opens a thing registers its close beside it. */
+/** Composes the whole application. A part that opens a resource registers its close beside it. */
 export async function buildApp(given: AppOptions): Promise<App> {
   const defaults = { rateLimits: createMemoryRateLimits(given.clock), activities: createActivityTracker() };
   const options = { ...defaults, ...given };
@@ -142,7 +142,7 @@ function openConnections(http: FastifyInstance, { db, logger, outages, activitie
 
 function rememberRides(http: FastifyInstance, { db, clock }: AppOptions): RideMemory {
   const memory = createRideMemory(db, clock);
-  // Beside the first requests.
+  // In parallel with the first requests.
   http.addHook("onListen", (done) => {
     learnRideDays(db, memory).catch(() => undefined);
     done();
@@ -150,7 +150,7 @@ function rememberRides(http: FastifyInstance, { db, clock }: AppOptions): RideMe
   return memory;
 }
 
-/** Serves what people read in a browser: the reference, whom to tell of a weakness, and the dashboard where it has pages. */
+/** Serves the pages for browsers: the reference, the security contact, and the dashboard if it has pages. */
 function servePages(http: FastifyInstance, options: AppOptions): void {
   serveDocuments(http, { ...options, hasReference: options.docs ?? true });
   if (options.securityContact !== undefined) {
@@ -217,8 +217,8 @@ function openCaches(
 
 /**
  * Clears the cached pages of a system before a write to it is answered: the notification arrives some milliseconds after
- * the commit, and a caller must be able to read what it has just written. A rejected request wrote nothing, so it does
- * not clear what others use.
+ * the commit, and a caller must be able to read its own write. A rejected request wrote nothing, so it does not clear pages
+ * that others use.
  */
 function showCallersTheirWrites(http: FastifyInstance, stationPages: PageCache<ReadyBody>): void {
   http.addHook("onSend", (request, reply, payload, done) => {
@@ -239,7 +239,8 @@ function registerAuthorization(
   const { db, clock, logger, monotonic = clock } = options;
   const lastUses = createLastUses((uses) => recordUses(db, uses));
   const limiter = options.rateLimits.limiter("key");
-  // Callers without a key are counted here alone: a flood of them must not reach what all processes share.
+  // Requests without a key are counted in this process only: a flood of them must not reach the store that all processes
+  // share.
   const wrongCredentials = createMemoryRateLimiter(monotonic);
   const compromises = createMemoryRateLimiter(monotonic);
   const publicRequests = createMemoryRateLimiter(monotonic);

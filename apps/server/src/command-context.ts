@@ -10,7 +10,10 @@ export interface CommandContext {
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly ids: Ids;
-  /** Where calls share a transaction: what a transaction before has decided. It is locked with the rest, and left out of the decision. */
+  /**
+   * The inputs that an earlier transaction has decided, for calls that share a transaction. They are locked with the others
+   * and left out of the decision.
+   */
   readonly answered?: AnsweredIndexes;
 }
 
@@ -19,7 +22,7 @@ export type AnsweredIndexes = Promise<ReadonlySet<number>>;
 
 /** The same for commands that the audit log records. */
 export interface ActorContext extends CommandContext {
-  /** Who acts: `cli:` and the account that runs the command, `server`, or whoever signed in. */
+  /** The actor: `cli:` and the account that runs the command, `server`, or the person who has signed in. */
   readonly actor: string;
 }
 

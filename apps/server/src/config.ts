@@ -44,13 +44,13 @@ const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"
 /** A variable has a value that the program cannot use. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
-  /** Its name in the log: see health/conditions/conditions.ts. */
+  /** The condition's name in the log: see health/conditions/conditions.ts. */
   readonly condition = "wrong_configuration";
 }
 
 /**
  * Reads the configuration.
- * @throws ConfigError with the name of each wrong variable, what is wrong with its value and what is allowed
+ * @throws ConfigError with the name of each wrong variable, the issue with its value and the allowed values
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>, directory: string): Config {
   const issues: string[] = [];
@@ -71,7 +71,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>, di
   return Object.freeze({ ...config, warnings: warningsOfTypos(env, names) });
 }
 
-/** Reads every variable. @param issues gets what is wrong with several together */
+/** Reads every variable. @param issues receives the issues with combinations of variables */
 function readVariables(read: Read, path: (text: string) => string, issues: string[]) {
   /** The base URL in links and documents; undefined: made from host and port. */
   const publicUrl = read("PUBLIC_URL", undefined, optional(baseUrl));
@@ -114,19 +114,22 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     gbfsSync: readFeed(read),
     /** The age at which the data of a feed are stale; undefined: it follows from each feed's `ttl`. */
     gbfsStaleAfterMs: read("GBFS_STALE_AFTER", undefined, optional(duration("1m", "30d"))),
-    /** How long a ride may be under way before the operator is told of it. */
+    /** How long a ride may be under way before the operator is warned. */
     longRideAfterMs: read("LONG_RIDE_AFTER", 24 * 3_600_000, duration("1h", "30d")),
     backups: readBackups(read, path),
     webhooks: readAddressRules(read),
     mail: readMail(read, publicUrl, issues),
-    /** Who gets a mail when something needs the operator. Empty: nobody, and the log has it. */
+    /** The recipients of mails about problems that need the operator. Empty: none, and the log contains them. */
     alertMailTo: read("ALERT_MAIL_TO", [], mailAddresses),
-    /** Gigabytes (10^9 bytes) that the database may have on its disk, which nobody but its own machine sees. Undefined: not known. */
+    /**
+     * Gigabytes (10^9 bytes) that the database may use on its disk, whose size only its own machine knows. Undefined:
+     * unknown.
+     */
     databaseSizeLimitGb: read("DATABASE_SIZE_LIMIT_GB", undefined, optional(integer(1, 1_000_000))),
     /** Requests that take longer are logged, with where their time went. 0: none are. */
     slowRequestMs: read("SLOW_REQUEST_MS", 1_000, integer(0, 600_000)),
     tracing: readTracing(read),
-    /** How long requests are still accepted after a stop signal. Undefined: the command decides. */
+    /** How long requests are accepted after a stop signal. Undefined: the command decides. */
     drainDelayMs: read("DRAIN_DELAY", undefined, optional(duration("0s", "5m"))),
     /** For how long the process may hang before it ends itself. */
     hangTimeoutMs: read("HANG_TIMEOUT", 60_000, duration("5s", "1d")),
@@ -148,13 +151,13 @@ function readPorts(read: Read, issues: string[]) {
   return {
     host: read("HOST", "127.0.0.1", hostName),
     port,
-    /** Where metrics are served; without a port they are not. */
+    /** The address of the metrics; without a port they are not served. */
     metricsHost: read("METRICS_HOST", "127.0.0.1", hostName),
     metricsPort,
   };
 }
 
-/** A replica of the embedded database would be on the same machine, and nobody can make one. */
+/** Reads the replica's URL. The embedded database cannot have a replica, which would be on the same machine anyway. */
 function readReplicaUrl(read: Read, issues: string[]): string | undefined {
   const url = read("DATABASE_REPLICA_URL", undefined, optional(databaseUrl));
   if (url !== undefined && !read("DATABASE_URL", false, () => true)) {
@@ -172,7 +175,7 @@ function readTlsFiles(read: Read, path: (text: string) => string, issues: string
   return certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
 }
 
-/** How the dashboard shows the operator. */
+/** Reads the operator's name and look for the dashboard. */
 function readBrandingVariables(read: Read, path: (text: string) => string) {
   return {
     name: read("DASHBOARD_NAME", undefined, optional(shownName)),
@@ -184,7 +187,7 @@ function readBrandingVariables(read: Read, path: (text: string) => string) {
 const SIGN_IN_METHODS = ["passkey", "password", "oidc"] as const;
 export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
 
-/** How people sign in to the dashboard, and the identity provider (OpenID Connect) where there is one. */
+/** Reads the methods of signing in to the dashboard, and the identity provider (OpenID Connect) if there is one. */
 function readSignIn(read: Read, publicUrl: string | undefined, issues: string[]) {
   const issuer = read("OIDC_ISSUER", undefined, optional(issuerUrl));
   const clientId = read("OIDC_CLIENT_ID", undefined, optional(String));
@@ -194,7 +197,7 @@ function readSignIn(read: Read, publicUrl: string | undefined, issues: string[])
   const all = SIGN_IN_METHODS.filter((method) => method !== "oidc" || issuer !== undefined);
   const signInMethods = read("SIGN_IN_METHODS", all, severalOf(SIGN_IN_METHODS));
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) {
-    // A wrong issuer has an issue of its own.
+    // A wrong issuer has its own issue.
     const isIssuerWrong = issuer === undefined && read("OIDC_ISSUER", false, () => true);
     const isBegun = (issuer ?? clientId ?? clientSecret) !== undefined;
     if (isIssuerWrong) return { signInMethods, identityProvider: undefined };
@@ -222,7 +225,7 @@ function readBackups(read: Read, path: (text: string) => string): BackupSchedule
   return directory === undefined ? undefined : { directory, intervalMs, keep };
 }
 
-/** Where webhooks may be sent besides public addresses on port 443. */
+/** Reads the addresses that webhooks may be sent to, in addition to public ones on port 443. */
 function readAddressRules(read: Read): AddressRules {
   return {
     allowNetworks: read("WEBHOOK_ALLOW_NETWORKS", parseNetworks(""), parseNetworks),
@@ -241,7 +244,7 @@ function readMail(read: Read, publicUrl: string | undefined, issues: string[]) {
   return smtpUrl === undefined || from === undefined ? undefined : { smtpUrl, from };
 }
 
-/** Where traces are sent, by OpenTelemetry's own variables. Undefined: none are made. */
+/** Reads the receiver of traces from OpenTelemetry's standard variables. Undefined: no traces are made. */
 function readTracing(read: Read) {
   const endpoint = read("OTEL_EXPORTER_OTLP_ENDPOINT", undefined, optional(otlpTracesUrl));
   const headers = read("OTEL_EXPORTER_OTLP_HEADERS", {}, headerPairs);

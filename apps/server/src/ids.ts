@@ -1,7 +1,7 @@
 import { randomFillSync } from "node:crypto";
 import { BASE_62, toBase62 } from "@bikeshare/rules";
 
-/** Where random identifiers come from. Enters at main.ts; tests bring their own. */
+/** The source of random identifiers. Created in main.ts; tests bring their own. */
 export interface Ids {
   /** A new identifier: `<prefix>_` and 22 characters that sort by time of making. */
   next(prefix: string): string;

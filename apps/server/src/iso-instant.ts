@@ -23,7 +23,7 @@ export function isoInstant(milliseconds: number): string {
   return `${dayText}${twoDigits[hours]}:${twoDigits[minutes % 60]}:${twoDigits[seconds % 60]}.${threeDigits[time % 1000]}Z`;
 }
 
-/** An instant for whoever reads a message: `2026-11-26 01:46 UTC`. */
+/** Formats an instant for a message: `2026-11-26 01:46 UTC`. */
 export function utcMinute(instant: Date): string {
   return `${instant.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }

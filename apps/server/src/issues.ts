@@ -25,7 +25,7 @@ const typeNames: Readonly<Record<string, string>> = {
   array: "an array",
 };
 
-/** Names each issue's parameter, what is wrong with it and its bound, as one sentence without its full stop. */
+/** Returns one sentence, without its full stop, that names each issue's parameter, the error and its bound. */
 export function describeIssues(issues: readonly ZodIssue[], whole: Whole): string {
   return issues.map((issue) => describeIssue(issue, whole)).join("; ");
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// As a whole: an older Node lacks names of it, and would say so before the message below.
+// Imported as a whole: an older Node lacks some of its names, and would fail before the message below.
 import nodeModule from "node:module";
 import { join } from "node:path";
 
@@ -16,8 +16,8 @@ if (!isNodeRecent(process.versions.node)) {
   process.exit(2);
 }
 
-// Beside the installed packages, so that whoever may write there could change the programs as well. Where this account may
-// not, nothing is kept, and each start compiles all modules again: that is half of its time.
+// The cache is in the directory of the installed packages: an account that may write there could change the programs
+// anyway. If this account may not, nothing is cached, and each start compiles all modules again: half of its time.
 nodeModule.enableCompileCache(join(import.meta.dirname, "../node_modules/.cache/compiled"));
 
 // A closed terminal (EIO), or the end of who reads (EPIPE: `bikeshare openapi | head`), accepts no more output. The command
@@ -28,7 +28,7 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-// Only now: what is imported before is not kept.
+// Imported only now: modules that are loaded before are not cached.
 const { runCommandLine } = await import("./cli/command-line.ts");
 process.exitCode = await runCommandLine(() => Date.now());
 // A half-open connection must not keep the process alive.

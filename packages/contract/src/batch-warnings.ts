@@ -10,7 +10,7 @@ const batchWarnings = {
     "Bike {bike} was reported {state} as of {at}, before the ride's end, and is available now. If it still is {state}, report that again.",
 } as const;
 
-/** Which warning, and its values. */
+/** A warning and its values. */
 export type BatchWarning = TemplateArguments<typeof batchWarnings>;
 
 /** The text of a warning. */

@@ -7,7 +7,7 @@ import { namedObject } from "./named-object.ts";
 /** Items that one batch may hold. More would hold locks for too long; fewer waste round trips. */
 export const MAX_BATCH = 1000;
 
-/** An item of a batch after reading: what it says, or what is wrong with it. */
+/** A parsed item of a batch: its content, or its issues. */
 export type BatchItem<Item> =
   | { readonly item: Item }
   | { readonly id: string | null; readonly issues: readonly z.ZodIssue[] };
@@ -25,7 +25,8 @@ export function batchOf<Item extends z.ZodTypeAny>(item: Item, title: string) {
     .min(1, issueText("itemsEmpty"))
     .max(MAX_BATCH, issueText("itemsTooMany", { limit: MAX_BATCH }))
     .transform((values) => values.map((value): BatchItem<z.output<Item>> => read(item, value)));
-  // The documents show what an item must be, though here wrong ones, null too, are let in so that each is answered.
+  // The documents show what an item must be. The parser also accepts wrong ones, null too, so that each gets its own
+  // result.
   const itemSchema = { ...(generateSchema(item) as object), nullable: false };
   const body = z.object({ items: extendApi(items, { items: itemSchema }) }).strict();
   // The type of the body also describes its items; at run time zod sees a list of unknown values.

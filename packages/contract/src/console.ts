@@ -1,6 +1,6 @@
 /**
- * What the pages of the dashboard ask of the server, with a session instead of a key. Not a part of the partners' or the
- * operator's interface: it changes with the pages, and stands in no OpenAPI document.
+ * The API for the dashboard's pages, with a session instead of a key. It is not part of the partners' or the operator's
+ * interface: it changes with the pages, and no OpenAPI document contains it.
  */
 import { initContract } from "@ts-rest/core";
 import { accountEndpoints } from "./console/account.ts";

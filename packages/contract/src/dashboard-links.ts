@@ -10,13 +10,13 @@ import { identifier, timestamp } from "./values.ts";
 
 /** Minutes for which a link may be opened: long enough for a page to load, too short to be of use in a log. */
 export const DASHBOARD_LINK_MINUTES = 5;
-/** Minutes for which the pages work that a link has opened. Longer, and whoever left the portal still sees them. */
+/** Minutes for which a link's pages work. Too high: a person who has left the portal still sees them. */
 export const EMBEDDED_SESSION_MINUTES = 60;
 
 const MAX_VIEWER_LENGTH = 200;
 const MAX_PAGE_LENGTH = 300;
 
-/** Who is to see which of a partner's pages. */
+/** A request for a link: the viewer, and the partner. */
 export const dashboardLinkRequest = extendApi(
   z
     .object({

@@ -4,11 +4,11 @@ export interface Deprecation {
   readonly since: string;
   /** The first day on which a release may be without it: 12 months later, or more. Until that release it answers. */
   readonly sunset: string;
-  /** The method and path of what replaces it, such as `GET /v1/rides`. */
+  /** The method and path of the replacement, such as `GET /v1/rides`. */
   readonly successor?: string | undefined;
 }
 
-/** Where callers read of it. */
+/** The page that documents the deprecation. */
 const REFERENCE = "/docs/reference";
 
 /**

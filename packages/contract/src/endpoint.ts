@@ -6,34 +6,34 @@ import type { Scope } from "./scopes.ts";
 import { identifierParam } from "./values.ts";
 
 /**
- * What an endpoint asks of its caller: the metadata of every route in the contract. The server enforces it, and
- * the documents and test walkers are derived from it; no second list exists.
+ * An endpoint's requirements on its caller: the metadata of every route in the contract. The server enforces them, and the
+ * documents and test walkers derive from them; there is no second list.
  */
 export interface EndpointMetadata {
   /**
-   * A scope's name; `any`: a partner's key with whatever scopes; `operator`: an operator key; `console`: a session, as
-   * `console` says; `none`: no key at all.
+   * A scope's name; `any`: a partner's key with any scopes; `operator`: an operator key; `console`: a session that meets
+   * `console`; `none`: no key at all.
    */
   readonly scope: Scope | "any" | "operator" | "console" | "none";
-  /** Of the console's endpoints: whom they let in. */
+  /** The accepted callers, for endpoints of the console. */
   readonly console?: ConsoleNeeds;
-  /** Whether it answers over plain HTTP from anywhere: what probes ask, and nobody has to keep secret. */
+  /** It answers over plain HTTP from anywhere: probes call it, and its data are public. */
   readonly plainHttp?: boolean;
   /** Whether it takes an `Idempotency-Key`. */
   readonly idempotent?: boolean;
   /** The codes of status 409 that it may answer with. */
   readonly conflicts?: readonly ErrorCode[];
-  /** Of a batch: the codes that a single item may fail with. */
+  /** The codes that a single item may fail with, for a batch. */
   readonly itemErrors?: readonly ErrorCode[];
-  /** It is to be retired. */
+  /** The endpoint's planned retirement. */
   readonly deprecated?: Deprecation;
 }
 
 /** The callers that an endpoint of the console accepts. */
 export interface ConsoleNeeds {
   /**
-   * `public`: anybody; `person`: whoever is signed in, on what is their own; `partner`: members of the partner in the path,
-   * and the operator's people of its system, who only read; `operator`: the operator's people of the system in the path.
+   * `public`: anybody; `person`: anybody who is signed in, for their own account; `partner`: members of the partner in the
+   * path, and read-only the operator's people of its system; `operator`: the operator's people of the system in the path.
    */
   readonly audience: "public" | "person" | "partner" | "operator";
   /** The role that the membership must have. */
@@ -42,7 +42,7 @@ export interface ConsoleNeeds {
   readonly confirmed?: true;
   /** For how many requests of its session it counts, where that is more than one. */
   readonly cost?: number;
-  /** Whether it may be called in a frame of the operator's portal, where nobody has proved who they are. */
+  /** It may be called in a frame of the operator's portal, where the person's identity is not proved. */
   readonly embedded: boolean;
 }
 
@@ -51,7 +51,7 @@ export function needs(scope: Scope | "any" | "none", more: Omit<EndpointMetadata
   return { scope, ...more };
 }
 
-/** No query parameter is known here; an unknown one is refused by name. */
+/** No query parameters are allowed; an unknown one is rejected by name. */
 export const noQuery = z.object({}).strict();
 
 /** The errors of every endpoint that requires a key. */

@@ -24,8 +24,8 @@ export const eventData = {
 } as const satisfies Readonly<Record<EventName, z.ZodTypeAny>>;
 
 /**
- * What the `data` of a webhook delivery holds. Beside the events of the list: notices of a resource's present state,
- * which the list leaves out, because they would flood it and because whoever was down fetches the resource.
+ * The `data` of each webhook delivery. In addition to the events of the list there are notices of a resource's present
+ * state. The list omits notices, because they would flood it and because a receiver that was down fetches the resource.
  */
 export const deliveryData = {
   ...eventData,
@@ -124,7 +124,7 @@ function eventRecords() {
   ] as const;
 }
 
-/** Which schema the documents show for each event's name. */
+/** Returns the schema that the documents show for each event's name. */
 function eventMapping(): Record<string, string> {
   return Object.fromEntries(eventNames.map((name) => [name, `#/components/schemas/${eventSchemaName(name, "Event")}`]));
 }

@@ -13,7 +13,7 @@ const feed = z
 const system_id = textOf("identifier", { ...givenOnce(), description: "GBFS's `system_id`" });
 const metadata: EndpointMetadata = { scope: "none" };
 
-/** The envelope that every GBFS document has; what `data` holds is laid down by GBFS's own JSON schemas. */
+/** The envelope of every GBFS document; GBFS's own JSON schemas define `data`. */
 export const gbfsDocument = namedObject(
   "GbfsDocument",
   "A GBFS document. Its `data` follows GBFS's own schema of that feed.",

@@ -1,6 +1,6 @@
 // Numbers of the interface. This file imports nothing, so that packages without zod can take them too.
 
-/** Requests that a key may make in any window of `RATE_WINDOW_SECONDS`, unless it has a number of its own. */
+/** The default number of requests that a key may make in any window of `RATE_WINDOW_SECONDS`. */
 export const DEFAULT_RATE_LIMIT = 60;
 
 /** Length of the rate limit's sliding window, in seconds. */
@@ -21,7 +21,7 @@ export const MAX_HOLD_MINUTES = 30;
 /** Most minutes that a reservation may hold a bike in all, with every extension. */
 export const MAX_TOTAL_HOLD_MINUTES = 60;
 
-/** Active reservations that a partner may have at once, unless the operator gives it a number of its own. */
+/** The default number of active reservations that a partner may have at once. */
 export const DEFAULT_MAX_RESERVATIONS = 50;
 
 /** Seconds from which a ride counts: MDS takes shorter ones for a bike that was tried and put back. */

@@ -14,7 +14,7 @@ export type TemplateArguments<Templates> = {
     : [name: Name, values: Readonly<Record<Placeholder<Templates[Name]>, string | number>>];
 }[keyof Templates];
 
-/** Which message of a code, and its values; nothing for a code that has one message. */
+/** The name of a code's message and its values; nothing for a code with one message. */
 export type MessageArguments<Code extends ErrorCode> = Code extends ErrorCode
   ? Code extends keyof typeof errorMessages
     ? TemplateArguments<(typeof errorMessages)[Code]>

@@ -34,13 +34,13 @@ export const SCHEME = "apiKey";
 
 /** The properties of the described deployment. */
 export interface DocumentOptions {
-  /** Where this deployment is reached, such as `https://bikes.example`. */
+  /** The base address of this deployment, such as `https://bikes.example`. */
   readonly baseUrl: string;
   /** The service's version. */
   readonly version: string;
   /**
-   * Whom the document is for. By the one for `clients` (if not said) the name of an event tells its type; by the one for
-   * `validators` an event is valid, too, whose name is newer than the document.
+   * The use of the document. With `clients` (the default) the name of an event determines its type; with `validators` an
+   * event with a name newer than the document is valid too.
    */
   readonly readers?: "clients" | "validators";
 }
@@ -99,7 +99,7 @@ export function createOperatorOpenApiDocument(options: DocumentOptions): OpenApi
   });
 }
 
-/** The OpenAPI 3.1 document of the public GBFS feeds. What their `data` holds is laid down by GBFS's own schemas. */
+/** Returns the OpenAPI 3.1 document of the public GBFS feeds. GBFS's own schemas define their `data`. */
 export function createGbfsOpenApiDocument(options: DocumentOptions): OpenApiDocument {
   return assemble(options, { gbfs: gbfsContract }, gbfsTags, {
     info: {
@@ -136,7 +136,7 @@ function assemble(
       summary: info.summary,
       description: introduce(baseUrl),
       contact: { name: "The operator of this service", url: baseUrl },
-      // Of the data, which every operator chooses: that of the program says nothing about them.
+      // The licence of the data, which every operator chooses, not that of the program.
       license: { name: "The data's licence, from the operator", url: `${baseUrl}/gbfs/3.0/system_information.json` },
     },
     servers: [{ url: baseUrl }],
@@ -155,7 +155,7 @@ function assemble(
   };
 }
 
-/** A contract's endpoints, each with what it needs, its answers, its errors and examples in words. */
+/** Describes a contract's endpoints: their requirements, responses, errors and examples. */
 export function describeContract(
   contract: AppRouter,
   readers: DocumentOptions["readers"] = "clients",

@@ -16,7 +16,7 @@ const count = z
   .number()
   .int()
   .min(0)
-  .max(2 ** 31 - 1); // what the database's integers hold
+  .max(2 ** 31 - 1); // the maximum of the database's integers
 
 function oneLine(maxLength: number) {
   return z
@@ -45,7 +45,7 @@ function locatedItem<Fields extends z.ZodRawShape>(title: string, fields: Fields
   return extendApi(located, { title, ...(description !== undefined && { description }) });
 }
 
-/** A station as the operator describes it. What is left out of a later upsert stays as it was. */
+/** An operator's description of a station. Fields that a later upsert omits stay as they were. */
 export const stationUpsert = locatedItem("StationUpsert", {
   id: textOf("givenIdentifier", { description: "Your own id of the station: stable, never reused" }),
   name: oneLine(MAX_NAME_LENGTH).optional().describe("Needed for a new station"),
@@ -77,7 +77,7 @@ const bikeFields = {
   current_range_meters: count.nullable().optional(),
 };
 
-/** A bike as the operator describes it. What is left out of a later upsert stays as it was. */
+/** An operator's description of a bike. Fields that a later upsert omits stay as they were. */
 export const bikeUpsert = locatedItem("BikeUpsert", {
   id: textOf("givenIdentifier", { description: "Your own id of the bike: stable, never reused" }),
   number: oneLine(MAX_NAME_LENGTH).nullable().optional().describe("What is painted on the bike"),
@@ -110,7 +110,7 @@ export const rideStart = item("RideStart", {
 });
 export type RideStart = z.infer<typeof rideStart>;
 
-/** Where a ride ended, for commands that end or correct it. */
+/** The end of a ride, for commands that end or correct it. */
 const endLocation = {
   lat: latitude.optional().describe("With `lon`: where it ended outside a station. WGS 84 degrees"),
   lon: longitude.optional().describe("With `lat`. WGS 84 degrees"),

@@ -20,10 +20,10 @@ function positiveIntegerParam(cap: number) {
     });
 }
 
-/** Query parameters of every list. `page` and `cursor` exclude each other; the server says so. */
+/** Query parameters of every list. `page` and `cursor` exclude each other, which the server checks. */
 export const pagingQuery = {
   page: extendApi(positiveIntegerParam(Number.MAX_SAFE_INTEGER).optional(), {
-    // No `default`: a client that sent it beside `cursor` would be refused.
+    // No `default`: the server would reject a client that sent it with `cursor`.
     description: "Numbered paging: which page to return, counting from 1, up to `total_pages`. Without it, the first.",
     type: "integer",
     minimum: 1,
@@ -79,7 +79,7 @@ export function followedListOf<Item extends z.ZodTypeAny>(item: Item, named: { t
   });
 }
 
-/** A field of an envelope that says where the next walk goes on. */
+/** Returns the envelope's field for the next walk's checkpoint. */
 export function checkpointField(description: string) {
   return z.string().min(1).optional().describe(description);
 }

@@ -1,6 +1,6 @@
 /**
- * What of the contract needs no library: its numbers, scopes, errors and messages, and what texts of
- * requests must be. `@bikeshare/rules` takes it, and with it the SDK's fake, which runs in browsers too.
+ * The part of the contract without dependencies: its numbers, scopes, errors and messages, and the rules for texts of
+ * requests. `@bikeshare/rules` uses it, and so does the SDK's fake, which also runs in browsers.
  */
 export * from "./batch-warnings.ts";
 export * from "./error-catalogue.ts";

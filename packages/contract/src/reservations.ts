@@ -89,7 +89,7 @@ export const reservationRequest = extendApi(
 );
 export type ReservationRequest = z.infer<typeof reservationRequest>;
 
-/** By how much a hold is to be longer. */
+/** The extension of a reservation. */
 export const reservationExtension = extendApi(
   z
     .object({

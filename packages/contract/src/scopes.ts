@@ -1,4 +1,4 @@
-/** The scopes a partner's key may carry, and what each lets it do. */
+/** The scopes of a partner's keys, and the permissions of each. */
 export const scopes = {
   "stations:read": "list and read stations, vehicle types and regions",
   "rides:read": "list and read rides",

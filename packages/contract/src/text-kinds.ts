@@ -24,11 +24,11 @@ function atMost(limit: number): TextRule {
 
 const notEmpty = rule((text) => text !== "", issueText("empty"), { minLength: 1 });
 
-/** By their kinds, what texts of partners' requests must be. Every rule that a text breaks is named, in this order. */
+/** The rules for texts in partners' requests, by kind. Errors name every broken rule, in this order. */
 export const textKinds = {
   /** An identifier in a query string or a path. No text that PostgreSQL keeps holds a NUL: it refuses to compare with it. */
   identifier: [notEmpty, atMost(MAX_IDENTIFIER_LENGTH), rule((text) => !text.includes("\0"), issueText("nul"))],
-  /** An identifier in a body: what the operator may call its stations, bikes and rides. */
+  /** An identifier in a body: the operator's id of a station, bike or ride. */
   givenIdentifier: [
     notEmpty,
     atMost(MAX_IDENTIFIER_LENGTH),

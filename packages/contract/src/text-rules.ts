@@ -1,7 +1,7 @@
 import { issueText } from "./messages.ts";
 
-// Rules for texts that come from outside. The database refuses NUL and lone surrogates; the rest would make two values
-// that look alike, or a value that nobody can see or type.
+// Rules for texts of requests. The database rejects NUL and lone surrogates; the other rules reject values that look alike,
+// or that nobody can see or type.
 
 /** Letters, marks, digits, punctuation and signs of any script, with plain spaces between them. May be empty. */
 const VISIBLE = /^(?! )[\p{L}\p{M}\p{N}\p{P}\p{S} ]*(?<! )$/u;
@@ -25,12 +25,15 @@ export function isOneLine(text: string): boolean {
  */
 const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/;
 
-/** Whether a text is fit for the name of somebody, which stands beside other texts: one line that reorders nothing. */
+/**
+ * Tells whether a text may be the name of somebody, which is shown among other texts: one line without characters that
+ * reorder it.
+ */
 export function isPlainName(text: string): boolean {
   return isOneLine(text) && !BIDI_CONTROLS.test(text);
 }
 
-/** Whether an id cannot stand in a path: what every URL library takes for a step in it, escaped or not. */
+/** Tells whether an id cannot be part of a path, because URL libraries treat it as a relative step, escaped or not. */
 export function isPathStep(id: string): boolean {
   return id === "." || id === "..";
 }
@@ -54,7 +57,7 @@ const PARTS = [
 /** The form of a bounding box: four decimal numbers. Bounds are looked at afterwards, so that a message can name the part. */
 export const BOUNDING_BOX = /^\s*-?\d+(\.\d+)?\s*(,\s*-?\d+(\.\d+)?\s*){3}$/;
 
-/** Reads `min_lon,min_lat,max_lon,max_lat`. @returns what is wrong with it, where it is not that */
+/** Parses `min_lon,min_lat,max_lon,max_lat`. @returns the box, or the issue with the text */
 export function readBoundingBox(text: string): BoundingBox | string {
   if (!BOUNDING_BOX.test(text)) return issueText("boundingBox");
   const numbers = text.split(",").map(Number);
@@ -71,7 +74,7 @@ export function isPositiveInteger(text: string): boolean {
   return /^\d+$/.test(text) && !/^0+$/.test(text);
 }
 
-/** PostgreSQL has no year 0 and no offset of 16 hours or more; nobody on earth has either. */
+/** PostgreSQL has neither a year 0 nor an offset of 16 hours or more; no time zone has such an offset. */
 const RFC_3339 = /^(?!0000)(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-](0\d|1[0-5]):[0-5]\d)$/;
 
 /** Whether a text is an RFC 3339 instant with `Z` or an offset, on a day that there is. */

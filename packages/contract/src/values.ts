@@ -6,9 +6,9 @@ import { type TextKind, textIssues, textSchema } from "./text-kinds.ts";
 import { readBoundingBox } from "./text-rules.ts";
 
 /**
- * The schema of a text in a request: zod applies the rules of its kind, and the documents show what JSON Schema can say of
- * them.
- * @param params zod's own, such as a description
+ * Returns the schema of a text in a request: zod applies the rules of its kind, and the documents show the part that JSON
+ * Schema can express.
+ * @param params zod's parameters, such as a description
  */
 export function textOf(kind: TextKind, params: z.RawCreateParams = {}) {
   const schema = z.string(params).superRefine((text, context) => {
@@ -29,7 +29,7 @@ export const identifier = z.string().min(1).max(MAX_IDENTIFIER_LENGTH);
 /** An identifier in a query string or a path. */
 export const identifierParam = textOf("identifier", givenOnce());
 
-/** An identifier in a request's body: what the operator may call its stations, bikes and rides. */
+/** An identifier in a request's body: the operator's id of a station, bike or ride. */
 export const givenIdentifier = textOf("givenIdentifier");
 
 /** A timestamp in JSON: RFC 3339 in UTC, to the millisecond, ending in `Z`. */

@@ -19,7 +19,7 @@ export interface RecordHandler {
    * memory as long as the field does.
    */
   record(fields: readonly string[], line: number): void;
-  /** Called between chunks, so that what has piled up can be written away. */
+  /** Called between chunks, so that the handler can write buffered records. */
   pause(): Promise<void>;
 }
 
@@ -85,9 +85,9 @@ function createReader(handler: RecordHandler): (piece: string, isLast: boolean) 
 
 interface CsvRecord {
   readonly fields: readonly string[];
-  /** Where the next record begins. */
+  /** The position of the next record. */
   readonly end: number;
-  /** How many lines it takes. */
+  /** The number of its lines. */
   readonly lines: number;
 }
 
@@ -118,7 +118,7 @@ function readRecord(text: string, start: number, isLast: boolean): CsvRecord | u
 
 const LINE_ENDS = /\r\n|\r|\n/g;
 
-/** Where an unquoted field ends: at a comma, at a line end or with the text. */
+/** Returns the end of an unquoted field: at a comma, at a line end, or at the end of the text. */
 function endOfField(text: string, start: number): number {
   let end = start;
   for (; end < text.length; end++) {

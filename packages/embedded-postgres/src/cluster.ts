@@ -20,13 +20,13 @@ import {
   writeDurably,
 } from "./operating-system.ts";
 
-/** Where one cluster lives: `directory` holds data/, connection.json and settings.conf. */
+/** The directory of one cluster: it contains data/, connection.json and settings.conf. */
 export type Home = {
   directory: string;
-  /** Who PostgreSQL runs as; undefined: as we do. */
+  /** The account that runs PostgreSQL; undefined: ours. */
   account: Account | undefined;
   isNew: boolean;
-  /** To be called once the cluster is complete. */
+  /** Call it once the cluster is complete. */
   confirm(): Promise<void>;
 };
 
@@ -81,7 +81,7 @@ async function homeOutside(
   if (owner) await assertTrusted(directory);
   const save = (isComplete: boolean) =>
     writeDurably(pointerFile(dataDir), `${JSON.stringify({ id: pointer.id, isComplete })}\n`, 0o600);
-  // Written before the cluster is made, so that a kill in between leaves nothing that nobody points to.
+  // Written before the cluster is created: if the process is killed in between, the pointer still leads to the remains.
   if (!pointer.isComplete) await save(false);
   const account = owner ? await accountFor(owner, directory) : await findAccount(options.accounts);
   return { directory, account, isNew: !owner, confirm: () => (pointer.isComplete ? Promise.resolve() : save(true)) };
@@ -151,7 +151,8 @@ const PARTIAL = ".partial-";
 export async function createCluster(home: string, binaries: string, account: Account | undefined): Promise<void> {
   await removeHalfClusters(home);
   const partial = await mkdtemp(`${home}${PARTIAL}`);
-  // PostgreSQL's account passes through by its group; it may not write here, so what it could be tricked into stays in data/.
+  // PostgreSQL's account has access by its group, without the right to write here, so that an attack on it is confined to
+  // data/.
   if (account) {
     await chown(partial, 0, account.gid);
     await chmod(partial, 0o710);

@@ -6,7 +6,7 @@ import pg from "pg";
 import { z } from "zod";
 import { EmbeddedPostgresError, writeDurably } from "./operating-system.ts";
 
-/** Where our PostgreSQL listens and the passwords of its two roles. Kept in a file only its owner may read. */
+/** The address of our PostgreSQL, and the passwords of its two roles. Stored in a file that only its owner may read. */
 const connectionShape = z.object({
   port: z.number().int().min(1024).max(65535),
   password: z.string().min(32),
@@ -44,7 +44,7 @@ export async function newConnection(): Promise<Connection> {
   return { port: await findFreePort(), password: secret(), superuserPassword: secret() };
 }
 
-/** A random port of 127.0.0.1 that nobody listens on. */
+/** Returns a random free port of 127.0.0.1. */
 export async function findFreePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt += 1) {
     // Below the range systems draw outgoing connections' ports from (32768 up): in it, any connection made
@@ -57,7 +57,7 @@ export async function findFreePort(): Promise<number> {
   );
 }
 
-/** Whether nobody listens on this port of 127.0.0.1. */
+/** Tells whether a port of 127.0.0.1 is free. */
 export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -138,9 +138,9 @@ const MiB = 1024 ** 2;
 const GiB = 1024 ** 3;
 
 /**
- * PostgreSQL's settings for one machine that it shares with this service. Written anew at each start
- * and included by postgresql.conf before the operator's own lines, so those win.
- * `memoryBytes`: what the machine, or the container, has.
+ * Returns PostgreSQL's settings for one machine that it shares with this service. They are written at each start and
+ * included by postgresql.conf before the operator's own lines, so those win. `memoryBytes`: the memory of the machine, or
+ * of the container.
  */
 export function renderSettings(memoryBytes: number): string {
   const megabytes = (bytes: number) => `${Math.round(bytes / MiB)}MB`;
@@ -201,7 +201,7 @@ export function fixedSettings(port: number, isDurable: boolean): string[] {
   const settings = {
     port: String(port),
     listen_addresses: "127.0.0.1",
-    // No socket file: its directory would be one more place to protect.
+    // No socket file, since its directory would be one more place to protect.
     unix_socket_directories: "",
     ...(isDurable ? DURABLE : NOT_DURABLE),
   };

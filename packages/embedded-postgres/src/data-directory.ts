@@ -13,7 +13,7 @@ export async function ensureDataDir(dataDir: string): Promise<string> {
 /** A lock that ends with `release()` or with the process, whichever comes first. */
 export type KernelLock = { release(): void };
 
-/** Makes the empty file behind a lock, for its owner alone: whoever may read it could hold the lock. */
+/** Creates the empty file of a lock, readable by its owner only: anybody who may read it could hold the lock. */
 export async function ensureLockFile(file: string): Promise<void> {
   try {
     // Exclusive creation does not open a file that is there; opening and closing it would drop this process's locks.
@@ -50,7 +50,7 @@ export function trySharedLock(file: string): KernelLock | undefined {
   });
 }
 
-/** Waits for a lock. Throws what `signal` was aborted with. */
+/** Waits for a lock. Throws the reason of `signal` when it is aborted. */
 export async function waitForLock(attempt: () => KernelLock | undefined, signal?: AbortSignal): Promise<KernelLock> {
   for (;;) {
     signal?.throwIfAborted();
@@ -64,7 +64,7 @@ export async function waitForLock(attempt: () => KernelLock | undefined, signal?
 function tryLock(file: string, take: (database: DatabaseSync) => void): KernelLock | undefined {
   const database = openLockFile(file);
   try {
-    // With a journal on disk SQLite would write a file for each exclusive lock, and a full disk would let nobody lock.
+    // With a journal on disk SQLite would write a file for each exclusive lock, and a full disk would prevent locking.
     database.exec("pragma journal_mode = memory");
     take(database);
   } catch (error) {

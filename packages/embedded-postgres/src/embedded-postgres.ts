@@ -29,9 +29,12 @@ export type EmbeddedPostgresOptions = {
   /** The directory of the database; created if missing. Relative paths count from the working directory. */
   dataDir: string;
   log: LogEvent;
-  /** As root: where the binaries and clusters go that PostgreSQL's account cannot reach in place. Default /var/lib/bikeshare. */
+  /**
+   * The directory for binaries and clusters, when the process runs as root and PostgreSQL's account has no access to the
+   * usual places. Default /var/lib/bikeshare.
+   */
   systemDirectory?: string;
-  /** As root: the accounts PostgreSQL may run as, best first. Default postgres, then nobody. */
+  /** The accounts that PostgreSQL may run as when the process runs as root, best first. Default postgres, then nobody. */
   accounts?: readonly string[];
   /** Seconds that PostgreSQL waits for a successor when we were killed. Default 15. */
   survivorSeconds?: number;
@@ -40,11 +43,11 @@ export type EmbeddedPostgresOptions = {
 };
 
 export type EmbeddedPostgres = {
-  /** Of the service's own role and database. Stays true when PostgreSQL is restarted. */
+  /** The connection string of the service's own role and database. It stays valid when PostgreSQL is restarted. */
   connectionString: string;
-  /** Runs statements in that database as the superuser: what the service's own role must not be able to undo. */
+  /** Runs statements in that database as the superuser, for changes that the service's own role must not be able to undo. */
   asSuperuser(statements: string): Promise<void>;
-  /** How often PostgreSQL was gone and came back since it was opened. */
+  /** Returns how often PostgreSQL was restarted since it was opened. */
   restartedCount(): number;
   /** Leaves; the last user to leave stops PostgreSQL. Later calls return the same promise. */
   close(): Promise<void>;
@@ -93,7 +96,10 @@ type Membership = {
   survivorSeconds: number;
 };
 
-/** Longer than a supervisor takes to start us again, so that the next one joins; well below the minute after which an operator checks. */
+/**
+ * Longer than a supervisor takes to restart us, so that the next process joins; well below the minute after which an
+ * operator checks.
+ */
 const SURVIVOR_SECONDS = 15;
 
 function isUnused(usersFile: string): boolean {
@@ -140,7 +146,7 @@ async function prepareCluster(dataDir: string, options: EmbeddedPostgresOptions)
   return { home: home.directory, binaries, account: home.account, isDurable, log };
 }
 
-/** Nobody supervises yet, so a PostgreSQL that dies between its start and our log-in is started again here. */
+/** There is no supervision yet, so this code restarts a PostgreSQL that dies between its start and our log-in. */
 async function runWithDatabase(
   cluster: Cluster,
   isFirst: boolean,
@@ -169,7 +175,7 @@ async function closeOnce(membership: Membership, supervisor: Supervisor): Promis
   }
 }
 
-/** Stops PostgreSQL unless others use it. Called under the lock, so that nobody joins between the check and the stop. */
+/** Stops PostgreSQL unless others use it. Called under the lock, so that no process joins between the check and the stop. */
 async function leave({ cluster, user, usersFile }: Membership): Promise<void> {
   user.release();
   const alone = tryExclusiveLock(usersFile);

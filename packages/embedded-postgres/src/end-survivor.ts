@@ -13,7 +13,7 @@ export type SurvivorTask = {
 
 /** Stops it unless it is in use: by another process that shared it, or by a successor that joined. */
 async function endSurvivor({ home, binaries, account, usersFile, mutexFile }: SurvivorTask): Promise<void> {
-  // Under the lock, so that nobody joins between the check and the stop.
+  // Under the lock, so that no process joins between the check and the stop.
   const lock = await waitForLock(() => tryExclusiveLock(mutexFile));
   try {
     const alone = tryExclusiveLock(usersFile);
@@ -25,5 +25,5 @@ async function endSurvivor({ home, binaries, account, usersFile, mutexFile }: Su
   }
 }
 
-// Run as a program by the shell of supervisor.ts, which nobody listens to.
+// The shell of supervisor.ts runs this file as a program; nothing reads its output.
 await endSurvivor(JSON.parse(process.argv[2] ?? "") as SurvivorTask);

@@ -4,7 +4,7 @@ import { chmod, lstat, mkdir, open, realpath, rename, rm, stat } from "node:fs/p
 import { dirname } from "node:path";
 import { promisify } from "node:util";
 
-/** Our own PostgreSQL could not be started, joined or stopped. The message says what to do. */
+/** Our own PostgreSQL could not be started, joined or stopped. The message contains the remedy. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = "EmbeddedPostgresError";
 }
@@ -106,9 +106,8 @@ const WRITABLE_BY_OTHERS = 0o022;
 const STICKY = 0o1000;
 
 /**
- * The first directory on the way to `path` (itself included) through which another account could
- * put something else in its place, or undefined. A sticky directory such as /tmp may be writable:
- * there others cannot rename or remove what is not theirs.
+ * Returns the first directory on the way to `path` (itself included) through which another account could replace it, or
+ * undefined. A sticky directory such as /tmp may be writable: others cannot rename or remove our files there.
  */
 export async function findUntrusted(path: string): Promise<string | undefined> {
   const uid = ownUid();
@@ -156,7 +155,7 @@ export async function assertTrusted(directory: string): Promise<void> {
  */
 export async function writeDurably(file: string, content: string, mode: number): Promise<void> {
   const temporary = `${file}.partial`;
-  // A left-over of a killed process; callers hold the lock of the data directory, so nobody is writing it.
+  // A remainder of a killed process; callers hold the lock of the data directory, so no process is writing it.
   await rm(temporary, { force: true });
   const handle = await open(temporary, "wx", mode);
   try {

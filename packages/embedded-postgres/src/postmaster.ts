@@ -31,8 +31,8 @@ export async function findPostmaster(data: string): Promise<Postmaster | undefin
 }
 
 /**
- * Whether `pid` is a PostgreSQL started on `data`, and not an unrelated process that got the number
- * of a dead one (nor a dead one that nobody has reaped).
+ * Tells whether `pid` is a PostgreSQL started on `data`, rather than an unrelated process with the number of a dead one, or
+ * a zombie.
  */
 export async function isPostmasterOf(pid: number, data: string): Promise<boolean> {
   if (!isAlive(pid)) return false;
@@ -46,7 +46,7 @@ export async function isPostmasterOf(pid: number, data: string): Promise<boolean
     const { stdout } = await promisify(execFile)("ps", ["-ww", "-o", "command=", "-p", String(pid)]);
     return stdout.includes("/bin/postgres ") && stdout.includes(`-D ${data} `);
   } catch {
-    // It ended meanwhile.
+    // The process ended meanwhile.
     return false;
   }
 }

@@ -26,7 +26,7 @@ import {
   signalPostmaster,
 } from "./postmaster.ts";
 
-/** A complete cluster and what runs it. All functions here are called under the data directory's lock. */
+/** A complete cluster and its dependencies. All functions here are called under the data directory's lock. */
 export type Cluster = {
   home: string;
   binaries: string;
@@ -39,8 +39,8 @@ export type Cluster = {
 const POLL_INTERVAL_MS = 5;
 
 /**
- * Joins the running PostgreSQL of the cluster, whoever started it, or starts one.
- * `mayMove`: take another port when ours is taken (only while nobody knows the port).
+ * Joins the running PostgreSQL of the cluster, whoever started it, or starts one. `mayMove`: use another port when ours is
+ * taken (only before any process knows the port).
  */
 export async function ensureRunning(
   cluster: Cluster,
@@ -166,11 +166,11 @@ async function waitUntilReady(child: ChildProcess, data: string, signal: AbortSi
   let failure: Error | undefined;
   child.once("error", (error) => (failure = error));
   let isAskedToEnd = false;
-  // No bound: recovery after a crash takes what it takes, and giving up would only start it over.
+  // No time limit: recovery after a crash may take long, and giving up would only start it over.
   while (!failure && child.exitCode === null && child.signalCode === null) {
     const state = await readPidFile(data);
     if (state?.pid === child.pid && state?.status === "ready") return undefined;
-    // Not left alone before it has a pid file: a stop that follows would not find it.
+    // Waits for its pid file before stopping: a later stop would not find the process without it.
     if (signal.aborted && !isAskedToEnd) isAskedToEnd = child.kill("SIGINT");
     await sleep(POLL_INTERVAL_MS);
   }
@@ -180,7 +180,7 @@ async function waitUntilReady(child: ChildProcess, data: string, signal: AbortSi
 
 async function writeSettings(home: string): Promise<void> {
   const file = join(home, "settings.conf");
-  // In a container the limit is what counts; 0 or a huge number means none.
+  // In a container its limit counts; 0 or a huge number means that there is none.
   const limit = process.constrainedMemory();
   // PostgreSQL's account reads it by its group, which is the home's.
   await writeDurably(file, renderSettings(limit > 0 ? Math.min(limit, totalmem()) : totalmem()), 0o640);
@@ -204,7 +204,7 @@ async function prepareRetry(
     await writeConnection(cluster.home, { ...(await readConnection(cluster.home)), port: await findFreePort() });
     return;
   }
-  // It may have been killed while it started. More tries would only delay the message about a real failure.
+  // It may have been killed while it started. More attempts would only delay the message about a real failure.
   if (failures < 5) {
     await sleep(100, undefined, { signal });
     return;

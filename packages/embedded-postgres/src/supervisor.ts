@@ -51,7 +51,8 @@ export function supervise(cluster: Cluster, first: Postmaster, mutex: () => Kern
 async function waitForDeath(pid: number, cluster: Cluster, signal: AbortSignal): Promise<number> {
   let lived = 0;
   while (await isPostmasterOf(pid, dataOf(cluster.home))) {
-    // Not holding the event loop: a process that forgets to close still ends, and the next start joins the orphan.
+    // The timer does not hold the event loop: a process that forgets to close still ends, and the next start joins the
+    // orphan.
     await sleep(POLL_INTERVAL_MS, undefined, { signal, ref: false });
     lived += POLL_INTERVAL_MS;
   }
@@ -106,10 +107,10 @@ export function watchForSurvivor(task: SurvivorTask, graceSeconds: number): Surv
   const shell = spawn(
     "/bin/sh",
     ["-c", SCRIPT, "sh", String(graceSeconds), process.execPath, ...conditions, program, JSON.stringify(task)],
-    // A session of its own: a signal to our terminal or process group must not end the watch before us.
+    // A separate session: a signal to our terminal or process group must not end the watch before us.
     { cwd: "/", detached: true, stdio: ["pipe", "ignore", "ignore"], env: { NODE_NO_WARNINGS: "1" } },
   );
-  // Without a shell PostgreSQL waits for the next start.
+  // Without a shell PostgreSQL keeps running until the next start.
   shell.on("error", () => undefined);
   shell.stdin.on("error", () => undefined);
   shell.unref();

@@ -8,7 +8,7 @@ export interface BikeFacts<ReportedState extends string = string> {
   readonly reported_lon: number | null;
 }
 
-/** How a bike is shown. */
+/** The shown state of a bike. */
 export interface BikeView<ReportedState extends string = string> {
   readonly vehicle_state: ReportedState | "on_trip" | "reserved";
   readonly station_id: string | null;
@@ -16,7 +16,7 @@ export interface BikeView<ReportedState extends string = string> {
   readonly lon: number | null;
 }
 
-/** How a bike is shown, from what is known of it. The location of a rider is shown to nobody. */
+/** Returns the shown state of a bike. Riders' locations are never shown. */
 export function viewOf<ReportedState extends string>(facts: BikeFacts<ReportedState>): BikeView<ReportedState> {
   if (facts.ride_id !== null) return { vehicle_state: "on_trip", station_id: null, lat: null, lon: null };
   const isHeld = facts.reservation_id !== null && facts.reported_state === "available";
@@ -35,7 +35,7 @@ export interface TakeableBike {
   readonly reservation_id: string | null;
 }
 
-/** Whether nobody rides or holds the bike, and it can be ridden. */
+/** Tells whether a bike can be ridden, and is neither on a ride nor reserved. */
 export function isFree(bike: TakeableBike): boolean {
   return bike.vehicle_state === "available" && bike.ride_id === null && bike.reservation_id === null;
 }

@@ -16,13 +16,13 @@ export function toBase62(value: number, length: number): string {
 /** The permissions of a key: a partner's scopes, or everything under /operator. */
 export type KeyKind = "live" | "test" | "operator";
 
-/** 34 characters of base 62 are 202 bits: nobody guesses one. */
+/** 34 characters of base 62 are 202 bits, which cannot be guessed. */
 export const KEY_RANDOM_LENGTH = 34;
 /** Six characters of base 62 hold any CRC-32. */
 const CHECKSUM_LENGTH = 6;
 const KEY_FORM = new RegExp(`^bss_(live|test|operator)_[0-9A-Za-z]{${KEY_RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 
-/** How keys of a kind begin. */
+/** Returns the prefix of keys of a kind. */
 export function keyPrefix(kind: KeyKind): string {
   return `bss_${kind}_`;
 }
@@ -89,7 +89,10 @@ export function missingScope(scope: string): ServiceError {
   return serviceError("forbidden", "missingScope", { scope }, { headers });
 }
 
-/** The scope that an unknown path requires: below /operator and /v1 nobody learns without a key that it is unknown. */
+/**
+ * Returns the scope that an unknown path requires: below /operator and /v1 only callers with a key learn that it is
+ * unknown.
+ */
 export function scopeOfPath(path: string): "operator" | "any" | "none" {
   if (/^\/operator([/?]|$)/.test(path)) return "operator";
   return /^\/v\d+([/?]|$)/.test(path) ? "any" : "none";

@@ -8,7 +8,7 @@ export interface PagingQuery {
   readonly cursor?: string | undefined;
 }
 
-/** The page of a list that is asked for: the first one, one by its number, or what follows a position. */
+/** The requested page of a list: the first one, one by its number, or the page after a position. */
 export type PageRequest<Position> =
   | { readonly kind: "first"; readonly limit: number }
   | { readonly kind: "page"; readonly page: number; readonly limit: number }
@@ -32,7 +32,7 @@ export function readPageRequest<Position>(
 }
 
 /**
- * What the page says of its number; undefined when it was asked for by cursor.
+ * Returns the page's numbers; undefined when it was requested by cursor.
  * @param total items in the whole list
  * @throws ServiceError `page_out_of_range`
  */
@@ -49,7 +49,7 @@ export function pageNumbers(
 }
 
 /**
- * What a cursor is valid for: the list, whose it is, and everything that selects the items in it. A position in another
+ * Returns the scope of a cursor: the list, its owner, and everything that selects its items. A position in another
  * selection would skip or repeat items.
  */
 export function cursorScope(owner: string, list: string, selection: Readonly<Record<string, unknown>>): string {

@@ -24,7 +24,7 @@ export interface RateLimiter {
   peek(key: string, limit: number): RateDecision | Promise<RateDecision>;
 }
 
-/** How long a request counts, unless a limiter is told otherwise. */
+/** The default time for which a request counts. */
 export const RATE_WINDOW_MS = RATE_WINDOW_SECONDS * 1000;
 
 /** A limiter of one process, which answers at once. */
@@ -66,8 +66,8 @@ interface SlidingWindow {
 }
 
 /**
- * The instants of the requests counted, oldest first, in a ring that grows as needed. It knows no limit: when a
- * key's limit changes, what it has used of the old one still counts.
+ * Creates a window: the instants of the counted requests, oldest first, in a ring that grows as needed. It does not contain
+ * the limit: when a key's limit changes, its earlier requests still count.
  */
 function createSlidingWindow(windowMs: number): SlidingWindow {
   let ring = new Float64Array(4);
@@ -93,7 +93,7 @@ function createSlidingWindow(windowMs: number): SlidingWindow {
     }
   };
   const decision = (now: number, limit: number, allowed: boolean): RateDecision =>
-    // Where a lowered limit leaves more counted than it allows, the wait is for as many to leave as are too many.
+    // When a lowered limit leaves too many counted requests, the wait lasts until enough of them have left.
     rateDecision(limit, { allowed, count, resetMs: count === 0 ? 0 : at(Math.max(0, count - limit)) + windowMs - now });
 
   return {
@@ -128,7 +128,7 @@ export function rateDecision(limit: number, { allowed, count, resetMs }: WindowS
   return { allowed, limit, remaining: Math.max(0, limit - count), resetSeconds: Math.ceil(resetMs / 1000) };
 }
 
-/** The headers that every answer to a known key carries: what is left of its budget. */
+/** Returns the headers of every response to a known key: the rest of its rate limit. */
 export function rateHeaders({ limit, remaining, resetSeconds }: Omit<RateDecision, "allowed">): Record<string, string> {
   return {
     "ratelimit-policy": `"default";q=${limit};w=${RATE_WINDOW_SECONDS}`,

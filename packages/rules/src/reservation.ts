@@ -9,8 +9,8 @@ export type ReservationStatus = "active" | "fulfilled" | "cancelled" | "expired"
 export type ReservationCommand = "fulfil" | "cancel" | "expire";
 
 /**
- * A reservation's life: `active` → `fulfilled` | `cancelled` | `expired`, all final. For each state and command: the
- * state that follows, `same` where the command finds done what it asks for, `conflict` where it cannot be.
+ * The transitions of a reservation: `active` → `fulfilled` | `cancelled` | `expired`, all final. For each state and
+ * command: the next state, `same` when the command has already been carried out, `conflict` when it is impossible.
  */
 export const reservationTransitions = {
   active: { fulfil: "fulfilled", cancel: "cancelled", expire: "expired" },
@@ -72,7 +72,7 @@ export function statusAt(
   return status === "active" && instant >= expires_at ? "expired" : status;
 }
 
-/** How many active reservations a partner may have at once. @param own the operator's number for it; null: none */
+/** Returns a partner's maximum of active reservations. @param own the operator's number for it; null: none */
 export function reservationLimit(own: number | null): number {
   return own ?? DEFAULT_MAX_RESERVATIONS;
 }
@@ -112,7 +112,7 @@ export interface ChoosableBike extends TakeableBike {
   readonly current_range_meters: number | null;
 }
 
-/** Of the free bikes that are as wanted the one with the longest range; the id breaks ties. */
+/** Returns the wanted free bike with the longest range; the id breaks ties. */
 export function chooseBike<Bike extends ChoosableBike>(bikes: Iterable<Bike>, wanted: WantedBike): Bike | undefined {
   const suited = [...bikes].filter(
     (bike) =>

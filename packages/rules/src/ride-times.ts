@@ -1,8 +1,8 @@
 import type { BatchWarning, MessageArguments } from "@bikeshare/contract/pure";
 
 /**
- * By how much a time may lie ahead of the server's clock. Too low: what a backend with a wrong clock reports is refused, and
- * its rides never end. Too high: a wrong time zone goes unnoticed.
+ * Limits how far a time may be ahead of the server's clock. Too low: reports of a backend with a wrong clock are rejected,
+ * and its rides never end. Too high: a wrong time zone goes unnoticed.
  */
 const CLOCK_TOLERANCE_MS = 5 * 60_000;
 
@@ -15,7 +15,7 @@ export interface StoredTime {
   readonly warning: BatchWarning | undefined;
 }
 
-/** Which message of `invalid_parameter` says what is wrong with a ride's times. */
+/** The message of `invalid_parameter` for the issue with a ride's times. */
 export type RideTimesIssue = MessageArguments<"invalid_parameter">;
 
 /**
@@ -35,8 +35,8 @@ function movedTime(field: string, given: Date, at: Date): StoredTime {
 }
 
 /**
- * The end to store of a ride. An end of now is not before the start: what started a ride may have another clock, and a ride
- * whose end is refused stays under way.
+ * Returns the end to store for a ride. An end of "now" is moved to the start if it is earlier: the ride may have been
+ * started by another clock, and a rejected end would leave it under way.
  */
 export function storedEnd(
   startedAt: Date,
@@ -59,15 +59,15 @@ export function mayBeStoredAs(stored: Date, given: Date): boolean {
   return given > stored && given.getTime() - stored.getTime() <= CLOCK_TOLERANCE_MS;
 }
 
-/** The earliest time at which a ride can have started: before it nobody wrote rides down, so the date is wrong. */
+/** The earliest accepted start of a ride: no digital records are older, so an earlier date is wrong. */
 export const EARLIEST_START = Date.parse("1970-01-01T00:00:00.000Z");
 
-/** Most seconds that a ride can have lasted: what the database's integers hold, 68 years. */
+/** The longest accepted ride in seconds: the maximum of the database's integers, 68 years. */
 const LONGEST_RIDE_SECONDS = 2 ** 31 - 1;
 
 /**
- * What is wrong with a ride's start and end; undefined when nothing is. All in milliseconds since 1970.
- * @param endField what the end is called where it came from
+ * Returns the issue with a ride's start and end, in milliseconds since 1970; undefined when they are valid.
+ * @param endField the name of the end in the request
  */
 function rideTimesIssue(startedAt: number, endedAt: number, endField: string): RideTimesIssue | undefined {
   if (startedAt < EARLIEST_START) return ["startBefore1970"];

@@ -6,9 +6,9 @@ export type RideCommand = "start" | "end" | "cancel" | "correct";
 export type RideStatus = "started" | "completed" | "cancelled";
 
 /**
- * A ride's life: `started` → `completed` | `cancelled`, both final. For each state (or `none`: no such ride yet) and
- * command: the state that follows, `same` where the command was done before (when what it says is what is stored),
- * `conflict` where it cannot be.
+ * The transitions of a ride: `started` → `completed` | `cancelled`, both final. For each state (or `none`: no such ride
+ * yet) and command: the next state, `same` when the command was carried out before (if it agrees with the stored ride),
+ * `conflict` when it is impossible.
  */
 export const rideTransitions = {
   none: { start: "started", end: "missing", cancel: "missing", correct: "missing" },
@@ -26,7 +26,7 @@ export function rideLength(
   return { duration_seconds: seconds, is_countable: seconds >= COUNTABLE_FROM_SECONDS };
 }
 
-/** Why a ride ended, where nobody gave a reason. @param endStation null: it ended outside a station */
+/** Returns the reason of a ride's end when none was given. @param endStation null: it ended outside a station */
 export function endReasonAt(endStation: string | null): "free_floating" | "returned" {
   return endStation === null ? "free_floating" : "returned";
 }

@@ -33,7 +33,7 @@ export function registerBackup(program: ParentCommand, cli: OpenCli): void {
 
 async function back(context: CliContext, file: string): Promise<Result> {
   const { config, clock } = context;
-  // As `backup "$DIRECTORY"` where the variable is not set.
+  // As in `backup "$DIRECTORY"` when the variable is not set.
   if (file === "") throw new UsageError("<file> is empty: name a file or a directory.");
   const isDirectory = await stat(file).then(
     (found) => found.isDirectory(),

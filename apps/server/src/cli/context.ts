@@ -24,7 +24,7 @@ export interface CliContext {
   /** The clock behind `clock` and `ids`, for commands that run a service. */
   readonly serviceClock?: ServiceClock;
   readonly ids: Ids;
-  /** Who runs the command, for the audit log: `cli:` and the name of the account. */
+  /** The actor of the command for the audit log: `cli:` and the name of the account. */
   readonly actor: string;
   /** The system that `--system` names. */
   readonly system: string | undefined;

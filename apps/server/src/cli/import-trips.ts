@@ -176,7 +176,7 @@ function tookNearlyNothing({ rows, created, unchanged }: TripImportResult): bool
   return rows > 0 && (created + unchanged) * LEAST_TAKEN < rows;
 }
 
-/** Why the command fails: the refused files, and that nearly nothing was taken. */
+/** Returns why the command fails: the rejected files, or that nearly nothing was imported. */
 function failureText(result: TripImportResult): string {
   const lines = result.refused.map(rejectionText);
   if (tookNearlyNothing(result)) {

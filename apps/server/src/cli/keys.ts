@@ -113,7 +113,7 @@ async function list(context: SystemContext, partnerId: string | undefined): Prom
   return { object: { keys }, table: table(rows, columns, "No keys. `keys issue` issues one.") };
 }
 
-/** When, for what and from where a key was last used. */
+/** Returns when, for which path and from which address a key was last used. */
 function lastUse({ last_used_at: at, last_used_path: path, last_used_address: address }: KeyRow): string {
   return at === null ? "never" : `${at.toISOString()} ${path ?? ""} from ${address ?? "?"}`;
 }

@@ -3,7 +3,7 @@ import { Option } from "@commander-js/extra-typings";
 import type { z } from "zod";
 import { duration, integer } from "../runtime/startup/values.ts";
 
-/** A command was called with a word or a value that it does not accept; the message names it and what is allowed. */
+/** A command was called with an unknown word or value; the message names it and the allowed ones. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }

@@ -8,11 +8,11 @@ export interface Result {
   readonly text?: string | undefined;
   /** Next steps and warnings. */
   readonly notes?: readonly string[] | undefined;
-  /** Why the command fails after printing its result. */
+  /** The reason why the command fails after printing its result. */
   readonly failure?: string | undefined;
 }
 
-/** Where a command writes. With `--json`: one JSON object on stdout, everything else on stderr. */
+/** The output of a command. With `--json`: one JSON object on stdout, everything else on stderr. */
 export interface Output {
   readonly json: boolean;
   /** Prints a result. @throws Error when the result is a failure */

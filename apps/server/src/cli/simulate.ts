@@ -84,7 +84,7 @@ interface AccessOptions {
   readonly keyFile?: string | undefined;
 }
 
-/** @returns the key for a service elsewhere; undefined when the run gets a key of its own */
+/** @returns the key for a service elsewhere; undefined when the run creates a key */
 async function readOperatorKey({ config }: CliContext, options: AccessOptions): Promise<string | undefined> {
   const { url, keyFile } = options;
   if (options.key !== undefined) {

@@ -39,7 +39,7 @@ async function start(given: CliContext, speed: number, isDashboardEdited: boolea
     await open(cli, { speed, isDashboardEdited }, closers);
     await stopped;
   } finally {
-    // Also after a failure: otherwise the end of the process cuts off what was opened before.
+    // Also after a failure: otherwise the end of the process would interrupt the parts that were opened before.
     for (const close of closers.toReversed()) {
       await close().catch((error: unknown) => cli.output.note(`While stopping: ${messageOf(error)}`));
     }
@@ -87,7 +87,7 @@ async function open(cli: CliContext, { speed, isDashboardEdited }: StartOptions,
   const access = demo !== undefined && speed > 0 ? await demo.access() : undefined;
   if (access === undefined) return;
   closers.push(() => access.remove());
-  // With a public address of its own the service still listens where it is configured to.
+  // Despite a public address the service listens where it is configured to.
   const here = config.publicUrl === undefined ? url : localAddress(config);
   const city = await startCity(cli, here, access, speed);
   if (city !== undefined) closers.push(() => city.stop());
@@ -135,8 +135,8 @@ async function prepareDemo(cli: CliContext, db: Database): Promise<Demo | undefi
 }
 
 /**
- * Runs work on connections without a limit for idle transactions: on a busy machine this process
- * computes for seconds between two statements, and nobody else waits for its locks.
+ * Runs work on connections without a limit for idle transactions: on a busy machine this process computes for seconds
+ * between two statements, and no other process waits for its locks.
  */
 async function withoutTimeLimits(db: Database, work: (patient: Database) => Promise<void>): Promise<void> {
   const patient = openDatabase({ connectionString: db.connectionString, statementTimeoutMs: 0, maxConnections: 2 });
@@ -182,7 +182,7 @@ export interface Started {
   readonly dataDir: string | undefined;
   /** Whether every command uses that directory by default. */
   readonly isDefaultDataDir: boolean;
-  /** How many times as fast as real time rides are simulated; 0: no rides. */
+  /** The simulated time per real time; 0: no rides. */
   readonly speed: number;
   /** Undefined when the data is not the demo's. */
   readonly demo:

@@ -279,7 +279,7 @@ function answerLines(answer: Exchange["answer"]): string[] {
   ];
 }
 
-/** Why the log keeps less of a response than was received. */
+/** Returns why the log stores less of a response than was received. */
 function truncationText(truncationReason: NonNullable<Exchange["answer"]>["truncation_reason"]): string {
   const short = `${kib(SHORT_ANSWER.headBytes)} of headers, ${kib(SHORT_ANSWER.bodyBytes)} of the body`;
   switch (truncationReason) {

@@ -320,7 +320,7 @@ function workersText(workers: number): string {
   return workers === 1 ? "1 process" : `${workers} processes`;
 }
 
-/** How many deliveries are held, and how to send or drop them. */
+/** Returns how many deliveries are held, and how to send or drop them. */
 export function heldNotes(partner: string, held: number): string[] {
   if (held === 0) return [];
   return [

@@ -11,9 +11,9 @@ interface EventBlock {
 }
 
 /**
- * Remembers how many events of each name the positions of a day have, in blocks. Whoever asks for a page in the middle of a day with
- * a million events, or for what follows in it, steps over a block of them at most. Events have their positions for ever, without gaps, and
- * become visible in their order: what is counted stays right.
+ * Counts the events of each name among a day's positions, in blocks. A reader of a page in the middle of a day with a
+ * million events, or of the rest of the day, then skips events of one block at most. The counts stay right, since events
+ * keep their positions for ever, without gaps, and become visible in their order.
  */
 export interface EventBlocks {
   /** The blocks behind a position of a day, in their order. At most `MAX_TAIL` positions of the day lie behind the last. */

@@ -1,6 +1,6 @@
 import { type EventName, eventNames, scopeOfEvent } from "@bikeshare/contract";
 
-/** Who reads events: a partner, with what its key may see. */
+/** A reader of events: a partner, and the scopes of its key. */
 export interface EventViewer {
   readonly partnerId: string;
   /** The names of the events whose resource the viewer may read. */
@@ -17,11 +17,11 @@ export function restrictedTo(viewer: EventViewer, name: EventName | undefined): 
   return name === undefined ? viewer : { ...viewer, names: viewer.names.filter((visible) => visible === name) };
 }
 
-/** Where an event stands in its system's list. Days never run backwards from one position to the next. */
+/** The position of an event in its system's list. Days never decrease from one position to the next. */
 export interface EventPosition {
   /** The day it was recorded on, in UTC: `2026-01-31`. */
   readonly day: string;
-  /** Its number in its system, counted from 1 without gaps. */
+  /** The event's number in its system, counted from 1 without gaps. */
   readonly position: number;
 }
 
@@ -41,7 +41,7 @@ export function readPosition(text: string): EventPosition | undefined {
   return day === undefined || position === undefined ? undefined : { day, position: Number(position) };
 }
 
-/** How many of the events in question a day has. */
+/** The number of requested events on a day. */
 export interface DayCount {
   readonly day: string;
   readonly n: number;

@@ -19,7 +19,7 @@ const insert = statement(
      select`,
 );
 
-/** An event with its id, and whether it is listed: what is not is only delivered. */
+/** An event with its id, and whether it is listed: other events are only delivered. */
 export type OutboxRow = RowOf<typeof columns>;
 
 /** Inserts events with their deliveries, and notifies listeners after the commit. */

@@ -8,7 +8,7 @@ export interface NewEvent {
   readonly name: EventName;
   /** When it happened. */
   readonly occurredAt: Date;
-  /** Whose event it is; null: every partner's that may read the resource. */
+  /** The owner of the event; null: every partner that may read the resource. */
   readonly partnerId: string | null;
   /** The resource's JSON at that time. */
   readonly data: string;

@@ -21,11 +21,11 @@ const json = `'{"id":' || to_json(id) || ',"event":"' || name
 const visible = "name = any($2::text[]) and (partner_id is null or partner_id = $3)";
 
 /*
- * For each name, what is everybody's and what is the partner's own, each read from its place in the index that a day's
- * partition has for this (partition-queries.ts); the first of them all are the page. However rare what a viewer may
- * see, no other event is touched: stepping over those takes 900 ms for one rare name among 3 M events. Ordered by the
- * position alone, which no other index has in order: with the day before it PostgreSQL takes the primary key as long
- * as it knows little of a new day, and steps over them after all.
+ * Reads the public events and the partner's own, for each name, from the index that a day's partition has for this
+ * (partition-queries.ts); the first of all of them are the page. It reads no other event, however rare the visible ones
+ * are: skipping the others takes 900 ms for one rare name among 3 M events. It orders by the position alone, which no other
+ * index has in order: with the day before it PostgreSQL would use the primary key as long as it has few statistics of a new
+ * day, and skip them after all.
  */
 const list = (size: FetchSize) =>
   statement(
@@ -86,7 +86,7 @@ const positionById = statement(
   `select recorded_on as day, position from events where system_id = $1 and id = $4 and ${visible} limit 1`,
 );
 
-// Of each name, what is everybody's and what is the partner's own, as above, in the last day that has any.
+// Reads the public events and the partner's own, for each name as above, in the last day that has any.
 const newest = statement(
   "events.newest",
   `select found.id
@@ -132,7 +132,7 @@ export async function findPositionAfter(
   return (await db.query<{ position: number }>(positionAfter, values))[0]?.position;
 }
 
-/** How many events each day after `day` has, in their order: from the kept numbers. */
+/** Returns the number of events on each day after `day`, in order, from the stored counts. */
 export function countEventsByDay(
   readPool: ReadPool,
   systemId: string,
@@ -142,7 +142,7 @@ export function countEventsByDay(
   return readPool.read<DayCount>(dayCounts, [systemId, viewer.names, viewer.partnerId, day]);
 }
 
-/** How many events of a day lie behind a position and not behind another: counted one by one. */
+/** Counts the events of a day between two positions one by one. */
 export async function countEventsBetween(
   db: QueryRunner,
   systemId: string,
@@ -163,7 +163,7 @@ export async function findBoundsOfDay(
   return oneRow(await db.query<{ first: number | null; last: number | null }>(bounds, [systemId, day]));
 }
 
-/** How many events of a name some positions of a day have, of those that a partner may see. */
+/** The number of events of a name among some positions of a day, of those that a partner may see. */
 export interface BlockCount {
   readonly block: number;
   readonly name: EventName;
@@ -180,7 +180,7 @@ export function countEventsByBlock(
   return db.query<BlockCount>(byBlock, [whose.systemId, whose.partnerId, day, after, upto, size]);
 }
 
-/** Where an event stands; undefined when there is none, or none that the viewer may see. */
+/** Returns an event's position; undefined when there is no such event, or the viewer may not see it. */
 export async function findPosition(
   readPool: ReadPool,
   systemId: string,
@@ -289,7 +289,7 @@ export interface ResourceEventRow {
   readonly at: string;
 }
 
-/** Which events are looked at: those with ids from `first` to before `end`, numbered on certain days. */
+/** The searched events: those with ids from `first` to before `end`, on certain days. */
 interface EventWindow {
   readonly first: string;
   readonly end: string;
@@ -297,7 +297,7 @@ interface EventWindow {
   readonly lastDay: string;
 }
 
-/** How many events were looked at, and those of the resource. */
+/** The number of searched events, and those of the resource. */
 interface WindowEvents {
   readonly scanned: number;
   readonly events: readonly ResourceEventRow[];

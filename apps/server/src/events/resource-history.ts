@@ -29,16 +29,16 @@ export interface ResourceHistory {
 const SCAN_LIMIT = 10_000;
 /** An event is recorded when the service learns of it, which is never much earlier than it happens, */
 const EARLY_MS = 2_000;
-/** and seldom later than this. */
+/** The latest usual delay of an event. */
 const LATE_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
 
 /**
- * What happened to a station, a bike, a ride or a reservation. The events list has no index by resource, which every ride
- * would pay for. So its events are looked for in two ways, each with a bound: by the deliveries about it, which have one,
- * and among the events that were recorded around the times at which it is known to have changed.
+ * Returns the events of a station, a bike, a ride or a reservation. The events list has no index by resource, which would
+ * make every ride slower. So the search uses the deliveries about the resource, which have an index, and the events
+ * recorded around the known times of its changes; both searches are bounded.
  * @param around those times, milliseconds since 1970
- * @param scanLimit events that are looked at around each
+ * @param scanLimit events to read around each
  */
 export async function resourceHistory(
   { db }: { readonly db: Queryable },

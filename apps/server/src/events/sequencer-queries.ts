@@ -24,9 +24,9 @@ const begin = statement(
 const lock = statement("sequencer.lock", "select last_position from event_sequences where system_id = $1 for update");
 
 /*
- * Events are taken in the order of their ids, which the index has. They are locked, so that what removes a rider from an
- * event comes before or after its move. The day is read after the sequence's lock was given, so that it includes what the
- * last holder wrote.
+ * Takes events in the order of their ids, which the index has. It locks them, so that removing a rider from an event comes
+ * before or after its move. It reads the day after it has the sequence's lock, so that it includes the last holder's
+ * writes.
  */
 const take = statement(
   "sequencer.take",
@@ -38,8 +38,8 @@ const take = statement(
 );
 
 /*
- * Events are placed in the order in which they happened. No step reads what another has made: a distributed database would
- * send that to every machine, and so fail while one is away. It carries the steps out as they stand, so the outbox is
+ * Places events in the order in which they happened. No step reads the result of another: a distributed database would send
+ * that to every machine, and so fail while one is unavailable. It executes the steps in this order, so the outbox is
  * emptied last.
  */
 const move = statement(

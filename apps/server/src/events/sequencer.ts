@@ -21,9 +21,12 @@ export interface Sequencer {
 export interface SequencerOptions {
   readonly db: Database;
   readonly clock: () => number;
-  /** A run failed; the next one does what it left. */
+  /** Called when a run failed; the next run does the rest. */
   readonly onError: (error: unknown, systemId?: string) => void;
-  /** How often every system is polled for events whose notification was missed. Longer delays those; 0: never. */
+  /**
+   * The interval at which every system is polled for events whose notification was missed. Too high: delays those events.
+   * 0: never.
+   */
   readonly pollIntervalMs?: number;
   /** Learns how numbering goes, system by system. */
   readonly watch?: WorkWatch | undefined;

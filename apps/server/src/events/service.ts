@@ -50,7 +50,8 @@ export async function listEvents(
 ): Promise<Page<EventPosition>> {
   const named = restrictedTo(viewer, filters.event);
   const start = startOf(request);
-  // With a cursor, `after` was looked up for an earlier page. Its event may be gone by now; the list still goes on.
+  // With a cursor, `after` was looked up for an earlier page. Its event may have been deleted; the list continues all the
+  // same.
   if ("after" in start) return readPage(context, systemId, named, request, start.after);
   if (filters.after === "now") {
     const checkpoint = await findNewestEvent(context.readPool, systemId, viewer);
@@ -102,7 +103,7 @@ async function positionOfEvent(
   throw serviceError("checkpoint_lost", "after", { id });
 }
 
-/** How many events each day has: all days, or those after a position, with the rest of its own day. */
+/** Returns the number of events on each day: all days, or those after a position, with the rest of its own day. */
 async function countDays(
   { filtered, readPool, eventBlocks }: EventContext,
   systemId: string,

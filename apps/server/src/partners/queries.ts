@@ -58,7 +58,7 @@ export async function findPartnerByName(
   return (await db.query<PartnerRow>(byName, [systemId, name]))[0];
 }
 
-// Lets through whoever only refers to the system.
+// The lock does not block transactions that only refer to the system.
 const lockSystem = statement(
   "partners.lockSystem",
   "select system_id from systems where system_id = $1 for no key update",
@@ -84,7 +84,7 @@ const update = statement(
    where system_id = $1 and id = $2 returning ${columns}`,
 );
 
-/** Writes what may change of a partner. */
+/** Updates a partner. */
 export async function updatePartner(tx: Transaction, systemId: string, partner: PartnerRow): Promise<PartnerRow> {
   const { id, name, max_reservations, suspended_at, removed_at, key_allowance } = partner;
   const allowance = key_allowance && JSON.stringify(key_allowance);
@@ -92,7 +92,7 @@ export async function updatePartner(tx: Transaction, systemId: string, partner: 
   return oneRow(await tx.query<PartnerRow>(update, values));
 }
 
-/** A partner with what it has and does. */
+/** A partner with its keys, endpoint and usage. */
 export interface PartnerOverview extends PartnerRow {
   readonly active_keys: number;
   /** Active keys that its own people made, and their rates together. */
@@ -106,7 +106,7 @@ export interface PartnerOverview extends PartnerRow {
 const works = `keys.system_id = $1 and keys.partner_id = partner.id
         and (revoked_at is null or revoked_at > $3) and (expires_at is null or expires_at > $3)`;
 
-// Partners are some dozens: each count is a look-up of its own in an index. Requests are read once, by their day.
+// There are some dozens of partners: each count is a separate look-up in an index. Requests are read once, by their day.
 const overviews = statement(
   "partnerOverviews.list",
   `select partner.id, partner.name, partner.created_at, partner.max_reservations, partner.suspended_at, partner.removed_at,

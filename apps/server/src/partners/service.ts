@@ -22,7 +22,7 @@ export type { PartnerRow } from "./queries.ts";
 /** `suspended`: keys are refused and deliveries held until it is resumed. `removed`: for good. */
 export type PartnerStatus = "active" | "suspended" | "removed";
 
-/** How a partner stands. */
+/** Returns the status of a partner. */
 export function partnerStatus({
   suspended_at: suspendedAt,
   removed_at: removedAt,
@@ -92,7 +92,7 @@ export async function setPartner(
 }
 
 /**
- * Sets what keys a partner's own people may make. Keys that they made before stay as they are, also where they exceed it.
+ * Sets the allowance for keys that a partner's own people make. Existing keys stay as they are, even if they exceed it.
  * @param allowance null: they make none
  * @throws ServiceError when there is no such partner
  */
@@ -116,7 +116,7 @@ export function partnersOf({ db }: Pick<ActorContext, "db">, systemId: string): 
   return listPartners(db, systemId);
 }
 
-/** The same, each with what it has and does. */
+/** Returns partners with their keys, endpoints and usage. */
 export function overviewsOf(context: Pick<ActorContext, "db" | "clock">, systemId: string): Promise<PartnerOverview[]> {
   return listPartnerOverviews(context.db, systemId, new Date(context.clock()));
 }
@@ -161,10 +161,10 @@ export async function mustLock(tx: Transaction, systemId: string, id: string): P
   return partner;
 }
 
-/** Writes what may change of a partner that is locked. */
+/** Updates a partner that is locked. */
 export const writePartner = updatePartner;
 
-/** A name is one partner's: whoever suspends or removes one by its name must not meet another. */
+/** Requires that no other partner has the name: suspending or removing a partner by its name must not hit another. */
 async function mustBeFree(tx: Transaction, systemId: string, name: string, id?: string): Promise<void> {
   await lockNames(tx, systemId);
   const other = await findPartnerByName(tx, systemId, name);

@@ -40,7 +40,7 @@ export async function suspendPartner(
 
 /** A partner that was resumed. */
 export interface ResumedPartner extends PartnerStatusChange {
-  /** Its endpoint, where the suspension held it; null: there is none, or it is paused for another reason. */
+  /** Its endpoint, if the suspension had paused it; null: there is none, or it is paused for another reason. */
   readonly endpoint: ResumedEndpoint | null;
 }
 
@@ -61,7 +61,7 @@ export async function resumePartner(context: ActorContext, systemId: string, id:
   });
 }
 
-/** A partner that was removed, and what ended with it. */
+/** A removed partner, and the things that were removed with it. */
 export interface RemovedPartner {
   readonly partner: PartnerRow;
   /** Keys that worked, or would have. */
@@ -74,9 +74,9 @@ export interface RemovedPartner {
 }
 
 /**
- * Ends everything of a partner, all or nothing: its keys are revoked, its endpoint is removed with its secrets, its active
- * reservations are cancelled. What is kept leads nowhere any more: the log of deliveries for its 30 days, past reservations,
- * the audit log, and the row itself, so that its id is never another's.
+ * Removes a partner in one transaction: revokes its keys, removes its endpoint with its secrets, and cancels its active
+ * reservations. The log of deliveries stays for its 30 days; past reservations, the audit log and the partner's row stay,
+ * so that its id is never reused.
  * @throws ServiceError when there is no such partner, or it was removed already
  */
 export async function removePartner(context: ActorContext, systemId: string, id: string): Promise<RemovedPartner> {
@@ -85,7 +85,7 @@ export async function removePartner(context: ActorContext, systemId: string, id:
     const before = await mustLock(tx, systemId, id);
     const partner = await writePartner(tx, systemId, { ...before, removed_at: new Date(context.clock()) });
     const revoked_keys = await revokeKeysOf(within, tx, systemId, id);
-    // Before its reservations: nobody is there any more who would be told of their end.
+    // Before its reservations: afterwards no endpoint needs events about their end.
     const endpoint = await removeEndpointOf(within, tx, { systemId, partnerId: id });
     const cancelled_reservations = await cancelAllReservations(within, { systemId, partnerId: id });
     const ended = {

@@ -59,7 +59,7 @@ export interface ServeOptions {
   readonly newSecrets?: boolean;
   /** No load balancer sends requests, so stopping need not wait for one. Default: on a terminal. */
   readonly isForTrying?: boolean;
-  /** Ends this process, as a work of it hangs. Without it nobody looks. */
+  /** Ends this process when a work hangs. Without it nothing watches for that. */
   readonly onHang?: () => void;
   /** The dashboard's pages. Without them there is no dashboard. */
   readonly dashboard?: DashboardPages;
@@ -85,7 +85,7 @@ interface ServiceParts extends Foundation {
   readonly reports: ProcessReports;
   /** The latest results of the checks; empty before the first run. */
   readonly checkResults: () => readonly CurrentResult[];
-  /** Has requests wait while the database is away for a moment. */
+  /** Makes requests wait during a short outage of the database. */
   readonly outages: OutageGate;
   readonly metrics: Metrics;
   /** Undefined: nothing is traced. */
@@ -94,9 +94,9 @@ interface ServiceParts extends Foundation {
   readonly isStarted: () => boolean;
 }
 
-/** How long requests have to end when the service stops. Orchestrators commonly grant 30 s. */
+/** How long running requests may take when the service stops. Orchestrators commonly grant 30 s. */
 const REQUEST_DRAIN_TIMEOUT_MS = 20_000;
-/** How long idle connections may be used once more. Longer, and a stop on a terminal seems to hang. */
+/** How long idle connections may be used once more. Too high: a stop on a terminal seems to hang. */
 const IDLE_TIMEOUT_MS = 1_000;
 /** How long load balancers take to notice `/readyz`: most poll it every 2 to 5 s. */
 const DRAIN_DELAY_MS = 5_000;

@@ -6,7 +6,7 @@ import { newPassword, oneTimeCode, passkeyAttestation, passkeyOptions } from "./
 import { consoleBodyErrors, consoleErrors, consoleNeeds } from "./endpoint.ts";
 import { providerAddress } from "./identity-provider.ts";
 
-/** How a person signs in, and where they are signed in. */
+/** A person's methods of signing in, and their sessions. */
 export const account = z
   .object({
     passkeys: z.array(
@@ -66,7 +66,7 @@ const removal = consoleNeeds("person", "viewer", { confirmed: true, conflicts: [
 const removalResponses = { 200: account, 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
 const responses = { 200: account, ...consoleErrors, ...consoleBodyErrors };
 
-/** A person's own account. What changes how they sign in asks for a confirmation, and answers with the account. */
+/** A person's own account. Changes of credentials need a confirmation, and return the account. */
 export const accountEndpoints = {
   get: {
     method: "GET",

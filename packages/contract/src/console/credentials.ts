@@ -7,8 +7,8 @@ function atMost(limit: number) {
 }
 
 /**
- * Characters of a new password: as NIST SP 800-63B-4 asks of one that may be used alone. The most keeps what is hashed
- * bounded.
+ * Characters of a new password: the minimum of NIST SP 800-63B-4 for a password without a second factor. The maximum bounds
+ * the input of the hash.
  */
 export const MIN_PASSWORD_LENGTH = 15;
 const MAX_PASSWORD_LENGTH = 200;

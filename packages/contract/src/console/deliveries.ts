@@ -127,10 +127,10 @@ const deliveryDetail = delivery
   .strict();
 export type DeliveryDetail = z.infer<typeof deliveryDetail>;
 
-/** Where a partner's pages are. */
+/** The base path of a partner's pages. */
 export const partner = "/console/v1/systems/:system_id/partners/:partner_id";
 const deliveryPath = partnerPath.extend({ delivery_id: identifierParam });
-/** Of endpoints that change something. */
+/** Metadata of endpoints that change something. */
 export const changes = consoleNeeds("partner", "admin", { conflicts: ["conflict"] });
 export const changeErrors = { 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
 /** A whole file reads 50 pages or more: a session may download 30 in a minute, one after the other. */

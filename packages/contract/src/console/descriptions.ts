@@ -18,7 +18,7 @@ const factName = z.enum([
   "licence",
 ]);
 
-/** Something said of a system, as GBFS publishes it. */
+/** A fact about a system, as GBFS publishes it. */
 const systemFact = z
   .object({
     name: factName,

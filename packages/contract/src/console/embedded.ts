@@ -4,7 +4,7 @@ import { issueText } from "../messages.ts";
 import { consoleBodyErrors, consoleErrors, consoleNeeds } from "./endpoint.ts";
 import { consoleSession } from "./session.ts";
 
-/** Sessions in frames of the operator's portal. The link's secret stands in bodies only: logs keep URLs. */
+/** Sessions in frames of the operator's portal. The link's secret is sent only in bodies, because logs contain URLs. */
 export const embeddedSessionEndpoints = {
   begin: {
     method: "POST",

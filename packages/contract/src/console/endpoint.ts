@@ -15,7 +15,7 @@ export function consoleNeeds(
   more: {
     /** The caller must have signed in, or confirmed who they are, within the last minutes. */
     readonly confirmed?: true;
-    /** Whether frames of the operator's portal may call it. By default what shows a partner's data, and no secret. */
+    /** Frames of the operator's portal may call it. By default they may read a partner's data, but no secret. */
     readonly embedded?: boolean;
     /** For how many requests of its session it counts. */
     readonly cost?: number;
@@ -60,5 +60,5 @@ export function consolePage<Item extends z.ZodTypeAny>(item: Item) {
   return z.object({ data: z.array(item), next_cursor: z.string().min(1).optional() }).strict();
 }
 
-/** The answer of what has nothing to say but that it was done. */
+/** The response of an endpoint that only succeeds. */
 export const done = z.object({}).strict();

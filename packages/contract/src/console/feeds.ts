@@ -35,7 +35,7 @@ const missingStation = z
   })
   .strict();
 
-/** Where stations and bikes come from. */
+/** The source of stations and bikes. */
 const feedSource = z
   .object({
     source: z.string(),
@@ -58,7 +58,7 @@ const feedSource = z
   .strict();
 export type FeedSource = z.infer<typeof feedSource>;
 
-/** Where a system's stations and bikes come from, for the operator. */
+/** The sources of a system's stations and bikes, for the operator. */
 export const feedEndpoints = {
   list: {
     method: "GET",

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { issueText } from "../messages.ts";
 
 /**
- * What became of a way to the identity provider and back, which ends with a redirect: the page says it in words, by the
- * parameter `notice` of its address. Nothing was done, except with `credentials_removed`.
+ * The outcome of a sign-in at the identity provider, which ends with a redirect: the page explains it by the parameter
+ * `notice` of its address. Nothing was changed, except with `credentials_removed`.
  */
 export const signInNotice = z.enum([
   "cancelled",
@@ -27,11 +27,11 @@ export type SignInNotice = z.infer<typeof signInNotice>;
 /** Most characters of the address of a page that one comes back to. */
 const MAX_NEXT_LENGTH = 500;
 
-/** A page of the dashboard, without `/dashboard`: nobody is led to another site. */
+/** A page of the dashboard, without `/dashboard`: a redirect must not lead to another site. */
 export const nextPage = z
   .string()
   .max(MAX_NEXT_LENGTH, issueText("tooLong", { limit: MAX_NEXT_LENGTH }))
   .regex(/^\/(?![/\\])[\x21-\x7e]*$/, issueText("dashboardPage"));
 
-/** Where the browser goes on: a page of the identity provider. */
+/** The address to which the browser is redirected: a page of the identity provider. */
 export const providerAddress = z.object({ url: z.string() }).strict();

@@ -10,8 +10,8 @@ const deliveriesChanged = z.object({ ids: z.array(z.string()), more: z.boolean()
 export type DeliveriesChanged = z.infer<typeof deliveriesChanged>;
 
 /**
- * Changes as they happen, as server-sent events: the event's name is the topic, its data JSON. `gap` says that changes may
- * have been missed, so that what is shown is to be read again; it comes after a reconnection that nothing is known of.
+ * Live changes as server-sent events: the event's name is the topic, its data JSON. `gap` means that changes may have been
+ * missed, and that the page should read its data again; it follows a reconnection from an unknown position.
  */
 export const liveStreamEndpoints = {
   partner: {

@@ -36,7 +36,7 @@ const partnerName = z
   .max(MAX_NAME_LENGTH, issueText("tooLong", { limit: MAX_NAME_LENGTH }))
   .refine(isPlainName, issueText("plainName"));
 
-/** More than any city has bikes: a mistyped number is noticed. */
+/** More than the bikes of any city, so that a mistyped number is noticed. */
 const MAX_RESERVATIONS = 1_000_000;
 const maxReservations = z.number().int().min(1).max(MAX_RESERVATIONS).nullable().describe("Null: the default");
 

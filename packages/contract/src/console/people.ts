@@ -5,7 +5,7 @@ import { identifier, identifierParam, timestamp } from "../values.ts";
 import { consoleBodyErrors, consoleErrors, consoleNeeds, done, partnerPath, systemPath } from "./endpoint.ts";
 import { emailAddress, membershipRole } from "./session.ts";
 
-/** Who works with a partner's pages, or with the operator's, and who is invited to. */
+/** The members of a partner or of the operator, and their invitations. */
 export const memberList = z
   .object({
     members: z.array(

@@ -5,7 +5,7 @@ import { givenInstant, identifier, identifierParam, timestamp } from "../values.
 import { changeErrors, changes, filterFields, partner } from "./deliveries.ts";
 import { consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 
-/** Which deliveries are sent again: those named, or all that a filter lets through. */
+/** The deliveries to send again: by ids, or by a filter. */
 const resendSelection = z
   .object({
     ids: z
@@ -42,7 +42,7 @@ export type BulkResend = z.infer<typeof bulkResend>;
 
 const resendPath = partnerPath.extend({ resend_id: identifierParam });
 
-/** As many rows are looked at as for a file. */
+/** The cost of a request, which reads as many rows as an export. */
 const CHOICE_COST = 20;
 const chooses = consoleNeeds("partner", "admin", { conflicts: ["conflict"], cost: CHOICE_COST });
 

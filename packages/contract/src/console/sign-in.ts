@@ -7,7 +7,7 @@ import { consoleBodyErrors, consoleErrors, consoleNeeds, done } from "./endpoint
 import { nextPage, providerAddress } from "./identity-provider.ts";
 import { consoleSession, membershipRole, personName } from "./session.ts";
 
-/** How the pages are dressed, and which ways of signing in they offer. */
+/** The look of the pages, and the offered methods of signing in. */
 export const signInOptions = z
   .object({
     branding: z
@@ -112,7 +112,7 @@ export const signInEndpoints = {
   },
 } as const;
 
-/** The invited person's side of an invitation. The link's secret stands in bodies only: logs keep URLs. */
+/** The invited person's endpoints. The link's secret is sent only in bodies, because logs contain URLs. */
 export const invitationEndpoints = {
   read: {
     method: "POST",

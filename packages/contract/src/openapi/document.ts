@@ -37,7 +37,7 @@ export interface Operation {
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
   /** The scope that the caller's key needs; `any`: a key with whatever scopes; `none`: no key at all. */
   readonly "x-required-scope"?: string;
-  /** Of a batch: the codes that a single item may fail with. */
+  /** The codes that a single item may fail with, for a batch. */
   readonly "x-item-errors"?: readonly string[];
   readonly deprecated?: true;
   /** The first day on which a release may be without it. */

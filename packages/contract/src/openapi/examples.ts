@@ -33,7 +33,7 @@ import {
   startedRide,
 } from "./example-resources.ts";
 
-/** Examples by the name of the schema that they follow, or by the operation that gives only some of what it allows. */
+/** Examples by the name of their schema, or by the operation that returns only a part of the schema. */
 export type Examples = Readonly<Record<string, Readonly<Record<string, Example>>>>;
 
 const stationUpsert: StationUpsert = {

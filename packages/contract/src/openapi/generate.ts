@@ -13,7 +13,7 @@ export interface Generated {
   readonly metadata: ReadonlyMap<string, Metadata>;
 }
 
-/** An endpoint's metadata as the contract writes it, with what it leaves out. */
+/** An endpoint's metadata in the contract, with defaults for omitted fields. */
 const metadataSchema = z.object({
   scope: z.string(),
   idempotent: z.boolean().default(false),
@@ -28,9 +28,9 @@ export type Metadata = z.infer<typeof metadataSchema>;
 type Schemas = Components["schemas"];
 
 export interface GenerateOptions {
-  /** Who writes the request bodies: `clients`, which may not send unknown fields, or `us`. */
+  /** The author of the request bodies: `clients`, which must not send unknown fields, or `us`. */
   readonly bodies: "clients" | "us";
-  /** `clients` are generated from it; `validators` let pass what is newer than it. */
+  /** `clients` are generated from the document; `validators` accept content that is newer than it. */
   readonly readers?: "clients" | "validators";
 }
 
@@ -53,7 +53,7 @@ export function generate(contract: AppRouter, { bodies, readers = "clients" }: G
       },
     },
   );
-  // The generator types its paths as `any`; going through JSON also drops what it leaves undefined.
+  // The generator types its paths as `any`; a conversion through JSON also removes undefined values.
   const { paths, components } = JSON.parse(JSON.stringify(document)) as {
     paths: Record<string, PathItem>;
     components: { schemas: Schemas };
@@ -142,7 +142,10 @@ function liftParameter(parameter: Parameter): Parameter {
   return { ...parameter, name, description: String(description), ...exampleOf(name), schema: rest };
 }
 
-/** With an example, the samples of references send a header that may be left out. */
+/**
+ * Returns an example for `Idempotency-Key` only: the samples of documentation pages would send any other optional header
+ * that has one.
+ */
 function exampleOf(header: string): Pick<Parameter, "example"> {
   return header === "Idempotency-Key" ? { example: "8c1f6a52-1d7e-4a53-9f0e-3f2b7f0c9d11" } : {};
 }

@@ -87,7 +87,7 @@ ${errorsList()}
 Each answer carries a \`Request-Id\`; tell it when you ask the operator for help.`;
 }
 
-/** How a request that is not safe to repeat is made so. */
+/** Returns a text about making a request safe to repeat. */
 function repeating(what: "reservation" | "batch"): string {
   return `## Repeating a request safely
 

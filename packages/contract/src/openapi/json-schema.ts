@@ -28,8 +28,8 @@ function withOtherValues({ type, enum: values, ...rest }: JsonSchema): JsonSchem
 }
 
 /**
- * Where the contract names a type beside a union of types, the type is what callers see and the union is how it is read.
- * A union without types says something else: which fields go together.
+ * Removes a union when the contract also names a type: callers see the type, and the union only describes how it is parsed.
+ * A union without types is kept: it describes which fields belong together.
  */
 function withoutShadowedUnion(schema: JsonSchema): JsonSchema {
   const { type, oneOf } = schema;
@@ -45,7 +45,7 @@ function withoutLoneAllOf(schema: JsonSchema): JsonSchema {
   return isSchema(only) && others.length === 0 && Object.keys(rest).length === 0 ? only : schema;
 }
 
-/** An exclusive bound is a number of its own, not a mark on `minimum` or `maximum`. */
+/** Converts exclusive bounds, which are numbers in JSON Schema 2020-12 and flags of `minimum` or `maximum` before. */
 function withNumericBounds(schema: JsonSchema): JsonSchema {
   const { exclusiveMinimum, exclusiveMaximum, minimum, maximum, ...rest } = schema;
   return {

@@ -49,7 +49,7 @@ export function notModified(traits: EndpointTraits): Response {
   };
 }
 
-/** The answer at an error's status: which codes it may carry, and what each means. */
+/** Returns the response of an error's status, with its possible codes and their meanings. */
 export function failure(status: number, generated: Response, traits: EndpointTraits): Response {
   const codes = codesAt(status, traits);
   return {
@@ -189,7 +189,7 @@ function headerReferences(...names: readonly (HeaderName | false)[]): Record<str
   return Object.fromEntries(carried.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** The header by which a caller says which answer it has already. */
+/** The header by which a caller names the response that it already has. */
 export const ifNoneMatch: Parameter = {
   name: "If-None-Match",
   in: "header",

@@ -1,6 +1,6 @@
 /** A program that the documents show. */
 export interface Sample {
-  /** As Markdown names it. */
+  /** The language's name in Markdown. */
   readonly language: "sh" | "js" | "python";
   readonly program: string;
 }

@@ -61,9 +61,10 @@ export interface AccountState {
 }
 
 /**
- * The effect of opening a link on an existing account: - `takes_over`: it is the first proof of the address. The earlier
- * holder of the account loses it. - `opens`: it signs in, and ends the existing sessions, because the account has no other
- * credential. - `needs_sign_in`: nothing, unless the browser is signed in to the account.
+ * The effect of opening a link on an existing account:
+ * - `takes_over`: it is the first proof of the address. The earlier holder of the account loses it.
+ * - `opens`: it signs in, and ends the existing sessions, because the account has no other credential.
+ * - `needs_sign_in`: nothing, unless the browser is signed in to the account.
  */
 export type Opening = "takes_over" | "opens" | "needs_sign_in";
 

@@ -33,8 +33,8 @@ export interface RefusedRange {
 }
 
 /**
- * The special-purpose registries of IANA (RFC 6890 and its followers) and what clouds put beside them. Where ranges
- * lie inside one another the narrower comes first, because the first match names the reason.
+ * The special-purpose registries of IANA (RFC 6890 and its successors), and addresses that clouds use. Of nested ranges the
+ * narrower one comes first, because the first match names the reason.
  */
 export const refusedIpv4: readonly RefusedRange[] = [
   range("0.0.0.0/8", "this_network", "“this network”"),

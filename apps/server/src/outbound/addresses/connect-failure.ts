@@ -17,7 +17,7 @@ export type ConnectFailureCode =
   | "tls"
   | "reset";
 
-/** A failure of some kind, and what happened in words. */
+/** A failure of some kind, and its description. */
 export interface DescribedFailure<Kind extends string> {
   readonly failure: Kind;
   readonly detail: string;
@@ -28,7 +28,7 @@ export type ConnectFailure = DescribedFailure<ConnectFailureCode>;
 /** Long enough for OpenSSL's sentences, too short for a server that writes its own. */
 const MAX_DETAIL_LENGTH = 300;
 
-/** A failure in words that may be shown: without control characters and of bounded length, whoever wrote them. */
+/** Describes a failure in a text that may be shown: without control characters and of bounded length, whatever its source. */
 export function describeFailure<Kind extends string>(failure: Kind, words: string): DescribedFailure<Kind> {
   // oxlint-disable-next-line no-control-regex -- control characters are the point
   const safe = words.replace(/[\u0000-\u001f\u007f]+/g, " ").trim();

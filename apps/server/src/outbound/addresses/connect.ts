@@ -12,12 +12,12 @@ export interface ConnectLimits {
   readonly connectTimeoutMs: number;
   /** Head start of an address over the next one (RFC 8305: Connection Attempt Delay). */
   readonly attemptDelayMs: number;
-  /** How many addresses of a name are tried at most; all are judged. */
+  /** Limits the addresses of a name that are tried; all are checked. */
   readonly maxAddresses: number;
 }
 
 export interface ConnectOptions {
-  /** Why an address that a URL leads to must not be called; undefined where it may. */
+  /** Returns why an address that a URL leads to must not be called; undefined when it may. */
   readonly refuse: (address: string, url: URL) => string | undefined;
   /** All addresses of a name. */
   readonly resolve: (name: string) => Promise<Resolution>;
@@ -34,7 +34,7 @@ export interface ConnectTimings {
   readonly tls: number | null;
 }
 
-/** An open connection to a checked address, or why there is none; what was found out on the way in both cases. */
+/** An open connection to a checked address, or the failure; in both cases with the measured times. */
 export interface ConnectResult {
   readonly result: { readonly socket: Socket } | ConnectFailure;
   readonly remoteAddress: string | null;
@@ -88,12 +88,12 @@ export async function connectTo(url: URL, options: ConnectOptions): Promise<Conn
 }
 
 /**
- * Addresses that one name may have. Lower refuses a name that is spread widely; higher lets whoever runs the name hold up
- * all other attempts, some µs for each of the 8,000 addresses that fit into two DNS answers.
+ * Limits the addresses of one name. Too low: rejects a name with many servers. Too high: the owner of the name delays all
+ * other attempts, by some µs for each of the 8,000 addresses that fit into two DNS answers.
  */
 const MAX_ADDRESSES = 100;
 
-/** Refuses all addresses if one is refused: whoever mixes it in is not to be trusted with the others. */
+/** Rejects all addresses if one is rejected: an owner who mixes it in cannot be trusted with the others. */
 function judgeAddresses(
   url: URL,
   addresses: readonly string[],

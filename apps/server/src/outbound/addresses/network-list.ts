@@ -9,7 +9,7 @@ const MAX_KNOWN = 1_000;
 
 /** IP addresses and networks. An IPv4 address and its mapped form (`::ffff:10.0.0.1`) are one address. */
 export class NetworkList {
-  /** As they are written, such as `10.0.0.0/8` and `::1`. Bits behind the prefix do not count. */
+  /** The networks as written, such as `10.0.0.0/8` and `::1`. Bits behind the prefix are ignored. */
   readonly networks: readonly string[];
   // In one list for both families `::/8` would include every IPv4 address, by its mapped form.
   readonly #ipv4 = new BlockList();

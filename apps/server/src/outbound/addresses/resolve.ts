@@ -3,7 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { isLoopbackName, loopbackAddresses } from "./address-guard.ts";
 import { type ConnectFailure, describeFailure } from "./connect-failure.ts";
 
-/** Where names are looked up. Without servers: those of the system. */
+/** The name servers. Without servers: those of the system. */
 export interface ResolveOptions {
   readonly timeoutMs: number;
   /** `address:port` each. */
@@ -24,7 +24,7 @@ const MAX_TRIES = 3;
  */
 export async function resolveName(name: string, { timeoutMs, servers }: ResolveOptions): Promise<Resolution> {
   if (isLoopbackName(name)) return { addresses: loopbackAddresses };
-  // One for each name: it can be cancelled alone, and each asks from ports of its own.
+  // A resolver per name: it can be cancelled separately, and uses separate ports.
   const resolver = new Resolver({ timeout: FIRST_TRY_TIMEOUT_MS, tries: MAX_TRIES });
   if (servers !== undefined) resolver.setServers(servers);
   let isLate = false;

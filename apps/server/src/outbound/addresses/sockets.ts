@@ -95,7 +95,9 @@ function connectFailure(error: Error, address: string, port: number): ConnectFai
   return describeFailure("connect", `${target} cannot be reached (${code}).`);
 }
 
-/** Renegotiation costs us ten times what it costs the server to ask, and its new certificate would not be checked. */
+/**
+ * Renegotiation costs us ten times as much as it costs the server to request, and its new certificate would not be checked.
+ */
 const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
 
 /**
@@ -160,7 +162,7 @@ const knownAlerts: Readonly<Record<string, string>> = {
   ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: "The server speaks neither TLS 1.2 nor 1.3",
 };
 
-/** Node's advice to whoever runs Node, which is not the reader: the certificate is the receiver's. */
+/** Node's advice is for the operator of a program, but the reader cannot change the receiver's certificate. */
 const ADVICE_OF_NODE = /; if the root CA is installed locally, try running Node\.js with --use-system-ca$/;
 
 /** An error of TLS in words, without the place in OpenSSL's source that its own message begins with. */

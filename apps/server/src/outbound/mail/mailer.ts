@@ -64,7 +64,7 @@ export function createMailer(smtpUrl: string | undefined, options: MailerOptions
     return createTransport({
       url: smtpUrl,
       requireTLS: URL.parse(smtpUrl)?.password !== "",
-      // Even where the environment says not to look.
+      // Applies even when the environment disables verification.
       tls: { rejectUnauthorized: true, ...(ca !== undefined && { ca }) },
       connectionTimeout: timeout,
       greetingTimeout: timeout,
@@ -82,7 +82,7 @@ export function createMailer(smtpUrl: string | undefined, options: MailerOptions
       }
       const line = subject.replaceAll(/[\p{Cc}\s]+/gu, " ");
       const messageId = `<${id}@${domain}>`;
-      // Each of the time-outs counts on its own, and a server that says a little now and then escapes them all.
+      // The library's time-outs count separately, and a server that sends a little now and then avoids them all.
       const late = AbortSignal.timeout(timeout);
       const signal = given === undefined ? late : AbortSignal.any([late, given]);
       try {
@@ -96,8 +96,8 @@ export function createMailer(smtpUrl: string | undefined, options: MailerOptions
 }
 
 /**
- * Whether the server has refused this recipient or this mail for good (5xx, RFC 5321). What it says of the sender or the
- * password is for the operator to mend, and then the mail goes.
+ * Tells whether the server has rejected this recipient or this mail permanently (5xx, RFC 5321). The operator can fix
+ * errors about the sender or the password, and then the mail is sent.
  */
 function isFinal(error: unknown): error is Error {
   if (!(error instanceof Error && "command" in error && "responseCode" in error)) return false;

@@ -34,7 +34,7 @@ export interface RetryDelays {
   readonly most: number;
 }
 
-/** Which mails are given up: recorded so long ago, tried so often, and not being sent now. */
+/** The conditions for giving up mails: their age, their number of tries, and that they are not being sent now. */
 export interface Expiry {
   readonly recordedBefore: Date;
   readonly leastAttempts: number;
@@ -43,7 +43,7 @@ export interface Expiry {
 
 /** Mails in a table. */
 export interface MailQueue {
-  /** Whose list of what is set aside has a mail that ends processes. */
+  /** The system whose list of set-aside work contains a mail that ends processes. */
   readonly systemId: string;
   /** Claims the mail that has been due for longest, and postpones its next try; undefined: none is due. */
   claim(now: Date, delays: RetryDelays): Promise<QueuedMail | undefined>;
@@ -53,7 +53,7 @@ export interface MailQueue {
 
 /** Sends the recorded mails. Any number of processes may have one: each mail is sent by one process at a time. */
 export interface MailOutbox {
-  /** Sends what is due now, after the current pass. Never rejects. */
+  /** Sends due mails now, after the current pass. Never rejects. */
   runOnce(): Promise<void>;
   /** Begins no more; the current try has a few seconds to end, and is made again later if it does not. */
   close(): Promise<void>;
@@ -63,14 +63,14 @@ export interface OutboxOptions {
   readonly db: Queryable;
   readonly clock: () => number;
   readonly queues: () => Promise<readonly MailQueue[]>;
-  /** Who gets these mails, in log lines: `a partner`. */
+  /** The recipients of these mails, in log lines: `a partner`. */
   readonly addressee: string;
   /** Undefined: mails of an earlier configuration wait until they are given up. */
   readonly mailer: Mailer | undefined;
   readonly logger: { warn(detail: object, message: string): void };
   /** A pass, or a part of one, failed; the next one tries again. */
   readonly onError: (error: unknown) => void;
-  /** Called with what became of each try and each mail. */
+  /** Called with the outcome of each try and each mail. */
   readonly observe: (outcome: MailOutcome) => void;
   /** Learns how the passes go. */
   readonly watch?: WorkWatch | undefined;
@@ -83,7 +83,7 @@ const POLL_INTERVAL_MS = 5_000;
  * mail. A longer last wait lets the mail come late after the server is back; a shorter one asks a busy server too often.
  */
 const RETRY_DELAYS_MS: RetryDelays = { first: MAIL_TIMEOUT_MS + 15_000, most: 3_600_000 };
-/** Milliseconds after which a mail is given up. Later, what it says helps nobody any more. */
+/** Milliseconds after which a mail is given up, because its content is outdated. */
 const MAIL_LIFETIME_MS = 24 * 3_600_000;
 /** A mail that ends three processes in a row is set aside: see storage/set-aside/units.ts. */
 const WORK = { work: "send-mail" } as const;
@@ -126,7 +126,7 @@ async function giveUpExpired(options: OutboxOptions, queue: MailQueue): Promise<
   const now = clock();
   const expired = await queue.deleteExpired({
     recordedBefore: new Date(now - MAIL_LIFETIME_MS),
-    // Where no process ran for a day, each mail still has its try.
+    // When no process ran for a day, each mail still gets one try.
     leastAttempts: mailer === undefined ? 0 : 1,
     now: new Date(now),
   });
@@ -148,7 +148,7 @@ async function sendNext(options: OutboxOptions, queue: MailQueue, signal: AbortS
   if (mail === undefined) return false;
   const guard = { db, ...WORK, systemId: queue.systemId, unit: mail.id, onError };
   const finish = async (outcome: MailOutcome): Promise<true> => {
-    // Counted first: whether the row can be removed or not, this is what became of the try.
+    // Counted first: this is the outcome of the try, whether or not the row can be removed.
     observe(outcome);
     await queue.delete(mail.id);
     return true;

@@ -5,7 +5,7 @@ import { statement, type Statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import type { TimePosition } from "../../storage/lists/page.ts";
 
-// Which partner may read of an act follows from its subject, so that no code that records one can forget to say it.
+// An act's subject determines the partner that may read it, so that code which records acts cannot forget it.
 const partnerOfSubject = `coalesce($8, $7::jsonb ->> 'partner_id',
   (select id from partners where system_id = $1 and id = $6),
   (select partner_id from keys where system_id = $1 and id = $6),
@@ -26,11 +26,11 @@ export interface Act {
   readonly systemId: string;
   readonly id: string;
   readonly at: Date;
-  /** Who: `cli:` and the account that ran the command, `server`, or whoever signed in. */
+  /** The actor: `cli:` and the account that ran the command, `server`, or the person who has signed in. */
   readonly actor: string;
   /** The name of the act: `key.issued`, `key.revoked`, … */
   readonly action: string;
-  /** On what: the id of a partner or key. */
+  /** The subject: the id of a partner or key. */
   readonly subject: string;
   /** The partner who may read of it, where the subject does not say that. */
   readonly partnerId?: string | null;
@@ -128,7 +128,7 @@ export interface ActRow extends Pick<
   readonly actor_name: string | null;
 }
 
-/** Which acts are looked for. Null: any. */
+/** Filters of acts. Null matches everything. */
 export interface ActFilters {
   readonly partnerId: string | null;
   /** An actor, or the part before the colon of several. */
@@ -195,7 +195,7 @@ const searches = {
 /** The narrowest of the filters that are given. */
 function indexFor({ subject, actor, partnerId, action }: ActFilters): ActIndex {
   if (subject !== null) return "subject";
-  // Without a colon it may stand for several.
+  // Without a colon it may match several actors.
   if (actor?.includes(":") === true) return "actor";
   if (partnerId !== null) return "partner";
   return action === null ? "time" : "action";

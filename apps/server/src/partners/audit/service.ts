@@ -21,7 +21,7 @@ export interface ActSearch {
 /** Part of the log, the newest act first. */
 export interface ActPage {
   readonly acts: readonly ActRow[];
-  /** Where the next page begins; null: there is nothing older. */
+  /** The position of the next page; null: there is nothing older. */
   readonly next: TimePosition | null;
   /** When the oldest act was done that was looked at, if that is why the page ends: there may be older ones. */
   readonly searchedTo: Date | null;

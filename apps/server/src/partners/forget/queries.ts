@@ -20,7 +20,7 @@ const reservationEvents = eventNames.filter((name) => name.startsWith("reservati
 const aboutReservations = (column: string) =>
   `${column} in (${reservationEvents.map((name) => `'${name}'`).join(", ")})`;
 
-// In the order in which an event gets from one to the next: what moves on meanwhile is found there.
+// In the order in which an event moves from table to table: an event that moves meanwhile is found in the next one.
 const jsonTables: readonly JsonTable[] = [
   { table: "event_outbox", column: "data", only: aboutReservations("name") },
   { table: "events", column: "data", day: "recorded_on", only: aboutReservations("name") },
@@ -99,7 +99,7 @@ export async function updateAnswers(db: Queryable, systemId: string, text: strin
   return oneRow(await db.query<Count>(ofAnswers, [systemId, text])).n;
 }
 
-/** Takes what is kept of refused requests that name a rider. @returns of how many */
+/** Removes the stored details of rejected requests that name a rider. @returns the number of requests */
 export async function updateRequests(db: Queryable, systemId: string, riderRef: string): Promise<number> {
   const [, value] = new URLSearchParams({ rider_ref: riderRef }).toString().split("=");
   return oneRow(await db.query<Count>(ofRequests, [systemId, JSON.stringify(riderRef), value])).n;

@@ -9,10 +9,10 @@ import {
   updateReservations,
 } from "./queries.ts";
 
-/** Of rows that were written while others were changed, none is left after the second run, unless there is no end to them. */
+/** Limits the runs. Rows written during the first run are changed by the second, unless new ones keep coming. */
 const MAX_RUNS = 3;
 
-/** How many rows a reference was taken from, by table. */
+/** The number of rows from which a reference was removed, by table. */
 export type ForgottenRows = Readonly<Record<string, number>>;
 
 /**

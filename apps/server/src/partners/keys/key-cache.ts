@@ -7,7 +7,7 @@ export interface KeyCache {
   get(presented: string): KeyRow | "unknown" | undefined;
   /** Looks a key up and caches the result; undefined when there is no such key. */
   load(presented: string): Promise<KeyRow | undefined>;
-  /** To be called when a key has changed, or when a notification may have been missed. */
+  /** Call it when a key has changed, or when a notification may have been missed. */
   clear(): void;
 }
 
@@ -33,7 +33,8 @@ interface Kept {
 }
 
 export function createKeyCache({ find, listening, clock, capacity = 10_000 }: KeyCacheOptions): KeyCache {
-  // By digest, so that a memory dump shows no key. Unknown keys apart, so that invented ones cannot evict real ones.
+  // By digest, so that a memory dump shows no key. Unknown keys are cached separately, so that invented ones cannot evict
+  // real ones.
   const known = new Map<string, Kept>();
   const unknown = new Map<string, Kept>();
   let generation = 0;
@@ -78,13 +79,13 @@ interface Waiting<Key, Found> {
   readonly reject: (error: unknown) => void;
 }
 
-/** The most keys in one statement: what one round trip carries without delaying others. */
+/** Limits the keys in one statement: as many as one round trip carries without delaying others. */
 const MAX_BATCH = 500;
 
 /**
  * Combines look-ups into batches: while a statement runs, new look-ups wait for the next one, which covers all of them.
  * However many unknown keys are tried, only one statement runs at a time, and a valid key waits for at most two.
- * @param findAll gives for each key what was found, in the order of the keys
+ * @param findAll returns a result for each key, in the order of the keys
  */
 export function lookUpTogether<Key, Found>(
   findAll: (keys: readonly Key[]) => Promise<readonly (Found | undefined)[]>,

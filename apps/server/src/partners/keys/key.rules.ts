@@ -16,8 +16,8 @@ export function makeKey(kind: KeyKind, randomBytes: (bytes: number) => Uint8Arra
 }
 
 /**
- * Requests in any 60 s for an operator's key without a number of its own. It feeds the service, a batch a request:
- * lower and a busy city's backend must ask for more; higher and a backend gone wild is noticed later.
+ * The default limit of an operator's key in any 60 s. The key feeds the service with batches. Too low: a busy city's
+ * backend must ask for more. Too high: a faulty backend is noticed later.
  */
 const OPERATOR_RATE_LIMIT = 6000;
 

@@ -1,9 +1,9 @@
 import type { KeyUse } from "./service.ts";
 
-/** Remembers when, for what and from where each key was last used, off the request's path. */
+/** Records when, for which path and from which address each key was last used, outside of the request's path. */
 export interface LastUses {
   note(use: KeyUse): void;
-  /** Writes what was noted since the last time. A failure loses these notes, nothing else. */
+  /** Writes the records since the last call. A failure loses only these records. */
   flush(): Promise<void>;
 }
 

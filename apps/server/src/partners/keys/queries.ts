@@ -45,7 +45,7 @@ const insert = statement(
   `insert into keys (${made.list()}) values (${made.names.map((_, index) => `$${index + 1}`).join(", ")})`,
 );
 
-// Never later than what was set before: a revocation stands.
+// Never later than an earlier setting: a revocation is final.
 const revoke = statement(
   "keys.revoke",
   `update keys set revoked_at = least(revoked_at, $3::timestamptz), rotated_to = coalesce($4, rotated_to)
@@ -54,7 +54,7 @@ const revoke = statement(
 
 const remove = statement("keys.remove", "delete from keys where system_id = $1 and id = $2");
 
-// Those that other people than the partner's made stay: the operator says how many there are.
+// Keeps the keys that other people than the partner's made: the operator limits their number.
 const removeEndedOwn = statement(
   "keys.removeEndedOwn",
   `delete from keys where system_id = $1 and partner_id = $2 and made_by_partner and least(revoked_at, expires_at) < $3`,

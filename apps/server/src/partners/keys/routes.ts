@@ -4,7 +4,7 @@ import { reservationUse } from "../../city/reservations/service.ts";
 import { callerOf } from "../../http/authenticate.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 
-/** The endpoint that tells a caller what the service knows of its key. */
+/** Returns the route that shows a caller its own key. */
 export function meRoutes(context: {
   readonly db: Queryable;
   readonly clock: () => number;

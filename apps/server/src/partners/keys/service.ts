@@ -35,7 +35,7 @@ export interface IssueInput {
   readonly name?: string | null;
   readonly expiresAt?: Date | null;
   readonly rateLimit?: number | null;
-  /** By one of the partner's own people: within its allowance, or not at all. */
+  /** One of the partner's own people makes the key, which must be within the partner's allowance. */
   readonly madeByPartner?: boolean;
 }
 
@@ -243,8 +243,8 @@ async function issue(
 }
 
 /**
- * Each key has a rate of its own, so that one that has ended counts until its last requests have left the window.
- * @throws ServiceError while the requests of a key count that this one replaces
+ * Each key has its own rate limit, so that an ended key counts until its last requests have left the window.
+ * @throws ServiceError while requests of the key that this one replaces still count
  */
 async function requireNoOverlap(tx: Transaction, systemId: string, key: KeyRow, now: number): Promise<void> {
   const replaced = await findReplacedKey(tx, systemId, key);
@@ -271,15 +271,18 @@ async function mustFind(tx: Transaction, systemId: string, id: string): Promise<
 }
 
 const DAY_MS = 86_400_000;
-/** Too low: a partner that tries things out must wait. Too high: the table grows with whoever makes and revokes keys. */
+/**
+ * Limits the keys that a partner makes in a day. Too low: a partner that experiments must wait. Too high: the table grows
+ * with each key that is made and revoked.
+ */
 const MAX_MADE_A_DAY = 100;
 /** For how many days a key of a partner's own people is listed after its end. */
 const ENDED_DAYS = 30;
 
 /**
- * Holds a partner until the transaction ends, and checks that its own people may make a key now. Whoever makes another key of
- * the partner, lowers the allowance, or suspends or removes the partner waits meanwhile.
- * @throws ServiceError that says which bound of the allowance the key exceeds
+ * Locks a partner until the transaction ends, and checks that its own people may make a key now. Concurrent transactions
+ * that make another key of the partner, lower its allowance, or suspend or remove it wait.
+ * @throws ServiceError with the bound of the allowance that the key exceeds
  */
 async function requireAllowed(
   tx: Transaction,

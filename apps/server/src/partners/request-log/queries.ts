@@ -5,10 +5,10 @@ import { type Statement, statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 
 const allColumns = columnsOfTable("request_log").without("system_id");
-/** A request as it is logged, with what is kept of a refused one. */
+/** A logged request, with the stored details of a rejected one. */
 export type WholeRequestRow = RowOf<typeof allColumns>;
 
-// Lists leave out what may be long.
+// Lists omit the columns that may be long.
 const logColumns = columnsOfTable("request_log").without("system_id", "message", "target", "body", "body_bytes");
 /** A request as a list shows it. */
 export type RequestRow = RowOf<typeof logColumns>;
@@ -38,7 +38,9 @@ const addMinutes = statement(
      rate_limited = kept.rate_limited + excluded.rate_limited, unlogged = kept.unlogged + excluded.unlogged`,
 );
 
-/** Adds to what keys did in their minutes. Rows are taken in the order of the primary key, so that processes cannot deadlock. */
+/**
+ * Adds to the usage of keys by minute. Rows are locked in the order of the primary key, so that processes cannot deadlock.
+ */
 export function updateMinuteUsage(tx: Transaction, systemId: string, rows: readonly MinuteUsage[]): void {
   tx.send(addMinutes, [systemId, ...minuteColumns.arrays(rows)]);
 }
@@ -57,7 +59,7 @@ const addDays = statement(
      rate_limited = kept.rate_limited + excluded.rate_limited, total_ms = kept.total_ms + excluded.total_ms`,
 );
 
-/** Adds to what keys did on their days. */
+/** Adds to the usage of keys by day. */
 export function updateDayUsage(tx: Transaction, systemId: string, rows: readonly DayUsage[]): void {
   tx.send(addDays, [systemId, ...dayColumns.arrays(rows)]);
 }
@@ -75,13 +77,13 @@ export async function deletePastUsage(db: Queryable, systemId: string, before: s
   return oneRow(await db.query<{ n: number }>(deleteDays, [systemId, before, limit])).n;
 }
 
-/** Where a request stands in the log: the newest first. */
+/** The position of a request in the log, newest first. */
 export interface LogPosition {
   readonly day: string;
   readonly id: string;
 }
 
-/** Which requests are looked for. Null: any. */
+/** Filters of requests. Null matches everything. */
 export interface RequestFilters {
   /** Undefined: of the whole system, operator keys included. */
   readonly partnerId: string | undefined;
@@ -195,7 +197,7 @@ const minutes = statement(
    group by minute order by minute`,
 );
 
-/** Whose requests, and when they arrived. Null: anybody's. */
+/** The owner and time of requests. Null: anybody's. */
 export interface UsageRange {
   readonly partnerId: string | null;
   readonly keyId: string | null;

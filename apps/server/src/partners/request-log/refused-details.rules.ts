@@ -4,9 +4,9 @@
 export interface RefusedRequest {
   readonly url: string;
   readonly message: string;
-  /** As it was parsed; undefined: there was none, or it was not read. */
+  /** The parsed body; undefined: there was none, or it was not read. */
   readonly body: unknown;
-  /** NaN: the caller has not said how many come. */
+  /** NaN: the caller has not announced a length. */
   readonly bodyBytes: number;
 }
 
@@ -91,7 +91,7 @@ function storable(text: string): string {
   return text.replaceAll("\0", "\u{FFFD}").toWellFormed();
 }
 
-/** How much of refused requests is kept. */
+/** Limits on the stored details of rejected requests. */
 
 /** Bytes of one caller's details that may be kept at once, and in a second on the average: 16 MiB a day. */
 const CALLER_BURST_BYTES = 1_048_576;

@@ -47,7 +47,7 @@ const DAY_MS = 86_400_000;
 /** Part of the log, the newest request first. */
 export interface RequestPage {
   readonly requests: readonly RequestRow[];
-  /** Where the next page begins; null: nothing older is kept. */
+  /** The position of the next page; null: nothing older is stored. */
   readonly next: LogPosition | null;
   /** When the oldest request arrived that was looked at, if that is why the page ends: there may be older ones. */
   readonly searchedTo: Date | null;
@@ -169,10 +169,10 @@ export function startUsageSweeper({ db, clock, ...options }: ReadContext & Sweep
   });
 }
 
-/** Keeps what callers ask for and how they are answered, off the request's path. */
+/** Logs requests and their outcomes, outside of the request's path. */
 export interface RequestLog {
   record(request: LoggedRequest): void;
-  /** Writes what was recorded since the last time. */
+  /** Writes the records since the last call. */
   flush(): Promise<void>;
   /** Writes the rest. */
   close(): Promise<void>;
@@ -192,8 +192,8 @@ const FLUSH_INTERVAL_MS = 1_000;
 const FLUSHES_PER_COUNT = 5;
 
 /**
- * Logs requests and counts them by key. The log has a bound: what is above it is counted, and left out. A process that is
- * killed loses what it has not written, at most five seconds of counts.
+ * Logs requests and counts them by key. The log is bounded: further requests are counted but not logged. A process that is
+ * killed loses unwritten records, at most five seconds of counts.
  */
 export function openRequestLog({ db, onUnlogged, onError }: RequestLogOptions): RequestLog {
   const usage = createUsageCounter();
@@ -221,7 +221,7 @@ export function openRequestLog({ db, onUnlogged, onError }: RequestLogOptions): 
       await writeRequests(systemId, rows);
   };
   const writeCounts = async () => {
-    // Each system by itself: what cannot be written of one must not cost the others.
+    // Each system separately: a failure of one must not affect the others.
     for (const counts of usage.take())
       await inBackground(db, (tx) => addSystemUsage(tx, counts.systemId, counts)).catch(onError);
   };

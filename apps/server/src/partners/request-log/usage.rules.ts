@@ -19,7 +19,7 @@ export interface LoggedRequest {
   readonly error: string | null;
   readonly ms: number;
   readonly address: string;
-  /** Of a refused request; left out where they are not kept. */
+  /** Details of a rejected request; omitted when they are not stored. */
   readonly details?: RefusedDetails | undefined;
 }
 

@@ -43,7 +43,7 @@ type DemoContext = ActorContext & { readonly db: Database };
 export const DEMO_SEED = 20_260_101;
 const CITY = { stations: 200, bikes: 2000 };
 const HISTORY = { rides: 50_000, days: 60 };
-/** More hold more memory; fewer commit more often. */
+/** Too high: takes more memory. Too low: commits more often. */
 const RIDES_PER_TRANSACTION = 12_500;
 
 /** Whether a system has neither stations nor rides. */
@@ -71,7 +71,7 @@ export async function fillWithDemoCity(context: DemoContext, systemId: string): 
   assertAllDone(await upsertStations(context, systemId, stations));
   assertAllDone(await upsertBikes(context, systemId, bikes));
   const origin = { systemId, importId: null, source: "operator", updatedAt: new Date(now).toISOString() };
-  // Two at a time, since PostgreSQL writes each with a processor of its own; each with a slot of the counts of its own.
+  // Two at a time, since PostgreSQL uses a separate processor for each; each with a separate slot of the counts.
   const write = async (slot: number) => {
     for (let start = slot * RIDES_PER_TRANSACTION; start < history.rides.length; start += 2 * RIDES_PER_TRANSACTION) {
       const batch = history.rides.slice(start, start + RIDES_PER_TRANSACTION).map(pastRide);
@@ -81,13 +81,13 @@ export async function fillWithDemoCity(context: DemoContext, systemId: string): 
   await Promise.all([write(0), write(1)]);
 }
 
-/** Describes the system as the demo's, except what its operator has described. */
+/** Describes the system as the demo's, except for facts that its operator has set. */
 async function describeDemoSystem(context: ActorContext, systemId: string, city: City): Promise<void> {
   const details = await detailsOf(context.db, systemId);
   const isMissing = new Set(details?.missing);
   await describeSystem(context, systemId, {
     ...(isMissing.has("name") ? { name: "Demo city" } : {}),
-    // Of the land nearest to the made-up city, which lies in the North Sea.
+    // The time zone of the land nearest to the fictional city, which lies in the North Sea.
     ...(isMissing.has("timezone") ? { timezone: "Europe/Amsterdam" } : {}),
     ...(isMissing.has("language") ? { language: "en" } : {}),
     ...(isMissing.has("feed_contact_email") ? { feed_contact_email: "feeds@demo-city.example" } : {}),

@@ -4,7 +4,7 @@ import type { ActorContext } from "../../command-context.ts";
 import { issueKey, keyFor, removeKey } from "../../partners/keys/service.ts";
 import { createPartner, type PartnerRow, partnersOf } from "../../partners/service.ts";
 
-/** Whose keys are made, and for what. */
+/** The owners and purposes of the demo's keys. */
 export interface DemoKeyContext extends ActorContext {
   readonly systemId: string;
   readonly keyKind: KeyKind;

@@ -5,7 +5,7 @@ import { createReceiver, type ReceiverOptions } from "@bikeshare/webhooks/expres
 
 /** A partner's receiver as one would write it, on this machine's loopback. */
 export interface SampleReceiver {
-  /** Where it listens; the port differs at each start. */
+  /** The address of the receiver; the port differs at each start. */
   readonly url: string;
   /** Starts accepting deliveries signed with these secrets; before that it answers 503. */
   expect(secrets: readonly string[], options: Pick<ReceiverOptions, "onError">): void;
