@@ -1,6 +1,6 @@
 /** Pages in a frame of the operator's portal: their addresses say so, because such frames may be allowed no storage. */
 
-/** Where the server serves the pages, without the slash at the end. */
+/** The base path of the pages, without the slash at the end. */
 const BASE = import.meta.env.BASE_URL.replace(/\/$/, "");
 const FRAME_BASE = `${BASE}/embedded`;
 
@@ -11,8 +11,8 @@ export const isEmbedded: boolean = "location" in globalThis && location.pathname
 export const pagesBase: string = isEmbedded ? FRAME_BASE : BASE;
 
 /**
- * Takes the secret of the portal's link out of the address, where histories would keep it. Outside of a frame nobody
- * opens one: there the policy says nothing of who shows the page.
+ * Removes the secret of the portal's link from the address, where histories would store it. Links work only in frames:
+ * elsewhere the policy does not restrict the embedding page.
  */
 export function takeLinkToken(): string | undefined {
   const { hash, pathname, search } = location;

@@ -17,5 +17,5 @@ if (page?.audience !== "public") askForSession();
 const root = document.getElementById("app");
 if (root !== null) render(<App />, root);
 
-// Left out of what is shipped. Not awaited: the module is in a file that imports this one, and would wait for it.
+// Omitted from the production build. Not awaited: the module is in a file that imports this one, and would wait for it.
 if (import.meta.env.DEV) import("./reload-on-edit.ts").catch(reportError);

@@ -1,4 +1,4 @@
-/** The pages of a membership: their addresses, and what the navigation lists. */
+/** The pages of a membership: their addresses, and the entries of the navigation. */
 import type { Membership } from "@bikeshare/contract/console";
 import type { Page } from "./page.ts";
 import { pages } from "./pages.ts";
@@ -18,7 +18,7 @@ export function listedPages({ partner_id }: Pick<Membership, "partner_id">): rea
   return pages.filter((page) => page.isListed === true && page.audience === audience);
 }
 
-/** Whose pages a membership shows, in a word or two. */
+/** Returns the name of a membership's pages in a word or two. */
 export function membershipName({ partner_name, system_name }: Membership): string {
   return partner_name ?? `${system_name}: operator`;
 }

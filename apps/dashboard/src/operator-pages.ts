@@ -1,4 +1,4 @@
-/** The pages of what the operator alone manages: partners, the fleet, where it comes from, and the system itself. */
+/** The pages for the operator alone: partners, the fleet, its sources, and the system itself. */
 import { importId, type Page } from "./page.ts";
 
 /** In the order of the navigation. */

@@ -5,7 +5,7 @@ export interface Page {
   /** Below /dashboard; parameters as `:name`. */
   readonly path: string;
   readonly title: string;
-  /** `public`: without a session. `person`: whoever is signed in. */
+  /** `public`: without a session. `person`: everybody who is signed in. */
   readonly audience: "public" | "person" | "partner" | "operator";
   /** Whether the navigation lists it, in the order of this table. */
   readonly isListed?: boolean;
@@ -13,19 +13,19 @@ export interface Page {
   readonly isAboutAccounts?: boolean;
   /** Ids that are opened on this page: the palette leads to it. */
   readonly finds?: readonly IdKind[];
-  /** The page with a filter, as the palette offers it to whoever types one of the words. */
+  /** The page with a filter, which the palette suggests when one of the words is typed. */
   readonly view?: { readonly title: string; readonly words: string; readonly query: Readonly<Record<string, string>> };
   /** The guide that fits, below /docs: `errors`. */
   readonly guide?: string;
   readonly load: () => Promise<ComponentType>;
 }
 
-/** A kind of id that the service gives out, recognised by its form. What the operator names itself is searched for. */
+/** A kind of id that the service generates, recognised by its form. The operator's own ids are searched for. */
 export interface IdKind {
   /** The name of a thing that has such an id: "Delivery". */
   readonly label: string;
   readonly pattern: RegExp;
-  /** Where it is found, from the page's own address. */
+  /** Returns the address of the item, from the page's address. */
   readonly address: (page: string, id: string) => string;
 }
 

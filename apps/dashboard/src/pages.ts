@@ -1,4 +1,4 @@
-/** Every page: where it is, what it is called, who sees it, and the module that is loaded for it. */
+/** Every page: its address, title, audience and module. */
 import { isEmbedded } from "./embedding.ts";
 import { operatorPages } from "./operator-pages.ts";
 import { deliveryId, keyId, type Page, requestId, route } from "./page.ts";
@@ -60,7 +60,7 @@ const audit: Page = {
   load: async () => (await import("./pages/audit/audit-page.tsx")).PartnerAuditPage,
 };
 
-/** Who signs in. They come last: people are managed less often than everything else. */
+/** The pages about people. They come last, because they are used least often. */
 const people: readonly Page[] = [
   {
     path: "/partners/:partner_id/people",

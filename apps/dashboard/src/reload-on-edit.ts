@@ -9,7 +9,7 @@ setInterval(() => {
   fetch(PAGE, { method: "HEAD", cache: "no-store" }).then(
     (response) => {
       const etag = response.headers.get("etag");
-      // None while the server restarts.
+      // There is no page while the server restarts.
       if (!response.ok || etag === null) return;
       if (shown !== undefined && shown !== etag) location.reload();
       shown = etag;

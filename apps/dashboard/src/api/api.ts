@@ -1,4 +1,4 @@
-/** The one client of the pages, and the cache of what it has read. */
+/** The pages' API client, and the cache of its answers. */
 import { QueryClient } from "@tanstack/preact-query";
 import { isEmbedded } from "../embedding.ts";
 import { type ConsoleClient, createClient } from "./client.ts";
@@ -15,7 +15,7 @@ export const queries = new QueryClient({
     queries: {
       staleTime: FRESH_MS,
       retry: (failures, error) => failures < MAX_RETRIES && isWorthRetrying(error),
-      // The browser's word on being online says nothing of a server on the same machine or behind a proxy.
+      // The browser's online state means nothing for a server on the same machine or behind a proxy.
       networkMode: "always",
     },
     mutations: { networkMode: "always" },

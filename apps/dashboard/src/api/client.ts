@@ -34,7 +34,7 @@ type Tagged = Map<string, { readonly etag: string; readonly body: unknown }>;
 export interface ClientOptions {
   /** The token that requests which change something need; undefined before one has signed in. */
   readonly csrfToken: () => string | undefined;
-  /** Nobody is signed in, or nobody is any more. */
+  /** Called when the session is missing or has ended. */
   readonly onSignedOut: () => void;
   /** The server has been asked: whether it could be. */
   readonly onReached: (isReached: boolean) => void;
@@ -50,7 +50,7 @@ interface AnyRequest {
   readonly signal?: AbortSignal;
 }
 
-/** Answers of proxies and of a service that is starting: nobody there has handled the request. */
+/** Statuses from proxies and from a service that is starting: the service has not handled the request. */
 const UNREACHED_STATUSES = [502, 503, 504];
 
 export function createClient(options: ClientOptions): ConsoleClient {
@@ -79,7 +79,7 @@ async function send(
   const known = method === "GET" ? options.tagged.get(address) : undefined;
   const response = await reach(address, options, {
     method,
-    // Given up by the page that asked for it, and no failure.
+    // The page that made the request has cancelled it: no failure.
     ...(request.signal && { signal: request.signal }),
     ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
     headers: {

@@ -13,7 +13,7 @@ export interface Connection {
   subscribe(listener: () => void): () => void;
 }
 
-/** @param onRecovered brings what is shown up to date */
+/** @param onRecovered refreshes the shown data */
 export function createConnection(onRecovered: () => void): Connection {
   let probe: ReturnType<typeof setInterval> | undefined;
   const listeners = new Set<() => void>();

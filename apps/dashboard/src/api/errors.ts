@@ -1,6 +1,6 @@
 /** Failures between the pages and the server, and the texts that describe them. */
 
-/** An answer of the server that is no success: what the contract's catalogue says of it. */
+/** An error response of the server, with its entry in the contract's catalogue. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
@@ -8,7 +8,7 @@ export class ApiError extends Error {
   readonly code: string;
   /** The id by which the operator finds the request. */
   readonly requestId: string | undefined;
-  /** Seconds after which to try again, where the server says so. */
+  /** Seconds after which to try again, if the server gives them. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(message: string, answer: Pick<ApiError, "status" | "code" | "requestId" | "retryAfterSeconds">) {

@@ -8,7 +8,7 @@ interface ButtonProps {
   readonly children: ComponentChildren;
   readonly variant?: Variant;
   readonly type?: "button" | "submit";
-  /** Under way: the button cannot be pressed again, and says so. */
+  /** The action is in progress: the button cannot be pressed again, and shows it. */
   readonly pending?: boolean;
   readonly disabled?: boolean;
   /** The accessible name of a button that shows only an icon. */

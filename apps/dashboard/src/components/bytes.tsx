@@ -5,7 +5,7 @@ interface BytesProps {
   readonly label: string;
 }
 
-/** Bytes of a row: what fits beside its text on a laptop. */
+/** Bytes of a row: as many as fit next to their text on a laptop. */
 const ROW_BYTES = 16;
 /** Rows that are drawn: the 64 KiB that are kept of a response at most. */
 const MAX_ROWS = 4_096;

@@ -19,7 +19,7 @@ const clock = lazily(() => new Intl.DateTimeFormat("en-GB", { hour: "2-digit", m
 const day = lazily(() => new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" }));
 const DAY_MS = 86_400_000;
 
-/** How the times of a chart are written: with the clock's time, or by day where they lie days apart. */
+/** Returns the format of a chart's times: with the clock's time, or by day when they are days apart. */
 export function timeTexts(times: readonly string[]): (time: string) => string {
   const [first, second] = times;
   const isByDay = first !== undefined && second !== undefined && Date.parse(second) - Date.parse(first) >= DAY_MS;

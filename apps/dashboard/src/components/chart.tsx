@@ -13,7 +13,7 @@ interface ChartProps {
   readonly limit?: { readonly value: number; readonly label: string };
 }
 
-/** Until the page is laid out. */
+/** The width before the page is laid out. */
 const USUAL_WIDTH = 640;
 const HEIGHT = 160;
 /** Room for the labels of the axis. */
@@ -70,7 +70,7 @@ export function Chart({ title, times, series, unit, limit }: ChartProps) {
   );
 }
 
-/** The width of an element, so that what is drawn in it keeps the size of its texts on a phone. */
+/** Returns the width of an element, so that the texts of a drawing in it keep their size on a phone. */
 function useWidth(ref: { readonly current: HTMLElement | null }): number {
   const [width, setWidth] = useState(USUAL_WIDTH);
   useEffect(() => {

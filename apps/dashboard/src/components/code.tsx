@@ -9,7 +9,7 @@ interface CodeProps {
   readonly wrap?: boolean;
 }
 
-/** A text as it is, in a fixed width. Never HTML: what others have sent is shown here. */
+/** A text shown verbatim, in a fixed width. Never as HTML, since it may come from others. */
 export function Code({ text, label, wrap = true }: CodeProps) {
   return (
     <div class="code">

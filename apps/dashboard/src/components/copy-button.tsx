@@ -10,10 +10,10 @@ interface CopyButtonProps {
   readonly children?: string;
 }
 
-/** How long the button says that it has copied. */
+/** How long the button confirms that it has copied. */
 const DONE_MS = 2_000;
 
-/** Copies a text, and says whether that worked. */
+/** Copies a text, and shows whether that succeeded. */
 export function CopyButton({ text, label, children }: CopyButtonProps) {
   const [result, setResult] = useState<"copied" | "failed">();
   useEffect(() => {

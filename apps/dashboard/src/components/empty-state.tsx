@@ -5,7 +5,7 @@ interface EmptyStateProps {
   readonly title: string;
   /** Whether there is nothing else on the page, so that its title is the page's. */
   readonly isPage?: boolean;
-  /** Why there is nothing, and what would change that. */
+  /** The reason why there is nothing, and how to change that. */
   readonly children?: ComponentChildren;
   readonly action?: ComponentChildren;
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import "./facts.css";
 
 interface FactsProps {
-  /** Each a name and what holds. */
+  /** The names and values. */
   readonly facts: readonly (readonly [name: string, value: ComponentChildren])[];
   /** For values as long as ids. */
   readonly isWide?: boolean;

@@ -21,7 +21,7 @@ interface CustomFieldProps extends FieldProps {
   readonly children: (control: ControlAttributes) => ComponentChildren;
 }
 
-/** A label, a control, and what is said of it. `TextField` and `SelectField` are made of it. */
+/** A label, a control, its hint and its error. `TextField` and `SelectField` use it. */
 export function Field({ label, hint, error, children }: CustomFieldProps) {
   const id = useId();
   const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean);

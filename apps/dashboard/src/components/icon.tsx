@@ -22,7 +22,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** A mark beside a text. It says nothing by itself: what it stands for is said in words. */
+/** An icon next to a text. It has no meaning of its own: the text says the same. */
 export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">

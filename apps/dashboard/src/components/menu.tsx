@@ -72,7 +72,7 @@ interface MenuItemProps {
   readonly onSelect: () => void;
   readonly isDangerous?: boolean;
   readonly isDisabled?: boolean;
-  /** Of a choice among several: whether it is the present one. */
+  /** The item is the chosen one of several. */
   readonly isChosen?: boolean;
 }
 

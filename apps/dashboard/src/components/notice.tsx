@@ -9,7 +9,7 @@ interface NoticeProps {
   readonly actions?: ComponentChildren;
 }
 
-/** Something to know before reading on: a box with a mark, a sentence and what can be done. */
+/** Important information at the top: a box with an icon, a sentence and actions. */
 export function Notice({ tone, title, children, actions }: NoticeProps) {
   return (
     <div class={`notice notice-${tone}`}>

@@ -8,7 +8,7 @@ interface StatusProps {
   readonly children: ComponentChildren;
 }
 
-/** A state in a word, with a mark of its own shape: nobody has to tell colours apart. */
+/** A state in one word, with an icon of its own shape, so that nobody depends on colours. */
 export function Status({ tone, children }: StatusProps) {
   return (
     <span class={`status status-${tone}`}>

@@ -7,7 +7,7 @@ import "./table.css";
 
 export interface Column<Row> {
   readonly id: string;
-  /** Empty above buttons, which say themselves what they do. */
+  /** Empty for a column of buttons, which have their own labels. */
   readonly title: string;
   readonly cell: (row: Row) => ComponentChildren;
   /** Numbers and durations stand at the right. */

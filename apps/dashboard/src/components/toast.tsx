@@ -9,7 +9,7 @@ interface Toast {
   readonly text: string;
 }
 
-/** How long a toast stays. Those that report a failure stay until they are closed. */
+/** How long a toast is shown. Toasts about failures stay until they are closed. */
 const SHOWN_MS = 6_000;
 
 let lastId = 0;
@@ -25,14 +25,14 @@ function remove(id: number): void {
   publish(shown.filter((toast) => toast.id !== id));
 }
 
-/** Says in passing how something has gone. What must not be missed belongs on the page. */
+/** Shows the outcome of an action briefly. Important information belongs on the page. */
 export function showToast(tone: Tone, text: string): void {
   const id = ++lastId;
   publish([...shown, { id, tone, text }]);
   if (tone !== "danger") setTimeout(() => remove(id), SHOWN_MS);
 }
 
-/** The place of all toasts, once a page. It is always there: screen readers announce only what appears in it. */
+/** The container of all toasts, once per page. It always exists: screen readers announce only changes inside it. */
 export function Toasts() {
   const [toasts, setToasts] = useState(shown);
   useEffect(() => {

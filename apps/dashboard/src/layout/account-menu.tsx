@@ -61,7 +61,7 @@ async function signOut(): Promise<void> {
     showToast("danger", `You are still signed in. ${describeError(error).message}`);
     return;
   }
-  // It sends the browser back to the page on which one signs in.
+  // The provider redirects the browser to the sign-in page.
   if (providerUrl !== null) return location.assign(providerUrl);
   keepCsrfToken(undefined);
   queries.setQueryData(SESSION_KEY, null);

@@ -5,7 +5,7 @@ import { useIsLost } from "../api/connection.ts";
 export function ConnectionNotice({ connection }: { readonly connection: Connection }) {
   const isLost = useIsLost(connection);
   return (
-    // Always there: screen readers announce only what appears in it.
+    // It always exists: screen readers announce only changes inside it.
     <div role="status" class="connection">
       {isLost && (
         <p class="connection-lost">

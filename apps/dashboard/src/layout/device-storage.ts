@@ -17,6 +17,6 @@ export function store(key: string, value: string | undefined): void {
     if (value === undefined) localStorage.removeItem(key);
     else localStorage.setItem(key, value);
   } catch {
-    // It holds until the page is closed.
+    // The value is kept until the page is closed.
   }
 }

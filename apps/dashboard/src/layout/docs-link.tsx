@@ -13,7 +13,7 @@ export function DocsLink() {
     <a
       class="nav-link"
       href={guide === undefined ? "/docs" : `/docs/${guide}`}
-      // No frame may show other documents of the service.
+      // Frames must not show other documents of the service.
       target={isEmbedded ? "_blank" : undefined}
     >
       Docs

@@ -26,7 +26,7 @@ export function PageContent({ page }: { readonly page: Page }) {
   useEffect(() => {
     let isCurrent = true;
     loadPage(page).then(
-      // As a function of the state: a component is one itself.
+      // Wrapped in a function: a component is a function, which the setter would call.
       (loaded) => isCurrent && setContent(() => loaded),
       (error: unknown) => isCurrent && setFailure(error),
     );

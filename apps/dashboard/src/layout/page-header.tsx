@@ -7,7 +7,7 @@ interface PageHeaderProps {
   readonly actions?: ComponentChildren;
 }
 
-/** The head of every page: its title, and what can be done on it. */
+/** The header of every page: its title and its actions. */
 export function PageHeader({ title, children, actions }: PageHeaderProps) {
   return (
     <header class="page-header">

@@ -1,4 +1,4 @@
-/** Light or dark: what the reader chose on this device, or what the system says. */
+/** The theme: light or dark, as the reader chose on this device or as the system prefers. */
 import { readStored, store } from "./device-storage.ts";
 
 export type Theme = "system" | "light" | "dark";

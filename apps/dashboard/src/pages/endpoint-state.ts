@@ -1,7 +1,7 @@
 import type { Webhook } from "@bikeshare/contract/console";
 import type { Tone } from "../components/status.tsx";
 
-/** How an endpoint does, as a mark and in words. */
+/** Returns the state of an endpoint, as an icon and a text. */
 export function endpointState(
   endpoint: Pick<Webhook, "status" | "status_text" | "failing_since">,
 ): readonly [tone: Tone, text: string] {

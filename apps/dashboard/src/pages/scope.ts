@@ -1,13 +1,13 @@
-/** Whose data a page shows, and the addresses of the pages about the same. */
+/** The owner of the data that a page shows, and the addresses of related pages. */
 import { type Access, useOperatorAccess, usePartnerAccess, useSignedIn } from "../session/session.ts";
 
 /** A partner's pages, or (without a partner) the operator's. */
 export interface Scope {
   readonly systemId: string;
   readonly partnerId: string | undefined;
-  /** Whether the reader may change what the page shows. */
+  /** The reader may change the shown data. */
   readonly canChange: boolean;
-  /** Of which system pages are meant where they do not say it. */
+  /** The system is the default of addresses without one. */
   readonly isFirstSystem: boolean;
 }
 

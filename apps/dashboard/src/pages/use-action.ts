@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { showToast } from "../components/toast.tsx";
 import { ConfirmationCancelled, withConfirmation } from "../session/confirmation.tsx";
 
-/** Runs one request at a time that may need a confirmation, and says when it has failed. */
+/** Runs one request at a time that may need a confirmation, and shows its failure. */
 export function useAction() {
   const [isPending, setIsPending] = useState(false);
   const run = async (work: () => Promise<void>): Promise<boolean> => {

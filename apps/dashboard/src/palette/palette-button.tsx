@@ -27,8 +27,8 @@ interface PaletteSlotProps {
 }
 
 /**
- * Where the palette is, and the shortcut that opens it. Its module is loaded with its first use. It stands beside the
- * navigation and not in it: on a phone, and where the page is zoomed, the navigation is hidden with all that is in it.
+ * The place of the palette, and the shortcut that opens it. Its module is loaded with its first use. It is next to the
+ * navigation and not in it: on a phone, and when the page is zoomed, the navigation is hidden with its content.
  */
 export function PaletteSlot({ isOpen, onChange }: PaletteSlotProps) {
   const [Palette, setPalette] = useState<PaletteComponent>();
@@ -36,7 +36,7 @@ export function PaletteSlot({ isOpen, onChange }: PaletteSlotProps) {
   useEffect(() => {
     if (!isOpen || Palette !== undefined) return;
     import("./palette.tsx").then(
-      // As a function of the state: a component is one itself.
+      // Wrapped in a function: a component is a function, which the setter would call.
       (loaded) => setPalette(() => loaded.Palette),
       // Another press tries again.
       () => onChange(false),
@@ -46,15 +46,15 @@ export function PaletteSlot({ isOpen, onChange }: PaletteSlotProps) {
   return <Palette onClose={() => onChange(false)} takeEarly={early.take} />;
 }
 
-/** Opens the palette by its keys, and keeps what is typed from then until there is a box that takes it. */
+/** Opens the palette by its keys, and collects typed text until the palette's box exists. */
 function useEarlyKeys(isOpen: boolean, isLoaded: boolean, onChange: (isOpen: boolean) => void) {
-  /** Undefined: nobody opens the palette, or its box has the keys. */
+  /** Undefined: the palette is closed, or its box receives the keys. */
   const early = useRef<EarlyKeys | undefined>(undefined);
   useLayoutEffect(() => {
     if (!isOpen) early.current = undefined;
     else if (!isLoaded) early.current ??= NO_KEYS;
   }, [isOpen, isLoaded]);
-  // With the page and not after it: a key that is pressed as soon as the page is seen must not be lost.
+  // Together with the page: a key that is pressed as soon as the page is visible must not be lost.
   useLayoutEffect(() => {
     const listener = (event: KeyboardEvent) => {
       const isCommand = event.ctrlKey || event.metaKey;

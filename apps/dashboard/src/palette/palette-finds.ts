@@ -16,7 +16,7 @@ export interface Finds {
   readonly items: readonly PaletteItem[];
   /** Whether the service has not answered yet for the text as it is now. */
   readonly isPending: boolean;
-  /** Why it could not be asked. */
+  /** The reason why the search failed. */
   readonly error: Error | null;
 }
 

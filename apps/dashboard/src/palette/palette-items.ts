@@ -6,7 +6,7 @@ import { pages } from "../pages.ts";
 import type { RecentPage } from "./recent-pages.ts";
 
 export interface PaletteItem {
-  /** Where it leads. */
+  /** The address to which it leads. */
   readonly address: string;
   readonly title: string;
   /** The item's kind, or its owner. */
@@ -21,14 +21,14 @@ interface Choice {
   readonly recent: readonly RecentPage[];
 }
 
-/** More than fit are not read. */
+/** Limits the items to those that fit. */
 const MAX_ITEMS = 12;
-/** Of these, so many are kept for what the service has. */
+/** Of these, so many are reserved for results of the service. */
 const MAX_FOUND = 6;
 
 /**
- * What is known at once comes first, so that what an answer adds moves nothing that is already selected.
- * @param found what the service has under this text
+ * Returns the items. Local ones come first, so that later results do not move a selected item.
+ * @param found the service's results for this text
  */
 export function paletteItems(
   typed: string,
@@ -50,7 +50,7 @@ export function paletteItems(
   return withoutRepeats([...kept, ...found]).slice(0, MAX_ITEMS);
 }
 
-/** How keys and secrets begin. */
+/** The prefixes of keys and secrets. */
 const CREDENTIAL = /bss_[a-z]+_|whsec_/i;
 
 /** Whether a text has a key or a secret in it. No URL may carry it: the service takes a key that was in one as compromised. */
@@ -58,7 +58,7 @@ export function isCredential(text: string): boolean {
   return CREDENTIAL.test(text);
 }
 
-/** Where keys are listed, by their last four characters. */
+/** Returns the pages that list keys, filtered by their last four characters. */
 function keysPages(memberships: readonly Membership[], all: readonly Membership[]): readonly PaletteItem[] {
   return memberships.flatMap((membership) =>
     pagesOf(membership)

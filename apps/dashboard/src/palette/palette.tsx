@@ -8,7 +8,7 @@ import "./palette.css";
 
 export interface PaletteProps {
   readonly onClose: () => void;
-  /** What was typed before there was a box for it: from here on the box has the keys. */
+  /** Returns the text that was typed before the box existed, and then stops collecting keys. */
   readonly takeEarly: () => EarlyKeys;
 }
 
@@ -30,7 +30,7 @@ export function Palette({ onClose, takeEarly }: PaletteProps) {
   // Enter was pressed, and nothing is found yet.
   const [isEntered, setEntered] = useState(early.isEntered);
   const index = Math.min(selected, items.length - 1);
-  // With the box and not after it: the next key belongs into it.
+  // Together with the box: the next key belongs to it.
   useLayoutEffect(() => dialog.current?.showModal(), []);
   const open = (item: PaletteItem | undefined) => {
     if (item === undefined) return;
@@ -72,14 +72,14 @@ export function Palette({ onClose, takeEarly }: PaletteProps) {
   );
 }
 
-/** Does something as soon as there is no reason to wait any more. */
+/** Does something as soon as it is ready. */
 function useAwaited(isReady: boolean, act: () => void): void {
   useEffect(() => {
     if (isReady) act();
   }, [isReady]);
 }
 
-/** What is offered for the text, from the pages and from the service. */
+/** Returns the suggestions for the text, from the pages and from the service. */
 function useItems(typed: string) {
   const { memberships: all, person } = useSignedIn();
   const memberships = currentFirst(all, useCurrentMembership());

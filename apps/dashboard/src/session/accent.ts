@@ -18,7 +18,7 @@ const DARK_SURFACE: Rgb = [30, 38, 64];
 /** The values of the tokens that stand for the colour. @param hex `#rrggbb` */
 export function accentTokens(hex: string): Readonly<Record<string, string>> {
   const color = parse(hex);
-  // White text stands on it in both themes.
+  // White text is shown on it in both themes.
   const solid = until(color, BLACK, (shade) => contrast(shade, WHITE) >= MIN_CONTRAST);
   const onLight = until(color, BLACK, (shade) => contrast(shade, LIGHT_SURFACE) >= MIN_CONTRAST);
   const onDark = until(color, WHITE, (shade) => contrast(shade, DARK_SURFACE) >= MIN_CONTRAST);
@@ -31,7 +31,7 @@ export function accentTokens(hex: string): Readonly<Record<string, string>> {
   };
 }
 
-/** How far two colours differ in lightness, from 1 to 21. */
+/** Returns the contrast of two colours, from 1 to 21. */
 export function contrast(one: Rgb, other: Rgb): number {
   const [lighter, darker] = [luminance(one), luminance(other)].sort((a, b) => b - a) as [number, number];
   return (lighter + 0.05) / (darker + 0.05);

@@ -1,11 +1,11 @@
-/** How the operator calls itself, and what it looks like. */
+/** The operator's name and look. */
 import type { SignInOptions } from "@bikeshare/contract/console";
 import { useQuery } from "@tanstack/preact-query";
 import { useEffect } from "preact/hooks";
 import { api } from "../api/api.ts";
 import { accentTokens } from "./accent.ts";
 
-/** Until the operator's own is known. */
+/** The default until the operator's branding is loaded. */
 const UNBRANDED: SignInOptions["branding"] = { name: "Bike sharing", logo_url: null, color: null };
 
 /** The ways of signing in, and the operator's branding: neither changes while the pages are open. */

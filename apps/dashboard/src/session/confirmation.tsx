@@ -13,7 +13,7 @@ import { provePasskey } from "./passkeys.ts";
 import { ProviderButton, returnAddress } from "./provider.tsx";
 import { adoptSession, useSession } from "./session.ts";
 
-/** The reader has closed the dialog instead of confirming: what they wanted is not done. */
+/** The reader has closed the dialog instead of confirming: their action is not executed. */
 export class ConfirmationCancelled extends Error {
   override readonly name = "ConfirmationCancelled";
 }

@@ -9,7 +9,7 @@ import { api } from "../api/api.ts";
 /** Loaded with the first passkey. */
 const load = () => import("@simplewebauthn/browser");
 
-/** Has the browser prove who its user is. @returns what the server asks for to sign in, or to confirm */
+/** Lets the browser prove its user's identity. @returns the proof for signing in, or for a confirmation */
 export async function provePasskey() {
   const [{ startAuthentication }, task] = await Promise.all([load(), api.signIn.passkeyOptions({ body: {} })]);
   const { options, challenge_token } = task;
@@ -18,7 +18,7 @@ export async function provePasskey() {
   return { challenge_token, response: { ...response, response: { ...response.response }, clientExtensionResults: {} } };
 }
 
-/** Has the browser make a passkey, and adds it to the account. */
+/** Lets the browser make a passkey, and adds it to the account. */
 export async function addPasskey(name: string): Promise<Account> {
   const [{ startRegistration }, task] = await Promise.all([load(), api.account.passkeyOptions({ body: {} })]);
   const { options, challenge_token } = task;
@@ -32,7 +32,7 @@ export async function addPasskey(name: string): Promise<Account> {
   return api.account.addPasskey({ body });
 }
 
-/** Browsers say little of what went wrong, so that pages learn nothing of their users. */
+/** Explains a failure. Browsers hide its reason, so that pages learn nothing about their users. */
 function refuse(error: unknown): never {
   const name = error instanceof Error ? error.name : "";
   if (name === "InvalidStateError")

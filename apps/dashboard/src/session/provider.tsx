@@ -10,7 +10,7 @@ interface ProviderButtonProps {
   readonly variant?: "primary" | "secondary";
 }
 
-/** Leads to the identity provider, where there is one. The page is left: what it has not saved is lost. */
+/** A button that leads to the identity provider, if there is one. It leaves the page, which loses unsaved input. */
 export function ProviderButton({ begin, variant = "secondary" }: ProviderButtonProps) {
   const { data: offered } = useSignInOptions();
   const [isPending, setIsPending] = useState(false);

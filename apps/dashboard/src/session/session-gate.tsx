@@ -6,7 +6,7 @@ import { Loading } from "../components/loading.tsx";
 import { isEmbedded } from "../embedding.ts";
 import { useSession } from "./session.ts";
 
-/** Shows its children to whoever is signed in, and leads everybody else to the sign-in page, and back afterwards. */
+/** Shows its children to people who are signed in. Redirects others to the sign-in page, and back afterwards. */
 export function SessionGate({ children }: { readonly children: ComponentChildren }) {
   const { data: session, error, refetch } = useSession();
   const [path] = useLocation();

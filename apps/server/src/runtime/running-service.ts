@@ -137,7 +137,7 @@ export async function runService(given: ServeOptions, foundation: Foundation): P
   return url;
 }
 
-/** Starts what the role does beside answering requests. */
+/** Starts the role's work other than answering requests. */
 async function startBackgroundWork(db: Database, options: ServeOptions, parts: ServiceParts): Promise<void> {
   const { clock, ids, role } = options;
   const { conditions } = parts;
@@ -146,7 +146,7 @@ async function startBackgroundWork(db: Database, options: ServeOptions, parts: S
   if (role !== "api") closeLater(await startWorkers({ ...options, ...parts, db }));
 }
 
-/** Runs the checks, and tells the operator of what needs somebody. */
+/** Runs the checks, and reports problems to the operator. */
 function startChecksOf(db: Database, { config, clock, ids }: ServeOptions, parts: ServiceParts): CheckRunner {
   const { logger, conditions, metrics } = parts;
   const { failed: onError, watch } = conditions.of("running checks", { quietMs: 2 * 60_000 });
@@ -209,9 +209,9 @@ async function ensureSystem(db: Database, { config, resolveSystem }: ServeOption
 }
 
 /**
- * A service that began anew beside the backups of one that was lost could not be restored into any more, and its own backups
- * would take their place.
- * @throws ConfigError where there are backups: what to restore, and how
+ * Refuses to start an empty service when backups of a lost one exist: the lost one could then no longer be restored into
+ * it, and new backups would replace the old ones.
+ * @throws ConfigError when there are backups: which one to restore, and how
  */
 async function offerRestore({ backups }: Config): Promise<void> {
   if (backups === undefined) return;
@@ -305,7 +305,7 @@ async function answerRequests(
   warnOfPlainListener({ ...config, hasTls: config.tls !== undefined }, logger);
   const address = await listen(app, config);
   url = config.publicUrl ?? address;
-  // Beside the first requests; whoever asks for a page meanwhile waits.
+  // In parallel with the first requests; a request for a page waits.
   dashboard?.ready().catch(() => undefined);
   return url;
 }

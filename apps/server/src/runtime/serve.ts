@@ -15,14 +15,14 @@ import { endIfHanging } from "./startup/end-if-hanging.ts";
 export interface Service {
   /** The base URL for callers; undefined for a process that answers no requests. */
   readonly url: string | undefined;
-  /** Accepts nothing new, answers what has begun, then closes everything. */
+  /** Stops accepting, answers running requests, then closes everything. */
   close(): Promise<void>;
 }
 
 /** After a start, until its compiled modules are written: the first time that takes 50 ms, for which no request should wait. */
 const KEEP_COMPILED_AFTER_MS = 1_000;
 
-/** Opens the database, starts what the role asks for, and listens. */
+/** Opens the database, starts the work of the role, and listens. */
 export async function serve(options: ServeOptions): Promise<Service> {
   const { config, role } = options;
   const logger = await createLogger(config);

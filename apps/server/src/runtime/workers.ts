@@ -55,7 +55,7 @@ export function startReservationSweeper({
   return startSweepingReservations({ db, clock, ids, systems: () => systemIds(db), ...reports });
 }
 
-/** Starts what a worker does beside requests: events, webhooks, clean-up, partitions, and the feed if one is configured. */
+/** Starts a worker's tasks other than requests: events, webhooks, clean-up, partitions, and the feed if one is configured. */
 export async function startWorkers(options: WorkersOptions): Promise<Work> {
   const { db, clock, conditions } = options;
   const reporting = reportingTo(conditions);

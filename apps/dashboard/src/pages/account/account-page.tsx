@@ -103,7 +103,7 @@ function Sessions({ account }: { readonly account: Account }) {
   );
 }
 
-/** `Firefox on Linux`: what of a User-Agent a person recognises. */
+/** Returns the recognisable part of a User-Agent: `Firefox on Linux`. */
 function browserName(userAgent: string): string {
   const browser = /(Edg|OPR|Firefox|Chrome|Safari)\//.exec(userAgent)?.[1];
   const system = /(Android|iPhone|iPad|Mac OS|Windows|Linux)/.exec(userAgent)?.[1];

@@ -15,7 +15,9 @@ import { ProviderButton } from "../../session/provider.tsx";
 import { adoptSession } from "../../session/session.ts";
 import "./account.css";
 
-/** Where the link's token waits while its reader signs in. Of this tab alone, and gone with it. */
+/**
+ * The key under which the link's token is stored while its reader signs in. It belongs to this tab and disappears with it.
+ */
 const TOKEN_KEY = "invitation";
 
 /** Takes the token out of the address, which the browser's history would keep. */

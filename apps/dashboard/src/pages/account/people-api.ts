@@ -1,7 +1,7 @@
 import type { IssuedInvitation, MemberList, MembershipRole } from "@bikeshare/contract/console";
 import { api } from "../../api/api.ts";
 
-/** How one page's people are read and managed. */
+/** The calls that read and manage one page's people. */
 export interface PeopleApi {
   readonly list: () => Promise<MemberList>;
   readonly invite: (email: string, role: MembershipRole) => Promise<IssuedInvitation>;

@@ -20,7 +20,7 @@ interface MemberTableProps {
   readonly onChanged: () => Promise<void>;
 }
 
-/** Who is a member, and what they may do. */
+/** The members and their roles. */
 export function MemberTable({ members, ownPersonId, people, onChanged }: MemberTableProps) {
   const actions = people && {
     id: "actions",
@@ -85,7 +85,7 @@ interface InvitationTableProps {
   readonly onChanged: () => Promise<void>;
 }
 
-/** Who is invited, and has not accepted yet. */
+/** The invitations that are not accepted yet. */
 export function InvitationTable({ invitations, people, onChanged }: InvitationTableProps) {
   const { run, isPending } = useAction();
   const revoke = ({ id, email }: Invitation) =>

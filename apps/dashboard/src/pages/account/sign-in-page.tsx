@@ -108,7 +108,7 @@ function PasswordForm({ isPending, onAttempt }: PasswordFormProps) {
   );
 }
 
-/** Where the reader was going: a page of ours, whatever the address says. */
+/** Returns the reader's original destination: one of our pages, whatever the address says. */
 function nextPage(search: string): string {
   const next = new URLSearchParams(search).get("next") ?? "/";
   return /^\/(?![/\\])/.test(next) && !next.startsWith("/sign-in") ? next : "/";

@@ -18,7 +18,7 @@ export function actColumns(url: UrlState | undefined): readonly Column<ShownAct>
   return columns;
 }
 
-/** A person by name; whoever acts otherwise by what the log calls them. */
+/** A person by name; any other actor by its name in the log. */
 function Actor({ act: { actor, actor_name: name } }: { readonly act: ShownAct }) {
   if (name !== null) return <span title={actor}>{name}</span>;
   if (actor === "cli") return <>the operator</>;
@@ -44,7 +44,7 @@ function Subject({
   );
 }
 
-/** Entries that are shown at once: more make a row taller than what it says. */
+/** The entries shown at once: more make a row too tall. */
 const SHOWN_ENTRIES = 3;
 
 function Detail({ detail }: Pick<ShownAct, "detail">) {

@@ -19,7 +19,7 @@ interface AttemptProps {
   readonly isOpen: boolean;
 }
 
-/** One attempt on the timeline: how it ended and what to do, where the time went, and every byte. */
+/** One attempt on the timeline: its outcome and remedy, its timing, and all its bytes. */
 export function Attempt({ attempt, isOpen }: AttemptProps) {
   const { number, outcome, summary, detail, advice, timings, next_attempt_at, next_attempt_reason } = attempt;
   return (

@@ -32,7 +32,7 @@ export function Body({ label, body }: BodyProps) {
   );
 }
 
-/** The bytes that a body stands for. */
+/** Returns the bytes of a body. */
 function bytesOf({ encoding, text }: ShownBytes): Uint8Array {
   if (encoding === "utf-8") return new TextEncoder().encode(text);
   const binary = atob(text);

@@ -84,7 +84,7 @@ function resendingBy({ membership: { role, partner_id: partnerId } }: PartnerAcc
   return { mayResend: role === "admin", client: partnerId === null ? api.systemResends : api.resends };
 }
 
-/** Where nothing was ever sent there is nothing to filter. */
+/** Without any delivery there is nothing to filter. */
 function NoWebhook({ access: { partnerId, canChange } }: { readonly access: PartnerAccess }) {
   const system = new URLSearchParams(useSearch()).get("system");
   const webhook = `/partners/${encodeURIComponent(partnerId)}/webhook${system === null ? "" : `?system=${encodeURIComponent(system)}`}`;
@@ -117,7 +117,7 @@ function SearchedNotice({ to }: { readonly to: string }) {
   );
 }
 
-/** The route of the file with what the list shows. */
+/** The route that exports the list as a file. */
 const CSV = routes.deliveries.export;
 
 /** The page of the list that the address asks for. */

@@ -22,10 +22,10 @@ import { Curl } from "./curl.tsx";
 import { stateOf } from "./words.ts";
 import "./deliveries.css";
 
-/** How often a delivery that is not finished is read again. */
+/** The interval at which an unfinished delivery is read again. */
 const REFRESH_INTERVAL_MS = 3_000;
 
-/** One delivery: why it has arrived or not, every attempt on a timeline, and what can be done. */
+/** One delivery: why it has arrived or not, every attempt on a timeline, and the actions on it. */
 export function DeliveryPage() {
   const access = usePartnerAccess();
   const { id } = useParams<{ id: string }>();

@@ -8,7 +8,7 @@ import { Time, timedText } from "../../components/time.tsx";
 import { pagesBase } from "../../embedding.ts";
 import { failureWords, stateOf } from "./words.ts";
 
-/** Which rows are ticked. */
+/** The selected rows. */
 interface Choosing {
   readonly chosen: ReadonlySet<string>;
   readonly toggle: (id: string) => void;

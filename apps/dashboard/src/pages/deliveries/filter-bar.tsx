@@ -92,7 +92,7 @@ interface CommittedFieldProps {
   readonly onCommit: (value: string) => void;
 }
 
-/** A text that counts when it is finished: every letter of it would be a search of its own. */
+/** A field that commits its text when it is finished: otherwise each letter would start a search. */
 function CommittedField({ label, hint, value, onCommit }: CommittedFieldProps) {
   const [typed, setTyped] = useState<string>();
   const commit = () => {

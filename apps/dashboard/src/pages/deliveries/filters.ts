@@ -5,7 +5,7 @@ const filterNames = ["status", "event", "code", "failure", "resource_id", "since
 type FilterName = (typeof filterNames)[number];
 export type FilterTexts = Readonly<Partial<Record<FilterName, string>>>;
 
-/** The filters of an address. What is not known stays: the server says what is wrong with it. */
+/** Returns the filters of an address. Unknown ones are kept, so that the server reports the error. */
 export function readFilters(search: URLSearchParams): FilterTexts {
   const given = filterNames.flatMap((name) => {
     const value = search.get(name);

@@ -5,7 +5,7 @@ import { routes } from "../../api/routes.generated.ts";
 
 /** The page is read again at most so often, however much changes. */
 const REFRESH_INTERVAL_MS = 1_000;
-/** Pixels from the top within which a reader is taken to watch what comes. */
+/** Pixels from the top within which a reader is assumed to watch new rows. */
 const TOP_PX = 120;
 
 interface LiveOptions {
@@ -41,7 +41,7 @@ export function useLive({ params, isOn, isHeld, refresh }: LiveOptions): boolean
       { system_id: systemId, partner_id: partnerId },
       { topic: "deliveries" },
     );
-    // The browser connects again by itself, and says what it received last.
+    // The browser reconnects by itself, and sends the id of the last event.
     const source = new EventSource(address);
     source.addEventListener("deliveries", changed);
     source.addEventListener("gap", changed);

@@ -11,7 +11,7 @@ export interface Phase {
 
 const labels = { dns: "DNS", connect: "Connect", tls: "TLS", wait: "First byte", rest: "Rest" } as const;
 
-/** The parts of an attempt, one after the other. What did not happen is left out; what is not accounted for is the rest. */
+/** Returns the consecutive parts of an attempt. Omits parts that did not happen; unaccounted time is the rest. */
 function phasesOf({ dns, connect, tls, first_byte, total }: Timings): Phase[] {
   const lengths = [
     ["dns", dns],
@@ -32,7 +32,7 @@ function phasesOf({ dns, connect, tls, first_byte, total }: Timings): Phase[] {
   return phases;
 }
 
-/** Where the time of an attempt went: a bar for each part, and the same in numbers. */
+/** The timing of an attempt: a bar for each part, and the numbers. */
 export function Phases({ timings }: { readonly timings: Timings }) {
   const phases = phasesOf(timings);
   const total = Math.max(timings.total ?? 0, ...phases.map(({ startMs, lengthMs }) => startMs + lengthMs));

@@ -13,13 +13,13 @@ import { countDeliveries } from "./words.ts";
 interface ResendDialogProps {
   /** Undefined: closed. */
   readonly selection: ResendSelection | undefined;
-  /** Of the partner's admins, or of the operator's. */
+  /** The calls for the partner's admins, or for the operator's. */
   readonly client: typeof api.resends | typeof api.systemResends;
   readonly params: { readonly system_id: string; readonly partner_id: string };
   readonly onClose: () => void;
 }
 
-/** How often the progress is asked for. */
+/** The interval at which the progress is read. */
 const PROGRESS_INTERVAL_MS = 1_000;
 
 /** Sends many deliveries again: how many first, then how far it is, and a way to stop it. */
@@ -115,7 +115,7 @@ function Counted({ total }: { readonly total: number }) {
 
 interface ProgressProps {
   readonly resend: BulkResend;
-  /** How many they were when the reader was told. */
+  /** The number of deliveries that the reader was shown. */
   readonly counted: number;
 }
 

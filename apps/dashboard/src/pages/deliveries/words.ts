@@ -1,4 +1,4 @@
-/** Words for what deliveries and attempts are. */
+/** Texts for the states of deliveries and attempts. */
 import type { Delivery } from "@bikeshare/contract/console";
 import { deliveryNames } from "@bikeshare/contract/pure";
 import type { Choice } from "../../components/field.tsx";
@@ -25,7 +25,7 @@ export function stateOf({ status, is_failing: isFailing, attempts, failure }: De
   }
 }
 
-/** Why the latest attempt failed, in a few words. */
+/** Returns why the latest attempt failed, in a few words. */
 export function failureWords(failure: string): string {
   return failures[failure] ?? failure.replaceAll("_", " ");
 }

@@ -16,7 +16,7 @@ interface CallersProps {
   readonly keys: readonly ShownKey[];
 }
 
-/** How far back callers are looked for. */
+/** How many days back callers are searched for. */
 const DAYS = 90;
 
 type Caller = Awaited<ReturnType<typeof api.systemRequests.callers>>["data"][number];

@@ -27,7 +27,7 @@ interface Wanted {
   readonly rate: string;
 }
 
-/** Makes a key of the partner's own, within what the operator allows. */
+/** A dialog that makes a key for the partner, within the operator's allowance. */
 export function CreateDialog({ systemId, partnerId, allowance, onClose, onMade }: CreateDialogProps) {
   const [wanted, setWanted] = useState(() => proposal(allowance));
   const [isTried, setTried] = useState(false);
@@ -72,7 +72,7 @@ function isRateWrong({ rate }: Wanted, { rate_limit_left: left }: ShownAllowance
 interface FieldsProps {
   readonly wanted: Wanted;
   readonly allowance: ShownAllowance;
-  /** Whether what is missing is shown. */
+  /** Missing fields are marked. */
   readonly isTried: boolean;
   readonly onChange: (changed: Partial<Wanted>) => void;
 }

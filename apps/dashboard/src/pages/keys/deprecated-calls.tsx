@@ -13,7 +13,7 @@ interface DeprecatedCallsProps {
 
 type DeprecatedCall = Awaited<ReturnType<typeof api.partnerRequests.deprecated>>["data"][number];
 
-/** The keys that still call what is to be retired, each with until when it may; nothing where there is none. */
+/** The keys that still call deprecated endpoints, each with the end of that; nothing when there are none. */
 export function DeprecatedCalls({ scope, keys }: DeprecatedCallsProps) {
   const { data } = useQuery({
     queryKey: ["deprecated-calls", scope.systemId, scope.partnerId],

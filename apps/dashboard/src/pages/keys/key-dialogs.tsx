@@ -19,7 +19,7 @@ interface KeyDialogProps {
 /** A key just made. */
 export interface MadeKey {
   readonly key: string;
-  /** Until when the one that it replaces works; null: it replaces none. */
+  /** The end of the replaced key; null: it replaces none. */
   readonly replacedEndsAt: string | null;
 }
 

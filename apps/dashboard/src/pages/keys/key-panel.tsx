@@ -16,7 +16,7 @@ interface KeyPanelProps {
   readonly onClose: () => void;
 }
 
-/** One key: what it may do, how much it is used, and what can be done with it. */
+/** One key: its scopes, its usage, and the actions on it. */
 export function KeyPanel({ shown, scope, onAsk, onClose }: KeyPanelProps) {
   const canChange = scope.canChange && shown.status === "active";
   return (

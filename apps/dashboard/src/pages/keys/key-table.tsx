@@ -15,7 +15,7 @@ interface KeyTableProps {
   readonly mayCreate: boolean;
 }
 
-/** Keys, each with what it may do and when it was last used. */
+/** Keys with their scopes and their last use. */
 export function KeyTable({ keys, error, onRetry, selected, onSelect, isOperators, mayCreate }: KeyTableProps) {
   const columns: readonly Column<ShownKey>[] = [
     {

@@ -27,7 +27,7 @@ interface KeyUsageProps {
   readonly scope: Scope;
 }
 
-/** How much a key is used, and for what. */
+/** The usage of a key. */
 export function KeyUsage({ shown, scope }: KeyUsageProps) {
   const [period, setPeriod] = useState<Period>("hour");
   return (

@@ -125,7 +125,7 @@ function isLeft({ keys_left: keys, rate_limit_left: rate }: ShownAllowance): boo
   return keys > 0 && rate > 0;
 }
 
-/** How much of the allowance is left. */
+/** The rest of the allowance. */
 function Left({ allowance }: { readonly allowance: ShownAllowance }) {
   const { keys, keys_left: keysLeft, rate_limit: rate, rate_limit_left: rateLeft } = allowance;
   return (

@@ -8,7 +8,7 @@ export interface NewKey {
   readonly owner: string;
   readonly name: string;
   readonly scopes: readonly Scope[];
-  /** Until it expires; empty: it does not. */
+  /** Days until it expires; empty: it does not. */
   readonly days: string;
   /** Requests in any 60 s; empty: the default. */
   readonly rate: string;

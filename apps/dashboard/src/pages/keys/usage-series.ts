@@ -3,7 +3,7 @@ import type { RequestCounts } from "@bikeshare/contract/console";
 import type { Series } from "../../components/chart-scale.ts";
 
 export const PERIODS = ["hour", "week", "month"] as const;
-/** How far back a usage chart looks. */
+/** The period of a usage chart. */
 export type Period = (typeof PERIODS)[number];
 
 export const periodLabels: Readonly<Record<Period, string>> = {

@@ -16,7 +16,7 @@ export interface Editing<Item> {
   readonly close: () => void;
 }
 
-/** @param textOf what stands in the dialog at first */
+/** @param textOf returns the initial text of the dialog */
 export function useEditing<Item>(textOf: (item: Item) => string): Editing<Item> {
   const [item, setItem] = useState<Item>();
   const [text, setText] = useState("");

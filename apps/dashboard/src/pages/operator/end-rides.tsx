@@ -10,7 +10,7 @@ interface EndRidesProps {
   readonly ids: readonly string[];
 }
 
-/** A button that ends rides whose end nobody reported, after a question. */
+/** A button that ends rides without a reported end, after a confirmation. */
 export function EndRides({ systemId, ids }: EndRidesProps) {
   const [isAsking, setAsking] = useState(false);
   const { run, isPending } = useAction();

@@ -53,7 +53,7 @@ export function EndpointActions({ scope, endpoint }: EndpointActionsProps) {
 
 interface ResumeProps {
   readonly endpoint: EndpointSummary;
-  /** The page of its webhook, which asks what becomes of held deliveries. */
+  /** The page of its webhook, which asks what to do with held deliveries. */
   readonly href: string;
   readonly isPending: boolean;
   readonly onResume: () => void;

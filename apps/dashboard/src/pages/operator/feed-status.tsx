@@ -8,7 +8,7 @@ const tones: Readonly<Record<FollowedFeed["state"], readonly [tone: Tone, word: 
   stale: ["warning", "stale"],
 };
 
-/** How a followed feed is doing, in a word. */
+/** The state of a followed feed in a word. */
 export function FeedStatus({ state }: { readonly state: FollowedFeed["state"] }) {
   const [tone, word] = tones[state];
   return <Status tone={tone}>{word}</Status>;

@@ -9,7 +9,7 @@ interface FilterFieldProps {
   readonly type?: "search" | "datetime-local";
 }
 
-/** Shorter, and each letter that is typed asks the server. */
+/** Too low: each typed letter makes a request. */
 const PAUSE_MS = 350;
 
 /** A text that a list is filtered by, once the reader pauses. */

@@ -28,7 +28,7 @@ interface FleetListProps<Row> {
   readonly actions?: (rows: readonly Row[]) => ComponentChildren;
 }
 
-/** A page with a list of the fleet, or of what was imported into it. */
+/** A page with a list of the fleet, or of imported items. */
 export function FleetList<Row extends { readonly id: string }>(props: FleetListProps<Row>) {
   const { title, about, filters, empty, scope, read, columns, isByTime, actions } = props;
   const url = useUrlState();

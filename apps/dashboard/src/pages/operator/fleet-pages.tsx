@@ -23,7 +23,7 @@ export function BikesPage() {
   const url = useUrlState();
   if (access === undefined) return <NotFoundPage />;
   const params = { system_id: access.systemId };
-  const query = url.given(["vehicle_state", "station_id", "cursor"]) as BikeQuery; // the server reads what is in the address
+  const query = url.given(["vehicle_state", "station_id", "cursor"]) as BikeQuery; // the server validates the address's parameters
   return (
     <FleetList
       title="Bikes"

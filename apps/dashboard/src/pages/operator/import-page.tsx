@@ -27,7 +27,7 @@ import { createdText, ImportStatus } from "./import-status.tsx";
 /** An import that changes is read again so often. */
 const POLL_INTERVAL_MS = 2_000;
 
-/** The operator's page of one import: who made it, what was wrong, and the way to undo it. */
+/** The operator's page of one import: its actor, its problems, and the action that undoes it. */
 export function ImportPage() {
   const access = useOperatorAccess();
   const url = useUrlState();

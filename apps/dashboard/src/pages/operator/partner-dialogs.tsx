@@ -141,7 +141,7 @@ export function RemoveDialog({ systemId, partner, isOpen, onClose }: ChangeProps
   );
 }
 
-/** Puts what a change has answered in the place of what was read before. */
+/** Replaces cached data by the response of a change. */
 export async function showPartner(systemId: string, partner: ShownPartner): Promise<void> {
   queries.setQueryData(["partner", systemId, partner.id], partner);
   await queries.invalidateQueries({ queryKey: ["partners", systemId] });

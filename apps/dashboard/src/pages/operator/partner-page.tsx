@@ -95,7 +95,7 @@ function PartnerFacts({ partner }: { readonly partner: ShownPartner }) {
   );
 }
 
-/** How much of what its people may make they have made; null: they make none. */
+/** Returns how much of their allowance a partner's people have used; null: they have none. */
 function allowanceText({
   key_allowance: allowance,
   own_keys: keys,

@@ -28,13 +28,13 @@ const durations = [
 ];
 
 interface AcknowledgeDialogProps {
-  /** None: nothing is asked. */
+  /** The checks to acknowledge. None: the dialog is closed. */
   readonly checks: readonly Acknowledgeable[];
   readonly scope: Scope;
   readonly onClose: () => void;
 }
 
-/** Asks for how long what was found is acknowledged. */
+/** Asks how long a finding is acknowledged. */
 export function AcknowledgeDialog({ checks, scope, onClose }: AcknowledgeDialogProps) {
   const [hours, setHours] = useState(CHANGE);
   const { run, isPending } = useAction();

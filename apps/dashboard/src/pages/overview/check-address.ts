@@ -6,7 +6,7 @@ type Page = NonNullable<ShownCheck["link"]>["page"];
 /** Pages that the operator sees for each partner apart. */
 const PARTNER_PAGES: readonly Page[] = ["webhook", "deliveries"];
 
-/** Where what a check has found is seen and put right; undefined: not on the dashboard. */
+/** Returns the address where a check's finding is shown and fixed; undefined: not on the dashboard. */
 export function checkAddress(
   { link, partner_id: partnerId }: Pick<ShownCheck, "link" | "partner_id">,
   scope: Pick<Scope, "systemId" | "partnerId" | "isFirstSystem">,

@@ -14,7 +14,7 @@ interface CheckListProps {
   readonly scope: Scope;
 }
 
-/** The checks that are not well, with what to do, the worst first and the acknowledged last. */
+/** The failing checks with their remedies, the worst first and the acknowledged last. */
 export function CheckList({ checks, scope }: CheckListProps) {
   const [asked, setAsked] = useAskedCheck(checks, scope);
   const needsAttention = checks.some(({ severity, acknowledged }) => severity !== "info" && acknowledged === null);

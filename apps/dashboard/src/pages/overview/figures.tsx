@@ -5,7 +5,7 @@ export interface Figure {
   readonly label: string;
   readonly value: ComponentChildren;
   readonly note?: string;
-  /** Worth a look: the figure stands out. */
+  /** Highlights the figure. */
   readonly isBad?: boolean;
   /** The page that lists the counted items. */
   readonly href?: string;

@@ -108,7 +108,7 @@ interface KeyChartsProps {
   readonly scope: Scope;
 }
 
-/** Keys that are drawn. Whoever has more finds them on the page of keys. */
+/** Limits the drawn keys. The page of keys shows all. */
 const SHOWN_KEYS = 6;
 
 function KeyCharts({ minutes, keys, scope }: KeyChartsProps) {

@@ -14,7 +14,7 @@ interface WebhooksProps {
   readonly scope: Scope;
 }
 
-/** How a partner's webhooks do. */
+/** The health of a partner's webhook. */
 export function Webhooks({ overview: { endpoint, deliveries }, scope }: WebhooksProps) {
   const webhook = addressIn(scope, "webhook");
   if (endpoint === null || deliveries === null) {

@@ -23,7 +23,7 @@ export interface Endpoint {
   readonly tag: string;
   /** The scope that a key needs; undefined: any key will do, or none is needed. */
   readonly scope: string | undefined;
-  /** Where the reference describes it, behind the `#` of its address. */
+  /** The anchor of its description in the reference. */
   readonly anchor: string;
 }
 

@@ -28,7 +28,7 @@ const INTERFACES = {
 } as const;
 type Interface = keyof typeof INTERFACES;
 
-/** No frame may show other documents of the service. */
+/** Frames must not show other documents of the service. */
 const TARGET = isEmbedded ? "_blank" : undefined;
 
 /** The interface that partners' programs call. */
@@ -53,7 +53,7 @@ interface ReferenceProps {
   readonly interfaces: readonly [Interface, ...(readonly Interface[])];
 }
 
-/** The endpoints, each with what it asks of a key and a link to its description in the reference. */
+/** The endpoints, each with its required scope and a link to its description in the reference. */
 function Reference({ scope, interfaces }: ReferenceProps) {
   const { get, filter } = useUrlState();
   const shown = interfaces.find((each) => each === get("interface")) ?? interfaces[0];

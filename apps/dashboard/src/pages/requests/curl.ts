@@ -2,8 +2,8 @@ import type { RequestDetail } from "@bikeshare/contract/console";
 import { quoted } from "../quoted.ts";
 
 /**
- * Writes a request as a command. The page cannot send it itself: the service keeps of a key only its hash. The key comes
- * from the environment, so that it stands in no history of commands.
+ * Returns a command that sends a request. The page cannot send it: the service stores only a key's hash. The key comes from
+ * an environment variable, so that it does not enter the shell's history.
  */
 export function curlOf({ method, body }: Pick<RequestDetail, "method" | "body">, url: string): string {
   const lines = [

@@ -1,4 +1,4 @@
-/** Which requests are shown: all of it stands in the address. */
+/** The filters of the shown requests, all of them in the address. */
 
 const FILTER_NAMES = ["key_id", "status", "error", "method", "route", "since", "until"] as const;
 export type RequestFilters = Partial<Record<(typeof FILTER_NAMES)[number], string>>;

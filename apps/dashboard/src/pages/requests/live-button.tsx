@@ -4,7 +4,7 @@ import { StatusMark } from "../../components/status.tsx";
 
 interface Live {
   readonly isLive: boolean;
-  /** Why it is not; undefined: it is. */
+  /** The reason why it is paused; undefined: it is not. */
   readonly pausedBy: "reader" | "scroll" | "page" | undefined;
   readonly toggle: () => void;
 }
@@ -12,7 +12,10 @@ interface Live {
 /** A list that is scrolled further than this is being read: new rows must not push it away. */
 const READING_PX = 200;
 
-/** Whether a list follows what is new. It pauses while somebody reads further down. @param isPossible whether the newest are shown */
+/**
+ * Tells whether a list follows new rows. It pauses while the reader has scrolled down.
+ * @param isPossible the newest rows are shown
+ */
 export function useIsLive(isPossible: boolean): Live {
   const [isWanted, setWanted] = useState(true);
   const [isScrolled, setScrolled] = useState(false);
@@ -37,7 +40,7 @@ const texts = {
   page: "Not live: older requests are shown",
 } as const;
 
-/** Shows whether a list follows what is new, and pauses it. */
+/** Shows whether a list follows new rows, and pauses it. */
 export function LiveButton({ live: { pausedBy, toggle } }: { readonly live: Live }) {
   return (
     <Button onClick={toggle} disabled={pausedBy === "page"}>

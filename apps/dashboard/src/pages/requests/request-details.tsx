@@ -21,7 +21,7 @@ interface RequestDetailsProps {
   readonly onClose: () => void;
 }
 
-/** One request: what was asked, how it was answered, what its error means and what to do. */
+/** One request: its content, the response, the meaning of its error and the remedy. */
 export function RequestDetails({ id, scope, keys, onClose }: RequestDetailsProps) {
   const { data, error } = useQuery({
     queryKey: ["request", scope.systemId, scope.partnerId, id],

@@ -78,7 +78,7 @@ function keyChoice(key: ShownKey): string {
   return `${keyName(key)}${key.name === null ? "" : ` …${key.last4}`}${ended}`;
 }
 
-/** Choices with what the address asks for, though it is none of them. */
+/** Returns the choices, including the address's value if it is none of them. */
 function withPresent<One extends { readonly value: string; readonly label: string }>(
   choices: readonly One[],
   present: string | undefined,

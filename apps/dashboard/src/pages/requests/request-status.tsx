@@ -1,7 +1,7 @@
 import type { LoggedRequest } from "@bikeshare/contract/console";
 import { Status, type Tone } from "../../components/status.tsx";
 
-/** How a request was answered. */
+/** The status of a request. */
 export function RequestStatus({ request: { status } }: { readonly request: LoggedRequest }) {
   return <Status tone={toneOf(status)}>{status}</Status>;
 }

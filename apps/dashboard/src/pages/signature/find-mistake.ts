@@ -25,7 +25,7 @@ export async function findMistake({ header, body, secret, now }: PastedRequest):
       message: "This is the header of Standard Webhooks. Paste the value of Service-Signature.",
     };
   }
-  // By the time of signing itself: what is pasted is always old, and says nothing of the signature.
+  // Verifies at the time of signing: a pasted signature is always old, which says nothing about its correctness.
   const signedAt = Number(/(?:^|,)t=(\d{1,11})(?:,|$)/.exec(value)?.[1] ?? Number.NaN);
   const clock = Number.isFinite(signedAt) ? signedAt * 1000 : now;
   const pasted = { header: value, clock, body, secret };
@@ -38,7 +38,7 @@ interface Verified {
   readonly header: string;
   readonly body: string;
   readonly secret: string;
-  /** Milliseconds since 1970: what the receiver's clock shows. */
+  /** The time of the receiver's clock, milliseconds since 1970. */
   readonly clock: number;
 }
 

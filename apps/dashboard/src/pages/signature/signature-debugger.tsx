@@ -86,7 +86,7 @@ function BodyField({ value, onInput }: TextProps) {
   );
 }
 
-/** Not of the type `password`: browsers would offer to keep it. */
+/** Not of the type `password`: browsers would offer to store it. */
 function SecretField({ value, onInput }: TextProps) {
   return (
     <Field label="Secret" hint="It begins with whsec_">

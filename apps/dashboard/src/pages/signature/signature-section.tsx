@@ -18,7 +18,7 @@ export function SignatureSection({ title = "Signature debugger", ...prefilled }:
   const load = () => {
     setFailure(undefined);
     import("./signature-debugger.tsx").then(
-      // As a function of the state: a component is one itself.
+      // Wrapped in a function: a component is a function, which the setter would call.
       (loaded) => setDebugger(() => loaded.SignatureDebugger),
       setFailure,
     );

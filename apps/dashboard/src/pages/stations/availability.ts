@@ -31,7 +31,7 @@ const closedReasons: Readonly<Record<string, string>> = {
   stale: "has not reported for too long",
 };
 
-/** Why a station is closed; undefined where it is not. */
+/** Returns why a station is closed; undefined when it is not. */
 export function closedReason({ status, offline_reason: reason }: MappedStation): string | undefined {
   if (status === "planned") return "planned";
   return reason === null ? undefined : closedReasons[reason];

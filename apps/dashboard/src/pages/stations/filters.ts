@@ -1,4 +1,4 @@
-/** Which stations are shown, and in which order: all of it stands in the address. */
+/** The filters and order of the shown stations, all of them in the address. */
 import type { MappedStation } from "@bikeshare/contract/console";
 import type { Sorting } from "../../components/table.tsx";
 import { AVAILABILITIES, type Availability, availabilityOf } from "./availability.ts";

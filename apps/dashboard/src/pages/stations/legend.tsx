@@ -15,7 +15,7 @@ export function Legend({ counts }: { readonly counts: Readonly<Record<Availabili
   );
 }
 
-/** The mark of the map beside a text that says the same. */
+/** The map's icon for an availability, next to a text with the same meaning. */
 export function AvailabilityMark({ kind }: { readonly kind: Availability }) {
   return (
     <svg class={`mark mark-${kind}`} viewBox="0 0 12 12" aria-hidden="true">

@@ -15,10 +15,10 @@ interface StationMapProps {
 /** Pixels of one press of an arrow key. */
 const STEP_PX = 60;
 const ZOOM_STEP = 1.5;
-/** How much one notch of a wheel zooms. */
+/** The zoom of one notch of a wheel. */
 const WHEEL_ZOOM = 0.0015;
 
-/** The stations where they are. Whoever cannot see it has the table, which says the same. */
+/** A map of the stations. The table shows the same for readers who cannot see the map. */
 export function StationMap({ stations, matching, selectedId, onSelect }: StationMapProps) {
   const ref = useRef<HTMLCanvasElement>(null);
   const size = useSize(ref);

@@ -12,11 +12,11 @@ import { StationMap } from "./station-map.tsx";
 import { StationTable } from "./station-table.tsx";
 import "./stations.css";
 
-/** Between two looks at the stations. They have a tag, so a look at what has not changed costs little. */
+/** Milliseconds between two reads of the stations. They have an ETag, so that an unchanged answer costs little. */
 const POLL_INTERVAL_MS = 10_000;
 
 interface StationsViewProps {
-  /** Whose stations they are: what they are cached under. */
+  /** The owner of the stations, under which they are cached. */
   readonly scope: object;
   readonly read: (signal: AbortSignal) => Promise<Stations>;
   /** The address of a station's own page, for those who have one. */

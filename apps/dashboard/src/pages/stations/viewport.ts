@@ -23,7 +23,7 @@ interface Position {
   readonly lon: number;
 }
 
-/** Beside the outermost stations, in pixels. */
+/** The margin around the outermost stations, in pixels. */
 const MARGIN_PX = 28;
 /** Pixels for a unit, closest: a street's width. */
 const MAX_SCALE = 40_000_000;
@@ -58,7 +58,7 @@ export function toScreen({ x, y }: Point, view: Viewport, { width, height }: Siz
   return { x: (x - view.x) * view.scale + width / 2, y: (y - view.y) * view.scale + height / 2 };
 }
 
-/** Moves what is shown by pixels. */
+/** Moves the shown part by pixels. */
 export function pan(view: Viewport, dx: number, dy: number): Viewport {
   return { ...view, x: view.x - dx / view.scale, y: view.y - dy / view.scale };
 }

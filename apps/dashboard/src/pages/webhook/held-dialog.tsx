@@ -18,7 +18,7 @@ interface HeldDialogProps {
   readonly onClose: () => void;
 }
 
-/** Asks what becomes of held deliveries: they are sent, dropped, or stay held. */
+/** Asks what to do with held deliveries: send, drop or hold them. */
 export function HeldDialog(props: HeldDialogProps) {
   const { isPaused, isOpen, onClose } = props;
   const { held, total, isPending, keep, drop, send } = useHeld(props);

@@ -27,7 +27,7 @@ const choices = {
   succeeded: { label: "Succeeded", statuses: ["succeeded"] },
 } as const;
 
-/** Sends a range of deliveries again. They are counted first, and what is sent is the range that was counted. */
+/** Sends a range of deliveries again. It counts them first, and sends the counted range. */
 export function ReplaySection({ params, replay }: ReplaySectionProps) {
   const [counted, setCounted] = useState<{ readonly range: Range; readonly total: number }>();
   const { run, isPending } = useAction();

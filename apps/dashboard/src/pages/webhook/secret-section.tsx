@@ -18,7 +18,7 @@ interface SecretSectionProps {
   readonly onSecret: (secret: string) => void;
 }
 
-/** The secret that deliveries are signed with: shown to whoever confirms who they are, and rotated. */
+/** The signing secret of deliveries: shown after a confirmation, and rotated. */
 export function SecretSection({ params, client, secrets, canChange, secret, onSecret }: SecretSectionProps) {
   const [overlap, setOverlap] = useState("24");
   const { run, isPending } = useAction();

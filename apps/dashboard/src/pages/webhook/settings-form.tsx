@@ -16,11 +16,11 @@ interface SettingsFormProps {
   readonly webhook: Webhook | null;
   readonly events: readonly EventDescription[];
   readonly canChange: boolean;
-  /** Hears a new secret, where it is shown to whoever has set the webhook. */
+  /** Receives a new secret, which is shown to the person who has saved the webhook. */
   readonly onSecret: (secret: string) => void;
 }
 
-/** The address, the events and what else is set. The address can be tried before it is saved. */
+/** The address, the events and the other settings. The address can be tested before it is saved. */
 export function SettingsForm({ params, client, webhook, events, canChange, onSecret }: SettingsFormProps) {
   const [url, setUrl] = useState(webhook?.url ?? "");
   const [chosen, setChosen] = useState<readonly string[]>(webhook?.events ?? []);
@@ -58,7 +58,7 @@ export function SettingsForm({ params, client, webhook, events, canChange, onSec
   );
 }
 
-/** The server refuses another origin from here, because nobody in a frame has proved who they are. */
+/** The server rejects another origin from here, because a frame does not prove its reader's identity. */
 const FRAME_HINT = "Where events are POSTed; another host is set in the dashboard itself";
 
 interface AddressFieldProps extends Pick<SettingsFormProps, "params" | "client" | "canChange"> {

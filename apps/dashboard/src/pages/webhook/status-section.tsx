@@ -20,7 +20,7 @@ interface StatusSectionProps {
   readonly canChange: boolean;
 }
 
-/** How the webhook does, and what stops it. */
+/** The status of the webhook, and its problems. */
 export function StatusSection({ params, client, webhook, canChange }: StatusSectionProps) {
   const { status, failing_since, pending, held, held_since, workers, paused_at, is_replaying: isReplaying } = webhook;
   const [tone, text] = endpointState(webhook);

@@ -1,6 +1,6 @@
 import { type api, queries } from "../../api/api.ts";
 
-/** Whose webhook, as addresses of endpoints name it. */
+/** The partner of a webhook, as parameters of endpoints. */
 export interface PartnerParams {
   readonly system_id: string;
   readonly partner_id: string;
@@ -15,14 +15,14 @@ export interface WebhookClient
     Pick<Own, "pause" | "resume" | "sendHeld" | "dropHeld" | "retryNow" | "remove" | "probe" | "test" | "rotateSecret">,
     // A partner's admins see their secret again; the operator sees one when it is made.
     Partial<Pick<Own, "showSecret">>,
-    // A partner's admins choose what is sent again in the list of deliveries.
+    // A partner's admins select deliveries to resend in the list of deliveries.
     Partial<Pick<Operators, "replay" | "stopReplay">> {
   readonly set: (
     ...request: Parameters<Own["set"]>
   ) => Promise<Awaited<ReturnType<Own["set"]>> & { readonly secret?: string | null }>;
 }
 
-/** Has what is shown of webhooks read again. */
+/** Reloads the shown webhooks. */
 export async function refreshWebhooks(): Promise<void> {
   await Promise.all(["webhook", "endpoints"].map((name) => queries.invalidateQueries({ queryKey: [name] })));
 }

@@ -83,7 +83,7 @@ export function WebhookView({ scope, client, title, about }: WebhookViewProps) {
 /** Milliseconds between two reads while the status is about to change by itself. */
 const CHANGING_INTERVAL_MS = 2_000;
 
-/** Whether a probe, a replay or a pause is under way, so that what is shown now is not what comes of it. */
+/** Tells whether a probe, a replay or a pause is in progress, so that the shown state will change. */
 function isChanging(webhook: Webhook | null | undefined): boolean {
   if (webhook === null || webhook === undefined) return false;
   const { status, pending, is_replaying: isReplaying } = webhook;

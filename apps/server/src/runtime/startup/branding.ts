@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { type Config, ConfigError } from "../../config.ts";
 
-/** How the operator calls itself on the pages, and what it looks like there. */
+/** The operator's name and look on the pages. */
 export interface Branding {
   readonly name: string | undefined;
   /** `#rrggbb` */
@@ -14,7 +14,7 @@ export interface Logo {
   readonly type: "image/svg+xml" | "image/png";
 }
 
-/** More than a drawing takes. Every page loads it. */
+/** Larger than any logo needs. Every page loads it. */
 const MAX_LOGO_BYTES = 100_000;
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 

@@ -10,7 +10,7 @@ import { codeOf } from "../../storage/db/errors.ts";
 export interface Certificate {
   readonly cert: Buffer;
   readonly key: Buffer;
-  /** No client renegotiates, but for making the server work: each costs it a handshake on a connection that it counts once. */
+  /** Clients renegotiate only to load the server: each renegotiation costs a handshake on a connection that counts once. */
   readonly secureOptions: typeof constants.SSL_OP_NO_RENEGOTIATION;
 }
 
@@ -64,7 +64,7 @@ function parse<Value>(message: string, read: () => Value): Value {
   try {
     return read();
   } catch {
-    // OpenSSL's messages help nobody, and a part of a key must not reach a log.
+    // OpenSSL's messages are not helpful, and a part of a key must not reach a log.
     throw new ConfigError(message);
   }
 }
@@ -80,7 +80,9 @@ export interface CertificateWatchOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Longer is harmless, since certificates are renewed weeks before they expire; shorter only reads two small files more often. */
+/**
+ * Too high is harmless, since certificates are renewed weeks before they expire. Too low: reads two small files more often.
+ */
 const POLL_INTERVAL_MS = 30_000;
 
 export interface CertificateWatch {

@@ -22,7 +22,7 @@ const metricsAt = ({ metricsHost: host }: Config, port: number): ListenAddress =
 });
 
 /**
- * Checks what can be checked before the database is opened, which takes time and creates files.
+ * Runs the checks that need no database, whose opening takes time and creates files.
  * @returns the certificate, if one is configured
  * @throws ConfigError
  */
@@ -58,7 +58,10 @@ async function requireFreePort(at: ListenAddress): Promise<void> {
   }
 }
 
-/** @returns a ConfigError that says why a server cannot listen and what to do, or `error` itself where the reason is unknown */
+/**
+ * @returns a ConfigError with the reason why a server cannot listen and the remedy, or `error` itself when the reason is
+ * unknown
+ */
 export function explainListenFailure(error: unknown, at: ListenAddress): unknown {
   const { host, port, hostVariable, portVariable } = at;
   const elsewhere = "Set it to 127.0.0.1, to 0.0.0.0 for all addresses, or to an address of this machine.";

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 
 /** The files of the dashboard's pages. */
 export interface DashboardPages {
-  /** Where they are, once `ready` has ended. */
+  /** The directory of the pages, once `ready` has resolved. */
   readonly directory: string;
   /**
    * Looks whether they are as new as their sources, and builds them if not: once, at the first call. Not before the service
@@ -17,11 +17,11 @@ export interface DashboardPages {
 }
 
 export interface DashboardPagesOptions {
-  /** Hears in a line what became of a build. */
+  /** Receives the outcome of a build, as one line. */
   readonly note: (text: string) => void;
-  /** Builds them again whenever a source is edited, with what helps those who edit them. */
+  /** Rebuild the pages whenever a source is edited, with tools for their developers. */
   readonly isEdited?: boolean;
-  /** Where their sources are, if anywhere. */
+  /** The directory of their sources, if there is one. */
   readonly sourceDirectory?: string;
 }
 
@@ -39,8 +39,8 @@ const SOURCE_FOLDERS = [
 const LOW_PRIORITY = 10;
 
 /**
- * Finds the pages. In the repository they are built when they are missing or older than their sources, beside the start
- * and in a process of their own, so that nobody who does not ask for them waits.
+ * Finds the pages. In the repository, builds them when they are missing or older than their sources, in parallel with the
+ * start and in a separate process, so that only requests for pages wait.
  */
 export function openDashboardPages(options: DashboardPagesOptions): DashboardPages {
   const { note, isEdited = false, sourceDirectory = SOURCE_DIRECTORY } = options;
@@ -85,7 +85,7 @@ async function buildWhenOld(
   const made = await mkdtemp(join(sourceDirectory, "node_modules/.build-"));
   try {
     await build(["build", "--logLevel", "error", "--emptyOutDir", "--outDir", made]);
-    // As old as what was read: an edit since then makes them old.
+    // Sets the time at which the sources were read: a later edit makes the pages outdated.
     await utimes(join(made, "index.html"), startedAt, startedAt);
     await rm(directory, { recursive: true, force: true });
     await rename(made, directory);
@@ -133,7 +133,7 @@ function runBuilder(builder: string, args: readonly string[], running: Set<Child
   });
 }
 
-/** Keeps a builder running that looks for edits. What it makes stays apart from what is shipped. */
+/** Runs a builder that watches for edits. Its output is separate from the published pages. */
 function rebuildOnEdit(sourceDirectory: string, builder: string): DashboardPages {
   const directory = join(sourceDirectory, "node_modules/.development");
   const child = spawn(

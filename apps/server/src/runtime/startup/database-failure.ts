@@ -2,8 +2,8 @@ import { type Config, ConfigError } from "../../config.ts";
 import { codeOf, isDiskFull, isUnavailable, sqlState } from "../../storage/db/errors.ts";
 
 /**
- * Explains why the database could not be opened: the variable, what is wrong and what to do.
- * @returns a ConfigError, or `error` itself where the configuration is not to blame
+ * Explains why the database could not be opened: the variable, the error and the remedy.
+ * @returns a ConfigError, or `error` itself when the configuration is not the cause
  */
 export function explainDatabaseFailure(error: unknown, config: Pick<Config, "databaseUrl" | "dataDir">): unknown {
   if (config.databaseUrl === undefined) {

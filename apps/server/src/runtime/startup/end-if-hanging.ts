@@ -9,7 +9,7 @@ interface HangingProcess {
   readonly closers: (() => Promise<void>)[];
 }
 
-/** Has this process end when it hangs, where a supervisor starts another one then. */
+/** Ends this process when it hangs, if a supervisor then starts another one. */
 export function endIfHanging(
   { config, onHang }: { readonly config: Config; readonly onHang?: () => void },
   { logger, conditions, closers }: HangingProcess,

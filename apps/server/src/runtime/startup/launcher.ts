@@ -6,7 +6,7 @@ export interface Processes {
   parentOf(pid: number): number | undefined;
   /** Whether a package manager (npm, npx, pnpm, yarn) is among its ancestors. */
   isLaunched(pid: number): boolean;
-  /** Whether it leads a session of its own, as daemons and what `setsid` starts do. */
+  /** Tells whether it leads a session, as daemons and programs started by `setsid` do. */
   leadsSession(pid: number): boolean;
 }
 
@@ -20,9 +20,9 @@ interface ParentLink {
 const POLL_INTERVAL_MS = 1_000;
 
 /**
- * Notices that the package manager that started the service is gone. `npx pnpm start` is a chain of processes (npx, pnpm,
- * sh, node): whoever ends the first one means the service, but a signal to it does not reach the others. A service that
- * was started without a package manager has no such chain and outlives its parent, so `nohup`, `setsid`, systemd and a
+ * Detects that the package manager that started the service has ended. `npx pnpm start` is a chain of processes (npx, pnpm,
+ * sh, node): a person who ends the first one means the service, but a signal to it does not reach the others. A service
+ * that was started without a package manager has no such chain and outlives its parent, so `nohup`, `setsid`, systemd and a
  * shell's `&` work as usual.
  * @returns ends the watch
  */
@@ -74,7 +74,7 @@ const linuxProcesses: Processes = {
   leadsSession: (pid) => statOf(pid)?.[3] === String(pid),
   isLaunched(pid) {
     try {
-      // npm, pnpm and yarn set it for what they start, and child processes inherit it.
+      // npm, pnpm and yarn set it for their child processes, which pass it on.
       return readFileSync(`/proc/${pid}/environ`, "latin1")
         .split("\0")
         .some((text) => text.startsWith("npm_config_user_agent="));

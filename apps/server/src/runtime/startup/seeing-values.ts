@@ -2,7 +2,7 @@
 
 /** One address each: no name, no second one behind a comma that is not meant as such. */
 const MAIL_ADDRESS = /^[^\s@,;:<>()[\]"\\]{1,64}@[^\s@,;:<>()[\]"\\]{1,189}$/u;
-/** More would be a mailing list, which is an address too. */
+/** Too high: a list of this length should be a mailing list, which is one address. */
 const MAX_ADDRESSES = 10;
 
 export function mailAddresses(text: string): readonly string[] {

@@ -14,10 +14,10 @@ export interface SecretsContext {
 }
 
 /**
- * Reads the deployment's secrets file, or makes it where the database has never been used with one. A file that is not
- * there although one was used is a path mistyped or a disk not mounted: a new one in its place would end
- * every cursor and every webhook secret without a word.
- * @param isNew somebody says that the old file is gone for good
+ * Reads the deployment's secrets file, or creates it when the database has never been used with one. If a file was used and
+ * is missing, its path is mistyped or its disk not mounted: a new file would silently invalidate every cursor and every
+ * webhook secret.
+ * @param isNew the operator confirms that the old file is lost
  * @throws ConfigError
  */
 export async function readSecrets(context: SecretsContext, isNew: boolean): Promise<AllSecrets> {
@@ -52,9 +52,9 @@ export interface ServiceSecretsContext extends SecretsContext {
 }
 
 /**
- * The secrets for a service: those that the deployment has been using, whose fingerprint the database keeps.
- * @param isNew somebody says that the old file is gone for good
- * @throws ConfigError when the file is another one
+ * Returns the secrets of a service: those that the deployment has been using, whose fingerprint the database stores.
+ * @param isNew the operator confirms that the old file is lost
+ * @throws ConfigError when the file is a different one
  */
 export async function serviceSecrets(context: ServiceSecretsContext, isNew: boolean): Promise<AllSecrets> {
   const { db, clock, config, logger } = context;

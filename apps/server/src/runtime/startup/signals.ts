@@ -1,4 +1,4 @@
-/** How a long-running command learns that it has to stop. */
+/** The signals that tell a long-running command to stop. */
 export interface Signals {
   /** Resolves when the process is told to stop. */
   readonly untilStopped: () => Promise<void>;
@@ -48,7 +48,7 @@ export function createSignals({ source, watchLauncher, monotonic }: SignalsOptio
   };
 }
 
-/** How long a process may take to stop in order when a part of it hangs: longer than requests may take to end. */
+/** How long a process may take to stop when a part of it hangs: longer than requests may take to end. */
 const HUNG_STOP_TIMEOUT_MS = 30_000;
 
 /**
@@ -71,7 +71,7 @@ export function killThisProcess(): void {
   process.kill(process.pid, "SIGKILL");
 }
 
-/** How long a start that is told to stop may take to finish starting. One that hangs must not need a second signal. */
+/** How long a start that is told to stop may take to finish starting. A start that hangs must not need a second signal. */
 const START_TIMEOUT_MS = 10_000;
 
 /**

@@ -125,13 +125,16 @@ export function duration(...bounds: [minimum: string, maximum: string] | []) {
   };
 }
 
-/** The milliseconds of a duration; NaN of what is none. */
+/** Returns the milliseconds of a duration; NaN of an invalid one. */
 function milliseconds(text: string): number {
   const [, amount, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   return Number(amount) * (UNITS_MS[unit ?? ""] ?? Number.NaN);
 }
 
-/** `sslmode` means what it means to PostgreSQL's own programs; the modes that silently protect nothing are rejected. */
+/**
+ * Validates a database URL. `sslmode` has the meaning of PostgreSQL's programs; the modes that silently protect nothing are
+ * rejected.
+ */
 export function databaseUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) {
@@ -172,8 +175,8 @@ function isDecodable(...texts: readonly string[]): boolean {
 const SSL_MODES: readonly string[] = ["disable", "require", "verify-ca", "verify-full"];
 
 /**
- * Warns of variables whose names are one edit away from one that is read: they have no effect, and nobody would notice.
- * Short names such as PORT and MODE are skipped: too many other names are close to them.
+ * Warns of variables whose names are one edit away from a known one: they would silently have no effect. Skips short names
+ * such as PORT and MODE: too many other names are close to them.
  * @param ours every name that is read
  */
 export function warningsOfTypos(env: Readonly<Record<string, string | undefined>>, ours: readonly string[]): string[] {

@@ -84,10 +84,10 @@ export async function rotateKeys(context: RotationContext): Promise<Rotation> {
 }
 
 /**
- * Removes the keys that encrypt nothing any more.
- * @param isForced also if callers may hold cursors, or be signing in, with what the old keys encrypted
+ * Removes the keys that no stored value needs.
+ * @param isForced also if callers may hold cursors, or be signing in, with values that the old keys encrypted
  * @returns how many keys were removed
- * @throws Error when something stored, or a process, still needs an old key
+ * @throws Error when a stored value, or a process, still needs an old key
  */
 export async function removeOldKeys(context: RotationContext, isForced: boolean): Promise<{ removed: number }> {
   const { path, db, ids, clock } = context;
@@ -154,10 +154,7 @@ interface Reencrypted {
 /** Rows in one transaction. More keep a delivery's endpoint locked for longer; fewer take more round trips. */
 const BATCH_SIZE = 100;
 
-/**
- * Encrypts everything that is stored with the first key of the secrets file, in batches: what is stopped midway goes on
- * with what is left.
- */
+/** Encrypts every stored value with the first key of the secrets file, in batches: an interrupted run can be continued. */
 export async function reencryptAll(db: Database, secrets: AllSecrets): Promise<Reencrypted> {
   const cipher = createSecretCipher(secrets.webhookKeys);
   const tokens = createTokenCipher(secrets.webhookKeys, SIGN_IN_PURPOSE);

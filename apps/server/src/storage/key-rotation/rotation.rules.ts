@@ -11,7 +11,7 @@ export interface KeyHolder {
   readonly current_keys: readonly string[];
 }
 
-/** How far the change of keys has come: none is under way; the new ones are there; they encrypt. */
+/** The step of a rotation of keys: none is in progress; the new keys are added; the new keys encrypt. */
 export type RotationStep = "none" | "added" | "used";
 
 export function stepOf({ rotation }: SecretsFile): RotationStep {

@@ -11,7 +11,7 @@ export interface ChangePosition {
   readonly id: string;
 }
 
-/** Which changes a page shows. */
+/** The range of changes on a page. */
 export interface ChangeRange {
   /** Those from this position on. */
   readonly since: number;
@@ -36,7 +36,7 @@ interface ChangedRows {
   readonly json: string;
   /** The condition on rows, on the values that come first. */
   readonly condition: string;
-  /** Shows them whatever their positions, up to those of the range: what the clock alone has changed. */
+  /** Includes rows whatever their positions, up to the end of the range: those that changed by the clock alone. */
   readonly isByClock?: boolean;
   /** Filters do not apply: the rows have not the columns. */
   readonly isUnfiltered?: boolean;
@@ -44,10 +44,10 @@ interface ChangedRows {
 
 /** The table that changes are read from. */
 export interface ChangeSource {
-  /** Of the statement. */
+  /** The name of the statement. */
   readonly name: string;
   readonly rows: readonly ChangedRows[];
-  /** Of the conditions: first the system, and whoever's rows they are. */
+  /** The values of the conditions: first the system, and the owner of the rows. */
   readonly values: readonly unknown[];
   /** Further conditions on the rows. */
   readonly filters: readonly Condition[];

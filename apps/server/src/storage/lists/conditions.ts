@@ -11,9 +11,9 @@ export type FilterValue = string | BoundingBox;
 export type FilterValues<Name extends string> = Readonly<Partial<Record<Name, FilterValue | undefined>>>;
 
 /**
- * The conditions of the filters that are given. A field that a filter names is a column of the list's table.
- * @param filters how each parameter of the list filters it
- * @param given the values; without those for which the caller has conditions of its own
+ * Returns the conditions of given filters. Each field of a filter is a column of the list's table.
+ * @param filters the filter of each parameter of the list
+ * @param given the values; without those for which the caller has other conditions
  */
 export function conditionsOf<Name extends string>(
   filters: Readonly<Record<Name, Filter>>,

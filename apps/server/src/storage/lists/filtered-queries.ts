@@ -24,14 +24,14 @@ export interface Filter {
   readonly branches: readonly string[];
   /** The values of the placeholders in them; the first is the system. */
   readonly values: readonly unknown[];
-  /** How the rows are counted, where there is something cheaper than to count them one by one. */
+  /** A cheaper way to count the rows than one by one. */
   readonly total?: Total;
   /**
    * The same rows as alternatives that an index each holds whole, in the list's order: the first page is read row by row from
    * these. A row may meet several of them.
    */
   readonly indexed?: readonly string[] | undefined;
-  /** Of its statements, where one plan suits all values: they are prepared once. Undefined: planned for each request. */
+  /** The name of its prepared statements, when one plan suits all values. Undefined: planned for each request. */
   readonly name?: string | undefined;
 }
 
@@ -104,7 +104,7 @@ function firstRowsOf(
     `select ${order.join(", ")}, ${json} as json from ${table} where ${branch} ${inOrder}`;
   const [only = "", ...others] = indexed.map(rows);
   if (others.length === 0) return joinRows(only);
-  // They are merged as they come: of each no more rows are read than the page needs.
+  // The branches are merged in order: of each one no more rows are read than the page needs.
   const merged = [only, ...others].map((each) => `(${each})`).join(" union all ");
   return joinRows(`select distinct on (${order.join(", ")}) json from (${merged}) as candidates ${inOrder}`);
 }
@@ -145,7 +145,7 @@ export function rowsOf(
   const opposite = direction === "asc" ? "desc" : "asc";
   const stepping = ordered(fromEnd ? opposite : direction);
   const [only, ...others] = branches;
-  // So many of each alternative that the page is among them, in whatever order they mix.
+  // Enough rows of each branch that they include the page, in whatever order they mix.
   const candidates = branches.map(
     (branch) => `(select ${order.join(", ")} from ${table} where ${branch} ${stepping} limit ${skip + limit})`,
   );

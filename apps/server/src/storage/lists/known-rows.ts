@@ -3,7 +3,7 @@ import type { ReadPool } from "../db/read-pool.ts";
 import { listChanged, listFollowing, type OwnerValues, type RememberableList } from "./remembered-queries.ts";
 import { type RowKey, SortedRows } from "./sorted-rows.ts";
 
-/** How far the changes of a list are known: what `ChangeWatch` says. Positions are microseconds since 1970. */
+/** The position up to which the changes of a list are known: that of `ChangeWatch`. Positions are microseconds since 1970. */
 interface Follow {
   standing(table: RememberableList["table"], whose: Omit<RowsOfOwner, "owner">): Promise<Standing>;
 }
@@ -16,7 +16,7 @@ interface Standing {
   readonly history: string;
 }
 
-/** Whose rows are known. */
+/** The owner of known rows. */
 export interface RowsOfOwner {
   readonly systemId: string;
   readonly partnerId: string;
@@ -26,7 +26,7 @@ export interface RowsOfOwner {
 
 /** The source of the rows. */
 export interface RowSource {
-  /** On the primary, both: a replica may show less than what was read before. */
+  /** Both on the primary: a replica may lag behind an earlier read. */
   readonly db: QueryRunner;
   readonly readPool: ReadPool;
   readonly follow: Follow;
@@ -52,14 +52,14 @@ const STANDING_MS = 1_000;
 /** The same while these are many. */
 const MANY_STANDING_MS = 100;
 const MANY = 500;
-/** Of older changes not all may be kept: which bikes were removed is, for some days. */
+/** The records of older changes may be deleted: those of removed bikes are stored for some days. */
 const MAX_UNFOLLOWED_US = 24 * 3_600_000_000;
 /** Before every row. */
 const FIRST: RowKey = { time: Date.UTC(0), id: "" };
 
 /**
- * Reads a whole list, by chunks, and then what has changed meanwhile.
- * @returns undefined where it weighs more than `maxWeight`, false where its changes cannot be followed at present
+ * Reads a whole list in chunks, and then its changes since.
+ * @returns undefined when it weighs more than `maxWeight`, false when its changes cannot be followed at present
  */
 export async function learnRows(
   source: RowSource,
@@ -83,7 +83,7 @@ export async function learnRows(
   return (await catchUp(source, list, whose, known)) && known;
 }
 
-/** Reads what has changed. @returns false where nobody knows all that has: then the list is to be learnt anew */
+/** Reads the changes of a list. @returns false when changes may be missing: then the list must be read anew */
 export async function catchUp(
   { follow, readPool, monotonic }: RowSource,
   list: RememberableList,
@@ -92,7 +92,7 @@ export async function catchUp(
 ): Promise<boolean> {
   const intervalMs = known.recent.size > MANY ? MANY_STANDING_MS : STANDING_MS;
   const isDue = Math.abs(monotonic() - known.standingAt) > intervalMs;
-  // Before the changes are read: what is not visible by then is behind it.
+  // Read before the changes: later changes are behind it.
   const standing = isDue ? await follow.standing(list.table, whose) : undefined;
   if (standing !== undefined && !isFollowed(known, standing)) return false;
   const { rows, positions, removed, resets } = await listChanged(readPool, list, whose.owner, known.since);

@@ -8,21 +8,21 @@ export interface Page<Position> {
   readonly next: Position | undefined;
   /** Items in the whole list; undefined when the page was asked for by cursor. */
   readonly total: number | undefined;
-  /** From where to go on later, where the list says so. */
+  /** The checkpoint from which to follow the list, if the list returns one. */
   readonly checkpoint?: string | undefined;
 }
 
-/** How a list writes the position of an item into a cursor. */
+/** The conversion of an item's position to and from a cursor. */
 export interface PositionCodec<Position> {
   encode(position: Position): string;
   /** Undefined when the text is not a position in this list. */
   decode(text: string): Position | undefined;
 }
 
-/** Where the rows of a page begin: after a position, or after a number of rows; then the list's length is needed too. */
+/** The start of a page's rows: after a position, or after a number of rows; then the list's length is needed too. */
 export type PageStart<Position> = { readonly after: Position } | { readonly skip: number };
 
-/** Where the rows of a requested page begin. */
+/** Returns the start of a requested page's rows. */
 export function startOf<Position>(request: PageRequest<Position>): PageStart<Position> {
   switch (request.kind) {
     case "cursor":
@@ -71,7 +71,7 @@ export function splitRows(text: string | null, limit: number): { items: string; 
     end = text.indexOf("\n", start);
     if (end === -1) return { items: text, lastOfMore: undefined };
   }
-  // `end` is at the separator's line end; its comma stands before it.
+  // `end` is at the separator's line end; the separator's comma is before it.
   return { items: text.slice(0, end - 1), lastOfMore: text.slice(start, end - 1) };
 }
 

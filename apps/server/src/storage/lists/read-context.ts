@@ -8,11 +8,11 @@ import type { RowMemory } from "./row-memory.ts";
 export interface ReadContext {
   readonly readPool: ReadPool;
   readonly filtered: FilteredReads;
-  /** Without it filtered lists are counted in the database. */
+  /** Without it the database counts filtered lists. */
   readonly rowMemory?: RowMemory | undefined;
 }
 
-/** The same over one pool, for a program of its own that reads a list now and then. */
+/** Returns a read context over one pool, for a separate program that reads a list now and then. */
 export function readContextOn(db: Queryable): ReadContext {
   return {
     readPool: { read: (statement, values) => db.query(statement, values), close: () => Promise.resolve() },
@@ -29,15 +29,15 @@ export function readContextOn(db: Queryable): ReadContext {
 export interface ListReader {
   readonly systemId: string;
   readonly partnerId: string;
-  /** Aborted when nobody waits for the answer any more: then nothing further begins. */
+  /** Aborted when the caller has disconnected: then no further read begins. */
   readonly signal?: AbortSignal;
   /** Whether somebody waits for a page, of which several may be open: it waits for longer, behind the partner's programs. */
   readonly isPage?: boolean;
 }
 
 /**
- * Reads whose cost depends on what is asked for: filtered lists, and others without a kept length. They have a few
- * connections of their own, so that however much is asked of them, every other request finds one.
+ * Reads whose cost depends on the request: filtered lists, and others without a stored length. They use a few separate
+ * connections, so that they cannot delay other requests.
  */
 export interface FilteredReads {
   /**
@@ -45,14 +45,14 @@ export interface FilteredReads {
    * @throws ServiceError `unavailable` when the read cannot begin in time, or takes too long
    */
   read<Result>(whose: ListReader, work: (db: QueryRunner) => Promise<Result>): Promise<Result>;
-  /** Does work on other connections that takes as long as such a read, and counts as one. */
+  /** Runs work on other connections that takes as long as such a read, and counts as one. */
   hold<Result>(whose: ListReader, work: () => Promise<Result>): Promise<Result>;
   /** The primary, for services that make several statements: each of these, and each transaction, is such a read. */
   databaseFor(whose: ListReader): Queryable;
   readonly usage: () => { readonly running: number; readonly waiting: number };
 }
 
-/** Does work on connections for filtered reads. */
+/** Runs work on connections for filtered reads. */
 export type RunFiltered = <Result>(work: (db: QueryRunner) => Promise<Result>) => Promise<Result>;
 
 export interface FilteredReadsOptions {
@@ -182,7 +182,7 @@ function createQueue({ maxRunning, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS
   };
 }
 
-/** For whoever has closed the connection: nobody reads it, and it is counted as the request's failure. */
+/** Returns the error for a caller that has disconnected: nobody receives it, and it is counted as the request's failure. */
 function gone(): ServiceError {
   return serviceError("invalid_request", "readerGone");
 }
@@ -201,7 +201,7 @@ function tooSlow(cause: unknown): ServiceError {
   );
 }
 
-/** How many milliseconds of places each reader has used lately. */
+/** Counts the milliseconds of connections that each reader has used lately. */
 function createUses(monotonic: () => number) {
   const used = new Map<string, { ms: number; at: number }>();
   const of = (reader: string): number => {
@@ -212,7 +212,7 @@ function createUses(monotonic: () => number) {
     of,
     add(reader: string, ms: number): void {
       used.set(reader, { ms: of(reader) + ms, at: monotonic() });
-      // As many as there are partners at most; those who have used nothing for long are forgotten.
+      // There are at most as many as partners; readers without recent use are removed.
       if (used.size > 1_000) for (const each of used.keys()) if (of(each) === 0) used.delete(each);
     },
   };

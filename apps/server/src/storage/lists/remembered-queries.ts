@@ -16,7 +16,7 @@ interface ListDefinition {
   readonly table: "stations" | "bikes" | "reservations";
   /** SQL: the rows of one owner. On the first parameters, which it names all. */
   readonly whose: string;
-  /** How many these are. */
+  /** The number of parameters of `whose`. */
   readonly parameters: number;
   readonly direction: "asc" | "desc";
   /** The column by which rows are ordered, before their id. */
@@ -53,7 +53,7 @@ export interface Changes {
   /** Positions of the changes of these rows, in their order. */
   readonly positions: readonly number[];
   readonly removed: readonly string[];
-  /** How often rows have been deleted without a trace. */
+  /** The number of times that rows were deleted without a trace. */
   readonly resets: number;
 }
 
@@ -104,8 +104,8 @@ export function rememberableList({ whose, parameters, json, ...list }: ListDefin
          coalesce((select n from change_resets where system_id = $1 and list = '${table}'), 0) as resets
        from (select id, change_position, ${read.join(", ")} from ${table} where ${whose} and ${recent}) as found`,
     ),
-    // Each row is looked up by its key alone, and then compared with whose it is to be: of a table that nobody has analysed
-    // PostgreSQL takes any index for as good.
+    // Finds each row by its key alone, and then checks its owner: without statistics PostgreSQL treats all indexes as
+    // equally good.
     page: statement(
       `${table}.rememberedPage`,
       `with page as materialized (
@@ -130,7 +130,7 @@ export async function listFollowing(
   return { rows, isMore: rows.ids.length === CHUNK_ROWS };
 }
 
-/** Reads what has changed from a position on. */
+/** Reads the changes after a position. */
 export async function listChanged(
   readPool: ReadPool,
   list: RememberableList,

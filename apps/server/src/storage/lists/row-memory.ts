@@ -6,7 +6,7 @@ import { type PageRows, startOf } from "./page.ts";
 import { listRemembered, type RememberableList } from "./remembered-queries.ts";
 import type { RowKey, Sieve, SortedRows } from "./sorted-rows.ts";
 
-/** Which rows a page shows. */
+/** The rows of a page. */
 interface RememberedPage<Position> extends RowsOfOwner {
   readonly sieves: (rows: SortedRows) => readonly Sieve[];
   readonly request: PageRequest<Position>;
@@ -14,9 +14,9 @@ interface RememberedPage<Position> extends RowsOfOwner {
 }
 
 /**
- * Remembers of the rows of lists what filters compare, so that pages are counted and found without looking at the rows in the
- * database, which then gives those of the page. For each page the changes since the last one are read, so a page is never
- * older than its request.
+ * Caches the filtered columns of lists' rows, so that pages are counted and found without reading rows; the database then
+ * returns only the rows of the page. Each page reads the changes since the last one first, so a page is never older than
+ * its request.
  */
 export interface RowMemory {
   /** Undefined where the list is not known yet, has too many rows, or changes faster than a page is read. */
@@ -25,12 +25,12 @@ export interface RowMemory {
 
 export interface RowMemoryOptions extends Omit<RowSource, "monotonic"> {
   readonly monotonic?: RowSource["monotonic"];
-  /** Milliseconds for which a request waits for what is not known yet. */
+  /** Milliseconds for which a request waits for rows that are being read. */
   readonly maxWaitMs?: number;
   readonly maxWeight?: number;
 }
 
-/** Longer than a list of the largest system takes to be read, 100,000 bikes. Then the database counts, once more. */
+/** Longer than reading a list of the largest system takes, 100,000 bikes. After it the database counts instead. */
 const MAX_WAIT_MS = 1_000;
 /** Rows and texts that are remembered in all, about 80 bytes each. A list that would exceed it is counted in the database. */
 const MAX_WEIGHT = 2_000_000;
@@ -38,7 +38,7 @@ const MAX_WEIGHT = 2_000_000;
 const MAX_AGE_MS = 10 * 60_000;
 /** After it a list is tried again that could not be learnt. */
 const RETRY_MS = 5_000;
-/** A list that nobody asks for is forgotten. */
+/** Milliseconds after which an unused list is removed. */
 const IDLE_MS = 3_600_000;
 /** Pages that are made once more because one of their rows has changed meanwhile. */
 const MAX_ATTEMPTS = 4;
@@ -112,7 +112,7 @@ function createLists(source: RowSource, maxWeight = MAX_WEIGHT) {
       lists.set(key, made);
       return made;
     },
-    /** One at a time. Without what it gives pages are dearer, not wrong: the request itself meets the same error. */
+    /** One at a time. A failure makes pages slower, not wrong: the request itself meets the same error. */
     learn(list: RememberableList, whose: RowsOfOwner, remembered: Remembered): Promise<void> {
       const left = weightLeft() + (remembered.known?.rows.weight ?? 0);
       remembered.learning ??= learnRows(source, list, whose, left)

@@ -5,8 +5,8 @@ import type { FilterValue, FilterValues } from "./conditions.ts";
 import type { Sieve, SortedRows } from "./sorted-rows.ts";
 
 /**
- * The sieves of the filters that are given: they pass the rows that the conditions of `conditionsOf` do.
- * @param given the values; without those for which the caller has sieves of its own
+ * Returns the sieves of given filters: they pass the same rows as the conditions of `conditionsOf`.
+ * @param given the values; without those for which the caller has other sieves
  */
 export function sievesOf<Name extends string>(
   rows: SortedRows,
@@ -36,8 +36,8 @@ function sieveOf(rows: SortedRows, [comparison, field, ...others]: Filter, value
 }
 
 /*
- * Each has a loop of its own, without a branch: rows that pass and rows that do not come in any order, so that the processor would guess
- * half of the branches wrong.
+ * Each sieve has a separate loop without a branch: matching rows come in random order, so that the processor would
+ * mispredict half of the branches.
  */
 
 function equals(column: Uint32Array, code: number): Sieve {

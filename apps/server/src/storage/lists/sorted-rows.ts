@@ -3,7 +3,9 @@ import { compareIds } from "@bikeshare/rules";
 /** The content of a column: texts that are compared for equality, or numbers (instants as milliseconds since 1970). */
 export type ColumnKind = "text" | "number";
 
-/** Where a row stands: by a time, and among the rows of one time by id. Rows that are ordered by id alone have the time 0. */
+/**
+ * The position of a row: a time, and the id among the rows of one time. Rows that are ordered by id alone have the time 0.
+ */
 export interface RowKey {
   readonly time: number;
   readonly id: string;
@@ -22,7 +24,7 @@ export interface ReadRows {
  */
 export type Sieve = (found: Uint32Array, n: number) => number;
 
-/** Which rows are looked for. */
+/** The selected rows. */
 export interface Selection {
   readonly sieves: readonly Sieve[];
   readonly direction: "asc" | "desc";
@@ -39,8 +41,8 @@ const BLOCK_ROWS = 4096;
 const NO_TEXT = 0;
 
 /**
- * Rows in their list's order, with what filters compare and nothing else: about 80 bytes each. A million rows are sifted by two filters
- * in some milliseconds.
+ * Rows in their list's order, with only the columns that filters compare: about 80 bytes each. Two filters take some
+ * milliseconds for a million rows.
  */
 export class SortedRows {
   size = 0;
@@ -61,7 +63,7 @@ export class SortedRows {
     }
   }
 
-  /** Rows and texts that are kept: what memory is taken for. */
+  /** The number of stored rows and texts, which determines the used memory. */
   get weight(): number {
     return this.#codes.values().reduce((sum, codes) => sum + codes.size, this.size);
   }

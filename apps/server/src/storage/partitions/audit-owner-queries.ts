@@ -4,15 +4,15 @@ import { statement } from "../db/statement.ts";
 import { dailyTables } from "./partition.rules.ts";
 
 /**
- * In our own PostgreSQL the audit log belongs to a role that nobody signs in as. The service's role owns every other table,
- * and an owner can drop a table or grant itself what was revoked. What keeping the months needs is done by functions of that
- * role, which drop and delete nothing that is younger than the log is kept.
+ * Ownership of the audit log in our own PostgreSQL: it belongs to a role without a login. The service's role owns every
+ * other table, and an owner can drop a table or grant itself revoked rights. Functions of that role keep the months'
+ * partitions; they drop and delete only entries beyond the retention period.
  */
 
 /** The service's role, as our own PostgreSQL makes it, and the log's. */
 const SERVICE = "bikeshare";
 const OWNER = "bikeshare_audit";
-/** Of what is below: another number has it all made anew at the next start. */
+/** The version of the functions below: a new number makes the next start recreate them. */
 const FORM = "1";
 
 const RETENTION_DAYS = dailyTables.find(({ name }) => name === "audit_log")?.retentionDays ?? Number.NaN;

@@ -45,7 +45,7 @@ const functions = statement(
   "select to_regprocedure($1::text || '_create_month(date)') is not null as found",
 );
 
-/** Whether a table belongs to another role, whose functions do what keeping its partitions needs. */
+/** Tells whether a table belongs to another role, whose functions keep its partitions. */
 export async function findHasOwnFunctions(db: Queryable, { name, isAppendOnly }: DailyTable): Promise<boolean> {
   return isAppendOnly === true && oneRow(await db.query<{ found: boolean }>(functions, [name])).found;
 }
@@ -143,7 +143,7 @@ export async function deleteSomeRowsOfDay(
   return oneRow(await db.query<{ n: number }>(deleteBatch(column), [systemId, day, limit])).n;
 }
 
-/** Deletes `limit` rows at most, of a day that is past, from the default partition of a table with functions of its own. */
+/** Deletes `limit` rows of a past day at most, from the default partition of a table with such functions. */
 export async function deleteSomePastRows(
   db: Queryable,
   { name }: DailyTable,

@@ -33,7 +33,7 @@ export interface DailyTable {
   readonly isAppendOnly?: true;
 }
 
-/** A table, and its column that says the day of a row. */
+/** A table, and its column with the day of a row. */
 export interface DayColumn {
   readonly table: string;
   readonly day: "recorded_on" | "created_on" | "started_on" | "logged_on" | "counted_on";
@@ -42,8 +42,8 @@ export interface DayColumn {
 /** Rows of another table that belong to a day. */
 interface Dependent extends DayColumn {
   /**
-   * What is lost when there are some although their day is dropped; they are deleted before it. Undefined: there always
-   * are some, and they are deleted with it.
+   * The loss when rows exist although their day is dropped; they are deleted before it. Undefined: there are always some,
+   * and they are deleted with it.
    */
   readonly loss?: string;
 }

@@ -35,7 +35,7 @@ import {
 export interface PartitionContext {
   readonly db: Database;
   readonly clock: () => number;
-  /** Logs what an operator should know of. */
+  /** Logs warnings for the operator. */
   readonly warn: (detail: object, message: string) => void;
 }
 
@@ -45,7 +45,7 @@ const LOCK_TIMEOUT_MS = 100;
 const ATTACH_TIMEOUT_MS = 1_000;
 /** Rows deleted in one statement. More hold their locks for longer; fewer take more statements. */
 const BATCH_ROWS = 1000;
-/** Such statements one after the other. With more, a table full of old rows delays the next run for minutes. */
+/** Limits the consecutive batches. Too high: a table full of old rows delays the next run for minutes. */
 const MAX_BATCHES = 100;
 /** Time between two runs. Longer than a day, and midnight would find no partition. */
 const INTERVAL_MS = 60_000;
@@ -74,7 +74,7 @@ export function startPartitionKeeper(options: PartitionKeeperOptions): PeriodicW
   };
   const keepAll = async () => {
     const today = dayOf(clock());
-    // First what will be needed, for every table: dropping can wait.
+    // Creates partitions of every table first: dropping can wait.
     for (const table of dailyTables) await create(table, today).catch(onError);
     for (const table of dailyTables) {
       if (isClosed) return;
@@ -92,7 +92,10 @@ export function startPartitionKeeper(options: PartitionKeeperOptions): PeriodicW
   };
 }
 
-/** Creates what a new schema needs before its first row: one in a default partition would keep its day there. */
+/**
+ * Creates the partitions that a new schema needs before its first row: a row in a default partition would keep its day
+ * there.
+ */
 export async function createFirstPartitions(db: Database, clock: () => number): Promise<void> {
   const today = dayOf(clock());
   for (const table of dailyTables)
@@ -147,7 +150,7 @@ async function attachBesideDefault(tx: Transaction, table: DailyTable, day: stri
   await lockPartitions(tx, table);
   if (daysWithout(table, await listPartitions(tx, table), [day]).length === 0) return true;
   await lockDefault(tx, table);
-  // Checked again, now that nobody can write there.
+  // Checked again, now that the lock blocks writes.
   if (await hasRowsInDefault(tx, table, day)) return false;
   await insertPartition(tx, table, day);
   return true;
@@ -183,7 +186,7 @@ async function dropDay(tx: Transaction, table: DailyTable, systems: readonly str
     for (const systemId of systems) await deleteRowsOfDay(tx, dependent, systemId, day);
 }
 
-/** Deletes what is no longer kept from a table's default partition, batch by batch. */
+/** Deletes rows beyond the retention period from a table's default partition, batch by batch. */
 export async function emptyDefault(context: PartitionContext, table: DailyTable): Promise<void> {
   const { db, clock } = context;
   const oldest = oldestKept(dayOf(clock()), table.retentionDays);
@@ -201,7 +204,7 @@ export async function emptyDefault(context: PartitionContext, table: DailyTable)
   }
 }
 
-/** Deletes and logs what is lost with a day, before the day itself: it would refer to rows that are gone. */
+/** Deletes and logs the rows that are lost with a day, before the day itself: they would refer to deleted rows. */
 async function deleteLost(
   { db, warn }: PartitionContext,
   { name, dependents }: DailyTable,
@@ -227,7 +230,7 @@ async function inBatches(deleteSome: (limit: number) => Promise<number>): Promis
   return deleted;
 }
 
-/** Does something that others must not wait for long; undefined: given up, because it was in use or is not ours. */
+/** Does work that must not block others for long; undefined: given up, because the table was in use or is not ours. */
 async function unlessInUse<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await work();

@@ -20,7 +20,7 @@ export interface ReplayedPosition {
   readonly isReplica: boolean;
 }
 
-/** Whether what a primary has written says all that readers of a replica need to know. */
+/** The settings of a primary that decide whether its positions are sufficient for readers of a replica. */
 export interface PrimarySettings {
   /** Whether a commit is acknowledged before it is written. */
   readonly isAsynchronous: boolean;
@@ -52,12 +52,12 @@ const setToken = statement(
   "insert into replication_tokens (id, token) values (1, $1) on conflict (id) do update set token = excluded.token",
 );
 
-/** How far a primary has written. Fails on a replica. */
+/** Returns the position that a primary has written. Fails on a replica. */
 export async function findWrittenPosition(db: QueryRunner): Promise<WrittenPosition> {
   return oneRow(await db.query<WrittenPosition>(written));
 }
 
-/** How far a server has replayed what another has written. */
+/** Returns the position that a server has replayed. */
 export async function findReplayedPosition(db: QueryRunner): Promise<ReplayedPosition> {
   return oneRow(await db.query<ReplayedPosition>(replayed));
 }

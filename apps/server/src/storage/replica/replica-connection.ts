@@ -6,19 +6,19 @@ import type { StatementObserver } from "../db/statement-observer.ts";
 import { findReplayedPosition, type ReplayedPosition, type WrittenPosition } from "./queries.ts";
 import { judge, LagMeter, type Verdict } from "./replica.rules.ts";
 
-/** Why nothing is read from a replica: what its position means, or that it does not answer. */
+/** The reason why a replica is not read: its position, or that it does not answer. */
 export interface LeftOut {
   readonly reason: Exclude<Verdict, "current"> | "unreachable";
   readonly detail?: string;
 }
 
-/** One connection to a replica, left out of use while its server cannot show what its readers must see. */
+/** A connection to a replica, excluded while its server cannot show data that its readers must see. */
 export interface ReplicaConnection extends QueryRunner {
-  /** Why nothing is read from it; undefined while it is used. */
+  /** Returns why the replica is excluded; undefined while it is used. */
   readonly leftOut: () => LeftOut | undefined;
-  /** How old what it shows is at most. */
+  /** Returns the maximum age of its data. */
   readonly lagMs: () => number;
-  /** Whether it shows what the primary had written at a position. Waits for it a little; if in vain, leaves it out. */
+  /** Tells whether it has replayed a position of the primary. Waits for it briefly; if that fails, excludes the replica. */
   reach(position: WrittenPosition): boolean | Promise<boolean>;
   /** A statement failed on it. */
   failed(error: unknown): void;
@@ -36,9 +36,15 @@ export interface ReplicaConnectionOptions extends Pick<PipelinedConnectionOption
   readonly monotonic: () => number;
 }
 
-/** For a replica to replay what a read must see. Longer is felt by callers; shorter leaves replicas out that hesitate. */
+/**
+ * Milliseconds for a replica to replay a position that a read must see. Too high: callers notice. Too low: excludes
+ * replicas that lag for a moment.
+ */
 const REACH_TIMEOUT_MS = 50;
-/** After it a replica that does not say its position counts as dead, and what was sent to it is asked elsewhere. */
+/**
+ * Milliseconds after which a replica that does not report its position counts as down, and its reads are repeated
+ * elsewhere.
+ */
 const ANSWER_TIMEOUT_MS = 1_000;
 /** Good answers in a row after which it is used again. With fewer, one that lags now and then delays reads all the time. */
 const GOOD_ANSWERS = 4;
@@ -112,7 +118,7 @@ function withinTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
   });
 }
 
-/** Knows how far a replica has replayed, from what one connection to it said last. */
+/** Knows the position that a replica has replayed, from the latest report of one connection. */
 interface ReplayWatch {
   /** Whether it has replayed a position, at once or within a time. Calls that wait at the same time share statements. */
   reach(position: WrittenPosition, timeoutMs: number): boolean | Promise<boolean>;
@@ -155,7 +161,7 @@ function createReplayWatch(ask: () => Promise<ReplayedPosition>, onFailed: (erro
       isAsking = false;
     }
   }
-  /** It never fails: what does is heard of by `onFailed`. */
+  /** Never fails: `onFailed` receives the errors. */
   const begin = () => {
     if (isAsking) return;
     isAsking = true;

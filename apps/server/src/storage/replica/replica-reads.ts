@@ -5,7 +5,7 @@ import type { RunFiltered } from "../lists/read-context.ts";
 import type { ReplicaConnection } from "./replica-connection.ts";
 import type { Replica } from "./replica.ts";
 
-/** Who answered a read that may go to a replica, and why not the replica. */
+/** The server that answered a read which may go to a replica, and the reason when it was not the replica. */
 export type ReadOutcome = (typeof READ_OUTCOMES)[number];
 
 export const READ_OUTCOMES = ["replica", "left_out", "behind", "failed"] as const;
@@ -75,7 +75,7 @@ export function createReplicaReads(options: ReplicaReadsOptions): {
   return { readPool: { read, close: () => Promise.resolve() }, runFiltered };
 }
 
-/** Does work on a connection. @returns undefined where a statement failed; what else fails is thrown */
+/** Runs work on a connection. @returns undefined when a statement failed; other errors are thrown */
 async function tryOn<Result>(
   connection: QueryRunner,
   work: (db: QueryRunner) => Promise<Result>,

@@ -3,17 +3,17 @@ import type { ReplayedPosition, WrittenPosition } from "./queries.ts";
 /** The meaning of a replica's position for reads that must show everything that its primary has written. */
 export type Verdict =
   | "current"
-  /** It has not replayed everything yet. */
+  /** The replica has not replayed everything yet. */
   | "behind"
-  /** It is a primary itself. */
+  /** The replica is a primary itself. */
   | "promoted"
-  /** It replays something else: another cluster, or what was written before a failover that it did not follow. */
+  /** The replica follows another history: another cluster's, or that of a primary before a failover. */
   | "unrelated";
 
 /**
- * Judges by the position, and by the token that a process writes whenever it connects to a primary. A position alone says
- * nothing where two servers have different histories: after a failover a replica that followed the old primary too far has a
- * higher one than the new primary, and another cluster's has any.
+ * Judges a replica by its position, and by the token that a process writes when it connects to a primary. A position alone
+ * means nothing between different histories: after a failover a replica that followed the old primary too far has a higher
+ * one than the new primary, and another cluster's is arbitrary.
  */
 export function judge(replayed: ReplayedPosition, written: WrittenPosition): Verdict {
   if (!replayed.isReplica || replayed.lsn === null) return "promoted";
@@ -30,7 +30,7 @@ interface Sample {
 /** Above it every other one is left out, and those that follow are as far apart. */
 const MAX_SAMPLES = 1_000;
 
-/** How old what a replica shows is at most, from the positions that its primary had at known times. */
+/** Estimates the maximum age of a replica's data, from the positions that its primary had at known times. */
 export class LagMeter {
   #samples: Sample[] = [];
   #intervalMs = 0;

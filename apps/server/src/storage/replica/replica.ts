@@ -12,9 +12,9 @@ import {
 } from "./replica-connection.ts";
 
 export interface ReplicaStatus {
-  /** Why nothing is read from the replica; undefined while it is used. */
+  /** The reason why the replica is excluded; undefined while it is used. */
   readonly leftOut: LeftOut | { readonly reason: "primary"; readonly detail: string } | undefined;
-  /** How old what it shows is at most. It is asked every 250 ms: less than half a second where all is well. */
+  /** The maximum age of its data. It is queried every 250 ms: less than half a second when all is well. */
   readonly lagMs: number;
 }
 
@@ -35,10 +35,10 @@ export interface ReplicaOptions {
   readonly primaryUrl: string;
   /** One server, or a balancer in front of several. */
   readonly replicaUrl: string;
-  /** Of the connections for reads that may take long. */
+  /** The settings of the connections for reads that may take long. */
   readonly filtered: FilteredSettings;
   readonly observer: StatementObserver | undefined;
-  /** A text that nobody has made before. */
+  /** Returns a unique text. */
   readonly newToken: () => string;
   /** Hears of the status four times a second. */
   readonly onStatus: (status: ReplicaStatus) => void;
@@ -51,7 +51,7 @@ interface FilteredSettings {
   readonly statementTimeoutMs: number;
 }
 
-/** Longer, and a replica that is back takes its part later; shorter, and servers without work are kept busy. */
+/** Too high: a recovered replica is used later. Too low: keeps idle servers busy. */
 const EXAMINE_INTERVAL_MS = 250;
 /** Quick reads take milliseconds. */
 const READ_STATEMENT_TIMEOUT_MS = 2_000;
@@ -61,7 +61,7 @@ export function openReplica(options: ReplicaOptions): Replica {
   const { quick, filtered } = openConnections(options);
   const all = [...quick, ...filtered];
   const primary = openPrimary(options);
-  /** Those on which reads run that may take long: what else is asked on them waits as long. */
+  /** The connections with a read that may take long: other reads on them would wait as long. */
   const busy = new Set<ReplicaConnection>();
   let turn = 0;
 
@@ -124,7 +124,7 @@ function openPrimary({ primaryUrl, newToken }: ReplicaOptions) {
         return undefined;
       }
     },
-    /** Why it could not be asked last; undefined when it could. */
+    /** Returns the error of the latest query; undefined when it succeeded. */
     failure: () => failure,
     close: () => positions.close(),
   };
@@ -149,8 +149,8 @@ function openConnections({ replicaUrl, observer, monotonic, filtered }: ReplicaO
 }
 
 /**
- * Asks the primary how far it has written. Whoever then reads from a replica that has replayed as much reads at least what
- * every commit has written that was acknowledged before it asked, by whichever process.
+ * Asks the primary for its written position. A later read from a replica that has replayed it sees every commit that was
+ * acknowledged before the question, in any process.
  */
 interface WrittenPositions {
   /** A position that the primary had after this call. Calls that wait at the same time share one statement. */

@@ -4,7 +4,7 @@ import type { ReplicaStatus } from "./replica.ts";
 
 type Reason = NonNullable<ReplicaStatus["leftOut"]>["reason"];
 
-/** Restarts and bursts of writes take less; nobody need know of them. */
+/** Longer than restarts and bursts of writes, which need no report. */
 const REPORT_AFTER_MS = 5_000;
 
 const REASONS: Readonly<Record<Reason, string>> = {

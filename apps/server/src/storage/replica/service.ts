@@ -7,9 +7,9 @@ import { judge, type Verdict } from "./replica.rules.ts";
 const RETRY_INTERVAL_MS = 50;
 
 /**
- * Judges a replica by what its primary has written until now, giving it some time to replay that.
- * @returns `unused` where no process has written a token yet, so that nobody can say whom it follows
- * @throws where either cannot be asked
+ * Judges a replica by the primary's present position, after some time to replay it.
+ * @returns `unused` when no process has written a token yet, so that its history is unknown
+ * @throws when either cannot be queried
  */
 export async function examineReplica(
   primary: QueryRunner,

@@ -4,7 +4,7 @@ const ALGORITHM = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Encrypts texts with one key, so that nobody without it can read, make or change one. */
+/** Encrypts texts with one key: without it a text cannot be read, forged or changed. */
 export interface TextCipher {
   /** @param context authenticated with the text: it is decrypted only with the same context */
   encrypt(context: string, text: string): Buffer;
@@ -24,7 +24,7 @@ export function createTextCipher(key: Uint8Array, purpose: string): TextCipher {
   const keyObject = createSecretKey(key);
   return {
     encrypt(context, text) {
-      // With the context's length, so that no two pairs of context and text are hashed alike.
+      // Includes the context's length, so that no two pairs of context and text have the same hash.
       const hashed = hash("sha256", `${nonceKey}${context.length} ${context}${text}`, "buffer");
       const nonce = hashed.subarray(0, NONCE_BYTES);
       const cipher = createCipheriv(ALGORITHM, keyObject, nonce);

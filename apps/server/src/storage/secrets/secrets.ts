@@ -25,7 +25,7 @@ const keysShape = z
   .array(z.object({ id: z.number().int().min(0).max(255), key: z.string().regex(/^[A-Za-z0-9_-]{43}$/) }))
   .min(1)
   .refine((keys) => new Set(keys.map(({ id }) => id)).size === keys.length);
-/** How far a change of keys has come: the new ones are there (`added_at`), and since when they encrypt. */
+/** The progress of a rotation of keys: when the new keys were added (`added_at`), and since when they encrypt. */
 const rotationShape = z.object({ added_at: z.string().datetime(), used_at: z.string().datetime().nullable() });
 const fileShape = z
   .object({ cursor_keys: keysShape, webhook_keys: keysShape.optional(), rotation: rotationShape.optional() })
@@ -33,15 +33,14 @@ const fileShape = z
 /** The content of the file. Of several keys, the first encrypts. */
 export type SecretsFile = z.infer<typeof fileShape>;
 
-/** Where the secrets file is: where SECRETS_FILE says, or in the data directory. */
+/** Returns the path of the secrets file: SECRETS_FILE, or a file in the data directory. */
 export function secretsPath(config: { readonly secretsFile: string | undefined; readonly dataDir: string }): string {
   return config.secretsFile ?? join(config.dataDir, "secrets.json");
 }
 
 /**
- * Reads the secrets file; makes it, readable by its owner alone, when there is none. A file of an earlier version gets
- * what it lacks.
- * @throws Error when the file is there but is no secrets file, or lacks something and cannot be written
+ * Reads the secrets file, or creates it, readable by its owner alone. Adds missing secrets to a file of an earlier version.
+ * @throws Error when the file is no secrets file, or lacks a secret and cannot be written
  */
 export async function loadSecrets(path: string, randomBytes: RandomBytes): Promise<AllSecrets> {
   const text = await readFile(path, "utf8").catch((error: unknown) => {
@@ -75,7 +74,7 @@ export function secretsIn({ cursor_keys: cursorKeys, webhook_keys: webhookKeys =
   return { cursorKeys: cursorKeys.map(readKey), webhookKeys: webhookKeys.map(readKey) };
 }
 
-/** Changes the file at once, whatever else changes it meanwhile. @returns what stands in it then */
+/** Changes the file atomically, also against concurrent changes. @returns its new content */
 export async function changeSecretsFile(
   path: string,
   change: (file: SecretsFile) => SecretsFile,
@@ -97,7 +96,7 @@ async function create(path: string, randomBytes: RandomBytes): Promise<void> {
   makeDirectory(dirname(path), 0o711);
   const key = () => ({ id: 1, key: Buffer.from(randomBytes(32)).toString("base64url") });
   const contents = write({ cursor_keys: [key()], webhook_keys: [key()] });
-  // Whole before it has its name: whoever starts at the same moment must not read half a file.
+  // Complete before it gets its name: a process that starts at the same moment must not read half a file.
   const draft = draftName(path, randomBytes);
   try {
     await writeFile(draft, contents, { flag: "wx", mode: 0o600, flush: true });

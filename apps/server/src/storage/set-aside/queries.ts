@@ -15,7 +15,7 @@ export interface UnitStates {
   readonly due: readonly string[];
 }
 
-// By the clock of the database: those of processes may be an hour apart.
+// By the database's clock: those of processes may differ by an hour.
 const isOver = "ends_by <= now()";
 const failing = "from work_failures where system_id = $1 and work = $2";
 const running = `from work_runs where system_id = $1 and work = $2`;
@@ -138,7 +138,7 @@ const count = statement(
    from work_failures where system_id = $1`,
 );
 
-/** How many units of a system are set aside, and how many fail and are tried again. */
+/** Counts the units of a system that are set aside, and those that fail and are tried again. */
 export async function countWorkFailures(
   db: Queryable,
   systemId: string,
@@ -153,7 +153,7 @@ const release = statement(
    where system_id = $1 and ($2::text is null or unit = $2) returning work, unit`,
 );
 
-/** Has units be tried at once. @param unit null: every one */
+/** Makes units be tried at once. @param unit null: every one */
 export function updateReleased(
   db: Queryable,
   systemId: string,

@@ -24,16 +24,16 @@ interface FailingWork {
   readonly failing: number;
 }
 
-/** How much fails in a system. */
+/** Returns the failing work of a system. */
 export async function failingWorkOf(db: Queryable, systemId: string): Promise<FailingWork> {
   const { set_aside: setAside, failing } = await countWorkFailures(db, systemId);
   return { setAside, failing };
 }
 
 /**
- * Has background work be tried again within seconds, as if it had not failed before.
+ * Makes background work be tried again within seconds, as if it had not failed before.
  * @param unit undefined: all of the system's
- * @returns what was released
+ * @returns the released units
  * @throws ServiceError when the unit neither fails nor is set aside
  */
 export async function releaseUnits(

@@ -28,8 +28,8 @@ export interface Swept {
 }
 
 /**
- * A run that has not ended by then counts as a crash: longer than its statements may take together. Longer, and what a
- * process had in hand when it ended waits longer.
+ * A run that has not ended within this time counts as a crash: longer than its statements may take together. Too high: the
+ * units of a process that ended wait longer.
  */
 const RUN_TIMEOUT_MS = 60_000;
 /** Between two tries of a unit that fails. It is tried for ever: once its cause is mended, it is done within `most`. */
@@ -56,9 +56,9 @@ class UnitFailing extends Error {
 }
 
 /**
- * Works on one batch of a system. A batch that fails is halved until what fails is known: that waits, is tried again by
- * itself, and the rest is done. After a crash each unit that was under way is tried by itself, so that no other one is
- * blamed; what ends three processes is set aside.
+ * Processes one batch of a system. Halves a failing batch until it has isolated the failing units: those wait and are tried
+ * separately, and the others are processed. After a crash it tries each unit of that run separately, so that no other unit
+ * is blamed; a unit that ends three processes is set aside.
  */
 export async function sweepUnits(work: UnitWork, systemId: string, limit: number): Promise<Swept> {
   const { db } = work;
@@ -148,7 +148,7 @@ interface UnitGuard extends Pick<UnitWork, "db" | "work" | "onError"> {
   readonly unit: string;
 }
 
-/** How long another process that works on the unit is waited for. */
+/** How long to wait for another process that works on the unit. */
 const OTHER_RUN_TIMEOUT_MS = 5_000;
 const OTHER_RUN_POLL_INTERVAL_MS = 100;
 
@@ -159,7 +159,7 @@ class UnitKeptApart extends Error {
 }
 
 /**
- * Works on one unit that could end this process. What fails is the caller's to report; what ends three processes is set
+ * Processes one unit that could end this process. The caller reports failures; a unit that ends three processes is set
  * aside.
  * @throws UnitKeptApart when it is set aside, or a process that worked on it ended within the last minute
  */
