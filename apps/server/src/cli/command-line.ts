@@ -106,12 +106,17 @@ async function runProgram(
   version: string,
   open: (options: GlobalOptions) => CliContext,
 ): Promise<number> {
+  let opened: CliContext | undefined;
+  const remember = (options: GlobalOptions) => (opened = open(options));
   try {
-    const program = await createProgram(version, open, args[0]);
+    const program = await createProgram(version, remember, args[0]);
     await program.parseAsync(args, { from: "user" });
     return 0;
   } catch (error) {
-    return exitStatus(error, (text) => process.stderr.write(`${text}\n`));
+    // The output knows of a progress line, which the message must not begin behind.
+    return exitStatus(error, (text) =>
+      opened === undefined ? process.stderr.write(`${text}\n`) : opened.output.note(text),
+    );
   }
 }
 

@@ -1,4 +1,5 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+import { systemsOf } from "../city/systems/service.ts";
 import type { ActorContext } from "../command-context.ts";
 import type { Config } from "../config.ts";
 import type { ServiceClock } from "../health/conditions/service-clock.ts";
@@ -51,6 +52,8 @@ export interface DeploymentContext extends CliContext, ActorContext {
 /** The context of a command on one system. */
 export interface SystemContext extends DeploymentContext {
   readonly systemId: string;
+  /** Begins the commands of hints: `--system <id> ` where there are several systems, otherwise empty. */
+  readonly systemOption: string;
 }
 
 /** Runs a command and prints its result. */
@@ -68,7 +71,8 @@ export function runOnSystem(
 ): Promise<void> {
   return cli.withDatabase(async (db) => {
     const systemId = await cli.resolveSystem(db, cli.system);
-    const result = await command({ ...cli, db, systemId });
+    const isOneOfMany = (await systemsOf(db)).length > 1;
+    const result = await command({ ...cli, db, systemId, systemOption: isOneOfMany ? `--system ${systemId} ` : "" });
     if (result !== undefined) cli.output.result(result);
   });
 }

@@ -85,7 +85,7 @@ async function importFiles(
 }
 
 async function resultOf(
-  { db, output, systemId }: SystemContext,
+  { db, output, systemId, systemOption }: SystemContext,
   { isTrial, zone }: Input,
   result: TripImportResult,
 ): Promise<Result> {
@@ -94,7 +94,7 @@ async function resultOf(
   const shift = result.time_shift;
   if (shift !== null) {
     const earlier = shift.import_id === null ? undefined : await findImport(db, systemId, shift.import_id);
-    output.note(shiftText(shift, zone.name, earlier));
+    output.note(shiftText(shift, zone.name, earlier, systemOption));
   }
   return {
     object: isTrial ? { dry_run: true, ...rest } : { id, ...rest },
@@ -190,7 +190,12 @@ function failureText(result: TripImportResult): string {
 }
 
 /** Explains rows whose ride ids are stored with other times. @param earlier the import that stored them */
-function shiftText({ rows, seconds }: TimeShift, zone: string, earlier: ImportRow | undefined): string {
+function shiftText(
+  { rows, seconds }: TimeShift,
+  zone: string,
+  earlier: ImportRow | undefined,
+  systemOption: string,
+): string {
   const hours = Math.abs(seconds) / 3600;
   const moved = `${Number(hours.toFixed(2))} h ${seconds < 0 ? "earlier" : "later"}`;
   const lines = [
@@ -202,7 +207,7 @@ function shiftText({ rows, seconds }: TimeShift, zone: string, earlier: ImportRo
     earlierZone === undefined || earlierZone === zone
       ? `They came with import ${earlier.id}.`
       : `They came with import ${earlier.id}, which read them as ${earlierZone}; this one reads them as ${zone}.`,
-    `If those times are wrong: bikeshare import undo ${earlier.id}, then import the files again.`,
+    `If those times are wrong: bikeshare ${systemOption}import undo ${earlier.id}, then import the files again.`,
   );
   return lines.join("\n");
 }

@@ -52,6 +52,23 @@ it("what people write stays: line ends, tabs, letters of any alphabet", () => {
   expect(written(false, "Zürich\t東京\nΑθήνα")).toBe("Zürich\t東京\nΑθήνα\nZürich\t東京\nΑθήνα\n");
 });
 
+it("a message clears the progress line before it, on a terminal alone", () => {
+  for (const isTTY of [true, false]) {
+    let all = "";
+    const write = (chunk: unknown, _: unknown, done: () => void) => {
+      all += String(chunk);
+      done();
+    };
+    const stream = Object.assign(new Writable({ write }), { isTTY });
+    const output = createOutput(false, { stdout: stream, stderr: stream });
+    output.progress("3 of 9 tables");
+    output.note("It failed.");
+    expect(all.replaceAll("\r\u001b[2K", "<clear>")).toBe(
+      isTTY ? "<clear>3 of 9 tables<clear>It failed.\n" : "It failed.\n",
+    );
+  }
+});
+
 it("a command whose output nobody reads to the end says nothing of it", async () => {
   const main = join(import.meta.dirname, "../main.ts");
   const script = '"$0" --conditions=@bikeshare/source "$1" --help | true; exit "${PIPESTATUS[0]}"';

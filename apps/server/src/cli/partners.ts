@@ -148,7 +148,7 @@ async function resume(context: SystemContext, id: string): Promise<Result> {
     notes: [
       ...(changed ? ["Its keys are accepted again."] : ["The partner was not suspended."]),
       ...(endpoint !== null && probe === null ? ["Its endpoint is active again; the next event is its probe."] : []),
-      ...heldNotes(id, held),
+      ...heldNotes(context, id, held),
     ],
   };
 }

@@ -47,11 +47,11 @@ export function registerSystems(program: ParentCommand, cli: OpenCli): void {
   set.action(() => {
     const changes = readChanges(set.opts());
     return runOnSystem(cli(), async (context) => {
-      const { db, systemId } = context;
+      const { db, systemId, systemOption } = context;
       await describeSystem(context, systemId, changes);
       const details = await detailsOf(db, systemId);
       if (details === undefined) throw commandError("not_found", "system", { id: systemId });
-      return { object: factsOf(details), notes: missingNotes(details, false) };
+      return { object: factsOf(details), notes: missingNotes(details, systemOption !== "") };
     });
   });
   systems

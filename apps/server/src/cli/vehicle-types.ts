@@ -58,7 +58,7 @@ export function registerVehicleTypes(program: ParentCommand, cli: OpenCli): void
     );
 }
 
-async function list({ db, systemId }: SystemContext): Promise<Result> {
+async function list({ db, systemId, systemOption }: SystemContext): Promise<Result> {
   const types = await allVehicleTypesOf(db, systemId);
   const columns = {
     id: "id",
@@ -70,7 +70,7 @@ async function list({ db, systemId }: SystemContext): Promise<Result> {
   const unknown = types.filter((type) => type.form_factor === null || type.propulsion_type === null);
   const notes = [
     `The form or the propulsion of ${unknown.map(({ id }) => id).join(", ")} is unknown. GBFS requires both, so the feeds say bicycle, human.`,
-    `Set them: bikeshare vehicle-types set ${unknown[0]?.id ?? ""} --form-factor bicycle --propulsion electric_assist`,
+    `Set them: bikeshare ${systemOption}vehicle-types set ${unknown[0]?.id ?? ""} --form-factor bicycle --propulsion electric_assist`,
   ];
   return {
     object: { vehicle_types: types },

@@ -17,7 +17,7 @@ import type { Exchange, HeaderPair } from "../webhooks/log/delivery-view.ts";
 import { createReplay, replayableStates, stopReplay } from "../webhooks/log/replays.ts";
 import { redeliver, retryEndpointNow, sendTestDelivery } from "../webhooks/log/resend.ts";
 import { DAILY_ANSWER_BYTES, SHORT_ANSWER, WHOLE_FAILURES_PER_HOUR } from "../webhooks/rules/log-budget.ts";
-import { type CliContext, type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
+import { type CliContext, type OpenCli, type ParentCommand, runOnSystem, type SystemContext } from "./context.ts";
 import { limitOption, listOf, option, partnerOption, pastInstant, readValue } from "./options.ts";
 import { type Columns, printable, type Result, table } from "./output.ts";
 
@@ -84,15 +84,19 @@ function registerTest(webhooks: ParentCommand, cli: OpenCli): void {
         const { systemId } = context;
         const id = await sendTestDelivery(context, { systemId, partnerId, event });
         const delivery = await finishedDelivery(context, systemId, id);
-        return { ...detailOf(delivery), failure: testFailure(delivery) };
+        return { ...detailOf(delivery), failure: testFailure(context, partnerId, delivery) };
       }),
     );
 }
 
-function testFailure({ id, status }: DeliveryDetail): string | undefined {
+function testFailure(
+  { systemOption }: SystemContext,
+  partner: string,
+  { id, status }: DeliveryDetail,
+): string | undefined {
   if (status === "succeeded") return undefined;
   return status === "pending"
-    ? `Test ${id} was not sent within ${TEST_TIMEOUT_MS / 1000} s: \`webhooks show\` shows what is queued before it, \`webhooks attempts ${id}\` its progress.`
+    ? `Test ${id} was not sent within ${TEST_TIMEOUT_MS / 1000} s: \`${systemOption}webhooks show --partner ${partner}\` shows what is queued before it, \`${systemOption}webhooks attempts ${id}\` its progress.`
     : "The endpoint did not receive the test.";
 }
 
@@ -137,7 +141,7 @@ function registerList(webhooks: ParentCommand, cli: OpenCli): void {
         const searched = searchedTo === null ? [] : [`Searched back to ${searchedTo.toISOString()}.`];
         return {
           object: { deliveries, next },
-          table: table(deliveries, deliveryColumns, emptyText(partnerId, filters)),
+          table: table(deliveries, deliveryColumns, emptyText(context, partnerId, filters)),
           notes: next === null ? [] : [...searched, `More: --after ${next}`],
         };
       });
@@ -156,9 +160,13 @@ function readRange({ clock }: CliContext, { since, until }: Range): { since?: Da
   };
 }
 
-function emptyText(partner: string, filters: Readonly<Record<string, unknown>>): string {
+function emptyText(
+  { systemOption }: SystemContext,
+  partner: string,
+  filters: Readonly<Record<string, unknown>>,
+): string {
   if (Object.values(filters).some((value) => value !== undefined)) return "No delivery matches.";
-  return `No deliveries in the last ${EVENT_RETENTION_DAYS} days. \`webhooks test --partner ${partner}\` sends an example.`;
+  return `No deliveries in the last ${EVENT_RETENTION_DAYS} days. \`${systemOption}webhooks test --partner ${partner}\` sends an example.`;
 }
 
 function registerReplay(webhooks: ParentCommand, cli: OpenCli): void {

@@ -93,3 +93,16 @@ it("a secrets file that the service does not use is rejected with its name, the 
     `${file} (in DATA_DIR; SECRETS_FILE is not set): there is no such file`,
   );
 });
+
+it("commands that hints name are of the same system, where there are several", async () => {
+  await harness.db.query({
+    name: "",
+    text: "insert into systems (system_id, name, created_at) values ('second', 'Second', now())",
+  });
+  const inMain = async (...args: string[]) => (await harness.run("--system", "main", "webhooks", ...args)).stdout;
+  expect(await inMain(...set, partner)).toContain(`\`--system main webhooks test --partner ${partner}\` sends`);
+  expect(await inMain("pause", "--partner", partner)).toContain(
+    `\`--system main webhooks resume --partner ${partner}\``,
+  );
+  expect(await inMain("deliveries", "--partner", partner)).toContain(`\`--system main webhooks test --partner`);
+});

@@ -149,6 +149,7 @@ describe("webhooks show, pause, resume, rotate", () => {
     await json("pause", "--partner", partner);
     await happen(3);
     expect(await json("resume", "--partner", partner, "--send-held")).toMatchObject({ sent: 2, held: 0 });
+    clock.advance(1);
     await json("pause", "--partner", partner);
     await happen(3);
     expect(await text("drop-held", "--partner", partner)).toBe(

@@ -51,7 +51,7 @@ export function registerWebhooks(program: ParentCommand, cli: OpenCli): void {
     .requiredOption(...partnerOption)
     .action(({ partner: partnerId }) =>
       runOnSystem(cli(), async (context) =>
-        showView(await showEndpoint(context, { systemId: context.systemId, partnerId })),
+        showView(context, await showEndpoint(context, { systemId: context.systemId, partnerId })),
       ),
     );
   registerPauseAndResume(webhooks, cli);
@@ -97,16 +97,25 @@ function registerSet(webhooks: ParentCommand, cli: OpenCli): void {
             status: endpoint.status,
             outcome,
           },
-          notes: [
-            secret === null ? "The secret is unchanged." : SHOWN_ONCE,
-            ...(old_secrets_end_at === null ? [] : ["Until then the old secrets sign Service-Signature too."]),
-            ...unreadableNotes(unreadable),
-            ...(endpoint.status === "paused" ? ["The endpoint stays paused: `webhooks resume` sends a probe."] : []),
-            ...(outcome === "created" ? [`\`webhooks test --partner ${partnerId}\` sends an example.`] : []),
-          ],
+          notes: setNotes(context, made, unreadable),
         };
       });
     });
+}
+
+function setNotes(
+  { systemOption }: SystemContext,
+  { endpoint, outcome, secret, old_secrets_end_at: oldSecretsEndAt }: Awaited<ReturnType<typeof setEndpoint>>,
+  unreadable: readonly string[],
+): string[] {
+  const command = (verb: string) => `\`${systemOption}webhooks ${verb} --partner ${endpoint.partner_id}\``;
+  return [
+    secret === null ? "The secret is unchanged." : SHOWN_ONCE,
+    ...(oldSecretsEndAt === null ? [] : ["Until then the old secrets sign Service-Signature too."]),
+    ...unreadableNotes(unreadable),
+    ...(endpoint.status === "paused" ? [`The endpoint stays paused: ${command("resume")} sends a probe.`] : []),
+    ...(outcome === "created" ? [`${command("test")} sends an example.`] : []),
+  ];
 }
 
 /** The rules of the process that sends: of a running `start`, otherwise of the configuration. */
@@ -131,7 +140,9 @@ function registerPauseAndResume(webhooks: ParentCommand, cli: OpenCli): void {
         const { id, status, pause_reason, paused_at } = endpoint;
         return {
           object: { id, status, pause_reason, paused_at, changed },
-          notes: [`Events are held for up to ${EVENT_RETENTION_DAYS} days; \`webhooks resume\` sends again.`],
+          notes: [
+            `Events are held for up to ${EVENT_RETENTION_DAYS} days; \`${context.systemOption}webhooks resume --partner ${partnerId}\` sends again.`,
+          ],
         };
       }),
     );
@@ -150,7 +161,7 @@ function registerPauseAndResume(webhooks: ParentCommand, cli: OpenCli): void {
           notes: [
             ...(changed && probe === null ? ["The next event is the probe."] : []),
             ...(sent === 0 ? [] : [`${sent} held deliveries are sent once the endpoint is active.`]),
-            ...heldNotes(partnerId, held),
+            ...heldNotes(context, partnerId, held),
           ],
         };
       }),
@@ -187,7 +198,7 @@ function registerRemove(webhooks: ParentCommand, cli: OpenCli): void {
         const { id, status, pause_reason, paused_at } = endpoint;
         const unsentNotes = [
           `${unsent} deliveries were not sent. To send them, create the endpoint again by \`webhooks set\` with --url and --events, then:`,
-          `  webhooks replay --partner ${partnerId} --since ${EVENT_RETENTION_DAYS}d --status held`,
+          `  ${context.systemOption}webhooks replay --partner ${partnerId} --since ${EVENT_RETENTION_DAYS}d --status held`,
         ];
         return {
           object: { id, status, pause_reason, paused_at, changed, unsent },
@@ -251,7 +262,9 @@ function registerHeld(webhooks: ParentCommand, cli: OpenCli): void {
         const isAsked = count === undefined && total > 0;
         return {
           object: { dropped, held: total - dropped },
-          notes: isAsked ? [`To drop them: webhooks drop-held --partner ${partnerId} --count ${total}`] : [],
+          notes: isAsked
+            ? [`To drop them: ${context.systemOption}webhooks drop-held --partner ${partnerId} --count ${total}`]
+            : [],
         };
       }),
     );
@@ -278,7 +291,7 @@ const endpointColumns: Columns<EndpointOverview["endpoints"][number]> = {
   held: "held",
 };
 
-function showView(view: EndpointView): Result {
+function showView(context: SystemContext, view: EndpointView): Result {
   const secrets = view.secrets.map(({ expires_at: end }) => (end === null ? "current" : `until ${end.toISOString()}`));
   return {
     object: view,
@@ -301,7 +314,7 @@ function showView(view: EndpointView): Result {
     table: view.replays.length === 0 ? undefined : table(view.replays, replayColumns, ""),
     notes: [
       ...unreadableNotes(view.unreadable_events),
-      ...(view.url === null || view.is_replaying ? [] : heldNotes(view.partner_id, view.held)),
+      ...(view.url === null || view.is_replaying ? [] : heldNotes(context, view.partner_id, view.held)),
     ],
   };
 }
@@ -321,12 +334,16 @@ function workersText(workers: number): string {
 }
 
 /** Returns how many deliveries are held, and how to send or drop them. */
-export function heldNotes(partner: string, held: number): string[] {
+export function heldNotes(
+  { systemOption }: Pick<SystemContext, "systemOption">,
+  partner: string,
+  held: number,
+): string[] {
   if (held === 0) return [];
   return [
     `${held} deliveries are held until you send or drop them:`,
-    `  webhooks send-held --partner ${partner}   sends them once the endpoint is active`,
-    `  webhooks drop-held --partner ${partner}   drops them`,
+    `  ${systemOption}webhooks send-held --partner ${partner}   sends them once the endpoint is active`,
+    `  ${systemOption}webhooks drop-held --partner ${partner}   drops them`,
   ];
 }
 
