@@ -61,4 +61,19 @@ describe("readRecords", () => {
     await expect(read('a,b\nc,"d\ne,f\n')).rejects.toMatchObject({ name: "OpenQuoteError", line: 2 });
     await expect(read(`a,b\n"${"c,d\n".repeat(20_000)}",e`)).rejects.toMatchObject({ name: "OpenQuoteError", line: 2 });
   });
+
+  it.each([
+    ["in several pieces, with and without quotes", `a,b\nc,"d"\n${"x".repeat(70_000)},"y"\ne,f\n`, 3],
+    ["of the last line", `a,b\nc,${"x".repeat(70_000)}`, 2],
+    ["of a file without line ends, in a quote", `{"${"x".repeat(70_000)}"}`, 1],
+    ["of a quoted field", `a,b\n"${"x".repeat(70_000)}",c\n`, 2],
+    ["before a carriage return", `a,b\r${"x,".repeat(40_000)}\re,f\r`, 2],
+  ])("refuses a line that is too long, %s, by its number and the limit", async (_, text, line) => {
+    await expect(read(text)).rejects.toMatchObject({ name: "LongLineError", line });
+    await expect(read(text)).rejects.toThrow(`line ${line} has over 65,536 characters`);
+  });
+
+  it("takes a line of the length that it may have", async () => {
+    expect(await read(`a,b\n${"x".repeat(65_533)},y\n`)).toHaveLength(2);
+  });
 });

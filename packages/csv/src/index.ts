@@ -12,6 +12,20 @@ export class OpenQuoteError extends Error {
   }
 }
 
+/** A line longer than any record may be. It is refused before it has been read to its end. */
+export class LongLineError extends Error {
+  override readonly name = "LongLineError";
+  /** Its number, as an editor counts. */
+  readonly line: number;
+
+  constructor(line: number) {
+    super(
+      `line ${line} has over ${MAX_RECORD_LENGTH.toLocaleString("en")} characters, the most that one may have: check that the file is CSV with a line for each record, and shorten or remove this line`,
+    );
+    this.line = line;
+  }
+}
+
 /** Handlers of the records of a CSV text, in the order of the file. */
 export interface RecordHandler {
   /**
@@ -41,6 +55,7 @@ const CARRIAGE_RETURN = 0x0d;
 /**
  * Reads CSV. Empty lines are passed over; a quote within a field, doubled or not, is part of it.
  * @throws OpenQuoteError
+ * @throws LongLineError
  * @throws whatever the handler throws
  */
 export async function readRecords(text: AsyncIterable<Buffer>, handler: RecordHandler): Promise<void> {
@@ -67,7 +82,7 @@ function createReader(handler: RecordHandler): (piece: string, isLast: boolean) 
     let start = 0;
     while (start < text.length) {
       const record = readRecord(text, start, isLast);
-      if ((record?.end ?? text.length) - start > MAX_RECORD_LENGTH) throw new OpenQuoteError(line);
+      if ((record?.end ?? text.length) - start > MAX_RECORD_LENGTH) throw longRecordError(text, start, line);
       if (record === undefined) break;
       const { fields, end, lines } = record;
       if (fields.length > 1 || fields[0] !== "") {
@@ -81,6 +96,12 @@ function createReader(handler: RecordHandler): (piece: string, isLast: boolean) 
     if (isLast && start < text.length) throw new OpenQuoteError(line);
     rest = text.slice(start);
   };
+}
+
+/** Returns the error of a record that is too long: its first line is, or a quote takes in the lines after it. */
+function longRecordError(text: string, start: number, line: number): Error {
+  const hasLineEnd = /[\r\n]/.test(text.slice(start, start + MAX_RECORD_LENGTH));
+  return hasLineEnd ? new OpenQuoteError(line) : new LongLineError(line);
 }
 
 interface CsvRecord {

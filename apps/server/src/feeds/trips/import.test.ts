@@ -389,6 +389,7 @@ describe("importTrips, whole files", () => {
     ],
     ["a quote that never closes", lyftFile([...many, `"open,${lyftRow("x")}`, ...many]), "unparsable", 52],
     ["a quote that closes in the next row", lyftFile([...many, '"open,row', '"next",row', ...many]), "unparsable", 52],
+    ["a line that is too long", lyftFile([...many, lyftRow("x".repeat(70_000))]), "unparsable", 52],
     ["a broken zip archive", Buffer.from("PK\u0003\u0004rest"), "broken_zip", null],
     ["UTF-16", Buffer.from(good, "utf16le"), "not_text", null],
     ["zero bytes after good rows", `${good}\0\0`, "not_text", null],

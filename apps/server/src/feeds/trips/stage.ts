@@ -1,4 +1,4 @@
-import { OpenQuoteError, readRecords } from "@bikeshare/csv";
+import { LongLineError, OpenQuoteError, readRecords } from "@bikeshare/csv";
 import type { StationSighting } from "../../city/fleet/placeholder-stations.ts";
 import { type Layout, recogniseHeader } from "./formats.ts";
 import type { TripInput } from "./inputs/input.ts";
@@ -85,7 +85,7 @@ export async function stageTripFile(staging: Staging, spool: Spool): Promise<Sta
       },
     },
   ).catch((error: unknown) => {
-    if (!(error instanceof OpenQuoteError)) throw error;
+    if (!(error instanceof OpenQuoteError || error instanceof LongLineError)) throw error;
     throw new ImportFileError("unparsable", error.line, error.message, { cause: error });
   });
   damage.finish();
