@@ -3,7 +3,7 @@ import type { Membership } from "@bikeshare/contract/console";
 import type { Page } from "./page.ts";
 import { pages } from "./pages.ts";
 
-/** The address of a page for one membership. In other systems than the first, pages name theirs. */
+/** Returns the address of a page for one membership. In other systems than the first, pages name theirs. */
 export function pageAddress({ path }: Page, membership: Membership, memberships: readonly Membership[]): string {
   const address = path.replace(":partner_id", encodeURIComponent(membership.partner_id ?? ""));
   const first = memberships.find(({ partner_id }) => partner_id === membership.partner_id);
@@ -12,7 +12,7 @@ export function pageAddress({ path }: Page, membership: Membership, memberships:
     : `${address}?system=${encodeURIComponent(membership.system_id)}`;
 }
 
-/** The pages that the navigation lists for a membership. */
+/** Returns the pages that the navigation lists for a membership. */
 export function listedPages({ partner_id }: Pick<Membership, "partner_id">): readonly Page[] {
   const audience = partner_id === null ? "operator" : "partner";
   return pages.filter((page) => page.isListed === true && page.audience === audience);

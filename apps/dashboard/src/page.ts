@@ -44,7 +44,7 @@ export const requestId: IdKind = {
 export const deliveryId = ownPage("Delivery", /^delivery_\w+$/);
 export const importId = ownPage("Import", /^(import|gbfs)_\w+$/);
 
-/** A kind whose pages lie below the page of their list. */
+/** Returns a kind whose pages lie below the page of their list. */
 function ownPage(label: string, pattern: RegExp): IdKind {
   return { label, pattern, address: (page, id) => page.replace(/(?=\?|$)/, `/${encodeURIComponent(id)}`) };
 }
@@ -56,7 +56,7 @@ export const route: IdKind = {
   address: (page, id) => withParameter(page, "q", id),
 };
 
-/** An address with one more parameter. */
+/** Returns an address with one more parameter. */
 export function withParameter(address: string, name: string, value: string): string {
   return `${address}${address.includes("?") ? "&" : "?"}${name}=${encodeURIComponent(value)}`;
 }

@@ -213,7 +213,7 @@ const allPages: readonly Page[] = [
   ...(import.meta.env.DEV ? [examples] : []),
 ];
 
-/** The page of an address: `/partners/partner_1/overview`. */
+/** Returns the page of an address: `/partners/partner_1/overview`. */
 export function pageAt(path: string): Page | undefined {
   return pages.find((page) => new RegExp(`^${page.path.replaceAll(/:\w+/g, "[^/]+")}$`).test(path));
 }

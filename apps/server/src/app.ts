@@ -180,7 +180,7 @@ interface Caches {
   readonly gbfsPages: PageCache<KeptPage>;
 }
 
-/** The caches that notifications of changes clear. */
+/** Returns the caches that notifications of changes clear. */
 function openCaches(
   http: FastifyInstance,
   { db, clock }: AppOptions,

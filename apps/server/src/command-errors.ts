@@ -138,7 +138,7 @@ const pageMessages: {
   },
 };
 
-/** An error that only commands meet, with one of its messages. */
+/** Returns an error that only commands meet, with one of its messages. */
 export function commandError<Code extends keyof typeof commandErrors>(
   code: Code,
   ...[name, values]: TemplateArguments<(typeof commandErrors)[Code]>

@@ -210,7 +210,7 @@ function readSignIn(read: Read, publicUrl: string | undefined, issues: string[])
   return { signInMethods, identityProvider: { issuer, clientId, clientSecret, name, emailDomains } };
 }
 
-/** The GBFS feed that the service follows. Undefined: none. */
+/** Returns the GBFS feed that the service follows. Undefined: none. */
 function readFeed(read: Read) {
   const url = read("GBFS_SYNC_URL", undefined, optional(feedUrl));
   const intervalMs = read("GBFS_SYNC_EVERY", 30_000, duration("1s", "1d"));
@@ -233,7 +233,7 @@ function readAddressRules(read: Read): AddressRules {
   };
 }
 
-/** The mail server and the sender of mails. Undefined: mails are logged. */
+/** Returns the mail server and the sender of mails. Undefined: mails are logged. */
 function readMail(read: Read, publicUrl: string | undefined, issues: string[]) {
   const smtpUrl = read("SMTP_URL", undefined, optional(mailServerUrl));
   const from = read("MAIL_FROM", senderAt(publicUrl), optional(mailSender));
@@ -253,7 +253,7 @@ function readTracing(read: Read) {
   return endpoint === undefined ? undefined : { endpoint, headers, serviceName, ratio };
 }
 
-/** The environment of this process. Nothing else reads it. */
+/** Returns the environment of this process. Nothing else reads it. */
 export function processEnvironment(): Readonly<Record<string, string | undefined>> {
   return process.env;
 }

@@ -28,7 +28,10 @@ export function utcMinute(instant: Date): string {
   return `${instant.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
-/** The milliseconds since 1970 of an RFC 3339 instant; of one between two milliseconds, the later: nothing that is kept lies between. */
+/**
+ * Returns the milliseconds since 1970 of an RFC 3339 instant; of one between two milliseconds, the later: nothing that is
+ * kept lies between.
+ */
 export function millisecondsOf(instant: string): number {
   const isBetween = /\.\d{3}\d*[1-9]/.test(instant);
   return Date.parse(instant) + Number(isBetween);

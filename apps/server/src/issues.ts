@@ -37,7 +37,7 @@ function describeIssue(issue: ZodIssue, whole: Whole): string {
   return `${path === "" ? name : path} ${isOurs(issue) ? issue.message : reword(issue)}`;
 }
 
-/** Whether the contract wrote the message itself: its own end the sentence that the parameter's name begins. */
+/** Tells whether the contract wrote the message itself: its own end the sentence that the parameter's name begins. */
 function isOurs(issue: ZodIssue): boolean {
   return defaultErrorMap(issue, { data: undefined, defaultError: issue.message }).message !== issue.message;
 }

@@ -18,7 +18,7 @@ export async function createLogger({
   return pino(options, pretty({ destination: stderr, ignore: "pid,hostname", translateTime: "HH:MM:ss" }));
 }
 
-/** Whether the log is text that a person reads, which may have other text in between; otherwise it is JSON lines. */
+/** Tells whether the log is text that a person reads, which may have other text in between; otherwise it is JSON lines. */
 export function isLogForPeople({ logFormat }: Pick<Config, "logFormat">): boolean {
   return logFormat === undefined ? process.stderr.isTTY : logFormat === "text";
 }

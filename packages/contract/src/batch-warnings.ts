@@ -13,7 +13,7 @@ const batchWarnings = {
 /** A warning and its values. */
 export type BatchWarning = TemplateArguments<typeof batchWarnings>;
 
-/** The text of a warning. */
+/** Returns the text of a warning. */
 export function batchWarning(...[name, values]: BatchWarning): string {
   return fillTemplate(batchWarnings[name], values);
 }

@@ -73,7 +73,7 @@ export const eventListQuery = z
   })
   .strict();
 
-/** The body of a webhook delivery that carries `name`. */
+/** Returns the body of a webhook delivery that carries `name`. */
 export function deliveryOf<Name extends DeliveryName>(name: Name) {
   return z
     .object({

@@ -26,7 +26,7 @@ export type ErrorArguments<Code extends ErrorCode> = Code extends ErrorCode
   ? [code: Code, ...message: MessageArguments<Code>]
   : never;
 
-/** A message of the catalogue; of a code without messages its meaning and its action. */
+/** Returns a message of the catalogue; of a code without messages its meaning and its action. */
 export function errorMessage<Code extends ErrorCode>(code: Code, ...[name, values]: MessageArguments<Code>): string {
   const { meaning, action } = errorCatalogue[code];
   const messages: Partial<Record<ErrorCode, Readonly<Record<string, string>>>> = errorMessages;

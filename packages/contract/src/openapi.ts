@@ -72,7 +72,7 @@ const operatorTags: Readonly<Record<keyof typeof operatorContract, Tag>> = {
   dashboardLinks: ["Dashboard links", "Partners' pages of the dashboard, within your own portal."],
 };
 
-/** The OpenAPI 3.1 document of the partners' interface, derived from the contract. */
+/** Returns the OpenAPI 3.1 document of the partners' interface, derived from the contract. */
 export function createOpenApiDocument(options: DocumentOptions): OpenApiDocument {
   return assemble(options, partnerContract, partnerTags, {
     deliveries: webhooks(),
@@ -86,7 +86,7 @@ export function createOpenApiDocument(options: DocumentOptions): OpenApiDocument
   });
 }
 
-/** The OpenAPI 3.1 document of the operator's interface, through which its backend feeds the service. */
+/** Returns the OpenAPI 3.1 document of the operator's interface, through which its backend feeds the service. */
 export function createOperatorOpenApiDocument(options: DocumentOptions): OpenApiDocument {
   return assemble(options, operatorContract, operatorTags, {
     info: {

@@ -13,12 +13,15 @@ export type Scope = keyof typeof scopes;
 /** Every scope's name. */
 export const scopeNames = Object.keys(scopes) as [Scope, ...Scope[]];
 
-/** Whether a text names a scope. */
+/** Tells whether a text names a scope. */
 export function isScope(text: string): text is Scope {
   return Object.hasOwn(scopes, text);
 }
 
-/** The scope that lets one see an event: that of its resource. To read the list, a key needs `events:read` beside it. */
+/**
+ * Returns the scope that lets one see an event: that of its resource. To read the list, a key needs `events:read` beside
+ * it.
+ */
 export function scopeOfEvent(event: string): Scope {
   const [resource] = event.split(".");
   return `${resource}s:read` as Scope; // `ride.started` tells of a ride, which `rides:read` lets one see

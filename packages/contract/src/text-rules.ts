@@ -9,12 +9,12 @@ const VISIBLE = /^(?! )[\p{L}\p{M}\p{N}\p{P}\p{S} ]*(?<! )$/u;
 /** Any characters but controls, line breaks and lone surrogates; no blanks at the ends. May be empty. */
 const ONE_LINE = /^(?!\s)[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*(?<!\s)$/u;
 
-/** Whether a text consists of visible characters, with plain spaces only between them: fit for an identifier. */
+/** Tells whether a text consists of visible characters, with plain spaces only between them: fit for an identifier. */
 export function isVisible(text: string): boolean {
   return VISIBLE.test(text);
 }
 
-/** Whether a text is one line without control characters and without blanks at its ends: fit for a name. */
+/** Tells whether a text is one line without control characters and without blanks at its ends: fit for a name. */
 export function isOneLine(text: string): boolean {
   return ONE_LINE.test(text);
 }
@@ -69,7 +69,7 @@ export function readBoundingBox(text: string): BoundingBox | string {
   return south > north ? issueText("boundingBoxOrder", { south, north }) : { west, south, east, north };
 }
 
-/** Whether a text is an integer in decimal digits, 1 or more. */
+/** Tells whether a text is an integer in decimal digits, 1 or more. */
 export function isPositiveInteger(text: string): boolean {
   return /^\d+$/.test(text) && !/^0+$/.test(text);
 }
@@ -77,7 +77,7 @@ export function isPositiveInteger(text: string): boolean {
 /** PostgreSQL has neither a year 0 nor an offset of 16 hours or more; no time zone has such an offset. */
 const RFC_3339 = /^(?!0000)(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-](0\d|1[0-5]):[0-5]\d)$/;
 
-/** Whether a text is an RFC 3339 instant with `Z` or an offset, on a day that there is. */
+/** Tells whether a text is an RFC 3339 instant with `Z` or an offset, on a day that there is. */
 export function isInstant(text: string): boolean {
   const [whole, year, month, day] = RFC_3339.exec(text) ?? [];
   if (whole === undefined) return false;

@@ -51,7 +51,7 @@ export function program(directory: string, name: "initdb" | "postgres" | "pg_ctl
 }
 
 /**
- * The directory of a PostgreSQL that `account` can run: the installed one, or else a copy below the
+ * Returns the directory of a PostgreSQL that `account` can run: the installed one, or else a copy below the
  * first of `copyBases` that can be written. A copy is needed when the account cannot reach the
  * checkout, and when the package's install script (which makes the library links) did not run.
  */

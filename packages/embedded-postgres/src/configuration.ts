@@ -38,7 +38,7 @@ export async function writeConnection(home: string, value: Connection): Promise<
   await writeDurably(fileOf(home), `${JSON.stringify(value, undefined, 2)}\n`, 0o600);
 }
 
-/** A connection of a new cluster: secrets from the system's generator, never from a seed. */
+/** Returns a connection of a new cluster: secrets from the system's generator, never from a seed. */
 export async function newConnection(): Promise<Connection> {
   const secret = () => randomBytes(32).toString("base64url");
   return { port: await findFreePort(), password: secret(), superuserPassword: secret() };
@@ -66,7 +66,7 @@ export function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** The URL of the service's own database. */
+/** Returns the URL of the service's own database. */
 export function connectionStringOf({ port, password }: Connection): string {
   return `postgresql://${DATABASE}:${password}@127.0.0.1:${port}/${DATABASE}`;
 }
@@ -103,7 +103,7 @@ export async function ensureDatabase(connection: Connection): Promise<void> {
   }
 }
 
-/** Whether PostgreSQL died, or restarts itself after one of its children crashed: it will be back. */
+/** Tells whether PostgreSQL died, or restarts itself after one of its children crashed: it will be back. */
 export function isPassing(error: unknown): boolean {
   // Anything that is not an answer of PostgreSQL is a broken or refused connection.
   if (!(error instanceof pg.DatabaseError)) return true;

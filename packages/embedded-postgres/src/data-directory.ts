@@ -41,7 +41,7 @@ export function tryExclusiveLock(file: string): KernelLock | undefined {
   });
 }
 
-/** A lock many may hold at once, and that keeps `tryExclusiveLock` from succeeding meanwhile. */
+/** Returns a lock many may hold at once, and that keeps `tryExclusiveLock` from succeeding meanwhile. */
 export function trySharedLock(file: string): KernelLock | undefined {
   return tryLock(file, (database) => {
     database.exec("begin");

@@ -9,7 +9,7 @@ export class EmbeddedPostgresError extends Error {
   override readonly name = "EmbeddedPostgresError";
 }
 
-/** The code of a failed system call (`ENOENT`, `EACCES`, …), if the error is one. */
+/** Returns the code of a failed system call (`ENOENT`, `EACCES`, …), if the error is one. */
 export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
@@ -27,7 +27,7 @@ export function isRoot(): boolean {
 }
 
 /**
- * The first of `names` that this machine has. initdb refuses an account that the password database
+ * Returns the first of `names` that this machine has. initdb refuses an account that the password database
  * does not know, so a made-up number is no way out.
  */
 export async function findAccount(names: readonly string[]): Promise<Account> {
@@ -75,7 +75,7 @@ export function runAs(account: Account | undefined, program: string, args: reado
   });
 }
 
-/** Whether `account` may pass through `directory`. Asked of the kernel itself, so that access lists and mounts count. */
+/** Tells whether `account` may pass through `directory`. Asked of the kernel itself, so that access lists and mounts count. */
 export async function canEnter(account: Account, directory: string): Promise<boolean> {
   const { ok } = await runAs(account, "/bin/sh", ["-c", 'test -x "$1"', "sh", directory]);
   return ok;

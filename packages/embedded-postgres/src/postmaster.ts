@@ -24,7 +24,7 @@ export async function readPidFile(data: string): Promise<Postmaster | undefined>
   }
 }
 
-/** The running PostgreSQL of this data directory, if there is one. */
+/** Returns the running PostgreSQL of this data directory, if there is one. */
 export async function findPostmaster(data: string): Promise<Postmaster | undefined> {
   const found = await readPidFile(data);
   return found && (await isPostmasterOf(found.pid, data)) ? found : undefined;

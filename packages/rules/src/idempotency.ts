@@ -10,7 +10,7 @@ export function forgottenBefore(now: number): Date {
 const MAX_DEPTH = 100;
 
 /**
- * A JSON value as the one text that all its writings have in common: no spaces, members by name. Undefined is empty.
+ * Returns a JSON value as the one text that all its writings have in common: no spaces, members by name. Undefined is empty.
  * @throws ServiceError `invalid_request` when it is nested too deeply
  */
 export function canonicalJson(value: unknown, depth = 0): string {

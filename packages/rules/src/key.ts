@@ -4,7 +4,7 @@ import { ServiceError, serviceError } from "./service-error.ts";
 /** The digits of base 62, in the order of their bytes: numbers of one length sort as their texts do. */
 export const BASE_62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** A whole number in so many digits of base 62, with zeros in front. */
+/** Returns a whole number in so many digits of base 62, with zeros in front. */
 export function toBase62(value: number, length: number): string {
   let digits = "";
   for (let rest = value; digits.length < length; rest = Math.floor(rest / 62)) {
@@ -27,21 +27,21 @@ export function keyPrefix(kind: KeyKind): string {
   return `bss_${kind}_`;
 }
 
-/** A key: `bss_<kind>_`, 34 characters of base 62 and 6 of checksum. */
+/** Returns a key: `bss_<kind>_`, 34 characters of base 62 and 6 of checksum. */
 export function keyOf(kind: KeyKind, random: string): string {
   const body = keyPrefix(kind) + random;
   return body + toBase62(crc32(body), CHECKSUM_LENGTH);
 }
 
 /**
- * Whether a text is a key that we may have made: its form and its checksum. Refuses a mistyped or cut key without
+ * Tells whether a text is a key that we may have made: its form and its checksum. Refuses a mistyped or cut key without
  * a look-up.
  */
 export function isWellFormedKey(text: string): boolean {
   return KEY_FORM.test(text) && text.endsWith(toBase62(crc32(text.slice(0, -CHECKSUM_LENGTH)), CHECKSUM_LENGTH));
 }
 
-/** The CRC-32 of ASCII characters, as zlib's: written here, for browsers have none. */
+/** Returns the CRC-32 of ASCII characters, as zlib's: written here, for browsers have none. */
 function crc32(text: string): number {
   let crc = 0xffffffff;
   for (let index = 0; index < text.length; index++) {
@@ -51,25 +51,25 @@ function crc32(text: string): number {
   return ~crc >>> 0;
 }
 
-/** The key that an `Authorization` header brings; undefined when it is not `Bearer`, one space and a key. */
+/** Returns the key that an `Authorization` header brings; undefined when it is not `Bearer`, one space and a key. */
 export function bearerKey(header: string): string | undefined {
   return /^bearer ([\x21-\x7e]+)$/i.exec(header)?.[1];
 }
 
-/** The error for a request without credentials. */
+/** Returns the error for a request without credentials. */
 export function missingKey(): ServiceError {
   return serviceError("unauthorized", "missing", {}, { headers: { "www-authenticate": "Bearer" } });
 }
 
-/** The error for a key that does not work. */
+/** Returns the error for a key that does not work. */
 export function invalidKey(...message: MessageArguments<"unauthorized">): ServiceError {
   const headers = { "www-authenticate": `Bearer error="invalid_token"` };
   return new ServiceError("unauthorized", errorMessage("unauthorized", ...message), { headers });
 }
 
 /**
- * The error for credentials of which no look-up is needed to see that they are not a key of ours; undefined for one that
- * may be known.
+ * Returns the error for credentials of which no look-up is needed to see that they are not a key of ours; undefined for one
+ * that may be known.
  */
 export function malformedKey(header: string): ServiceError | undefined {
   const key = bearerKey(header);
@@ -83,7 +83,7 @@ export function bearerIssue(header: string): "missingSpace" | "notOneKey" | "not
   return /^bearer( |$)/i.test(header) ? "notOneKey" : "notBearer";
 }
 
-/** The error for a key without the scope that an endpoint requires. */
+/** Returns the error for a key without the scope that an endpoint requires. */
 export function missingScope(scope: string): ServiceError {
   const headers = { "www-authenticate": `Bearer error="insufficient_scope", scope="${scope}"` };
   return serviceError("forbidden", "missingScope", { scope }, { headers });
@@ -98,7 +98,7 @@ export function scopeOfPath(path: string): "operator" | "any" | "none" {
   return /^\/v\d+([/?]|$)/.test(path) ? "any" : "none";
 }
 
-/** Whether a known key works at an instant. */
+/** Tells whether a known key works at an instant. */
 export function keyStatus(
   key: { readonly expires_at: Date | null; readonly revoked_at: Date | null },
   now: number,

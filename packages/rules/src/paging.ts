@@ -77,7 +77,7 @@ export function compareIds(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** A UTF-16 code unit's place in the order of code points: surrogates stand for characters behind all others. */
+/** Returns a UTF-16 code unit's place in the order of code points: surrogates stand for characters behind all others. */
 function codePointRank(unit: number): number {
   const isSurrogate = unit >= 0xd800 && unit <= 0xdfff;
   return isSurrogate ? unit + 0x10000 : unit;

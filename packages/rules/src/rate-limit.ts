@@ -36,8 +36,8 @@ export interface MemoryRateLimiter {
 }
 
 /**
- * A sliding window that is exact: in any `windowMs` at most `limit` requests, and each is given back `windowMs` after it
- * came. Holds 8 bytes a counted request, for keys seen in the last window.
+ * Returns a sliding window that is exact: in any `windowMs` at most `limit` requests, and each is given back `windowMs`
+ * after it came. Holds 8 bytes a counted request, for keys seen in the last window.
  */
 export function createMemoryRateLimiter(clock: () => number, windowMs = RATE_WINDOW_MS): MemoryRateLimiter {
   const windows = new Map<string, SlidingWindow>();
@@ -136,7 +136,7 @@ export function rateHeaders({ limit, remaining, resetSeconds }: Omit<RateDecisio
   };
 }
 
-/** The error for a request beyond its key's limit. */
+/** Returns the error for a request beyond its key's limit. */
 export function rateLimited({ limit, resetSeconds }: RateDecision): ServiceError {
   const values = { limit, windowSeconds: RATE_WINDOW_SECONDS, retryAfterSeconds: resetSeconds };
   return serviceError("rate_limited", "key", values);

@@ -1,7 +1,7 @@
 import { MAX_BODY_BYTES } from "@bikeshare/contract/pure";
 import { type ServiceError, serviceError } from "./service-error.ts";
 
-/** Whether a part of a URL is valid percent-encoded UTF-8. */
+/** Tells whether a part of a URL is valid percent-encoded UTF-8. */
 export function isDecodable(text: string): boolean {
   try {
     decodeURIComponent(text);
@@ -11,25 +11,25 @@ export function isDecodable(text: string): boolean {
   }
 }
 
-/** The error for a query, without its `?`, that is badly encoded; it names the first parameter, as it was sent. */
+/** Returns the error for a query, without its `?`, that is badly encoded; it names the first parameter, as it was sent. */
 export function queryEncodingError(query: string): ServiceError | undefined {
   const pair = query.split("&").find((written) => !isDecodable(written));
   const [name] = pair?.split("=", 1) ?? [];
   return name === undefined ? undefined : serviceError("invalid_parameter", "notUtf8", { name: name.slice(0, 50) });
 }
 
-/** Whether a `Content-Type` names UTF-8 or no charset. */
+/** Tells whether a `Content-Type` names UTF-8 or no charset. */
 export function isUtf8Charset(contentType: string): boolean {
   const [, quoted, plain = "utf-8"] = /;\s*charset\s*=\s*(?:"([^"]*)"|([^;\s]*))/i.exec(contentType) ?? [];
   return /^utf-?8$/i.test(quoted ?? plain);
 }
 
-/** The error for a body of more than `MAX_BODY_BYTES`. */
+/** Returns the error for a body of more than `MAX_BODY_BYTES`. */
 export function bodyTooLarge(options: ErrorOptions = {}): ServiceError {
   return serviceError("payload_too_large", "body", { limit: `${MAX_BODY_BYTES / 1024 ** 2} MiB` }, options);
 }
 
-/** The error for a method that a path does not take. @param methods those that it takes */
+/** Returns the error for a method that a path does not take. @param methods those that it takes */
 export function methodNotAllowed(method: string, methods: Iterable<string>): ServiceError {
   const allowed = [...methods].sort().join(", ");
   return serviceError("method_not_allowed", "allowed", { method, allowed }, { headers: { allow: allowed } });

@@ -52,7 +52,7 @@ export function extendedExpiry(held: HeldReservation, minutes: number, now: Date
 }
 
 /**
- * Whether a reservation is to be cancelled: cancelling a cancelled one changes nothing.
+ * Tells whether a reservation is to be cancelled: cancelling a cancelled one changes nothing.
  * @throws ServiceError `reservation_not_active` when it was fulfilled or has expired
  */
 export function mayCancel(status: ReservationStatus): boolean {
@@ -62,7 +62,7 @@ export function mayCancel(status: ReservationStatus): boolean {
 }
 
 /**
- * The status as of an instant: from `expires_at` on a reservation that is kept as active is expired, whether or not
+ * Returns the status as of an instant: from `expires_at` on a reservation that is kept as active is expired, whether or not
  * that has been written. The statements that read and end reservations follow the same rule.
  */
 export function statusAt(

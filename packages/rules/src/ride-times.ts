@@ -19,7 +19,7 @@ export interface StoredTime {
 export type RideTimesIssue = MessageArguments<"invalid_parameter">;
 
 /**
- * The time to store for one that a caller gives; the message of `invalid_parameter` where it lies too far ahead.
+ * Returns the time to store for one that a caller gives; the message of `invalid_parameter` where it lies too far ahead.
  * @param given RFC 3339; undefined: now
  */
 export function storedTime(field: string, given: string | undefined, now: Date): StoredTime | RideTimesIssue {
@@ -54,7 +54,7 @@ export function isIssue(stored: StoredTime | RideTimesIssue): stored is RideTime
   return Array.isArray(stored);
 }
 
-/** Whether a time may be stored as an earlier one: the clock's, when it came. */
+/** Tells whether a time may be stored as an earlier one: the clock's, when it came. */
 export function mayBeStoredAs(stored: Date, given: Date): boolean {
   return given > stored && given.getTime() - stored.getTime() <= CLOCK_TOLERANCE_MS;
 }
@@ -83,7 +83,7 @@ export interface RideSpan {
   readonly ended_at: Date | null;
 }
 
-/** Whether two rides of a bike overlap. */
+/** Tells whether two rides of a bike overlap. */
 export function doOverlap(a: RideSpan, b: RideSpan): boolean {
   return beginsBeforeEnd(a, b) && beginsBeforeEnd(b, a);
 }

@@ -32,7 +32,7 @@ export function endReasonAt(endStation: string | null): "free_floating" | "retur
 }
 
 /**
- * Why a ride ended, after its end station was corrected. `returned` and `free_floating` say where it ended, so they
+ * Returns why a ride ended, after its end station was corrected. `returned` and `free_floating` say where it ended, so they
  * follow the station; other reasons stay.
  */
 export function correctedEndReason<Reason extends string | null>(

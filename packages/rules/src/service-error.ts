@@ -32,7 +32,7 @@ export class ServiceError extends Error {
 type Values = Readonly<Record<string, string | number>>;
 
 /**
- * An error of the contract's catalogue, with one of its messages. Where the message says after how many seconds to try
+ * Returns an error of the contract's catalogue, with one of its messages. Where the message says after how many seconds to try
  * again, `Retry-After` says it too.
  */
 export function serviceError<Code extends ErrorCode>(

@@ -23,7 +23,7 @@ export interface StationSigns {
 }
 
 /**
- * The state of a station that a feed describes. It depends on the signs alone, not on the order in which they
+ * Returns the state of a station that a feed describes. It depends on the signs alone, not on the order in which they
  * came, except that the operator's word stands until the operator takes it back: `removed` is final, and a
  * station taken offline stays so.
  * @param held the state it is in; undefined for a station that is new
@@ -40,7 +40,7 @@ export function stationState(held: StationState | undefined, signs: StationSigns
 }
 
 /**
- * The event of a station's change of state: it goes offline when it leaves `online`, and online when it comes there;
+ * Returns the event of a station's change of state: it goes offline when it leaves `online`, and online when it comes there;
  * no other change makes one.
  */
 export function stationChangeEvent(from: string, to: string): "station.online" | "station.offline" | undefined {
@@ -76,7 +76,7 @@ function shiftAt({ vehicle_state, station_id }: CountedBike, n: number): Counter
 /** States of a bike that stands in a dock, or may: all but those in which it is away. */
 export const STATES_IN_DOCK = ["available", "reserved", "non_operational", "non_contactable"] as const;
 
-/** Whether a bike stands in a dock of its station, or may. */
+/** Tells whether a bike stands in a dock of its station, or may. */
 export function standsInDock({ vehicle_state }: CountedBike): boolean {
   return STATES_IN_DOCK.some((state) => state === vehicle_state);
 }

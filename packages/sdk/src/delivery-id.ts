@@ -1,5 +1,5 @@
 /**
- * The `delivery_id` of an event's delivery to an endpoint, in the service's format: without its last 6 characters it
+ * Returns the `delivery_id` of an event's delivery to an endpoint, in the service's format: without its last 6 characters it
  * contains the event's id, so that a receiver which catches up knows what was delivered.
  *
  * @param endpoint 6 characters that stand for the endpoint

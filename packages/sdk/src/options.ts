@@ -109,7 +109,7 @@ export function readOptions(options: ClientOptions & { readonly [PLATFORM]?: Pla
 }
 
 /**
- * A client's settings with a call's own options.
+ * Returns a client's settings with a call's own options.
  *
  * @throws UsageError that names the option
  */

@@ -22,7 +22,7 @@ const advice =
   'app.use(express.json()), or read the body of its path with express.raw({ type: "application/json" }).';
 
 /**
- * A middleware for Express 4 and 5, and for whatever calls `(request, response, next)`. Register it before
+ * Returns a middleware for Express 4 and 5, and for whatever calls `(request, response, next)`. Register it before
  * `express.json()`. It also takes bytes that `express.raw()` left in `body`, or a platform in `rawBody`. If a parser has
  * consumed the body, `next` gets a `WebhookVerificationError` with the reason `body_not_raw`.
  *

@@ -45,7 +45,7 @@ const advice =
   "through fastify-plugin.";
 
 /**
- * A plugin for Fastify 4 and 5: `app.register(createReceiver({ path: "/webhooks", … }))`. It has its own content type
+ * Returns a plugin for Fastify 4 and 5: `app.register(createReceiver({ path: "/webhooks", … }))`. It has its own content type
  * parsers, so that the application's never read a delivery; the application's stay as they are.
  *
  * @throws TypeError, RangeError for wrong options, when it is made

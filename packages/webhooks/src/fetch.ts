@@ -6,7 +6,7 @@ import { WebhookVerificationError } from "./verification-error.ts";
 export type { ReceiverOptions } from "./receiver.ts";
 
 /**
- * A receiver for whatever answers a `Request` with a `Response`: Deno, Bun, Cloudflare Workers, Hono, Next.js route
+ * Returns a receiver for whatever answers a `Request` with a `Response`: Deno, Bun, Cloudflare Workers, Hono, Next.js route
  * handlers. Pass it the request before anything has read the body.
  *
  * @throws TypeError, RangeError for wrong options, when it is made

@@ -26,7 +26,7 @@ export async function hmacHex(secret: string, content: Uint8Array<ArrayBuffer>):
 }
 
 /**
- * Whether a signature of the header is one of the expected. Every pair is compared to its last digit, so that the time it
+ * Tells whether a signature of the header is one of the expected. Every pair is compared to its last digit, so that the time it
  * takes reveals nothing about how close a guess came.
  */
 export function hasMatch(signatures: readonly string[], expected: readonly string[]): boolean {

@@ -8,7 +8,7 @@ const SECRET = /^whsec_(?:[\w-]{43}|[A-Za-z0-9+/]{43}=)$/;
 const LATIN_1 = /[\u00c2-\u00f4][\u0080-\u00bf]/;
 
 /**
- * The most likely mistake when no signature matches. It mentions the secrets without revealing them.
+ * Returns the most likely mistake when no signature matches. It mentions the secrets without revealing them.
  *
  * @param body the body's bytes
  */

@@ -13,7 +13,7 @@ export interface NodeStream {
 }
 
 /**
- * The raw body of a request: the one that a parser has kept in `rawBody` or `body`, else the content of its stream.
+ * Returns the raw body of a request: the one that a parser has kept in `rawBody` or `body`, else the content of its stream.
  *
  * @param advice what to do where a parser has read the stream and kept no bytes
  * @throws WebhookVerificationError `body_not_raw`, and what the stream fails with

@@ -36,8 +36,8 @@ const MIN_KEY_BYTES = 24;
 const MAX_KEY_BYTES = 64;
 
 /**
- * The key of a secret by the Standard Webhooks specification: the base64 after `whsec_`. Undefined where it is in another
- * form, as secrets for `Service-Signature` alone are.
+ * Returns the key of a secret by the Standard Webhooks specification: the base64 after `whsec_`. Undefined where it is in
+ * another form, as secrets for `Service-Signature` alone are.
  */
 function standardKey(secret: string): Buffer | undefined {
   const [, base64] = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(secret) ?? [];
@@ -47,8 +47,8 @@ function standardKey(secret: string): Buffer | undefined {
 }
 
 /**
- * The headers `webhook-id`, `webhook-timestamp` and `webhook-signature` of a delivery: `v1,<base64>` for each secret, of
- * HMAC-SHA256 over id, time and body with dots between. None where no secret is in the specification's form.
+ * Returns the headers `webhook-id`, `webhook-timestamp` and `webhook-signature` of a delivery: `v1,<base64>` for each
+ * secret, of HMAC-SHA256 over id, time and body with dots between. None where no secret is in the specification's form.
  *
  * @throws RangeError for a time that is not in whole seconds; WebhookVerificationError `body_not_raw`
  */

@@ -10,7 +10,7 @@ export function requireRawBody(body: unknown): asserts body is RawBody {
 }
 
 /**
- * The bytes of a body, not copied. Views are recognized by what they are, not by their class: test runners and workers
+ * Returns the bytes of a body, not copied. Views are recognized by what they are, not by their class: test runners and workers
  * have classes of their own.
  */
 export function bytesOf(body: Uint8Array | ArrayBuffer): Uint8Array {
@@ -23,7 +23,7 @@ function isArrayBuffer(value: unknown): boolean {
   return Object.prototype.toString.call(value) === "[object ArrayBuffer]";
 }
 
-/** Whether something has a body to be read: a request, a response, a blob, or a stream of either kind. */
+/** Tells whether something has a body to be read: a request, a response, a blob, or a stream of either kind. */
 function isUnread(value: object): boolean {
   return ["arrayBuffer", "getReader", "pipe"].some((method) => typeof Reflect.get(value, method) === "function");
 }

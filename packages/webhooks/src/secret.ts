@@ -2,8 +2,8 @@
 export type Secrets = string | readonly string[];
 
 /**
- * The secrets as a list, or what is wrong with them. A secret is any string except the empty one, with which anybody can
- * sign. The issue does not contain the secrets.
+ * Returns the secrets as a list, or what is wrong with them. A secret is any string except the empty one, with which
+ * anybody can sign. The issue does not contain the secrets.
  */
 export function readSecrets(secrets: Secrets): readonly string[] | { readonly issue: string } {
   const list: readonly unknown[] = Array.isArray(secrets) ? secrets : [secrets];

@@ -37,7 +37,7 @@ export interface SigningInput {
 }
 
 /**
- * The value of the `Service-Signature` header for a body: `t=<unix seconds>,v1=<hex>`, with a `v1` for each secret.
+ * Returns the value of the `Service-Signature` header for a body: `t=<unix seconds>,v1=<hex>`, with a `v1` for each secret.
  *
  * @throws TypeError for no secret or an empty one; RangeError for a time that is not in whole seconds;
  * WebhookVerificationError `body_not_raw`
@@ -51,7 +51,7 @@ export async function sign({ body, secrets, timestamp }: SigningInput): Promise<
 }
 
 /**
- * The value of the header.
+ * Returns the value of the header.
  *
  * @param timestamp unix seconds
  * @param signatures in hexadecimal

@@ -37,7 +37,7 @@ export class WebhookVerificationError extends Error {
   }
 }
 
-/** Whether something thrown is a `WebhookVerificationError`, also one of another copy of this package. */
+/** Tells whether something thrown is a `WebhookVerificationError`, also one of another copy of this package. */
 export function isWebhookVerificationError(thrown: unknown): thrown is WebhookVerificationError {
   return thrown instanceof Error && Reflect.get(thrown, brand) === true;
 }

@@ -120,7 +120,7 @@ async function reach(address: string, options: ClientOptions, init: RequestInit)
   }
 }
 
-/** The address of an endpoint: `GET /console/v1/session`, its parameters put in. */
+/** Returns the address of an endpoint: `GET /console/v1/session`, its parameters put in. */
 export function addressOf(route: string, params: AnyRequest["params"] = {}, query: AnyRequest["query"] = {}): string {
   const path = route
     .slice(route.indexOf(" ") + 1)

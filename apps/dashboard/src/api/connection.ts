@@ -40,7 +40,7 @@ export function createConnection(onRecovered: () => void): Connection {
   };
 }
 
-/** Whether the connection is lost, for a component that shows it. */
+/** Tells whether the connection is lost, for a component that shows it. */
 export function useIsLost(connection: Connection): boolean {
   const [isLost, setLost] = useState(connection.isLost);
   useEffect(() => connection.subscribe(() => setLost(connection.isLost())), [connection]);

@@ -57,7 +57,7 @@ export function describeError(error: unknown): ErrorDescription {
   return { title: "This page crashed", message: `${message}. Reload it to try again.`, requestId: undefined };
 }
 
-/** Whether asking again may help: not where the request itself was refused. */
+/** Tells whether asking again may help: not where the request itself was refused. */
 export function isWorthRetrying(error: unknown): boolean {
   return error instanceof ConnectionError || (error instanceof ApiError && error.status >= 500);
 }

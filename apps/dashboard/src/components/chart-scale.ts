@@ -7,7 +7,7 @@ export interface Series {
   readonly values: readonly number[];
 }
 
-/** The least round number that is not below: the top of an axis. */
+/** Returns the least round number that is not below: the top of an axis. */
 export function niceMaximum(value: number): number {
   const magnitude = 10 ** Math.floor(Math.log10(value));
   const step = [1, 2, 4, 5, 10].find((factor) => factor * magnitude >= value) ?? 10;

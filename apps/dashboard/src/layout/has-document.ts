@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/preact-query";
 
-/** Whether the service has a page: configuration may leave out everything below /docs. */
+/** Tells whether the service has a page: configuration may leave out everything below /docs. */
 export function useHasDocument(address: string): boolean {
   const { data } = useQuery({
     queryKey: ["documents", address],

@@ -11,14 +11,14 @@ export interface Scope {
   readonly isFirstSystem: boolean;
 }
 
-/** The scope of a partner's page. */
+/** Returns the scope of a partner's page. */
 export function usePartnerScope(): Scope | undefined {
   const { memberships } = useSignedIn();
   const access = usePartnerAccess();
   return access && scopeOf(access, access.partnerId, memberships);
 }
 
-/** The scope of an operator's page. */
+/** Returns the scope of an operator's page. */
 export function useOperatorScope(): Scope | undefined {
   const { memberships } = useSignedIn();
   const access = useOperatorAccess();
@@ -35,7 +35,7 @@ function scopeOf(
 }
 
 /**
- * The address of a page with filters.
+ * Returns the address of a page with filters.
  * @param page `keys`, `requests`, … of the scope
  */
 export function addressIn(
@@ -48,7 +48,7 @@ export function addressIn(
   return search === "" ? path : `${path}?${search}`;
 }
 
-/** The parameters of an address with one changed, or taken away. */
+/** Returns the parameters of an address with one changed, or taken away. */
 export function withParameter(search: URLSearchParams, name: string, value: string | undefined): URLSearchParams {
   const next = new URLSearchParams(search);
   if (value === undefined || value === "") next.delete(name);

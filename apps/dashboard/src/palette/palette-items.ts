@@ -53,7 +53,10 @@ export function paletteItems(
 /** The prefixes of keys and secrets. */
 const CREDENTIAL = /bss_[a-z]+_|whsec_/i;
 
-/** Whether a text has a key or a secret in it. No URL may carry it: the service takes a key that was in one as compromised. */
+/**
+ * Tells whether a text has a key or a secret in it. No URL may carry it: the service takes a key that was in one as
+ * compromised.
+ */
 export function isCredential(text: string): boolean {
   return CREDENTIAL.test(text);
 }
@@ -110,7 +113,7 @@ function viewItems(
   );
 }
 
-/** The pages on which something with this id may be found. */
+/** Returns the pages on which something with this id may be found. */
 function idItems(text: string, memberships: readonly Membership[], all: readonly Membership[]): readonly PaletteItem[] {
   return memberships.flatMap((membership) =>
     pagesOf(membership).flatMap((page) =>
@@ -130,7 +133,7 @@ function pagesOf({ partner_id }: Membership): readonly Page[] {
   return pages.filter((page) => page.audience === audience);
 }
 
-/** Whether every word that was typed occurs. */
+/** Tells whether every word that was typed occurs. */
 function matches(title: string, text: string): boolean {
   const lower = title.toLowerCase();
   return text

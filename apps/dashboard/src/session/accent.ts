@@ -15,7 +15,7 @@ const BLACK: Rgb = [0, 0, 0];
 const LIGHT_SURFACE: Rgb = [233, 237, 251];
 const DARK_SURFACE: Rgb = [30, 38, 64];
 
-/** The values of the tokens that stand for the colour. @param hex `#rrggbb` */
+/** Returns the values of the tokens that stand for the colour. @param hex `#rrggbb` */
 export function accentTokens(hex: string): Readonly<Record<string, string>> {
   const color = parse(hex);
   // White text is shown on it in both themes.

@@ -35,7 +35,7 @@ async function readSession(): Promise<ConsoleSession | null> {
   }
 }
 
-/** The session of the portal's link, where the address has one. */
+/** Returns the session of the portal's link, where the address has one. */
 async function beginEmbedded(): Promise<ConsoleSession | undefined> {
   const token = takeLinkToken();
   if (token === undefined) return undefined;
@@ -48,7 +48,7 @@ async function beginEmbedded(): Promise<ConsoleSession | undefined> {
   }
 }
 
-/** The session, on pages that are shown to people who have signed in. */
+/** Returns the session, on pages that are shown to people who have signed in. */
 export function useSignedIn(): ConsoleSession {
   const { data } = useSession();
   if (data === undefined || data === null) throw new Error("Sign in to see this page");
@@ -64,7 +64,7 @@ export interface Access {
   readonly canChange: boolean;
 }
 
-/** The membership under which an operator's page is read: the one of `?system=`, or the first. */
+/** Returns the membership under which an operator's page is read: the one of `?system=`, or the first. */
 export function useOperatorAccess(): Access | undefined {
   const { memberships } = useSignedIn();
   const systemId = new URLSearchParams(useSearch()).get("system");
@@ -72,7 +72,10 @@ export function useOperatorAccess(): Access | undefined {
   return membership && accessBy(membership, membership.role === "admin");
 }
 
-/** The membership under which a partner's page is read: the partner's own, or else the operator's, who may only look. */
+/**
+ * Returns the membership under which a partner's page is read: the partner's own, or else the operator's, who may only
+ * look.
+ */
 export function usePartnerAccess(): (Access & { readonly partnerId: string }) | undefined {
   const { memberships } = useSignedIn();
   const { partner_id: partnerId } = useParams<{ partner_id: string }>();
@@ -92,7 +95,7 @@ function accessBy(membership: Membership, canChange: boolean): Access {
   return { systemId: membership.system_id, systemName: membership.system_name, membership, canChange };
 }
 
-/** The membership whose pages are shown at present: what the navigation lists. */
+/** Returns the membership whose pages are shown at present: what the navigation lists. */
 export function useCurrentMembership(): Membership | undefined {
   const { memberships } = useSignedIn();
   const [path] = useLocation();

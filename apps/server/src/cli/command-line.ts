@@ -76,7 +76,7 @@ function createContext(machineClock: () => number, { json, system }: GlobalOptio
   };
 }
 
-/** The operating system account that runs the command, which the audit log names as the actor. */
+/** Returns the operating system account that runs the command, which the audit log names as the actor. */
 function accountName(): string {
   try {
     return userInfo().username;
@@ -217,7 +217,7 @@ function exitStatus(error: unknown, write: (text: string) => void): number {
   return FAILED;
 }
 
-/** The message and its causes, without stack traces, which serve developers only. */
+/** Returns the message and its causes, without stack traces, which serve developers only. */
 function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause instanceof Error ? `\n  because: ${describeFailure(error.cause)}` : "";

@@ -171,7 +171,7 @@ function timeLeft(elapsed: number, share: number): string {
 /** An import fails when it takes less than one row in twenty. */
 const LEAST_TAKEN = 20;
 
-/** Whether so few rows were taken that the whole file is probably wrong. */
+/** Tells whether so few rows were taken that the whole file is probably wrong. */
 function tookNearlyNothing({ rows, created, unchanged }: TripImportResult): boolean {
   return rows > 0 && (created + unchanged) * LEAST_TAKEN < rows;
 }

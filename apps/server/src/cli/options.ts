@@ -8,7 +8,7 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** An option whose value `parse` reads; a wrong value is a usage error that names the option. */
+/** Returns an option whose value `parse` reads; a wrong value is a usage error that names the option. */
 export function option<Flags extends string, Value>(flags: Flags, description: string, parse: (text: string) => Value) {
   const [name = flags] = flags.split(" ");
   return new Option(flags, description).argParser((text): Value => readValue(name, text, parse));
@@ -53,7 +53,7 @@ export function orEmpty<Value>(parse: (text: string) => Value): (text: string) =
   return (text) => (text === "" ? "" : parse(text));
 }
 
-/** The parts of a comma-separated list; `parse` reads each. */
+/** Returns the parts of a comma-separated list; `parse` reads each. */
 export function listOf<Part>(parse: (text: string) => Part): (text: string) => Part[] {
   return (text) =>
     text

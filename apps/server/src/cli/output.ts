@@ -59,7 +59,7 @@ export function createOutput(json: boolean, { stdout, stderr }: Streams): Output
 // oxlint-disable-next-line no-control-regex -- control characters are the point
 const UNPRINTABLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]|\p{Cf}/gu;
 
-/** A text with U+FFFD for unprintable characters: names, addresses and answers come from strangers. */
+/** Returns a text with U+FFFD for unprintable characters: names, addresses and answers come from strangers. */
 export function printable(text: string): string {
   return text.replaceAll(UNPRINTABLE, "\uFFFD");
 }
@@ -92,7 +92,7 @@ export function table<Row>(rows: readonly Row[], columns: Columns<Row>, empty: s
   return { titles: Object.keys(columns), rows: cells, empty };
 }
 
-/** A result for people: its parts, with an empty line between two. */
+/** Returns a result for people: its parts, with an empty line between two. */
 function textOf({ object, facts, table: rows, text, notes = [] }: Result): string {
   const hasOwnFacts = facts !== undefined || (rows === undefined && text === undefined);
   const parts = [
@@ -118,12 +118,12 @@ function columnLines(lines: readonly (readonly string[])[]): string {
   return lines.map((line) => joined(line).trimEnd()).join("\n");
 }
 
-/** A property's name in words. */
+/** Returns a property's name in words. */
 function nameText(name: string): string {
   return name.replaceAll("_", " ");
 }
 
-/** A value on one line: names from outside may contain line ends. */
+/** Returns a value on one line: names from outside may contain line ends. */
 function valueText(value: unknown): string {
   const text = plainText(value);
   return text === "" ? "-" : text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\uFFFD");
@@ -140,7 +140,7 @@ function plainText(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** A property of a value: "3 created", but "scope rides:read". */
+/** Returns a property of a value: "3 created", but "scope rides:read". */
 function partText([name, part]: readonly [string, unknown]): string {
   return typeof part === "number" ? `${valueText(part)} ${nameText(name)}` : `${nameText(name)} ${valueText(part)}`;
 }

@@ -45,7 +45,7 @@ export function registerServe(program: ParentCommand, cli: OpenCli): void {
     });
 }
 
-/** The address of a service with this configuration on its own machine, whatever its public address is. */
+/** Returns the address of a service with this configuration on its own machine, whatever its public address is. */
 export function localAddress({ host, port, tls }: Pick<Config, "host" | "port" | "tls">): string {
   const everywhere: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "[::1]" };
   const name = everywhere[host] ?? (host.includes(":") ? `[${host}]` : host);

@@ -39,7 +39,7 @@ export async function lockStart(config: Pick<Config, "dataDir">): Promise<StartL
   };
 }
 
-/** The address of the `start` that is running on a data directory; undefined where none is. */
+/** Returns the address of the `start` that is running on a data directory; undefined where none is. */
 export async function addressOfStart({ dataDir }: Pick<Config, "dataDir">): Promise<string | undefined> {
   const url = await trimmedText(join(dataDir, "start.url"));
   if (url === "") return undefined;
@@ -49,7 +49,7 @@ export async function addressOfStart({ dataDir }: Pick<Config, "dataDir">): Prom
   return lock === undefined ? url : undefined;
 }
 
-/** A file's text, trimmed; empty when the file does not exist. */
+/** Returns a file's text, trimmed; empty when the file does not exist. */
 export async function trimmedText(file: string): Promise<string> {
   return (await readFile(file, "utf8").catch(() => "")).trim();
 }

@@ -40,7 +40,7 @@ export async function startSampleWebhooks(cli: CliContext): Promise<SampleWebhoo
   };
 }
 
-/** The rules of `start`, under which developers receive webhooks on this machine. */
+/** Returns the rules of `start`, under which developers receive webhooks on this machine. */
 export function rulesForTrying({ allowNetworks, allowPorts }: AddressRules): AddressRules {
   const networks = new NetworkList([...allowNetworks.networks, ...loopbackAddresses]);
   return { allowNetworks: networks, allowPorts, allowEveryLoopbackPort: true };

@@ -198,7 +198,7 @@ export interface Started {
 /** The command line's name, in the repository and in the published package. */
 const COMMAND = import.meta.filename.endsWith(".ts") ? "npx -y pnpm@12 bikeshare" : "npx @bikeshare/server";
 
-/** The text of a `start` that is ready: addresses, and commands for another terminal. */
+/** Returns the text of a `start` that is ready: addresses, and commands for another terminal. */
 export function welcome(started: Started): string {
   const { url, dataDir, demo } = started;
   const facts = [
@@ -260,7 +260,7 @@ function withoutDemo(started: Started): string[] {
   ];
 }
 
-/** The command line with the environment that another terminal lacks; without it, it would create a second database. */
+/** Returns the command line with the environment that another terminal lacks; without it, it would create a second database. */
 function commandOf({ dataDir, isDefaultDataDir }: Started): string {
   if (dataDir === undefined) return `DATABASE_URL=… ${COMMAND}`;
   return isDefaultDataDir ? COMMAND : `DATA_DIR=${shellWord(dataDir)} ${COMMAND}`;

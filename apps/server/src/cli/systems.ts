@@ -108,7 +108,7 @@ function list({ withDatabase }: CliContext): Promise<Result> {
   });
 }
 
-/** A fact, or null where GBFS publishes a default. */
+/** Returns a fact, or null where GBFS publishes a default. */
 function knownFact(system: SystemDetails, name: FactName): string | null {
   return system.missing.includes(name) ? null : system[name];
 }
@@ -122,7 +122,7 @@ function factsOf({ timezone, feed_contact_email, missing, ...system }: SystemDet
   };
 }
 
-/** The defaults that GBFS publishes for missing facts, and the command that sets them. */
+/** Returns the defaults that GBFS publishes for missing facts, and the command that sets them. */
 function missingNotes({ id, missing }: SystemDetails, isNamed: boolean): string[] {
   if (missing.length === 0) return [];
   const defaults: Partial<Record<FactName, string>> = {

@@ -100,7 +100,7 @@ function testFailure(
     : "The endpoint did not receive the test.";
 }
 
-/** A delivery once it is finished, or as it is after the timeout. */
+/** Returns a delivery once it is finished, or as it is after the timeout. */
 async function finishedDelivery(context: ActorContext, systemId: string, id: string): Promise<DeliveryDetail> {
   for (let waitedMs = 0; ; waitedMs += POLL_INTERVAL_MS) {
     const delivery = await showDelivery(context, { systemId, partnerId: null }, id);
@@ -233,7 +233,7 @@ function codeFrom(text: string) {
   return code;
 }
 
-/** A delivery with its attempts, exchange by exchange. */
+/** Returns a delivery with its attempts, exchange by exchange. */
 function detailOf(delivery: DeliveryDetail): Result {
   const { exchanges, ...about } = delivery;
   const { id, event, partner_id: partner, created_at: created, status, explanation } = delivery;

@@ -78,7 +78,7 @@ function withoutAccount(act: ActRow): ActRow {
   return { ...act, actor: act.actor.replace(/^cli:.*/s, "cli") };
 }
 
-/** An entry of the audit log as pages show it. */
+/** Returns an entry of the audit log as pages show it. */
 export function shownAct({ detail, ...act }: ActRow): Served<ShownAct> {
   const isObject = typeof detail === "object" && detail !== null;
   return { ...act, detail: isObject ? { ...detail } : {} };

@@ -51,7 +51,7 @@ export function partnerCaller(request: ConsoleRequest): ConsoleCaller & { readon
   return { ...caller, partnerId: caller.partnerId };
 }
 
-/** The session of an endpoint that asks for one. */
+/** Returns the session of an endpoint that asks for one. */
 export function consoleSession(request: ConsoleRequest): FoundSession {
   if (request.consoleSession === undefined) throw new Error(`${request.url} was reached without a session`);
   return request.consoleSession;

@@ -39,7 +39,7 @@ function encryptHint({ identityProvider, cipher }: ConsoleContext, personId: str
 }
 
 /**
- * Where a browser goes to sign out at the identity provider too, after a session that began there; null: nowhere.
+ * Returns where a browser goes to sign out at the identity provider too, after a session that began there; null: nowhere.
  * @param encrypted the session's ID token. When the key is gone that encrypted it, or it is another provider's, the provider asks the person
  */
 export async function signOutAddress(

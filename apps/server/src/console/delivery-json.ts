@@ -10,13 +10,13 @@ import type { Exchange, HeaderPair } from "../webhooks/log/delivery-view.ts";
 import { adviceOn } from "../webhooks/log/failure-advice.rules.ts";
 import { dateOf, type Served } from "./answers.ts";
 
-/** A delivery as the pages get it. */
+/** Returns a delivery as the pages get it. */
 export function deliveryJson(view: DeliveryView): Served<Delivery> {
   const { status, latest_code: code, latest_failure: failure } = view;
   return { ...view, code, failure, is_failing: status === "pending" && failure !== null };
 }
 
-/** A delivery with its attempts as the pages get it. */
+/** Returns a delivery with its attempts as the pages get it. */
 export function deliveryDetailJson(
   detail: DeliveryDetail,
   beside: { readonly older: string | null; readonly newer: string | null },
@@ -49,7 +49,7 @@ export function withoutCredentials(headers: readonly HeaderPair[]): HeaderPair[]
   return headers.map(([name, value]) => [name, CREDENTIALS.test(name) ? "(hidden)" : value]);
 }
 
-/** The filter that the parameters of a page stand for. */
+/** Returns the filter that the parameters of a page stand for. */
 export function filterOf({
   status,
   event,

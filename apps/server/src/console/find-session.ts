@@ -19,7 +19,7 @@ function isFromFrame({ headers }: Pick<FastifyRequest, "headers">): boolean {
 }
 
 /**
- * The session of a person's cookie or, for a page in a frame, that of the frame's. Where the portal is of the same site
+ * Returns the session of a person's cookie or, for a page in a frame, that of the frame's. Where the portal is of the same site
  * as the service a browser sends both, and each page means its own.
  */
 async function findSession(
@@ -73,7 +73,7 @@ export function createSessionFinder(db: Queryable, clock: () => number): Session
   };
 }
 
-/** Whether a session goes on, for streams that outlast a request. */
+/** Tells whether a session goes on, for streams that outlast a request. */
 export async function sessionStillOf(
   { token, isEmbedded }: Pick<FoundSession, "token" | "isEmbedded">,
   db: Queryable,

@@ -11,17 +11,17 @@ interface HeaderWriter {
 
 type CookieRequest = Pick<FastifyRequest, "raw">;
 
-/** The token in a request's session cookie; undefined without one. */
+/** Returns the token in a request's session cookie; undefined without one. */
 export function sessionToken(request: CookieRequest): string | undefined {
   return readCookie(request, "session");
 }
 
-/** The token in the cookie of a frame; undefined without one. */
+/** Returns the token in the cookie of a frame; undefined without one. */
 export function frameToken(request: CookieRequest): string | undefined {
   return readCookie(request, "frame");
 }
 
-/** Whether a request brings a session of either kind, good or not. */
+/** Tells whether a request brings a session of either kind, good or not. */
 export function bringsSession(request: CookieRequest): boolean {
   return (sessionToken(request) ?? frameToken(request)) !== undefined;
 }

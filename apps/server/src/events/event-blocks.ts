@@ -87,7 +87,7 @@ export function createEventBlocks(): EventBlocks {
   };
 }
 
-/** The last position before the block that a position lies in. */
+/** Returns the last position before the block that a position lies in. */
 function before(position: number): number {
   return Math.floor((position - 1) / BLOCK_SIZE) * BLOCK_SIZE;
 }

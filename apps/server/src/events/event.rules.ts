@@ -7,7 +7,7 @@ export interface EventViewer {
   readonly names: readonly EventName[];
 }
 
-/** The viewer for a partner's key with these scopes. */
+/** Returns the viewer for a partner's key with these scopes. */
 export function viewerWith(partnerId: string, scopes: readonly string[]): EventViewer {
   return { partnerId, names: eventNames.filter((name) => scopes.includes(scopeOfEvent(name))) };
 }
@@ -48,7 +48,7 @@ export interface DayCount {
 }
 
 /**
- * The day in which a page begins that comes after `skip` events, and how many of that day's events come before it;
+ * Returns the day in which a page begins that comes after `skip` events, and how many of that day's events come before it;
  * undefined when there are no more than `skip` events.
  * @param days in their order
  */

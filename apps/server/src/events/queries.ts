@@ -105,7 +105,7 @@ const byId = statement(
   `select ${json} as json from events where system_id = $1 and id = $4 and ${visible} limit 1`,
 );
 
-/** The first events after a position. @param limit how many of them the page shows */
+/** Returns the first events after a position. @param limit how many of them the page shows */
 export async function listEventRows(
   readPool: ReadPool,
   systemId: string,
@@ -118,7 +118,7 @@ export async function listEventRows(
 }
 
 /**
- * The position of the event that comes after `skip` others after a position, on the same day; undefined when the day
+ * Returns the position of the event that comes after `skip` others after a position, on the same day; undefined when the day
  * has no such event. They are stepped over: 25 ms for 100,000.
  */
 export async function findPositionAfter(
@@ -154,7 +154,7 @@ export async function countEventsBetween(
   return oneRow(await db.query<{ n: number }>(between, values)).n;
 }
 
-/** The first and the last position of a day; null where it has no events. */
+/** Returns the first and the last position of a day; null where it has no events. */
 export async function findBoundsOfDay(
   db: QueryRunner,
   systemId: string,
@@ -190,7 +190,7 @@ export async function findPosition(
   return (await readPool.read<EventPosition>(positionById, [systemId, viewer.names, viewer.partnerId, id]))[0];
 }
 
-/** The id of the newest event that a viewer may see; undefined when there is none. */
+/** Returns the id of the newest event that a viewer may see; undefined when there is none. */
 export async function findNewestEvent(
   readPool: ReadPool,
   systemId: string,
@@ -303,7 +303,7 @@ interface WindowEvents {
   readonly events: readonly ResourceEventRow[];
 }
 
-/** The events of a resource in a window. @param limit events that are looked at, whichever resource's */
+/** Returns the events of a resource in a window. @param limit events that are looked at, whichever resource's */
 export async function listEventsBetween(
   db: Queryable,
   systemId: string,
@@ -315,7 +315,7 @@ export async function listEventsBetween(
   return oneRow(await db.query<WindowEvents>(listBetween, values));
 }
 
-/** The events with these ids that are kept. */
+/** Returns the events with these ids that are kept. */
 export function listEventsByIds(db: Queryable, systemId: string, ids: readonly string[]): Promise<ResourceEventRow[]> {
   return db.query<ResourceEventRow>(listByIds, [systemId, ids]);
 }

@@ -99,7 +99,7 @@ interface StationHistory {
   readonly searchedTo: string | null;
 }
 
-/** The changes of a station in the events list, the newest first. */
+/** Returns the changes of a station in the events list, the newest first. */
 export async function stationHistory(
   { db }: { readonly db: Queryable },
   systemId: string,

@@ -60,7 +60,7 @@ const move = statement(
    select`,
 );
 
-/** Whether the outbox holds committed events of a system, and whether some that failed are to be tried again. */
+/** Tells whether the outbox holds committed events of a system, and whether some that failed are to be tried again. */
 export async function findWhetherEventsWait(
   db: Queryable,
   systemId: string,

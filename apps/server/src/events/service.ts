@@ -38,7 +38,7 @@ export interface EventContext extends ReadContext {
 export const eventPosition: PositionCodec<EventPosition> = { encode: writePosition, decode: readPosition };
 
 /**
- * A page of the events that a viewer may see, oldest first.
+ * Returns a page of the events that a viewer may see, oldest first.
  * @throws ServiceError `checkpoint_lost` when there is no event with the id `after`, or none that the viewer may see
  */
 export async function listEvents(
@@ -68,7 +68,7 @@ export async function listEvents(
   return { ...(await readPage(context, systemId, named, request, pageStart)), total };
 }
 
-/** The position after which a page begins that comes after `skip` events of a day. */
+/** Returns the position after which a page begins that comes after `skip` events of a day. */
 async function skipEvents(
   { filtered, eventBlocks }: EventContext,
   systemId: string,

@@ -135,7 +135,7 @@ function redirectTarget(location: string, from: URL): URL {
   return target;
 }
 
-/** An undici client over one open socket; it never opens another. */
+/** Returns an undici client over one open socket; it never opens another. */
 function connectionOver(socket: Socket, url: URL): Client {
   let unused: Socket | undefined = socket;
   return new Client(url.origin, {
@@ -180,7 +180,7 @@ async function connectUntil(url: URL, options: ConnectOptions, signal: AbortSign
   }
 }
 
-/** Whether an argument of the command is an http or https address. */
+/** Tells whether an argument of the command is an http or https address. */
 export function isAddress(argument: string): boolean {
   return /^https?:\/\//i.test(argument);
 }
@@ -189,7 +189,7 @@ export function isHttp({ protocol }: URL): boolean {
   return protocol === "http:" || protocol === "https:";
 }
 
-/** An address without its user, password and query, which may be secret. Any other text is returned unchanged. */
+/** Returns an address without its user, password and query, which may be secret. Any other text is returned unchanged. */
 export function shownAddress(address: string): string {
   const url = isAddress(address) ? URL.parse(address) : null;
   return url === null ? address : `${url.origin}${url.pathname}`;

@@ -14,7 +14,7 @@ export function reportsDirectory({ dataDir }: { readonly dataDir: string }): str
   return join(dataDir, "reports");
 }
 
-/** A wrong value as reports and messages show it. */
+/** Returns a wrong value as reports and messages show it. */
 export function shorten(text: string): string {
   return text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH)}…` : text;
 }

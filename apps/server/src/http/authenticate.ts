@@ -35,7 +35,7 @@ export interface AuthenticateOptions {
 const WRONG_CREDENTIALS_PER_MINUTE = 120;
 
 /**
- * The key that a request carries: without a promise when it is cached, else after a look-up.
+ * Returns the key that a request carries: without a promise when it is cached, else after a look-up.
  * @throws ServiceError `unauthorized`; `rate_limited` for wrong credentials, when the address has sent too many
  */
 export function authenticate(request: FastifyRequest, options: AuthenticateOptions): KeyRow | Promise<KeyRow> {
@@ -123,13 +123,13 @@ declare module "fastify" {
   }
 }
 
-/** The caller of an endpoint that requires a key. */
+/** Returns the caller of an endpoint that requires a key. */
 export function callerOf(request: FastifyRequest): Caller {
   if (request.caller === undefined) throw new Error(`${request.method} ${request.url} was reached without a key`);
   return request.caller;
 }
 
-/** The partner who calls an endpoint that does not accept operator keys. */
+/** Returns the partner who calls an endpoint that does not accept operator keys. */
 export function partnerOf(request: FastifyRequest): { readonly systemId: string; readonly partnerId: string } {
   const { key } = callerOf(request);
   if (key.partner_id === null) throw new Error(`${request.url} was reached with a key that has no partner`);
@@ -149,7 +149,7 @@ export interface Endpoint {
 /** The endpoints that were asked for. Each has one object for its routes' settings. */
 const endpoints = new WeakMap<FastifyContextConfig, Endpoint>();
 
-/** The endpoint that a request asks for. */
+/** Returns the endpoint that a request asks for. */
 export function endpointOf(request: FastifyRequest): Endpoint {
   // Fastify makes the options anew at each look.
   const { config, url } = request.routeOptions;
@@ -163,7 +163,7 @@ export function endpointOf(request: FastifyRequest): Endpoint {
   return endpoint;
 }
 
-/** The scope that an endpoint of a contract requires. */
+/** Returns the scope that an endpoint of a contract requires. */
 export function scopeOfRoute(route: AppRoute): EndpointMetadata["scope"] {
   return readMetadata(route).scope;
 }

@@ -83,7 +83,7 @@ function partsReader(endpoint: AppRoute): (request: FastifyRequest) => RequestPa
   });
 }
 
-/** The schema of a part; a contract may also say that it has none. */
+/** Returns the schema of a part; a contract may also say that it has none. */
 function schemaOf(part: unknown): ZodType<object> | undefined {
   return isZodType(part) ? (part as ZodType<object>) : undefined;
 }

@@ -43,7 +43,7 @@ export async function markCompromisedKeys(
   }
 }
 
-/** The keys in a text, each once, up to a limit. */
+/** Returns the keys in a text, each once, up to a limit. */
 export function keysIn(text: string): string[] {
   if (!text.includes("bss_")) return [];
   const found = new Set<string>();
@@ -54,7 +54,7 @@ export function keysIn(text: string): string[] {
   return [...found];
 }
 
-/** The keys in a URL, however its characters are encoded. */
+/** Returns the keys in a URL, however its characters are encoded. */
 export function keysInUrl(url: string): string[] {
   if (url.includes("%")) {
     return keysIn(url.replace(/%([2-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16))));

@@ -79,8 +79,8 @@ function deriveSubkeys(key: Uint8Array): Subkeys {
 }
 
 /**
- * A character for each byte. Hashed twice, as in HMAC, and with the list's length, so that no two pairs of list and position
- * are hashed alike.
+ * Returns a character for each byte. Hashed twice, as in HMAC, and with the list's length, so that no two pairs of list and
+ * position are hashed alike.
  */
 function tagOf({ inner, outer }: Subkeys, list: string, position: string): string {
   const hashed = hash("sha256", `${inner}${list.length} ${list}${position}`, "binary");
@@ -119,7 +119,7 @@ export function cursorPosition<Position>(
   };
 }
 
-/** The bytes of a cursor; undefined when the text is not exactly the encoding of these bytes. */
+/** Returns the bytes of a cursor; undefined when the text is not exactly the encoding of these bytes. */
 function decode(cursor: string): Buffer | undefined {
   if (cursor.length > MAX_CURSOR_LENGTH) return undefined;
   const bytes = Buffer.from(cursor, "base64url");

@@ -22,7 +22,7 @@ export interface DashboardOptions {
 /** The path of the operator's logo. */
 const LOGO_PATH = "/dashboard/logo";
 
-/** The address of the operator's logo, which changes with it. */
+/** Returns the address of the operator's logo, which changes with it. */
 export function logoUrl(logo: Logo): string {
   return `${LOGO_PATH}?v=${hash("sha1", logo.bytes, "base64url").slice(0, 8)}`;
 }

@@ -41,7 +41,10 @@ export function sendError(reply: FastifyReply, request: FastifyRequest, error: u
   );
 }
 
-/** Whether the caller went away while its body was read: the error has the code of a connection that we lost ourselves. */
+/**
+ * Tells whether the caller went away while its body was read: the error has the code of a connection that we lost
+ * ourselves.
+ */
 function isAborted({ raw }: FastifyRequest, error: unknown): boolean {
   return error instanceof Error && raw.errored === error;
 }
@@ -65,7 +68,7 @@ declare module "fastify" {
   }
 }
 
-/** The entry of the catalogue for any failure. */
+/** Returns the entry of the catalogue for any failure. */
 function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError && isErrorCode(error.code)) return error;
   const cause = { cause: error };
@@ -106,7 +109,7 @@ function isClientError(error: unknown): boolean {
   return typeof error.statusCode === "number" && error.statusCode >= 400 && error.statusCode < 500;
 }
 
-/** The bytes of an error's body: exactly `error` and `message`. */
+/** Returns the bytes of an error's body: exactly `error` and `message`. */
 export function errorJson(error: ErrorCode, message: string): string {
   const body: ErrorBody = { error, message };
   return JSON.stringify(body);

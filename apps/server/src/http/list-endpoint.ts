@@ -26,7 +26,7 @@ interface ListCall<Filters> {
   readonly request: FastifyRequest;
 }
 
-/** The handler of a list endpoint: reads the page that is asked for and writes the list's envelope around it. */
+/** Returns the handler of a list endpoint: reads the page that is asked for and writes the list's envelope around it. */
 export function listEndpoint<Position, Filters extends object>(
   cursors: CursorCipher,
   list: PagedList<Position, Filters>,
@@ -129,8 +129,8 @@ function scopeOf(
 type Followed<Position, Filters> = PagedList<Position, Filters> & { readonly followed: FollowedList<Filters> };
 
 /**
- * A page of a walk by cursor that ends with a checkpoint: for all that changes from the walk's beginning on, because items that
- * it has passed may change before it ends.
+ * Returns a page of a walk by cursor that ends with a checkpoint: for all that changes from the walk's beginning on,
+ * because items that it has passed may change before it ends.
  */
 async function readToCheckpoint<Position, Filters extends object>(
   cursors: CursorCipher,

@@ -78,7 +78,7 @@ function routeOf({ url, method, config }: RouteOptions): CountedRoute {
   return { interface: INTERFACES.get(url.split("/")[1]) ?? "pages", route: name, method: methods };
 }
 
-/** The hook that measures the requests of a route. */
+/** Returns the hook that measures the requests of a route. */
 function measuringHook(
   route: CountedRoute,
   count: CountRequest | undefined,

@@ -94,7 +94,7 @@ export function codedBody(body: string | Buffer, codings: readonly Coding[]): Co
   };
 }
 
-/** Whether a caller takes a coding by name, by its `Accept-Encoding`. */
+/** Tells whether a caller takes a coding by name, by its `Accept-Encoding`. */
 export function acceptsCoding(accepted: string | undefined, coding: Coding): boolean {
   const pattern = coding === "gzip" ? GZIP : BROTLI;
   return (accepted ?? "")
@@ -164,7 +164,7 @@ export function answerConditionally(app: FastifyInstance): void {
   });
 }
 
-/** A weak tag of a body. */
+/** Returns a weak tag of a body. */
 function etagOf(body: Buffer): string {
   return `W/"${hash("sha1", body, "base64url")}"`;
 }
@@ -174,7 +174,7 @@ const scratch = Buffer.allocUnsafeSlow(512 * 1024);
 /** The most bytes of UTF-8 for one of JavaScript's characters. */
 const MAX_CHARACTER_BYTES = 3;
 
-/** A text's bytes, in a fraction of the time of `Buffer.from`. */
+/** Returns a text's bytes, in a fraction of the time of `Buffer.from`. */
 function toBytes(text: string): Buffer {
   if (text.length * MAX_CHARACTER_BYTES > scratch.length) return Buffer.from(text);
   const length = scratch.write(text);

@@ -149,7 +149,7 @@ function answer(message: string, requestId: string, options: { readonly hasBody:
   ].join("\r\n");
 }
 
-/** Whether the request that could not be read is a HEAD, as far as the bytes that came last tell. */
+/** Tells whether the request that could not be read is a HEAD, as far as the bytes that came last tell. */
 function isHead(error: Error): boolean {
   const { rawPacket, bytesParsed } = error as { rawPacket?: unknown; bytesParsed?: unknown };
   if (!Buffer.isBuffer(rawPacket)) return false;
@@ -207,7 +207,7 @@ function hasBody({ is404, method, headers }: FastifyRequest): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
-/** Whether the body's bytes are compressed. To unpack them would let a caller of few bytes take much of our memory. */
+/** Tells whether the body's bytes are compressed. To unpack them would let a caller of few bytes take much of our memory. */
 function isCoded({ headers }: FastifyRequest): boolean {
   const codings = `${headers["content-encoding"] ?? ""},${headers["transfer-encoding"] ?? ""}`;
   return codings
@@ -236,7 +236,7 @@ function notJson(): ServiceError {
 const REPLACEMENT = "\ufffd";
 const REPLACEMENT_BYTES = Buffer.from(REPLACEMENT);
 
-/** The position, from 0, of the first byte that is no UTF-8. */
+/** Returns the position, from 0, of the first byte that is no UTF-8. */
 function firstBadByte(bytes: Buffer): number {
   const text = bytes.toString();
   let position = 0;

@@ -86,7 +86,7 @@ function isForwarded(headers: IncomingHttpHeaders): boolean {
   return FORWARDING_HEADERS.some((name) => headers[name] !== undefined);
 }
 
-/** The scheme that the nearest proxy names in either of the headers that there are for it. */
+/** Returns the scheme that the nearest proxy names in either of the headers that there are for it. */
 export function protoOf(headers: IncomingHttpHeaders): string | undefined {
   const proto = last(headers["x-forwarded-proto"]);
   return proto ?? /;\s*proto="?([a-z]+)/.exec(`;${last(headers.forwarded) ?? ""}`)?.[1];
@@ -114,13 +114,13 @@ function clientAddress(
   return known;
 }
 
-/** The value that the proxy nearest to us wrote, in lower case. */
+/** Returns the value that the proxy nearest to us wrote, in lower case. */
 function last(header: string | string[] | undefined): string | undefined {
   const text = Array.isArray(header) ? header.at(-1) : header;
   return text?.split(",").at(-1)?.trim().toLowerCase();
 }
 
-/** A socket's far end, which Node writes canonically, but for IPv4 inside IPv6 (::ffff:192.0.2.1). */
+/** Returns a socket's far end, which Node writes canonically, but for IPv4 inside IPv6 (::ffff:192.0.2.1). */
 function peerAddress(address: string): string {
   return address.startsWith("::ffff:") && address.includes(".") ? address.slice(7) : address;
 }
@@ -160,7 +160,7 @@ function canonical(address: string): string {
   return MAPPED_IPV4.exec(written)?.[1] ?? written;
 }
 
-/** The eight groups of an IPv6 address in its canonical form; one that ends in IPv4 has zeros in front either way. */
+/** Returns the eight groups of an IPv6 address in its canonical form; one that ends in IPv4 has zeros in front either way. */
 function ipv6Groups(address: string): string[] {
   const [head = "", tail] = canonical(address).split("::");
   const before = head === "" ? [] : head.split(":");

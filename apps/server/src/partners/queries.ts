@@ -39,17 +39,17 @@ export async function insertPartner(
   return made;
 }
 
-/** A system's partners, removed ones too, oldest first. */
+/** Returns a system's partners, removed ones too, oldest first. */
 export function listPartners(db: Queryable, systemId: string): Promise<PartnerRow[]> {
   return db.query<PartnerRow>(all, [systemId]);
 }
 
-/** A partner, also one that was removed. */
+/** Returns a partner, also one that was removed. */
 export async function findPartner(db: Queryable, systemId: string, id: string): Promise<PartnerRow | undefined> {
   return (await db.query<PartnerRow>(byId, [systemId, id]))[0];
 }
 
-/** The partner that has a name now, whatever its capitals. */
+/** Returns the partner that has a name now, whatever its capitals. */
 export async function findPartnerByName(
   db: Queryable,
   systemId: string,
@@ -73,7 +73,7 @@ const lock = statement(
   "partners.lock",
   `select ${columns} from partners where system_id = $1 and id = $2 for no key update`,
 );
-/** A partner, held against every other change until the transaction ends. */
+/** Returns a partner, held against every other change until the transaction ends. */
 export async function lockPartner(tx: Transaction, systemId: string, id: string): Promise<PartnerRow | undefined> {
   return (await tx.query<PartnerRow>(lock, [systemId, id]))[0];
 }

@@ -111,7 +111,7 @@ export async function setKeyAllowance(
   });
 }
 
-/** A system's partners, removed ones too, oldest first. */
+/** Returns a system's partners, removed ones too, oldest first. */
 export function partnersOf({ db }: Pick<ActorContext, "db">, systemId: string): Promise<PartnerRow[]> {
   return listPartners(db, systemId);
 }
@@ -130,7 +130,7 @@ export async function overviewOf(
   return (await listPartnerOverviews(context.db, systemId, new Date(context.clock()), id))[0];
 }
 
-/** A partner; undefined when there is none with this id, or it was removed. */
+/** Returns a partner; undefined when there is none with this id, or it was removed. */
 export async function partnerWithId(
   { db }: Pick<ActorContext, "db">,
   systemId: string,

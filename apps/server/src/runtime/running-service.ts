@@ -260,7 +260,7 @@ async function openMetrics(
   return metrics;
 }
 
-/** The replica that reads may go to, if one is configured. */
+/** Returns the replica that reads may go to, if one is configured. */
 function replicaSettings({ databaseReplicaUrl: url }: Config, { conditions, reports }: ServiceParts) {
   if (url === undefined) return undefined;
   return { url, onStatus: createReplicaReport({ conditions, reports, monotonic: () => performance.now() }) };

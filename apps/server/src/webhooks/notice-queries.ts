@@ -38,7 +38,7 @@ const claim = statement(
    select changed.json, changed.updated_at from changed join claimed on claimed.station_id = changed.id order by changed.id`,
 );
 
-/** Whether an endpoint of the system subscribes to notices of stations. */
+/** Tells whether an endpoint of the system subscribes to notices of stations. */
 export async function findStationSubscription(db: Queryable, systemId: string): Promise<boolean> {
   return oneRow(await db.query<{ found: boolean }>(subscription, [systemId])).found;
 }

@@ -6,7 +6,7 @@ import { pagingQuery } from "../paging.ts";
 import { identifierParam } from "../values.ts";
 
 /**
- * The metadata of a console endpoint: whom it lets in. The server enforces it from here alone.
+ * Returns the metadata of a console endpoint: whom it lets in. The server enforces it from here alone.
  * @param role `admin` for whatever changes something or shows a secret
  */
 export function consoleNeeds(

@@ -161,7 +161,7 @@ function liftContent<Holder extends Response | RequestBody>(holder: Holder, addi
   return { ...holder, content };
 }
 
-/** The names of the schemas that answers are made of. */
+/** Returns the names of the schemas that answers are made of. */
 function sentSchemas(paths: Readonly<Record<string, PathItem>>, schemas: Schemas): ReadonlySet<string> {
   const answers = Object.values(paths).flatMap((item) => Object.values(item).map(({ responses }) => responses));
   const found = new Set<string>();

@@ -189,7 +189,10 @@ curl ${baseUrl}/gbfs/3.0/gbfs.json
 Ask again no earlier than \`ttl\` seconds after an answer, with its \`ETag\` in \`If-None-Match\`: a document that did not change is answered 304 without a body. Any web page may read the feeds. The id of a vehicle is random and changes after each ride, so that rides cannot be followed. What the documents hold is described by GBFS itself, at https://gbfs.org.`;
 }
 
-/** The error catalogue as a Markdown list: a reference's column, and a phone, are too narrow for a table of sentences. */
+/**
+ * Returns the error catalogue as a Markdown list: a reference's column, and a phone, are too narrow for a table of
+ * sentences.
+ */
 function errorsList(): string {
   const items = errorCodes.map((code) => {
     const { status, meaning, action } = errorCatalogue[code];

@@ -20,7 +20,7 @@ export interface EndpointTraits {
   readonly isDeprecated: boolean;
 }
 
-/** The answer when all went well. */
+/** Returns the answer when all went well. */
 export function success(
   status: number,
   generated: Response,
@@ -41,7 +41,7 @@ export function success(
   };
 }
 
-/** The answer when the caller's copy is current. */
+/** Returns the answer when the caller's copy is current. */
 export function notModified(traits: EndpointTraits): Response {
   return {
     description: "What you have is current: the `ETag` that you sent in `If-None-Match` still stands. No body.",
@@ -59,7 +59,7 @@ export function failure(status: number, generated: Response, traits: EndpointTra
   };
 }
 
-/** The codes that an endpoint may answer with at `status`. */
+/** Returns the codes that an endpoint may answer with at `status`. */
 function codesAt(status: number, { scope, isPaged, conflicts }: EndpointTraits): ErrorCode[] {
   if (status === 409) return [...conflicts];
   // Only the dashboard is asked for a confirmation.

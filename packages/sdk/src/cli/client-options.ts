@@ -8,7 +8,7 @@ import type { Output } from "./output.ts";
 const MIN_ANNOUNCED_WAIT_MS = 2_000;
 
 /**
- * The client's options, from the command line, else from the environment variables.
+ * Returns the client's options, from the command line, else from the environment variables.
  *
  * @throws UsageError that names what is missing
  */
@@ -36,8 +36,8 @@ export async function readClientOptions(
 }
 
 /**
- * The content of a file that an option names. A key or secret on the command line itself would be in the shell's history
- * and in every list of processes.
+ * Returns the content of a file that an option names. A key or secret on the command line itself would be in the shell's
+ * history and in every list of processes.
  *
  * @throws UsageError that names the option
  */

@@ -50,7 +50,7 @@ export interface LocalContext {
   readonly environment: Environment;
 }
 
-/** The value of an option; undefined where it was not given. */
+/** Returns the value of an option; undefined where it was not given. */
 export function textOf(values: OptionValues, name: string): string | undefined {
   const value = values[name];
   return value === true ? undefined : value;
@@ -118,7 +118,7 @@ function parse(args: readonly string[], commands: readonly Command[]) {
   }
 }
 
-/** The usage of the program. */
+/** Returns the usage of the program. */
 export function programHelp(commands: readonly Command[]): string {
   const rows = commands.map(({ name, takesId, summary }) => [`${name}${takesId ? " <id>" : ""}`, summary] as const);
   return `The Bike-Sharing Data Service at your terminal.
@@ -133,7 +133,7 @@ ${alignColumns(optionRows(globalOptions))}
 \`bikeshare-sdk <command> --help\` shows a command's own options. Exit status: 0 done, 1 failed, 2 wrong usage.`;
 }
 
-/** The usage of one command. */
+/** Returns the usage of one command. */
 export function commandHelp({ name, takesId, summary, options }: Command): string {
   const own = Object.keys(options).length === 0 ? "" : `\nOptions:\n${alignColumns(optionRows(options))}\n`;
   return `${summary}.

@@ -23,7 +23,7 @@ export function createOutput(json: boolean, { stdout, stderr }: Pick<Environment
 }
 
 /**
- * A value as one line for a terminal. Control characters are replaced: names of stations and the responses of receivers
+ * Returns a value as one line for a terminal. Control characters are replaced: names of stations and the responses of receivers
  * are written by others.
  */
 export function printable(value: unknown): string {
@@ -52,7 +52,7 @@ function formatRow(cells: readonly string[], widths: readonly number[]): string 
     .trimEnd();
 }
 
-/** The value at a path such as `data.id`. */
+/** Returns the value at a path such as `data.id`. */
 function valueAt(object: object, path: string): unknown {
   return path.split(".").reduce<unknown>((value, field) => {
     return typeof value === "object" && value !== null ? Reflect.get(value, field) : undefined;

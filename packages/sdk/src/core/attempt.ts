@@ -111,7 +111,7 @@ function readBody(
   return new UnexpectedResponseError(`${operation}: unexpected response: ${redact(String(issue))}`, details);
 }
 
-/** The object or array in a JSON text. */
+/** Returns the object or array in a JSON text. */
 function parseObject(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -121,7 +121,7 @@ function parseObject(text: string): object | undefined {
   }
 }
 
-/** The headers `RateLimit` and `RateLimit-Policy`; undefined where they are absent or of another form. */
+/** Returns the headers `RateLimit` and `RateLimit-Policy`; undefined where they are absent or of another form. */
 function readRateLimit(headers: Headers): RateLimit | undefined {
   const both = `${headers.get("ratelimit")} ${headers.get("ratelimit-policy")}`;
   const match = /r=(\d+); *t=(\d+).*q=(\d+); *w=(\d+)/.exec(both);

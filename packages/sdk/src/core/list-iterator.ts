@@ -39,7 +39,7 @@ export function queryAt(
 }
 
 /**
- * Where the page after a response begins; undefined when the list ends with it. The end is what the specification says
+ * Returns where the page after a response begins; undefined when the list ends with it. The end is what the specification says
  * it is, and never a response that lacks something: an empty page may stand in the middle.
  *
  * @param isByChanges whether the page is one of changes: these are not numbered
@@ -109,7 +109,7 @@ type FetchPage<Item, Page> = (position: Position) => Promise<{
 }>;
 
 /**
- * An iterator from a position on.
+ * Returns an iterator from a position on.
  *
  * @param byPage whether it returns pages rather than items: `Step` is which
  * @param after of a list that is resumed by item id: the id after which it begins, or an empty string

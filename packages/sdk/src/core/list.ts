@@ -95,7 +95,7 @@ export interface ListSource<Item> {
 }
 
 /**
- * The list from a position on.
+ * Returns the list from a position on.
  *
  * @param after of a list that is resumed by item id: the id after which it begins, or an empty string
  */

@@ -41,7 +41,7 @@ export function parseBaseUrl(text: string): string {
 }
 
 /**
- * The idempotency key of a call, if the endpoint takes one: made once, so that every attempt is the same creation.
+ * Returns the idempotency key of a call, if the endpoint takes one: made once, so that every attempt is the same creation.
  *
  * @throws UsageError for a key that a header cannot hold
  */
@@ -73,7 +73,7 @@ interface RequestBase {
 }
 
 /**
- * A request as hooks see it, and as it is sent except for the key.
+ * Returns a request as hooks see it, and as it is sent except for the key.
  *
  * @throws UsageError for an id that a path cannot hold
  */
@@ -104,7 +104,7 @@ function buildPath(template: string, id: string | undefined, query: Query): stri
   return search ? `${path}?${search}` : path;
 }
 
-/** An object without its undefined properties: passing an option on as undefined means its default. */
+/** Returns an object without its undefined properties: passing an option on as undefined means its default. */
 export function withoutUndefined<Values extends object>(values: Values): Partial<Defined<Values>> {
   const entries = Object.entries(values).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as Partial<Defined<Values>>; // The same properties, fewer.

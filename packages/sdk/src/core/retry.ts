@@ -12,7 +12,7 @@ const BUDGET = 20;
 /** The amount that a success adds to the budget: in the long run one retry for ten successes. */
 const BUDGET_PER_SUCCESS = 0.1;
 
-/** Whether sending the same request again may help, where that is safe. */
+/** Tells whether sending the same request again may help, where that is safe. */
 export function isRetryable(error: BikeShareError): boolean {
   const { status = 0, code } = error;
   const isNetwork = error instanceof ConnectionError || error instanceof TimeoutError;

@@ -119,7 +119,7 @@ export class ServerError extends ApiError {
 }
 
 /**
- * Whether a value is an error of this package, also of another copy of it, where `instanceof` fails. Its `name` is the
+ * Tells whether a value is an error of this package, also of another copy of it, where `instanceof` fails. Its `name` is the
  * name of its class.
  */
 export function isBikeShareError(value: unknown): value is BikeShareError {
@@ -127,7 +127,7 @@ export function isBikeShareError(value: unknown): value is BikeShareError {
 }
 
 /**
- * Whether a value is an error that the service answered with, also of another copy of this package, and, where a code
+ * Tells whether a value is an error that the service answered with, also of another copy of this package, and, where a code
  * is given, with that code.
  *
  * @example if (isApiError(error, "no_bike_available")) return tryAnotherStation();

@@ -26,7 +26,7 @@ const classes: Readonly<Record<string, typeof ApiError>> = {
 };
 
 /**
- * The error for an error response: its class by the code where that has one of its own, else by the status, so that
+ * Returns the error for an error response: its class by the code where that has one of its own, else by the status, so that
  * codes which are newer than this package find one too.
  *
  * @param body the response's body, if it was JSON
@@ -52,8 +52,8 @@ export function apiError(
 const MAX_CAUSE_DEPTH = 5;
 
 /**
- * The innermost reason of what was thrown, as an error that cannot hold the key: its message and code alone, without the
- * properties in which a custom `fetch` may keep the request.
+ * Returns the innermost reason of what was thrown, as an error that cannot hold the key: its message and code alone,
+ * without the properties in which a custom `fetch` may keep the request.
  *
  * @param redact removes the key from a text
  */

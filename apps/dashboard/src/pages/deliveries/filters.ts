@@ -14,7 +14,7 @@ export function readFilters(search: URLSearchParams): FilterTexts {
   return Object.fromEntries(given);
 }
 
-/** The address's parameters with other filters: from the first page on, and with everything else as it was. */
+/** Returns the address's parameters with other filters: from the first page on, and with everything else as it was. */
 export function withFilters(search: URLSearchParams, filters: FilterTexts): URLSearchParams {
   const next = new URLSearchParams(search);
   next.delete("cursor");
@@ -26,7 +26,7 @@ export function withFilters(search: URLSearchParams, filters: FilterTexts): URLS
   return next;
 }
 
-/** The address's parameters for the page behind a cursor. */
+/** Returns the address's parameters for the page behind a cursor. */
 export function withCursor(search: URLSearchParams, cursor: string): URLSearchParams {
   const next = new URLSearchParams(search);
   next.set("cursor", cursor);

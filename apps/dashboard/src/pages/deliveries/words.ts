@@ -9,7 +9,7 @@ export interface StateWords {
   readonly word: string;
 }
 
-/** A delivery's state in a word. */
+/** Returns a delivery's state in a word. */
 export function stateOf({ status, is_failing: isFailing, attempts, failure }: Delivery): StateWords {
   switch (status) {
     case "succeeded":

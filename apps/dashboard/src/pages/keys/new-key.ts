@@ -36,7 +36,7 @@ export function expiriesWithin(days: number): Choice[] {
   return choices.map((each) => ({ value: String(each), label: each === 1 ? "In a day" : `In ${each} days` }));
 }
 
-/** The instant so many days from now. Where clocks differ by less than a minute it is no later for the server. */
+/** Returns the instant so many days from now. Where clocks differ by less than a minute it is no later for the server. */
 export function instantAfter(days: number): string {
   return new Date(new Date().getTime() + days * DAY_MS - MINUTE_MS).toISOString();
 }

@@ -30,7 +30,7 @@ export interface UsageChart {
   readonly series: readonly Series[];
 }
 
-/** The last hour by minute. Minutes without a request are not among those given. */
+/** Returns the last hour by minute. Minutes without a request are not among those given. */
 export function minuteSeries(
   minutes: readonly (RequestCounts & { readonly minute: string })[],
   now: number,
@@ -43,7 +43,7 @@ export function minuteSeries(
   return { times, series: seriesOf(times.map((time) => found.get(Date.parse(time)))) };
 }
 
-/** The last days, in UTC. A day has a row for each route. */
+/** Returns the last days, in UTC. A day has a row for each route. */
 export function daySeries(
   rows: readonly (RequestCounts & { readonly day: string })[],
   days: number,
@@ -81,7 +81,7 @@ function addCounts(all: readonly RequestCounts[]): RequestCounts {
   };
 }
 
-/** The routes that were called, the most called first. */
+/** Returns the routes that were called, the most called first. */
 export function routeTotals(
   rows: readonly (RequestCounts & { readonly route: string })[],
 ): readonly (RequestCounts & { readonly route: string })[] {

@@ -27,7 +27,7 @@ export interface Endpoint {
   readonly anchor: string;
 }
 
-/** The endpoints, in the order of the document. */
+/** Returns the endpoints, in the order of the document. */
 export function endpointsOf({ paths }: OpenApiDocument): readonly Endpoint[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(
@@ -47,7 +47,7 @@ export function endpointsOf({ paths }: OpenApiDocument): readonly Endpoint[] {
   );
 }
 
-/** Whether an endpoint has every word that was typed. A typed route (`GET /v1/rides`) is such words too. */
+/** Tells whether an endpoint has every word that was typed. A typed route (`GET /v1/rides`) is such words too. */
 export function matchesEndpoint({ method, path, summary }: Endpoint, typed: string): boolean {
   const text = `${method} ${path} ${summary}`.toLowerCase();
   return typed

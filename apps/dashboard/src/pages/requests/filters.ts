@@ -15,7 +15,7 @@ export function readFilters(search: URLSearchParams): RequestFilters {
   );
 }
 
-/** The address's parameters for a change of the filters, which begins at the newest request. */
+/** Returns the address's parameters for a change of the filters, which begins at the newest request. */
 export function withFilters(search: URLSearchParams, change: RequestFilters): URLSearchParams {
   const next = new URLSearchParams(search);
   for (const [name, value] of Object.entries(change)) {
@@ -27,7 +27,7 @@ export function withFilters(search: URLSearchParams, change: RequestFilters): UR
   return next;
 }
 
-/** Whether a text is a Request-Id, rather than a part of one. */
+/** Tells whether a text is a Request-Id, rather than a part of one. */
 export function isRequestId(text: string): boolean {
   return /^req_[0-9A-Za-z]+$/.test(text);
 }

@@ -16,7 +16,7 @@ export interface Finding {
   readonly message: string;
 }
 
-/** The likeliest mistake, or that there is none. */
+/** Returns the likeliest mistake, or that there is none. */
 export async function findMistake({ header, body, secret, now }: PastedRequest): Promise<Finding> {
   const value = header.trim().replace(/^service-signature:\s*/i, "");
   if (value.startsWith("v1,")) {

@@ -120,7 +120,7 @@ function drawScale(canvas: CanvasRenderingContext2D, view: Viewport, { height }:
   canvas.fillText(label, left + 4, bottom - 6);
 }
 
-/** The station that is meant by a press; none where the nearest is too far away. */
+/** Returns the station that is meant by a press; none where the nearest is too far away. */
 export function stationAt(at: Point, { stations, view, size }: Drawing): MappedStation | undefined {
   const REACH_PX = 14;
   let nearest: { readonly station: MappedStation; readonly distance: number } | undefined;

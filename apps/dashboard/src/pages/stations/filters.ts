@@ -30,7 +30,7 @@ export function readFilters(search: URLSearchParams): StationFilters {
   };
 }
 
-/** The address's parameters for a change of the filters: a change of anything but the page begins at the first one. */
+/** Returns the address's parameters for a change of the filters: a change of anything but the page begins at the first one. */
 export function withFilters(search: URLSearchParams, change: Partial<StationFilters>): URLSearchParams {
   const next = new URLSearchParams(search);
   const set = (name: string, value: string | undefined) => {
@@ -57,7 +57,7 @@ const orders: Readonly<Record<string, Order>> = {
   reported: (one, other) => (one.last_reported ?? "").localeCompare(other.last_reported ?? ""),
 };
 
-/** The stations that match, in their order. */
+/** Returns the stations that match, in their order. */
 export function selectStations(stations: readonly MappedStation[], filters: StationFilters): readonly MappedStation[] {
   const text = filters.q.trim().toLowerCase();
   const order = orders[filters.sorting.column];

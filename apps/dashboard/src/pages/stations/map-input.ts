@@ -5,7 +5,7 @@ import type { Point, Size } from "./viewport.ts";
 
 type CanvasRef = { readonly current: HTMLCanvasElement | null };
 
-/** The canvas's size on the page, in CSS pixels. */
+/** Returns the canvas's size on the page, in CSS pixels. */
 export function useSize(ref: CanvasRef): Size {
   const [size, setSize] = useState<Size>({ width: 640, height: 400 });
   useEffect(() => {
@@ -20,7 +20,7 @@ export function useSize(ref: CanvasRef): Size {
   return size;
 }
 
-/** The theme's colours, again whenever the theme changes. */
+/** Returns the theme's colours, again whenever the theme changes. */
 export function useColours(ref: CanvasRef): MapColours | undefined {
   const [colours, setColours] = useState<MapColours>();
   useEffect(() => {

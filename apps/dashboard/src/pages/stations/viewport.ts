@@ -74,7 +74,7 @@ export function zoom(view: Viewport, factor: number, at: Point, { width, height 
   };
 }
 
-/** A round distance of about `targetPx` pixels, and how long it is on the screen. */
+/** Returns a round distance of about `targetPx` pixels, and how long it is on the screen. */
 export function scaleBar(view: Viewport, targetPx: number): { readonly label: string; readonly px: number } {
   const latitude = Math.atan(Math.sinh(Math.PI * (1 - 2 * view.y)));
   const metresPerPx = (METRES_PER_UNIT * Math.cos(latitude)) / view.scale;

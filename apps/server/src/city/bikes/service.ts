@@ -15,7 +15,7 @@ export interface BikeFilters {
 
 const bikes = listById("bikes", listFilters.bikes);
 
-/** A page of a system's bikes, ordered by id. */
+/** Returns a page of a system's bikes, ordered by id. */
 export function listBikes(
   context: ReadContext,
   whose: ListReader,

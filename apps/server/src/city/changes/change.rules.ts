@@ -19,7 +19,7 @@ const DAY_US = 24 * HOUR_US;
 export const REMOVED_BIKES_KEPT_DAYS = 7;
 
 /**
- * The position from which the next walk goes on, so that it finds every change that this one does not see.
+ * Returns the position from which the next walk goes on, so that it finds every change that this one does not see.
  *
  * The newest change is as good as the horizon where it lies before: nothing lies between. So the checkpoint of a list in which
  * nothing changes stays, and with it the answer's ETag. After a day it moves on, once an hour, so that it does not become too

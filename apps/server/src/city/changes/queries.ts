@@ -68,7 +68,7 @@ const horizon = (table: FollowedTable): Statement =>
        and held.mode in ${WRITING}`,
   );
 
-/** The tables that hold the changes of a list. */
+/** Returns the tables that hold the changes of a list. */
 function writtenWith(table: FollowedTable): readonly string[] {
   return table === "bikes" ? ["bikes", "removed_bikes"] : [table];
 }

@@ -49,7 +49,7 @@ const length = statement(
   `select coalesce(sum(n), 0)::bigint as n from list_counts where system_id = $1 and list = $2`,
 );
 
-/** The length of a list. */
+/** Returns the length of a list. */
 export async function countList(db: Queryable, systemId: string, list: CountedList): Promise<number> {
   return oneRow(await db.query<{ n: number }>(length, [systemId, list])).n;
 }

@@ -87,13 +87,13 @@ export function createBatchResults(): BatchResultWriter<ErrorCode> & { all(): Ba
   };
 }
 
-/** The results of a batch, with the number of those that failed. */
+/** Returns the results of a batch, with the number of those that failed. */
 export function resultsOf(results: BatchResult[]): BatchResults {
   // Those of items that were not decided are missing.
   return { results, failed: results.filter((result) => result?.outcome === "failed").length };
 }
 
-/** The items that could be read; the others fail. */
+/** Returns the items that could be read; the others fail. */
 export function readableItems<Item>(
   items: readonly BatchItem<Item>[],
   results: BatchResultWriter<"invalid_parameter">,

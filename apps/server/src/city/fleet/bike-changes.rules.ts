@@ -14,13 +14,13 @@ import type { NamedStation } from "./station-queries.ts";
 /** The stations that items name, by id; removed ones too. */
 export type NamedStations = ReadonlyMap<string, NamedStation>;
 
-/** A station that is there; undefined of one that was removed. */
+/** Returns a station that is there; undefined of one that was removed. */
 export function presentStation(stations: NamedStations, id: string): NamedStation | undefined {
   const station = stations.get(id);
   return station?.status === "removed" ? undefined : station;
 }
 
-/** The message of `not_found` about a station that is not there. */
+/** Returns the message of `not_found` about a station that is not there. */
 export function missingStation(stations: NamedStations, id: string): MessageArguments<"not_found"> {
   return [stations.has(id) ? "removedStation" : "namedStation", { id }];
 }
@@ -32,7 +32,7 @@ export interface LocatedItem {
   readonly lon?: number | undefined;
 }
 
-/** The location that an item names: that of its station where it gives no other; undefined when it names none. */
+/** Returns the location that an item names: that of its station where it gives no other; undefined when it names none. */
 export function locationOf(item: LocatedItem, stations: NamedStations): ReportedLocation | undefined {
   if (item.station_id === undefined && item.lat === undefined) return undefined;
   const station = presentStation(stations, item.station_id ?? "");
@@ -45,7 +45,7 @@ export function locationOf(item: LocatedItem, stations: NamedStations): Reported
 
 export const NOWHERE: ReportedLocation = { reported_station_id: null, reported_lat: null, reported_lon: null };
 
-/** A bike as an upsert makes it. */
+/** Returns a bike as an upsert makes it. */
 export function newBike(item: BikeUpsert, stations: NamedStations, now: Date, publicId: string): BikeState {
   const facts = {
     ride_id: null,

@@ -134,7 +134,10 @@ function isOperators(bike: BikeState | undefined): boolean {
   return bike?.source === undefined || bike.source === OPERATOR;
 }
 
-/** Whether an upsert changes no more of a feed's bike than its state, which the operator may know better; it fails otherwise. */
+/**
+ * Tells whether an upsert changes no more of a feed's bike than its state, which the operator may know better; it fails
+ * otherwise.
+ */
 function mayChange(
   { index, item }: Indexed<BikeUpsert>,
   bike: BikeState | undefined,

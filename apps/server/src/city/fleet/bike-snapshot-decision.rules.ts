@@ -29,14 +29,14 @@ export interface BikeRow extends FeedBike, Pick<Tables["bikes"], "id" | "source"
   readonly reported_at: number | null;
 }
 
-/** The MDS state that GBFS's two flags mean. Disabled comes first: such a bike cannot be ridden, reserved or not. */
+/** Returns the MDS state that GBFS's two flags mean. Disabled comes first: such a bike cannot be ridden, reserved or not. */
 export function vehicleState(flags: Pick<VehicleReport, "is_disabled" | "is_reserved">): Bike["vehicle_state"] {
   if (flags.is_disabled) return "non_operational";
   return flags.is_reserved ? "reserved" : "available";
 }
 
 /**
- * Whether a feed decides on a bike. While a ride on it is known, the ride does (the feed may be older than the ride's
+ * Tells whether a feed decides on a bike. While a ride on it is known, the ride does (the feed may be older than the ride's
  * start), and a bike that the operator removed stays removed.
  */
 export function followsFeed(state: Bike["vehicle_state"]): boolean {

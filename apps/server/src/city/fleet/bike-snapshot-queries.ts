@@ -74,7 +74,7 @@ const updateBikes = statement(
 
 const deleteBikes = statement("bikeSnapshot.delete", "delete from bikes where system_id = $1 and id = any($2::text[])");
 
-/** The bikes of a source. Not locked. */
+/** Returns the bikes of a source. Not locked. */
 export function listBikesOfSource({ tx, systemId }: Command, source: string): Promise<BikeRow[]> {
   return tx.query<BikeRow>(ofSource, [systemId, source]);
 }

@@ -16,7 +16,7 @@ export interface BikeState extends Omit<
   readonly source?: string;
 }
 
-/** A bike with other facts, and the state that follows from them for readers. */
+/** Returns a bike with other facts, and the state that follows from them for readers. */
 export function changedBike(bike: BikeState, facts: Partial<BikeState>): BikeState {
   const changed = { ...bike, ...facts };
   return { ...changed, ...viewOf(changed) };
@@ -33,7 +33,7 @@ export type ReportedLocation = Pick<BikeState, "reported_station_id" | "reported
 /** Random bytes in a public id: so many that no id ever comes twice, and none can be guessed. */
 const PUBLIC_ID_BYTES = 15;
 
-/** A public id for a bike: random alone. A time in it would say when the last ride ended. */
+/** Returns a public id for a bike: random alone. A time in it would say when the last ride ended. */
 export function newPublicId(ids: Ids): string {
   return `v_${Buffer.from(ids.randomBytes(PUBLIC_ID_BYTES)).toString("base64url")}`;
 }
@@ -65,12 +65,12 @@ export function availableAgain(before: BikeState, after: Partial<BikeState>): Ba
   return ["availableAgain", { bike, state, at: at.toISOString() }];
 }
 
-/** The state that was last reported of a bike. */
+/** Returns the state that was last reported of a bike. */
 export function datedState(bike: BikeState): Dated<ReportedState> {
   return { at: bike.reported_state_at?.getTime() ?? null, value: bike.reported_state };
 }
 
-/** The location that was last reported of a bike. */
+/** Returns the location that was last reported of a bike. */
 export function datedLocation(bike: BikeState): Dated<ReportedLocation> {
   const { reported_station_id, reported_lat, reported_lon } = bike;
   return {

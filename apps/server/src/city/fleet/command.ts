@@ -101,7 +101,7 @@ interface ChangedBike {
   readonly after: BikeState;
 }
 
-/** The bikes that a command has changed. */
+/** Returns the bikes that a command has changed. */
 function changedBikes({ held, bikes }: Effects): ChangedBike[] {
   return [...held].flatMap(([id, before]) => {
     const after = bikes.get(id);

@@ -91,7 +91,10 @@ function correctedEnd(startedAt: Date, before: Date, { ended_at: given }: RideCo
 
 type EndedRide = RideState & { readonly ended_at: Date };
 
-/** The ride as an item corrects it; undefined where that changes nothing of the ride itself, or it cannot be corrected. */
+/**
+ * Returns the ride as an item corrects it; undefined where that changes nothing of the ride itself, or it cannot be
+ * corrected.
+ */
 function decide(entry: Indexed<RideCorrection>, batch: CorrectionBatch): RideState | undefined {
   const { index } = entry;
   const item = withEnd(entry.item);

@@ -153,7 +153,7 @@ function wantedBy({ station_id, bike_id, vehicle_type_id }: ReservationRequest):
   return { stationId: station_id ?? "", vehicleTypeId: vehicle_type_id ?? null };
 }
 
-/** A partner's quota. @throws ServiceError when nothing of it is left */
+/** Returns a partner's quota. @throws ServiceError when nothing of it is left */
 function quotaLeft(partnerId: string, { quotaOf }: ReservationFacts): QuotaUse {
   const quota = quotaOf.get(partnerId);
   if (quota === undefined) throw serviceError("unauthorized", "inactivePartner");

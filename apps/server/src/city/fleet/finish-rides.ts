@@ -176,7 +176,7 @@ function decideCancel(entry: Indexed<RideCancel>, batch: RideBatch): Finish | un
   return { ride: cancelled, warning: end.warning, bike: bikeOn(ride, batch), facts: { ride_id: null } };
 }
 
-/** The bike that is on a ride; undefined where it is gone or on another. */
+/** Returns the bike that is on a ride; undefined where it is gone or on another. */
 function bikeOn(ride: RideState, { command }: RideBatch): BikeState | undefined {
   const bike = command.bikes.get(ride.bike_id);
   return bike?.ride_id === ride.id ? bike : undefined;

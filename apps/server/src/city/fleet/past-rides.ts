@@ -85,7 +85,7 @@ function isAccepted(
   return true;
 }
 
-/** The rides to be written, by id; the others have failed. */
+/** Returns the rides to be written, by id; the others have failed. */
 function wantedRides(
   items: readonly Indexed<PastRideUpsert>[],
   now: Date,

@@ -322,7 +322,7 @@ export interface QuotaUse {
   readonly active: number;
 }
 
-/** The use of partners' quotas at a time, by the partners' ids; without partners that do not exist or are suspended. */
+/** Returns the use of partners' quotas at a time, by the partners' ids; without partners that do not exist or are suspended. */
 export async function findQuotaUse(
   tx: Transaction,
   systemId: string,

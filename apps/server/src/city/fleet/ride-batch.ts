@@ -75,7 +75,7 @@ export function rideFor<Item extends RideItem>(
   return undefined;
 }
 
-/** Whether every station that an item names exists; it fails otherwise. */
+/** Tells whether every station that an item names exists; it fails otherwise. */
 export function hasKnownStations({ index, item }: Indexed<RideItem>, { stations, results }: RideBatch): boolean {
   const unknown = [item.start_station_id, item.end_station_id].find(
     (id) => typeof id === "string" && presentStation(stations, id) === undefined,

@@ -25,7 +25,7 @@ const lineColumns = [
 
 const copyRides = `copy rides (${lineColumns}) from stdin`;
 
-/** A stream that takes the lines of past rides and makes rides of them. A line whose id is taken fails all of them. */
+/** Returns a stream that takes the lines of past rides and makes rides of them. A line whose id is taken fails all of them. */
 export function copyIntoRides(tx: Transaction): Promise<NodeJS.WritableStream> {
   return tx.copyIn(copyRides);
 }
@@ -48,7 +48,7 @@ export async function createPastRidesTable(tx: Transaction): Promise<void> {
   await tx.run(createPastRides);
 }
 
-/** A stream that takes the lines of past rides, and sets them aside to be compared with the stored rides. */
+/** Returns a stream that takes the lines of past rides, and sets them aside to be compared with the stored rides. */
 export function copyIntoPastRides(tx: Transaction): Promise<NodeJS.WritableStream> {
   return tx.copyIn(copyPastRides);
 }
@@ -281,14 +281,14 @@ export async function countUntouchedRides(
   return oneRow(await db.query<{ n: number }>(countUntouched, [systemId, writtenAt, importId])).n;
 }
 
-/** The ids of some of an import's rides that were changed since. */
+/** Returns the ids of some of an import's rides that were changed since. */
 export async function listChangedRides(db: Queryable, rides: ImportedRides, limit: number): Promise<string[]> {
   const { systemId, importId, writtenAt, first, last } = rides;
   const rows = await db.query<{ id: string }>(listChanged, [systemId, first, last, importId, writtenAt, limit]);
   return rows.map(({ id }) => id);
 }
 
-/** The next of an import's rides that are as it wrote them, in the order of their starts. */
+/** Returns the next of an import's rides that are as it wrote them, in the order of their starts. */
 export async function listUntouchedRides(
   db: Queryable,
   { systemId, importId, writtenAt, first, last }: ImportedRides,

@@ -180,13 +180,13 @@ export function pastRideLines({ systemId, importId, source, updatedAt }: RideOri
     `\t${text(ride.riderCategory)}\t${text(ride.endReason)}\t${ride.durationSeconds >= COUNTABLE_FROM_SECONDS}\n`;
 }
 
-/** A value as `copy` takes it. Identifiers have no control characters, so only the backslash needs care. */
+/** Returns a value as `copy` takes it. Identifiers have no control characters, so only the backslash needs care. */
 function text(value: string | null): string {
   if (value === null) return "\\N";
   return value.includes("\\") ? value.replaceAll("\\", "\\\\") : value;
 }
 
-/** A batch of rides that are in memory. */
+/** Returns a batch of rides that are in memory. */
 export function batchOf(origin: RideOrigin, rides: readonly PastRide[]): PastRideBatch {
   const lines = Buffer.from(rides.map(pastRideLines(origin)).join(""));
   const marks = { rows: rides.map(({ row }) => row), starts: rides.map(({ startedAt }) => startedAt) };

@@ -121,7 +121,7 @@ export function lockRides(tx: Transaction, systemId: string, ids: readonly strin
   return tx.query<RideState>(lock, [systemId, ids]);
 }
 
-/** The bikes of rides, by the rides' ids; nothing is locked. A ride's bike never changes. */
+/** Returns the bikes of rides, by the rides' ids; nothing is locked. A ride's bike never changes. */
 export async function findBikesOfRides(
   tx: Transaction,
   systemId: string,

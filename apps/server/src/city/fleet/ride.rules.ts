@@ -43,7 +43,7 @@ function isSameTime(stored: Date | null, given: string | undefined, mayBeAhead: 
   return time.getTime() === stored.getTime() || (mayBeAhead && mayBeStoredAs(stored, time));
 }
 
-/** The message about a ride that overlaps with another one. */
+/** Returns the message about a ride that overlaps with another one. */
 export function overlapIssue(other: RideState): MessageArguments<"ride_conflict"> {
   return ["overlap", { rideId: other.id, stored: describeRide(other) }];
 }

@@ -89,13 +89,13 @@ function reply200(reply: BatchCall<unknown>["reply"], answer: RepeatableAnswer) 
   return { status: 200 as const, body: jsonBody<BatchResults>(answer.body) };
 }
 
-/** The indexes of the items of some of several batches that run as one. */
+/** Returns the indexes of the items of some of several batches that run as one. */
 function itemsOf(calls: ReadonlySet<number>, batches: readonly (readonly unknown[])[]): ReadonlySet<number> {
   const callOfItem = batches.flatMap((items, call) => items.map(() => call));
   return new Set(callOfItem.flatMap((call, index) => (calls.has(call) ? [index] : [])));
 }
 
-/** The results of each of several batches that ran as one. */
+/** Returns the results of each of several batches that ran as one. */
 function splitResults(all: BatchResults["results"], batches: readonly (readonly unknown[])[]): BatchResults[] {
   let end = 0;
   return batches.map(({ length }) => resultsOf(all.slice(end, (end += length))));

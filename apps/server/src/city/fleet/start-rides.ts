@@ -108,7 +108,10 @@ function wantedTimes(item: RideStart, now: Date): RideTimes[] {
     : [{ id: item.id, bike_id: item.bike_id, started_at: time.at, ended_at: null }];
 }
 
-/** The rides that an item's ride would overlap: another item may give its id to another bike's ride, or another time. */
+/**
+ * Returns the rides that an item's ride would overlap: another item may give its id to another bike's ride, or another
+ * time.
+ */
 function othersOf({ id, bike_id }: RideStart, { at }: StoredTime, { others }: Facts): RideState[] {
   const times = { id, bike_id, started_at: at, ended_at: null };
   return (others.get(id) ?? []).filter((other) => other.bike_id === bike_id && doOverlap(other, times));

@@ -201,7 +201,7 @@ function runStationBatch<Item extends { readonly id: string }, Declared extends 
   });
 }
 
-/** The free docks that items report of stations, by station id; the last item counts. */
+/** Returns the free docks that items report of stations, by station id; the last item counts. */
 function reportedDocks(
   ids: Iterable<string>,
   decided: ReadonlyMap<string, DecidedStation>,
@@ -232,7 +232,7 @@ function isSame(a: StationFields, b: StationFields): boolean {
   return (Object.keys(b) as (keyof StationFields)[]).every((field) => a[field] === b[field]);
 }
 
-/** A station that no source describes any more, or none ever did, as the operator makes it its own. */
+/** Returns a station that no source describes any more, or none ever did, as the operator makes it its own. */
 function operatorsStation(held: LockedStation): DecidedStation {
   if (held.source === OPERATOR) return held;
   return { ...held, source: OPERATOR, is_claimed: true, is_installed: true, is_renting: true, is_returning: true };

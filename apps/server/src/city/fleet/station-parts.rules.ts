@@ -55,7 +55,10 @@ export interface JoinedStation extends StationInformation, KnownStationStatus, S
   readonly absent_snapshots: number;
 }
 
-/** The times of a feed after a snapshot of `at` arrived, in order or late. One that is known already changes nothing. */
+/**
+ * Returns the times of a feed after a snapshot of `at` arrived, in order or late. One that is known already changes
+ * nothing.
+ */
 export function advance(times: SnapshotTimes | undefined, at: number): SnapshotTimes {
   if (times === undefined) return { latest: at, before: undefined };
   const { latest, before } = times;
@@ -84,7 +87,7 @@ export function mergeParts(held: StationParts, incoming: StationParts): StationP
 }
 
 /**
- * The station that two parts make; undefined while one is missing. The station is then not listed: without its
+ * Returns the station that two parts make; undefined while one is missing. The station is then not listed: without its
  * information it has no position, and without its status it is not known whether it exists, so that `planned` would be a
  * guess.
  * @param held the state that the station is in

@@ -126,7 +126,7 @@ async function write(
   return new Map(rows.map((row) => [row.id, row.json]));
 }
 
-/** The JSON of stations, by id. */
+/** Returns the JSON of stations, by id. */
 export async function listStationJson(
   tx: Transaction,
   systemId: string,

@@ -124,7 +124,10 @@ function sameWaiting(a: WaitingRow, b: WaitingRow): boolean {
   return b.part === a.part && sameFields(a.content, b.content, knownStatusFields);
 }
 
-/** The instant of a part as its row has it. Null is "the newest snapshot", so that an unchanged row need not be written. */
+/**
+ * Returns the instant of a part as its row has it. Null is "the newest snapshot", so that an unchanged row need not be
+ * written.
+ */
 function storedAsOf(asOf: number | undefined, times: SnapshotTimes | undefined): number | null {
   return asOf === undefined || times === undefined || asOf >= times.latest ? null : asOf;
 }

@@ -183,7 +183,7 @@ export async function listPendingIds({ tx, systemId }: Command, source: string):
   return (await tx.query<{ id: string }>(pendingIds, [systemId, source])).map(({ id }) => id);
 }
 
-/** The parts of a source that wait, of the stations with `ids`. */
+/** Returns the parts of a source that wait, of the stations with `ids`. */
 export async function listPendingParts(
   { tx, systemId }: Command,
   source: string,

@@ -238,12 +238,12 @@ async function decide(
   return ids.map((id) => decideStation(context, id, rows.get(id)));
 }
 
-/** Whether a decision writes parts that wait at the most. */
+/** Tells whether a decision writes parts that wait at the most. */
 function isOfParts({ kind }: Decision): boolean {
   return kind === "wait" || kind === "keep";
 }
 
-/** The parts that a decision saves or drops. */
+/** Returns the parts that a decision saves or drops. */
 function partsOf(decision: Decision): readonly WaitingKey[] {
   return decision.kind === "wait" ? decision.save : decision.drop;
 }

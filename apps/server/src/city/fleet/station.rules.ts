@@ -36,14 +36,14 @@ export interface StationChange {
 }
 
 /**
- * Whether a station is a placeholder, made because rides name it: its source gave it up without having described it.
+ * Tells whether a station is a placeholder, made because rides name it: its source gave it up without having described it.
  */
 export function isPlaceholder(station: StationState & { readonly absent_snapshots: number }): boolean {
   return isGivenUp(station) && station.absent_snapshots < ABSENT_SNAPSHOTS_UNTIL_OFFLINE;
 }
 
 /**
- * Whether another source may make this station its own: when the one it has gave it up. Placeholder
+ * Tells whether another source may make this station its own: when the one it has gave it up. Placeholder
  * stations are in that state too.
  */
 export function isGivenUp({ status, offline_reason }: StationState): boolean {

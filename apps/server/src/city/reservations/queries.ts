@@ -90,8 +90,8 @@ export const rememberedReservations = rememberableList({
 });
 
 /**
- * A page of a partner's reservations, counted by an index. For a partner with 180,000 reservations the first page takes 20 ms that
- * way: those of many are remembered.
+ * Returns a page of a partner's reservations, counted by an index. For a partner with 180,000 reservations the first page
+ * takes 20 ms that way: those of many are remembered.
  */
 export function listReservationPage(
   db: QueryRunner,
@@ -186,7 +186,7 @@ interface HolderRow extends PartnerLimit {
   readonly active: number;
 }
 
-/** The partners with most active reservations at an instant, the most first. */
+/** Returns the partners with most active reservations at an instant, the most first. */
 export function listLargestHolders(
   db: QueryRunner,
   systemId: string,
@@ -212,7 +212,7 @@ const statements = {
   ride_id: statement("reservations.ofRide", select("ride_id = $3")),
 };
 
-/** The reservation with an id, or the newest of a bike or a ride, whichever partner's. */
+/** Returns the reservation with an id, or the newest of a bike or a ride, whichever partner's. */
 export async function listReservationsBy(
   db: Queryable,
   by: keyof typeof statements,

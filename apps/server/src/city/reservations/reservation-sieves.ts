@@ -5,7 +5,10 @@ import { sievesOf } from "../../storage/lists/sieves.ts";
 import type { Sieve, SortedRows } from "../../storage/lists/sorted-rows.ts";
 import type { ReservationFilters } from "./queries.ts";
 
-/** The sieves of reservations as they are at an instant: one that is active until then is expired, and changed when it expired. */
+/**
+ * Returns the sieves of reservations as they are at an instant: one that is active until then is expired, and changed when
+ * it expired.
+ */
 export function reservationSieves(
   rows: SortedRows,
   { status, updated_since: since, ...filters }: ReservationFilters,

@@ -73,7 +73,7 @@ export function reservationRoutes(
   };
 }
 
-/** The verbs whose requests share transactions. */
+/** Returns the verbs whose requests share transactions. */
 function combinedVerbs(context: CommandContext & { readonly db: Database }) {
   const create = combineRequests<CreateReservation>(context, {
     together: async (systemId, tx, calls, answered) =>

@@ -27,7 +27,7 @@ export interface ReservationReadContext extends ReadContext {
   readonly clock: () => number;
 }
 
-/** A page of a partner's reservations as they are now, newest first. */
+/** Returns a page of a partner's reservations as they are now, newest first. */
 export async function listReservations(
   { filtered, rowMemory, clock }: ReservationReadContext,
   owner: ReservationOwner,
@@ -83,7 +83,7 @@ export async function reservationUse(
 /** Partners of a system that are shown one by one. More become more time series than anybody reads. */
 const SHOWN_PARTNERS = 20;
 
-/** The partners of each system that hold most bikes, and how many each may hold. @param now milliseconds since 1970 */
+/** Returns the partners of each system that hold most bikes, and how many each may hold. @param now milliseconds since 1970 */
 export async function largestHolders(db: Database, now: number): Promise<PartnerHolds[]> {
   const holders: PartnerHolds[] = [];
   for (const { system_id: systemId } of await systemsOf(db)) {
@@ -95,7 +95,7 @@ export async function largestHolders(db: Database, now: number): Promise<Partner
   return holders;
 }
 
-/** A reservation of any partner as it is now, for the operator; undefined: there is none. */
+/** Returns a reservation of any partner as it is now, for the operator; undefined: there is none. */
 export async function reservationOfAnyPartner(
   { db, clock }: { readonly db: Queryable; readonly clock: () => number },
   systemId: string,
@@ -104,7 +104,7 @@ export async function reservationOfAnyPartner(
   return (await listReservationsBy(db, "id", { systemId, id, now: new Date(clock()) }))[0];
 }
 
-/** The newest reservations of a bike, or the one that a ride fulfilled, as they are now, for the operator. */
+/** Returns the newest reservations of a bike, or the one that a ride fulfilled, as they are now, for the operator. */
 export function reservationsOf(
   { db, clock }: { readonly db: Queryable; readonly clock: () => number },
   systemId: string,

@@ -75,8 +75,9 @@ export function isStretchOfTime(names: readonly string[]): boolean {
 }
 
 /**
- * A name where the statement is to be prepared once, because one index holds the rides of any such filter in the list's order:
- * those of a bike or a station or of all, in a stretch of time. With other filters the plan depends on their values.
+ * Returns a name where the statement is to be prepared once, because one index holds the rides of any such filter in the
+ * list's order: those of a bike or a station or of all, in a stretch of time. With other filters the plan depends on their
+ * values.
  */
 function statementName(names: readonly string[]): string | undefined {
   const [owner, ...others] = names.filter((name) => !TIMES.includes(name));

@@ -45,8 +45,9 @@ import {
 export type { RideFilters } from "./asked-rides.ts";
 
 /**
- * A page of the rides that pass filters, where it costs little more than one of the whole list: an index leads to its rows, and
- * their number is made of kept ones or not asked for. Undefined where that is not so, or the number remembered is outdated.
+ * Returns a page of the rides that pass filters, where it costs little more than one of the whole list: an index leads to
+ * its rows, and their number is made of kept ones or not asked for. Undefined where that is not so, or the number
+ * remembered is outdated.
  */
 export async function listQuickRideRows(
   readPool: ReadPool,
@@ -72,8 +73,8 @@ export async function listQuickRideRows(
 }
 
 /**
- * A page of the rides that pass filters, found and counted with what is remembered of past rides: by day, and for a bike or a
- * station by month. Only rides are counted and stepped over of the parts of the list where that does not decide.
+ * Returns a page of the rides that pass filters, found and counted with what is remembered of past rides: by day, and for a
+ * bike or a station by month. Only rides are counted and stepped over of the parts of the list where that does not decide.
  * @param days undefined: nothing is known; then rides are counted and stepped over one by one, where no bike or station is asked for
  * @returns undefined when past rides have changed since what is remembered
  */
@@ -177,7 +178,7 @@ interface Known {
 /** Rides that a page is found among with their rows. Among more, it is found in the index, and its rows are looked up. */
 const MAX_ROWS = 600;
 
-/** A page of the rides of some stretches; undefined when past rides have changed since these were known. */
+/** Returns a page of the rides of some stretches; undefined when past rides have changed since these were known. */
 async function listStretches(
   db: QueryRunner,
   asked: AskedRides,
@@ -198,7 +199,7 @@ async function listStretches(
   return { rows: await listSpan(db, asked.filter, span, isShort(asked, known, span)), total };
 }
 
-/** Whether it costs less to read the rows of all rides between two starts than to look up those of a page. */
+/** Tells whether it costs less to read the rows of all rides between two starts than to look up those of a page. */
 function isShort({ byDay }: AskedRides, { days }: Known, span: Pick<Stretch, "from" | "to">): boolean {
   // Rides that are not completed have an index of their own.
   const status = byDay.status === "completed" ? undefined : byDay.status;
@@ -257,7 +258,7 @@ async function listSpan(db: QueryRunner, filter: Filter, span: PageSpan, isNear:
   return oneRow(await db.query<Pick<PageRows, "rows">>(statement("", text), values)).rows;
 }
 
-/** A page by cursor that looks only where rides can pass the filters; undefined when past rides have changed since. */
+/** Returns a page by cursor that looks only where rides can pass the filters; undefined when past rides have changed since. */
 async function listBehind(
   db: QueryRunner,
   asked: AskedRides,

@@ -154,7 +154,7 @@ export async function listRideRowsAt(
   return { rows, holds: rows.pastChanges === depth.pastChanges && toSkip >= 0 };
 }
 
-/** The number of rides that started in each hour (seconds since 1970) but those of the last days, oldest first. */
+/** Returns the number of rides that started in each hour (seconds since 1970) but those of the last days, oldest first. */
 export async function countRidesByHour(db: QueryRunner, systemId: string): Promise<RideHours> {
   const { pastChanges, startsAt, n } = oneRow(
     await db.query<{ pastChanges: number; startsAt: (number | null)[]; n: (number | null)[] }>(hours, [systemId]),

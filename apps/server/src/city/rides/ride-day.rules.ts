@@ -95,7 +95,7 @@ function together<Group extends StatusOfDay>(groups: readonly Group[], keyOf: (g
   return [...found.values()];
 }
 
-/** Which rides were changed at an instant or later: all of them, none, or some. */
+/** Returns which rides were changed at an instant or later: all of them, none, or some. */
 export function changedOf(
   { first, last }: Pick<StatusOfDay, "first" | "last">,
   since: number | undefined,
@@ -104,7 +104,7 @@ export function changedOf(
   return last < since ? "none" : "some";
 }
 
-/** How many rides of a day pass filters; undefined: that is not known without looking at each. */
+/** Returns how many rides of a day pass filters; undefined: that is not known without looking at each. */
 function countOfDay(day: RideDay, { since, status }: ChangeFilters): number | undefined {
   if (day.isUnderWay) return undefined;
   let sum = 0;
@@ -139,7 +139,7 @@ function countOfHours(
 }
 
 /**
- * A day as parts with known numbers, the youngest first: whole where that decides, else by the hour.
+ * Returns a day as parts with known numbers, the youngest first: whole where that decides, else by the hour.
  * @param isCut whether a part of the day is asked for
  */
 export function partsOfDay(day: RideDay, filters: ChangeFilters, isCut: boolean): Stretch[] {
@@ -149,7 +149,7 @@ export function partsOfDay(day: RideDay, filters: ChangeFilters, isCut: boolean)
   return hoursOf(day, filters);
 }
 
-/** The hours of a day, the youngest first. */
+/** Returns the hours of a day, the youngest first. */
 export function hoursOf(day: RideDay, filters: ChangeFilters): Stretch[] {
   const hours = Math.ceil((day.to - day.from) / HOUR_MS);
   return Array.from({ length: hours }, (_, index) => {
@@ -159,7 +159,10 @@ export function hoursOf(day: RideDay, filters: ChangeFilters): Stretch[] {
   });
 }
 
-/** How many rides of a day and a status started between two instants, in whole hours; undefined: one of them is under way. */
+/**
+ * Returns how many rides of a day and a status started between two instants, in whole hours; undefined: one of them is
+ * under way.
+ */
 export function ridesOfDay(
   day: RideDay,
   { from, to }: Pick<Stretch, "from" | "to">,

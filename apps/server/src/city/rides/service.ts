@@ -20,7 +20,7 @@ export type { RideFilters } from "./filtered-queries.ts";
 /** The dependencies of reading rides. */
 export interface RideContext extends ReadContext, RideMemory {}
 
-/** A page of a system's rides, newest start first. */
+/** Returns a page of a system's rides, newest start first. */
 export async function listRides(
   context: RideContext,
   whose: ListReader,
@@ -35,7 +35,7 @@ export async function listRides(
   return toPage(request, rows, (json) => timePositionOf(json, "started_at"));
 }
 
-/** A page of what has changed among a system's rides, in the order of the changes. */
+/** Returns a page of what has changed among a system's rides, in the order of the changes. */
 export function listRideChanges(
   context: ReadContext,
   whose: ListReader,

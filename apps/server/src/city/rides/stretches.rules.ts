@@ -33,7 +33,7 @@ export interface PastDays {
   readonly days: readonly RideDay[];
 }
 
-/** The past as parts, the youngest first, each with the number of its rides that pass filters. */
+/** Returns the past as parts, the youngest first, each with the number of its rides that pass filters. */
 export function* partsOf({ days, since }: PastDays, filters: DayFilters): Generator<Stretch> {
   const { from, to } = filters;
   for (const day of days) {
@@ -45,7 +45,7 @@ export function* partsOf({ days, since }: PastDays, filters: DayFilters): Genera
 }
 
 /**
- * The parts of the list in which rides pass filters, the youngest first.
+ * Returns the parts of the list in which rides pass filters, the youngest first.
  * @param parts past parts, the youngest first, each with its number; undefined: to be counted
  * @param upto where the past begins: younger rides are counted
  */
@@ -71,7 +71,7 @@ export function stretchesOf(
   return stretches;
 }
 
-/** The stretches with those that hold some of `limit` rides behind `skip` by the hour, where they are days. */
+/** Returns the stretches with those that hold some of `limit` rides behind `skip` by the hour, where they are days. */
 export function* byHour(
   stretches: readonly CountedStretch[],
   { days }: Pick<PastDays, "days">,
@@ -88,7 +88,7 @@ export function* byHour(
   }
 }
 
-/** The stretches with the first days behind an instant by the hour: enough for a page. */
+/** Returns the stretches with the first days behind an instant by the hour: enough for a page. */
 export function* byHourBehind(
   stretches: Iterable<Stretch>,
   { days }: Pick<PastDays, "days">,
@@ -154,7 +154,8 @@ export function spanOf(stretches: readonly CountedStretch[], skip: number, limit
 }
 
 /**
- * Which rides of a part of the past were changed at an instant or later: all of them, none, or some (or that is not known).
+ * Returns which rides of a part of the past were changed at an instant or later: all of them, none, or some (or that is not
+ * known).
  * @param days the past days, the youngest first
  */
 export function changedIn(

@@ -17,7 +17,7 @@ export interface StationFilters {
 
 const stations = listById("stations", listFilters.stations);
 
-/** A page of a system's stations, ordered by id. */
+/** Returns a page of a system's stations, ordered by id. */
 export function listStations(
   context: ReadContext,
   whose: ListReader,
@@ -27,7 +27,7 @@ export function listStations(
   return stations.list(context, whose, filters, request);
 }
 
-/** A page of what has changed among a system's stations, in the order of the changes. */
+/** Returns a page of what has changed among a system's stations, in the order of the changes. */
 export function listStationChanges(
   context: ReadContext,
   whose: ListReader,

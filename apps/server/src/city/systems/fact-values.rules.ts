@@ -9,7 +9,7 @@ export function languageFrom(value: unknown): string | undefined {
   return language.toLowerCase() + (country === undefined ? "" : `-${country.toUpperCase()}`);
 }
 
-/** The name of an IANA time zone that this machine knows, in its usual writing. */
+/** Returns the name of an IANA time zone that this machine knows, in its usual writing. */
 export function timeZoneFrom(value: unknown): string | undefined {
   // A zone is a place, not an offset such as +01:00, which `Intl` takes as well.
   if (typeof value !== "string" || !/^[a-z]/i.test(value.trim())) return undefined;
@@ -22,7 +22,7 @@ export function timeZoneFrom(value: unknown): string | undefined {
 
 const EMAIL = /^[\w+-]+(\.[\w+-]+)*@([a-z\d]([a-z\d-]*[a-z\d])?\.)+[a-z]{2,}$/i;
 
-/** An address for electronic mail, in the characters that everybody takes. */
+/** Returns an address for electronic mail, in the characters that everybody takes. */
 export function emailFrom(value: unknown): string | undefined {
   const text = typeof value === "string" ? value.trim() : "";
   // RFC 5321 allows no more; the bound also keeps the pattern quick.

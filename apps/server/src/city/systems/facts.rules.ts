@@ -83,7 +83,7 @@ function licenceFrom(text: string): string | undefined {
   return licenceByLowerCase.get(text.trim().toLowerCase()) ?? webAddress(text);
 }
 
-/** Whether a licence is named by its SPDX identifier. */
+/** Tells whether a licence is named by its SPDX identifier. */
 export function isLicenceId(licence: string): boolean {
   return !licence.includes(":");
 }
@@ -112,7 +112,7 @@ interface SaidFact {
   readonly from: "operator" | "source";
 }
 
-/** The operator's word on a fact, else that of the first source which has one; undefined where nobody says it. */
+/** Returns the operator's word on a fact, else that of the first source which has one; undefined where nobody says it. */
 function findFact(fact: FactName, own: OperatorFacts, sources: readonly SourceDescription[]): SaidFact | undefined {
   const systems = sources.flatMap((said) => (said.feed === "system_information" ? [said.content] : []));
   const wordOf = (system: (typeof systems)[number]) => (fact in system ? system[fact as keyof typeof system] : null);

@@ -122,7 +122,7 @@ export async function deleteRegion(tx: Transaction, systemId: string, id: string
   return isDeleted;
 }
 
-/** The ids that stations name. */
+/** Returns the ids that stations name. */
 export async function findUsedRegions(db: QueryRunner, systemId: string): Promise<string[]> {
   return (await db.query<{ id: string }>(used, [systemId])).map(({ id }) => id);
 }
@@ -211,12 +211,12 @@ export async function deleteType(tx: Transaction, systemId: string, id: string):
   return isDeleted;
 }
 
-/** The ids that bikes and stations name. */
+/** Returns the ids that bikes and stations name. */
 export async function findNamedTypes(db: QueryRunner, systemId: string): Promise<string[]> {
   return (await db.query<{ id: string }>(namedNow, [systemId])).map(({ id }) => id);
 }
 
-/** The ids that rides name. */
+/** Returns the ids that rides name. */
 export async function findRiddenTypes(db: QueryRunner, systemId: string): Promise<string[]> {
   return (await db.query<{ id: string }>(namedEver, [systemId])).map(({ id }) => id);
 }

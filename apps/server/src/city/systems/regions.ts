@@ -29,7 +29,7 @@ async function saidBySources(db: QueryRunner, systemId: string): Promise<Region[
   return sources.flatMap((source) => (source.feed === "system_regions" ? source.content : []));
 }
 
-/** A page of a system's regions, ordered by id. */
+/** Returns a page of a system's regions, ordered by id. */
 export async function listRegions(
   db: QueryRunner,
   systemId: string,
@@ -63,7 +63,7 @@ export async function removeRegion(context: ActorContext, systemId: string, id: 
 }
 
 /**
- * The regions of a system: each that the operator or a source names, or that a station is in.
+ * Returns the regions of a system: each that the operator or a source names, or that a station is in.
  * @param own what the operator says: it goes before what sources say
  * @param said what sources say, the first source first
  * @param used ids that stations name

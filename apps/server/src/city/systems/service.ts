@@ -42,7 +42,7 @@ export function systemsOf(db: Queryable): Promise<SystemRow[]> {
 }
 
 /**
- * The system that a command works on. With one system nobody has to name it; with none, the first is made, called
+ * Returns the system that a command works on. With one system nobody has to name it; with none, the first is made, called
  * `firstId`.
  * @throws Error when the named one does not exist, or when there are several and none is named
  */

@@ -47,7 +47,7 @@ async function saidBySources(db: QueryRunner, systemId: string): Promise<Vehicle
   return sources.flatMap((source) => (source.feed === "vehicle_types" ? source.content : []));
 }
 
-/** A page of a system's vehicle types, ordered by id. */
+/** Returns a page of a system's vehicle types, ordered by id. */
 export async function listVehicleTypes(
   db: QueryRunner,
   systemId: string,
@@ -102,7 +102,7 @@ export async function removeVehicleType(context: ActorContext, systemId: string,
 }
 
 /**
- * The vehicle types of a system: each that the operator or a source describes, or that is named by anything.
+ * Returns the vehicle types of a system: each that the operator or a source describes, or that is named by anything.
  * @param own what the operator says: it goes before what sources say, field by field
  * @param said what sources say, the first source first
  * @param named ids that stations, bikes or rides name

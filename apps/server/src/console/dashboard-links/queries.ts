@@ -73,7 +73,7 @@ export async function updateOpened(
   return (await db.query<OpenedLink>(open, [hash, session.now, session.hash, session.expiresAt]))[0];
 }
 
-/** The session that has the hash, ended by time or not. */
+/** Returns the session that has the hash, ended by time or not. */
 export async function findEmbedded(db: Queryable, hash: Uint8Array): Promise<EmbeddedRow | undefined> {
   return (await db.query<EmbeddedRow>(bySession, [hash]))[0];
 }

@@ -40,7 +40,7 @@ export function dashboardLinkRoutes(
   };
 }
 
-/** The link of an answer as it is kept for a repeat of its request: with its secret encrypted, which opens pages. */
+/** Returns the link of an answer as it is kept for a repeat of its request: with its secret encrypted, which opens pages. */
 function linkOf({ cipher }: Pick<LinkRoutesContext, "cipher">, kept: string): DashboardLink {
   // The text was stored above, or by version 0.1.0, which stored the link unencrypted.
   const stored = JSON.parse(kept) as { readonly link: DashboardLink; readonly secret: string } | DashboardLink;
@@ -56,7 +56,7 @@ interface Opened extends Pick<DashboardLinkRequest, "page"> {
   readonly partnerId: string;
 }
 
-/** The page's address. The token comes behind a #, which browsers send to no server and no log keeps. */
+/** Returns the page's address. The token comes behind a #, which browsers send to no server and no log keeps. */
 function addressOf(baseUrl: string, { systemId, partnerId, page = "overview" }: Opened): string {
   const url = new URL(`/dashboard/embedded/partners/${encodeURIComponent(partnerId)}/${page}`, baseUrl);
   url.searchParams.set("system", systemId);

@@ -64,12 +64,12 @@ function isVerified({ email_verified: verified, xms_edov: isOwnDomain }: Readonl
   return isOwnDomain === true || isOwnDomain === 1 || isOwnDomain === "1";
 }
 
-/** Whether an address is in one of the domains; a domain's subdomains are others. */
+/** Tells whether an address is in one of the domains; a domain's subdomains are others. */
 export function isInDomains(email: string, domains: readonly string[]): boolean {
   return domains.includes(email.slice(email.lastIndexOf("@") + 1));
 }
 
-/** Whether somebody has proved who they are since an instant. */
+/** Tells whether somebody has proved who they are since an instant. */
 export function isProvedSince({ authenticatedAt }: Identity, since: number): boolean {
   return authenticatedAt !== undefined && authenticatedAt >= since - CLOCK_TOLERANCE_MS;
 }

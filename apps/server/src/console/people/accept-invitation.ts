@@ -28,7 +28,7 @@ export interface OpenInvitation extends InvitationRow {
   readonly provesAddress: boolean;
 }
 
-/** The invitation of a link's token. @throws ServiceError `not_found` when it cannot be accepted any more */
+/** Returns the invitation of a link's token. @throws ServiceError `not_found` when it cannot be accepted any more */
 export function openInvitation(context: CommandContext, token: string): Promise<OpenInvitation> {
   return context.db.transaction(async (tx) => {
     const invitation = await lockOpenInvitation(context, tx, token);
@@ -74,7 +74,7 @@ export function acceptInvitation(
 }
 
 /**
- * Who is signed in, if the session goes on in the account that the invitation is for. That account is held until the
+ * Returns who is signed in, if the session goes on in the account that the invitation is for. That account is held until the
  * transaction ends: somebody else may have proved its address, and ended its sessions, since the session was looked at.
  */
 async function ownerStillSignedIn(
@@ -156,7 +156,7 @@ async function enterAccount(
   return { person, removed: undefined };
 }
 
-/** The account of an address that was just found to have one, held until the transaction ends. */
+/** Returns the account of an address that was just found to have one, held until the transaction ends. */
 export async function lockedPerson(tx: Transaction, email: string): Promise<PersonRow> {
   const found = await findPersonByEmail(tx, email);
   const person = found && (await lockPerson(tx, found.id));

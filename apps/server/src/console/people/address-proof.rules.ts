@@ -39,7 +39,7 @@ export function proofOfLink(invitation: {
   return proves === "operator" ? { by: "operator", systemId: isCommandLine(maker) ? null : systemId } : null;
 }
 
-/** Whether an actor of the audit log is somebody at the command line. */
+/** Tells whether an actor of the audit log is somebody at the command line. */
 export function isCommandLine(actor: string): boolean {
   return actor.startsWith("cli:");
 }

@@ -80,7 +80,10 @@ export async function removeAuthenticatorApp(tx: Queryable, personId: string): P
   await deleteRecoveryCodes(tx, personId);
 }
 
-/** Whether a code of the app, or a recovery code, is right. It counts once, also when it is sent twice at the same time. */
+/**
+ * Tells whether a code of the app, or a recovery code, is right. It counts once, also when it is sent twice at the same
+ * time.
+ */
 export async function useCode(
   { db, cipher, clock }: SignInContext,
   { id, totp_secret }: Pick<PersonRow, "id" | "totp_secret">,
@@ -93,7 +96,7 @@ export async function useCode(
   return step !== undefined && updateTotpStep(db, id, step);
 }
 
-/** The period to which a code belongs; undefined for a wrong one. */
+/** Returns the period to which a code belongs; undefined for a wrong one. */
 async function stepOf(secret: string, code: string, now: number): Promise<number | undefined> {
   const { Secret, TOTP } = await loadOtp();
   const totp = new TOTP({ secret: Secret.fromBase32(secret), period: PERIOD_SECONDS });

@@ -19,7 +19,7 @@ const insert = statement(
 const use = statement("passkeys.use", "update passkeys set counter = $2, last_used_at = $3 where id = $1");
 const remove = statement("passkeys.delete", "delete from passkeys where id = $1 and person_id = $2 returning id");
 
-/** A person's passkeys, the oldest first. */
+/** Returns a person's passkeys, the oldest first. */
 export function listPasskeys(db: Queryable, personId: string): Promise<PasskeyRow[]> {
   return db.query<PasskeyRow>(passkeysOf, [personId]);
 }
@@ -29,7 +29,7 @@ export async function findPasskeyOwner(db: Queryable, id: string): Promise<strin
   return (await db.query<{ person_id: string }>(ownerOf, [id]))[0]?.person_id;
 }
 
-/** A passkey, held until the transaction ends. */
+/** Returns a passkey, held until the transaction ends. */
 export async function lockPasskey(tx: Transaction, id: string): Promise<PasskeyRow | undefined> {
   return (await tx.query<PasskeyRow>(lock, [id]))[0];
 }
@@ -159,7 +159,7 @@ export async function findIdentity(db: Queryable, issuer: string, subject: strin
   return (await db.query<IdentityRow>(bySubject, [issuer, subject]))[0];
 }
 
-/** A person's accounts at identity providers, also at those that are configured no more. */
+/** Returns a person's accounts at identity providers, also at those that are configured no more. */
 export function listIdentities(db: Queryable, personId: string): Promise<IdentityRow[]> {
   return db.query<IdentityRow>(ofPerson, [personId]);
 }

@@ -6,7 +6,7 @@ export function invitationExpiry(now: number): Date {
   return new Date(now + INVITATION_LIFETIME_MS);
 }
 
-/** Whether an invitation can be accepted. */
+/** Tells whether an invitation can be accepted. */
 export function isOpen(
   invitation: {
     readonly expires_at: Date;
@@ -23,7 +23,10 @@ export function isOpen(
 /** This machine by its address, as the host of a URL. */
 const LOOPBACK_HOST = /^(https?:\/\/)(?:127(?:\.\d+){3}|\[::1\])(?=[:/]|$)/;
 
-/** The base address by which people reach the service. This machine goes by its name: passkeys work on no IP address. */
+/**
+ * Returns the base address by which people reach the service. This machine goes by its name: passkeys work on no IP
+ * address.
+ */
 export function namedBaseUrl(baseUrl: string): string {
   return baseUrl.replace(LOOPBACK_HOST, "$1localhost").replace(/\/+$/, "");
 }

@@ -3,7 +3,7 @@ import type { Mail } from "../../outbound/mail/mailer.ts";
 /** The default name of the service in mails, pages and authenticator apps. */
 export const DEFAULT_SERVICE_NAME = "Bike-Sharing Data Service";
 
-/** The mail that brings an invitation's link. */
+/** Returns the mail that brings an invitation's link. */
 export function invitationMail(invitation: {
   readonly id: string;
   readonly email: string;

@@ -24,7 +24,7 @@ const members = statement(
    where m.system_id = $1 and m.partner_id is not distinct from $2 order by p.name, m.id limit ${MAX_LISTED}`,
 );
 
-/** The members of a partner, or with null of the operator, by name. */
+/** Returns the members of a partner, or with null of the operator, by name. */
 export function listMembers(db: Queryable, systemId: string, partnerId: string | null): Promise<MemberRow[]> {
   return db.query<MemberRow>(members, [systemId, partnerId]);
 }
@@ -52,7 +52,7 @@ const revoke = statement(
    returning email, partner_id`,
 );
 
-/** The invitations that are open, the newest first. */
+/** Returns the invitations that are open, the newest first. */
 export function listOpenInvitations(
   db: Queryable,
   systemId: string,
@@ -84,7 +84,7 @@ const lockAdmins = statement(
   "select id from memberships where system_id = $1 and partner_id is null and role = 'admin' for update",
 );
 
-/** The memberships of the operator's admins, held until the transaction ends: of two who go at once, one must stay. */
+/** Returns the memberships of the operator's admins, held until the transaction ends: of two who go at once, one must stay. */
 export async function lockOperatorAdmins(tx: Transaction, systemId: string): Promise<string[]> {
   return (await tx.query<{ id: string }>(lockAdmins, [systemId])).map(({ id }) => id);
 }
@@ -106,7 +106,7 @@ const lock = statement(
 const setRole = statement("members.setRole", "update memberships set role = $3 where system_id = $1 and id = $2");
 const remove = statement("members.delete", "delete from memberships where system_id = $1 and id = $2");
 
-/** A membership within a scope, held until the transaction ends. */
+/** Returns a membership within a scope, held until the transaction ends. */
 export async function lockMember(
   tx: Transaction,
   { systemId, partnerId }: PeopleScope,

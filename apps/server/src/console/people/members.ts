@@ -20,7 +20,7 @@ import {
 
 export type { PeopleScope } from "./member-queries.ts";
 
-/** The members of a partner, or with null of the operator, and who is invited to become one. */
+/** Returns the members of a partner, or with null of the operator, and who is invited to become one. */
 export async function peopleOf(
   { db, clock }: Pick<CommandContext, "db" | "clock">,
   systemId: string,

@@ -72,7 +72,7 @@ export async function beginAttempt(
 }
 
 /**
- * The way that a browser comes back from, if it is the one that it went.
+ * Returns the way that a browser comes back from, if it is the one that it went.
  * @param query of the address that it came back to
  * @throws ProviderSignInError `expired`
  */

@@ -5,8 +5,8 @@ export interface RelyingParty {
 }
 
 /**
- * The relying party of a service at an address; undefined where browsers allow no passkey: on an IP address. This machine
- * goes by its name, on which they do.
+ * Returns the relying party of a service at an address; undefined where browsers allow no passkey: on an IP address. This
+ * machine goes by its name, on which they do.
  */
 export function relyingParty(baseUrl: string): RelyingParty | undefined {
   const url = URL.parse(baseUrl);

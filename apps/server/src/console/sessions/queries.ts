@@ -101,12 +101,12 @@ export async function deleteSessionsOf(db: Queryable, personId: string, exceptId
   await db.query(removeOthers, [personId, exceptId]);
 }
 
-/** The session that has the hash, ended by time or not. */
+/** Returns the session that has the hash, ended by time or not. */
 export async function findSession(db: Queryable, hash: Uint8Array): Promise<SessionRow | undefined> {
   return (await db.query<SessionRow>(byHash, [hash]))[0];
 }
 
-/** The id of a session that has not been deleted. */
+/** Returns the id of a session that has not been deleted. */
 export async function findSessionId(db: Queryable, id: string): Promise<string | undefined> {
   return (await db.query<{ id: string }>(byId, [id]))[0]?.id;
 }

@@ -59,7 +59,7 @@ export async function startSession(
 }
 
 /**
- * The session of a cookie's token; undefined when there is none, or it is over. It is read anew with each request: a
+ * Returns the session of a cookie's token; undefined when there is none, or it is over. It is read anew with each request: a
  * session or a membership that ends does so at once on every process.
  */
 export async function sessionOf(db: Queryable, token: string, now: number): Promise<SessionRow | undefined> {
@@ -68,7 +68,7 @@ export async function sessionOf(db: Queryable, token: string, now: number): Prom
   return session !== undefined && isActive(session, now) ? session : undefined;
 }
 
-/** A person's sessions that have not ended, the last used first. */
+/** Returns a person's sessions that have not ended, the last used first. */
 export async function sessionsOf(db: Queryable, personId: string, now: number): Promise<ListedSession[]> {
   return (await listSessions(db, personId)).filter((session) => isActive(session, now));
 }
@@ -79,7 +79,7 @@ export async function confirmSession({ db, clock, ids }: CommandContext, id: str
   return (await updateToken(db, id, hashToken(token), new Date(clock()))) ? token : undefined;
 }
 
-/** Whether a session has not been ended. */
+/** Tells whether a session has not been ended. */
 export async function hasSession(db: Queryable, id: string): Promise<boolean> {
   return (await findSessionId(db, id)) !== undefined;
 }

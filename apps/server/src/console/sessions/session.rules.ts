@@ -30,14 +30,14 @@ export function confirmedUntil({ confirmed_at }: SessionTimes): Date {
   return new Date(confirmed_at.getTime() + CONFIRMATION_MINUTES * 60_000);
 }
 
-/** Whether the last use must be written. */
+/** Tells whether the last use must be written. */
 export function isLastUseDue({ last_used_at }: SessionTimes, now: number): boolean {
   return now >= last_used_at.getTime() + LAST_USE_INTERVAL_MS;
 }
 
 const TOKEN_BYTES = 32;
 
-/** A secret that is sent once and stored as its hash: of a session's cookie, or of an invitation's link. */
+/** Returns a secret that is sent once and stored as its hash: of a session's cookie, or of an invitation's link. */
 export function makeToken(randomBytes: (bytes: number) => Uint8Array): string {
   return Buffer.from(randomBytes(TOKEN_BYTES)).toString("base64url");
 }
@@ -47,7 +47,7 @@ export function hashToken(token: string): Buffer {
   return hash("sha256", token, "buffer");
 }
 
-/** Whether a text may be a token of ours: anything else needs no look-up. */
+/** Tells whether a text may be a token of ours: anything else needs no look-up. */
 export function isToken(text: string): boolean {
   return /^[A-Za-z0-9_-]{43}$/.test(text);
 }

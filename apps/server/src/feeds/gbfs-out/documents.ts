@@ -188,7 +188,7 @@ function reported(at: Date | null): Date | undefined {
 /** The type of vehicles without one: GBFS itself takes a vehicle without a type for a plain bicycle. */
 const UNSPECIFIED = "unspecified";
 
-/** The types at a station, so that they add up to the vehicles that are there. */
+/** Returns the types at a station, so that they add up to the vehicles that are there. */
 function typesAvailable({ vehicle_types_available: types, num_bikes_available }: PublishedStation): object[] {
   let rest = num_bikes_available;
   // A row in which they are more than the vehicles does not say which of them are not there: the last ones give way.

@@ -83,7 +83,7 @@ async function send(page: GbfsPage, { headers, method }: Call["request"], reply:
 }
 
 /**
- * The conditions that a caller sets. `Cache-Control: no-cache` is for caches on the way, and not passed on: `fresh`
+ * Returns the conditions that a caller sets. `Cache-Control: no-cache` is for caches on the way, and not passed on: `fresh`
  * would take it as the wish for the whole document, and some clients (`fetch` of Node) send it with every condition.
  */
 function conditionsOf(headers: Call["request"]["headers"]): Record<string, string | undefined> {

@@ -110,7 +110,7 @@ function feedNames({ names }: GbfsForm): string[] {
   ];
 }
 
-/** The `data` of a feed; undefined where the system has none. */
+/** Returns the `data` of a feed; undefined where the system has none. */
 async function dataOf(
   tx: Transaction,
   context: GbfsContext,
@@ -152,8 +152,8 @@ async function assignPublicIds(tx: Transaction, ids: Ids, systemId: string): Pro
 }
 
 /**
- * The record of a feed's publication: the previous one while the content is the same, so that `last_updated` is the time of
- * the last change. It never goes back, whatever the clock does.
+ * Returns the record of a feed's publication: the previous one while the content is the same, so that `last_updated` is the
+ * time of the last change. It never goes back, whatever the clock does.
  * @param now milliseconds since 1970
  */
 export function publish(held: Publication, digest: Uint8Array, now: number): Publication {

@@ -178,7 +178,7 @@ export class AddressSource implements GbfsSource {
 }
 
 /**
- * Where a listed feed may be: at the given address; else, since a moved or copied gbfs.json often names the host
+ * Returns where a listed feed may be: at the given address; else, since a moved or copied gbfs.json often names the host
  * it came from, beside the gbfs.json itself. A list that came over https leads to https alone: otherwise a
  * machine in the middle could replace the feeds.
  */

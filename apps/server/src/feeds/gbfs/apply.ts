@@ -137,7 +137,7 @@ async function applyVehicles(
   return applyBikeSnapshot(command, { source, at, records, rejected, stationPositions: await findPositions() });
 }
 
-/** The stations at which vehicles are that have no position of their own. */
+/** Returns the stations at which vehicles are that have no position of their own. */
 function stationsOfParked(feed: Feed<VehicleReport> | undefined): ReadonlySet<string> {
   const ids = new Set<string>();
   for (const { position, station_id } of feed?.records.values() ?? []) {

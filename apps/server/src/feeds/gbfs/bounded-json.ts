@@ -13,14 +13,14 @@ const MAX_VALUES = 1_000_000;
 /** Levels of objects and arrays. Feeds have six; a geofence has ten. */
 const MAX_DEPTH = 64;
 
-/** The error for a document that is larger than is read. */
+/** Returns the error for a document that is larger than is read. */
 export function tooLarge(maxBytes = MAX_DOCUMENT_BYTES): Error {
   const mebibyte = 1024 * 1024;
   const size = maxBytes >= mebibyte ? `${maxBytes / mebibyte} MiB` : `${maxBytes} bytes`;
   return new Error(`it is larger than ${size}`);
 }
 
-/** The error for a feed with more records than are read. */
+/** Returns the error for a feed with more records than are read. */
 export function tooManyRecords(most: number): Error {
   return new Error(`it has more than ${most.toLocaleString("en")} records`);
 }

@@ -134,8 +134,8 @@ function typesAvailable(reader: RecordReader): TypesAvailable {
 }
 
 /**
- * The number of vehicles at a station: that of the feed, or the sum of its types where that is more. Some feeds count some
- * kinds of vehicle only among the types (Lyft's: scooters), and in GBFS the types add up to all vehicles.
+ * Returns the number of vehicles at a station: that of the feed, or the sum of its types where that is more. Some feeds
+ * count some kinds of vehicle only among the types (Lyft's: scooters), and in GBFS the types add up to all vehicles.
  */
 function vehiclesAvailable(reader: RecordReader, totalOfTypes: number): number {
   const fields = ["num_bikes_available", "num_vehicles_available"] as const;

@@ -4,7 +4,7 @@ import { dataAge } from "./data-age.rules.ts";
 import { FORGOTTEN_MS } from "./feed-health.rules.ts";
 import { listFeedHealth } from "./health-queries.ts";
 
-/** The ages of all feeds that are followed, by this process or another. @param now milliseconds since 1970 */
+/** Returns the ages of all feeds that are followed, by this process or another. @param now milliseconds since 1970 */
 export async function allFeedAges(db: Database, now: number): Promise<FeedAge[]> {
   const ages: FeedAge[] = [];
   for (const { system_id: systemId } of await systemsOf(db)) ages.push(...(await feedAges(db, systemId, now)));
@@ -26,7 +26,7 @@ export interface FeedAge {
   readonly staleness: string | undefined;
 }
 
-/** The ages of a system's followed feeds. @param now milliseconds since 1970 */
+/** Returns the ages of a system's followed feeds. @param now milliseconds since 1970 */
 async function feedAges(db: Queryable, systemId: string, now: number): Promise<FeedAge[]> {
   const feeds = await listFeedHealth(db, systemId, now - FORGOTTEN_MS);
   return feeds.map(({ source, feed, succeeded_at: succeededAt, failing_since: failingSince, ...stored }) => {

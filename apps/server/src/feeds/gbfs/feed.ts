@@ -116,7 +116,7 @@ function isRejection(content: object): content is Rejection {
   return "reason" in content;
 }
 
-/** The `data` of a document. */
+/** Returns the `data` of a document. */
 export function dataOf(name: string, document: unknown): JsonObject {
   const data = isObject(document) ? document["data"] : undefined;
   if (!isObject(data)) throw new FeedFailure(name, "it has no `data`");

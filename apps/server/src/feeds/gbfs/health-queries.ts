@@ -76,7 +76,7 @@ export function updateFeedHealth(
 /** The health of a followed feed as the database has it, the same for every process. */
 export type StoredFeedHealth = Omit<Tables["gbfs_feed_health"], "system_id" | "content_digest">;
 
-/** The followed feeds of a system that any process has polled since an instant, 100 at most. */
+/** Returns the followed feeds of a system that any process has polled since an instant, 100 at most. */
 export function listFeedHealth(db: Queryable, systemId: string, since: number): Promise<StoredFeedHealth[]> {
   return db.query<StoredFeedHealth>(listPolledSince, [systemId, new Date(since)]);
 }
@@ -130,7 +130,7 @@ export type SourceRow = { readonly source: string } & SourceTimes & {
     readonly [Name in keyof Health]: Health[Name] | null;
   };
 
-/** The sources of a system that a snapshot came from, or that were followed, 100 at most. */
+/** Returns the sources of a system that a snapshot came from, or that were followed, 100 at most. */
 export function listSourceHealth(db: Queryable, systemId: string): Promise<SourceRow[]> {
   return db.query<SourceRow>(listSourceHealths, [systemId]);
 }
@@ -173,7 +173,7 @@ export type MissingStation = Pick<
   "source" | "id" | "name" | "status" | "absent_snapshots" | "status_as_of"
 >;
 
-/** The stations that are missing, the last to be listed first. */
+/** Returns the stations that are missing, the last to be listed first. */
 export function listMissingStations(db: Queryable, systemId: string, limit: number): Promise<MissingStation[]> {
   return db.query<MissingStation>(listMissing, [systemId, limit]);
 }

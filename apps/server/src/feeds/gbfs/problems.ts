@@ -14,7 +14,7 @@ export interface Problem {
   readonly action: "repaired" | "rejected";
 }
 
-/** The problem of a feed of which nothing can be used. */
+/** Returns the problem of a feed of which nothing can be used. */
 export function rejectedFeed(feed: string, reason: string): Problem {
   return { feed, record: null, field: null, value: null, reason, action: "rejected" };
 }
@@ -45,7 +45,7 @@ export class ProblemLog {
   }
 }
 
-/** A value as the report shows it. */
+/** Returns a value as the report shows it. */
 function shown(value: unknown): unknown {
   if (value === undefined) return null;
   if (value === null || typeof value === "number" || typeof value === "boolean") return value;

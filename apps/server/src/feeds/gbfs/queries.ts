@@ -102,7 +102,7 @@ export async function updateDescriptions(
   if (n > 0) tx.notify("stations", systemId);
 }
 
-/** The descriptions of a system, those of its first source first. */
+/** Returns the descriptions of a system, those of its first source first. */
 export function listDescriptions(db: QueryRunner, systemId: string): Promise<SourceDescription[]> {
   return db.query<SourceDescription>(listOfSystem, [systemId]);
 }

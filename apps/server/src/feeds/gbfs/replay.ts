@@ -102,7 +102,7 @@ async function readInformation(path: string, now: number) {
   return readDocument(feed, bytes, now).content;
 }
 
-/** A line's snapshot, or why it is none. @param bytes undefined: too many */
+/** Returns a line's snapshot, or why it is none. @param bytes undefined: too many */
 function readStatus(bytes: Uint8Array | undefined, now: number) {
   const feed = "station_status";
   if (bytes === undefined) return new FeedFailure(feed, "it is too long");

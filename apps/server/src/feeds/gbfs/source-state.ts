@@ -30,7 +30,7 @@ export interface SourceContents {
 /** Stations that are named as missing. More are a source that has become another one. */
 const SHOWN_MISSING = 200;
 
-/** The sources of a system and how they are doing. */
+/** Returns the sources of a system and how they are doing. */
 export async function sourceStates(db: Queryable, systemId: string): Promise<SourceState[]> {
   const [sources, feeds] = await Promise.all([listSourceHealth(db, systemId), listFeedHealth(db, systemId, 0)]);
   return sources.map((source) => ({ ...source, feeds: feeds.filter((feed) => feed.source === source.source) }));

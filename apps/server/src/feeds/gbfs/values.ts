@@ -9,7 +9,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** An id: up to 255 characters that can be seen, and that a path can name. Some feeds write a number. */
+/** Returns an id: up to 255 characters that can be seen, and that a path can name. Some feeds write a number. */
 export function identifierFrom(value: unknown): string | undefined {
   const text = typeof value === "number" && Number.isSafeInteger(value) ? String(value) : value;
   if (typeof text !== "string" || text.length > MAX_IDENTIFIER_LENGTH || text.trim() === "") return undefined;
@@ -39,7 +39,7 @@ function localisedText(variants: readonly unknown[]): string | undefined {
   return undefined;
 }
 
-/** A finite number, or a text that is one. */
+/** Returns a finite number, or a text that is one. */
 export function numberFrom(value: unknown): number | undefined {
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   return typeof number === "number" && Number.isFinite(number) ? number : undefined;
@@ -57,7 +57,7 @@ export function booleanFrom(value: unknown): boolean | undefined {
 const GREATEST_SECONDS = 100_000_000_000;
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:?\d{2})$/;
 
-/** An instant in milliseconds since 1970, from POSIX seconds (also as text, or in milliseconds) or RFC 3339. */
+/** Returns an instant in milliseconds since 1970, from POSIX seconds (also as text, or in milliseconds) or RFC 3339. */
 export function instantFrom(value: unknown): number | undefined {
   const number = numberFrom(value);
   if (number !== undefined) return Math.trunc(number > GREATEST_SECONDS ? number : number * 1000);

@@ -111,12 +111,12 @@ export async function insertImport(
   await db.query(insert, [systemId, ...written.arrays([{ ...row, detail: JSON.stringify(row.detail) }])]);
 }
 
-/** A system's imports, the newest first. */
+/** Returns a system's imports, the newest first. */
 export function listImports(db: Queryable, systemId: string): Promise<ImportRow[]> {
   return db.query<ImportRow>(list, [systemId]);
 }
 
-/** The imports before a position in that order, or the newest. */
+/** Returns the imports before a position in that order, or the newest. */
 export function listImportPage(
   db: Queryable,
   systemId: string,
@@ -130,7 +130,7 @@ export async function findImport(db: Queryable, systemId: string, id: string): P
   return (await db.query<ImportRow>(find, [systemId, id]))[0];
 }
 
-/** The import, locked until the transaction ends. */
+/** Returns the import, locked until the transaction ends. */
 export async function lockImport(tx: Transaction, systemId: string, id: string): Promise<ImportRow | undefined> {
   return (await tx.query<ImportRow>(lockOne, [systemId, id]))[0];
 }
@@ -174,7 +174,7 @@ export async function insertImportOverlaps(
   await tx.query(insertOverlaps, [systemId, id, earlierIds]);
 }
 
-/** The imports that found rides of this one and are not undone, the newest first. */
+/** Returns the imports that found rides of this one and are not undone, the newest first. */
 export async function listOverlappingImports(db: Queryable, systemId: string, id: string): Promise<string[]> {
   return (await db.query<Pick<ImportRow, "id">>(overlapping, [systemId, id])).map((row) => row.id);
 }
@@ -330,7 +330,7 @@ interface NumberedEntry {
   readonly entry: ReportEntry;
 }
 
-/** The entries that are kept, those of one reason or all, after a place in the report. */
+/** Returns the entries that are kept, those of one reason or all, after a place in the report. */
 export async function listReportEntries(
   db: Queryable,
   systemId: string,

@@ -167,8 +167,8 @@ export async function completeUndo(
 }
 
 /**
- * Why a feed's source is no longer as the import left it; undefined when the import created the whole source and nothing
- * has used its stations and bikes since. Locks them until the transaction ends.
+ * Returns why a feed's source is no longer as the import left it; undefined when the import created the whole source and
+ * nothing has used its stations and bikes since. Locks them until the transaction ends.
  */
 async function sourceSinceImport(tx: Transaction, systemId: string, row: ImportRow): Promise<string | undefined> {
   await lockSourceRows(tx, systemId, row.source);

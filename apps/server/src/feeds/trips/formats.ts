@@ -28,7 +28,7 @@ export interface TripFormat {
   readonly dropped: readonly string[];
 }
 
-/** A column's name without case, spaces and punctuation: `Start Station ID` and `start_station_id` are one. */
+/** Returns a column's name without case, spaces and punctuation: `Start Station ID` and `start_station_id` are one. */
 export function columnKey(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
 }

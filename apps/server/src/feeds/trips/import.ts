@@ -361,7 +361,7 @@ const BUFFER_LENGTH = 64 * 1024;
 
 type Report = ReturnType<typeof createReport>;
 
-/** A file of problems, one JSON object a line, created with the first problem. @param path null: no file is written */
+/** Returns a file of problems, one JSON object a line, created with the first problem. @param path null: no file is written */
 function createReport(path: string | null) {
   let file: number | undefined;
   let waiting = "";

@@ -137,7 +137,7 @@ interface RowValues {
   readonly layout: Layout;
 }
 
-/** A field's text; undefined where the file has no such column, or leaves it empty, or writes a database's null. */
+/** Returns a field's text; undefined where the file has no such column, or leaves it empty, or writes a database's null. */
 function value({ fields, layout }: RowValues, field: TripField): string | undefined {
   const columnIndex = layout.columnIndexes[field];
   if (columnIndex === undefined) return undefined;

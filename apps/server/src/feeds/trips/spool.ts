@@ -134,7 +134,7 @@ async function readMarks(file: FileHandle, position: number, rows: number): Prom
 const CHUNK_BYTES = 128 * 1024;
 
 /**
- * A part of a file as a stream that leaves the file open, also when the stream is destroyed: a stream of Node's own
+ * Returns a part of a file as a stream that leaves the file open, also when the stream is destroyed: a stream of Node's own
  * closes it then.
  * @param start the first byte
  * @param end the byte after the last

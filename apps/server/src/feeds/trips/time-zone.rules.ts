@@ -60,7 +60,7 @@ export function openTimeZone(name: string): TimeZone {
   };
 }
 
-/** The two readings of a local time that no clock showed. */
+/** Returns the two readings of a local time that no clock showed. */
 function skippedTime(local: number, stretches: readonly OffsetPeriod[]): readonly number[] {
   const after = stretches.findIndex(({ from, offset }) => local - offset < from);
   const moved = stretches[after];
@@ -69,7 +69,7 @@ function skippedTime(local: number, stretches: readonly OffsetPeriod[]): readonl
   return [local - unmoved.offset, local - moved.offset];
 }
 
-/** The stretches that cover a year and two days on each side, so that every local time of the year lies within. */
+/** Returns the stretches that cover a year and two days on each side, so that every local time of the year lies within. */
 function offsetPeriodsOfYear(year: number, offsetAt: (instant: number) => number): readonly OffsetPeriod[] {
   const end = Date.UTC(year + 1, 0, 3);
   const stretches: OffsetPeriod[] = [];
@@ -100,7 +100,7 @@ function changeBetween(low: number, high: number, offset: number, offsetAt: (ins
   return changed;
 }
 
-/** The zone's offset from UTC at an instant, both in milliseconds, by `Intl`. */
+/** Returns the zone's offset from UTC at an instant, both in milliseconds, by `Intl`. */
 function intlOffsets(timeZone: string): (instant: number) => number {
   const format = offsetFormat(timeZone);
   return (instant) => {
@@ -164,7 +164,7 @@ function refuseUnlessZone(name: string): void {
   throw unknown();
 }
 
-/** The IANA name behind an old one, such as Asia/Tokyo behind Japan. */
+/** Returns the IANA name behind an old one, such as Asia/Tokyo behind Japan. */
 function canonicalName(name: string): string | undefined {
   try {
     const { timeZone } = new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions();

@@ -8,7 +8,7 @@ import { ImportFileError } from "./problems.ts";
 
 const GZIP = Buffer.from([0x1f, 0x8b]);
 
-/** The text of a file at a path; as `readTripText`. */
+/** Returns the text of a file at a path; as `readTripText`. */
 export function readTripFile(path: string): AsyncGenerator<Buffer, void, undefined> {
   const open = () => Promise.resolve(createReadStream(path, { highWaterMark: CHUNK_BYTES }));
   return readTripText({ name: path, size: 0, open }, () => undefined);

@@ -104,7 +104,7 @@ function plain(text: string): string {
     .trim();
 }
 
-/** The anchor that GitHub gives to a heading, so that links between the files lead there on both. */
+/** Returns the anchor that GitHub gives to a heading, so that links between the files lead there on both. */
 function uniqueAnchor(heading: string, seen: Map<string, number>): string {
   const anchor = heading
     .toLowerCase()

@@ -19,7 +19,7 @@ export interface PageContent {
   readonly sections?: readonly Section[];
 }
 
-/** A page of the guides. */
+/** Returns a page of the guides. */
 export function guidePage(page: PageContent, groups: readonly ReferenceGroup[]): string {
   const { title, content, address, sections = [] } = page;
   const headings = sections.filter(({ level }) => level === 2);
@@ -96,7 +96,7 @@ function navigation(address: string, groups: readonly ReferenceGroup[]): string 
   ].join("\n");
 }
 
-/** The cards that lead from the first page to the guides. */
+/** Returns the cards that lead from the first page to the guides. */
 export function guideCards(): string {
   const card = ({ slug, title, summary }: Guide) =>
     `<li><a href="/docs/${slug}"><strong>${escapeHtml(title)}</strong><span>${escapeHtml(summary)}</span></a></li>`;

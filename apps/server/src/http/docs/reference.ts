@@ -55,7 +55,7 @@ function startPath(audience: Audience): string {
   return `/docs/js/${audience}.js`;
 }
 
-/** A page of the reference. All that runs on it comes from files of ours, as its policy asks. */
+/** Returns a page of the reference. All that runs on it comes from files of ours, as its policy asks. */
 function referencePage(audience: Audience): string {
   const { title, document } = references[audience];
   return `<!doctype html>
@@ -78,7 +78,7 @@ ${docsHeader("reference")}
 `;
 }
 
-/** The program that starts a page of the reference. */
+/** Returns the program that starts a page of the reference. */
 async function referenceStart(audience: Audience): Promise<CodedBody> {
   const { SCHEME } = await import("@bikeshare/contract/openapi");
   const { sources } = references[audience];
@@ -97,7 +97,7 @@ Scalar.createApiReference("#app", { ...${options}, forceDarkModeState, servers }
 
 let program: Promise<CodedBody> | undefined;
 
-/** The program that draws the reference, as its package has it: read once for the whole process. */
+/** Returns the program that draws the reference, as its package has it: read once for the whole process. */
 function referenceProgram(): Promise<CodedBody> {
   program ??= readProgram();
   return program;

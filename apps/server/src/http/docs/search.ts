@@ -41,7 +41,7 @@ export function guideEntries(pages: ReadonlyMap<Guide, RenderedMarkdown>): Searc
 }
 
 /**
- * The endpoints, webhooks and introduction of a document.
+ * Returns the endpoints, webhooks and introduction of a document.
  * @param source how the reference names the document in its addresses
  */
 export function referenceEntries(document: OpenApiDocument, source: string): SearchEntry[] {

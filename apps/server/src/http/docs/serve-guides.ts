@@ -85,7 +85,7 @@ async function searchOf(
   ]);
 }
 
-/** The groups of endpoints, as the reference names them in its addresses. */
+/** Returns the groups of endpoints, as the reference names them in its addresses. */
 async function referenceGroups({ partners, feeds }: GuideOptions): Promise<ReferenceGroup[]> {
   const groupsOf = ({ tags }: OpenApiDocument, source: string) =>
     tags.map((tag) => ({

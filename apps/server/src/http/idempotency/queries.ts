@@ -103,7 +103,7 @@ export async function claimCall(
   return claimed;
 }
 
-/** The stored answer of a call. */
+/** Returns the stored answer of a call. */
 export async function findAnswer(tx: Transaction, call: CallName): Promise<AnsweredCall> {
   return oneRow(await tx.query<AnsweredCall>(find, nameOf(call)));
 }
@@ -113,7 +113,7 @@ export async function updateAnswer(tx: Transaction, call: CallName, status: numb
   await tx.query(keep, [...nameOf(call), status, body]);
 }
 
-/** The stored answers of calls of a system, also those that are too old to count. Nothing is locked. */
+/** Returns the stored answers of calls of a system, also those that are too old to count. Nothing is locked. */
 export async function listAnswers(
   tx: Transaction,
   systemId: string,

@@ -48,7 +48,7 @@ const RUNNING_TIMEOUT_MS = 4_000;
 /** Between two of its tries. Lower takes more of the database's time; higher adds to the time until the first answer is found. */
 const RUNNING_POLL_INTERVAL_MS = 200;
 
-/** The hash of a call's body. Two bodies that say the same, in whatever order and spacing, have the same. */
+/** Returns the hash of a call's body. Two bodies that say the same, in whatever order and spacing, have the same. */
 export function hashOf(body: unknown): Uint8Array {
   return hash("sha256", canonicalJson(body), "buffer");
 }
@@ -198,12 +198,12 @@ export function doOnceTogether<Input>(
 
 type CallNameInSystem = Omit<CallName, "systemId">;
 
-/** A call's name as a text. None of its parts can contain a NUL. */
+/** Returns a call's name as a text. None of its parts can contain a NUL. */
 function textOf({ caller, path, key }: CallNameInSystem): string {
   return `${caller}\0${path}\0${key}`;
 }
 
-/** The stored answers that still count, by the names of their calls. */
+/** Returns the stored answers that still count, by the names of their calls. */
 async function storedAnswers(
   tx: Transaction,
   systemId: string,
@@ -239,7 +239,7 @@ function rowOf({ name, bodyHash }: RepeatableCall<unknown>, outcome: CallOutcome
   return { caller, path, key, body_hash: bodyHash, ...outcome.result };
 }
 
-/** The outcome of a call that has the name of another, which came before. */
+/** Returns the outcome of a call that has the name of another, which came before. */
 function replayed(
   { name, bodyHash }: RepeatableCall<unknown>,
   stored: ReadonlyMap<string, AnswerRow>,

@@ -20,9 +20,9 @@ const REDIS_CLOCK = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
 /**
- * The sliding window of `createMemoryRateLimiter`, step by step, in Redis: a list of the instants of the requests counted,
- * oldest first, at 10 bytes each. Instants leave in chunks, so that a call costs the same whatever the limit; the whole
- * list expires with its last one.
+ * Returns the sliding window of `createMemoryRateLimiter`, step by step, in Redis: a list of the instants of the requests
+ * counted, oldest first, at 10 bytes each. Instants leave in chunks, so that a call costs the same whatever the limit; the
+ * whole list expires with its last one.
  *
  * KEYS: the list. ARGV: the limit, the window in milliseconds, 1 to count the request or 0 to read.
  * Gives whether it is allowed, how many are counted, the milliseconds until there is room for one more, and `now`.
@@ -53,7 +53,7 @@ if count > limit then oldest = tonumber(redis.call('LINDEX', key, count - limit)
 return {allowed and 1 or 0, count, oldest + window - now, now}`;
 }
 
-/** The arguments of the script after its key. */
+/** Returns the arguments of the script after its key. */
 export function scriptArguments({ limit, windowMs, isTaken }: CountRequest): [number, number, number] {
   return [limit, windowMs, isTaken ? 1 : 0];
 }

@@ -7,7 +7,7 @@ export type AddressVerdict =
   | { readonly ok: false; readonly reason: string; readonly message: string };
 
 /**
- * Whether the service may call an address that somebody else chose: it is public or in a network that the operator has
+ * Tells whether the service may call an address that somebody else chose: it is public or in a network that the operator has
  * named. Holds for literal addresses, for every answer of a name and for the far end of an open connection alike.
  */
 export function judgeAddress(address: string, allowNetworks?: NetworkList): AddressVerdict {
@@ -92,7 +92,7 @@ const translator = blockList("64:ff9b::/96");
  */
 const publicAnycast = blockList("2001:3::/32", "2001:4:112::/48");
 
-/** The range that refuses an address, or undefined where the address is public. */
+/** Returns the range that refuses an address, or undefined where the address is public. */
 function findRefusedRange(address: string): RefusedRange | undefined {
   const family = isIP(address) === 4 ? "ipv4" : "ipv6";
   if (family === "ipv6" && publicAnycast.check(address, family)) return undefined;
@@ -126,19 +126,19 @@ function blockList(...networks: readonly string[]): BlockList {
 /** Names that always mean this machine (RFC 6761). They are never asked of DNS, which could say anything. */
 export const loopbackAddresses: readonly string[] = ["127.0.0.1", "::1"];
 
-/** Whether a host (as `URL.hostname` gives it) is one of the names that mean this machine. */
+/** Tells whether a host (as `URL.hostname` gives it) is one of the names that mean this machine. */
 export function isLoopbackName(hostname: string): boolean {
   return hostname === "localhost" || hostname.endsWith(".localhost");
 }
 
-/** The literal address that a host is (without brackets), or undefined where it is a name. */
+/** Returns the literal address that a host is (without brackets), or undefined where it is a name. */
 export function literalAddress({ hostname }: URL): string | undefined {
   if (hostname.startsWith("[")) return hostname.slice(1, -1);
   // The parser has already turned every spelling of IPv4 into the dotted one.
   return /^\d+\.\d+\.\d+\.\d+$/.test(hostname) ? hostname : undefined;
 }
 
-/** The port that a URL leads to. */
+/** Returns the port that a URL leads to. */
 export function portOf({ port, protocol }: URL): number {
   if (port !== "") return Number(port);
   return protocol === "https:" ? 443 : 80;

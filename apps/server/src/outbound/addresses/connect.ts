@@ -135,7 +135,7 @@ function judgePeer(
   return reason === undefined ? undefined : describeFailure("address_refused", reason);
 }
 
-/** The families in turn, so that a family without a route costs one head start only. */
+/** Returns the families in turn, so that a family without a route costs one head start only. */
 function alternate(addresses: readonly string[], most: number): string[] {
   const families = [addresses.filter((each) => !each.includes(":")), addresses.filter((each) => each.includes(":"))];
   const longest = Math.max(...families.map(({ length }) => length));

@@ -68,7 +68,7 @@ export function parseNetworks(text: string): NetworkList {
 
 const loopback = new NetworkList(["127.0.0.0/8", "::1"]);
 
-/** Whether an address is this machine's own loopback, IPv4 inside IPv6 included. */
+/** Tells whether an address is this machine's own loopback, IPv4 inside IPv6 included. */
 export function isLoopback(address: string): boolean {
   return loopback.includes(address);
 }

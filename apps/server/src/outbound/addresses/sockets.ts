@@ -165,7 +165,7 @@ const knownAlerts: Readonly<Record<string, string>> = {
 /** Node's advice is for the operator of a program, but the reader cannot change the receiver's certificate. */
 const ADVICE_OF_NODE = /; if the root CA is installed locally, try running Node\.js with --use-system-ca$/;
 
-/** An error of TLS in words, without the place in OpenSSL's source that its own message begins with. */
+/** Returns an error of TLS in words, without the place in OpenSSL's source that its own message begins with. */
 export function describeTlsError(error: Error): string {
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   if (code === "ECONNRESET" || code === "EPIPE") return "The server closed the connection during the TLS handshake.";

@@ -49,7 +49,7 @@ const ADDRESS = /^[^\s\p{Cc}@,;:<>()[\]"\\]{1,64}@[^\s\p{Cc}@,;:<>()[\]"\\]{1,18
 const HEADERS = { "Auto-Submitted": "auto-generated" };
 
 /**
- * A mailer for an SMTP server; undefined where there is none.
+ * Returns a mailer for an SMTP server; undefined where there is none.
  * @param smtpUrl `smtp://user:password@host:587` or `smtps://…:465`. Its certificate is checked wherever TLS is spoken,
  * which is always with `smtps`, always with a password (unless the URL ends with `?requireTLS=false`), and otherwise where
  * the server offers it.

@@ -70,7 +70,7 @@ const list = statement(
    order by at desc, id desc limit $5`,
 );
 
-/** A system's audit log, the newest act first. */
+/** Returns a system's audit log, the newest act first. */
 export function listActs(
   db: Queryable,
   systemId: string,
@@ -192,7 +192,7 @@ const searches = {
   time: searchStatement("time"),
 };
 
-/** The narrowest of the filters that are given. */
+/** Returns the narrowest of the filters that are given. */
 function indexFor({ subject, actor, partnerId, action }: ActFilters): ActIndex {
   if (subject !== null) return "subject";
   // Without a colon it may match several actors.

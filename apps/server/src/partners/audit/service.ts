@@ -33,7 +33,7 @@ const DAY_MS = 86_400_000;
 /** Sorts behind every id. */
 const LAST_ID = "~";
 
-/** The acts of a system that match. A page ends early where it would have to look too far. */
+/** Returns the acts of a system that match. A page ends early where it would have to look too far. */
 export async function searchActs(
   { db, clock }: { readonly db: Queryable; readonly clock: () => number },
   systemId: string,

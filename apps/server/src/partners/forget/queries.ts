@@ -78,7 +78,7 @@ const ofTable = (table: JsonTable): Statement =>
 
 type Count = { readonly n: number };
 
-/** The tables whose rows may contain one, in the order in which they are to be changed. */
+/** Returns the tables whose rows may contain one, in the order in which they are to be changed. */
 export function listJsonTables(): readonly JsonTable[] {
   return jsonTables;
 }
@@ -138,7 +138,7 @@ interface SearchedTable {
   readonly hasSystem: boolean;
 }
 
-/** Whether a column has a reference: $1 is the reference itself, $2 and $3 are how it is written. */
+/** Tells whether a column has a reference: $1 is the reference itself, $2 and $3 are how it is written. */
 function mentions(column: string, type: string): string {
   const name = quoteIdentifier(column);
   if (column === "rider_ref") return `${name} = $1`;
@@ -147,7 +147,10 @@ function mentions(column: string, type: string): string {
   return `position($2 in replace(${name}::text, '": "', '":"')) > 0`;
 }
 
-/** The tables in which a rider's reference is, in any column that has text: of the schema as it is, whatever was added to it. */
+/**
+ * Returns the tables in which a rider's reference is, in any column that has text: of the schema as it is, whatever was
+ * added to it.
+ */
 export async function listTablesWith(
   db: Queryable,
   systemId: string,

@@ -29,12 +29,12 @@ export function excessOf(allowance: KeyAllowance, key: BoundedKey, others: reado
   return rateOf([key]) > left ? { bound: "rate", left } : undefined;
 }
 
-/** The keys of a partner's own people that work, in the order of `keys`. */
+/** Returns the keys of a partner's own people that work, in the order of `keys`. */
 export function ownKeysIn(keys: readonly KeyRow[], now: number): KeyRow[] {
   return keys.filter((key) => key.made_by_partner && keyStatus(key, now) === "active");
 }
 
-/** An allowance with how much of it no key uses. */
+/** Returns an allowance with how much of it no key uses. */
 export function whatIsLeft(allowance: KeyAllowance, keys: readonly KeyRow[], now: number): ShownAllowance {
   const own = ownKeysIn(keys, now);
   return {
@@ -65,7 +65,7 @@ export function exceedingKeys(
   return exceeding;
 }
 
-/** The requests in any 60 s of several keys together. */
+/** Returns the requests in any 60 s of several keys together. */
 function rateOf(keys: readonly Pick<KeyRow, "rate_limit">[]): number {
   return keys.reduce((sum, { rate_limit: rate }) => sum + (rate ?? Infinity), 0);
 }

@@ -90,7 +90,7 @@ export async function deleteEndedOwnKeys(
   await tx.query(removeEndedOwn, [systemId, partnerId, before]);
 }
 
-/** The keys that have one of the hashes, in no order. */
+/** Returns the keys that have one of the hashes, in no order. */
 export function findKeysByHash(
   db: Queryable,
   hashes: readonly Uint8Array[],
@@ -107,7 +107,7 @@ export async function lockKey(tx: Transaction, systemId: string, id: string): Pr
   await tx.query(lockById, [systemId, id]);
 }
 
-/** The key that another one replaces. */
+/** Returns the key that another one replaces. */
 export async function findReplacedKey(
   db: Queryable,
   systemId: string,
@@ -116,7 +116,7 @@ export async function findReplacedKey(
   return (await db.query<KeyRow>(replaced, [systemId, partnerId, id]))[0];
 }
 
-/** A system's keys, oldest first; of one partner when one is named. */
+/** Returns a system's keys, oldest first; of one partner when one is named. */
 export function listKeys(db: Queryable, systemId: string, partnerId: string | null): Promise<KeyRow[]> {
   return db.query<KeyRow>(all, [systemId, partnerId]);
 }

@@ -153,12 +153,12 @@ export async function rotateKey(
   });
 }
 
-/** A system's keys, oldest first; of one partner when one is named. */
+/** Returns a system's keys, oldest first; of one partner when one is named. */
 export function keysOf(context: { readonly db: Queryable }, systemId: string, partnerId?: string): Promise<KeyRow[]> {
   return listKeys(context.db, systemId, partnerId ?? null);
 }
 
-/** A key; undefined when the system has none with this id. */
+/** Returns a key; undefined when the system has none with this id. */
 export function keyWithId(
   { db }: { readonly db: Queryable },
   systemId: string,
@@ -167,7 +167,7 @@ export function keyWithId(
   return findKey(db, systemId, id);
 }
 
-/** The keys that requests brought, in their order; undefined for those that we never made. */
+/** Returns the keys that requests brought, in their order; undefined for those that we never made. */
 export async function keysFor(
   context: Pick<ActorContext, "db">,
   presented: readonly string[],
@@ -178,7 +178,7 @@ export async function keysFor(
   return hashes.map((hashed) => found.get(hex(hashed)));
 }
 
-/** The key that a request brought; undefined when we never made it. */
+/** Returns the key that a request brought; undefined when we never made it. */
 export async function keyFor(context: Pick<ActorContext, "db">, presented: string): Promise<KeyRow | undefined> {
   return (await keysFor(context, [presented]))[0];
 }

@@ -170,7 +170,7 @@ const find = statement(
   `select ${allColumns.list()} from request_log where system_id = $1 and logged_on = any($2::date[]) and id = $3`,
 );
 
-/** The request with a Request-Id. @param days on which it may have arrived */
+/** Returns the request with a Request-Id. @param days on which it may have arrived */
 export async function findRequest(
   db: Queryable,
   systemId: string,
@@ -309,7 +309,10 @@ export interface RouteCaller {
   readonly requests: number;
 }
 
-/** The keys, of one partner or of all, that have called any of some routes since a day: whom to tell before a part is retired. */
+/**
+ * Returns the keys, of one partner or of all, that have called any of some routes since a day: whom to tell before a part
+ * is retired.
+ */
 export function listRouteCallers(
   db: Queryable,
   systemId: string,

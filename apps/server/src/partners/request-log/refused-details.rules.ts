@@ -24,7 +24,7 @@ const MAX_TARGET_CHARS = 2_000;
 /** Larger bodies are batches of an operator's backend: the message names the item. */
 const MAX_KEPT_BODY_BYTES = 16_384;
 
-/** The details of a refused request, with every credential taken out. */
+/** Returns the details of a refused request, with every credential taken out. */
 export function detailsOf({ url, message, body, bodyBytes }: RefusedRequest): RefusedDetails {
   const isKept = body !== undefined && body !== null && bodyBytes <= MAX_KEPT_BODY_BYTES;
   const written = isKept ? writtenBody(body) : undefined;

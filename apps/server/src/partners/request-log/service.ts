@@ -63,7 +63,7 @@ export interface RequestSearch extends Optional<Omit<RequestFilters, "errorsOnly
   readonly scanLimit?: number;
 }
 
-/** The requests of a system, or of one partner or key of it. A page ends early where it would have to look too far. */
+/** Returns the requests of a system, or of one partner or key of it. A page ends early where it would have to look too far. */
 export async function searchRequests(
   { db, clock }: ReadContext,
   systemId: string,
@@ -105,7 +105,10 @@ function positionOf(row: RequestRow | undefined): LogPosition | null {
   return row === undefined ? null : { day: row.logged_on, id: row.id };
 }
 
-/** The request with a Request-Id; undefined: it carried no key of the system, was left out of the log, or is too old. */
+/**
+ * Returns the request with a Request-Id; undefined: it carried no key of the system, was left out of the log, or is too
+ * old.
+ */
 export function requestWithId(
   { db, clock }: ReadContext,
   systemId: string,
@@ -140,7 +143,7 @@ export function usageToday({ db, clock }: ReadContext, systemId: string, keyIds:
   return findDayUsage(db, systemId, keyIds, dayOf(clock()));
 }
 
-/** The keys, of one partner or of all, that called any of some routes (`GET /v1/rides`) in the last so many days. */
+/** Returns the keys, of one partner or of all, that called any of some routes (`GET /v1/rides`) in the last so many days. */
 export function callersOf(
   { db, clock }: ReadContext,
   systemId: string,

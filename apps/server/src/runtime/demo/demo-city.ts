@@ -46,12 +46,12 @@ const HISTORY = { rides: 50_000, days: 60 };
 /** Too high: takes more memory. Too low: commits more often. */
 const RIDES_PER_TRANSACTION = 12_500;
 
-/** Whether a system has neither stations nor rides. */
+/** Tells whether a system has neither stations nor rides. */
 export async function isEmpty(db: Database, systemId: string): Promise<boolean> {
   return (await lengthOf(db, systemId, "stations")) === 0 && (await lengthOf(db, systemId, "rides")) === 0;
 }
 
-/** The made-up city of the demo. */
+/** Returns the made-up city of the demo. */
 export function demoCity(): City {
   return makeCity(createRandom(DEMO_SEED), CITY);
 }

@@ -22,7 +22,10 @@ export async function issueDemoKey(
   return { key, partnerId };
 }
 
-/** The partner of a key that `issueDemoKey` issued for this system: then its data are the demo's. Otherwise undefined. */
+/**
+ * Returns the partner of a key that `issueDemoKey` issued for this system: then its data are the demo's. Otherwise
+ * undefined.
+ */
 export async function demoPartner(
   context: Pick<DemoKeyContext, "db" | "systemId">,
   key: string,
@@ -64,7 +67,7 @@ export async function createSimulatorKeys(given: DemoKeyContext): Promise<Simula
   };
 }
 
-/** The partner of a name; made where there is none. */
+/** Returns the partner of a name; made where there is none. */
 async function partnerNamed(context: DemoKeyContext, name: string): Promise<PartnerRow> {
   const partners = await partnersOf(context, context.systemId);
   const known = partners.find((partner) => partner.name === name && partner.removed_at === null);

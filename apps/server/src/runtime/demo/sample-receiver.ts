@@ -14,7 +14,7 @@ export interface SampleReceiver {
 
 const PATH = "/sample-receiver";
 
-/** Whether a URL is that of a sample receiver, perhaps of an earlier start. */
+/** Tells whether a URL is that of a sample receiver, perhaps of an earlier start. */
 export function isSampleReceiver(url: string): boolean {
   const { hostname, pathname } = new URL(url);
   return hostname === "127.0.0.1" && pathname === PATH;

@@ -38,7 +38,7 @@ export function watchLauncher(onGone: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-/** The chain up to the topmost package manager; empty where there is none. */
+/** Returns the chain up to the topmost package manager; empty where there is none. */
 export function ancestorsOf(processes: Processes, pid: number): ParentLink[] {
   const chain: ParentLink[] = [];
   let child = pid;
@@ -51,12 +51,12 @@ export function ancestorsOf(processes: Processes, pid: number): ParentLink[] {
   return chain;
 }
 
-/** Whether a process of the chain has ended: the system gives its children another parent. */
+/** Tells whether a process of the chain has ended: the system gives its children another parent. */
 export function isBroken(processes: Processes, chain: readonly ParentLink[]): boolean {
   return chain.some(({ child, parent }) => processes.parentOf(child) !== parent);
 }
 
-/** The fields of /proc/<pid>/stat after the name, which may contain spaces: state, parent, group, session, … */
+/** Returns the fields of /proc/<pid>/stat after the name, which may contain spaces: state, parent, group, session, … */
 function statOf(pid: number): string[] | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "latin1");

@@ -13,7 +13,7 @@ export function mailAddresses(text: string): readonly string[] {
   return addresses;
 }
 
-/** The base URL of a collector, as every program that speaks OTLP takes it. @returns where traces go */
+/** Returns the base URL of a collector, as every program that speaks OTLP takes it. @returns where traces go */
 export function otlpTracesUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "" || url.hash !== "") {

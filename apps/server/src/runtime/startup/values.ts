@@ -90,7 +90,7 @@ export function issuerUrl(text: string): string {
   return url.href;
 }
 
-/** Whether the host of a URL is this machine. */
+/** Tells whether the host of a URL is this machine. */
 export function isLoopback(hostname: string): boolean {
   return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
 }
@@ -191,7 +191,7 @@ export function warningsOfTypos(env: Readonly<Record<string, string | undefined>
 
 const SHORTEST_NAME_CHECKED = 7;
 
-/** Whether one character added, removed or changed, or two neighbours swapped, turns one name into the other. */
+/** Tells whether one character added, removed or changed, or two neighbours swapped, turns one name into the other. */
 export function isOneEditAway(one: string, other: string): boolean {
   if (one === other || Math.abs(one.length - other.length) > 1) return false;
   let start = 0;

@@ -86,7 +86,7 @@ async function copyDatabase(options: BackupOptions, path: string): Promise<void>
 }
 
 /**
- * The tables with the columns that the database has, which are more than this program knows where a newer version has
+ * Returns the tables with the columns that the database has, which are more than this program knows where a newer version has
  * migrated it: after going back one version a backup still has all data. Others that stand beside ours are not copied.
  */
 async function tablesToBackUp(db: Queryable): Promise<CopiedTable[]> {

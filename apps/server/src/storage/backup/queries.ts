@@ -61,12 +61,12 @@ export async function findInstant(tx: Transaction): Promise<Date> {
   return oneRow(await tx.query<{ at: Date }>(now)).at;
 }
 
-/** A stream of a table's rows, of all its partitions. */
+/** Returns a stream of a table's rows, of all its partitions. */
 export function copyOut(tx: Transaction, { name, columns }: CopiedTable): Promise<Readable> {
   return tx.copyOut(`copy (select ${columns.map(quoted).join(", ")} from ${quoted(name)}) to stdout`);
 }
 
-/** A stream into a table. */
+/** Returns a stream into a table. */
 export function copyIn(tx: Transaction, { name, columns }: CopiedTable): Promise<NodeJS.WritableStream> {
   return tx.copyIn(`copy ${quoted(name)} (${columns.map(quoted).join(", ")}) from stdin`);
 }
@@ -95,7 +95,7 @@ export async function deleteIndexes(tx: Transaction): Promise<() => Promise<void
   };
 }
 
-/** The first of the tables that has rows. */
+/** Returns the first of the tables that has rows. */
 export async function findTableWithRows(db: Queryable, tables: readonly string[]): Promise<string | undefined> {
   const parts = tables.map((name, index) => `select ${index} as n where exists (select from ${quoted(name)})`);
   const [found] = await db.query<{ n: number }>(statement("", `${parts.join(" union all ")} limit 1`));

@@ -21,7 +21,7 @@ interface ScheduledBackupOptions extends BackupSchedule, Omit<BackupOptions, "si
   readonly watch?: WorkWatch | undefined;
 }
 
-/** The age from which the latest backup is too old. */
+/** Returns the age from which the latest backup is too old. */
 export function maxBackupAgeMs({ intervalMs }: Pick<BackupSchedule, "intervalMs">): number {
   return 2 * intervalMs;
 }
@@ -85,7 +85,10 @@ export async function createBackupIn(
   return { path, summary: await writeBackup(options, path) };
 }
 
-/** The drafts that are being written in a directory, the first to begin first. Removes those that a killed process has left. */
+/**
+ * Returns the drafts that are being written in a directory, the first to begin first. Removes those that a killed process
+ * has left.
+ */
 async function listDrafts(directory: string, now: number): Promise<string[]> {
   const drafts: string[] = [];
   for (const name of (await readdir(directory)).toSorted()) {
@@ -112,7 +115,7 @@ async function claimPath(directory: string, from: number): Promise<string> {
   }
 }
 
-/** The name of a backup's file: `bikeshare-20260131T235959Z.zip`. @param instant milliseconds since 1970 */
+/** Returns the name of a backup's file: `bikeshare-20260131T235959Z.zip`. @param instant milliseconds since 1970 */
 function backupName(instant: number): string {
   return `bikeshare-${new Date(instant).toISOString().replaceAll(/[-:]|\.\d+/g, "")}.zip`;
 }
@@ -130,8 +133,8 @@ export async function listBackups(directory: string): Promise<{ readonly name: s
 }
 
 /**
- * The backups of a schedule, the oldest first. Those that a clock far ahead has named would be the newest for ever: they are
- * none of its, or each new one would be removed for their sake.
+ * Returns the backups of a schedule, the oldest first. Those that a clock far ahead has named would be the newest for ever:
+ * they are none of its, or each new one would be removed for their sake.
  */
 async function datedBackups({ directory, intervalMs }: Dated, now: number) {
   return (await listBackups(directory)).filter(({ madeAt }) => madeAt <= now + intervalMs);
@@ -139,7 +142,7 @@ async function datedBackups({ directory, intervalMs }: Dated, now: number) {
 
 type Dated = Pick<BackupSchedule, "directory" | "intervalMs">;
 
-/** The newest backup of a schedule. */
+/** Returns the newest backup of a schedule. */
 export async function latestBackup(
   schedule: Dated,
   now: number,

@@ -35,7 +35,7 @@ export interface Columns<Row> {
 /** The rows that have some columns. */
 export type RowOf<Of> = Of extends Columns<infer Row> ? Row : never;
 
-/** A type whose arrays the driver encodes. */
+/** Returns a type whose arrays the driver encodes. */
 export function arrayOf<Value>(type: string): ColumnType<Value | null> {
   return { type, encode: (values) => values };
 }
@@ -76,7 +76,7 @@ export type WrittenRow<Table extends keyof Tables> = Pick<
   keyof (typeof columnTypes)[Table] & keyof Tables[Table]
 >;
 
-/** The columns of a table that statements write, as the migrations define them. */
+/** Returns the columns of a table that statements write, as the migrations define them. */
 export function columnsOfTable<Table extends keyof Tables>(table: Table): Columns<WrittenRow<Table>> {
   const types = Object.entries(columnTypes[table]).map(([name, type]) => [name, arrayOf(type)] as const);
   // The generated types and values come from the same columns.

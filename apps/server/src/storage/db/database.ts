@@ -174,7 +174,7 @@ export function watchConnections(connectionString: string): SilenceWatch {
   return watchSilence(() => createQuestionClient(connectionString, QUESTION_TIMEOUT_MS));
 }
 
-/** A connection for one question, of which connecting and the answer may take so long each. */
+/** Returns a connection for one question, of which connecting and the answer may take so long each. */
 export function createQuestionClient(connectionString: string, timeoutMs: number): pg.Client {
   return new pg.Client({
     ...connectionSettings(connectionString),

@@ -75,7 +75,7 @@ export class TransactionConflict extends Error {
   override readonly name = "TransactionConflict";
 }
 
-/** The code of an error by PostgreSQL or by the operating system; undefined for any other. */
+/** Returns the code of an error by PostgreSQL or by the operating system; undefined for any other. */
 export function codeOf(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
@@ -93,7 +93,7 @@ export function isDataError(error: unknown): boolean {
 const MACHINE_LOST: ReadonlySet<string> = new Set(["MarkRemoteTransactionFailed", "CheckRemoteTransactionsHealth"]);
 
 /**
- * Whether an error means that the database cannot serve at present (unreachable, starting, full, read-only, too slow),
+ * Tells whether an error means that the database cannot serve at present (unreachable, starting, full, read-only, too slow),
  * rather than that our statement is wrong.
  */
 export function isUnavailable(error: unknown): boolean {
@@ -106,7 +106,7 @@ export function isUnavailable(error: unknown): boolean {
   );
 }
 
-/** The function of the server that has raised an error. */
+/** Returns the function of the server that has raised an error. */
 function routineOf(error: unknown): string | undefined {
   if (!(error instanceof Error && "routine" in error)) return undefined;
   return typeof error.routine === "string" ? error.routine : undefined;
@@ -131,27 +131,30 @@ const SERVER_GONE: ReadonlySet<string> = new Set([
   "ETIMEDOUT",
 ]);
 
-/** Whether an error means that the database is away or restarting, rather than slow or full: it may be back in a moment. */
+/**
+ * Tells whether an error means that the database is away or restarting, rather than slow or full: it may be back in a
+ * moment.
+ */
 export function isOutage(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isOutage);
   if (error instanceof DatabaseUnavailable) return !/timeout/i.test(error.message);
   return SERVER_GONE.has(codeOf(error) ?? "");
 }
 
-/** Whether an outage came before the statement could have any effect. */
+/** Tells whether an outage came before the statement could have any effect. */
 export function wasNeverRun(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(wasNeverRun);
   return NEVER_RUN.has(codeOf(error) ?? "");
 }
 
-/** Whether an error means that the database's disk, or ours, is full. */
+/** Tells whether an error means that the database's disk, or ours, is full. */
 export function isDiskFull(error: unknown): boolean {
   const code = codeOf(error);
   return code === sqlState.diskFull || code === "ENOSPC" || code === "EDQUOT";
 }
 
 /**
- * Whether PostgreSQL has refused a text because it holds a NUL, the one character of a well-formed string that it keeps
+ * Tells whether PostgreSQL has refused a text because it holds a NUL, the one character of a well-formed string that it keeps
  * nowhere. Only a caller can have sent it.
  */
 export function isRefusedNul(error: unknown): boolean {
@@ -167,8 +170,8 @@ export function nameConnectionError(error: unknown): unknown {
 }
 
 /**
- * Whether a prepared statement was refused because the schema has changed since: `cached plan must not change result type`,
- * in whatever language. Prepared again, it runs.
+ * Tells whether a prepared statement was refused because the schema has changed since: `cached plan must not change result
+ * type`, in whatever language. Prepared again, it runs.
  */
 export function isStalePlan(error: unknown): boolean {
   if (codeOf(error) !== sqlState.featureNotSupported) return false;
@@ -179,9 +182,9 @@ export function isStalePlan(error: unknown): boolean {
 const FINDS_PARTITION: ReadonlySet<string> = new Set(["ExecFindPartition", "ExecPartitionCheckEmitError"]);
 
 /**
- * Whether a row found no partition because one for it was made in the same moment: it was on its way to the default partition, which
- * may take no row of that day any more. Run again, the statement finds the new one. The code is that of a check which a
- * value breaks, and Citus leaves out which function has raised it.
+ * Tells whether a row found no partition because one for it was made in the same moment: it was on its way to the default
+ * partition, which may take no row of that day any more. Run again, the statement finds the new one. The code is that of a
+ * check which a value breaks, and Citus leaves out which function has raised it.
  */
 export function isPartitionMoved(error: unknown): boolean {
   if (codeOf(error) !== sqlState.checkViolation) return false;
@@ -190,7 +193,7 @@ export function isPartitionMoved(error: unknown): boolean {
   return FINDS_PARTITION.has(routine);
 }
 
-/** Whether a transaction that failed this way changed nothing and may succeed when it is run again. */
+/** Tells whether a transaction that failed this way changed nothing and may succeed when it is run again. */
 export function isRetryable(error: unknown): boolean {
   if (error instanceof TransactionConflict || isStalePlan(error) || isPartitionMoved(error)) return true;
   const code = codeOf(error);

@@ -159,7 +159,7 @@ export async function checkServing(db: Database, gate: OutageGate | undefined): 
   });
 }
 
-/** Whether a statement has no effect, so that it may run twice. */
+/** Tells whether a statement has no effect, so that it may run twice. */
 function onlyReads({ text }: Statement): boolean {
   return (
     /^\s*(?:select|with)\b/i.test(text) && !/\b(?:insert|update|delete|nextval|pg_notify|set_config)\b/i.test(text)

@@ -8,7 +8,7 @@ export interface Statement {
 /** Names under which statements are prepared since a change of the schema made the earlier ones unusable. */
 const laterNames = new Map<string, string>();
 
-/** The name under which a statement is prepared at present. */
+/** Returns the name under which a statement is prepared at present. */
 export function preparedName({ name }: Statement): string {
   return laterNames.size === 0 ? name : (laterNames.get(name) ?? name);
 }

@@ -53,7 +53,7 @@ export function tableSteps(
   return { references: left("reference"), systems: left("system") };
 }
 
-/** The tables of a kind. */
+/** Returns the tables of a kind. */
 export function tablesOfKind(kinds: ReadonlyMap<string, TableKind>, kind: TableKind): string[] {
   return [...kinds].flatMap(([name, of]) => (of === kind ? [name] : []));
 }

@@ -13,7 +13,7 @@ export async function giveOwnShard(db: Queryable, systemId: string): Promise<boo
   return true;
 }
 
-/** Whether a system of a database that has the extension lies beside others in the shards of distributed tables. */
+/** Tells whether a system of a database that has the extension lies beside others in the shards of distributed tables. */
 export async function sharesShard(db: Queryable, systemId: string): Promise<boolean> {
   const table = await firstSystemTable();
   return (await listDistributedTables(db)).has(table) && !(await findOwnShard(db, table, systemId));

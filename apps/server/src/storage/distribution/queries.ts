@@ -36,7 +36,7 @@ export async function findServerState(db: Queryable): Promise<ServerState> {
 
 const isCreated = statement("distribution.isCreated", `select ${IS_DISTRIBUTED} as found`);
 
-/** Whether the database has the extension: without it none of the other statements here works. */
+/** Tells whether the database has the extension: without it none of the other statements here works. */
 export async function findExtension(db: Queryable): Promise<boolean> {
   return oneRow(await db.query<{ found: boolean }>(isCreated)).found;
 }
@@ -47,7 +47,7 @@ const tables = statement(
    from pg_dist_partition where partmethod = 'h' or repmodel = 't'`,
 );
 
-/** The tables that are distributed, with their partitions. */
+/** Returns the tables that are distributed, with their partitions. */
 export async function listDistributedTables(db: Queryable): Promise<Map<string, TableKind>> {
   const rows = await db.query<{ name: string; kind: TableKind }>(tables);
   return new Map(rows.map(({ name, kind }) => [name, kind]));
@@ -140,7 +140,7 @@ const isolate = statement(
   "select isolate_tenant_to_new_shard($1::text::regclass, $2::text, 'CASCADE', shard_transfer_mode => 'block_writes')",
 );
 
-/** Whether a system has a shard of every system table for itself. */
+/** Tells whether a system has a shard of every system table for itself. */
 export async function findOwnShard(db: Queryable, table: string, systemId: string): Promise<boolean> {
   return oneRow(await db.query<{ is_own: boolean }>(ownShard, [table, systemId])).is_own;
 }
@@ -198,7 +198,7 @@ const nodes = statement(
    order by node.groupid`,
 );
 
-/** The machines of a database that has the extension; none before its first table is distributed. */
+/** Returns the machines of a database that has the extension; none before its first table is distributed. */
 export function listNodes(db: Queryable): Promise<DatabaseNode[]> {
   return db.query<DatabaseNode>(nodes);
 }

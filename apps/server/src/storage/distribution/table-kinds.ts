@@ -9,7 +9,10 @@ const DIRECTORY = join(import.meta.dirname, "../../../migrations");
  */
 export type TableKind = "system" | "reference";
 
-/** The kind of each table, in the order of their migrations, where the comment above its `create table` begins with it. */
+/**
+ * Returns the kind of each table, in the order of their migrations, where the comment above its `create table` begins with
+ * it.
+ */
 export async function readTableKinds(): Promise<ReadonlyMap<string, TableKind>> {
   const names = (await readdir(DIRECTORY)).filter((name) => name.endsWith(".sql")).sort();
   const files = await Promise.all(names.map((name) => readFile(join(DIRECTORY, name), "utf8")));

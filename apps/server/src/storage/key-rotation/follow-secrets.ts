@@ -47,7 +47,7 @@ interface Service {
   readonly closers: (() => Promise<void>)[];
 }
 
-/** The keys of a service's secrets file, as it is at any time. */
+/** Returns the keys of a service's secrets file, as it is at any time. */
 export async function followSecretsFile(
   db: Database,
   secrets: AllSecrets,

@@ -21,7 +21,10 @@ export function stepOf({ rotation }: SecretsFile): RotationStep {
 
 type Key = SecretsFile["cursor_keys"][number];
 
-/** The file with a new key of each kind behind the others: every process can decrypt with it, and none encrypts with it. */
+/**
+ * Returns the file with a new key of each kind behind the others: every process can decrypt with it, and none encrypts with
+ * it.
+ */
 export function withNewKeys(file: SecretsFile, newKey: () => string, now: Date): SecretsFile {
   const add = (keys: readonly Key[]) => [...keys, { id: unusedId(keys), key: newKey() }];
   return {
@@ -32,7 +35,7 @@ export function withNewKeys(file: SecretsFile, newKey: () => string, now: Date):
   };
 }
 
-/** The file with the keys that were added last in front, where they encrypt. */
+/** Returns the file with the keys that were added last in front, where they encrypt. */
 export function withNewKeysInUse(file: SecretsFile, now: Date): SecretsFile {
   if (stepOf(file) !== "added") return file;
   const use = (keys: readonly Key[]) => [...keys.slice(-1), ...keys.slice(0, -1)];
@@ -44,7 +47,7 @@ export function withNewKeysInUse(file: SecretsFile, now: Date): SecretsFile {
   };
 }
 
-/** The file with nothing but the keys that encrypt. */
+/** Returns the file with nothing but the keys that encrypt. */
 export function withoutOldKeys({ rotation: _over, ...file }: SecretsFile): SecretsFile {
   return { ...file, cursor_keys: file.cursor_keys.slice(0, 1), webhook_keys: (file.webhook_keys ?? []).slice(0, 1) };
 }
@@ -69,13 +72,13 @@ function fingerprintOf(kind: string, key: Uint8Array): string {
   return hash("sha256", Buffer.concat([Buffer.from(`${kind} key fingerprint`), key]), "base64url").slice(0, 12);
 }
 
-/** The processes that cannot decrypt with every key of a file yet. */
+/** Returns the processes that cannot decrypt with every key of a file yet. */
 export function holdersWithout(holders: readonly KeyHolder[], secrets: AllSecrets): KeyHolder[] {
   const { keys } = fingerprintsOf(secrets);
   return holders.filter((holder) => !keys.every((key) => holder.keys.includes(key)));
 }
 
-/** The processes that still encrypt with another key than a file's first. */
+/** Returns the processes that still encrypt with another key than a file's first. */
 export function holdersNotUsing(holders: readonly KeyHolder[], secrets: AllSecrets): KeyHolder[] {
   const { current_keys: current } = fingerprintsOf(secrets);
   return holders.filter((holder) => !current.every((key) => holder.current_keys.includes(key)));

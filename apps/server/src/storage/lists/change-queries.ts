@@ -59,8 +59,9 @@ interface FoundChanges {
 }
 
 /**
- * A page of changes, in their order. Nothing is counted, and an index has each kind of rows in this order: a page costs its own
- * rows, and where nothing is new no statement. With filters it may step over many, on the connections of filtered lists.
+ * Returns a page of changes, in their order. Nothing is counted, and an index has each kind of rows in this order: a page
+ * costs its own rows, and where nothing is new no statement. With filters it may step over many, on the connections of
+ * filtered lists.
  */
 export async function listChanges(
   { readPool, filtered }: ReadContext,

@@ -49,8 +49,8 @@ export function countRows({ table }: Pick<FilterableList<never>, "table">, branc
 }
 
 /**
- * A page of the rows that pass a filter. Each combination of filters is planned with its values, so that a rare bike and
- * a busy station each get the plan that suits them.
+ * Returns a page of the rows that pass a filter. Each combination of filters is planned with its values, so that a rare
+ * bike and a busy station each get the plan that suits them.
  *
  * The length of such a list is not kept, so a page costs the rows that are counted and skipped. An index does both where
  * it contains the filtered columns; rows are read for the page alone, and only if it exists. A page in the second half of
@@ -91,7 +91,7 @@ export async function listFiltered<Position>(
   return { ...read, total };
 }
 
-/** The statement that reads the first rows of a list. */
+/** Returns the statement that reads the first rows of a list. */
 function firstRowsOf(
   list: Omit<FilterableList<never>, "placeholders">,
   { branches, indexed }: Pick<Filter, "branches" | "indexed">,
@@ -117,7 +117,7 @@ interface StepRange {
   readonly fromEnd?: boolean;
 }
 
-/** The statement that reads a page's rows as it steps to them: for few rows, each of one alternative. */
+/** Returns the statement that reads a page's rows as it steps to them: for few rows, each of one alternative. */
 export function nearRowsOf(list: Omit<FilterableList<never>, "placeholders">, page: StepRange): string {
   const { table, order, direction, json } = list;
   const { branches, skip, limit, fromEnd = false } = page;
@@ -135,7 +135,7 @@ export function nearRowsOf(list: Omit<FilterableList<never>, "placeholders">, pa
   );
 }
 
-/** The statement that reads a page's rows: first their ids, then the rows. */
+/** Returns the statement that reads a page's rows: first their ids, then the rows. */
 export function rowsOf(
   { table, order, direction, json }: Omit<FilterableList<never>, "placeholders">,
   page: StepRange,

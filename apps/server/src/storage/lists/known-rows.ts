@@ -106,7 +106,7 @@ export async function catchUp(
   return true;
 }
 
-/** Whether the history is the same, the clock has not been set back, and all that was removed since is still kept. */
+/** Tells whether the history is the same, the clock has not been set back, and all that was removed since is still kept. */
 function isFollowed({ history, since }: KnownRows, standing: Standing): boolean {
   return history === standing.history && since <= standing.now && since > standing.now - MAX_UNFOLLOWED_US;
 }

@@ -45,7 +45,7 @@ const ROW_SEPARATOR = ",\n";
 const FETCH_SIZES = [51, 201] as const;
 export type FetchSize = (typeof FETCH_SIZES)[number];
 
-/** The number of rows to fetch for a page of `limit` items, so that it is known whether more follow. */
+/** Returns the number of rows to fetch for a page of `limit` items, so that it is known whether more follow. */
 export function fetchSize(limit: number): FetchSize {
   return limit < FETCH_SIZES[0] ? FETCH_SIZES[0] : FETCH_SIZES[1];
 }
@@ -119,7 +119,7 @@ export function jsonField(json: string, field: string): string {
   return stringOf(JSON.parse(json), field);
 }
 
-/** The position of an item in a list that is ordered by one of its times. */
+/** Returns the position of an item in a list that is ordered by one of its times. */
 export function timePositionOf(json: string, timeField: string): TimePosition {
   const item: unknown = JSON.parse(json);
   return { at: stringOf(item, timeField), id: stringOf(item, "id") };
@@ -140,7 +140,7 @@ export function sortById<Item extends Identified>(items: Iterable<Item>): Item[]
   return [...items].sort((a, b) => compareIds(a.id, b.id));
 }
 
-/** A page of a list that is short enough to be kept in memory. @param items in the order of `sortById` */
+/** Returns a page of a list that is short enough to be kept in memory. @param items in the order of `sortById` */
 export function pageOfItems<Item extends Identified>(
   items: readonly Item[],
   request: PageRequest<string>,

@@ -73,7 +73,7 @@ export function rememberedColumns(filters: Readonly<Record<string, Filter>>): Re
 /** SQL: an instant as milliseconds since 1970. */
 export const inMilliseconds = (column: string): string => `(extract(epoch from ${column}) * 1000)::bigint`;
 
-/** A list with the statements by which its rows are remembered. */
+/** Returns a list with the statements by which its rows are remembered. */
 export function rememberableList({ whose, parameters, json, ...list }: ListDefinition): RememberableList {
   const { table, columns, time } = list;
   const next = parameters + 1;

@@ -85,7 +85,7 @@ export function createRowMemory({ maxWaitMs = MAX_WAIT_MS, maxWeight, ...given }
   };
 }
 
-/** The lists that are remembered. */
+/** Returns the lists that are remembered. */
 function createLists(source: RowSource, maxWeight = MAX_WEIGHT) {
   const { monotonic } = source;
   const lists = new Map<string, Remembered>();

@@ -27,7 +27,7 @@ const state = statement(
      and obj_description(to_regprocedure('audit_log_create_month(date)'), 'pg_proc') = '${FORM}', false) as is_protected`,
 );
 
-/** Whether the log belongs to its own role, and nothing of the service's role gets around that. */
+/** Tells whether the log belongs to its own role, and nothing of the service's role gets around that. */
 export async function findIsProtected(db: Queryable): Promise<boolean> {
   return oneRow(await db.query<{ is_protected: boolean }>(state)).is_protected;
 }

@@ -35,7 +35,7 @@ const firstBefore = ({ table, day }: DayColumn): Statement =>
     `select min(${day}) as day from ${table} where system_id = $1 and ${day} < $2::date`,
   );
 
-/** The names of the partitions that a table has. */
+/** Returns the names of the partitions that a table has. */
 export async function listPartitions(db: Queryable, { name }: DailyTable): Promise<string[]> {
   return (await db.query<{ name: string }>(partitions, [name])).map((row) => row.name);
 }
@@ -106,7 +106,7 @@ export async function deletePartition(tx: Transaction, table: DailyTable, day: s
   else await tx.run(`drop table if exists ${name}`);
 }
 
-/** Whether a system has rows of a day, or of one that follows it before `end`. */
+/** Tells whether a system has rows of a day, or of one that follows it before `end`. */
 export async function findDays(
   db: Queryable,
   column: DayColumn,
@@ -117,7 +117,7 @@ export async function findDays(
   return oneRow(await db.query<{ found: boolean }>(hasDays(column), [systemId, day, end])).found;
 }
 
-/** The first day before `day` of which a system has rows; null: none. */
+/** Returns the first day before `day` of which a system has rows; null: none. */
 export async function findFirstDay(
   db: Queryable,
   column: DayColumn,

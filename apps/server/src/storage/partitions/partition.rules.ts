@@ -94,64 +94,64 @@ export const dailyTables: readonly DailyTable[] = [
 /** The day that was asked for last: nearly always today, several times for each delivery. */
 let lastDay = { number: Number.NaN, name: "" };
 
-/** The day in UTC, `2026-01-31`, of an instant in milliseconds since 1970. */
+/** Returns the day in UTC, `2026-01-31`, of an instant in milliseconds since 1970. */
 export function dayOf(instant: number): string {
   const number = Math.floor(instant / DAY_MS);
   if (number !== lastDay.number) lastDay = { number, name: new Date(instant).toISOString().slice(0, 10) };
   return lastDay.name;
 }
 
-/** The day that comes `n` days after a day (negative: before it). */
+/** Returns the day that comes `n` days after a day (negative: before it). */
 export function addDays(day: string, n: number): string {
   return dayOf(Date.parse(day) + n * DAY_MS);
 }
 
-/** The first day of the partition that holds a table's rows of a day. */
+/** Returns the first day of the partition that holds a table's rows of a day. */
 export function firstDayOf({ period }: DailyTable, day: string): string {
   return period === "month" ? `${day.slice(0, 7)}-01` : day;
 }
 
-/** The first day after the partition that holds a table's rows of a day. */
+/** Returns the first day after the partition that holds a table's rows of a day. */
 export function endOf(table: DailyTable, day: string): string {
   // 31 days after the first of a month it is another month.
   return table.period === "month" ? firstDayOf(table, addDays(firstDayOf(table, day), 31)) : addDays(day, 1);
 }
 
-/** The name of the partition that holds a table's rows of a day. */
+/** Returns the name of the partition that holds a table's rows of a day. */
 export function partitionOf({ name, period }: DailyTable, day: string): string {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) throw new Error(`not a day: ${day}`);
   return `${name}_${day.slice(0, period === "month" ? 7 : 10).replaceAll("-", "")}`;
 }
 
-/** The name of the partition for rows of days without one. */
+/** Returns the name of the partition for rows of days without one. */
 export function defaultOf({ name }: DailyTable): string {
   return `${name}_default`;
 }
 
-/** The first day of a table's partition; undefined when the name is not that of one. */
+/** Returns the first day of a table's partition; undefined when the name is not that of one. */
 export function dayOfPartition({ name: table, period }: DailyTable, name: string): string | undefined {
   const pattern = period === "month" ? /^(\w+)_(\d{4})(\d{2})$/ : /^(\w+)_(\d{4})(\d{2})(\d{2})$/;
   const [, of, year, month, day = "01"] = pattern.exec(name) ?? [];
   return of === table ? `${year}-${month}-${day}` : undefined;
 }
 
-/** The days that need partitions: today, and tomorrow, so that midnight finds one. */
+/** Returns the days that need partitions: today, and tomorrow, so that midnight finds one. */
 export function daysAhead(today: string): readonly string[] {
   return [today, addDays(today, 1)];
 }
 
-/** The first days of the partitions that `days` need and that are not among the named ones. */
+/** Returns the first days of the partitions that `days` need and that are not among the named ones. */
 export function daysWithout(table: DailyTable, partitions: readonly string[], days: readonly string[]): string[] {
   const firstDays = new Set(days.map((day) => firstDayOf(table, day)));
   return [...firstDays].filter((day) => !partitions.includes(partitionOf(table, day)));
 }
 
-/** The first day of which rows are kept: a delivery may be sent again, and an event read, for as many days. */
+/** Returns the first day of which rows are kept: a delivery may be sent again, and an event read, for as many days. */
 export function oldestKept(today: string, retentionDays = EVENT_RETENTION_DAYS): string {
   return addDays(today, -retentionDays);
 }
 
-/** The first days of a table's partitions of which even the last row is older than rows are kept. */
+/** Returns the first days of a table's partitions of which even the last row is older than rows are kept. */
 export function daysPast(table: DailyTable, partitions: readonly string[], today: string): string[] {
   return partitions.flatMap((name) => {
     const day = dayOfPartition(table, name);

@@ -110,7 +110,7 @@ export async function createPartitions(db: Queryable, table: DailyTable, today: 
   await db.transaction((tx) => createPartitionsOf(tx, table, days));
 }
 
-/** The days that have a partition of a table. */
+/** Returns the days that have a partition of a table. */
 export async function partitionedDays(db: Queryable, table: DailyTable): Promise<string[]> {
   return (await listPartitions(db, table)).flatMap((name) => dayOfPartition(table, name) ?? []);
 }

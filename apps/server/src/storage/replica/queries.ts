@@ -62,7 +62,7 @@ export async function findReplayedPosition(db: QueryRunner): Promise<ReplayedPos
   return oneRow(await db.query<ReplayedPosition>(replayed));
 }
 
-/** The settings of a primary on which reads from its replicas rest. */
+/** Returns the settings of a primary on which reads from its replicas rest. */
 export async function findPrimarySettings(db: QueryRunner): Promise<PrimarySettings> {
   return oneRow(await db.query<PrimarySettings>(settings));
 }

@@ -109,7 +109,7 @@ export function openReplicaConnection(options: ReplicaConnectionOptions): Replic
   };
 }
 
-/** An answer, or the failure of a server that does not give it. */
+/** Returns an answer, or the failure of a server that does not give it. */
 function withinTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const fail = () => reject(new DatabaseUnavailable(`no answer within ${ANSWER_TIMEOUT_MS} ms`));

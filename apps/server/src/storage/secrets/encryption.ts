@@ -121,7 +121,7 @@ export function createTokenCipher(source: KeySource<NumberedKey>, purpose: strin
 /** Characters of the longest token: one of 4,000 characters of text has 5,400. */
 const MAX_TOKEN_LENGTH = 8_192;
 
-/** The bytes of a token; undefined when the text is not exactly the encoding of these bytes. */
+/** Returns the bytes of a token; undefined when the text is not exactly the encoding of these bytes. */
 function decode(token: string): Buffer | undefined {
   if (!/^[A-Za-z0-9_-]+$/.test(token) || token.length > MAX_TOKEN_LENGTH) return undefined;
   const bytes = Buffer.from(token, "base64url");

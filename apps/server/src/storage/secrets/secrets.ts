@@ -69,7 +69,7 @@ export function parseSecrets(path: string, text: string): SecretsFile {
   );
 }
 
-/** The keys of a file that has all of them. */
+/** Returns the keys of a file that has all of them. */
 export function secretsIn({ cursor_keys: cursorKeys, webhook_keys: webhookKeys = [] }: SecretsFile): AllSecrets {
   return { cursorKeys: cursorKeys.map(readKey), webhookKeys: webhookKeys.map(readKey) };
 }

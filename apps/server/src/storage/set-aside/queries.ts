@@ -126,7 +126,7 @@ const list = statement(
    where system_id = $1 order by began_at, work, unit limit $2`,
 );
 
-/** The units that fail or are set aside, in the order in which that began. */
+/** Returns the units that fail or are set aside, in the order in which that began. */
 export function listWorkFailures(db: Queryable, systemId: string, limit: number): Promise<WorkFailure[]> {
   return db.query<WorkFailure>(list, [systemId, limit]);
 }

@@ -203,7 +203,7 @@ async function waitForUnit({ db, work, systemId, unit, onError }: UnitGuard): Pr
 /** PostgreSQL's classes of errors that come from the values it is given or finds, and its codes for damaged rows. */
 const OF_VALUES = /^(?:21|22|23|27|44|54|P0|XX001|XX002)/;
 
-/** Whether an error may come from single units, rather than from the database or the network. */
+/** Tells whether an error may come from single units, rather than from the database or the network. */
 export function isOfUnits(error: unknown): boolean {
   const code = codeOf(error);
   // Too slow: one unit, or the database as a whole. Fewer units show which.
@@ -212,7 +212,7 @@ export function isOfUnits(error: unknown): boolean {
   return code === undefined || OF_VALUES.test(code);
 }
 
-/** Whether an error can come from nothing but a value: one that PostgreSQL refuses, or that cannot be encoded for it. */
+/** Tells whether an error can come from nothing but a value: one that PostgreSQL refuses, or that cannot be encoded for it. */
 export function isOfValues(error: unknown): boolean {
   if (isRetryable(error)) return false;
   return error instanceof RangeError || error instanceof TypeError || OF_VALUES.test(codeOf(error) ?? "");

@@ -192,7 +192,7 @@ function shareOf({ workers, before, lanes }: Membership): number {
   return Math.floor(lanes / divisor) + (before < lanes % divisor ? 1 : 0);
 }
 
-/** An endpoint's health as a lane's row has it. */
+/** Returns an endpoint's health as a lane's row has it. */
 function healthOf(row: HealthRow): EndpointHealth {
   if (row.failing_since === null) return HEALTHY;
   return {

@@ -130,7 +130,7 @@ export function applySettings(lane: Lane, loaded: DispatchEndpoint): void {
   if (isResumed || loaded.url !== endpoint.url) lane.health = HEALTHY;
 }
 
-/** Whether the lane may begin an attempt. */
+/** Tells whether the lane may begin an attempt. */
 export function canStartAttempt(lane: Lane, monotonic: number): boolean {
   return (
     lane.endpoint.status !== "paused" &&
@@ -150,7 +150,7 @@ function concurrencyOf(lane: Lane): number {
   return lane.endpoint.status === "probing" ? 1 : lane.concurrencyLimit;
 }
 
-/** Whether anything may be claimed for the lane. */
+/** Tells whether anything may be claimed for the lane. */
 export function canClaim(lane: Lane, monotonic: number): boolean {
   if (lane.draining || lane.mustRelease || lane.endpoint.status === "paused") return false;
   return lane.leasedUntil - monotonic >= MIN_LEASE_LEFT_MS;

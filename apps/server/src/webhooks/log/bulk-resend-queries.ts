@@ -109,7 +109,7 @@ const find = statement(
    from webhook_replays where system_id = $1 and endpoint_id = $2 and id = $3 and is_choice`,
 );
 
-/** A resend of an endpoint. `is_behind`: an earlier one is still being queued. */
+/** Returns a resend of an endpoint. `is_behind`: an earlier one is still being queued. */
 export async function findBulkResend(
   db: Queryable,
   systemId: string,

@@ -32,7 +32,7 @@ export interface BulkResend extends Omit<BulkResendRow, "is_stopped"> {
 }
 
 /**
- * How many deliveries a resend would send now.
+ * Returns how many deliveries a resend would send now.
  * @throws ServiceError when there is no endpoint, or more match than one resend may send
  */
 export async function countResend(context: ActorContext, scope: PartnerScope, choice: ResendChoice): Promise<number> {

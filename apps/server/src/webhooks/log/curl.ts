@@ -22,7 +22,7 @@ const LEFT_OUT =
   /^(host|connection|content-length|transfer-encoding|service-signature|webhook-(id|timestamp|signature))$/i;
 
 /**
- * An attempt as a curl command, without a signature.
+ * Returns an attempt as a curl command, without a signature.
  * @throws ServiceError when there is no such delivery, or nothing of it was sent
  */
 export async function curlOf(context: ReadContext, input: CurlInput): Promise<string> {
@@ -79,7 +79,7 @@ function command({ url, request }: SentExchange, to: CurlInput["to"], signature:
   ].join(" \\\n  ");
 }
 
-/** A text as one word of a POSIX shell, whatever it contains. A body that begins with `@` would be read from a file. */
+/** Returns a text as one word of a POSIX shell, whatever it contains. A body that begins with `@` would be read from a file. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

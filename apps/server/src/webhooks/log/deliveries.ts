@@ -82,7 +82,7 @@ export interface ReadContext {
 }
 
 /**
- * A partner's deliveries, the newest first, each explained.
+ * Returns a partner's deliveries, the newest first, each explained.
  * @throws ServiceError when there is no endpoint, or `after` names no delivery of it
  */
 export async function listDeliveries(context: ReadContext, input: DeliveryListInput): Promise<DeliveryPage> {
@@ -179,7 +179,7 @@ function withDueTime(exchange: Exchange, dueAt: Date | null): Exchange {
   return isPlanned ? exchange : { ...exchange, next_attempt_at: dueAt, next_attempt_reason: null };
 }
 
-/** The nearest deliveries, older and newer than one, that fail or were given up; null: there is none. */
+/** Returns the nearest deliveries, older and newer than one, that fail or were given up; null: there is none. */
 export async function findFailingBeside(
   { db }: Pick<ReadContext, "db">,
   scope: PartnerScope,
@@ -231,7 +231,7 @@ function viewOf(
   };
 }
 
-/** The latest attempt of each delivery. The log lies by day: where to look follows from when it ended or goes on. */
+/** Returns the latest attempt of each delivery. The log lies by day: where to look follows from when it ended or goes on. */
 async function latestAttempts(
   { db, clock }: ReadContext,
   systemId: string,
@@ -249,15 +249,15 @@ async function latestAttempts(
   return new Map(latest.map((attempt) => [attempt.delivery_id, attempt]));
 }
 
-/** The days on which a delivery may have been created, as far as its id tells; otherwise any day that is kept. */
+/** Returns the days on which a delivery may have been created, as far as its id tells; otherwise any day that is kept. */
 export function likelyDays(deliveryId: string, now: number): string[] {
   const made = timeOfId(deliveryId);
   return made === undefined ? daysToSearch(deliveryId, now) : [made, made - DAY_MS, made + DAY_MS].map(dayOf);
 }
 
 /**
- * The days on which a delivery may have been created, the likeliest first: its id has the time of its event; where it has
- * none, any day that is kept. Some to spare, because days are dropped late rather than early.
+ * Returns the days on which a delivery may have been created, the likeliest first: its id has the time of its event; where
+ * it has none, any day that is kept. Some to spare, because days are dropped late rather than early.
  */
 function daysToSearch(deliveryId: string, now: number): string[] {
   const made = timeOfId(deliveryId);

@@ -18,7 +18,7 @@ const newest = statement(
      order by created_at desc, id desc limit $3) as delivery`,
 );
 
-/** The newest deliveries of each endpoint, the newest first. */
+/** Returns the newest deliveries of each endpoint, the newest first. */
 export function listNewestDeliveries(
   db: Queryable,
   systemId: string,

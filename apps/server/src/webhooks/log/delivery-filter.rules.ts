@@ -31,7 +31,7 @@ export function readCodeFilter(text: string): CodeFilter | undefined {
  */
 export type SearchIndex = "resource" | "code" | "failure" | "problem" | "problems" | "queue" | "event" | "endpoint";
 
-/** The index that gives the fewest rows for a filter, as far as that can be told without counting. */
+/** Returns the index that gives the fewest rows for a filter, as far as that can be told without counting. */
 export function searchIndexFor(filter: DeliveryFilter): SearchIndex {
   if (filter.resourceId !== undefined) return "resource";
   if (filter.code !== undefined && !isSuccessCode(filter.code)) return "exact" in filter.code ? "code" : "failure";
@@ -42,7 +42,7 @@ export function searchIndexFor(filter: DeliveryFilter): SearchIndex {
   return filter.event === undefined ? "endpoint" : "event";
 }
 
-/** The failure that a filter asks for: by its name, or by a class of codes. */
+/** Returns the failure that a filter asks for: by its name, or by a class of codes. */
 export function failureAskedFor({ failure, code }: DeliveryFilter): string | null {
   if (failure !== undefined) return failure;
   if (code === undefined || "exact" in code || isSuccessCode(code)) return null;
@@ -54,7 +54,7 @@ export function problemOf(status: DeliveryFilter["status"]): "failing" | "failed
   return status === "failing" || status === "failed" || status === "held" ? status : null;
 }
 
-/** The lowest and the highest code that a filter lets through. */
+/** Returns the lowest and the highest code that a filter lets through. */
 export function codeRange(code: CodeFilter): readonly [lowest: number, highest: number] {
   return "exact" in code ? [code.exact, code.exact] : [code.firstDigit * 100, code.firstDigit * 100 + 99];
 }

@@ -31,7 +31,7 @@ export interface ResourceDelivery extends Pick<
   readonly partner_name: string;
 }
 
-/** The deliveries about a resource, the newest first. @param perEndpoint so many of each endpoint at most */
+/** Returns the deliveries about a resource, the newest first. @param perEndpoint so many of each endpoint at most */
 export function listResourceDeliveries(
   db: Queryable,
   systemId: string,
@@ -89,7 +89,7 @@ const find = statement(
    left join webhook_queue due on due.system_id = $1 and due.delivery_id = delivery.id`,
 );
 
-/** The delivery with an id. @param days when it may have been made, the likeliest first */
+/** Returns the delivery with an id. @param days when it may have been made, the likeliest first */
 export async function findDelivery(
   db: Queryable,
   systemId: string,

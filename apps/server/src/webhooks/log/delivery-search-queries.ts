@@ -28,7 +28,10 @@ const pageOf = (index: SearchIndex): Statement =>
 
 const pages = forEachIndex(pageOf);
 
-/** The statement that finds a page by an index. Its parameters: those of `searchValues`, and the most rows to return. */
+/**
+ * Returns the statement that finds a page by an index. Its parameters: those of `searchValues`, and the most rows to
+ * return.
+ */
 export function findPageStatement(index: SearchIndex): Statement {
   return pages[index];
 }
@@ -108,7 +111,7 @@ const nextTo = (direction: "older" | "newer") => {
 };
 const neighbours = { older: nextTo("older"), newer: nextTo("newer") } as const;
 
-/** The nearest delivery that fails or was given up, in one direction. */
+/** Returns the nearest delivery that fails or was given up, in one direction. */
 export async function findNextProblem(
   db: Queryable,
   { systemId, endpointId }: Pick<DeliverySearch, "systemId" | "endpointId">,

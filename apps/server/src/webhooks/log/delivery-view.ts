@@ -226,7 +226,7 @@ function readHeaders(json: string): HeaderPair[] {
   return pairs.flatMap((pair: unknown) => (Array.isArray(pair) ? [[String(pair[0]), String(pair[1])] as const] : []));
 }
 
-/** The bytes as text; as base64 where they are not UTF-8. A character that was cut in two at the end is left out. */
+/** Returns the bytes as text; as base64 where they are not UTF-8. A character that was cut in two at the end is left out. */
 export function showBody(bytes: Uint8Array, truncated: boolean): ShownBody {
   try {
     // With `stream`, an incomplete character at the end is not an error.

@@ -7,7 +7,7 @@ export type { ResourceDelivery } from "./delivery-queries.ts";
 const PER_ENDPOINT = 20;
 const SHOWN = 200;
 
-/** The newest deliveries about a station, a bike, a ride or a reservation, to whichever partner. */
+/** Returns the newest deliveries about a station, a bike, a ride or a reservation, to whichever partner. */
 export function resourceDeliveries(db: Queryable, systemId: string, resourceId: string): Promise<ResourceDelivery[]> {
   return listResourceDeliveries(db, systemId, resourceId, { perEndpoint: PER_ENDPOINT, limit: SHOWN });
 }

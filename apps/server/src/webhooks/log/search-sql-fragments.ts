@@ -83,7 +83,7 @@ export function found(index: SearchIndex, limit: number, orLast = ""): string {
     where (${matches}) ${orLast}`;
 }
 
-/** A statement for each index: one for all would have to be planned for each value. */
+/** Returns a statement for each index: one for all would have to be planned for each value. */
 export function forEachIndex(make: (index: SearchIndex) => Statement): Readonly<Record<SearchIndex, Statement>> {
   return {
     resource: make("resource"),
@@ -97,7 +97,7 @@ export function forEachIndex(make: (index: SearchIndex) => Statement): Readonly<
   };
 }
 
-/** The parameters $1 to $12 of a search's statements. */
+/** Returns the parameters $1 to $12 of a search's statements. */
 export function searchValues({ systemId, endpointId, filter, since, before }: DeliverySearch): unknown[] {
   const { event = null, resourceId = null, status, code } = filter;
   const [lowest, highest] = code === undefined ? [null, null] : codeRange(code);

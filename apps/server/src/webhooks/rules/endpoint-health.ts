@@ -133,7 +133,7 @@ function isPastLimits({ failures, failedDeliveries }: EndpointHealth, failingFor
   return failingFor >= FAILING_LIMIT_MS && failures >= LEAST_FAILURES && failedDeliveries.length >= LEAST_DELIVERIES;
 }
 
-/** Whether this very answer is the 410 that pauses. */
+/** Tells whether this very answer is the 410 that pauses. */
 function isGone({ goneAnswers, goneSince }: EndpointHealth, { outcome, status, endedAt }: EndpointResult): boolean {
   if (outcome !== "rejected" || status !== 410 || goneSince === null) return false;
   return goneAnswers >= GONE_ANSWERS && endedAt - goneSince >= GONE_SPAN_MS;
@@ -152,7 +152,7 @@ function withFailure(health: EndpointHealth, { deliveryId, outcome, status, ende
   };
 }
 
-/** Whether a stretch of failing had ended, by silence, when the next attempt failed. */
+/** Tells whether a stretch of failing had ended, by silence, when the next attempt failed. */
 function isOver({ lastFailedAt }: EndpointHealth, endedAt: number): boolean {
   return lastFailedAt !== null && endedAt - lastFailedAt > SILENCE_MS;
 }
@@ -171,7 +171,7 @@ function goneAfter({ goneAnswers, goneSince }: EndpointHealth, answered: number 
   return { goneAnswers: Math.min(GONE_ANSWERS, goneAnswers + 1), goneSince: goneSince ?? endedAt };
 }
 
-/** The ids with one more, unless it is among them or there are enough: the rows of lanes stay small. */
+/** Returns the ids with one more, unless it is among them or there are enough: the rows of lanes stay small. */
 function withId(ids: readonly string[], id: string, most: number): readonly string[] {
   return ids.includes(id) || ids.length >= most ? ids : [...ids, id];
 }

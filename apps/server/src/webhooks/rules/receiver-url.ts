@@ -44,7 +44,7 @@ export function parsePorts(text: string): PortRange[] {
   });
 }
 
-/** Whether a port is one of those listed. */
+/** Tells whether a port is one of those listed. */
 function isPortAllowed(port: number, ports: readonly PortRange[]): boolean {
   return ports.some(({ from, to }) => port >= from && port <= to);
 }
@@ -60,7 +60,7 @@ export type UrlVerdict =
 const maxLength = 2048;
 
 /**
- * Why an address that a URL leads to must not be called, or undefined where it may. Plain http is for networks that the
+ * Returns why an address that a URL leads to must not be called, or undefined where it may. Plain http is for networks that the
  * operator has named.
  */
 export function refuseReceiverAddress(

@@ -276,7 +276,7 @@ export class ResponseParser {
   }
 }
 
-/** Whether an unfinished first line may still be a status line, or an empty line before one. */
+/** Tells whether an unfinished first line may still be a status line, or an empty line before one. */
 function mayBecomeStatusLine(line: string): boolean {
   return line === "\r" || STATUS_LINE_START.startsWith(line.slice(0, STATUS_LINE_START.length));
 }

@@ -37,7 +37,7 @@ export interface Sender {
 }
 
 /**
- * A sender over HTTP/1.1 that calls only addresses that the rules allow. It ignores proxies and cookies, decompresses
+ * Returns a sender over HTTP/1.1 that calls only addresses that the rules allow. It ignores proxies and cookies, decompresses
  * nothing and follows no redirects. Connections are reused for the next attempt to the same origin.
  */
 export function createSender({ rules, clock, resolve, tls, ...options }: SenderOptions): Sender {
@@ -115,7 +115,7 @@ const headerName = /^[\w!#$%&'*+.^`|~-]+$/;
 const headerValue = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 
 /**
- * A request in one piece, so that it is written at once, and all its headers in their order.
+ * Returns a request in one piece, so that it is written at once, and all its headers in their order.
  * @throws Error where one of the caller's headers may not be sent
  */
 function composeRequest({ host, pathname, search }: URL, { headers, body }: AttemptRequest) {
@@ -252,7 +252,7 @@ function createTransport({ rules, limits, monotonic, servers, ca }: TransportOpt
 
 const noTimings: ConnectTimings = { dns: null, connect: null, tls: null };
 
-/** The result of a request that was not sent. */
+/** Returns the result of a request that was not sent. */
 function notSent(failure: Failure): TransportResult {
   const result: RoundTripResult = {
     failure,

@@ -116,7 +116,7 @@ function textIn(body: Fields, name: string): string {
   return value;
 }
 
-/** A body that has texts under these names. */
+/** Returns a body that has texts under these names. */
 function withText<Name extends string>(body: Fields, ...names: readonly Name[]): Fields & Record<Name, string> {
   for (const name of names) textIn(body, name);
   return body as Fields & Record<Name, string>;

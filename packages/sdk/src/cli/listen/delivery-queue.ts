@@ -75,7 +75,7 @@ export function createDeliveryQueue(start: string | undefined, concurrency: numb
   };
 }
 
-/** The id of the resource that an event is about; the event's own id where the resource has none. */
+/** Returns the id of the resource that an event is about; the event's own id where the resource has none. */
 function subjectOf({ id, data }: EventRecord): unknown {
   return (typeof data === "object" && data !== null && Reflect.get(data, "id")) || id;
 }

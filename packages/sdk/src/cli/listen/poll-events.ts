@@ -56,7 +56,7 @@ export async function pollEvents(options: PollOptions): Promise<never> {
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * The id of the event after which to begin; undefined for the oldest that is kept.
+ * Returns the id of the event after which to begin; undefined for the oldest that is kept.
  *
  * @param since undefined for now, `oldest`, a time, a duration such as `10m`, or an event's id
  * @param now milliseconds since 1970
@@ -79,7 +79,7 @@ export async function findStart(
 }
 
 /**
- * The id of the last event before a time. Events are listed in the order in which they were recorded, which is nearly
+ * Returns the id of the last event before a time. Events are listed in the order in which they were recorded, which is nearly
  * that of their times: of events that were recorded late, some may be left out or come again.
  */
 async function lastEventBefore(client: BikeShare, time: number, signal: AbortSignal): Promise<string | undefined> {

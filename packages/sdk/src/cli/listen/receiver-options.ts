@@ -7,7 +7,7 @@ import type { Environment } from "../environment.ts";
 const LOOPBACK = /^((.+\.)?localhost|127(\.\d+){3}|\[::1\])$/;
 
 /**
- * Where deliveries go. They hold a partner's data, so they leave this machine only where the user allows it.
+ * Returns where deliveries go. They hold a partner's data, so they leave this machine only where the user allows it.
  *
  * @param option the option that names the URL
  * @throws UsageError that says what is wrong
@@ -22,7 +22,7 @@ export function parseTarget(option: string, values: OptionValues): URL {
   throw new UsageError(`${url.hostname} is not this machine: give --allow-remote to deliver there`);
 }
 
-/** The signing secret, and where it came from; made here for this run when `source` is undefined. */
+/** Returns the signing secret, and where it came from; made here for this run when `source` is undefined. */
 export async function readSecret(
   values: OptionValues,
   { env, readFile, randomBytes }: Environment,

@@ -15,7 +15,7 @@ export interface DownloadLimits {
 }
 
 /**
- * The bytes at an address. A user and password in it go to its own origin alone.
+ * Returns the bytes at an address. A user and password in it go to its own origin alone.
  * @throws ImportFileError when they cannot be downloaded
  */
 export async function* download(address: string, limits: DownloadLimits): AsyncGenerator<Buffer, void, undefined> {

@@ -12,7 +12,7 @@ export interface RecordedMigration {
   readonly position: readonly string[] | null;
 }
 
-/** The migrations that a program has still to apply, or to finish. */
+/** Returns the migrations that a program has still to apply, or to finish. */
 export function pendingMigrations(
   { migrations }: Pick<Program, "migrations">,
   recorded: readonly RecordedMigration[],
@@ -22,7 +22,7 @@ export function pendingMigrations(
 }
 
 /**
- * The migration, if any, because of which a program cannot work on the schema: one that a newer version has applied, or
+ * Returns the migration, if any, because of which a program cannot work on the schema: one that a newer version has applied, or
  * begun, and that does not name this version or an older one as the oldest that works beside it.
  */
 export function findIncompatible(

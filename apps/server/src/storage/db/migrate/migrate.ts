@@ -61,7 +61,7 @@ export async function migrate(
 }
 
 /**
- * Whether a program can work on the schema as it is.
+ * Tells whether a program can work on the schema as it is.
  * @throws UnknownSchemaError when its migrations cannot make it so
  */
 export async function isMigrated(db: Runner, program?: Program): Promise<boolean> {
@@ -72,12 +72,12 @@ export async function isMigrated(db: Runner, program?: Program): Promise<boolean
   return false;
 }
 
-/** The numbers of the migrations that the schema has seen. */
+/** Returns the numbers of the migrations that the schema has seen. */
 export async function appliedMigrations(db: Runner): Promise<number[]> {
   return (await listRecordedMigrations(db)).map(({ number }) => number);
 }
 
-/** The numbers of all migrations of this program. */
+/** Returns the numbers of all migrations of this program. */
 export async function knownMigrations(): Promise<number[]> {
   return (await readProgram()).migrations.map(({ number }) => number);
 }
@@ -301,9 +301,9 @@ interface Key {
 }
 
 /**
- * The next batch of a backfill; undefined at its end. Batches go through one system after the other, so that each statement
- * names its system (a database that is spread over machines has a system's rows on one of them), in the order of the
- * primary key.
+ * Returns the next batch of a backfill; undefined at its end. Batches go through one system after the other, so that each
+ * statement names its system (a database that is spread over machines has a system's rows on one of them), in the order of
+ * the primary key.
  */
 async function findBatch(
   db: Runner,
@@ -323,7 +323,7 @@ async function findBatch(
   return undefined;
 }
 
-/** The next batch within a system. */
+/** Returns the next batch within a system. */
 async function findBatchIn(
   db: Runner,
   { sql }: Backfill,
@@ -342,7 +342,7 @@ async function findBatchIn(
   };
 }
 
-/** The key of the row that comes so many rows after a position. */
+/** Returns the key of the row that comes so many rows after a position. */
 async function findRow(db: Runner, key: Key, after: Position, offset: number): Promise<readonly string[] | undefined> {
   const { table, columns } = key;
   const text = `select array[${columns.map((column) => `${column}::text`).join(", ")}] as key from ${table}
@@ -351,7 +351,7 @@ async function findRow(db: Runner, key: Key, after: Position, offset: number): P
   return row?.key;
 }
 
-/** The condition on rows after a position, whose values are the first parameters. */
+/** Returns the condition on rows after a position, whose values are the first parameters. */
 function isAfter(key: Key, after: Position): string {
   const system = `${key.table}.system_id = $1`;
   return after.length === 1 ? system : `${system} and ${compare(key, ">", 2)}`;

@@ -96,7 +96,7 @@ export async function lockAsMigrator(db: Runner): Promise<boolean> {
   return (await db.query<{ locked: boolean }>(tryLock, [MIGRATOR_LOCK])).some(({ locked }) => locked);
 }
 
-/** Whether an index is there, and whether it serves: one whose building was interrupted does not. */
+/** Tells whether an index is there, and whether it serves: one whose building was interrupted does not. */
 export async function findIndexState(db: Runner, name: string): Promise<"none" | "valid" | "invalid"> {
   const [index] = await db.query<{ indisvalid: boolean }>(invalidIndex, [name]);
   if (index === undefined) return "none";

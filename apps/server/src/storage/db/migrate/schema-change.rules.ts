@@ -71,7 +71,7 @@ export function changeBy({ bare }: SqlStatement): SchemaChange | undefined {
   return undefined;
 }
 
-/** The tables that statements lock. */
+/** Returns the tables that statements lock. */
 export function lockedTables(sql: string): string[] {
   return splitStatements(sql).flatMap((statement) => changeBy(statement)?.locks.map(({ table }) => table) ?? []);
 }
@@ -216,7 +216,7 @@ function addColumn(definition: string): Action {
   return { mode: "access exclusive" };
 }
 
-/** The actions between commas that stand in no parentheses. */
+/** Returns the actions between commas that stand in no parentheses. */
 function splitActions(text: string): string[] {
   let depth = 0;
   const parts = [""];

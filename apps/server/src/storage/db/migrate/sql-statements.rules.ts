@@ -11,7 +11,7 @@ export interface SqlStatement {
 /** Comments, string literals and dollar-quoted bodies. */
 const OPAQUE = /'(?:[^']|'')*'|\$(\w*)\$[\s\S]*?\$\1\$|\/\*[\s\S]*?\*\/|--.*/g;
 
-/** The statements of a SQL text. */
+/** Returns the statements of a SQL text. */
 export function splitStatements(sql: string): SqlStatement[] {
   const withoutComments = sql.replaceAll(OPAQUE, (match) => (isComment(match) ? " ".repeat(match.length) : match));
   // The masked text has the same length, so that positions in both are equal.

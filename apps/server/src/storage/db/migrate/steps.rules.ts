@@ -29,7 +29,10 @@ export function parseSteps(sql: string): Step[] {
   );
 }
 
-/** The oldest version of the program that works on the schema which a migration leaves; undefined: the file does not say. */
+/**
+ * Returns the oldest version of the program that works on the schema which a migration leaves; undefined: the file does not
+ * say.
+ */
 export function oldestProgramOf(sql: string): string | undefined {
   return OLDEST_PROGRAM.exec(sql)?.[1];
 }
