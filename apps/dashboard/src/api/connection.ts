@@ -1,7 +1,9 @@
 /** Whether the server can be reached: shown while it cannot, and found out again by asking. */
 import { useEffect, useState } from "preact/hooks";
 
-/** Between two requests that find out whether the server is there again. Longer, and the page seems dead after it has come back. */
+/**
+ * Milliseconds between two probes of an unreachable server. Too high: the page seems broken after the server has recovered.
+ */
 const PROBE_INTERVAL_MS = 2_000;
 /** Asked for nothing but whether it answers. */
 const PROBE_PATH = "/healthz";

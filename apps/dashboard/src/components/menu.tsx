@@ -12,7 +12,7 @@ interface MenuProps {
   readonly variant?: "quiet" | "secondary";
 }
 
-/** Between the button and its menu. */
+/** Pixels between the button and its menu. */
 const GAP_PX = 4;
 
 /**

@@ -34,7 +34,7 @@ function isRecentPage(value: unknown): value is RecentPage {
     value !== null &&
     "address" in value &&
     typeof value.address === "string" &&
-    // Never an address of elsewhere.
+    // The address must not lead to another site.
     /^\/(?!\/)/.test(value.address) &&
     "title" in value &&
     typeof value.title === "string"

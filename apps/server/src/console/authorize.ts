@@ -192,8 +192,8 @@ interface SessionRate {
 }
 
 /**
- * Requests in any 60 s of one person, in however many sessions, or of one frame: ten pages that ask once a second. More is a
- * program with a stolen cookie, or a page gone wild.
+ * Limits the requests in any 60 s of one person, in all sessions together, or of one frame: ten pages with a request a
+ * second. More come from a program with a stolen cookie, or from a faulty page.
  */
 const SESSION_RATE_LIMIT = 600;
 /** For how many requests one that changes something counts: it is an entry of the audit log, which is kept. */

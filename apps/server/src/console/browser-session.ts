@@ -31,7 +31,10 @@ export function beginIn(context: ConsoleContext, { request }: Exchange): BeginSe
 /** Contains the issuer: after a change of provider, the new one must not receive the old one's token. */
 const hintOf = (issuer: string | undefined, personId: string) => `id token ${personId} ${issuer ?? ""}`;
 
-/** Characters of an ID token that go into an address. Longer ones have lists of groups, and servers refuse the address. */
+/**
+ * Limits the characters of an ID token in an address. Longer tokens contain lists of groups, and servers reject such
+ * addresses.
+ */
 const MAX_HINT_LENGTH = 4_000;
 
 function encryptHint({ identityProvider, cipher }: ConsoleContext, personId: string, idToken: string): string {

@@ -20,7 +20,7 @@ export interface EventBlocks {
   behind(db: QueryRunner, systemId: string, viewer: EventViewer, start: EventPosition): AsyncGenerator<EventBlock>;
 }
 
-/** Positions of a block. More are stepped over for a page, fewer take more memory: 20 kB for 256,000 events. */
+/** Positions of a block. Too low: takes more memory (20 kB for 256,000 events). Too high: a page skips more events. */
 const BLOCK_SIZE = 512;
 /** Positions behind the last known block before they are counted as blocks. */
 const MAX_TAIL = 2 * BLOCK_SIZE;

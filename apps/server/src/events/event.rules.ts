@@ -12,7 +12,7 @@ export function viewerWith(partnerId: string, scopes: readonly string[]): EventV
   return { partnerId, names: eventNames.filter((name) => scopes.includes(scopeOfEvent(name))) };
 }
 
-/** The same viewer, restricted to the events of one name. */
+/** Returns the viewer, restricted to the events of one name. */
 export function restrictedTo(viewer: EventViewer, name: EventName | undefined): EventViewer {
   return name === undefined ? viewer : { ...viewer, names: viewer.names.filter((visible) => visible === name) };
 }

@@ -32,11 +32,11 @@ export interface SequencerOptions {
   readonly watch?: WorkWatch | undefined;
 }
 
-/** Events numbered in one transaction. Fewer cost more commits; many more hold the lock for too long. */
+/** Events numbered in one transaction. Too low: costs more commits. Too high: holds the lock for too long. */
 const BATCH = 1000;
 /**
- * Time between two runs for a system. Lower, and under load its commits compete with those of commands for the disk; higher
- * adds to the time until an event is listed, which may be 100 ms.
+ * Milliseconds between two runs for a system. Too low: under load its commits compete with those of commands for the disk.
+ * Too high: an event is listed later than the allowed 100 ms.
  */
 const PAUSE_MS = 50;
 /** Systems worked on at the same time. Each takes a connection from requests; with one, a busy system delays the others. */

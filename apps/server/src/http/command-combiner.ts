@@ -67,11 +67,11 @@ export interface CommandCombinerOptions<Call, Result> {
   readonly monotonic?: () => number;
 }
 
-/** Items in one transaction. More hold locks for longer; with fewer, a commit serves fewer calls. */
+/** Limits the items of one transaction. Too low: a commit serves fewer calls. Too high: holds locks for longer. */
 export const MAX_ITEMS = 200;
 /** Transactions of a system that are open at once: one that is decided on, and one that waits for the disk. */
 const MAX_OPEN = 2;
-/** Calls that run alone at once. More take connections from other verbs. */
+/** Limits the calls that run alone at once. Too high: takes connections from other verbs. */
 const ALONE_CONCURRENCY = 4;
 /** Limits the calls of one owner that may wait or run. More mean that the database is too slow for the load. */
 export const MAX_CALLS_OF_OWNER = 1_000;

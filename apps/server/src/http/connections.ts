@@ -15,7 +15,7 @@ interface Connection {
   exchanges: Exchange[];
   /** The one that came last. */
   latest: Exchange | undefined;
-  /** Nothing that comes is read as a request any more. */
+  /** Further bytes are not read as requests. */
   closing: boolean;
   /** The answered request, if it is the latest of the connection. */
   last: IncomingMessage | undefined;
@@ -37,7 +37,10 @@ export interface Connections {
 
 /** Milliseconds between two checks of a connection that is being closed. */
 const CHECK_INTERVAL_MS = 250;
-/** Checks in a row that may find nothing received: 5 s. Fewer, and a sender on a slow line never reads our answer. */
+/**
+ * Consecutive checks without received bytes after which the connection is closed: 5 s. Too low: a sender on a slow line
+ * never reads our answer.
+ */
 const MAX_IDLE_CHECKS = 20;
 /** Checks in all: 30 s, which is as long as a request may take to arrive. */
 const MAX_CHECKS = 120;

@@ -3,8 +3,8 @@ import fresh from "fresh";
 import { type CodedBody, inParts, vary } from "./response-body.ts";
 
 /**
- * Seconds for which anybody may keep a document without asking whether it changed. They change with the service's
- * version: more, and partners read about the one before for that long.
+ * Seconds for which a document may be cached without revalidation. It changes with the service's version. Too high:
+ * partners read about the previous version for that long.
  */
 export const MAX_AGE_SECONDS = 300;
 

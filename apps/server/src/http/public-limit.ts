@@ -10,8 +10,8 @@ import { countedAddress } from "./transport.ts";
 export const DEFAULT_PUBLIC_RATE_LIMIT = 600;
 
 /**
- * Bytes of an answer for which one request is counted. Lower, and readers of large feeds run out of requests; higher,
- * and one address can have gigabytes a minute, which cost everybody's time.
+ * Bytes of an answer that count as one request. Too low: readers of large feeds exceed the limit. Too high: one address can
+ * request gigabytes a minute, at everybody's expense.
  */
 const COUNTED_REQUEST_BYTES = 256 * 1024;
 

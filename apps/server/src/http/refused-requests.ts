@@ -30,7 +30,10 @@ export interface RefusedRequestsOptions {
 
 /** Milliseconds between two lines about one address or key. */
 const REPEAT_MS = 60_000;
-/** Addresses and keys that have lines of their own. More are counted together: an attacker has addresses without end. */
+/**
+ * Limits the addresses and keys with separate lines. Further ones are counted together: an attacker has any number of
+ * addresses.
+ */
 const MAX_TALLIES = 50;
 
 interface Tally {

@@ -19,7 +19,7 @@ import {
   routeTotals,
 } from "./usage-series.ts";
 
-/** Between two looks at the last hour. */
+/** Milliseconds between two reads of the last hour. */
 const REFRESH_INTERVAL_MS = 15_000;
 
 interface KeyUsageProps {

@@ -14,7 +14,7 @@ import { type Figure, Figures, shareText } from "./figures.tsx";
 import { Webhooks } from "./webhooks.tsx";
 import "./overview.css";
 
-/** Between two looks. */
+/** Milliseconds between two reads. */
 export const REFRESH_INTERVAL_MS = 15_000;
 
 /** A partner's start page: failures with their remedies, then usage. */

@@ -26,7 +26,7 @@ export function OperatorRequestsPage() {
   return scope === undefined ? <NotFoundPage /> : <Requests scope={scope} />;
 }
 
-/** Between two looks at the newest requests: the log is written once a second. */
+/** Milliseconds between two reads of the newest requests: the log is written once a second. */
 const LIVE_INTERVAL_MS = 2_000;
 
 function Requests({ scope }: { readonly scope: Scope }) {

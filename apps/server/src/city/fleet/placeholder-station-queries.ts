@@ -122,7 +122,7 @@ export interface PlaceholdersOfImport {
   readonly systemId: string;
   readonly importId: string;
   readonly source: string;
-  /** `updated_at` of each as the import made it. */
+  /** The `updated_at` with which the import created them. */
   readonly writtenAt: Date;
 }
 

@@ -178,7 +178,7 @@ export function expireReservations(context: CommandContext, systemId: string, id
  */
 const INTERVAL_MS = 1_000;
 
-/** Reservations in one transaction. More hold their stations' rows locked for longer; fewer make more transactions. */
+/** Reservations in one transaction. Too low: makes more transactions. Too high: locks their stations' rows for longer. */
 const BATCH_SIZE = 200;
 
 /** Writes overdue reservations as expired, once a second. */

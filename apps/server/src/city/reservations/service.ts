@@ -80,7 +80,7 @@ export async function reservationUse(
   return { limit: reservationLimit(partner?.max_reservations ?? null), active };
 }
 
-/** Partners of a system that are shown one by one. More become more time series than anybody reads. */
+/** Limits the partners of a system that are shown one by one. Too high: more time series than anybody reads. */
 const SHOWN_PARTNERS = 20;
 
 /** Returns the partners of each system that hold most bikes, and how many each may hold. @param now milliseconds since 1970 */

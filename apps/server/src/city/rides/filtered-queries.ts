@@ -104,7 +104,7 @@ export async function listFilteredRideRows(
   return rows;
 }
 
-/** The same where nothing that is remembered holds for long enough: all are counted. */
+/** Like `listFilteredRideRows`, without numbers from memory: counts all rides. */
 export function listCountedRideRows(
   db: QueryRunner,
   systemId: string,
@@ -164,7 +164,10 @@ async function countPast(db: QueryRunner, systemId: string, filters: RideFilters
   return oneRow(await db.query<PastCount & { readonly parts: readonly PastPart[] }>(statement("", text), values));
 }
 
-/** Stretches that are counted by a sub-select each, which is planned in 0.1 ms. More are counted by one for all of them. */
+/**
+ * Limits the stretches that are counted by a separate sub-select each, which is planned in 0.1 ms. One sub-select counts
+ * any larger number.
+ */
 const MAX_PLANNED = 6;
 
 /** Cached stretches; valid while the SQL returns this value. */

@@ -47,9 +47,9 @@ interface DepthIndex {
 }
 
 /**
- * Milliseconds between two refreshes of a system. Shorter, and a list whose past changes all the time (an import that runs)
- * is learnt anew all the time, about 30 ms of PostgreSQL each for five years of hours; longer, and pages stay dearer after
- * a change.
+ * Milliseconds between two refreshes of a system. Too low: a list whose past changes all the time (during an import) is
+ * read all the time, at about 30 ms of PostgreSQL's time for five years of hours. Too high: pages are slower for longer
+ * after a change.
  */
 const REFRESH_INTERVAL_MS = 2_000;
 /** Milliseconds after which hours are learnt anew though nothing has changed: more of them are over. */

@@ -31,7 +31,7 @@ export interface PastCounts {
 
 /** Filters that are remembered: each station and some thousand bikes, some 200 bytes each, and 100 for a year. Above it the oldest are dropped. */
 const CAPACITY = 10_000;
-/** After it a filter is counted anew: the days since are counted for each page. */
+/** Milliseconds after which a filter is counted anew. Too high: each page counts more days since. */
 const MAX_AGE_MS = 24 * 3_600_000;
 
 export function createPastCounts(clock: () => number): PastCounts {

@@ -62,7 +62,10 @@ const from = (size: FetchSize) =>
      )}) as rows, ${stateColumns}`,
   );
 
-/** Rides stepped over with their rows. More are stepped over in the index alone, and the page found from the ride behind. */
+/**
+ * Limits the rides that are skipped with their rows. More are skipped in the index alone, and the page is found from the
+ * ride behind them.
+ */
 const NEAR = 400;
 
 /**

@@ -112,7 +112,6 @@ const loadOpenId = () => import("openid-client");
 /**
  * Returns a function that reads the provider's configuration at the first sign-in, so that the service starts without the
  * provider, and caches it for an hour. It throws ProviderUnavailable when there is no configuration yet.
- * @returns a function that throws ProviderUnavailable when there is nothing yet
  */
 function createConfigurationReader(settings: ClientSettings, clock: () => number): () => Promise<Configuration> {
   const boundedFetch = createBoundedFetch();

@@ -20,7 +20,10 @@ export interface LiveEvent {
 
 /** Streams that one person, all who watch the same, and all of a process's viewers may have open. */
 const MAX_PER_PERSON = 6;
-/** Lower, and a large team's pages do not update; higher, and the people whom a partner invites take everybody's streams. */
+/**
+ * Limits the streams of one topic. Too low: a large team's pages do not update. Too high: the people whom a partner invites
+ * use up everybody's streams.
+ */
 const MAX_PER_KEY = 100;
 const MAX_VIEWERS = 500;
 /** Events that are kept of a key for those who reconnect. */

@@ -65,7 +65,7 @@ export async function findInvitation(db: Queryable, hash: Uint8Array): Promise<I
   return (await db.query<InvitationRow>(byHash, [hash]))[0];
 }
 
-/** The same, held against everybody else who would accept it until the transaction ends. */
+/** Like `findInvitation`, and locks the row until the transaction ends. */
 export async function lockInvitation(tx: Transaction, hash: Uint8Array): Promise<InvitationRow | undefined> {
   return (await tx.query<InvitationRow>(lock, [hash]))[0];
 }

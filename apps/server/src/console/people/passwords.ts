@@ -20,7 +20,10 @@ const HASH_OF_NOBODY =
   "$argon2id$v=19$m=19456,t=2,p=1$xKy37I8pAk59YPu0Qmt07g$XYavq2ITl0mpyLyCWi1W6wPlT1VNH2fFkoGv09NUo4Y";
 /** Hashed at the same time: 38 MiB in all, and one core of two left for everything else. */
 const MAX_RUNNING = 2;
-/** Waiting until one is free, about a second. More people than this never sign in at once; programs do. */
+/**
+ * Limits the verifications that wait for a free slot, for about a second. More people than this never sign in at once, only
+ * programs.
+ */
 const MAX_WAITING = 50;
 /** Limits the waiting verifications of one network or person: a person waits for one, and only a program for many. */
 const MAX_WAITING_EACH = 2;

@@ -14,8 +14,8 @@ export interface SystemListOptions {
 }
 
 /**
- * Milliseconds between two readings for ids that are not in the list: for so long a system that was just made may not
- * be found. Less, and paths that anybody makes up are looked up more often.
+ * Milliseconds between two reads for unknown ids, during which a new system may not be found. Too low: invented paths cause
+ * more queries.
  */
 const REREAD_INTERVAL_MS = 2_000;
 

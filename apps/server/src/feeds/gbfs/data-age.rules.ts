@@ -43,9 +43,9 @@ function isInService(record: StationStatusReport | VehicleReport): boolean {
 const HOUR_MS = 3_600_000;
 /** Times `ttl` for which `last_updated` may stay as it is. Lower: a publisher that is late once is stale. */
 const TTL_FACTOR = 10;
-/** Lower: a hiccup of the publisher is reported. Higher: partners see bikes that left hours ago. */
+/** The lowest limit. Too low: reports short outages of the publisher. Too high: partners see bikes that left hours ago. */
 const MIN_STALE_AFTER_MS = HOUR_MS;
-/** Higher: a document that claims a long `ttl` is never stale. */
+/** The highest limit. Too high: a document with a long `ttl` is never stale. */
 const MAX_STALE_AFTER_MS = 24 * HOUR_MS;
 /**
  * How long the records may stay as they are while `last_updated` advances. Lower: the night of a small system is reported (ten

@@ -18,7 +18,7 @@ interface DocumentChunk {
   readonly isLast: boolean;
 }
 
-/** Records in a chunk. More would block the receiver, which copies each of them. */
+/** Records in a chunk. Too high: blocks the receiver, which copies each of them. */
 const CHUNK_RECORDS = 2_000;
 
 let records: Iterator<[string, object], undefined> = [][Symbol.iterator]();

@@ -9,7 +9,7 @@ import { FeedFailure } from "./problems.ts";
 import { GREATEST_INTEGER, type RecordReader, type Rejection } from "./record-reader.ts";
 import { identifierFrom, instantFrom, isObject, type JsonObject, numberFrom } from "./values.ts";
 
-/** The largest cities have ten thousand vehicles. Higher lets one feed fill the memory. */
+/** Limits the vehicles of a feed. The largest cities have ten thousand. Too high: one feed fills the memory. */
 const MAX_VEHICLES = 200_000;
 /** The largest known source, of a whole country, has some ten thousand. Each takes three times a vehicle's memory. */
 const MAX_STATIONS = 20_000;
@@ -222,8 +222,8 @@ function ageOf(name: DocumentName, content: Documents[DocumentName], document: u
 }
 
 /**
- * Milliseconds for which a feed is believed that it does not change, at most. Higher and a feed that claims a
- * day hides its changes for a day; lower and feeds that ask for rest are asked all the same.
+ * The longest `ttl` that is honoured, in milliseconds. Too low: polls feeds more often than they ask. Too high: a feed that
+ * declares a day hides its changes for a day.
  */
 const MAX_TTL_MS = 10 * 60_000;
 

@@ -32,7 +32,7 @@ export interface FetchOptions extends OutgoingOptions {
   readonly signal?: AbortSignal;
 }
 
-/** For a whole document. Lower fails slow cities; higher lets one feed delay all others. */
+/** Milliseconds for a whole document. Too low: fails slow cities. Too high: one feed delays all others. */
 const FETCH_TIMEOUT_MS = 20_000;
 /** Real feeds have one or two (http to https, a new host). */
 const MAX_REDIRECTS = 3;

@@ -54,7 +54,9 @@ export function afterFailure(before: FeedHealth, { now, message, retryAfterMs, i
 
 /** Twice the longest `ttl` that is honoured: an older feed has failed. */
 const TOO_OLD_MS = 20 * 60_000;
-/** A source or feed that no process has polled for so long is not followed any more. Shorter hides a follower that has died. */
+/**
+ * Milliseconds without a poll after which a source or feed is no longer followed. Too low: hides a follower that has died.
+ */
 export const FORGOTTEN_MS = 7 * 24 * 3_600_000;
 /** Polls that must have been missed before a source counts as silent. */
 const MISSED_POLLS = 3;

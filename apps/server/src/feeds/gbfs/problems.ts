@@ -19,7 +19,7 @@ export function rejectedFeed(feed: string, reason: string): Problem {
   return { feed, record: null, field: null, value: null, reason, action: "rejected" };
 }
 
-/** Problems of one document that are kept; further ones are counted. More would let one bad feed fill the memory. */
+/** Limits the stored problems of one document; further ones are counted. Too high: one bad feed fills the memory. */
 const MAX_PROBLEMS = 10_000;
 
 /** The problems of one document. */

@@ -3,7 +3,7 @@ import { booleanFrom, identifierFrom, instantFrom, numberFrom, textFrom, type Js
 
 /** The greatest integer a column holds: above it one number would lose the whole snapshot. */
 export const GREATEST_INTEGER = 2_147_483_647;
-/** Characters of a text. Higher lets one record's name fill every page that lists it. */
+/** Limits the characters of a text. Too high: one record's name fills every page that lists it. */
 const MAX_TEXT_LENGTH = 2_000;
 /** Older than any bike-share feed: Lyft's feeds say 86,400 s for "never". */
 const EARLIEST_MS = Date.UTC(2000, 0, 1);

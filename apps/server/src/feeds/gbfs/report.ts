@@ -54,7 +54,7 @@ export async function writeReport(directory: string, name: string, lines: readon
   return path;
 }
 
-/** Problems that are remembered, and so written, by one process. Higher lets a feed of random ids fill the disk. */
+/** Limits the problems that one process remembers, and so writes. Too high: a feed of random ids fills the disk. */
 const MAX_PROBLEMS = 10_000;
 
 /**

@@ -27,7 +27,7 @@ export interface SourceContents {
   readonly missing: readonly MissingStation[];
 }
 
-/** Stations that are named as missing. More are a source that has become another one. */
+/** Limits the missing stations that are listed. A source with more has become another one. */
 const SHOWN_MISSING = 200;
 
 /** Returns the sources of a system and how they are doing. */

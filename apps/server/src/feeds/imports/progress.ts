@@ -62,7 +62,7 @@ export async function runningImports(db: Database): Promise<RunningImports[]> {
   return running;
 }
 
-/** The same of one system. */
+/** Returns the running imports of one system. */
 export function runningImportsOf(db: Queryable, systemId: string): Promise<RunningImportsRow[]> {
   return listRunningImports(db, systemId);
 }

@@ -60,7 +60,7 @@ export class ImportFileError extends Error {
   }
 }
 
-/** Rows after which a file may be rejected. More reads in vain; with fewer, some bad first rows cost the whole file. */
+/** Rows after which a file may be rejected. Too low: some bad first rows cost the whole file. Too high: reads in vain. */
 const ROWS_TO_JUDGE = 1000;
 /** Issues that, in more than half of the rows, show that the whole file is damaged. */
 const FILE_ERRORS: Readonly<Partial<Record<RejectReason, ImportFileErrorReason>>> = {

@@ -19,7 +19,7 @@ export interface SearchHit extends SearchEntry {
 const MAX_HITS = 40;
 /** Longer than any useful query. */
 const MAX_QUERY_LENGTH = 100;
-/** Words that are looked for; further ones are ignored. More, and one search holds up everybody's requests. */
+/** Limits the words of a search; further ones are ignored. Too high: one search delays everybody's requests. */
 const MAX_WORDS = 8;
 /** Times that a word in a text counts. */
 const MAX_COUNTED = 5;

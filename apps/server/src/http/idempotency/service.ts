@@ -35,8 +35,8 @@ export interface Answer {
 export type Work = (tx: Transaction) => Promise<Answer>;
 
 /**
- * Milliseconds that a repeat waits for a call that is still running, while it holds a connection. Lower, and a slow disk looks
- * like a running call; higher, and repeats keep connections from others.
+ * Milliseconds that a repeat waits for a running call while it holds a connection. Too low: a slow disk looks like a
+ * running call. Too high: repeats take connections from others.
  */
 const LOCK_TIMEOUT_MS = 50;
 /**
@@ -45,7 +45,7 @@ const LOCK_TIMEOUT_MS = 50;
  * callers who repeat requests needlessly.
  */
 const RUNNING_TIMEOUT_MS = 4_000;
-/** Between two of its tries. Lower takes more of the database's time; higher adds to the time until the first answer is found. */
+/** Milliseconds between two tries. Too low: takes more of the database's time. Too high: finds the first answer later. */
 const RUNNING_POLL_INTERVAL_MS = 200;
 
 /** Returns the hash of a call's body. Two bodies that say the same, in whatever order and spacing, have the same. */
@@ -252,7 +252,7 @@ function replayed(
   return { result: { status, body, replayed: true } };
 }
 
-/** Calls deleted in one statement. More hold their rows' locks for longer; fewer take more statements. */
+/** Calls deleted in one statement. Too low: takes more statements. Too high: locks their rows for longer. */
 const BATCH_SIZE = 1000;
 /** Time between two sweeps. An answer that is too old no longer counts, deleted or not; the table only grows meanwhile. */
 const SWEEP_INTERVAL_MS = 10 * 60_000;

@@ -9,7 +9,7 @@ const CONNECT_TIMEOUT_MS = 1_000;
 const SILENCE_TIMEOUT_MS = 1_000;
 /** How long a stopping process waits for Redis to close the connection. Nothing is lost after a time-out. */
 const CLOSE_TIMEOUT_MS = 100;
-/** Between two tries to connect, and before each one away from a replica. */
+/** The maximum of milliseconds between two attempts to connect, also away from a replica. */
 const MAX_RECONNECT_DELAY_MS = 500;
 
 export interface RedisStoreOptions {

@@ -76,7 +76,7 @@ export interface OutboxOptions {
   readonly watch?: WorkWatch | undefined;
 }
 
-/** Milliseconds between two passes: the delay of a mail. Shorter finds nothing most of the time. */
+/** Milliseconds between two passes: the delay of a mail. Too low: most passes find nothing. */
 const POLL_INTERVAL_MS = 5_000;
 /**
  * Milliseconds between tries. The first wait is longer than a try may take: with less, two processes would send the same
@@ -87,7 +87,7 @@ const RETRY_DELAYS_MS: RetryDelays = { first: MAIL_TIMEOUT_MS + 15_000, most: 3_
 const MAIL_LIFETIME_MS = 24 * 3_600_000;
 /** A mail that ends three processes in a row is set aside: see storage/set-aside/units.ts. */
 const WORK = { work: "send-mail" } as const;
-/** Milliseconds that the try under way has when the process stops. More, and the whole stop takes too long. */
+/** Milliseconds that the current try has when the process stops. Too high: the whole stop takes too long. */
 const CLOSE_TIMEOUT_MS = 5_000;
 
 /** Starts sending. */

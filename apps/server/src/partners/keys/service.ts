@@ -129,7 +129,7 @@ export async function rotateKey(
     if (status !== "active") throw commandError("conflict", "keyInactive", { id, status });
     if (old.rotated_to !== null) throw commandError("conflict", "keyRotated", { id, successor: old.rotated_to });
     await requireNoOverlap(tx, systemId, old, now);
-    // Before the new one is made: an old one that ends at once leaves its room to it.
+    // Before the new key is made: an old key that ends at once no longer counts towards the allowance.
     await updateRevocation(tx, systemId, id, endsAt, null);
     const issued = await issue(
       context,

@@ -189,7 +189,7 @@ interface RequestLogOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Time between two writes. Longer, and a partner who looks for its request does not find it yet. */
+/** Milliseconds between two writes. Too high: a partner does not find its latest request. */
 const FLUSH_INTERVAL_MS = 1_000;
 /** Writes of the log for each write of the counts, which rewrites a row for every key that called. */
 const FLUSHES_PER_COUNT = 5;

@@ -1,4 +1,4 @@
-/** Time before work that failed is run again. Lower hammers a database that cannot be reached. */
+/** Milliseconds before failed work is run again. Too low: overloads a database that cannot be reached. */
 const RETRY_AFTER_FAILURE_MS = 250;
 
 export interface CoalescerOptions {

@@ -14,7 +14,7 @@ export interface HangWatchOptions {
   readonly onHang: (work: string, seconds: number) => void;
 }
 
-/** Between two looks, at most: how exact the time-out is. */
+/** The maximum of milliseconds between two checks: the precision of the time-out. */
 const MAX_INTERVAL_MS = 1_000;
 
 /**

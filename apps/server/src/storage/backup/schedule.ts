@@ -26,7 +26,7 @@ export function maxBackupAgeMs({ intervalMs }: Pick<BackupSchedule, "intervalMs"
   return 2 * intervalMs;
 }
 
-/** Between two looks whether a backup is due. Longer, and a failed one is tried again later. */
+/** Milliseconds between two checks whether a backup is due. Too high: a failed one is tried again later. */
 const CHECK_INTERVAL_MS = 60_000;
 
 /** A draft to which nothing was written for so long has been left behind by a process that was killed. */

@@ -28,7 +28,8 @@ export interface DatabaseOptions {
   readonly name?: string;
   readonly observer?: StatementObserver | undefined;
   /**
-   * With fewer, requests queue behind one another; with many more, PostgreSQL spends its time switching between them.
+   * Limits the connections. Too low: requests queue behind one another. Too high: PostgreSQL spends its time switching
+   * between connections.
    */
   readonly maxConnections?: number;
   /** Milliseconds to get a connection, a free one of the pool or a new one, before `DatabaseUnavailable` is thrown. */
@@ -264,7 +265,7 @@ interface SilenceWatch {
   close(): void;
 }
 
-/** Between two checks. Shorter only checks more often; longer finds a dead connection later. */
+/** Milliseconds between two checks. Too low: only checks more often. Too high: finds a dead connection later. */
 const CHECK_INTERVAL_MS = 500;
 /** Milliseconds of silence before PostgreSQL is queried. Too low: queries about statements that are merely slow. */
 const SILENCE_MS = 1_500;

@@ -13,7 +13,10 @@ export interface Notifier {
   close(): Promise<void>;
 }
 
-/** Between two statements. Less, and a busy process spends its time notifying; more delays events and pages by it. */
+/**
+ * Milliseconds between two statements. Too low: a busy process spends its time notifying. Too high: delays events and
+ * pages.
+ */
 const PAUSE_MS = 5;
 /** Before notifications that could not be sent are tried again. */
 const RETRY_AFTER_FAILURE_MS = 250;

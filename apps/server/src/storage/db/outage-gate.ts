@@ -37,7 +37,10 @@ export interface OutageGateOptions {
 const OUTAGE_TOLERANCE_MS = 4_000;
 /** Statements that wait at once; those beyond fail at once. Each keeps its request in memory, some 10 kB. */
 const MAX_WAITING = 2_000;
-/** Between two checks whether the database is back. More delays all who wait; less burdens a machine that recovers. */
+/**
+ * Milliseconds between two checks whether the database is back. Too low: burdens a machine that recovers. Too high: delays
+ * everybody who waits.
+ */
 const CHECK_INTERVAL_MS = 50;
 /** Limits the attempts of one piece of work. Too high: a statement that crashes PostgreSQL does so again and again. */
 const MAX_ATTEMPTS = 3;

@@ -24,7 +24,7 @@ interface ParameterStatus {
   readonly parameterValue: string;
 }
 
-/** The server that a connection leads to is a standby where the primary is needed: the right one may be there in a moment. */
+/** A connection that needs the primary has reached a standby. After a failover the primary may be there in a moment. */
 class StandbyRefused extends DatabaseUnavailable {
   override readonly name = "StandbyRefused";
   /** The code of a write on a standby. */

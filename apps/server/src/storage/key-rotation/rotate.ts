@@ -151,7 +151,7 @@ interface Reencrypted {
   readonly unreadable: number;
 }
 
-/** Rows in one transaction. More keep a delivery's endpoint locked for longer; fewer take more round trips. */
+/** Rows in one transaction. Too low: takes more round trips. Too high: keeps a delivery's endpoint locked for longer. */
 const BATCH_SIZE = 100;
 
 /** Encrypts every stored value with the first key of the secrets file, in batches: an interrupted run can be continued. */

@@ -38,7 +38,7 @@ export interface RememberableList extends Omit<ListDefinition, "whose" | "parame
 /** The values of the parameters of `whose`: the system first. */
 export type OwnerValues = readonly unknown[];
 
-/** Rows that one statement reads: some ten milliseconds. More keep the process from everything else for longer. */
+/** Rows that one statement reads: some ten milliseconds. Too high: blocks the process for longer. */
 const CHUNK_ROWS = 10_000;
 
 interface ReadColumns {

@@ -39,15 +39,17 @@ export interface PartitionContext {
   readonly warn: (detail: object, message: string) => void;
 }
 
-/** Milliseconds for which others may wait for a lock behind this process. Lower fails on a busy machine again and again. */
+/**
+ * Milliseconds for which others may wait for a lock behind this process. Too low: fails on a busy machine again and again.
+ */
 const LOCK_TIMEOUT_MS = 100;
-/** Milliseconds for which a new partition may keep others from the default one. Lower fails on a busy machine. */
+/** Milliseconds for which a new partition may block writes to the default one. Too low: fails on a busy machine. */
 const ATTACH_TIMEOUT_MS = 1_000;
-/** Rows deleted in one statement. More hold their locks for longer; fewer take more statements. */
+/** Rows deleted in one statement. Too low: takes more statements. Too high: holds their locks for longer. */
 const BATCH_ROWS = 1000;
 /** Limits the consecutive batches. Too high: a table full of old rows delays the next run for minutes. */
 const MAX_BATCHES = 100;
-/** Time between two runs. Longer than a day, and midnight would find no partition. */
+/** Milliseconds between two runs. Too high: with more than a day, midnight finds no partition. */
 const INTERVAL_MS = 60_000;
 
 export interface PartitionKeeperOptions extends PartitionContext {

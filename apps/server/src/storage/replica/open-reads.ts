@@ -11,7 +11,7 @@ import { openReplica, type ReplicaStatus } from "./replica.ts";
 /** A replica that lists and single items may be read from. */
 export interface ReplicaSettings {
   readonly url: string;
-  /** Hears of its status four times a second. */
+  /** Receives the status four times a second. */
   readonly onStatus: (status: ReplicaStatus) => void;
 }
 

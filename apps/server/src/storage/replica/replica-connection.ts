@@ -48,7 +48,7 @@ const REACH_TIMEOUT_MS = 50;
 const ANSWER_TIMEOUT_MS = 1_000;
 /** Good answers in a row after which it is used again. With fewer, one that lags now and then delays reads all the time. */
 const GOOD_ANSWERS = 4;
-/** Between two tries to reach one that cannot be reached: each may write a line into its log. */
+/** Milliseconds between two attempts to reach an unreachable replica: each may write a line into its log. */
 const RECONNECT_INTERVAL_MS = 1_000;
 /** One that is left out for so long is connected to anew: behind a balancer another server may stand in for it. */
 const RENEW_AFTER_MS = 10_000;

@@ -40,7 +40,7 @@ export interface ReplicaOptions {
   readonly observer: StatementObserver | undefined;
   /** Returns a unique text. */
   readonly newToken: () => string;
-  /** Hears of the status four times a second. */
+  /** Receives the status four times a second. */
   readonly onStatus: (status: ReplicaStatus) => void;
   readonly monotonic: () => number;
 }
@@ -160,7 +160,7 @@ interface WrittenPositions {
 
 interface WrittenPositionsOptions {
   readonly connectionString: string;
-  /** A text that nobody has made before. */
+  /** Returns a unique text. */
   readonly newToken: () => string;
 }
 

@@ -3,7 +3,7 @@ import { openDatabase, type QueryRunner } from "../db/database.ts";
 import { findReplayedPosition, findWrittenPosition } from "./queries.ts";
 import { judge, type Verdict } from "./replica.rules.ts";
 
-/** Between two questions to a replica that has not replayed everything yet. */
+/** Milliseconds between two queries to a replica that has not replayed everything yet. */
 const RETRY_INTERVAL_MS = 50;
 
 /**

@@ -4,7 +4,7 @@ import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Queryable } from "../db/database.ts";
 import { countWorkFailures, listWorkFailures, updateReleased, type WorkFailure } from "./queries.ts";
 
-/** Units that are shown. More are of one cause, whose first ones say enough. */
+/** Limits the shown units. More units have one cause, which the first ones show. */
 const SHOWN = 1_000;
 
 export interface SetAsideUnit extends Pick<WorkFailure, "work" | "unit" | "failures" | "crashes" | "message"> {

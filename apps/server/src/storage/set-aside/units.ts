@@ -32,7 +32,10 @@ export interface Swept {
  * units of a process that ended wait longer.
  */
 const RUN_TIMEOUT_MS = 60_000;
-/** Between two tries of a unit that fails. It is tried for ever: once its cause is mended, it is done within `most`. */
+/**
+ * Milliseconds between two tries of a failing unit. It is tried for ever: once its cause is fixed, it succeeds within
+ * `most`.
+ */
 const FAILURE_DELAYS_MS = { first: 5_000, most: 10 * 60_000 } as const;
 /** For finding the bad units of a batch. After it the rest waits for the next sweep, which does not meet those again. */
 const ISOLATION_TIMEOUT_MS = 120_000;

@@ -40,8 +40,8 @@ export interface InFlight {
 }
 
 /**
- * Attempts in flight in one process, at most: each holds a socket and up to 64 KiB of response. Fewer let a few hundred
- * endpoints that hang use up all there are.
+ * Limits the attempts in flight in one process: each holds a socket and up to 64 KiB of response. Too low: a few hundred
+ * endpoints that hang use up all slots.
  */
 const MAX_IN_FLIGHT = 2_000;
 

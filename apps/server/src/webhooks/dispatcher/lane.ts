@@ -65,7 +65,9 @@ export interface QueueCursor {
 /** The name of one of a lane's queues. */
 export type QueueName = "regular" | "replay";
 
-/** Deliveries in flight to one endpoint, at most. Fewer slow a distant endpoint down, more overload a small one. */
+/**
+ * Limits the deliveries in flight to one endpoint. Too low: slows a distant endpoint down. Too high: overloads a small one.
+ */
 export const MAX_IN_FLIGHT_PER_ENDPOINT = 10;
 /** Deliveries claimed beyond the concurrency limit. More would be logged as unknown when the process dies, though never sent. */
 const MAX_CLAIMED_AHEAD = 100;

@@ -37,7 +37,7 @@ export interface MigrateOptions extends StepOptions {
 }
 
 const WAIT_INTERVAL_MS = 200;
-/** Between two lines about waiting. */
+/** Milliseconds between two lines about waiting. */
 const REPORT_INTERVAL_MS = 10_000;
 
 /**
@@ -152,7 +152,7 @@ interface StepOptions {
   readonly lockTimeoutMs?: number;
   /** Attempts to get a lock, of each step. */
   readonly lockAttempts?: number;
-  /** Rows of a batch. More hold the locks on their rows for longer; fewer cost more transactions. */
+  /** Rows of a batch. Too low: costs more transactions. Too high: locks their rows for longer. */
   readonly batchRows?: number;
 }
 

@@ -93,7 +93,7 @@ function locksOf(change: SchemaChange | undefined, sizes: readonly TableSize[]):
 /** Rows that the work gets through in a second, as an order of magnitude: tables and machines differ widely. */
 const ROWS_PER_SECOND = { scan: 1_000_000, "index build": 400_000, rows: 25_000, rewrite: 40_000 } as const;
 
-/** A backfill pauses as long as it works. */
+/** Estimates the duration of a step. A backfill takes twice its work, since it pauses for as long as it works. */
 function estimateSeconds(work: Work, kind: Step["kind"], rows: number): number {
   if (work === "none") return 0;
   return Math.ceil((rows / ROWS_PER_SECOND[work]) * (kind === "backfill" ? 2 : 1));
