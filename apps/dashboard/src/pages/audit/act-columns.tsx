@@ -1,8 +1,7 @@
 import type { ShownAct } from "@bikeshare/contract/console";
 import { Link } from "wouter-preact";
-import { visibleControls } from "../../components/code.tsx";
 import type { Column } from "../../components/table.tsx";
-import { Time } from "../../components/time.tsx";
+import { Time, timedText } from "../../components/time.tsx";
 import type { UrlState } from "../../layout/url-state.ts";
 import "./audit.css";
 
@@ -50,7 +49,7 @@ const SHOWN_ENTRIES = 3;
 function Detail({ detail }: Pick<ShownAct, "detail">) {
   const entries = Object.entries(detail).filter(([name, value]) => value !== null && name !== "partner_id");
   if (entries.length === 0) return null;
-  const texts = entries.map(([name, value]) => `${name}: ${visibleControls(valueText(value))}`);
+  const texts = entries.map(([name, value]) => `${name}: ${valueText(value)}`);
   if (texts.length <= SHOWN_ENTRIES) return <span class="act-detail">{texts.join(", ")}</span>;
   return (
     <details class="act-detail">
@@ -63,5 +62,5 @@ function Detail({ detail }: Pick<ShownAct, "detail">) {
 }
 
 function valueText(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return timedText(typeof value === "string" ? value : JSON.stringify(value));
 }

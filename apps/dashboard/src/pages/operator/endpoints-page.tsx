@@ -13,6 +13,7 @@ import { NotFoundPage } from "../not-found-page.tsx";
 import { addressIn, type Scope, useOperatorScope } from "../scope.ts";
 import { waitingText } from "../waiting-text.ts";
 import { EndpointActions } from "./endpoint-actions.tsx";
+import "./endpoints-page.css";
 
 /** Every partner's endpoint: how it does, and the switch that stops it. */
 export function EndpointsPage() {
@@ -25,7 +26,7 @@ export function EndpointsPage() {
   });
   if (scope === undefined) return <NotFoundPage />;
   return (
-    <div class="stack">
+    <div class="stack endpoints">
       <PageHeader title="Endpoints">Partners’ webhook addresses and their queues.</PageHeader>
       {data?.workers === 0 && <Notice tone="warning">No worker is running. Start one to send webhooks.</Notice>}
       <Table
