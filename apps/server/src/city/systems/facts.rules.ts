@@ -76,7 +76,7 @@ function webAddress(text: string): string | undefined {
   return isWeb && url.href.length <= 2000 ? url.href : undefined;
 }
 
-/** The version of the list is the one that GBFS 3.0 names; a licence that is newer is given by its address. */
+/** The version of the SPDX list to which GBFS 3.0 refers. A newer licence needs its address instead. */
 const licenceByLowerCase = new Map(licences.map((id) => [id.toLowerCase(), id]));
 
 function licenceFrom(text: string): string | undefined {

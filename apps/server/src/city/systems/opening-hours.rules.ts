@@ -1,6 +1,6 @@
 /**
- * Reads the `opening_hours` of OpenStreetMap, as GBFS 3.0 asks for them. The whole language has holidays of every country;
- * what can be judged without them is judged: the words, their order, and that times are times.
+ * Reads the `opening_hours` of OpenStreetMap, as GBFS 3.0 asks for them. Checks the words, their order and the times.
+ * Does not check holidays, which differ between countries.
  */
 
 const DAY = "(?:Mo|Tu|We|Th|Fr|Sa|Su)";

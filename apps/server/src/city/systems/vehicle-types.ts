@@ -61,7 +61,7 @@ export type VehicleTypeChanges = {
   readonly [Field in Exclude<keyof VehicleType, "id">]?: VehicleType[Field] | undefined;
 };
 
-/** Notes what the operator says of a vehicle type. It goes before what sources say. */
+/** Stores the operator's description of a vehicle type, which takes precedence over those of sources. */
 export function describeVehicleType(
   context: ActorContext,
   systemId: string,

@@ -135,7 +135,7 @@ interface ApiProcessesOptions {
   readonly watch?: WorkWatch | undefined;
 }
 
-/** Too high: limits are divided too late among new processes. */
+/** Milliseconds between two heartbeats. Too high: limits are divided too late among new processes. */
 const HEARTBEAT_INTERVAL_MS = 2_000;
 /** A process that was killed counts for so long: five heartbeats, so that a slow one is not forgotten. */
 const ALIVE_MS = 10_000;

@@ -71,7 +71,7 @@ class Race {
     socket.on("error", onError);
     socket.once("connect", () => {
       if (!this.#running.delete(socket)) return;
-      // The listener stays: an error between two owners must find one.
+      // Keeps the error listener: without one, an error between two users of the socket would end the process.
       this.#end({ socket });
     });
   }

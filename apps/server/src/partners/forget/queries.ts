@@ -148,8 +148,8 @@ function mentions(column: string, type: string): string {
 }
 
 /**
- * Returns the tables in which a rider's reference is, in any column that has text: of the schema as it is, whatever was
- * added to it.
+ * Returns the tables that contain a rider's reference in any text column. Reads the columns from the database, so that
+ * later additions to the schema are included.
  */
 export async function listTablesWith(
   db: Queryable,

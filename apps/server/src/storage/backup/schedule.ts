@@ -133,8 +133,8 @@ export async function listBackups(directory: string): Promise<{ readonly name: s
 }
 
 /**
- * Returns the backups of a schedule, the oldest first. Those that a clock far ahead has named would be the newest for ever:
- * they are none of its, or each new one would be removed for their sake.
+ * Returns the backups of a schedule, the oldest first. Ignores those with a name from a clock that was far ahead: they
+ * would count as the newest backups, and each new one would be pruned.
  */
 async function datedBackups({ directory, intervalMs }: Dated, now: number) {
   return (await listBackups(directory)).filter(({ madeAt }) => madeAt <= now + intervalMs);

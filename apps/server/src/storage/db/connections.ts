@@ -25,7 +25,7 @@ export interface RequestConnections {
 const VITAL_CONNECTIONS = 2;
 /** The statements on them take less than a millisecond. */
 const VITAL_STATEMENT_TIMEOUT_MS = 5_000;
-/** Too high: a few callers keep more of PostgreSQL's processors busy. */
+/** Limits the connections for filtered reads. Too high: a few callers keep more of PostgreSQL's processors busy. */
 export const FILTERED_CONNECTIONS = 3;
 /** One processor each, and no just-in-time compilation for statements that run once. */
 export const FILTERED_SESSION_OPTIONS = "-c max_parallel_workers_per_gather=0 -c jit=off";
