@@ -141,7 +141,12 @@ export interface ArchiveReader {
   readonly bytes: number;
   /** A small file. @throws BackupFileError when it is missing or damaged */
   read(name: string): Promise<string>;
-  /** A file of any size. Its stream fails at the end when its checksum is wrong. */
+  /**
+   * Checks that a file unpacks to a number of bytes by the archive's own account; `open` never hands over more.
+   * @throws BackupFileError
+   */
+  assertSize(name: string, bytes: number): void;
+  /** A file of any size. Its stream fails as soon as it is larger than it should be, and at the end when its checksum is wrong. */
   open(name: string): Promise<Readable>;
 }
 
@@ -197,9 +202,18 @@ export async function readArchive<Result>(
     });
     if (zip.entryCount > MAX_ENTRIES) throw damaged(new Error(`it has ${zip.entryCount} files`));
     for await (const entry of zip.eachEntry()) entries.set(entry.fileName, entry);
-    const openEntry = async (name: string): Promise<Readable> => {
+    const entryOf = (name: string): yauzl.Entry => {
       const entry = entries.get(name);
       if (entry === undefined) throw damaged(new Error(`${name} is missing`));
+      return entry;
+    };
+    const assertSize = (name: string, bytes: number) => {
+      const { uncompressedSize } = entryOf(name);
+      if (uncompressedSize !== bytes)
+        throw damaged(new Error(`${name} unpacks to ${uncompressedSize} bytes instead of ${bytes}`));
+    };
+    const openEntry = async (name: string): Promise<Readable> => {
+      const entry = entryOf(name);
       const packed = await zip.openReadStreamPromise(entry);
       const checked = verifyChecksum(entry.crc32, () => damaged(new Error(`the checksum of ${name} is wrong`)));
       packed.on("error", (error) => checked.destroy(damaged(error)));
@@ -207,10 +221,10 @@ export async function readArchive<Result>(
       return packed.pipe(checked);
     };
     const read = async (name: string) => {
-      if ((entries.get(name)?.uncompressedSize ?? 0) > MAX_TEXT_BYTES) throw damaged(new Error(`${name} is too large`));
+      if (entryOf(name).uncompressedSize > MAX_TEXT_BYTES) throw damaged(new Error(`${name} is too large`));
       return text(await openEntry(name));
     };
-    return await work({ bytes: size, open: openEntry, read });
+    return await work({ bytes: size, assertSize, open: openEntry, read });
   } finally {
     await file.close();
   }

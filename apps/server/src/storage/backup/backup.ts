@@ -6,6 +6,7 @@ import { columnTypes } from "../db/tables.generated.ts";
 import { dailyTables } from "../partitions/partition.rules.ts";
 import { partitionedDays } from "../partitions/service.ts";
 import {
+  type ArchiveReader,
   type ArchiveWriter,
   assertFree,
   BackupFileError,
@@ -112,12 +113,12 @@ async function copyTables(
     onTable?.(table.name, tables.length, backedUpTables.length);
     const daily = dailyTables.find(({ name }) => name === table.name);
     const days = daily && (await partitionedDays(tx, daily));
-    const rows = new RowCounter(() => tooLongRow(table.name));
+    const rows = new RowCounter(table.name);
     await Promise.all([
       pipeline(await copyOut(tx, table), rows),
       archive.addStream(entryNames.table(table.name), rows),
     ]);
-    tables.push({ ...table, columns: [...table.columns], ...(days && { days }), rows: rows.count });
+    tables.push({ ...table, columns: [...table.columns], ...(days && { days }), rows: rows.count, bytes: rows.bytes });
   }
   return createManifest({ made_at: madeAt.toISOString(), program: version, migrations, tables });
 }
@@ -130,8 +131,9 @@ function checkBackup(path: string): Promise<BackupSummary> {
   return readArchive(path, async (archive) => {
     const manifest = readManifest(path, await archive.read(entryNames.manifest));
     await archive.read(entryNames.secrets);
+    assertSizes(archive, manifest);
     for (const { name, rows } of manifest.tables) {
-      const found = new RowCounter(() => tooLongRow(name));
+      const found = new RowCounter(name, rows);
       await pipeline(await archive.open(entryNames.table(name)), found.resume());
       if (found.count !== rows)
         throw new BackupFileError(`${path} is damaged: ${name} has ${found.count} rows instead of ${rows}.`);
@@ -141,8 +143,9 @@ function checkBackup(path: string): Promise<BackupSummary> {
   });
 }
 
-export function tooLongRow(table: string): BackupFileError {
-  return new BackupFileError(`The backup is damaged: ${table} has a row that is longer than any of ours.`);
+/** @throws BackupFileError when a table is missing, or unpacks to another size than the manifest says */
+export function assertSizes(archive: ArchiveReader, { tables }: Manifest): void {
+  for (const { name, bytes } of tables) archive.assertSize(entryNames.table(name), bytes);
 }
 
 /** @throws BackupFileError when it is not that of a backup which this program can read */

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, statfs, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { makeDirectory } from "@bikeshare/embedded-postgres";
@@ -9,7 +9,7 @@ import { careForTables } from "../db/vacuum.ts";
 import { dailyTables } from "../partitions/partition.rules.ts";
 import { createPartitionsOf } from "../partitions/service.ts";
 import { type ArchiveReader, BackupFileError, readArchive } from "./archive.ts";
-import { type BackupSummary, readManifest, tooLongRow } from "./backup.ts";
+import { assertSizes, type BackupSummary, readManifest } from "./backup.ts";
 import { type BackedUpTable, entryNames, type Manifest } from "./manifest.ts";
 import { copyIn, type CopiedTable, deleteIndexes, findTableWithRows, listCopiedTables } from "./queries.ts";
 import { RowCounter } from "./row-counter.ts";
@@ -21,6 +21,8 @@ export interface RestoreOptions {
   readonly secretsPath: string;
   /** Called with each table, before its rows are written. */
   readonly onTable?: (name: string, done: number, all: number) => void;
+  /** The directory of a database on this machine, whose disk must have room for the rows. */
+  readonly dataDirectory?: string;
 }
 
 /**
@@ -34,6 +36,9 @@ export function restoreBackup(options: RestoreOptions, path: string): Promise<Ba
     const manifest = readManifest(path, await archive.read(entryNames.manifest));
     const secrets = await archive.read(entryNames.secrets);
     await assertKnown(path, manifest);
+    // Before anything takes memory or disk.
+    assertSizes(archive, manifest);
+    if (options.dataDirectory !== undefined) await assertRoom(path, manifest, options.dataDirectory);
     await assertSameSecrets(options.secretsPath, secrets);
     const db = openDatabase({ connectionString: options.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
     try {
@@ -82,13 +87,13 @@ async function copyTables(
 async function copyTable(tx: Transaction, archive: ArchiveReader, table: BackedUpTable): Promise<number> {
   const daily = dailyTables.find(({ name }) => name === table.name);
   if (daily !== undefined) await createPartitionsOf(tx, daily, table.days ?? []);
-  const rows = new RowCounter(() => tooLongRow(table.name));
+  const rows = new RowCounter(table.name, table.rows);
   const entry = entryNames.table(table.name);
   try {
     await pipeline(await archive.open(entry), rows, await copyIn(tx, table));
   } catch (error) {
     // PostgreSQL may refuse a row of a damaged file before the end, where the checksum is.
-    await pipeline(await archive.open(entry), new RowCounter(() => tooLongRow(table.name)).resume());
+    await pipeline(await archive.open(entry), new RowCounter(table.name, table.rows).resume());
     throw isRefusedData(error) ? refusedRow(table.name, error) : error;
   }
   if (rows.count !== table.rows)
@@ -125,6 +130,20 @@ function assertTables(manifest: Manifest, present: readonly CopiedTable[]): void
       `The backup is damaged: the schema of its migrations has not the table ${JSON.stringify(name)} with its columns.`,
     );
   }
+}
+
+/** @throws BackupFileError when the rows alone, without their indexes, are more than the disk has free */
+async function assertRoom(path: string, { tables }: Manifest, directory: string): Promise<void> {
+  const { bavail, bsize } = await statfs(directory);
+  const bytes = tables.reduce((sum, table) => sum + table.bytes, 0);
+  if (bytes <= bavail * bsize) return;
+  throw new BackupFileError(
+    `${path} has ${toMegabytes(bytes)} MB of rows, and the disk of ${directory} has ${toMegabytes(bavail * bsize)} MB free: free space there, or name a directory on another disk in TMPDIR.`,
+  );
+}
+
+function toMegabytes(bytes: number): string {
+  return Math.ceil(bytes / 1_000_000).toLocaleString("en");
 }
 
 function names({ tables }: Manifest): string[] {

@@ -1,20 +1,26 @@
 import { Transform } from "node:stream";
+import { BackupFileError } from "./archive.ts";
 
 const LINE_FEED = 10;
 /** Bytes of a row. PostgreSQL keeps a whole one in memory, and no value of ours has a tenth of that. */
 const MAX_ROW_BYTES = 64 * 1024 * 1024;
 
-/** Passes rows on as `copy` writes them, and counts them: a row is a line, since line ends in values are escaped. */
+/**
+ * Passes a table's rows on as `copy` writes them, and counts them: a row is a line, since line ends in values are escaped.
+ * Fails with a BackupFileError as soon as a row is too long to be genuine, or there are more rows than there should be.
+ */
 export class RowCounter extends Transform {
   count = 0;
-  readonly #tooLong: () => Error;
+  bytes = 0;
+  readonly #table: string;
+  readonly #maxRows: number;
   /** Bytes of the row that goes on. */
   #length = 0;
 
-  /** @param tooLong returns the error of a row that is too long to be genuine */
-  constructor(tooLong: () => Error) {
+  constructor(table: string, maxRows = Infinity) {
     super();
-    this.#tooLong = tooLong;
+    this.#table = table;
+    this.#maxRows = maxRows;
   }
 
   override _transform(
@@ -29,7 +35,15 @@ export class RowCounter extends Transform {
       last = at;
     }
     this.#length += chunk.length - last - 1;
-    if (this.#length > MAX_ROW_BYTES) done(this.#tooLong());
-    else done(null, chunk);
+    this.bytes += chunk.length;
+    const damage = this.#damage();
+    if (damage === undefined) done(null, chunk);
+    else done(new BackupFileError(`The backup is damaged: ${this.#table} has ${damage}.`));
+  }
+
+  #damage(): string | undefined {
+    if (this.#length > MAX_ROW_BYTES) return "a row that is longer than any of ours";
+    if (this.count > this.#maxRows) return `more rows than the ${this.#maxRows} that its manifest.json says`;
+    return undefined;
   }
 }

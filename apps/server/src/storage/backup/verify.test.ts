@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdirSync, symlinkSync } from "node:fs";
-import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { existsSync, mkdirSync, symlinkSync } from "node:fs";
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { openCliHarness } from "../../../test/cli/cli.harness.ts";
 import { type FleetHarness, openFleetHarness, stationItem } from "../../../test/fleet/fleet.harness.ts";
@@ -15,6 +16,7 @@ import { loadSecrets } from "../secrets/secrets.ts";
 import { BackupFileError, readArchive, writeArchive } from "./archive.ts";
 import { createBackup } from "./backup.ts";
 import { entryNames, type Manifest } from "./manifest.ts";
+import { restoreBackup } from "./restore.ts";
 import { verifyBackup, verifyInto } from "./verify.ts";
 
 let directory: string;
@@ -39,7 +41,7 @@ afterAll(async () => {
 
 type Entries = Map<string, string>;
 
-/** A copy of the backup with other contents, whose checksums are right. */
+/** A copy of the backup with other contents, whose checksums and sizes are right. */
 async function changed(change: (entries: Entries) => Promise<void> | void): Promise<string> {
   const entries: Entries = new Map();
   await readArchive(backup, async (archive) => {
@@ -49,12 +51,33 @@ async function changed(change: (entries: Entries) => Promise<void> | void): Prom
     for (const name of [entryNames.secrets, ...tables]) entries.set(name, await archive.read(name));
   });
   await change(entries);
+  stateSizes(entries);
   const path = join(directory, `changed-${randomBytes(4).toString("hex")}.zip`);
   await writeArchive(path, (archive) => {
     for (const [name, content] of entries) archive.add(name, content);
     return Promise.resolve();
   });
   return path;
+}
+
+/** Has the manifest say the sizes of the tables as they are, where it is one that can be read. */
+function stateSizes(entries: Entries): void {
+  if (entries.get(entryNames.manifest)?.startsWith("{") !== true) return;
+  inManifest(({ tables, ...rest }) => ({
+    ...rest,
+    tables: tables.map((table) => ({
+      ...table,
+      bytes: Buffer.byteLength(entries.get(entryNames.table(table.name)) ?? ""),
+    })),
+  }))(entries);
+}
+
+/** Changes what the backup says of one table. */
+function inTable(name: string, change: (table: Manifest["tables"][number]) => Partial<Manifest["tables"][number]>) {
+  return inManifest(({ tables, ...rest }) => ({
+    ...rest,
+    tables: tables.map((table) => (table.name === name ? { ...table, ...change(table) } : table)),
+  }));
 }
 
 /** Changes a text of a table's rows. */
@@ -79,9 +102,7 @@ function loseRow(table: string) {
         .map((row) => `${row}\n`)
         .join(""),
     );
-    const manifest = JSON.parse(entries.get(entryNames.manifest) ?? "") as Manifest;
-    const tables = manifest.tables.map((each) => (each.name === table ? { ...each, rows: each.rows - 1 } : each));
-    entries.set(entryNames.manifest, JSON.stringify({ ...manifest, tables }));
+    inTable(table, (each) => ({ rows: each.rows - 1 }))(entries);
   };
 }
 
@@ -94,7 +115,8 @@ function inManifest(change: (manifest: Manifest) => Manifest) {
 }
 
 /** Says that there is one more table, which has no rows. */
-function withTable(table: Manifest["tables"][number]) {
+function withTable(named: Pick<Manifest["tables"][number], "name" | "columns">) {
+  const table = { ...named, rows: 0, bytes: 0 };
   return (entries: Entries) => {
     if (!entries.has(entryNames.table(table.name))) entries.set(entryNames.table("rows"), "");
     inManifest((manifest) => ({ ...manifest, tables: [...manifest.tables, table] }))(entries);
@@ -156,39 +178,24 @@ describe("a backup on trial", () => {
       "two rows have one key",
       (entries: Entries) => {
         replaceIn("bikes", /^(.*)$/m, "$1\n$1")(entries);
-        inManifest(({ tables, ...rest }) => ({
-          ...rest,
-          tables: tables.map((table) => (table.name === "bikes" ? { ...table, rows: table.rows + 1 } : table)),
-        }))(entries);
+        inTable("bikes", ({ rows }) => ({ rows: rows + 1 }))(entries);
       },
       "its rows contradict each other: could not create unique index",
     ],
-    ["a table is one that nobody has", withTable({ name: "no_such_table", columns: ["a"], rows: 0 }), "no_such_table"],
-    ["a table is another's", withTable({ name: "pg_authid", columns: ["rolname"], rows: 0 }), "pg_authid"],
-    [
-      "a table is the list of migrations",
-      withTable({ name: "migrations", columns: ["number"], rows: 0 }),
-      "migrations",
-    ],
-    ["a table has a name that is SQL", withTable({ name: '"; drop table rides; --', columns: ["a"], rows: 0 }), "drop"],
-    ["a table is listed twice", withTable({ name: "rides", columns: ["id"], rows: 0 }), 'the table "rides"'],
+    ["a table is one that nobody has", withTable({ name: "no_such_table", columns: ["a"] }), "no_such_table"],
+    ["a table is another's", withTable({ name: "pg_authid", columns: ["rolname"] }), "pg_authid"],
+    ["a table is the list of migrations", withTable({ name: "migrations", columns: ["number"] }), "migrations"],
+    ["a table has a name that is SQL", withTable({ name: '"; drop table rides; --', columns: ["a"] }), "drop"],
+    ["a table is listed twice", withTable({ name: "rides", columns: ["id"] }), 'the table "rides"'],
     [
       "a column is one that nobody has",
-      inManifest(({ tables, ...rest }) => ({
-        ...rest,
-        tables: tables.map((table) => (table.name === "rides" ? { ...table, columns: ["no_such_column"] } : table)),
-      })),
+      inTable("rides", () => ({ columns: ["no_such_column"] })),
       'the table "rides" with its columns',
     ],
     ["no migration is listed", inManifest((manifest) => ({ ...manifest, migrations: [] })), "its manifest.json is not"],
     [
       "there are days of thousands of years",
-      inManifest(({ tables, ...rest }) => ({
-        ...rest,
-        tables: tables.map((table) =>
-          table.name === "audit_log" ? { ...table, days: Array<string>(5_000).fill("2026-01-01") } : table,
-        ),
-      })),
+      inTable("audit_log", () => ({ days: Array<string>(5_000).fill("2026-01-01") })),
       "its manifest.json is not",
     ],
     [
@@ -214,9 +221,76 @@ describe("a backup on trial", () => {
   });
 });
 
+describe("a table that unpacks to more than it should", () => {
+  const BOMB_BYTES = 256 * 1024 * 1024;
+
+  it("is refused before anything is unpacked, where the archive says its size", async () => {
+    const path = await bomb();
+    const onTable = vi.fn();
+    const connectionString = "postgres://nobody@127.0.0.1:1/none";
+    await expect(
+      restoreBackup({ connectionString, secretsPath: join(directory, "none"), onTable }, path),
+    ).rejects.toThrow(/rides\.copy unpacks to 268435456 bytes instead of \d+/);
+    expect(onTable).not.toHaveBeenCalled();
+  });
+
+  it("is refused as soon as one byte more comes, where the archive lies about it", async () => {
+    const path = await bomb();
+    const archive = await readFile(path);
+    const said = Buffer.alloc(4);
+    said.writeUInt32LE(1_000_000);
+    // The central directory's entry: the size stands 22 bytes before the name.
+    said.copy(archive, archive.lastIndexOf(entryNames.table("rides")) - 22);
+    await writeFile(path, archive);
+    let came = 0;
+    const reading = readArchive(path, async ({ assertSize, open }) => {
+      assertSize(entryNames.table("rides"), 1_000_000);
+      for await (const chunk of await open(entryNames.table("rides"))) came += (chunk as Buffer).length;
+    });
+    await expect(reading).rejects.toThrow(/damaged: too many bytes/);
+    expect(came).toBeLessThanOrEqual(1_000_000);
+  });
+
+  it("is refused at the first row more than the manifest says", async () => {
+    const path = await changed((entries) => void entries.set(entryNames.table("rides"), "\n".repeat(50_000_000)));
+    await expect(brokenIn(path)).rejects.toThrow("rides has more rows than the 1 that its manifest.json says");
+  });
+
+  it.skipIf(!existsSync("/proc/self"))("is refused where the disk has no room for what the manifest says", async () => {
+    // A file system without free space.
+    const options = { connectionString: "postgres://nobody@127.0.0.1:1/none", dataDirectory: "/proc" };
+    await expect(restoreBackup({ ...options, secretsPath: join(directory, "none") }, backup)).rejects.toThrow(
+      /has 1 MB of rows, and the disk of \/proc has 0 MB free/,
+    );
+  });
+
+  /** A backup of some kilobytes with 256 MiB of zeros for rides; its manifest says what it did before. */
+  async function bomb(): Promise<string> {
+    const path = join(directory, `bomb-${randomBytes(4).toString("hex")}.zip`);
+    await readArchive(backup, async (from) => {
+      const manifest = await from.read(entryNames.manifest);
+      await writeArchive(path, async (archive) => {
+        archive.add(entryNames.manifest, manifest);
+        archive.add(entryNames.secrets, await from.read(entryNames.secrets));
+        for (const { name } of (JSON.parse(manifest) as Manifest).tables) {
+          if (name !== "rides") archive.add(entryNames.table(name), await from.read(entryNames.table(name)));
+        }
+        const zeros = Buffer.alloc(1024 * 1024);
+        const rides = Readable.from(Array.from({ length: BOMB_BYTES / zeros.length }, () => zeros));
+        await archive.addStream(entryNames.table("rides"), rides);
+      });
+    });
+    expect((await stat(path)).size).toBeLessThan(BOMB_BYTES / 100);
+    return path;
+  }
+});
+
 it("a damaged backup is said to be damaged, although PostgreSQL refuses one of its rows first", async () => {
   // More than fits between the file and PostgreSQL.
-  const path = await changed(replaceIn("rides", /^/, "no ride\n".repeat(1_000_000)));
+  const path = await changed((entries) => {
+    replaceIn("rides", /^/, "no ride\n".repeat(1_000_000))(entries);
+    inTable("rides", ({ rows }) => ({ rows: rows + 1_000_000 }))(entries);
+  });
   const archive = await readFile(path);
   // The checksum is in the header before the last mention of the name.
   const checksum = archive.lastIndexOf(entryNames.table("rides")) - 30;

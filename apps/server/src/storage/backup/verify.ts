@@ -34,7 +34,8 @@ export async function verifyBackup(
       isDurable: false,
     });
     try {
-      const options = { ...server, secretsPath: join(directory, "secrets.json"), onTable };
+      const secretsPath = join(directory, "secrets.json");
+      const options = { ...server, secretsPath, onTable, dataDirectory: directory };
       // A verification that is still running after the signal ends with the server.
       return await unlessAborted(verifyInto(path, options), signal);
     } finally {
