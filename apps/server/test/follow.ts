@@ -84,12 +84,12 @@ const fills = [
    select $1, 'followed-' || n, $2, 'cancelled', 'b', now() - n * interval '1 minute', now(), now(), 'partner', now() from generate_series(1, ${ROWS}) n`,
 ];
 
-/** Changes a row, as a process does whose clock differs by $3. */
+/** Changes a row at a time of a process whose clock may be wrong ($3). */
 const changeOf = (list: FollowedList) =>
   statement(
     "",
-    `update ${list} set ${followed[list]} = (random() * 1e6)::int, change_position = next_change_position(),
-       updated_at = clock_timestamp() + $3 * interval '1 millisecond' where system_id = $1 and id = $2`,
+    `update ${list} set ${followed[list]} = $4, change_position = next_change_position(), updated_at = $3
+     where system_id = $1 and id = $2`,
   );
 
 export interface FollowOptions {
@@ -133,7 +133,9 @@ export async function followUnderLoad(options: FollowOptions) {
       await db.transaction(async (tx) => {
         // In one order, so that no two writers wait for each other.
         const first = 1 + Math.floor(Math.random() * (ROWS - 1));
-        await tx.query(changeOf(list), [systemId, `followed-${first}`, clockDifference]);
+        const at = new Date(Date.now() + clockDifference);
+        const value = Math.floor(Math.random() * 1e6);
+        await tx.query(changeOf(list), [systemId, `followed-${first}`, at, value]);
         if (list === "stations") tx.notify("stations", systemId);
         if (n % LONG_EVERY !== writer) return;
         const begun = performance.now();

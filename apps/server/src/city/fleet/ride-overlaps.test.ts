@@ -141,13 +141,11 @@ describe("commands never have a bike on two rides at once", () => {
 
 test("rides that an import had overlap are listed as a warning, and can be corrected all the same", async () => {
   await harness.db.query(asImported, [harness.systemId, id("second")]);
-  await harness.db.query(
-    statement(
-      "test.longer",
-      "update rides set ended_at = ended_at + interval '25 minutes' where system_id = $1 and id = $2",
-    ),
-    [harness.systemId, id("first")],
-  );
+  await harness.db.query(statement("test.longer", "update rides set ended_at = $3 where system_id = $1 and id = $2"), [
+    harness.systemId,
+    id("first"),
+    new Date(((await harness.ride(id("first")))["ended_at"] as Date).getTime() + 25 * 60_000),
+  ]);
   const broken = async () => (await checkInvariants(harness.db, harness.systemId)).filter((check) => check.broken > 0);
   expect(await broken()).toMatchObject([
     { name: "imported_overlaps", severity: "warning", broken: 1, examples: [`${id("second")} of bike ${bike}`] },

@@ -9,6 +9,7 @@ const ready: ServerState = {
   is_loaded: true,
   is_created: false,
   is_superuser: true,
+  role: "bikeshare",
   sessions: 0,
 };
 
@@ -25,6 +26,7 @@ describe("what is missing before a database can be distributed", () => {
       [/postgresql-17-citus/, /shared_preload_libraries .* restart/],
     ],
     ["the setting and a restart", { is_loaded: false }, [/shared_preload_libraries/]],
+    ["another name of the role", { role: "citus" }, [/schema citus, .*alter role/]],
     ["somebody who may create it", { is_superuser: false }, [/`create extension citus` .* superuser/]],
     ["that the service stops", { is_created: true, sessions: 3 }, [/^3 connections use .* stop the service/]],
   ] as const)("is named: %s", (_, state, expected) => {

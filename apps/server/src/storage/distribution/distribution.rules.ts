@@ -1,6 +1,9 @@
 import type { ServerState } from "./queries.ts";
 import type { TableKind } from "./table-kinds.ts";
 
+/** Schemas that the extension makes. PostgreSQL looks for a role's tables in a schema of the role's name first. */
+const OWN_SCHEMAS: readonly string[] = ["citus", "citus_internal", "columnar", "columnar_internal"];
+
 /** Returns the missing requirements of distributing a database, as sentences; empty: none. */
 export function missingFor(state: ServerState): string[] {
   const missing: string[] = [];
@@ -16,6 +19,11 @@ export function missingFor(state: ServerState): string[] {
   }
   if (state.is_available && state.is_loaded && !state.is_created && !state.is_superuser) {
     missing.push("This role may not create it: run `create extension citus` in this database as a superuser.");
+  }
+  if (!state.is_created && OWN_SCHEMAS.includes(state.role)) {
+    missing.push(
+      `The extension makes a schema ${state.role}, in which a role ${state.role} would look for our tables: rename the role (alter role … rename to …), or give it \`alter role ${state.role} set search_path = public\`.`,
+    );
   }
   if (state.sessions > 0) {
     missing.push(

@@ -13,6 +13,8 @@ export interface ServerState {
   readonly is_loaded: boolean;
   readonly is_created: boolean;
   readonly is_superuser: boolean;
+  /** The role that is connected. */
+  readonly role: string;
   /** Connections of the service and of other commands. */
   readonly sessions: number;
 }
@@ -24,7 +26,7 @@ const server = statement(
      exists (select from pg_available_extensions where name = 'citus') as is_available,
      current_setting('citus.shard_count', true) is not null as is_loaded,
      ${IS_DISTRIBUTED} as is_created,
-     (select rolsuper from pg_roles where rolname = current_user) as is_superuser,
+     (select rolsuper from pg_roles where rolname = current_user) as is_superuser, current_user::text as role,
      (select count(*)::int from pg_stat_activity
       where datname = current_database() and application_name = 'bikeshare' and pid <> pg_backend_pid()) as sessions`,
 );
