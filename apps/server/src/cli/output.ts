@@ -1,3 +1,5 @@
+import { escapeUnprintable, printable } from "../printable.ts";
+
 /** The result of a command. `--json` prints `object` alone; people see facts, a table, a text and notes. */
 export interface Result {
   readonly object: object;
@@ -52,27 +54,9 @@ export function createOutput(json: boolean, { stdout, stderr }: Streams): Output
   };
 }
 
-/**
- * Characters that a terminal acts on or that disguise a text: control characters except line ends and tabs, and format
- * characters, such as those that turn the direction of writing.
- */
-// oxlint-disable-next-line no-control-regex -- control characters are the point
-const UNPRINTABLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]|\p{Cf}/gu;
-
-/** Returns a text with U+FFFD for unprintable characters: names, addresses and answers come from strangers. */
-export function printable(text: string): string {
-  return text.replaceAll(UNPRINTABLE, "\uFFFD");
-}
-
-/** JSON of a value, with escapes for the same characters, which a parser restores. */
+/** JSON of a value, with escapes for unprintable characters, which a parser restores. */
 function printableJson(value: unknown): string {
-  return JSON.stringify(value).replaceAll(UNPRINTABLE, escapeUnits);
-}
-
-/** JSON escapes units of UTF-16, of which some characters have two. */
-function escapeUnits(character: string): string {
-  const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
-  return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
+  return escapeUnprintable(JSON.stringify(value));
 }
 
 /** Rows below titles. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
 import { Option } from "@commander-js/extra-typings";
 import type { ActorContext } from "../command-context.ts";
+import { printable } from "../printable.ts";
 import { oneOf } from "../runtime/startup/values.ts";
 import { offeredEvents } from "../webhooks/endpoints/endpoint.rules.ts";
 import { countResend, startResend } from "../webhooks/log/bulk-resend.ts";
@@ -19,7 +20,7 @@ import { redeliver, retryEndpointNow, sendTestDelivery } from "../webhooks/log/r
 import { DAILY_ANSWER_BYTES, SHORT_ANSWER, WHOLE_FAILURES_PER_HOUR } from "../webhooks/rules/log-budget.ts";
 import { type CliContext, type OpenCli, type ParentCommand, runOnSystem, type SystemContext } from "./context.ts";
 import { limitOption, listOf, option, partnerOption, pastInstant, readValue } from "./options.ts";
-import { type Columns, printable, type Result, table } from "./output.ts";
+import { type Columns, type Result, table } from "./output.ts";
 
 /** `webhooks test`, `deliveries`, `attempts`, `redeliver`, `retry-now`, `replay`, `stop-replay` and `resend`. */
 export function registerDeliveries(webhooks: ParentCommand, cli: OpenCli): void {

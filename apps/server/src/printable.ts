@@ -1,0 +1,27 @@
+/**
+ * Characters that a terminal acts on or that disguise a text: control characters except line ends and tabs, and format
+ * characters, such as those that turn the direction of writing.
+ */
+// oxlint-disable-next-line no-control-regex -- control characters are the point
+const UNPRINTABLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]|\p{Cf}/gu;
+
+/** Returns a text with U+FFFD for unprintable characters: names, addresses and answers come from strangers. */
+export function printable(text: string): string {
+  return text.replaceAll(UNPRINTABLE, "\uFFFD");
+}
+
+/** Returns a text with JSON's escapes for the same characters. */
+export function escapeUnprintable(text: string): string {
+  return text.replaceAll(UNPRINTABLE, escapeUnits);
+}
+
+/** Returns a text as one line: with JSON's escapes for unprintable characters, line ends and tabs. */
+export function escapeToOneLine(text: string): string {
+  return escapeUnprintable(text.replaceAll("\n", "\\n").replaceAll("\t", "\\t").replaceAll("\r", "\\r"));
+}
+
+/** JSON escapes units of UTF-16, of which some characters have two. */
+function escapeUnits(character: string): string {
+  const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
+}
