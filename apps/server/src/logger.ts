@@ -16,8 +16,8 @@ export async function createLogger({
   stderr.on("error", () => undefined);
   if (!isLogForPeople({ logFormat })) return pino(options, stderr);
   const { prettyFactory } = (await import("pino-pretty")).default;
-  const format = prettyFactory({ ignore: "pid,hostname", translateTime: "HH:MM:ss" });
-  return pino(options, { write: (line) => void stderr.write(format(escapeTexts(JSON.parse(line)))) });
+  const toText = prettyFactory({ ignore: "pid,hostname", translateTime: "HH:MM:ss" });
+  return pino(options, { write: (line) => void stderr.write(toText(escapeTexts(JSON.parse(line)))) });
 }
 
 /**
