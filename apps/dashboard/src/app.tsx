@@ -15,7 +15,7 @@ import { NotFoundPage } from "./pages/not-found-page.tsx";
 import { ConfirmationDialog } from "./session/confirmation.tsx";
 import { SessionGate } from "./session/session-gate.tsx";
 
-/** All pages: each in the frame that fits who may see it. */
+/** All pages, each in the layout for its audience. */
 export function App() {
   return (
     <QueryClientProvider client={queries}>

@@ -1,7 +1,7 @@
 import { fillTemplate, type TemplateArguments } from "@bikeshare/contract";
 import { ServiceError, type ServiceErrorCode } from "@bikeshare/rules";
 
-/** Messages for operators at the command line; the HTTP API never returns these errors. */
+/** Messages of errors that occur only at the command line and in the dashboard; the public HTTP API never returns them. */
 const commandErrors = {
   not_found: {
     delivery: "There is no delivery {id}. `webhooks deliveries` shows those of the last {days} days.",
@@ -95,7 +95,7 @@ const commandErrors = {
   },
 } as const satisfies { readonly [Code in ServiceErrorCode]?: Readonly<Record<string, string>> };
 
-/** Messages for the dashboard, where the ones above would name commands. */
+/** Messages that replace those above in the dashboard, because those name commands. */
 const pageMessages: {
   readonly [Code in keyof typeof commandErrors]?: { readonly [Name in keyof (typeof commandErrors)[Code]]?: string };
 } = {
@@ -138,7 +138,7 @@ const pageMessages: {
   },
 };
 
-/** Returns an error that only commands meet, with one of its messages. */
+/** Returns an error with one of the messages above, and its replacement for the dashboard. */
 export function commandError<Code extends keyof typeof commandErrors>(
   code: Code,
   ...[name, values]: TemplateArguments<(typeof commandErrors)[Code]>

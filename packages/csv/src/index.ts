@@ -1,6 +1,6 @@
 import { StringDecoder } from "node:string_decoder";
 
-/** A quote that does not close makes it unknowable where the next record begins. */
+/** A quote does not close on its line, so nobody can tell where the next record begins. */
 export class OpenQuoteError extends Error {
   override readonly name = "OpenQuoteError";
   /** The line it opens on, as an editor counts. */
@@ -43,7 +43,7 @@ export interface RecordHandler {
  */
 const MAX_RECORD_LENGTH = 64 * 1024;
 
-/** Bytes made into text at a time. Larger strings do not fit into the young generation, and pile up until all is collected. */
+/** Bytes decoded at a time. Too high: strings miss the heap's young generation, and pile up until a full collection. */
 const PIECE_BYTES = 32 * 1024;
 
 const BYTE_ORDER_MARK = "\uFEFF";
@@ -53,7 +53,7 @@ const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 /**
- * Reads CSV. Empty lines are passed over; a quote within a field, doubled or not, is part of it.
+ * Reads CSV. Skips empty lines. In an unquoted field, every quote is text.
  * @throws OpenQuoteError
  * @throws LongLineError
  * @throws whatever the handler throws
@@ -87,6 +87,7 @@ function createReader(handler: RecordHandler): (piece: string, isLast: boolean) 
       const { fields, end, lines } = record;
       if (fields.length > 1 || fields[0] !== "") {
         width ??= fields.length;
+        // With another number of fields than the first record has, it spans lines because of a stray quote.
         if (lines > 1 && fields.length !== width) throw new OpenQuoteError(line);
         handler.record(fields, line);
       }
@@ -98,7 +99,7 @@ function createReader(handler: RecordHandler): (piece: string, isLast: boolean) 
   };
 }
 
-/** Returns the error of a record that is too long: its first line is, or a quote takes in the lines after it. */
+/** Returns the error for a record that is too long: either one line is too long, or an open quote spans several lines. */
 function longRecordError(text: string, start: number, line: number): Error {
   const hasLineEnd = /[\r\n]/.test(text.slice(start, start + MAX_RECORD_LENGTH));
   return hasLineEnd ? new OpenQuoteError(line) : new LongLineError(line);
@@ -130,7 +131,7 @@ function readRecord(text: string, start: number, isLast: boolean): CsvRecord | u
     }
     const next = text.charCodeAt(end);
     if (next === COMMA) position = end;
-    // More text may follow: another quote, the rest of the field, or the second half of a line end.
+    // The piece ends here. The next one may continue the field, its quotes or a CRLF: only a line feed surely ends the record.
     else if (end + 1 >= text.length && !isLast) return next === LINE_FEED ? { fields, end: end + 1, lines } : undefined;
     else
       return { fields, end: end + (next === CARRIAGE_RETURN && text.charCodeAt(end + 1) === LINE_FEED ? 2 : 1), lines };
@@ -150,8 +151,8 @@ function endOfField(text: string, start: number): number {
 }
 
 /**
- * Reads the field whose opening quote is at `start`; undefined when no quote closes it. A quote in its midst that is not
- * doubled shows that the field is not quoted at all.
+ * Reads the field whose opening quote is at `start`; undefined when no quote closes it. A quote in it that is neither doubled
+ * nor last shows that the field is unquoted: then its quotes are text.
  */
 function readQuotedField(text: string, start: number): { readonly value: string; readonly end: number } | undefined {
   let value = "";

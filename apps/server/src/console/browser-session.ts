@@ -17,7 +17,7 @@ export interface Exchange {
   readonly reply: { header(name: string, value: string): unknown };
 }
 
-/** Begins a session in a browser, in place of the one it had. `showSession` gives it the cookie afterwards. */
+/** Returns a function that begins a session and ends the browser's previous one. Call `showSession` next: it sets the cookie. */
 export function beginIn(context: ConsoleContext, { request }: Exchange): BeginSession {
   return async (tx, personId, { confirmedAt, idToken } = {}) => {
     const encrypted = idToken === undefined ? undefined : encryptHint(context, personId, idToken);
@@ -28,12 +28,15 @@ export function beginIn(context: ConsoleContext, { request }: Exchange): BeginSe
   };
 }
 
-/** Contains the issuer: after a change of provider, the new one must not receive the old one's token. */
+/**
+ * Returns the encryption context of an ID token. It contains the issuer: after a change of provider, the token cannot be
+ * decrypted, and so is not sent to the new provider.
+ */
 const hintOf = (issuer: string | undefined, personId: string) => `id token ${personId} ${issuer ?? ""}`;
 
 /**
- * Limits the characters of an ID token in an address. Longer tokens contain lists of groups, and servers reject such
- * addresses.
+ * Maximum characters of an ID token in the sign-out URL. Longer tokens contain lists of groups, and servers reject such
+ * URLs.
  */
 const MAX_HINT_LENGTH = 4_000;
 
@@ -42,8 +45,9 @@ function encryptHint({ identityProvider, cipher }: ConsoleContext, personId: str
 }
 
 /**
- * Returns where a browser goes to sign out at the identity provider too, after a session that began there; null: nowhere.
- * @param encrypted the session's ID token. When the key is gone that encrypted it, or it is another provider's, the provider asks the person
+ * Returns the URL that signs a browser out at the identity provider; null: the session did not begin there, or the provider
+ * has no such page or cannot be reached.
+ * @param encrypted the session's ID token. Without a token that can be decrypted, the provider asks the person to confirm
  */
 export async function signOutAddress(
   { identityProvider, cipher, baseUrl }: ConsoleContext,
@@ -86,8 +90,8 @@ function browserOf({ transport, headers }: FastifyRequest): Browser {
 }
 
 /**
- * Returns the address under which sign-in attempts are counted, beside the account. Of IPv6, the largest network that a
- * provider assigns to one customer.
+ * Returns the address by which sign-in attempts are counted; they are also counted by account. For IPv6, it is the largest
+ * network that a provider assigns to one customer.
  */
 export function addressOf({ transport }: Pick<FastifyRequest, "transport">): string {
   return countedAddress(transport?.address ?? "", 48);

@@ -163,14 +163,14 @@ export async function findBoundsOfDay(
   return oneRow(await db.query<{ first: number | null; last: number | null }>(bounds, [systemId, day]));
 }
 
-/** The number of events of a name among some positions of a day, of those that a partner may see. */
+/** The number of events with one name in a block of consecutive positions; only events that the partner may see. */
 export interface BlockCount {
   readonly block: number;
   readonly name: EventName;
   readonly n: number;
 }
 
-/** Counts the events of a day behind a position and not behind another, by blocks of so many positions. */
+/** Counts the events of a day after position `after` up to `upto`, by name and by block of `size` positions. */
 export function countEventsByBlock(
   db: QueryRunner,
   whose: { readonly systemId: string; readonly partnerId: string },
@@ -218,10 +218,10 @@ export interface StationEvent {
   readonly offline_reason: string | null;
 }
 
-/** Events that were looked at, and those of the station. */
+/** The number of searched events, and those of the station. */
 interface StationEvents {
   readonly changes: readonly StationEvent[];
-  /** When the oldest event happened that was looked at. */
+  /** When the oldest searched event happened. */
   readonly searched_to: string | null;
   readonly scanned: number;
 }
@@ -303,7 +303,7 @@ interface WindowEvents {
   readonly events: readonly ResourceEventRow[];
 }
 
-/** Returns the events of a resource in a window. @param limit events that are looked at, whichever resource's */
+/** Returns the events of a resource in a window. @param limit maximum number of events to search, of all resources */
 export async function listEventsBetween(
   db: Queryable,
   systemId: string,

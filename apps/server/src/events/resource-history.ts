@@ -21,15 +21,15 @@ interface HistoryEvent {
 export interface ResourceHistory {
   /** The newest first. */
   readonly events: readonly HistoryEvent[];
-  /** False: so much happened at the same time that not all of it was looked at. */
+  /** False: a search reached its limit, so events may be missing. */
   readonly isComplete: boolean;
 }
 
-/** Events that are looked at around one instant: some 30 ms, and more than happen in ten seconds of a big city. */
+/** Events searched around one instant. The search takes some 30 ms; in a big city, fewer happen in ten seconds. */
 const SCAN_LIMIT = 10_000;
-/** An event is recorded when the service learns of it, which is never much earlier than it happens, */
+/** The longest time by which an event's record precedes the event: the service records it when it learns of it. */
 const EARLY_MS = 2_000;
-/** The latest usual delay of an event. */
+/** The longest usual delay between an event and its record. */
 const LATE_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
 
@@ -84,7 +84,7 @@ function withDeliveries({ id, name, at }: ResourceEventRow, all: readonly Resour
   return { id, at, event: name, deliveries };
 }
 
-/** Events of one name that are looked at for one station's history: some milliseconds. */
+/** Events of one name that are searched for one station's history. The search takes some milliseconds. */
 const HISTORY_SCAN_LIMIT = 5_000;
 /** Changes that are shown. */
 const SHOWN_LIMIT = 100;
@@ -95,7 +95,7 @@ interface StationHistory {
     readonly event: string;
     readonly at: string;
   })[];
-  /** Back to when was looked, where there may be older changes; null: there are none. */
+  /** The start of the searched time, if older changes may exist; null: all events were searched. */
   readonly searchedTo: string | null;
 }
 

@@ -2,7 +2,7 @@ import type { Queryable, Transaction } from "../storage/db/database.ts";
 import { oneRow } from "../storage/db/rows.ts";
 import { statement } from "../storage/db/statement.ts";
 
-/** Events that fail, and are numbered by themselves. */
+/** Selects events whose numbering failed: they are numbered apart from the others. */
 const apart = "select unit from work_failures where system_id = $1 and work = 'number-event'";
 
 const isWaiting = statement(

@@ -8,7 +8,7 @@ import { createPartitions } from "../storage/partitions/service.ts";
 import { isOfUnits, sweepUnits, type Swept, type UnitWork } from "../storage/set-aside/units.ts";
 import { findWhetherEventsWait, insertEventsFromOutbox, listWaitingEvents, lockSequence } from "./sequencer-queries.ts";
 
-/** Gives committed events their position in their system's list. Any number of processes may have one. */
+/** Gives committed events their position in their system's list. Any number of processes may run a sequencer. */
 export interface Sequencer {
   /** Numbers new events soon. To be called with each notification on the channel `event_outbox`. */
   wake(systemId: string): void;
@@ -21,7 +21,7 @@ export interface Sequencer {
 export interface SequencerOptions {
   readonly db: Database;
   readonly clock: () => number;
-  /** Called when a run failed; the next run does the rest. */
+  /** Called when a run fails. The next run numbers the remaining events. */
   readonly onError: (error: unknown, systemId?: string) => void;
   /**
    * The interval at which every system is polled for events whose notification was missed. Too high: delays those events.
@@ -77,8 +77,7 @@ export function createSequencer({
 }
 
 /**
- * Returns a function that moves all events of a system which were committed before the call, and returns how many it moved.
- * @returns how many were moved
+ * Returns a function that moves all events of a system which were committed before the call, and returns their number.
  */
 function createMover({ db, clock, onError, watch }: SequencerOptions): (systemId: string) => Promise<number> {
   let preparedDay: string | undefined;

@@ -147,8 +147,8 @@ export async function holdPartner(tx: Transaction, systemId: string, id: string)
 }
 
 /**
- * Locks a partner that is there, before anything else is locked.
- * @throws ServiceError when there is none with this id, or it was removed
+ * Locks a partner. Call it before locking anything else.
+ * @throws ServiceError when no partner has this id, or it was removed
  */
 export async function mustLock(tx: Transaction, systemId: string, id: string): Promise<PartnerRow> {
   const partner = await lockPartner(tx, systemId, id);

@@ -5,7 +5,7 @@ export type Output = ReturnType<typeof createOutput>;
 
 export function createOutput(json: boolean, { stdout, stderr }: Pick<Environment, "stdout" | "stderr">) {
   const isTerminal = stderr.isTTY === true;
-  /** A line on the terminal that replaces the one before; nothing where stderr is not a terminal. Empty clears it. */
+  /** Replaces the progress line on stderr; an empty text clears it. Does nothing unless stderr is a terminal. */
   const progress = (text: string) => void (isTerminal && stderr.write(`\r\u001b[2K${text}`));
   return {
     /** A result: `object` as JSON, or `text` for people. */
@@ -31,14 +31,14 @@ export function printable(value: unknown): string {
   return (value === null || value === undefined ? "" : text).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\u{fffd}");
 }
 
-/** Objects as the rows of a table, under the names that their fields have in JSON. */
+/** Formats objects as the rows of a table. The header shows the names of the fields in JSON. */
 export function formatTable(fields: readonly string[], objects: readonly object[]): string {
   const rows = [fields, ...objects.map((object) => fields.map((field) => printable(valueAt(object, field))))];
   const widths = fields.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) => formatRow(row, widths)).join("\n");
 }
 
-/** One object as a line for each of its fields. */
+/** Formats an object with a line for each field. */
 export function formatObject(object: object): string {
   const entries = Object.entries(object);
   const width = Math.max(...entries.map(([field]) => field.length));

@@ -53,7 +53,7 @@ export function Attempt({ attempt, isOpen }: AttemptProps) {
   );
 }
 
-/** Checks the signature of an attempt with a secret that the reader brings, with the rest filled in. */
+/** Checks an attempt's signature with a secret that the reader enters. Header and body are filled in. */
 function CheckSignature({ request }: Pick<DeliveryAttempt, "request">) {
   const [, header] = request?.headers.find(([name]) => name.toLowerCase() === "service-signature") ?? [];
   if (request === null || header === undefined || request.body.encoding !== "utf-8") return null;

@@ -15,7 +15,7 @@ import { addressIn, type Scope, useOperatorScope, usePartnerScope } from "../sco
 import { type Endpoint, endpointsOf, matchesEndpoint, type OpenApiDocument } from "./openapi.ts";
 import "./reference.css";
 
-/** Each interface: its document, the reference that describes it, and how the reference's addresses begin behind the `#`. */
+/** Each interface: its OpenAPI document, its reference page, and the prefix of its anchors on that page. */
 const INTERFACES = {
   partners: { label: "For partners", document: "/openapi.json", reference: "/docs/reference", anchor: "partners/" },
   gbfs: { label: "Public feeds (GBFS)", document: "/openapi/gbfs.json", reference: "/docs/reference", anchor: "gbfs/" },
@@ -28,7 +28,7 @@ const INTERFACES = {
 } as const;
 type Interface = keyof typeof INTERFACES;
 
-/** Frames must not show other documents of the service. */
+/** An embedded dashboard opens other documents in a new tab: the service forbids them in frames. */
 const TARGET = isEmbedded ? "_blank" : undefined;
 
 /** The interface that partners' programs call. */
@@ -157,7 +157,7 @@ function Endpoints({ scope, document, shown }: EndpointsProps) {
   );
 }
 
-/** The scopes of each of a partner's keys that work. */
+/** The scopes of each active key of a partner. */
 type KeyScopes = readonly (readonly string[])[];
 
 interface ScopeNoteProps {
@@ -181,7 +181,7 @@ function ScopeNote({ scope, endpoint: { scope: needed }, keyScopes }: ScopeNoteP
   );
 }
 
-/** Undefined until they are known, and on pages of the operator. */
+/** Returns the scopes of the partner's active keys; undefined while they load, and on the operator's pages. */
 function useKeyScopes({ systemId, partnerId = "" }: Scope): KeyScopes | undefined {
   const { data } = useQuery({
     queryKey: ["keys", systemId, partnerId],

@@ -14,7 +14,7 @@ import {
 import { lockPerson } from "./queries.ts";
 import { type RelyingParty, relyingParty } from "./relying-party.rules.ts";
 
-/** The options that a page hands to the browser, and the token that it returns with the browser's answer. */
+/** The options that a page passes to the browser, and the token that the page returns with the browser's answer. */
 export interface BrowserTask {
   readonly options: object;
   readonly challengeToken: string;

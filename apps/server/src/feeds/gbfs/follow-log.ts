@@ -28,7 +28,7 @@ export function logPolls(
   name: { readonly system: string; readonly source: string },
 ): (result: PollResult, error?: unknown) => void {
   const works = new Map<string, WorkCondition>();
-  /** The last failure of each failing feed: another instant of its next request makes it a new one. */
+  /** The key of each failing feed's last failure. It contains the time of the next try, so a failed retry is a new one. */
   const lastFailures = new Map<string, string>();
   const workOf = (feed: string) => {
     const title = feed === "" ? `applying the GBFS source "${name.source}"` : `the feed ${feed} of "${name.source}"`;

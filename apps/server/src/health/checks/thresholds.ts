@@ -1,4 +1,4 @@
-/** From when on a check finds something. Each stands here alone: docs/runbook.md shows them, and a test compares. */
+/** The thresholds of the checks. docs/runbook.md repeats them, and a test compares. */
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -24,8 +24,8 @@ export const thresholds = {
   importIdleMs: 15 * MINUTE_MS,
   /** Long enough to ask for a new key and to deploy it. */
   keyExpiryMs: { warning: 14 * DAY_MS, failure: 3 * DAY_MS },
-  /** Share of a key's limit from which a minute is near it: the next busy minute may go beyond. */
+  /** Share of a key's limit. A minute above it is close: the next busy minute may exceed the limit. */
   nearLimit: 0.8,
-  /** Share of the hour's requests that must have failed, and how many: below, a single mistyped id would be found. */
+  /** Minimum share and number of failed requests in an hour. Too low: a single mistyped id raises a warning. */
   failingRequests: { share: 0.1, least: 20 },
 } as const;

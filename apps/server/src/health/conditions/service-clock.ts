@@ -12,14 +12,14 @@ export interface ServiceClock {
   wasSet(): boolean;
 }
 
-/** What the database's clock said, at some time between two instants of the monotonic clock. */
+/** A reading of the database's clock, and the instants of the monotonic clock between which it was taken. */
 interface DatabaseTime {
   readonly at: number;
   readonly askedAt: number;
   readonly answeredAt: number;
 }
 
-/** What NTP leaves between two machines, and what nothing of the service notices. */
+/** The largest difference that is ignored: NTP leaves less between two machines, and less affects nothing in the service. */
 export const MAX_DIFFERENCE_MS = 2_000;
 
 /**

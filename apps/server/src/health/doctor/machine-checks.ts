@@ -9,13 +9,13 @@ import { checked, type CheckResult, ok, warning } from "../checks/check.ts";
 import { machineChecks } from "../checks/list.ts";
 import { checkRedis } from "../checks/machine-checks.ts";
 
-/** For another machine to accept a connection. */
+/** Maximum time for another machine to accept a connection. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** What this machine has, and which others it reaches. */
+/** Checks this machine, and whether it reaches the others that the configuration names. */
 export async function checkMachine(config: Config, now: number): Promise<CheckResult[]> {
   const found = await Promise.all([
-    // One that is too old never gets here: main.ts refuses it.
+    // Always recent enough: main.ts refuses an older Node.
     Promise.resolve([ok("node", `Node ${process.versions.node}`)]),
     checked("secrets file", "Name the file in SECRETS_FILE that the service has been using.", () =>
       checkSecretsFile(config),

@@ -181,11 +181,11 @@ function registerRateLimits(registers: Registry[], rateLimits: HttpSources["rate
 /** Counts what a process does with its replica. Without one it counts nothing, and shows no metric. */
 interface ReplicaMetrics {
   readonly replicaRead: (outcome: ReadOutcome) => void;
-  /** Says that there is a replica, and where its status comes from. */
+  /** Registers the metrics of a replica. @param status returns its current status */
   readonly watchReplica: (status: () => ReplicaStatus) => void;
 }
 
-/** Adds the metrics of a replica to a registry as soon as there is one. Reading them costs no statement. */
+/** Registers the metrics of the replica once the process has a replica. Reading them runs no SQL. */
 function createReplicaMetrics(registry: Registry): ReplicaMetrics {
   let count: (outcome: ReadOutcome) => void = () => undefined;
   return {

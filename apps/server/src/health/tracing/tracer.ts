@@ -23,7 +23,7 @@ export interface TracedAttempt {
   readonly endedAt: number;
 }
 
-/** Records traces. Each process decides by itself which, so that what strangers ask for costs nothing. */
+/** Records traces. Each process decides which, within its own limits: a caller that asks for traces cannot cause load. */
 export interface Tracer {
   /** @param traceparent as the caller sent it. @returns undefined: this request is not recorded */
   startRequest(traceparent: unknown): Span | undefined;

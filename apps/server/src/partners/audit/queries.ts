@@ -56,7 +56,7 @@ type AuditEntry = Pick<Tables["audit_log"], "id" | "at" | "actor" | "action" | "
 
 interface AuditFilters {
   readonly since?: Date | undefined;
-  /** An actor, or the part before the colon of several: `cli` for everybody at a command line. */
+  /** An actor, or the prefix before the colon: `cli` selects everybody at a command line. */
   readonly actor?: string | undefined;
   readonly subject?: string | undefined;
   readonly limit: number;

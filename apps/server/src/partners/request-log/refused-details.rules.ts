@@ -103,9 +103,9 @@ const TOTAL_BYTES_PER_SECOND = 6_214;
 /** Decides whether the details of a refused request are kept. */
 interface DetailBudget {
   /**
-   * @param caller whose request it is: all keys of a partner share their part
+   * @param caller the sender of the request: all keys of a partner share one budget
    * @param at milliseconds since 1970
-   * @returns false: the caller, or all together, have used their part up
+   * @returns false: the caller's budget or the total budget is used up
    */
   take(caller: string, bytes: number, at: number): boolean;
 }
@@ -115,7 +115,7 @@ interface Bucket {
   at: number;
 }
 
-/** A part that refills by itself: a caller that errs without end has some of its errors kept, and not none. */
+/** Creates budgets that refill over time: for a caller that never stops failing, some details are still kept. */
 export function createDetailBudget(): DetailBudget {
   const callers = new Map<string, Bucket>();
   const total: Bucket = { bytes: TOTAL_BURST_BYTES, at: 0 };

@@ -16,7 +16,7 @@ export interface VerifiedBackup extends BackupSummary {
 
 /**
  * Restores a backup into a temporary PostgreSQL, checks that its secrets belong to its data, and checks every system's rows
- * against the rules for them. Then removes everything, also after the signal.
+ * against the invariants. Removes the temporary PostgreSQL at the end, even when the signal aborts.
  * @throws BackupFileError
  */
 export async function verifyBackup(
@@ -36,7 +36,7 @@ export async function verifyBackup(
     try {
       const secretsPath = join(directory, "secrets.json");
       const options = { ...server, secretsPath, onTable, dataDirectory: directory };
-      // A verification that is still running after the signal ends with the server.
+      // After the signal, the verification may still run: closing the server ends it.
       return await unlessAborted(verifyInto(path, options), signal);
     } finally {
       await server.close();
