@@ -32,7 +32,7 @@ export function beginIn(context: ConsoleContext, { request }: Exchange): BeginSe
  * Returns the encryption context of an ID token. It contains the issuer: after a change of provider, the token cannot be
  * decrypted, and so is not sent to the new provider.
  */
-const hintOf = (issuer: string | undefined, personId: string) => `id token ${personId} ${issuer ?? ""}`;
+const hintContextOf = (issuer: string | undefined, personId: string) => `id token ${personId} ${issuer ?? ""}`;
 
 /**
  * Maximum characters of an ID token in the sign-out URL. Longer tokens contain lists of groups, and servers reject such
@@ -41,7 +41,9 @@ const hintOf = (issuer: string | undefined, personId: string) => `id token ${per
 const MAX_HINT_LENGTH = 4_000;
 
 function encryptHint({ identityProvider, cipher }: ConsoleContext, personId: string, idToken: string): string {
-  return idToken.length > MAX_HINT_LENGTH ? "" : cipher.encrypt(hintOf(identityProvider?.issuer, personId), idToken);
+  return idToken.length > MAX_HINT_LENGTH
+    ? ""
+    : cipher.encrypt(hintContextOf(identityProvider?.issuer, personId), idToken);
 }
 
 /**
@@ -55,7 +57,7 @@ export async function signOutAddress(
   encrypted: string | null,
 ): Promise<string | null> {
   if (identityProvider === undefined || encrypted === null) return null;
-  const idToken = cipher.decrypt(hintOf(identityProvider.issuer, personId), encrypted);
+  const idToken = cipher.decrypt(hintContextOf(identityProvider.issuer, personId), encrypted);
   const returnTo = `${namedBaseUrl(baseUrl())}/dashboard/sign-in`;
   // The session here has ended, whether or not the provider can be asked for its page.
   return (await identityProvider.signOutAddress(idToken, returnTo).catch(() => undefined)) ?? null;

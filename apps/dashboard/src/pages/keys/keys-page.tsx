@@ -104,7 +104,7 @@ function KeysHeader({ scope, allowance, onAsk }: KeysHeaderProps) {
     );
     return (
       <PageHeader title="Keys" actions={create}>
-        What your programs call the service with. {allowance && <Left allowance={allowance} />}
+        API keys of your programs. {allowance && <Left allowance={allowance} />}
         {allowance === null && "The operator creates them: ask it for another key, or to let your admins create some."}
       </PageHeader>
     );
