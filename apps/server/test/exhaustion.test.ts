@@ -161,6 +161,28 @@ it("a connection on which far too much is sent ahead is closed, and few of its r
   await until(() => answers === 50);
 });
 
+it("reads that are sent ahead on a connection are made one by one, as their caller takes the answers", async () => {
+  const answer = "a".repeat(8 * 1024 * 1024);
+  let asked = 0;
+  const service = await serve({}, ({ http }) => {
+    http.get("/long", () => {
+      asked++;
+      return answer;
+    });
+  });
+  const socket = await open(service.url);
+  socket.pause();
+  socket.write("GET /long HTTP/1.1\r\nHost: a\r\n\r\n".repeat(20));
+  await until(() => asked > 0);
+  // What the operating system takes of a connection is less than two of these.
+  for (let n = 0; n < 20; n++) expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
+  expect(asked).toBeLessThanOrEqual(2);
+  let received = 0;
+  socket.on("data", (part) => (received += part.length)).resume();
+  await until(() => received > 20 * answer.length);
+  expect(asked).toBe(20);
+});
+
 it("heads and header lists have a bound, and an upgrade to HTTP/2 is none", async () => {
   const service = await serve();
   const ask = (headers: Record<string, string | string[]>) =>

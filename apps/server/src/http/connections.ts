@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { isLoopback, type NetworkList } from "../outbound/addresses/network-list.ts";
@@ -25,6 +26,12 @@ interface Connection {
 export interface Connections {
   /** Tells whether a request's connection is closing or closed: the answer could not be delivered. */
   readonly isClosing: (request: IncomingMessage) => boolean;
+  /**
+   * Calls back when a request's turn has come: a GET's when the answers before it on its connection have gone out, so that a
+   * caller that reads nothing has one long answer in our memory per connection. A command's has come at once: its answer is
+   * short. Never calls back when the connection is closed before.
+   */
+  readonly inTurn: (request: IncomingMessage, start: () => void) => void;
   /** Takes no request that comes behind one on its connection. Its answer must say `Connection: close`. */
   readonly endAfter: (request: IncomingMessage) => void;
   /**
@@ -48,7 +55,7 @@ const MAX_CHECKS = 120;
 const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 
 /**
- * Requests that a caller may send ahead on one connection. Each takes some kilobytes until its answer is sent. Node stops
+ * Requests that a caller may send ahead on one connection. Each takes some kilobytes until its turn comes. Node stops
  * reading only after the next 64 KiB, which hold two thousand requests: a caller that reads no answers would take 25 MB per
  * connection. No client sends more than a few.
  */
@@ -87,6 +94,16 @@ export function followConnections(server: Server): Connections {
     isClosing: (request) => {
       const { closing = false, last } = connections.get(request.socket) ?? {};
       return closing || (last !== undefined && last !== request);
+    },
+    inTurn: (request, start) => {
+      const { exchanges = [] } = connections.get(request.socket) ?? {};
+      const before = exchanges[exchanges.findIndex((exchange) => exchange.request === request) - 1];
+      if (request.method !== "GET" || before === undefined || !isOwed(before)) return start();
+      // Otherwise it would start in the context of the request before.
+      const startLater = AsyncResource.bind(start);
+      before.response.once("close", () => {
+        if (!request.socket.destroyed) startLater();
+      });
     },
     endAfter: (request) => {
       connectionOf(request.socket).last = request;

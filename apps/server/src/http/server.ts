@@ -87,7 +87,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     }
     request.framingError = framingError(request.raw);
     if (request.framingError !== undefined) connections.endAfter(request.raw);
-    done();
+    connections.inTurn(request.raw, done);
   });
   readJsonBodies(app);
   handleErrors(app, options.onUnavailable);
