@@ -59,13 +59,13 @@ const FIRST: RowKey = { time: Date.UTC(0), id: "" };
 
 /**
  * Reads a whole list in chunks, and then its changes since.
- * @returns undefined when it weighs more than `maxWeight`, false when its changes cannot be followed at present
+ * @returns undefined when it takes more than `maxBytes`, false when its changes cannot be followed at present
  */
 export async function learnRows(
   source: RowSource,
   list: RememberableList,
   whose: RowsOfOwner,
-  maxWeight: number,
+  maxBytes: number,
 ): Promise<KnownRows | undefined | false> {
   const { position, history, isUncertain } = await source.follow.standing(list.table, whose);
   if (isUncertain) return false;
@@ -75,7 +75,7 @@ export async function learnRows(
   for (let after = FIRST, isMore = true; isMore;) {
     const read = await listFollowing(source.db, list, whose.owner, after);
     rows.write(read.rows);
-    if (rows.weight > maxWeight) return undefined;
+    if (rows.bytes > maxBytes) return undefined;
     after = { time: read.rows.times.at(-1) ?? 0, id: read.rows.ids.at(-1) ?? "" };
     ({ isMore } = read);
   }

@@ -1,8 +1,11 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { type BikeFilters, listBikes } from "../../city/bikes/service.ts";
 import { createChangeWatch } from "../../city/changes/service.ts";
+import { listReservations } from "../../city/reservations/service.ts";
 import { CHANGED } from "../db/change-position.ts";
 import { openReadPool, type ReadPool } from "../db/read-pool.ts";
 import { statement } from "../db/statement.ts";
@@ -33,10 +36,10 @@ beforeEach(() => {
 });
 afterEach(() => run("delete from bikes"));
 
-function memoryOf(maxWeight?: number): RowMemory {
+function memoryOf(maxBytes?: number): RowMemory {
   const { db } = database;
   const options = { db, readPool, follow: createChangeWatch(readPool), monotonic: () => now, maxWaitMs: 60_000 };
-  const made = createRowMemory(maxWeight === undefined ? options : { ...options, maxWeight });
+  const made = createRowMemory(maxBytes === undefined ? options : { ...options, maxBytes });
   return {
     async page(list, asked) {
       const page = await made.page(list, asked);
@@ -191,3 +194,51 @@ it("leaves to the database a list that is longer than may be remembered", async 
   expect(splitRows(page?.items ?? "", 50).items).not.toBe("");
   expect(remembered).toBe(0);
 });
+
+it("takes no more memory than it may, however many lists are asked for, and leaves room for a system's other lists", async () => {
+  const maxBytes = 1_200_000;
+  memory = memoryOf(maxBytes);
+  const partners = Array.from({ length: 20 }, (_, n) => `partner ${n}`);
+  await run(
+    insert,
+    Array.from({ length: 40 }, (_, n) => n),
+  );
+  await run(
+    `insert into reservations (system_id, id, partner_id, status, bike_id, rider_ref, created_at, expires_at, updated_at, change_position)
+     select 'main', 'res ' || partner_id || ' ' || i, partner_id, 'expired', 'bike', 'rider ' || i % 7, at, at + interval '15 min', at, i
+     from unnest($1::text[]) as partner_id, generate_series(1, $2::int) as i, lateral (select timestamptz '2026-01-01Z' + i * interval '1 s' as at) as made`,
+    partners,
+    2_000,
+  );
+  const taken = () => {
+    collectGarbage();
+    return process.memoryUsage().arrayBuffers;
+  };
+  const before = taken();
+  for (const partnerId of partners) {
+    const context = { ...readContextOn(database.db), clock: () => Date.now() };
+    const asked = [
+      { systemId: "main", partnerId },
+      { rider_ref: "rider 3" },
+      { kind: "page", page: 2, limit: 3 },
+    ] as const;
+    const page = await listReservations({ ...context, rowMemory: memory }, ...asked);
+    expect(page).toEqual(await listReservations(context, ...asked));
+    expect(page.total).toBe(286);
+  }
+  // Those of the first partners, of 2,000 rows with some 60 bytes each.
+  expect(remembered).toBeGreaterThan(5);
+  expect(remembered).toBeLessThan(12);
+  expect(taken() - before).toBeLessThan(maxBytes);
+  const ofReservations = remembered;
+  const [page, expected] = await bothPages({ vehicle_state: "missing" }, { kind: "page", page: 1, limit: 50 });
+  expect(page).toEqual(expected);
+  expect(remembered).toBe(ofReservations + 1);
+  await run("delete from reservations");
+});
+
+function collectGarbage(): void {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  collect();
+}

@@ -27,23 +27,29 @@ export interface RowMemoryOptions extends Omit<RowSource, "monotonic"> {
   readonly monotonic?: RowSource["monotonic"];
   /** Milliseconds for which a request waits for rows that are being read. */
   readonly maxWaitMs?: number;
-  readonly maxWeight?: number;
+  readonly maxBytes?: number;
 }
 
 /** Longer than reading a list of the largest system takes, 100,000 bikes. After it the database counts instead. */
 const MAX_WAIT_MS = 1_000;
-/** Rows and texts that are remembered in all, about 80 bytes each. A list that would exceed it is counted in the database. */
-const MAX_WEIGHT = 2_000_000;
+/** What all lists take together, with some 60 bytes a row. A list that would exceed it is counted in the database. */
+const MAX_BYTES = 72_000_000;
+/** Of it, one list at most: a million reservations. */
+const SHARE_OF_LIST = 0.86;
+/** The same, of a system's lists of one kind: its 100,000 bikes find room however many reservations there are. */
+const SHARE_OF_KIND = 0.9;
 /** After it a list is learnt anew: the program of 0.1.0 notes no changes. And one that was too long is tried again. */
 const MAX_AGE_MS = 10 * 60_000;
 /** After it a list is tried again that could not be learnt. */
 const RETRY_MS = 5_000;
-/** Milliseconds after which an unused list is removed. */
-const IDLE_MS = 3_600_000;
+/** Milliseconds after which an unused list is removed once another is read. */
+const IDLE_MS = 10 * 60_000;
 /** Pages that are made once more because one of their rows has changed meanwhile. */
 const MAX_ATTEMPTS = 4;
 
 interface Remembered {
+  /** The system and the table. */
+  readonly kind: string;
   known: KnownRows | undefined;
   /** When it is to be learnt, or learnt anew. */
   dueAt: number;
@@ -52,9 +58,9 @@ interface Remembered {
   readonly refresh: () => Promise<KnownRows | undefined>;
 }
 
-export function createRowMemory({ maxWaitMs = MAX_WAIT_MS, maxWeight, ...given }: RowMemoryOptions): RowMemory {
+export function createRowMemory({ maxWaitMs = MAX_WAIT_MS, maxBytes, ...given }: RowMemoryOptions): RowMemory {
   const source = { monotonic: () => performance.now(), ...given };
-  const lists = createLists(source, maxWeight);
+  const lists = createLists(source, maxBytes);
 
   async function currentOf(list: RememberableList, whose: RowsOfOwner): Promise<KnownRows | undefined> {
     const remembered = lists.of(list, whose);
@@ -86,14 +92,15 @@ export function createRowMemory({ maxWaitMs = MAX_WAIT_MS, maxWeight, ...given }
 }
 
 /** Returns the lists that are remembered. */
-function createLists(source: RowSource, maxWeight = MAX_WEIGHT) {
+function createLists(source: RowSource, maxBytes = MAX_BYTES) {
   const { monotonic } = source;
   const lists = new Map<string, Remembered>();
+  /** Settles when no list is being learnt. */
+  let learnt: Promise<unknown> = Promise.resolve();
 
-  /** Drops idle lists. Returns the weight that further lists may have. */
-  const weightLeft = () => {
+  const roomFor = (one: Remembered) => roomBeside(lists.values(), one, maxBytes);
+  const dropIdle = () => {
     for (const [key, { usedAt }] of lists) if (monotonic() - usedAt > IDLE_MS) lists.delete(key);
-    return lists.values().reduce((left, { known }) => left - (known?.rows.weight ?? 0), maxWeight);
   };
   return {
     of(list: RememberableList, whose: RowsOfOwner): Remembered {
@@ -103,28 +110,52 @@ function createLists(source: RowSource, maxWeight = MAX_WEIGHT) {
       if (present !== undefined) return present;
       const refresh = askTogether(async () => {
         const { known } = made;
-        if (known === undefined || (await catchUp(source, list, whose, known))) return known;
+        if (known === undefined) return undefined;
+        const isCaughtUp = await catchUp(source, list, whose, known);
+        // Rows may have been added.
+        const hasRoom = known.rows.bytes <= roomFor(made);
+        if (isCaughtUp && hasRoom) return known;
         made.known = undefined;
-        made.dueAt = -Infinity;
+        made.dueAt = hasRoom ? -Infinity : monotonic() + MAX_AGE_MS;
         return undefined;
       });
-      const made: Remembered = { known: undefined, dueAt: -Infinity, usedAt: 0, learning: undefined, refresh };
+      const kind = JSON.stringify([table, whose.systemId]);
+      const made: Remembered = { kind, known: undefined, dueAt: -Infinity, usedAt: 0, learning: undefined, refresh };
       lists.set(key, made);
       return made;
     },
-    /** One at a time. A failure makes pages slower, not wrong: the request itself meets the same error. */
+    /**
+     * One after the other, so that together they stay within the bound. A failure makes pages slower, not wrong: the request
+     * itself meets the same error.
+     */
     learn(list: RememberableList, whose: RowsOfOwner, remembered: Remembered): Promise<void> {
-      const left = weightLeft() + (remembered.known?.rows.weight ?? 0);
-      remembered.learning ??= learnRows(source, list, whose, left)
+      remembered.learning ??= learnt
+        .then(() => {
+          dropIdle();
+          return learnRows(source, list, whose, roomFor(remembered));
+        })
         .catch(() => false as const)
         .then((known) => {
           remembered.known = known === false ? undefined : known;
           remembered.dueAt = monotonic() + (known === false ? RETRY_MS : MAX_AGE_MS);
         })
         .finally(() => (remembered.learning = undefined));
+      learnt = remembered.learning;
       return remembered.learning;
     },
   };
+}
+
+/** Returns what a list may take beside the others. */
+function roomBeside(lists: Iterable<Remembered>, one: Remembered, maxBytes: number): number {
+  let room = maxBytes;
+  let roomOfKind = maxBytes * SHARE_OF_KIND;
+  for (const other of lists) {
+    const bytes = other === one ? 0 : (other.known?.rows.bytes ?? 0);
+    room -= bytes;
+    if (other.kind === one.kind) roomOfKind -= bytes;
+  }
+  return Math.min(room, roomOfKind, maxBytes * SHARE_OF_LIST);
 }
 
 /** One row more than the page shows, so that it is known whether more follow. */

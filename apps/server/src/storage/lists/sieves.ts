@@ -2,7 +2,7 @@ import type { BoundingBox } from "@bikeshare/contract";
 import type { Filter } from "@bikeshare/rules";
 import { millisecondsOf } from "../../iso-instant.ts";
 import type { FilterValue, FilterValues } from "./conditions.ts";
-import type { Sieve, SortedRows } from "./sorted-rows.ts";
+import type { Codes, Sieve, SortedRows } from "./sorted-rows.ts";
 
 /**
  * Returns the sieves of given filters: they pass the same rows as the conditions of `conditionsOf`.
@@ -40,7 +40,7 @@ function sieveOf(rows: SortedRows, [comparison, field, ...others]: Filter, value
  * mispredict half of the branches.
  */
 
-function equals(column: Uint32Array, code: number): Sieve {
+function equals(column: Codes, code: number): Sieve {
   return (found, n) => {
     let kept = 0;
     for (let i = 0; i < n; i++) {

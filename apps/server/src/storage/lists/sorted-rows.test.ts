@@ -72,3 +72,24 @@ it("selects what a plain look at all rows selects, whatever was written and remo
     { seed: 1, numRuns: 1000 },
   );
 });
+
+it("tells 70,000 texts of a column apart, and ids of any length", () => {
+  const all = Array.from({ length: 70_000 }, (_, n) => n);
+  const ids = all.map((n) => String(n).padStart(5, "0") + (n === 40_000 ? "Ä".repeat(200) : ""));
+  const rows = new SortedRows({ text: "text" });
+  for (const from of [0, 69_000]) {
+    const some = all.slice(from);
+    const columns = { text: some.map((n) => `text ${n}`) };
+    rows.write({ ids: ids.slice(from), times: some.map(() => 0), columns });
+  }
+  for (const n of [0, 254, 255, 256, 40_000, 65_534, 65_535, 65_536, 69_999]) {
+    const [column, code] = [rows.texts("text"), rows.code("text", `text ${n}`)];
+    const isWanted = (found: Uint32Array, count: number) => {
+      const kept = found.subarray(0, count).filter((row) => column[row] === code);
+      found.set(kept);
+      return kept.length;
+    };
+    const selected = rows.select({ sieves: [isWanted], direction: "asc", skip: 0, limit: 2 });
+    expect(selected).toEqual({ ids: [ids[n]], total: 1 });
+  }
+});

@@ -1,4 +1,5 @@
 import { compareIds } from "@bikeshare/rules";
+import { PackedIds } from "./packed-ids.ts";
 
 /** The content of a column: texts that are compared for equality, or numbers (instants as milliseconds since 1970). */
 export type ColumnKind = "text" | "number";
@@ -35,21 +36,31 @@ export interface Selection {
   readonly limit: number;
 }
 
+type Numbers = Float64Array<ArrayBuffer>;
+/** As wide as the highest code of the column needs. */
+export type Codes = Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer> | Uint32Array<ArrayBuffer>;
+
 /** Rows that are sifted at once: small enough for the processor's nearest cache. */
 const BLOCK_ROWS = 4096;
+/** By it arrays grow that are full. */
+const GROWTH = 1.05;
 /** The code of a text column's null. */
 const NO_TEXT = 0;
 
+/** What a text takes with its code, beside its characters. */
+const BYTES_OF_TEXT = 64;
+
 /**
- * Rows in their list's order, with only the columns that filters compare: about 80 bytes each. Two filters take some
+ * Rows in their list's order, with only the columns that filters compare: some 60 bytes each. Two filters take some
  * milliseconds for a million rows.
  */
 export class SortedRows {
   size = 0;
-  readonly #ids: string[] = [];
+  readonly #ids = new PackedIds();
   #times = new Float64Array(0);
-  readonly #numbers = new Map<string, Float64Array>();
-  readonly #texts = new Map<string, Uint32Array>();
+  readonly #numbers = new Map<string, Numbers>();
+  readonly #texts = new Map<string, Codes>();
+  #bytesOfTexts = 0;
   /** The numbers that stand for the texts of each column. */
   readonly #codes = new Map<string, Map<string, number>>();
 
@@ -57,15 +68,17 @@ export class SortedRows {
     for (const [name, kind] of Object.entries(kinds)) {
       if (kind === "number") this.#numbers.set(name, new Float64Array(0));
       else {
-        this.#texts.set(name, new Uint32Array(0));
+        this.#texts.set(name, new Uint8Array(0));
         this.#codes.set(name, new Map());
       }
     }
   }
 
-  /** The number of stored rows and texts, which determines the used memory. */
-  get weight(): number {
-    return this.#codes.values().reduce((sum, codes) => sum + codes.size, this.size);
+  /** The memory that is taken, about. */
+  get bytes(): number {
+    const widths = this.#texts.values().reduce((sum, column) => sum + column.BYTES_PER_ELEMENT, 0);
+    const each = 8 + this.#ids.width + 8 * this.#numbers.size + widths;
+    return this.#times.length * each + this.#bytesOfTexts;
   }
 
   /** A column of numbers; NaN where a row has no value. It is another array once rows are written. */
@@ -74,7 +87,7 @@ export class SortedRows {
   }
 
   /** A column of texts, as the numbers that stand for them. */
-  texts(name: string): Uint32Array {
+  texts(name: string): Codes {
     return columnOf(this.#texts, name);
   }
 
@@ -118,7 +131,6 @@ export class SortedRows {
       this.#move(at + 1, sorted[before + 1] ?? this.size, at - before);
     });
     this.size -= sorted.length;
-    this.#ids.length = this.size;
   }
 
   /** The ids of the rows that a page shows, in the list's order, and how many pass in all (undefined behind a row). */
@@ -129,7 +141,7 @@ export class SortedRows {
     const ids: string[] = [];
     if (sieves.length === 0) {
       const last = Math.min(to - from, skip + limit);
-      for (let n = skip; n < last; n++) ids.push(this.#ids[direction === "asc" ? from + n : to - 1 - n] ?? "");
+      for (let n = skip; n < last; n++) ids.push(this.#ids.at(direction === "asc" ? from + n : to - 1 - n));
       return { ids, total: isCounted ? this.size : undefined };
     }
     const found = new Uint32Array(Math.min(BLOCK_ROWS, to - from));
@@ -139,8 +151,7 @@ export class SortedRows {
       if (direction === "asc") for (let i = 0; i < n; i++) found[i] = from + done + i;
       else for (let i = 0; i < n; i++) found[i] = to - 1 - done - i;
       for (const sieve of sieves) n = sieve(found, n);
-      for (let i = Math.max(0, skip - passed); i < n && ids.length < limit; i++)
-        ids.push(this.#ids[found[i] ?? 0] ?? "");
+      for (let i = Math.max(0, skip - passed); i < n && ids.length < limit; i++) ids.push(this.#ids.at(found[i] ?? 0));
       passed += n;
       if (!isCounted && ids.length === limit) break;
     }
@@ -169,7 +180,7 @@ export class SortedRows {
   }
 
   #compare(at: number, { time, id }: RowKey): number {
-    return (this.#times[at] ?? 0) - time || compareIds(this.#ids[at] ?? "", id);
+    return (this.#times[at] ?? 0) - time || compareIds(this.#ids.at(at), id);
   }
 
   #isAt(at: number, key: RowKey): boolean {
@@ -177,10 +188,14 @@ export class SortedRows {
   }
 
   #set(at: number, { ids, times, columns }: ReadRows, index: number): void {
-    this.#ids[at] = ids[index] ?? "";
+    this.#ids.set(at, ids[index] ?? "");
     this.#times[at] = times[index] ?? 0;
     for (const [name, column] of this.#numbers) column[at] = Number(columns[name]?.[index] ?? Number.NaN);
-    for (const [name, column] of this.#texts) column[at] = this.#codeFor(name, columns[name]?.[index]);
+    for (const name of this.#texts.keys()) {
+      const code = this.#codeFor(name, columns[name]?.[index]);
+      // It may be another array now.
+      this.texts(name)[at] = code;
+    }
   }
 
   #codeFor(name: string, value: string | number | null | undefined): number {
@@ -190,23 +205,33 @@ export class SortedRows {
     const known = codes.get(text);
     if (known !== undefined) return known;
     codes.set(text, codes.size + 1);
+    this.#bytesOfTexts += BYTES_OF_TEXT + text.length;
+    if (codes.size === 2 ** 8) this.#texts.set(name, new Uint16Array(this.texts(name)));
+    if (codes.size === 2 ** 16) this.#texts.set(name, new Uint32Array(this.texts(name)));
     return codes.size;
   }
 
   #move(from: number, end: number, to: number): void {
     if (from === end || from === to) return;
-    if (this.#ids.length < to + end - from) this.#ids.length = to + end - from;
-    for (const column of [this.#ids, this.#times, ...this.#numbers.values(), ...this.#texts.values()])
+    this.#ids.move(from, end, to);
+    for (const column of [this.#times, ...this.#numbers.values(), ...this.#texts.values()])
       column.copyWithin(to, from, end);
   }
 
   #reserve(rows: number): void {
     const capacity = this.#times.length;
     if (rows <= capacity) return;
-    const enough = Math.ceil(Math.max(rows, capacity * 1.2));
-    this.#times = grown(this.#times, new Float64Array(enough));
-    for (const [name, column] of this.#numbers) this.#numbers.set(name, grown(column, new Float64Array(enough)));
-    for (const [name, column] of this.#texts) this.#texts.set(name, grown(column, new Uint32Array(enough)));
+    const enough = Math.ceil(Math.max(rows, capacity * GROWTH));
+    this.#ids.resize(enough);
+    // What an array leaves is free at once, not when memory is next collected.
+    const resized = (column: Numbers | Codes) => column.buffer.transfer(enough * column.BYTES_PER_ELEMENT);
+    this.#times = new Float64Array(resized(this.#times));
+    for (const [name, column] of this.#numbers) this.#numbers.set(name, new Float64Array(resized(column)));
+    for (const [name, column] of this.#texts) {
+      const buffer = resized(column);
+      if (column instanceof Uint8Array) this.#texts.set(name, new Uint8Array(buffer));
+      else this.#texts.set(name, column instanceof Uint16Array ? new Uint16Array(buffer) : new Uint32Array(buffer));
+    }
   }
 }
 
@@ -214,11 +239,6 @@ function columnOf<Column>(columns: ReadonlyMap<string, Column>, name: string): C
   const column = columns.get(name);
   if (column === undefined) throw new Error(`rows have no column ${name}`);
   return column;
-}
-
-function grown<Column extends Float64Array | Uint32Array>(column: Column, larger: Column): Column {
-  larger.set(column);
-  return larger;
 }
 
 function keyOf({ ids, times }: ReadRows, index: number): RowKey {
