@@ -62,7 +62,7 @@ async function signUp(page: Page, link: string): Promise<void> {
   await page.getByRole("button", { name: "Accept" }).click();
   await page.getByRole("button", { name: "Add a passkey" }).click();
   await page.getByRole("button", { name: "Continue in the browser" }).click();
-  await page.getByText("The passkey is added").waitFor();
+  await page.getByText("Passkey added").waitFor();
   await page.getByRole("button", { name: `Account of ${NAME}` }).click();
   await page.getByRole("button", { name: "Sign out", exact: true }).click();
   await page.getByRole("button", { name: "Sign in with a passkey" }).click();

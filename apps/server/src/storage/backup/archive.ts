@@ -142,10 +142,11 @@ export interface ArchiveReader {
   /** A small file. @throws BackupFileError when it is missing or damaged */
   read(name: string): Promise<string>;
   /**
-   * Checks that a file unpacks to a number of bytes by the archive's own account; `open` never hands over more.
-   * @throws BackupFileError
+   * Returns the bytes to which a file unpacks by the archive's own account; `open` never hands over more.
+   * @param bytes what it should be, where that is known
+   * @throws BackupFileError when it is another number
    */
-  assertSize(name: string, bytes: number): void;
+  checkedSize(name: string, bytes?: number): number;
   /** A file of any size. Its stream fails as soon as it is larger than it should be, and at the end when its checksum is wrong. */
   open(name: string): Promise<Readable>;
 }
@@ -207,10 +208,11 @@ export async function readArchive<Result>(
       if (entry === undefined) throw damaged(new Error(`${name} is missing`));
       return entry;
     };
-    const assertSize = (name: string, bytes: number) => {
+    const checkedSize = (name: string, bytes?: number): number => {
       const { uncompressedSize } = entryOf(name);
-      if (uncompressedSize !== bytes)
+      if (bytes !== undefined && uncompressedSize !== bytes)
         throw damaged(new Error(`${name} unpacks to ${uncompressedSize} bytes instead of ${bytes}`));
+      return uncompressedSize;
     };
     const openEntry = async (name: string): Promise<Readable> => {
       const entry = entryOf(name);
@@ -224,7 +226,7 @@ export async function readArchive<Result>(
       if (entryOf(name).uncompressedSize > MAX_TEXT_BYTES) throw damaged(new Error(`${name} is too large`));
       return text(await openEntry(name));
     };
-    return await work({ bytes: size, assertSize, open: openEntry, read });
+    return await work({ bytes: size, checkedSize, open: openEntry, read });
   } finally {
     await file.close();
   }

@@ -22,8 +22,8 @@ export const manifestShape = z.object({
       /** The days that had partitions, `2026-01-31`, of a table by day. */
       days: z.array(z.string().date()).max(MAX_DAYS).optional(),
       rows: z.number().int().min(0),
-      /** The size of the rows, before they are compressed. */
-      bytes: z.number().int().min(0),
+      /** The size of the rows, before they are compressed. Backups of 0.1.0 lack it: their archive's directory alone has it. */
+      bytes: z.number().int().min(0).optional(),
     }),
   ),
 });

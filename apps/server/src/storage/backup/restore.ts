@@ -9,7 +9,7 @@ import { careForTables } from "../db/vacuum.ts";
 import { dailyTables } from "../partitions/partition.rules.ts";
 import { createPartitionsOf } from "../partitions/service.ts";
 import { type ArchiveReader, BackupFileError, readArchive } from "./archive.ts";
-import { assertSizes, type BackupSummary, readManifest } from "./backup.ts";
+import { type BackupSummary, checkedSizeOf, readManifest } from "./backup.ts";
 import { type BackedUpTable, entryNames, type Manifest } from "./manifest.ts";
 import { copyIn, type CopiedTable, deleteIndexes, findTableWithRows, listCopiedTables } from "./queries.ts";
 import { RowCounter } from "./row-counter.ts";
@@ -37,8 +37,8 @@ export function restoreBackup(options: RestoreOptions, path: string): Promise<Ba
     const secrets = await archive.read(entryNames.secrets);
     await assertKnown(path, manifest);
     // Before anything takes memory or disk.
-    assertSizes(archive, manifest);
-    if (options.dataDirectory !== undefined) await assertRoom(path, manifest, options.dataDirectory);
+    const bytes = checkedSizeOf(archive, manifest);
+    if (options.dataDirectory !== undefined) await assertRoom(path, bytes, options.dataDirectory);
     await assertSameSecrets(options.secretsPath, secrets);
     const db = openDatabase({ connectionString: options.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
     try {
@@ -133,9 +133,8 @@ function assertTables(manifest: Manifest, present: readonly CopiedTable[]): void
 }
 
 /** @throws BackupFileError when the rows alone, without their indexes, are more than the disk has free */
-async function assertRoom(path: string, { tables }: Manifest, directory: string): Promise<void> {
+async function assertRoom(path: string, bytes: number, directory: string): Promise<void> {
   const { bavail, bsize } = await statfs(directory);
-  const bytes = tables.reduce((sum, table) => sum + table.bytes, 0);
   if (bytes <= bavail * bsize) return;
   throw new BackupFileError(
     `${path} has ${toMegabytes(bytes)} MB of rows, and the disk of ${directory} has ${toMegabytes(bavail * bsize)} MB free: free space there, or name a directory on another disk in TMPDIR.`,
