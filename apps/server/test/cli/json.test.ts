@@ -20,7 +20,7 @@ const fields: Readonly<Record<string, string>> = {
   backup: "file bytes made_at checks",
   "backup verify": "file bytes made_at checks",
   "bikes list": "bikes total",
-  check: "system ok invariants long_rides",
+  check: "ok systems",
   "console invite": "id email role url expires_at mailed",
   "console reset": "id passkeys had_password identities",
   doctor: "ok checks",
