@@ -20,5 +20,7 @@ create table check_acknowledgements (
   acknowledged_at timestamptz(3) not null,
   -- null: until what was found is over, or gets worse
   until           timestamptz(3),
+  -- when a process has found it last
+  found_at        timestamptz(3) not null,
   primary key (name, scope, subject)
 );

@@ -15,7 +15,7 @@ const upsert = statement(
   "checkAcknowledgements.upsert",
   `insert into check_acknowledgements (${columns.list()}) select ${columns.list()} from ${columns.unnest(1, "row")}
    on conflict (name, scope, subject) do update set severity = excluded.severity,
-     acknowledged_at = excluded.acknowledged_at, until = excluded.until`,
+     acknowledged_at = excluded.acknowledged_at, until = excluded.until, found_at = excluded.found_at`,
 );
 const remove = statement(
   "checkAcknowledgements.delete",
@@ -25,13 +25,14 @@ const removeEnded = statement(
   "checkAcknowledgements.deleteEnded",
   "delete from check_acknowledgements where name = $1 and scope = $2 and until is null",
 );
-// What was never found again after it was acknowledged has no row that could end.
+// One subject of a check may be over while others last, or was never found again after it was acknowledged.
 const removeExpired = statement(
   "checkAcknowledgements.deleteExpired",
-  `delete from check_acknowledgements
-   where until <= $1 or until is null and acknowledged_at < $2
-     and not exists (select from alerts
-       where alerts.name = check_acknowledgements.name and alerts.scope = check_acknowledgements.scope and ended_at is null)`,
+  "delete from check_acknowledgements where until <= $1 or until is null and found_at < $2",
+);
+const find = statement(
+  "checkAcknowledgements.updateFound",
+  "update check_acknowledgements set found_at = $4 where name = $1 and scope = $2 and subject = $3",
 );
 
 export function listAcknowledgements(db: Queryable): Promise<AcknowledgementRow[]> {
@@ -55,7 +56,16 @@ export async function deleteEndedAcknowledgements(tx: Transaction, name: string,
   await tx.query(removeEnded, [name, scope]);
 }
 
-/** Deletes those whose time is over, and those made before an instant of what nobody finds. */
-export async function deleteExpiredAcknowledgements(tx: Transaction, now: Date, madeBefore: Date): Promise<void> {
-  await tx.query(removeExpired, [now, madeBefore]);
+/** Records that a process has found what is acknowledged. */
+export async function updateFoundAcknowledgement(
+  tx: Transaction,
+  { name, scope, subject }: Pick<AcknowledgementRow, "name" | "scope" | "subject">,
+  now: Date,
+): Promise<void> {
+  await tx.query(find, [name, scope, subject, now]);
+}
+
+/** Deletes those whose time is over, and those that last until what was found is over, where nobody has found it since an instant. */
+export async function deleteExpiredAcknowledgements(tx: Transaction, now: Date, foundBefore: Date): Promise<void> {
+  await tx.query(removeExpired, [now, foundBefore]);
 }

@@ -12,7 +12,11 @@ export type Acknowledged = Pick<Acknowledgement, "name" | "of" | "subject">;
 
 /** All acknowledgements, which may be over. */
 export async function acknowledgements(db: Queryable): Promise<Acknowledgement[]> {
-  return (await listAcknowledgements(db)).map(({ scope: of, acknowledged_at: at, ...row }) => ({ ...row, of, at }));
+  return (await listAcknowledgements(db)).map(({ scope: of, acknowledged_at: at, found_at: _foundAt, ...row }) => ({
+    ...row,
+    of,
+    at,
+  }));
 }
 
 /**
@@ -30,7 +34,15 @@ export async function acknowledge(
   await requireFound(context.db, systemId, what);
   await context.db.transaction(async (tx) => {
     const acknowledged_at = new Date(context.clock());
-    await updateAcknowledgement(tx, { name, scope: of, subject, severity, acknowledged_at, until });
+    await updateAcknowledgement(tx, {
+      name,
+      scope: of,
+      subject,
+      severity,
+      acknowledged_at,
+      until,
+      found_at: acknowledged_at,
+    });
     const detail = { of, subject, severity, until: until?.toISOString() ?? null };
     await insertActOf(context, tx, { systemId, action: "check.acknowledged", subject: name, detail });
   });

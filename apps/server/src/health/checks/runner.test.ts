@@ -202,6 +202,22 @@ it("what gets worse than it was acknowledged is mailed again, once, however ofte
   expect(await acknowledgements(database.db)).toEqual([]);
 });
 
+it("what is over while another subject of its check lasts is mailed when it comes back", async () => {
+  const node = start();
+  const oslo = warning("feeds", "oslo is silent", "Mend it.", { subject: "gbfs" });
+  const bergen = warning("feeds", "bergen is silent", "Mend it.", { subject: "bergen" });
+  finding = [oslo, bergen];
+  await pass(node, 1);
+  for (const subject of ["gbfs", "bergen"]) await acknowledge(actor(), "main", { ...known, subject });
+  finding = bergen;
+  for (let hour = 0; hour < 30; hour++, clock.advance(60 * MINUTE)) await node.runOnce();
+  finding = [oslo, bergen];
+  await pass(node, 10);
+  expect(mailed()).toHaveLength(2);
+  expect(mailed()[0]).toContain("oslo");
+  expect(mailed()[0]).not.toContain("bergen");
+});
+
 it("another subject of the same check is mailed by itself; what is known of is not named", async () => {
   const node = start();
   finding = warning("feeds", "oslo is silent", "Mend it.", { subject: "gbfs" });

@@ -8,6 +8,7 @@ import {
   deleteAcknowledgement,
   deleteEndedAcknowledgements,
   deleteExpiredAcknowledgements,
+  updateFoundAcknowledgement,
 } from "./acknowledgement-queries.ts";
 import { type Acknowledgement, acknowledgementOf, outgrownBy } from "./acknowledgement.rules.ts";
 import { acknowledgements } from "./acknowledgements.ts";
@@ -153,7 +154,12 @@ async function tell(
       steps.push(
         whenFound(stored.get(keyOf(sighting)), sighting, now, { isReminded: !check.isPermitted, isAcknowledged }),
       );
-      for (const result of results) await deleteOutgrown(tx, outgrownBy(known, check.of, result));
+      for (const result of found(results)) {
+        const acknowledgement = acknowledgementOf(known, check.of, result, now);
+        if (acknowledgement !== undefined)
+          await updateFoundAcknowledgement(tx, { ...acknowledgement, scope: check.of }, new Date(now));
+        await deleteOutgrown(tx, outgrownBy(known, check.of, result));
+      }
     }
     for (const [key, state] of stored) if (!seen.has(key)) steps.push(await endIfQuiet(tx, state, now));
     await deleteExpiredAcknowledgements(tx, new Date(now), new Date(now - DAY_MS));
