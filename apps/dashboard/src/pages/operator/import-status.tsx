@@ -15,5 +15,6 @@ export function ImportStatus({ status }: Pick<ShownImport, "status">) {
 
 /** `3 rides`, `12 stations and bikes`. */
 export function createdText({ kind, created }: Pick<ShownImport, "kind" | "created">): string {
-  return `${created.toLocaleString("en")} ${kind === "trips" ? "rides" : "stations and bikes"}`;
+  const [one, many] = kind === "trips" ? ["ride", "rides"] : ["station or bike", "stations and bikes"];
+  return `${created.toLocaleString("en")} ${created === 1 ? one : many}`;
 }
