@@ -57,6 +57,11 @@ describe("a statement is refused that", () => {
       "select case when status = 'held' then 1 else 0 end from queue where system_id = $1",
     ],
     [
+      "takes a change position within",
+      "update stations set change_position = case when $2 then next_change_position() else change_position end where system_id = $1",
+      "update stations set change_position = next_change_position() where system_id = $1 and name = $2",
+    ],
+    [
       "adds an interval to a column",
       "update queue q set tries = q.tries + 1, due_at = q.due_at + interval '1 s' where q.system_id = $1",
       "update queue q set tries = q.tries + 1, due_at = now() + interval '1 s' where q.system_id = $1",

@@ -47,7 +47,11 @@ const rareLocks: ReadonlySet<string> = new Set([
 const FOLLOWED: ReadonlySet<string> = new Set(["stations", "bikes", "rides", "reservations"]);
 
 /** Statements that change nothing of such a row that anybody is shown. */
-const invisibleUpdates: ReadonlySet<string> = new Set(["fleet.reportDocks", "gbfsOut.updatePublicId"]);
+const invisibleUpdates: ReadonlySet<string> = new Set([
+  "fleet.reportDocks",
+  "gbfsOut.updatePublicId",
+  "stationSnapshot.updateBookkeeping",
+]);
 
 const SUB_SELECT = /\(\s*select\b|\bexists\s*\(/;
 
@@ -90,6 +94,11 @@ const statementRules: readonly StatementRule[] = [
   {
     advice: "has `case value when …`, which reaches the machines changed: write `case when value = …`",
     breaks: (statement) => /\bcase\s+(?!when\b)/.test(statement),
+  },
+  {
+    advice:
+      "takes a change position within `case` or `coalesce`, which the extension refuses: write two statements, one for the rows that callers see changed",
+    breaks: (statement) => /\b(?:case|coalesce)\b[^,;]*next_change_position\(\)/.test(statement),
   },
   {
     advice: "adds an interval to a column within `set`: compute it in a `with` step that reads the row",

@@ -1,4 +1,5 @@
 import type { Command } from "../../command-context.ts";
+import { CHANGED } from "../../storage/db/change-position.ts";
 import { arrayOf, columnsOfTable } from "../../storage/db/columns.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
@@ -78,14 +79,15 @@ const insert = statement(
    returning id`,
 );
 
-const update = statement(
-  "stationSnapshot.update",
-  `update stations set source = $2, updated_at = case when w.visible then $3::timestamptz else stations.updated_at end,
-     change_position = case when w.visible then next_change_position() else stations.change_position end,
+const rewrite = (changes: string) =>
+  `update stations set source = $2, ${changes}
      vehicle_types_available = w.vehicle_types_available::json, ${columns.without("id").assignments("w")}
-   from ${written.recordset(4, "w")}
-   where stations.system_id = $1 and stations.id = w.id`,
-);
+   from ${written.recordset(3, "w")}
+   where stations.system_id = $1 and stations.id = w.id`;
+
+// Two statements: Citus refuses a position that is taken in some of the rows only.
+const update = statement("stationSnapshot.update", rewrite(`updated_at = $4::timestamptz, ${CHANGED},`));
+const updateBookkeeping = statement("stationSnapshot.updateBookkeeping", rewrite(""));
 
 const pendingIds = statement(
   "stationSnapshot.pendingIds",
@@ -175,7 +177,10 @@ export async function updateFeedStations(
   source: string,
   rows: readonly StationWrite[],
 ): Promise<void> {
-  for (const chunk of chunksOf(rows)) await tx.query(update, [systemId, source, now, rowsJson(chunk, times)]);
+  for (const chunk of chunksOf(rows.filter(({ visible }) => visible)))
+    await tx.query(update, [systemId, source, rowsJson(chunk, times), now]);
+  for (const chunk of chunksOf(rows.filter(({ visible }) => !visible)))
+    await tx.query(updateBookkeeping, [systemId, source, rowsJson(chunk, times)]);
 }
 
 /** Ids of the stations of a source of which a part waits. */
