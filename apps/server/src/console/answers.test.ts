@@ -13,6 +13,11 @@ const contract = initContract().router({
       path: "/either",
       responses: { 200: z.union([z.object({ needs_code: z.boolean() }), bike]) },
     },
+    neither: {
+      method: "GET",
+      path: "/neither",
+      responses: { 200: z.union([z.object({ needs_code: z.boolean() }), bike]) },
+    },
   },
 });
 
@@ -27,6 +32,7 @@ const routes = answeringByContract(contract, {
       return Promise.resolve({ status: 200, body: { data: rows, next: "of the service alone" } });
     },
     either: () => Promise.resolve({ status: 200, body: { id: "c", moved_at: null, secret: "of the table alone" } }),
+    neither: () => Promise.resolve({ status: 200, body: { secret: "of the table alone" } as never }),
     ready: () => Promise.resolve({ status: 200, body: Buffer.from("{}") as never }),
   },
 });
@@ -47,6 +53,10 @@ it("an answer has the fields that the contract lists, at every depth, and no oth
 
 it("an answer of two forms has the fields of its own form", async () => {
   expect(await answerOf("either")).toEqual({ id: "c", moved_at: null });
+});
+
+it("an answer that has none of the contract's forms is not sent", async () => {
+  await expect(answerOf("neither")).rejects.toThrow("none of the forms");
 });
 
 it("bytes that are ready to be sent are sent as they are", async () => {
