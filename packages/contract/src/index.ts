@@ -10,6 +10,20 @@ export * from "./errors.ts";
 export * from "./event-names.ts";
 export * from "./events.ts";
 export * from "./gbfs.ts";
+export * from "./gbfs/feeds.ts";
+export {
+  type Field,
+  type FieldType,
+  type Fields,
+  type GbfsVersion,
+  gbfsVersions,
+  hasField,
+  isAtLeast,
+  type LocalText,
+  type MultiPolygon,
+  requiresField,
+  type ValueOf,
+} from "./gbfs/types.ts";
 export * from "./health.ts";
 export * from "./idempotency.ts";
 export * from "./limits.ts";

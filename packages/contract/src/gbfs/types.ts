@@ -1,0 +1,150 @@
+/** Every version of GBFS that we read or check, oldest first. */
+export const gbfsVersions = ["1.0", "1.1", "2.0", "2.1", "2.2", "2.3", "3.0", "3.1-RC3"] as const;
+
+export type GbfsVersion = (typeof gbfsVersions)[number];
+
+/** A text in one language. */
+export interface LocalText {
+  readonly text: string;
+  /** A BCP 47 tag as GBFS takes it: a language, and a country where one is given. */
+  readonly language: string;
+}
+
+/** GeoJSON: polygons, each of closed rings of `[longitude, latitude]`; the first ring is the outer one. */
+export interface MultiPolygon {
+  readonly type: "MultiPolygon";
+  readonly coordinates: readonly (readonly (readonly (readonly number[])[])[])[];
+}
+
+/**
+ * The type of a field. `Value` is the value in its canonical form: that of GBFS 3.1, whatever the version of a document.
+ * `string` and the kinds below it are written alike in every version.
+ */
+export interface FieldType<Value = unknown> {
+  readonly kind:
+    | "string"
+    | "id"
+    | "uri"
+    | "email"
+    | "phone" // E.164 since 3.0; any text before
+    | "date" // 2026-01-31
+    | "time" // 08:00:00
+    | "dateTime" // RFC 3339 in every version
+    | "language"
+    | "timeZone" // of the IANA
+    | "openingHours" // OpenStreetMap's `opening_hours`
+    | "colour" // #1a2b3c
+    | "currency" // ISO 4217
+    | "licence" // an SPDX identifier
+    | "text" // a string up to 2.3, `LocalText[]` since 3.0
+    | "textUri" // the same of a URI
+    | "instant" // POSIX seconds up to 2.3, RFC 3339 since 3.0
+    | "boolean" // 0 or 1 before 2.0
+    | "integer"
+    | "number"
+    | "oneOf"
+    | "list"
+    | "object"
+    | "counts" // numbers by the id of a vehicle type
+    | "multiPolygon";
+  /** Of a number: its bounds. Of a list: how many items it has at least. */
+  readonly min?: number;
+  readonly max?: number;
+  /** Of `oneOf`: the words. */
+  readonly words?: readonly string[];
+  /** Of `oneOf`: other writings of old versions, and the word of today where there is one. */
+  readonly oldWords?: Readonly<Record<string, string>>;
+  /** Of a list: the type of its items. */
+  readonly item?: FieldType;
+  /** Of an object: its fields. */
+  readonly fields?: Fields;
+  /** Never present; it carries the type of the value. */
+  readonly value?: Value;
+}
+
+/** A field of a record. */
+export interface Field<Value = unknown> {
+  readonly type: FieldType<Value>;
+  /** The first and the last version that has it; without one: the first and the last that there is. */
+  readonly since?: GbfsVersion;
+  readonly until?: GbfsVersion;
+  /** Whether every version that has it requires it, or the first that does, or the last. */
+  readonly required?: true | { readonly since: GbfsVersion } | { readonly until: GbfsVersion };
+}
+
+export type Fields = Readonly<Record<string, Field>>;
+
+/** An object in canonical form; GBFS has no null, so that an unknown field is absent. */
+export type ValueOf<Of extends Fields> = {
+  readonly [Name in keyof Of]?: Of[Name] extends Field<infer Value> ? Value : never;
+};
+
+const scalar = <Value = string>(kind: FieldType["kind"]): FieldType<Value> => ({ kind });
+
+export const string = scalar("string");
+export const id = scalar("id");
+export const uri = scalar("uri");
+export const email = scalar("email");
+export const phone = scalar("phone");
+export const date = scalar("date");
+export const time = scalar("time");
+export const dateTime = scalar("dateTime");
+export const language = scalar("language");
+export const timeZone = scalar("timeZone");
+export const openingHours = scalar("openingHours");
+export const colour = scalar("colour");
+export const currency = scalar("currency");
+export const licence = scalar("licence");
+export const text = scalar<readonly LocalText[]>("text");
+export const textUri = scalar<readonly LocalText[]>("textUri");
+export const instant = scalar("instant");
+export const boolean = scalar<boolean>("boolean");
+export const counts = scalar<Readonly<Record<string, number>>>("counts");
+export const multiPolygon = scalar<MultiPolygon>("multiPolygon");
+
+export const integer = (min?: number, max?: number): FieldType<number> => numeric("integer", min, max);
+export const number = (min?: number, max?: number): FieldType<number> => numeric("number", min, max);
+
+function numeric(kind: "integer" | "number", min?: number, max?: number): FieldType<number> {
+  return { kind, ...(min !== undefined && { min }), ...(max !== undefined && { max }) };
+}
+
+/** @param oldWords writings of old versions, each with the word of today */
+export function oneOf<const Word extends string>(
+  words: readonly Word[],
+  oldWords?: Readonly<Record<string, Word>>,
+): FieldType<Word> {
+  return { kind: "oneOf", words, ...(oldWords && { oldWords }) };
+}
+
+export function list<Item>(item: FieldType<Item>, min?: number): FieldType<readonly Item[]> {
+  return { kind: "list", item, ...(min !== undefined && { min }) };
+}
+
+export function object<const Of extends Fields>(fields: Of): FieldType<ValueOf<Of>> {
+  return { kind: "object", fields };
+}
+
+/** Tells whether a version has a field. */
+export function hasField(version: GbfsVersion, { since, until }: Field): boolean {
+  return isBetween(version, since, until);
+}
+
+/** Tells whether a version requires a field. */
+export function requiresField(version: GbfsVersion, field: Field): boolean {
+  const { required } = field;
+  if (required === undefined || !hasField(version, field)) return false;
+  if (required === true) return true;
+  return "since" in required
+    ? isBetween(version, required.since, undefined)
+    : isBetween(version, undefined, required.until);
+}
+
+/** Tells whether one version is as new as another, or newer. */
+export function isAtLeast(version: GbfsVersion, other: GbfsVersion): boolean {
+  return gbfsVersions.indexOf(version) >= gbfsVersions.indexOf(other);
+}
+
+function isBetween(version: GbfsVersion, since: GbfsVersion | undefined, until: GbfsVersion | undefined): boolean {
+  return (since === undefined || isAtLeast(version, since)) && (until === undefined || isAtLeast(until, version));
+}
