@@ -10,6 +10,7 @@ export * from "./errors.ts";
 export * from "./event-names.ts";
 export * from "./events.ts";
 export * from "./gbfs.ts";
+export * from "./gbfs/facts.ts";
 export * from "./gbfs/feeds.ts";
 export {
   type Field,

@@ -1,0 +1,205 @@
+import {
+  pricingPlanFields,
+  regionFields,
+  stationInformationFields,
+  systemInformation,
+  vehicleFields,
+  vehicleTypeFields,
+  zoneFields,
+  zoneRuleFields,
+} from "./feeds.ts";
+import { type FieldType, id, list, object, string, text, uri, type ValueOf } from "./types.ts";
+
+/** A fact that the operator can set: a field of GBFS, or one that several fields follow from. */
+export interface Fact<Value = unknown> {
+  readonly type: FieldType<Value>;
+  /** The label of its input. */
+  readonly label: string;
+  /** What it is, in a few words; where it is needed, also what readers lose without it. */
+  readonly about: string;
+  /** Whether what it belongs to cannot be published without it. */
+  readonly required?: true;
+}
+
+export type Facts = Readonly<Record<string, Fact>>;
+
+const fact = <Value>(type: FieldType<Value>, label: string, about: string): Fact<Value> => ({ type, label, about });
+const needed = <Value>(type: FieldType<Value>, label: string, about: string) =>
+  ({ type, label, about, required: true }) as const;
+
+const s = systemInformation;
+const links = object({ web: { type: uri }, ios: { type: uri }, android: { type: uri } });
+
+const systemFacts = {
+  published_id: fact(id, "System id", "GBFS's `system_id`: unique in the world, because planners store by it"),
+  name: fact(text, "Name", "What riders call the system"),
+  short_name: fact(text, "Short name", "An abbreviation of the name"),
+  operator: fact(text, "Operator", "The company that runs the system"),
+  url: fact(uri, "Website", "The system's website"),
+  purchase_url: fact(uri, "Sign-up page", "Where a rider buys a membership"),
+  start_date: fact(s.start_date.type, "Started on", "The day on which the system began"),
+  termination_date: fact(
+    s.termination_date.type,
+    "Ends on",
+    "The day on which the system ends. The feeds stay for 30 days, then they answer 410",
+  ),
+  phone_number: fact(s.phone_number.type, "Phone", "Customer service, such as +4722001122"),
+  email: fact(s.email.type, "Email", "Customer service"),
+  feed_contact_email: fact(s.feed_contact_email.type, "Feed contact", "Who consumers of the feeds write to"),
+  opening_hours: fact(
+    s.opening_hours.type,
+    "Opening hours",
+    "In OpenStreetMap's syntax. Outside of them no station rents. Default: 24/7",
+  ),
+  timezone: fact(s.timezone.type, "Time zone", "An IANA time zone such as Europe/Oslo"),
+  language: fact(s.language.type, "Language", "The main language of the texts, such as nb or en-GB"),
+  licence: fact(string, "Licence", "Of the feeds: an SPDX identifier such as CC-BY-4.0, or an address"),
+  attribution_organization_name: fact(text, "Attribution", "Whom consumers of the feeds must name"),
+  attribution_url: fact(s.attribution_url.type, "Attribution link", "The page to which the attribution leads"),
+  brand_assets: fact(s.brand_assets.type, "Brand", "The logo, a dark form of it, a colour, and the terms of their use"),
+  terms_url: fact(s.terms_url.type, "Terms", "The address of the terms of service"),
+  terms_last_updated: fact(s.terms_last_updated.type, "Terms of", "The day of the terms' last change"),
+  privacy_url: fact(s.privacy_url.type, "Privacy", "The address of the privacy policy"),
+  privacy_last_updated: fact(s.privacy_last_updated.type, "Privacy of", "The day of the policy's last change"),
+  rental_apps: fact(s.rental_apps.type, "Apps", "Where riders get the app, and how another app opens it"),
+  station_links: fact(
+    links,
+    "Links to stations",
+    "Addresses with {station_id}, which open a station in the app or on the web",
+  ),
+  vehicle_links: fact(
+    links,
+    "Links to vehicles",
+    "Addresses with {vehicle_id}, which open a vehicle; the id is public and changes with every ride",
+  ),
+} as const satisfies Facts;
+
+const t = vehicleTypeFields;
+
+const vehicleTypeFacts = {
+  name: fact(text, "Name", "What riders call the type"),
+  form_factor: fact(t.form_factor.type, "Form", "The shape of the vehicle"),
+  propulsion_type: fact(t.propulsion_type.type, "Propulsion", "What moves the vehicle"),
+  max_range_meters: fact(t.max_range_meters.type, "Range in metres", "How far it goes fully charged"),
+  return_constraint: fact(
+    t.return_constraint.type,
+    "Return",
+    "Where it may be left. Without it some planners let riders leave it anywhere",
+  ),
+  default_pricing_plan_id: fact(id, "Pricing plan", "The plan that applies. Without one, lamassu shows no vehicle"),
+  pricing_plan_ids: fact(t.pricing_plan_ids.type, "Other plans", "Plans that a rider may choose instead"),
+  default_reserve_time: fact(
+    t.default_reserve_time.type,
+    "Hold in minutes",
+    "How long a reservation holds it; needed where a plan has a price for that",
+  ),
+  rider_capacity: fact(t.rider_capacity.type, "Riders", "How many may ride it"),
+  min_age: fact(t.min_age.type, "Minimum age", "In years"),
+  wheel_count: fact(t.wheel_count.type, "Wheels", "How many wheels it has"),
+  max_permitted_speed: fact(t.max_permitted_speed.type, "Top speed", "In km/h"),
+  rated_power: fact(t.rated_power.type, "Power", "In watts"),
+  make: fact(text, "Make", "The manufacturer"),
+  model: fact(text, "Model", "The manufacturer's model"),
+  color: fact(t.color.type, "Colour", "The colour in words"),
+  description: fact(text, "Description", "What a rider should know of it"),
+  vehicle_image: fact(t.vehicle_image.type, "Picture", "The address of a picture"),
+  vehicle_assets: fact(t.vehicle_assets.type, "Icon", "The address of an icon, and of a dark form of it"),
+} as const satisfies Facts;
+
+const i = stationInformationFields;
+
+const stationFacts = {
+  name: fact(text, "Name", "The name in several languages; without it, the station's own name"),
+  short_name: fact(text, "Short name", "The short name in several languages"),
+  cross_street: fact(i.cross_street.type, "Cross street", "The nearest crossing"),
+  post_code: fact(i.post_code.type, "Post code", "Of the station's address"),
+  city: fact(i.city.type, "City", "Of the station's address"),
+  station_opening_hours: fact(
+    i.station_opening_hours.type,
+    "Opening hours",
+    "In OpenStreetMap's syntax; without them, those of the system",
+  ),
+  rental_methods: fact(i.rental_methods.type, "Payment", "How riders rent at the station"),
+  parking_type: fact(i.parking_type.type, "Parking", "What kind of place it is"),
+  contact_phone: fact(i.contact_phone.type, "Phone", "Whom to call about the station"),
+  is_valet_station: fact(i.is_valet_station.type, "Valet", "Whether somebody takes the bikes there"),
+  is_charging_station: fact(i.is_charging_station.type, "Charging", "Whether it charges e-bikes"),
+  station_area: fact(i.station_area.type, "Area", "The outline of a virtual station, as GeoJSON"),
+  vehicle_types_capacity: fact(i.vehicle_types_capacity.type, "Capacity by type", "Vehicles that may stand there"),
+  vehicle_docks_capacity: fact(i.vehicle_docks_capacity.type, "Docks by type", "Docks that fit these types"),
+  rental_uris: fact(i.rental_uris.type, "Links", "Addresses that open the station; without them, those of the system"),
+} as const satisfies Facts;
+
+const v = vehicleFields;
+
+const bikeFacts = {
+  home_station_id: fact(id, "Home station", "The station to which it must be returned"),
+  pricing_plan_id: fact(id, "Pricing plan", "Its plan, where it differs from that of its type"),
+  vehicle_equipment: fact(v.vehicle_equipment.type, "Equipment", "Child seats, winter tyres and the like"),
+  available_until: fact(v.available_until.type, "Until", "When every rental must have ended"),
+} as const satisfies Facts;
+
+const p = pricingPlanFields;
+
+const pricingPlanFacts = {
+  name: needed(text, "Name", "What riders call the plan"),
+  currency: needed(p.currency.type, "Currency", "ISO 4217, such as EUR"),
+  price: needed(p.price.type, "Price", "The fixed part, such as for unlocking; 0 where there is none"),
+  is_taxable: needed(p.is_taxable.type, "Taxed", "Whether tax is added to the prices"),
+  description: needed(text, "Description", "The whole price in words, as a rider reads it"),
+  url: fact(uri, "Page", "Where the plan is described"),
+  per_min_pricing: fact(
+    p.per_min_pricing.type,
+    "By time",
+    "Steps: from minute `start`, `rate` for every `interval` minutes (0: once), until minute `end`",
+  ),
+  per_km_pricing: fact(
+    p.per_km_pricing.type,
+    "By distance",
+    "Steps: from kilometre `start`, `rate` for every `interval` kilometres (0: once), until kilometre `end`",
+  ),
+  surge_pricing: fact(p.surge_pricing.type, "Surge", "Whether prices rise with demand"),
+  reservation_price_per_min: fact(
+    p.reservation_price_per_min.type,
+    "Reservation by minute",
+    "The price of each minute of a hold; not together with a flat price",
+  ),
+  reservation_price_flat_rate: fact(
+    p.reservation_price_flat_rate.type,
+    "Reservation, flat",
+    "The price of a hold; not together with a price by minute",
+  ),
+  fare_capping: fact(p.fare_capping.type, "Cap", "The most that a rider pays within `duration` minutes"),
+} as const satisfies Facts;
+
+const regionFacts = { name: needed(regionFields.name.type, "Name", "What riders call the region") } as const;
+
+const zonesFacts = {
+  features: needed(list(object(zoneFields)), "Zones", "GeoJSON features: each a MultiPolygon with rules"),
+  global_rules: needed(list(object(zoneRuleFields)), "Elsewhere", "The rules outside all zones"),
+} as const satisfies Facts;
+
+/** What the operator can describe, and the facts of each. Ids are those of the operator; a system has no other. */
+export const factKinds = {
+  system: systemFacts,
+  vehicle_type: vehicleTypeFacts,
+  region: regionFacts,
+  station: stationFacts,
+  bike: bikeFacts,
+  pricing_plan: pricingPlanFacts,
+  geofencing_zones: zonesFacts,
+} as const satisfies Readonly<Record<string, Facts>>;
+
+export type FactKind = keyof typeof factKinds;
+
+/** The facts of one thing, in canonical form. */
+export type FactsOf<Kind extends FactKind> = ValueOf<(typeof factKinds)[Kind]>;
+
+/** The same as an operator gives them: a text is one string in the system's main language, or several; null: no longer. */
+export type FactChanges<Kind extends FactKind> = {
+  readonly [Name in keyof FactsOf<Kind>]?:
+    | FactsOf<Kind>[Name]
+    | (FactsOf<Kind>[Name] extends readonly { text: string; language: string }[] | undefined ? string : never)
+    | null
+    | undefined;
+};
