@@ -17,10 +17,6 @@ const leftOut: readonly { readonly file: string; readonly name?: RegExp; readonl
   { file: "src/city/rides/filtered-plans.test.ts", reason: PLANS },
   { file: "src/city/rides/filtered-visits.test.ts", reason: PLANS },
   { file: "test/filtered-work.test.ts", reason: PLANS },
-  {
-    file: "src/city/rides/filtered-counts.test.ts",
-    reason: "its set-up writes a row's time from another of its times, which the extension refuses",
-  },
   { file: "src/partners/keys/allowance.test.ts", name: /end without a deadlock/, reason: LOCKS },
   { file: "src/webhooks/log/delivery-search.test.ts", name: /walks the index|reads no more when/, reason: PLANS },
   { file: "src/webhooks/dispatcher/dispatcher-plans.test.ts", reason: PLANS },
