@@ -2,6 +2,7 @@ import { formFactors, propulsionTypes } from "../vehicle-words.ts";
 import {
   boolean,
   colour,
+  country,
   counts,
   currency,
   date,
@@ -10,6 +11,7 @@ import {
   type Field,
   type Fields,
   type GbfsVersion,
+  gbfsVersions,
   hasField,
   id,
   instant,
@@ -77,14 +79,25 @@ export const systemInformation = {
 
 export const vehicleTypeFields = {
   vehicle_type_id: { type: id, required: true },
-  form_factor: { type: oneOf(formFactors, { scooter: "scooter_standing" }), required: true },
+  form_factor: {
+    type: oneOf(formFactors, {
+      since: { cargo_bicycle: "2.3", scooter_standing: "2.3", scooter_seated: "2.3" },
+      old: { until: "2.3", words: { scooter: "scooter_standing" } },
+    }),
+    required: true,
+  },
   rider_capacity: { type: integer(0), since: "2.3" },
   cargo_volume_capacity: { type: integer(0), since: "2.3" },
   cargo_load_capacity: { type: integer(0), since: "2.3" },
-  propulsion_type: { type: oneOf(propulsionTypes), required: true },
+  propulsion_type: {
+    type: oneOf(propulsionTypes, {
+      since: { combustion_diesel: "2.3", hybrid: "2.3", plug_in_hybrid: "2.3", hydrogen_fuel_cell: "2.3" },
+    }),
+    required: true,
+  },
   eco_labels: {
     type: list(
-      object({ country_code: { type: string, required: true }, eco_sticker: { type: string, required: true } }),
+      object({ country_code: { type: country, required: true }, eco_sticker: { type: string, required: true } }),
     ),
     since: "2.3",
   },
@@ -138,6 +151,18 @@ const countOfTypes = list(
   object({ vehicle_type_ids: { type: list(id), required: true }, count: { type: integer(0), required: true } }),
 );
 
+const rentalMethods = [
+  ...["key", "creditcard", "paypass", "applepay", "androidpay", "transitcard", "accountnumber", "phone"],
+] as const;
+
+/** Words in capitals up to 2.0, in small letters since. */
+function sinceLowerCase<Word extends string>(words: readonly Word[]) {
+  return {
+    since: Object.fromEntries(words.map((word) => [word, "2.1"])) as { [Each in Word]: "2.1" }, // of these words
+    old: { until: "2.0", words: Object.fromEntries(words.map((word) => [word.toUpperCase(), word])) },
+  } as const;
+}
+
 export const stationInformationFields = {
   station_id: { type: id, required: true },
   name: { type: text, required: true },
@@ -150,21 +175,7 @@ export const stationInformationFields = {
   post_code: { type: string },
   city: { type: string, since: "3.1-RC3" },
   station_opening_hours: { type: openingHours, since: "3.0" },
-  rental_methods: {
-    type: list(
-      oneOf(["key", "creditcard", "paypass", "applepay", "androidpay", "transitcard", "accountnumber", "phone"], {
-        KEY: "key",
-        CREDITCARD: "creditcard",
-        PAYPASS: "paypass",
-        APPLEPAY: "applepay",
-        ANDROIDPAY: "androidpay",
-        TRANSITCARD: "transitcard",
-        ACCOUNTNUMBER: "accountnumber",
-        PHONE: "phone",
-      }),
-      1,
-    ),
-  },
+  rental_methods: { type: list(oneOf(rentalMethods, sinceLowerCase(rentalMethods)), 1) },
   is_virtual_station: { type: boolean, since: "2.1" },
   station_area: { type: multiPolygon, since: "2.1" },
   parking_type: {
@@ -257,9 +268,11 @@ export const pricingPlanFields = {
   },
 } as const satisfies Fields;
 
+const alertTypes = ["system_closure", "station_closure", "station_move", "other"] as const;
+
 export const alertFields = {
   alert_id: { type: id, required: true },
-  type: { type: oneOf(["system_closure", "station_closure", "station_move", "other"]), required: true },
+  type: { type: oneOf(alertTypes, sinceLowerCase(alertTypes)), required: true },
   times: { type: list(object({ start: { type: instant }, end: { type: instant } })) },
   station_ids: { type: list(id) },
   region_ids: { type: list(id) },
@@ -296,8 +309,8 @@ export const zoneFields = {
 } as const satisfies Fields;
 
 const rentalHoursFields = {
-  user_types: { type: list(oneOf(["member", "nonmember"])), required: true },
-  days: { type: list(oneOf(["sun", "mon", "tue", "wed", "thu", "fri", "sat"])), required: true },
+  user_types: { type: list(oneOf(["member", "nonmember"]), 1), required: { since: "1.1" } },
+  days: { type: list(oneOf(["sun", "mon", "tue", "wed", "thu", "fri", "sat"]), 1), required: true },
   start_time: { type: time, required: true },
   end_time: { type: time, required: true },
 } as const satisfies Fields;
@@ -305,14 +318,14 @@ const rentalHoursFields = {
 const calendarFields = {
   start_month: { type: integer(1, 12), required: true },
   start_day: { type: integer(1, 31), required: true },
-  start_year: { type: integer(1000, 9999) },
+  start_year: { type: integer() },
   end_month: { type: integer(1, 12), required: true },
   end_day: { type: integer(1, 31), required: true },
-  end_year: { type: integer(1000, 9999) },
+  end_year: { type: integer() },
 } as const satisfies Fields;
 
 const versionFields = {
-  version: { type: string, required: true },
+  version: { type: oneOf(gbfsVersions, { since: { "3.1-RC3": "3.1-RC3" } }), required: true },
   url: { type: uri, required: true },
 } as const satisfies Fields;
 
@@ -325,6 +338,8 @@ export interface GbfsFeed {
   /** Versions that have the feed; absent: all. */
   readonly since?: GbfsVersion;
   readonly until?: GbfsVersion;
+  /** The first version in which `data` has no other fields than these. */
+  readonly closedSince?: GbfsVersion;
   /** Older names, each up to a version: of the feed itself, and of fields. */
   readonly oldNames?: {
     readonly until: GbfsVersion;
@@ -340,7 +355,11 @@ function feedOf(listName: string, idField: string, record: Fields, more: Omit<Gb
 
 /** Every feed, by its newest name. `gbfs`, the list of feeds, differs too much between versions to stand here. */
 export const gbfsFeeds = {
-  gbfs_versions: { fields: { versions: { type: list(object(versionFields)), required: true } }, since: "1.1" },
+  gbfs_versions: {
+    fields: { versions: { type: list(object(versionFields)), required: true } },
+    since: "1.1",
+    closedSince: "1.1",
+  },
   manifest: {
     fields: {
       datasets: {
@@ -349,15 +368,16 @@ export const gbfsFeeds = {
             system_id: { type: id, required: true },
             versions: { type: list(object(versionFields)), required: true },
             area: { type: multiPolygon, since: "3.1-RC3" },
-            country_code: { type: string, since: "3.1-RC3" },
+            country_code: { type: country, since: "3.1-RC3" },
           }),
         ),
         required: true,
       },
     },
     since: "3.0",
+    closedSince: "3.0",
   },
-  system_information: { fields: systemInformation },
+  system_information: { fields: systemInformation, closedSince: "3.0" },
   vehicle_types: feedOf("vehicle_types", "vehicle_type_id", vehicleTypeFields, {
     since: "2.1",
     oldNames: { until: "2.3", fields: { eco_labels: "eco_label" } },
@@ -383,7 +403,7 @@ export const gbfsFeeds = {
             pricing_plan_id: { type: id },
             vehicle_equipment: { type: list(string) },
             availabilities: {
-              type: list(object({ from: { type: dateTime, required: true }, until: { type: dateTime } })),
+              type: list(object({ from: { type: instant, required: true }, until: { type: instant } })),
               required: true,
             },
           }),
@@ -392,8 +412,13 @@ export const gbfsFeeds = {
       },
     },
     since: "3.1-RC3",
+    closedSince: "3.1-RC3",
   },
-  system_hours: { fields: { rental_hours: { type: list(object(rentalHoursFields)), required: true } }, until: "2.3" },
+  system_hours: {
+    fields: { rental_hours: { type: list(object(rentalHoursFields)), required: true } },
+    until: "2.3",
+    oldNames: { until: "1.0", fields: { user_types: "user_type" } },
+  },
   system_calendar: { fields: { calendars: { type: list(object(calendarFields)), required: true } }, until: "2.3" },
   system_regions: feedOf("regions", "region_id", regionFields),
   system_pricing_plans: feedOf("plans", "plan_id", pricingPlanFields),

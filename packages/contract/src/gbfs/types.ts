@@ -36,6 +36,7 @@ export interface FieldType<Value = unknown> {
     | "colour" // #1a2b3c
     | "currency" // ISO 4217
     | "licence" // an SPDX identifier
+    | "country" // ISO 3166-1, two letters
     | "text" // a string up to 2.3, `LocalText[]` since 3.0
     | "textUri" // the same of a URI
     | "instant" // POSIX seconds up to 2.3, RFC 3339 since 3.0
@@ -52,8 +53,12 @@ export interface FieldType<Value = unknown> {
   readonly max?: number;
   /** Of `oneOf`: the words. */
   readonly words?: readonly string[];
-  /** Of `oneOf`: other writings of old versions, and the word of today where there is one. */
+  /** Of `oneOf`: the first version of words that not every version has. */
+  readonly wordsSince?: Readonly<Record<string, GbfsVersion>>;
+  /** Of `oneOf`: other writings of old versions, each with the word of today. */
   readonly oldWords?: Readonly<Record<string, string>>;
+  /** The last version with `oldWords`. */
+  readonly oldWordsUntil?: GbfsVersion;
   /** Of a list: the type of its items. */
   readonly item?: FieldType;
   /** Of an object: its fields. */
@@ -95,6 +100,7 @@ export const openingHours = scalar("openingHours");
 export const colour = scalar("colour");
 export const currency = scalar("currency");
 export const licence = scalar("licence");
+export const country = scalar("country");
 export const text = scalar<readonly LocalText[]>("text");
 export const textUri = scalar<readonly LocalText[]>("textUri");
 export const instant = scalar("instant");
@@ -109,12 +115,31 @@ function numeric(kind: "integer" | "number", min?: number, max?: number): FieldT
   return { kind, ...(min !== undefined && { min }), ...(max !== undefined && { max }) };
 }
 
-/** @param oldWords writings of old versions, each with the word of today */
+/** Words of some versions alone: new words by their first version, and writings that were replaced. */
+interface WordsOfVersions<Word extends string> {
+  readonly since?: { readonly [Each in Word]?: GbfsVersion };
+  readonly old?: { readonly until: GbfsVersion; readonly words: Readonly<Record<string, Word>> };
+}
+
 export function oneOf<const Word extends string>(
   words: readonly Word[],
-  oldWords?: Readonly<Record<string, Word>>,
+  { since, old }: WordsOfVersions<Word> = {},
 ): FieldType<Word> {
-  return { kind: "oneOf", words, ...(oldWords && { oldWords }) };
+  return {
+    kind: "oneOf",
+    words,
+    ...(since && { wordsSince: since as Readonly<Record<string, GbfsVersion>> }), // its keys are among the words
+    ...(old && { oldWords: old.words, oldWordsUntil: old.until }),
+  };
+}
+
+/** Returns the words that a version takes. */
+export function wordsIn(
+  version: GbfsVersion,
+  { words = [], wordsSince, oldWords, oldWordsUntil }: FieldType,
+): string[] {
+  const now = words.filter((word) => isBetween(version, wordsSince?.[word], undefined));
+  return isBetween(version, undefined, oldWordsUntil) ? [...now, ...Object.keys(oldWords ?? {})] : now;
 }
 
 export function list<Item>(item: FieldType<Item>, min?: number): FieldType<readonly Item[]> {
