@@ -8,7 +8,7 @@ const layers =
   "storage/(?:db|lists|secrets)|http(?!/(?:idempotency|rate-limits))|cli|runtime/demo|partners/audit|outbound/addresses";
 /** A noun is every other folder of the server, so that a new one is covered from its first day. */
 const anyNoun = `(?!(?:${layers})/)(?:(?:${sharedRooms})/[^/]+(?=/)|[^/]+)`;
-/** Pure rules are recognised by their name or folder: city/fleet/bike.rules.ts, webhooks/rules/retry-policy.ts. */
+/** Pure rules are recognised by their name or folder: city/fleet/bike.rules.ts, webhooks/rules/after-attempt.ts. */
 const rulesFiles = [`${server}/.*[.]rules[.]ts$`, `${server}/.*/rules/`];
 
 const testFiles = "[.]test[.]tsx?$|[.]test-d[.]ts$|/(test|bench)/|^packages/test-kit/";
@@ -261,11 +261,10 @@ const serverLayers = [
   },
   {
     name: "fastify-at-the-border-only",
-    comment:
-      "Only http/, console/, app.ts and its options, main.ts and */routes.ts know which server carries the requests.",
+    comment: "Only http/, console/, app.ts, main.ts and */routes.ts know which server carries the requests.",
     from: {
       path: "^(packages|apps)/",
-      pathNot: [`${server}/(http/|console/|app(-options)?[.]ts$|main[.]ts$|.*routes[.]ts$)`, testFiles],
+      pathNot: [`${server}/(http/|console/|app[.]ts$|main[.]ts$|.*routes[.]ts$)`, testFiles],
     },
     to: { path: fastify },
   },
@@ -292,7 +291,7 @@ const floors = [
 /** Files with imports that run up, and why they may. */
 const upward = [
   {
-    from: ["city/fleet/bike-snapshot-queries.ts", "city/fleet/command-queries.ts", "events/outbox-queries.ts"],
+    from: ["city/fleet/bike-snapshot-queries.ts", "city/fleet/command-queries.ts", "events/queries.ts"],
     to: "webhooks/queue/sql-fragments[.]ts",
     comment: "An event and its deliveries are written by one statement: neither is there without the other.",
   },
@@ -342,7 +341,7 @@ const serverFloors = [
     name: "rooms-use-what-is-below",
     comment: "Data pass down through the rooms. An import that must run up stands in `upward`, with its reason.",
     from: { path: inServer(floor), pathNot: [...floors.slice(0, n + 1).map(inServer), ...mayLookUp, testFiles] },
-    to: { path: floors.slice(0, n + 1).map(inServer), pathNot: `${server}/app-options[.]ts$`, ...valueOnly },
+    to: { path: floors.slice(0, n + 1).map(inServer), ...valueOnly },
   })),
   ...upward.flatMap(({ from, ...exception }) => from.map((file) => exceptionFor(file, exception))),
 ];

@@ -1,62 +1,132 @@
+import type { ServerOptions } from "node:https";
 import { gbfsContract, operatorContract, partnerContract } from "@bikeshare/contract";
 import { createMemoryRateLimiter } from "@bikeshare/rules";
-import type { FastifyInstance } from "fastify";
-import type { AppOptions } from "./app-options.ts";
+import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { bikeRoutes } from "./city/bikes/routes.ts";
 import { operatorRoutes } from "./city/fleet/routes.ts";
 import { reservationRoutes } from "./city/reservations/routes.ts";
-import { createRideMemory, learnRideDays, type RideMemory } from "./city/rides/memory.ts";
+import { type RideMemory, createRideMemory, learnRideDays } from "./city/rides/memory.ts";
 import { rideRoutes } from "./city/rides/routes.ts";
 import { stationRoutes } from "./city/stations/routes.ts";
 import { systemRoutes } from "./city/systems/routes.ts";
 import { systemsOf } from "./city/systems/service.ts";
+import type { SignInMethod } from "./config.ts";
 import { createConsoleAuthorizer } from "./console/authorize.ts";
 import { type ConsoleContext, createConsoleContext } from "./console/context.ts";
 import { dashboardLinkRoutes } from "./console/dashboard-links/routes.ts";
+import { STATION_MAP_MIN_AGE_MS } from "./console/fleet-routes.ts";
+import type { ProviderSettings } from "./console/identity-provider/provider.ts";
 import { serveConsole } from "./console/routes.ts";
-import { STATION_MAP_MIN_AGE_MS } from "./console/stations-routes.ts";
 import { createEventBlocks } from "./events/event-blocks.ts";
 import { eventRoutes } from "./events/routes.ts";
-import { gbfsRoutes, type KeptPage, FEED_MIN_AGE_MS } from "./feeds/gbfs-out/routes.ts";
+import { FEED_MIN_AGE_MS, type KeptPage, gbfsRoutes } from "./feeds/gbfs-out/routes.ts";
 import { createSystemList } from "./feeds/gbfs-out/system-list.ts";
+import type { HttpMetrics } from "./health/metrics/http-metrics.ts";
 import { uncounted } from "./health/metrics/metrics.ts";
-import { createActivityTracker } from "./health/tracing/activity.ts";
+import { type ActivityTracker, createActivityTracker } from "./health/tracing/activity.ts";
+import type { Tracer } from "./health/tracing/tracer.ts";
 import { authorizeRequests } from "./http/authorize.ts";
 import { bindContract } from "./http/bind.ts";
 import type { CompromisedKeysOptions } from "./http/compromised-keys.ts";
 import { DEFAULT_MAX_CONNECTIONS } from "./http/connections.ts";
 import { allowOrigins } from "./http/cors.ts";
 import { createCursorCipher } from "./http/cursor.ts";
-import { serveDashboard } from "./http/dashboard.ts";
+import { type DashboardOptions, serveDashboard } from "./http/dashboard.ts";
 import { announceDeprecations } from "./http/deprecations.ts";
 import { serveDocuments, serveSecurityContact } from "./http/documents.ts";
 import { answerUnknownRoutes } from "./http/errors.ts";
 import { healthRoutes } from "./http/health.ts";
 import { logRequests } from "./http/logged-requests.ts";
 import { measureRequests } from "./http/measured-requests.ts";
-import { createPublicLimit, DEFAULT_PUBLIC_RATE_LIMIT } from "./http/public-limit.ts";
-import { createMemoryRateLimits, type RateLimits } from "./http/rate-limits/rate-limits.ts";
+import { DEFAULT_PUBLIC_RATE_LIMIT, createPublicLimit } from "./http/public-limit.ts";
+import { type RateLimits, createMemoryRateLimits } from "./http/rate-limits/rate-limits.ts";
 import { createRefusedRequests } from "./http/refused-requests.ts";
 import { refuseMalformedRequests } from "./http/request-form.ts";
-import { compressAnswers, answerConditionally, sendExactJsonType, type ReadyBody } from "./http/response-body.ts";
+import { type ReadyBody, answerConditionally, compressAnswers, sendExactJsonType } from "./http/response-body.ts";
 import { createHttpServer, sendStrictTransport } from "./http/server.ts";
 import { refuseAfterStandstill } from "./http/standstill.ts";
 import { closeConnectionsWhenDraining } from "./http/stopping.ts";
-import { withProxyWarnings, createTransport } from "./http/transport.ts";
-import { createKeyCache, type KeyCache, lookUpTogether } from "./partners/keys/key-cache.ts";
+import { createTransport, withProxyWarnings } from "./http/transport.ts";
+import type { Ids } from "./ids.ts";
+import type { NetworkList } from "./outbound/addresses/network-list.ts";
+import { type KeyCache, createKeyCache, lookUpTogether } from "./partners/keys/key-cache.ts";
 import { createLastUses } from "./partners/keys/last-use.ts";
 import { meRoutes } from "./partners/keys/routes.ts";
-import { markKeyAsCompromised, keysFor, recordUses } from "./partners/keys/service.ts";
-import { createPageCache, type PageCache } from "./storage/background/page-cache.ts";
-import { openRequestConnections, type RequestConnections } from "./storage/db/connections.ts";
+import { keysFor, markKeyAsCompromised, recordUses } from "./partners/keys/service.ts";
+import type { Branding } from "./runtime/startup/branding.ts";
+import { type PageCache, createPageCache } from "./storage/background/page-cache.ts";
+import { type RequestConnections, openRequestConnections } from "./storage/db/connections.ts";
+import type { Database } from "./storage/db/database.ts";
 import { isUnavailable } from "./storage/db/errors.ts";
 import { openListener } from "./storage/db/listener.ts";
+import type { OutageGate } from "./storage/db/outage-gate.ts";
 import { FILTERED_STATEMENT_TIMEOUT_MS } from "./storage/lists/read-context.ts";
 import { createRowMemory } from "./storage/lists/row-memory.ts";
-import { openListReads } from "./storage/replica/open-reads.ts";
+import { type ReplicaSettings, openListReads } from "./storage/replica/open-reads.ts";
 import { createTokenCipher } from "./storage/secrets/encryption.ts";
+import type { AllSecrets } from "./storage/secrets/secrets.ts";
+import type { AddressRules } from "./webhooks/rules/receiver-url.ts";
 
-export type { AppOptions } from "./app-options.ts";
+/** The parts of the service that differ between deployments. */
+export interface AppOptions {
+  readonly db: Database;
+  readonly clock: () => number;
+  readonly ids: Ids;
+  readonly secrets: AllSecrets;
+  readonly logger: FastifyBaseLogger;
+  readonly version: string;
+  /** The base address in documents. */
+  readonly baseUrl: () => string;
+  readonly rateLimit: number;
+  /** Counts requests over all processes; by default in the memory of this one. */
+  readonly rateLimits?: RateLimits;
+  /** The mode of the keys that partners get from the dashboard; live by default. */
+  readonly mode?: "live" | "test";
+  /** Milliseconds after which a ride is under way for too long; a day, when left out. */
+  readonly longRideAfterMs?: number;
+  readonly trustedProxies: NetworkList;
+  /** Counts the outcomes of requests. */
+  readonly metrics?: HttpMetrics;
+  /** Attributes statements to requests: the one that the database was opened with. */
+  readonly activities?: ActivityTracker;
+  readonly tracer?: Tracer | undefined;
+  /** Requests that take longer are logged; 0, or left out: none are. */
+  readonly slowRequestMs?: number;
+  readonly https?: ServerOptions | undefined;
+  /**
+   * Makes reads and key look-ups wait during an outage of the database. `db` decides for itself whether it waits. Default:
+   * they fail.
+   */
+  readonly outages?: OutageGate;
+  /** Milliseconds of a monotonic clock, by which requests are counted. Default: `clock`. */
+  readonly monotonic?: () => number;
+  /** Concerns that `/readyz` reports in addition to its verdict. */
+  readonly concerns?: () => readonly string[];
+  /** Connections that callers may have open at once. */
+  readonly maxConnections?: number;
+  /** Requests in any 60 s that an address may make without a key. */
+  readonly publicRateLimit?: number;
+  /** Origins whose pages may read the partners' interface. */
+  readonly corsOrigins?: readonly string[];
+  /** Whether the reference is served at /docs. */
+  readonly docs?: boolean;
+  /** Contact for security reports, as a URI, in /.well-known/security.txt. */
+  readonly securityContact?: string | undefined;
+  /** The built pages, served at /dashboard. */
+  readonly dashboard?: DashboardOptions;
+  /** The mail server, and the sender of invitations. */
+  readonly mail?: { readonly smtpUrl: string; readonly from: string } | undefined;
+  readonly branding?: Branding;
+  /** The methods of signing in to the dashboard; passkeys and passwords by default. */
+  readonly signInMethods?: readonly SignInMethod[];
+  readonly identityProvider?: ProviderSettings | undefined;
+  /** The addresses that webhooks may be sent to. */
+  readonly webhooks?: AddressRules;
+  /** The replica that reads may go to. Without it all go to the primary. */
+  readonly replica?: ReplicaSettings | undefined;
+  /** Hears why a request could not be served at present. */
+  readonly onUnavailable?: (error: unknown) => void;
+}
 
 /** A service that has been put together, ready to listen. */
 export interface App {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { deleteExpiredLinks } from "../src/console/dashboard-links/queries.ts";
 import { deleteExpiredChallenges } from "../src/console/people/credential-queries.ts";
-import { insertInvitation } from "../src/console/people/invitation-queries.ts";
+import { insertInvitation } from "../src/console/people/queries.ts";
 import { deleteExpiredSessions } from "../src/console/sessions/queries.ts";
 import { updateRunningImport } from "../src/feeds/imports/queries.ts";
 import { startIdempotencySweeper } from "../src/http/idempotency/service.ts";
@@ -11,9 +11,9 @@ import { statement } from "../src/storage/db/statement.ts";
 import { updateKeyHolder } from "../src/storage/key-rotation/queries.ts";
 import { addDays, dailyTables, dayOf, oldestKept } from "../src/storage/partitions/partition.rules.ts";
 import { createPartitions, dropPastDays, partitionedDays } from "../src/storage/partitions/service.ts";
-import { updateSecretsEnd } from "../src/webhooks/endpoints/secret-queries.ts";
+import { updateSecretsEnd } from "../src/webhooks/endpoints/endpoint-queries.ts";
+import { deletePastLogSizes } from "../src/webhooks/queue/backlog-queries.ts";
 import { updateHeartbeat } from "../src/webhooks/queue/lane-queries.ts";
-import { deletePastLogSizes } from "../src/webhooks/queue/log-size-queries.ts";
 import { insertReplay } from "../src/webhooks/queue/replay-queries.ts";
 import { type EndpointsHarness, openEndpointsHarness } from "./webhooks/endpoints.harness.ts";
 

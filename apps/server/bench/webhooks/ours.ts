@@ -1,8 +1,8 @@
 import { createMetrics } from "../../src/health/metrics/registry.ts";
-import { type Dispatcher, startDispatcher } from "../../src/webhooks/dispatcher/dispatcher.ts";
 import { loadEndpoints } from "../../src/webhooks/endpoints/dispatch-endpoints.ts";
 import type { SecretCipher } from "../../src/webhooks/endpoints/secret.ts";
 import { createSender } from "../../src/webhooks/sender/sender.ts";
+import { type Dispatcher, startDispatcher } from "../../src/webhooks/worker.ts";
 import { LOOPBACK_RULES } from "../provision.ts";
 import type { Contestant } from "./contestants.ts";
 import { enqueue, waitingDeliveries, type World } from "./world.ts";

@@ -1,4 +1,4 @@
-import { listLongRides } from "../city/fleet/long-rides.ts";
+import { listLongRides } from "../city/fleet/finish-rides.ts";
 import { systemsOf } from "../city/systems/service.ts";
 import { checkInvariants } from "../health/check/service.ts";
 import { type DeploymentContext, type OpenCli, type ParentCommand, runOnDeployment } from "./context.ts";

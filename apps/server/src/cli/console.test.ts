@@ -1,7 +1,7 @@
 import { createTestClock } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
-import { acceptInvitation, openInvitation } from "../console/people/accept-invitation.ts";
+import { acceptInvitation, openInvitation } from "../console/people/invitations.ts";
 import { sessionOf, startSession } from "../console/sessions/service.ts";
 import { registerConsole } from "./console.ts";
 

@@ -1,4 +1,4 @@
-import type { StationsWaiting } from "../city/fleet/station-snapshot-tally.ts";
+import type { StationsWaiting } from "../city/fleet/station-snapshot.ts";
 import { type PollResult, type FeedProblem, startFollowing } from "../feeds/gbfs/follow.ts";
 import { importGbfs, type ImportCounts, type ImportOutcome } from "../feeds/gbfs/import.ts";
 import { type ReplayOutcome, replaySnapshots } from "../feeds/gbfs/replay.ts";

@@ -1,4 +1,4 @@
-import { endAbandonedRides, endRidesStartedBefore } from "../city/fleet/long-rides.ts";
+import { endAbandonedRides, endRidesStartedBefore } from "../city/fleet/finish-rides.ts";
 import { type OpenCli, type ParentCommand, runOnSystem, type SystemContext } from "./context.ts";
 import { pastInstant, readValue, UsageError } from "./options.ts";
 import { type Result, table } from "./output.ts";

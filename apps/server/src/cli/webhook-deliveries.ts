@@ -5,7 +5,6 @@ import type { ActorContext } from "../command-context.ts";
 import { printable } from "../printable.ts";
 import { oneOf } from "../runtime/startup/values.ts";
 import { offeredEvents } from "../webhooks/endpoints/endpoint.rules.ts";
-import { countResend, startResend } from "../webhooks/log/bulk-resend.ts";
 import {
   type DeliveryDetail,
   type DeliveryView,
@@ -16,7 +15,7 @@ import {
 import { readCodeFilter } from "../webhooks/log/delivery-filter.rules.ts";
 import type { Exchange, HeaderPair } from "../webhooks/log/delivery-view.ts";
 import { createReplay, replayableStates, stopReplay } from "../webhooks/log/replays.ts";
-import { redeliver, retryEndpointNow, sendTestDelivery } from "../webhooks/log/resend.ts";
+import { countResend, redeliver, retryEndpointNow, sendTestDelivery, startResend } from "../webhooks/log/resend.ts";
 import { DAILY_ANSWER_BYTES, SHORT_ANSWER, WHOLE_FAILURES_PER_HOUR } from "../webhooks/rules/log-budget.ts";
 import { type CliContext, type OpenCli, type ParentCommand, runOnSystem, type SystemContext } from "./context.ts";
 import { limitOption, listOf, option, partnerOption, pastInstant, readValue } from "./options.ts";

@@ -12,11 +12,10 @@ import { createMetrics } from "../health/metrics/registry.ts";
 import { createIds } from "../ids.ts";
 import { NetworkList } from "../outbound/addresses/network-list.ts";
 import { createPartner } from "../partners/service.ts";
-import type { Dispatcher } from "../webhooks/dispatcher/dispatcher.ts";
 import { setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
 import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
 import { countWorkers } from "../webhooks/queue/lane-queries.ts";
-import { startWebhookWorker } from "../webhooks/worker.ts";
+import { type Dispatcher, startWebhookWorker } from "../webhooks/worker.ts";
 import { registerWebhooks } from "./webhooks.ts";
 
 const clock = createTestClock();

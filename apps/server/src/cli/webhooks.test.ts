@@ -11,9 +11,7 @@ import { createIds, type Ids } from "../ids.ts";
 import { createPartner } from "../partners/service.ts";
 import { statement } from "../storage/db/statement.ts";
 import { resultOf } from "../webhooks/dispatcher/result-writer.ts";
-import { claimDeliveries } from "../webhooks/queue/claim-queries.ts";
-import { updateHeartbeat } from "../webhooks/queue/lane-queries.ts";
-import { insertResults } from "../webhooks/queue/result-queries.ts";
+import { claimDeliveries, insertResults, updateHeartbeat } from "../webhooks/queue/lane-queries.ts";
 import { UsageError } from "./options.ts";
 import { registerWebhooks } from "./webhooks.ts";
 

@@ -18,10 +18,14 @@ import type { AddressRules } from "../webhooks/rules/receiver-url.ts";
 import { createIdentityProvider, type ProviderSettings } from "./identity-provider/provider.ts";
 import { createLiveFeed, type LiveFeed } from "./live/live-hub.ts";
 import { SIGN_IN_PURPOSE } from "./people/authenticator-app.ts";
-import type { SignInContext } from "./people/context.ts";
+import {
+  type InvitationLimits,
+  type SignInContext,
+  createInvitationLimits,
+  createSignInLimits,
+} from "./people/context.ts";
 import { DEFAULT_SERVICE_NAME } from "./people/mails.ts";
 import { createPasswordHashing } from "./people/passwords.ts";
-import { createInvitationLimits, createSignInLimits, type InvitationLimits } from "./people/sign-in-limits.ts";
 
 /** The dependencies of the console's routes. */
 export interface ConsoleContext extends SignInContext {

@@ -13,7 +13,7 @@ import { setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
 import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
 import { csvCell } from "../webhooks/log/delivery-csv.ts";
 import { queueReplays } from "../webhooks/log/replays.ts";
-import type { AttemptResult } from "../webhooks/sender/attempt.ts";
+import type { AttemptResult } from "../webhooks/rules/after-attempt.ts";
 
 let harness: EndpointsHarness;
 let app: BuiltApp;

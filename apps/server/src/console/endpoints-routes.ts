@@ -5,7 +5,7 @@ import { type ConsoleRoutes, dateOf } from "./answers.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import type { LongReads } from "./long-reads.ts";
-import { settingsJson, setWebhook, webhookChanges, type WebhookCaller } from "./webhook-changes.ts";
+import { type WebhookCaller, setWebhook, settingsJson, webhookChanges } from "./webhook-routes.ts";
 
 type Routes = ConsoleRoutes["endpoints"];
 

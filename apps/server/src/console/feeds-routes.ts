@@ -1,15 +1,24 @@
-import type { FeedSource, FollowedFeed } from "@bikeshare/contract/console";
+import type { FeedSource, FollowedFeed, ImportDetail } from "@bikeshare/contract/console";
+import { ServiceError, cursorScope, readPageRequest } from "@bikeshare/rules";
+import { commandError } from "../command-errors.ts";
 import {
   type SourceContents,
-  sourceContents,
   type SourceState,
-  sourceStates,
   type StoredFeedHealth,
+  sourceContents,
+  sourceStates,
 } from "../feeds/gbfs/source-state.ts";
+import { type ImportRow, findImport, importPage, importReport, reportEntries } from "../feeds/imports/service.ts";
+import { requireNothingLater } from "../feeds/imports/undo.ts";
 import { feedAdvice, feedState, sourceCondition } from "../health/checks/feed-sources.rules.ts";
+import { cursorPosition } from "../http/cursor.ts";
+import { searchActs } from "../partners/audit/service.ts";
+import type { Queryable } from "../storage/db/database.ts";
+import { type PositionCodec, timePosition } from "../storage/lists/page.ts";
 import type { ConsoleRoutes, Served } from "./answers.ts";
 import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
+import { shownAct } from "./log-routes.ts";
 import type { LongReads } from "./long-reads.ts";
 
 /** Routes with which the operator sees the sources of a system's stations and bikes. */
@@ -75,3 +84,101 @@ function shownFeed(health: StoredFeedHealth, source: SourceState, now: number): 
   const advice = message === null ? null : feedAdvice(message);
   return { ...health, state: feedState(health, source, now), message, advice };
 }
+
+type Routes = ConsoleRoutes["imports"];
+
+/** Routes with which the operator reads a system's imports. */
+export function importRoutes(context: ConsoleContext): Routes {
+  const { db, cursorCipher } = context;
+  return {
+    list: async ({ query, request }) => {
+      const { systemId } = consoleCaller(request);
+      const position = cursorPosition(cursorCipher, cursorScope(systemId, "imports", {}), timePosition);
+      const asked = readPageRequest(query, (text) => position.decode(text));
+      const after = asked.kind === "cursor" ? asked.after : undefined;
+      const { imports, next } = await importPage(db, systemId, after, asked.limit);
+      return {
+        status: 200,
+        body: { data: imports, ...(next && { next_cursor: position.encode(next) }) },
+      };
+    },
+    get: async ({ params: { id }, request }) => ({
+      status: 200,
+      body: await detailOf(context, consoleCaller(request).systemId, await read(db, request, id)),
+    }),
+    report: async ({ params: { id }, query: { limit, cursor, reason }, request }) => {
+      const { systemId } = consoleCaller(request);
+      await read(db, request, id);
+      const scope = cursorScope(systemId, `import-report ${id}`, { reason });
+      const position = cursorPosition(cursorCipher, scope, numberPosition);
+      const asked = readPageRequest({ limit, cursor }, (text) => position.decode(text));
+      const after = asked.kind === "cursor" ? asked.after : 0;
+      const found = await reportEntries(db, systemId, id, { after, reason, limit: asked.limit + 1 });
+      const data = found.slice(0, asked.limit).map(({ number, entry }) => ({ number, ...entry }));
+      const last = found.length > asked.limit ? data.at(-1) : undefined;
+      return { status: 200, body: { data, ...(last && { next_cursor: position.encode(last.number) }) } };
+    },
+    undo: async ({ params: { id }, request }) => {
+      const { systemId, actor } = consoleCaller(request);
+      const isDecided = await context.undos.start(actor, systemId, id);
+      return { status: 200, body: { is_decided: isDecided, import: await read(db, request, id) } };
+    },
+  };
+}
+
+/** @throws ServiceError when there is no such import */
+async function read(db: Queryable, request: Parameters<typeof consoleCaller>[0], id: string): Promise<ImportRow> {
+  const row = await findImport(db, consoleCaller(request).systemId, id);
+  if (row === undefined) throw commandError("not_found", "import", { id });
+  return row;
+}
+
+/** Acts of one import that are shown: it is made once, and undone in a few attempts. */
+const SHOWN_ACTS = 20;
+
+async function detailOf(context: ConsoleContext, systemId: string, row: ImportRow): Promise<Served<ImportDetail>> {
+  const { acts } = await searchActs(context, systemId, { subject: row.id, limit: SHOWN_ACTS });
+  const kept = await importReport(context.db, systemId, row.id);
+  const reasons = Object.entries(kept?.reasons ?? {}).map(([reason, count]) => ({ reason, count }));
+  const { from, timeZone } = sourceOf(row);
+  return {
+    import: row,
+    from,
+    time_zone: timeZone,
+    acts: acts.map(shownAct),
+    obstacle: await obstacleOf(context.db, systemId, row),
+    report:
+      kept === undefined
+        ? null
+        : {
+            path: row.report,
+            reasons: reasons.toSorted((a, b) => b.count - a.count),
+            entries: reasons.reduce((sum, { count }) => sum + count, 0),
+            kept: kept.kept,
+          },
+  };
+}
+
+async function obstacleOf(db: Queryable, systemId: string, row: ImportRow): Promise<string | null> {
+  if (row.status === "undoing") return null;
+  try {
+    await requireNothingLater(db, systemId, row);
+    return null;
+  } catch (error) {
+    if (error instanceof ServiceError) return error.httpMessage;
+    throw error;
+  }
+}
+
+/** Returns the sources of an import, from its record. */
+function sourceOf({ detail }: ImportRow): { readonly from: string[]; readonly timeZone: string | null } {
+  const { files, location, time_zone: zone } = (detail ?? {}) as Readonly<Record<string, unknown>>;
+  const from: unknown[] = Array.isArray(files) ? files : [location];
+  return { from: from.filter((each) => typeof each === "string"), timeZone: typeof zone === "string" ? zone : null };
+}
+
+/** The position of an entry in its report. */
+const numberPosition: PositionCodec<number> = {
+  encode: String,
+  decode: (text) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined),
+};

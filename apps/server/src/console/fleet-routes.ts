@@ -1,25 +1,34 @@
 import type { Ride, Station } from "@bikeshare/contract";
-import type { BikeQuery, HistoryQuery, RideQuery, StationChange } from "@bikeshare/contract/console";
-import { cursorScope, type PageRequest, readPageRequest, serviceError } from "@bikeshare/rules";
+import type {
+  BikeQuery,
+  HistoryQuery,
+  MappedStation,
+  RideQuery,
+  StationChange,
+  StationMap,
+} from "@bikeshare/contract/console";
+import { type PageRequest, cursorScope, readPageRequest, serviceError } from "@bikeshare/rules";
 import { getBike, listBikes } from "../city/bikes/service.ts";
-import { endAbandonedRides } from "../city/fleet/long-rides.ts";
+import { endAbandonedRides } from "../city/fleet/finish-rides.ts";
 import { reservationOfAnyPartner, reservationsOf } from "../city/reservations/service.ts";
-import { getRide, listRides, type RideContext } from "../city/rides/service.ts";
-import { getStation } from "../city/stations/service.ts";
+import { type RideContext, getRide, listRides } from "../city/rides/service.ts";
+import { getStation, stationsForMap } from "../city/stations/service.ts";
 import { resourceHistory, stationHistory } from "../events/resource-history.ts";
 import { jsonBody } from "../http/bind.ts";
 import { cursorPosition } from "../http/cursor.ts";
-import { idPosition, type Page, type PositionCodec, timePosition } from "../storage/lists/page.ts";
+import { type ReadyBody, readyBody, useReadyBody } from "../http/response-body.ts";
+import { isoInstant } from "../iso-instant.ts";
+import { type Page, type PositionCodec, idPosition, timePosition } from "../storage/lists/page.ts";
 import type { ListReader } from "../storage/lists/read-context.ts";
 import type { ConsoleRoutes } from "./answers.ts";
-import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
+import { type ConsoleRequest, consoleCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import type { LongReads } from "./long-reads.ts";
 
-type Routes = ConsoleRoutes["fleet"];
+type FleetRoutes = ConsoleRoutes["fleet"];
 
 /** Stations, bikes and rides, for the operator: the partners' lists, and histories. */
-export function fleetRoutes(context: ConsoleContext, reads: RideContext, long: LongReads): Routes {
+export function fleetRoutes(context: ConsoleContext, reads: RideContext, long: LongReads): FleetRoutes {
   return {
     station: async ({ params: { id }, request }) => {
       const { systemId } = consoleCaller(request);
@@ -66,7 +75,7 @@ function historyRoutes(
   context: ConsoleContext,
   reads: RideContext,
   long: LongReads,
-): Pick<Routes, "reservations" | "reservation" | "history"> {
+): Pick<FleetRoutes, "reservations" | "reservation" | "history"> {
   return {
     reservations: async ({ query: { bike_id: bikeId, ride_id: rideId }, request }) => {
       const { systemId } = consoleCaller(request);
@@ -133,5 +142,47 @@ function listRoute<Position, Filters extends object>(
     const count = total === undefined ? "" : `,"total":${total}`;
     const more = next === undefined ? "" : `,"next_cursor":"${position.encode(next)}"`;
     return { status: 200 as const, body: jsonBody<never>(`{"data":[${items}]${count}${more}}`) };
+  };
+}
+
+/**
+ * Milliseconds for which a map is served although stations have changed. In a large city one changes every second; nobody
+ * reads a map that fast, and making it blocks the process for some milliseconds.
+ */
+export const STATION_MAP_MIN_AGE_MS = 5_000;
+
+type MapOf = (systemId: string) => ReadyBody | Promise<ReadyBody>;
+
+/** Makes the map of a system: partners and the operator see the same, so it is made once for all. */
+export function stationMapOf({ db, stationMaps }: ConsoleContext): MapOf {
+  return (systemId) =>
+    stationMaps.get(systemId, "map", async () => {
+      const map: StationMap = { data: (await stationsForMap(db, systemId)).map(toMapped) };
+      return readyBody(JSON.stringify(map));
+    });
+}
+
+/** The stations of a partner's system. */
+export function partnerStationRoutes(mapOf: MapOf): ConsoleRoutes["partnerStations"] {
+  return {
+    list: async ({ params, reply }) => ({ status: 200, body: useReadyBody(reply, await mapOf(params.system_id)) }),
+  };
+}
+
+/** The same for the operator. */
+export function systemStationRoutes(mapOf: MapOf): ConsoleRoutes["systemStations"] {
+  return {
+    list: async ({ params, reply }) => ({ status: 200, body: useReadyBody(reply, await mapOf(params.system_id)) }),
+  };
+}
+
+type Row = Awaited<ReturnType<typeof stationsForMap>>[number];
+
+function toMapped({ num_bikes_available, num_docks_available, last_reported, ...row }: Row): MappedStation {
+  return {
+    ...row,
+    bikes: num_bikes_available,
+    docks: num_docks_available,
+    last_reported: last_reported === null ? null : isoInstant(last_reported.getTime()),
   };
 }

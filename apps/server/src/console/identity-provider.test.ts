@@ -8,7 +8,7 @@ import { startTestProvider, type TestProvider } from "../../test/identity-provid
 import { type SmtpServer, startSmtpServer } from "../../test/servers/smtp-server.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import { until } from "../../test/until.ts";
-import type { AppOptions } from "../app-options.ts";
+import type { AppOptions } from "../app.ts";
 import { invite } from "./people/invitations.ts";
 
 let base: TestApp;

@@ -5,7 +5,7 @@ import type { z } from "zod";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { type SignedIn, signIn, signInAgain } from "../../test/sign-in.ts";
 import { createMemoryRateLimits } from "../http/rate-limits/rate-limits.ts";
-import { createSignInLimits } from "./people/sign-in-limits.ts";
+import { createSignInLimits } from "./people/context.ts";
 
 let app: TestApp;
 

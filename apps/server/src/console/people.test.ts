@@ -5,7 +5,7 @@ import { buildAnother } from "../../test/built-app.ts";
 import { startSmtpServer } from "../../test/servers/smtp-server.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import { listActs } from "../partners/audit/queries.ts";
-import { acceptInvitation } from "./people/accept-invitation.ts";
+import { acceptInvitation } from "./people/invitations.ts";
 import { resetPerson } from "./people/reset.ts";
 
 let app: TestApp;

@@ -6,24 +6,22 @@ import { consoleSession } from "./authorize.ts";
 import { addressOf, beginIn, type Exchange, showSession } from "./browser-session.ts";
 import type { ConsoleContext } from "./context.ts";
 import {
+  ATTEMPT_TIMEOUT_SECONDS,
+  type ProviderAttempt,
+  type ProviderProof,
+  type ProviderPurpose,
+  type ProviderSignIn,
+  ProviderSignInError,
   acceptAtProvider,
+  beginAttempt,
   confirmAtProvider,
   connectIdentity,
-  type ProviderProof,
-  type ProviderSignIn,
+  identify,
+  readAttempt,
+  requireProvider,
   signInAtProvider,
 } from "./people/identities.ts";
 import { namedBaseUrl } from "./people/invitation.rules.ts";
-import {
-  ATTEMPT_TIMEOUT_SECONDS,
-  beginAttempt,
-  identify,
-  type ProviderAttempt,
-  type ProviderPurpose,
-  ProviderSignInError,
-  readAttempt,
-  requireProvider,
-} from "./people/provider-attempts.ts";
 import { mailRemoved } from "./removed-mail.ts";
 import { attemptToken, clearAttemptCookie, setAttemptCookie } from "./session-cookie.ts";
 import { confirmSession } from "./sessions/service.ts";

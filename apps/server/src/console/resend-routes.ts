@@ -1,6 +1,6 @@
 import type { ResendSelection } from "@bikeshare/contract/console";
 import type { PartnerScope } from "../webhooks/endpoints/endpoint-context.ts";
-import { cancelResend, countResend, type ResendChoice, showResend, startResend } from "../webhooks/log/bulk-resend.ts";
+import { type ResendChoice, cancelResend, countResend, showResend, startResend } from "../webhooks/log/resend.ts";
 import type { ConsoleRoutes } from "./answers.ts";
 import { consoleCaller, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";

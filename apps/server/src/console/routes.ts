@@ -5,28 +5,30 @@ import { acknowledge, unacknowledge } from "../health/checks/acknowledgements.ts
 import { partnerOverview } from "../health/overview/partner-overview.ts";
 import { systemOverview } from "../health/overview/system-overview.ts";
 import { bindContract } from "../http/bind.ts";
-import { accountRoutes } from "./account-routes.ts";
 import { answeringByContract, type ConsoleRoutes } from "./answers.ts";
-import { partnerAuditRoutes, systemAuditRoutes } from "./audit-routes.ts";
 import { consoleCaller, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 import { deliveryRoutes } from "./deliveries-routes.ts";
 import { descriptionRoutes } from "./descriptions-routes.ts";
 import { endpointRoutes } from "./endpoints-routes.ts";
-import { feedRoutes } from "./feeds-routes.ts";
-import { fleetRoutes } from "./fleet-routes.ts";
-import { importRoutes } from "./imports-routes.ts";
+import { feedRoutes, importRoutes } from "./feeds-routes.ts";
+import { fleetRoutes, partnerStationRoutes, stationMapOf, systemStationRoutes } from "./fleet-routes.ts";
 import { partnerKeyRoutes, systemKeyRoutes } from "./keys-routes.ts";
 import { liveRoutes } from "./live-routes.ts";
+import { partnerAuditRoutes, partnerRequestRoutes, systemAuditRoutes, systemRequestRoutes } from "./log-routes.ts";
 import { createLongReads, type LongReads, type LongRequest } from "./long-reads.ts";
 import { partnerRoutes } from "./partners-routes.ts";
 import { operatorPeopleRoutes, partnerPeopleRoutes } from "./people-routes.ts";
 import { providerRoutes } from "./provider-routes.ts";
-import { partnerRequestRoutes, systemRequestRoutes } from "./requests-routes.ts";
 import { resendRoutes, systemResendRoutes } from "./resend-routes.ts";
 import { search } from "./search/service.ts";
-import { embeddedSessionRoutes, invitationRoutes, sessionRoutes, signInRoutes } from "./sign-in-routes.ts";
-import { partnerStationRoutes, stationMapOf, systemStationRoutes } from "./stations-routes.ts";
+import {
+  accountRoutes,
+  embeddedSessionRoutes,
+  invitationRoutes,
+  sessionRoutes,
+  signInRoutes,
+} from "./session-routes.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
 
 /** Serves the API of the dashboard's pages. Its streams stay open until they are ended. */

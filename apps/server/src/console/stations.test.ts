@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { rowWriter, stationRow } from "../../test/rows.ts";
 import { signIn } from "../../test/sign-in.ts";
-import { STATION_MAP_MIN_AGE_MS } from "./stations-routes.ts";
+import { STATION_MAP_MIN_AGE_MS } from "./fleet-routes.ts";
 
 let app: TestApp;
 

@@ -1,25 +1,32 @@
-import type { EventDescription } from "@bikeshare/contract/console";
+import type { EventDescription, Probe, WebhookSettings } from "@bikeshare/contract/console";
 import type { OpenApiDocument } from "@bikeshare/contract/openapi";
 import { z } from "zod";
-import { showSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
+import type { ProbedAddress } from "../webhooks/address-probe.ts";
+import type { PartnerScope } from "../webhooks/endpoints/endpoint-context.ts";
+import { rotateSecret, showSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
+import { type SetEndpoint, type SettingContext, setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
+import { pauseEndpoint, removeEndpoint, resumeEndpoint } from "../webhooks/endpoints/endpoint-status.ts";
 import { findShownEndpoint } from "../webhooks/endpoints/endpoint-view.ts";
-import { showHeld } from "../webhooks/endpoints/held.ts";
-import type { ConsoleRoutes } from "./answers.ts";
+import { dropHeld, sendHeld, showHeld } from "../webhooks/endpoints/held.ts";
+import { showBody } from "../webhooks/log/delivery-view.ts";
+import { adviceOn } from "../webhooks/log/failure-advice.rules.ts";
+import { retryEndpointNow, sendTestDelivery } from "../webhooks/log/resend.ts";
+import type { ConsoleRoutes, Served } from "./answers.ts";
 import { type ConsoleRequest, consoleSession, partnerCaller, requireConfirmed } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
+import { withoutCredentials } from "./delivery-json.ts";
 import type { LongReads } from "./long-reads.ts";
-import { settingsJson, setWebhook, type WebhookCaller, webhookChanges } from "./webhook-changes.ts";
 
 /** A partner's webhook: its address, events and secret, and how it does. */
 export function webhookRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["webhook"] {
   return {
-    ...webhookChanges(context, callerOf),
+    ...webhookChanges(context, ownCaller),
     show: async (call) => {
-      const view = await long.hold(call.request, () => findShownEndpoint(context, callerOf(call).scope));
+      const view = await long.hold(call.request, () => findShownEndpoint(context, ownCaller(call).scope));
       return { status: 200, body: { webhook: view ?? null } };
     },
     held: async (call) => {
-      return { status: 200, body: await long.hold(call.request, () => showHeld(context, callerOf(call).scope)) };
+      return { status: 200, body: await long.hold(call.request, () => showHeld(context, ownCaller(call).scope)) };
     },
     events: async () => ({ status: 200, body: { data: await describeEvents() } }),
     set: async (call) => {
@@ -27,18 +34,18 @@ export function webhookRoutes(context: ConsoleContext, long: LongReads): Console
       // Otherwise somebody at an unlocked computer could redirect all deliveries, or change the secret so that receivers
       // refuse them.
       const requireConfirmation = () => requireConfirmed(session, context.clock());
-      const made = await setWebhook({ ...context, requireConfirmation }, callerOf(call), call.body);
+      const made = await setWebhook({ ...context, requireConfirmation }, ownCaller(call), call.body);
       return { status: 200, body: settingsJson(made) };
     },
     showSecret: async (call) => {
-      const { actor, scope } = callerOf(call);
+      const { actor, scope } = ownCaller(call);
       return { status: 200, body: await showSecret({ ...context, actor, cipher: context.webhookCipher }, scope) };
     },
   };
 }
 
 /** Returns the webhook's partner, and the person who changes it. */
-function callerOf({ request }: { readonly request: ConsoleRequest }): WebhookCaller {
+function ownCaller({ request }: { readonly request: ConsoleRequest }): WebhookCaller {
   const { person, actor, systemId, partnerId } = partnerCaller(request);
   return { personId: person.id, actor, scope: { systemId, partnerId }, by: "partner" };
 }
@@ -98,4 +105,128 @@ function typeOf(document: OpenApiDocument, schema: Schema): string {
   const names: readonly unknown[] = Array.isArray(type) ? type : [type];
   const name = names.filter((each) => typeof each === "string").join(" or ");
   return typeof format === "string" ? name.replace("string", format) : name;
+}
+
+/** Changes to a webhook by its partner's admins or by the operator: both use the same services. */
+
+/** The webhook and the person who changes it. */
+export interface WebhookCaller {
+  readonly personId: string;
+  readonly actor: string;
+  readonly scope: PartnerScope;
+  /** A webhook that the operator has paused can be resumed or removed by the operator only. */
+  readonly by: "partner" | "operator";
+}
+
+type DeliveryName = Parameters<ConsoleContext["addressProber"]["probe"]>[1]["event"];
+type WithBody<Call, Body> = Call & { readonly body: Body };
+
+const HOUR_MS = 3_600_000;
+
+/** @param callerOf who makes a call */
+export function webhookChanges<Call>(context: ConsoleContext, callerOf: (call: Call) => WebhookCaller) {
+  return {
+    ...statusChanges(context, callerOf),
+    probe: async (call: WithBody<Call, { readonly url: string; readonly event?: DeliveryName | undefined }>) => {
+      const { personId, actor, scope } = callerOf(call);
+      const { url, event = "ride.completed" } = call.body;
+      const probing = { ...context, actor, cipher: context.webhookCipher };
+      const probed = await context.addressProber.probe(probing, { ...scope, personId, url, event });
+      return { status: 200 as const, body: probeJson(probed) };
+    },
+    test: async (call: WithBody<Call, { readonly event?: string | undefined }>) => {
+      const { personId, actor, scope } = callerOf(call);
+      context.addressProber.count(personId);
+      const id = await sendTestDelivery({ ...context, actor }, { ...scope, event: call.body.event });
+      return { status: 200 as const, body: { delivery_id: id } };
+    },
+    rotateSecret: async (call: WithBody<Call, { readonly overlap_hours: number }>) => {
+      const { actor, scope } = callerOf(call);
+      const input = { ...scope, overlap: call.body.overlap_hours * HOUR_MS };
+      const body = await rotateSecret({ ...context, actor, cipher: context.webhookCipher }, input);
+      return { status: 200 as const, body };
+    },
+  };
+}
+
+/** Routes that pause, resume or remove a webhook. */
+function statusChanges<Call>(context: ConsoleContext, callerOf: (call: Call) => WebhookCaller) {
+  return {
+    pause: async (call: Call) => {
+      const { actor, scope, by } = callerOf(call);
+      const input = { ...scope, reason: by, takesOver: by === "operator" };
+      return { status: 200 as const, body: await pauseEndpoint({ ...context, actor }, input) };
+    },
+    resume: async (call: WithBody<Call, { readonly sends_held?: boolean | undefined }>) => {
+      const { actor, scope, by } = callerOf(call);
+      const sendsHeld = call.body.sends_held === true;
+      const body = await resumeEndpoint({ ...context, actor }, { ...scope, by, sendsHeld });
+      return { status: 200 as const, body };
+    },
+    sendHeld: async (call: Call) => {
+      const { actor, scope } = callerOf(call);
+      return { status: 200 as const, body: { sent: await sendHeld({ ...context, actor }, scope) } };
+    },
+    dropHeld: async (
+      call: WithBody<
+        Call,
+        { readonly total: number; readonly until: string; readonly is_continued?: boolean | undefined }
+      >,
+    ) => {
+      const { actor, scope } = callerOf(call);
+      const { total, until, is_continued: isContinued = false } = call.body;
+      const body = await dropHeld({ ...context, actor }, scope, { total, until: new Date(until), isContinued });
+      return { status: 200 as const, body };
+    },
+    retryNow: async (call: Call) => {
+      const { actor, scope } = callerOf(call);
+      return { status: 200 as const, body: { deliveries: await retryEndpointNow({ ...context, actor }, scope) } };
+    },
+    remove: async (call: Call) => {
+      const { actor, scope, by } = callerOf(call);
+      return { status: 200 as const, body: await removeEndpoint({ ...context, actor }, { ...scope, by }) };
+    },
+  };
+}
+
+/** Sets a webhook's address, events and other given settings. */
+export function setWebhook(
+  context: ConsoleContext & Pick<SettingContext, "requireConfirmation">,
+  { actor, scope }: WebhookCaller,
+  settings: WebhookSettings,
+): Promise<SetEndpoint> {
+  const setting = { ...context, actor, cipher: context.webhookCipher, rules: context.webhookRules };
+  return setEndpoint(setting, { ...scope, ...settings });
+}
+
+/** Returns the JSON of saved settings, without the secret. */
+export function settingsJson({ secret, ...made }: SetEndpoint) {
+  return { ...made, has_new_secret: secret !== null };
+}
+
+function probeJson({ isAllowed, steps, isSignedWithSecret, body, result }: ProbedAddress): Served<Probe> {
+  const { outcome, status, failure, sentHeaders, answerHeaders, answerBody, answerCut } = result;
+  const request = {
+    headers: withoutCredentials(sentHeaders),
+    body: { encoding: "utf-8" as const, text: body, truncated: false },
+  };
+  return {
+    is_allowed: isAllowed,
+    is_accepted: outcome === "succeeded",
+    steps,
+    advice: adviceOn({ outcome, failure, status }),
+    is_signed_with_secret: isSignedWithSecret,
+    remote_address: result.remoteAddress,
+    total_ms: result.timings.total,
+    request: sentHeaders.length === 0 ? null : request,
+    response:
+      status === null
+        ? null
+        : {
+            status,
+            headers: withoutCredentials(answerHeaders),
+            body: showBody(answerBody, answerCut),
+            truncation_reason: null,
+          },
+  };
 }

@@ -1,7 +1,7 @@
 import type { EventName, NoticeName } from "@bikeshare/contract";
 import type { Command } from "../command-context.ts";
 import type { Transaction } from "../storage/db/database.ts";
-import { insertEvents } from "./outbox-queries.ts";
+import { insertEvents } from "./queries.ts";
 
 /** Something that happened, to be recorded in the transaction of the change itself. */
 export interface NewEvent {

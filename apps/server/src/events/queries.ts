@@ -1,13 +1,16 @@
 import type { EventName } from "@bikeshare/contract";
-import type { Queryable, QueryRunner } from "../storage/db/database.ts";
+import { type RowOf, arrayOf, columnsOfTable } from "../storage/db/columns.ts";
+import type { QueryRunner, Queryable, Transaction } from "../storage/db/database.ts";
 import type { ReadPool } from "../storage/db/read-pool.ts";
 import { oneRow } from "../storage/db/rows.ts";
 import { statement } from "../storage/db/statement.ts";
+import { rowsOfSystem } from "../storage/db/system-rows.ts";
 import { type FetchSize, fetchSize, joinRows } from "../storage/lists/page.ts";
+import { insertDeliveries } from "../webhooks/queue/sql-fragments.ts";
 import type { DayCount, EventPosition, EventViewer } from "./event.rules.ts";
 
 /** Rows of a page, and the position of the last that the page shows; null when the page is not full. */
-export interface EventRows {
+interface EventRows {
   readonly rows: string | null;
   readonly last_day: string | null;
   readonly last_position: number | null;
@@ -164,7 +167,7 @@ export async function findBoundsOfDay(
 }
 
 /** The number of events with one name in a block of consecutive positions; only events that the partner may see. */
-export interface BlockCount {
+interface BlockCount {
   readonly block: number;
   readonly name: EventName;
   readonly n: number;
@@ -318,4 +321,28 @@ export async function listEventsBetween(
 /** Returns the events with these ids that are kept. */
 export function listEventsByIds(db: Queryable, systemId: string, ids: readonly string[]): Promise<ResourceEventRow[]> {
   return db.query<ResourceEventRow>(listByIds, [systemId, ids]);
+}
+
+const columns = columnsOfTable("event_outbox")
+  .without("system_id")
+  .and({ is_listed: arrayOf<boolean>("boolean") });
+
+/** The events, and a delivery of each to the endpoints that subscribe to it. */
+const insert = statement(
+  "outbox.insert",
+  `with recorded as (
+       insert into event_outbox (system_id, id, name, occurred_at, partner_id, data)
+       select placed.system_id, id, name, occurred_at, partner_id, data
+       from ${rowsOfSystem(columns.unnest(3, "event"), "is_listed")}),
+     ${insertDeliveries(columns.unnest(3, "event"))}
+     select`,
+);
+
+/** An event with its id, and whether it is listed: other events are only delivered. */
+type OutboxRow = RowOf<typeof columns>;
+
+/** Inserts events with their deliveries, and notifies listeners after the commit. */
+export function insertEvents(tx: Transaction, systemId: string, now: Date, rows: readonly OutboxRow[]): void {
+  tx.send(insert, [systemId, now, ...columns.arrays(rows)]);
+  tx.notify("event_outbox", systemId);
 }

@@ -1,5 +1,5 @@
 import { literalAddress, portOf } from "../outbound/addresses/address-guard.ts";
-import type { AttemptResult } from "./sender/attempt.ts";
+import type { AttemptResult } from "./rules/after-attempt.ts";
 
 /** The parts of a request to an address, in their order. */
 const probeSteps = ["address", "dns", "connect", "tls", "response"] as const;

@@ -11,8 +11,8 @@ import { decryptActiveSecrets } from "./endpoints/endpoint-secrets.ts";
 import { isRemoved } from "./endpoints/endpoint.rules.ts";
 import { createSecret, type SecretCipher } from "./endpoints/secret.ts";
 import { TEST_SUFFIX } from "./queue/sql-fragments.ts";
+import type { AttemptRequest, AttemptResult } from "./rules/after-attempt.ts";
 import { type AddressRules, judgeUrl } from "./rules/receiver-url.ts";
-import type { AttemptRequest, AttemptResult } from "./sender/attempt.ts";
 import { createSender, type Sender, type SenderOptions } from "./sender/sender.ts";
 
 interface ProbeInput extends PartnerScope {

@@ -8,7 +8,7 @@ import {
   type WorkloadReport,
 } from "@bikeshare/load";
 import type { Random } from "@bikeshare/simulator";
-import { LEASE_TIMEOUTS } from "../../src/webhooks/dispatcher/lane-keeper.ts";
+import { LEASE_TIMEOUTS } from "../../src/webhooks/dispatcher/lanes.ts";
 import { until } from "../until.ts";
 import { type BadDaysWorld, openBadDaysWorld } from "./world.ts";
 

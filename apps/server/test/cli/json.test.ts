@@ -5,7 +5,7 @@ import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createProgram } from "../../src/cli/command-line.ts";
 import type { CliContext } from "../../src/cli/context.ts";
-import { acceptInvitation } from "../../src/console/people/accept-invitation.ts";
+import { acceptInvitation } from "../../src/console/people/invitations.ts";
 import { startSession } from "../../src/console/sessions/service.ts";
 import { createIds } from "../../src/ids.ts";
 import { insertFailure } from "../../src/storage/set-aside/queries.ts";

@@ -2,10 +2,9 @@ import { type BatchResults, operatorContract } from "@bikeshare/contract";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
 import { expect } from "vitest";
 import { reportBikes, upsertBikes } from "../../src/city/fleet/bike-commands.ts";
-import { correctRides } from "../../src/city/fleet/correct-rides.ts";
 import { createReservation } from "../../src/city/fleet/create-reservation.ts";
 import { cancelRides, endRides } from "../../src/city/fleet/finish-rides.ts";
-import { upsertPastRides } from "../../src/city/fleet/past-rides.ts";
+import { correctRides, upsertPastRides } from "../../src/city/fleet/past-rides.ts";
 import { cancelReservation } from "../../src/city/fleet/reservation-commands.ts";
 import { startRides } from "../../src/city/fleet/start-rides.ts";
 import {

@@ -9,15 +9,14 @@ import { statement } from "../../src/storage/db/statement.ts";
 import { resultOf } from "../../src/webhooks/dispatcher/result-writer.ts";
 import { type SetEndpoint, setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
 import { createSecretCipher, type SecretCipher } from "../../src/webhooks/endpoints/secret.ts";
-import { claimDeliveries, type ClaimedRow } from "../../src/webhooks/queue/claim-queries.ts";
-import { insertResults } from "../../src/webhooks/queue/result-queries.ts";
+import { type ClaimedRow, claimDeliveries, insertResults } from "../../src/webhooks/queue/lane-queries.ts";
 import type {
   AnsweredAttempt,
   AttemptFailure,
   AttemptRecord,
   AttemptResult,
   FailedAttempt,
-} from "../../src/webhooks/sender/attempt.ts";
+} from "../../src/webhooks/rules/after-attempt.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 
 /** A database with partners, a secrets file's key, and a dispatcher's hands. */

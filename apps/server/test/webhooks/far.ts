@@ -1,4 +1,4 @@
-import type { AttemptFailure, AttemptRequest, AttemptResult } from "../../src/webhooks/sender/attempt.ts";
+import type { AttemptFailure, AttemptRequest, AttemptResult } from "../../src/webhooks/rules/after-attempt.ts";
 import type { Sender } from "../../src/webhooks/sender/sender.ts";
 
 /** A POST as it reached the far side. */

@@ -1,5 +1,5 @@
 import type { Database } from "../../src/storage/db/database.ts";
-import { LEASE_TIMEOUTS } from "../../src/webhooks/dispatcher/lane-keeper.ts";
+import { LEASE_TIMEOUTS } from "../../src/webhooks/dispatcher/lanes.ts";
 import { createSuspectSlots, SystemDispatcher } from "../../src/webhooks/dispatcher/system-dispatcher.ts";
 import { loadEndpoints } from "../../src/webhooks/endpoints/dispatch-endpoints.ts";
 import { queueReplays } from "../../src/webhooks/log/replays.ts";

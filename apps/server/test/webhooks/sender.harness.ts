@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import { NetworkList } from "../../src/outbound/addresses/network-list.ts";
-import type { AttemptResult } from "../../src/webhooks/sender/attempt.ts";
+import type { AttemptResult } from "../../src/webhooks/rules/after-attempt.ts";
 import { createSender, type Sender, type SenderOptions } from "../../src/webhooks/sender/sender.ts";
 import { startReceiver, type RawReceiver } from "../servers/raw-receiver.ts";
 

@@ -3,15 +3,16 @@ import { isIssue, storedTime } from "@bikeshare/rules";
 import type { CommandContext } from "../../command-context.ts";
 import { type Batch, type BatchResultWriter, type Indexed, runBatch, runSharedBatch } from "./batch.ts";
 import {
+  type BikeState,
   type LocatedItem,
-  missingStation,
   type NamedStations,
+  missingStation,
   newBike,
+  newPublicId,
   presentStation,
   reportedBike,
   upsertedBike,
-} from "./bike-changes.rules.ts";
-import { type BikeState, newPublicId } from "./bike.rules.ts";
+} from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
 import { findNamedStations } from "./station-queries.ts";
 import { isOfFeed, OPERATOR } from "./station.rules.ts";

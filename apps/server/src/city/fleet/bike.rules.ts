@@ -1,10 +1,11 @@
-import type { BatchWarning, Bike } from "@bikeshare/contract";
+import type { BatchWarning, Bike, BikeReport, BikeUpsert, MessageArguments } from "@bikeshare/contract";
 import { viewOf } from "@bikeshare/rules";
 import type { Ids } from "../../ids.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
+import type { NamedStation } from "./station-queries.ts";
 
 /** States that a bike can be reported in; the others follow from rides and reservations. */
-export type ReportedState = Exclude<Bike["vehicle_state"], "reserved" | "on_trip">;
+type ReportedState = Exclude<Bike["vehicle_state"], "reserved" | "on_trip">;
 
 /** A bike as commands read and write it. A value that was never reported comes from the row. */
 export interface BikeState extends Omit<
@@ -77,4 +78,107 @@ export function datedLocation(bike: BikeState): Dated<ReportedLocation> {
     at: bike.reported_position_at?.getTime() ?? null,
     value: { reported_station_id, reported_lat, reported_lon },
   };
+}
+
+/** The stations that items name, by id; removed ones too. */
+export type NamedStations = ReadonlyMap<string, NamedStation>;
+
+/** Returns a station that is there; undefined of one that was removed. */
+export function presentStation(stations: NamedStations, id: string): NamedStation | undefined {
+  const station = stations.get(id);
+  return station?.status === "removed" ? undefined : station;
+}
+
+/** Returns the message of `not_found` about a station that is not there. */
+export function missingStation(stations: NamedStations, id: string): MessageArguments<"not_found"> {
+  return [stations.has(id) ? "removedStation" : "namedStation", { id }];
+}
+
+/** An item that may name a location. */
+export interface LocatedItem {
+  readonly station_id?: string | null | undefined;
+  readonly lat?: number | undefined;
+  readonly lon?: number | undefined;
+}
+
+/** Returns the location that an item names: that of its station where it gives no other; undefined when it names none. */
+export function locationOf(item: LocatedItem, stations: NamedStations): ReportedLocation | undefined {
+  if (item.station_id === undefined && item.lat === undefined) return undefined;
+  const station = presentStation(stations, item.station_id ?? "");
+  return {
+    reported_station_id: item.station_id ?? null,
+    reported_lat: item.lat ?? station?.lat ?? null,
+    reported_lon: item.lon ?? station?.lon ?? null,
+  };
+}
+
+export const NOWHERE: ReportedLocation = { reported_station_id: null, reported_lat: null, reported_lon: null };
+
+/** Returns a bike as an upsert makes it. */
+export function newBike(item: BikeUpsert, stations: NamedStations, now: Date, publicId: string): BikeState {
+  const facts = {
+    ride_id: null,
+    reservation_id: null,
+    reported_state: item.vehicle_state ?? "available",
+    ...(locationOf(item, stations) ?? NOWHERE),
+  } as const;
+  return {
+    ...facts,
+    ...viewOf(facts),
+    id: item.id,
+    number: item.number ?? null,
+    vehicle_type_id: item.vehicle_type_id ?? null,
+    current_range_meters: item.current_range_meters ?? null,
+    last_reported: null,
+    reported_state_at: now,
+    reported_position_at: now,
+    reported_range_at: now,
+    public_id: publicId,
+  };
+}
+
+/** Returns a bike after an upsert; the same object when nothing changes. */
+export function upsertedBike(bike: BikeState, item: BikeUpsert, stations: NamedStations, now: Date): BikeState {
+  const {
+    number = bike.number,
+    vehicle_type_id = bike.vehicle_type_id,
+    vehicle_state: state = bike.reported_state,
+  } = item;
+  const range = item.current_range_meters === undefined ? bike.current_range_meters : item.current_range_meters;
+  const location = locationOf(item, stations);
+  const isLocationNew =
+    location !== undefined && JSON.stringify(location) !== JSON.stringify(datedLocation(bike).value);
+  const isStateNew = state !== bike.reported_state;
+  const isRangeNew = range !== bike.current_range_meters;
+  const isDescriptionNew = number !== bike.number || vehicle_type_id !== bike.vehicle_type_id;
+  if (!isLocationNew && !isStateNew && !isRangeNew && !isDescriptionNew) return bike;
+  return changedBike(bike, {
+    number,
+    vehicle_type_id,
+    ...(isStateNew ? { reported_state: state, reported_state_at: now } : {}),
+    ...(isLocationNew ? { ...location, reported_position_at: now } : {}),
+    ...(isRangeNew ? { current_range_meters: range, reported_range_at: now } : {}),
+  });
+}
+
+/** Returns a bike after its own report; the same object when the report contains nothing newer. */
+export function reportedBike(bike: BikeState, item: BikeReport, at: Date, stations: NamedStations): BikeState {
+  const isLater = <Value>(known: Dated<Value>, value: Value) => {
+    const report = { at: at.getTime(), value };
+    return later(known, report) === report;
+  };
+  const facts: { -readonly [Name in keyof BikeState]?: BikeState[Name] } = {};
+  if (item.vehicle_state !== undefined && isLater(datedState(bike), item.vehicle_state)) {
+    Object.assign(facts, { reported_state: item.vehicle_state, reported_state_at: at });
+  }
+  const location = locationOf(item, stations);
+  if (location !== undefined && isLater(datedLocation(bike), location)) {
+    Object.assign(facts, location, { reported_position_at: at });
+  }
+  const range = { at: bike.reported_range_at?.getTime() ?? null, value: bike.current_range_meters };
+  if (item.current_range_meters !== undefined && isLater(range, item.current_range_meters)) {
+    Object.assign(facts, { current_range_meters: item.current_range_meters, reported_range_at: at });
+  }
+  if (bike.last_reported === null || at > bike.last_reported) facts.last_reported = at;
+  return Object.keys(facts).length === 0 ? bike : changedBike(bike, facts);
 }

@@ -1,28 +1,34 @@
 import type { BatchItem, BatchResults, ItemError, RideCancel, RideEnd } from "@bikeshare/contract";
-import { endReasonAt, isIssue, rideLength, storedEnd, type StoredTime } from "@bikeshare/rules";
-import type { CommandContext } from "../../command-context.ts";
+import { type StoredTime, endReasonAt, isIssue, rideLength, storedEnd } from "@bikeshare/rules";
+import type { ActorContext, CommandContext } from "../../command-context.ts";
+import { insertActOf } from "../../partners/audit/queries.ts";
+import type { Queryable } from "../../storage/db/database.ts";
 import { valueOf } from "../../storage/db/rows.ts";
-import { type Batch, type Indexed, runSharedBatch } from "./batch.ts";
-import { locationOf, NOWHERE } from "./bike-changes.rules.ts";
+import { systemsOf } from "../systems/service.ts";
 import {
-  availableAgain,
+  type Batch,
+  type Indexed,
+  type LockedRides,
+  type RideBatch,
+  type RideItem,
+  hasKnownStations,
+  lockRideBatch,
+  rideFor,
+  runSharedBatch,
+} from "./batch.ts";
+import {
   type BikeState,
+  NOWHERE,
+  type ReportedLocation,
+  availableAgain,
   datedLocation,
   datedState,
   later,
-  type ReportedLocation,
+  locationOf,
 } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
 import { updateCancelledRides } from "./reservation-queries.ts";
-import {
-  hasKnownStations,
-  type LockedRides,
-  lockRideBatch,
-  type RideBatch,
-  rideFor,
-  type RideItem,
-} from "./ride-batch.ts";
-import { type RideState, updateRides } from "./ride-queries.ts";
+import { type LongRide, type RideState, countLongRides, listLongRides, updateRides } from "./ride-queries.ts";
 import { isSameCancel, isSameEnd } from "./ride.rules.ts";
 
 /** Ends rides: each bike is available where its ride ended, unless a later report of it is known. */
@@ -46,7 +52,7 @@ export function cancelRides(
 }
 
 /** Ends rides that were never ended. Does not invent unknown locations of their bikes. */
-export function abandonRides(
+function abandonRides(
   context: CommandContext,
   systemId: string,
   ids: readonly string[],
@@ -199,4 +205,71 @@ function backFromRide(bike: BikeState, endedAt: Date, endedWhere: ReportedLocati
     ...location.value,
     reported_position_at: new Date(location.at ?? at),
   };
+}
+
+export { listLongRides } from "./ride-queries.ts";
+
+/** Rides ended in one transaction. */
+const BATCH_RIDES = 500;
+
+/** The number of rides of a system that have been under way for too long, and the oldest of them. */
+interface LongRides {
+  readonly systemId: string;
+  readonly n: number;
+  readonly oldest: LongRide | undefined;
+}
+
+/** Finds the rides of each system that started before an instant and are still under way. */
+export async function allLongRides(db: Queryable, startedBefore: Date): Promise<LongRides[]> {
+  const systems = await systemsOf(db);
+  return Promise.all(systems.map(({ system_id: systemId }) => longRidesOf(db, systemId, startedBefore)));
+}
+
+/** The same of one system. */
+export async function longRidesOf(db: Queryable, systemId: string, startedBefore: Date): Promise<LongRides> {
+  const [oldest] = await listLongRides(db, systemId, startedBefore, 1);
+  return { systemId, n: await countLongRides(db, systemId, startedBefore), oldest };
+}
+
+/**
+ * Ends rides that were never ended, for the operator. A bike moves to its last reported location since its ride began; a
+ * bike without a report becomes `missing`.
+ * @param reason `timeout` when the ride is ended for its length alone
+ * @returns one result a ride, as `rides/end` gives it
+ */
+export async function endAbandonedRides(
+  context: ActorContext,
+  systemId: string,
+  ids: readonly string[],
+  reason: "operator" | "timeout",
+): Promise<BatchResults> {
+  const all: BatchResults = { results: [], failed: 0 };
+  for (let from = 0; from < ids.length; from += BATCH_RIDES) {
+    const batch = ids.slice(from, from + BATCH_RIDES);
+    const { results, failed } = await context.db.transaction(async (tx) => {
+      const ended = await abandonRides({ ...context, db: tx }, systemId, batch, reason);
+      for (const { id, outcome } of ended.results)
+        if (outcome === "updated" && id !== null)
+          await insertActOf(context, tx, { systemId, action: "ride.ended", subject: id, detail: { reason } });
+      return ended;
+    });
+    all.results.push(...results);
+    all.failed += failed;
+  }
+  return all;
+}
+
+/** Ends all rides that started before an instant and are still under way. */
+export async function endRidesStartedBefore(
+  context: ActorContext,
+  systemId: string,
+  startedBefore: Date,
+): Promise<BatchResults> {
+  const rides = await listLongRides(context.db, systemId, startedBefore, null);
+  return endAbandonedRides(
+    context,
+    systemId,
+    rides.map(({ id }) => id),
+    "timeout",
+  );
 }

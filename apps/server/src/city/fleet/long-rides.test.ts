@@ -4,7 +4,7 @@ import type { ActorContext } from "../../command-context.ts";
 import { systemCheckFinders } from "../../health/checks/system-checks.ts";
 import { listActs } from "../../partners/audit/queries.ts";
 import { createSystem } from "../systems/service.ts";
-import { allLongRides, endAbandonedRides, endRidesStartedBefore } from "./long-rides.ts";
+import { allLongRides, endAbandonedRides, endRidesStartedBefore } from "./finish-rides.ts";
 
 const HOUR_MS = 3_600_000;
 let harness: FleetHarness;

@@ -1,10 +1,39 @@
-import type { BatchItem, BatchResults, ItemError, PastRideUpsert } from "@bikeshare/contract";
-import { doOverlap, isIssue, rideLength, storedEnd, type StoredTime, storedTime } from "@bikeshare/rules";
+import type { BatchItem, BatchResults, ItemError, PastRideUpsert, RideCorrection } from "@bikeshare/contract";
+import {
+  type StoredTime,
+  correctedEndReason,
+  doOverlap,
+  isIssue,
+  rideLength,
+  storedEnd,
+  storedTime,
+} from "@bikeshare/rules";
 import type { CommandContext } from "../../command-context.ts";
 import { TransactionConflict } from "../../storage/db/errors.ts";
-import { type BatchResultWriter, type Indexed, runBatch } from "./batch.ts";
+import { valueOf } from "../../storage/db/rows.ts";
+import {
+  type BatchResultWriter,
+  type Indexed,
+  type RideBatch,
+  hasKnownStations,
+  lockRideBatch,
+  rideFor,
+  runBatch,
+} from "./batch.ts";
+import {
+  type BikeState,
+  type Dated,
+  type NamedStations,
+  type ReportedLocation,
+  availableAgain,
+  changedBike,
+  datedLocation,
+  datedState,
+  later,
+  presentStation,
+} from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
-import { insertPastRides, listOverlappingRides, type RideState, updateRides } from "./ride-queries.ts";
+import { type RideState, type RideTimes, insertPastRides, listOverlappingRides, updateRides } from "./ride-queries.ts";
 import { describeRide, overlapIssue } from "./ride.rules.ts";
 
 /** Adds rides that are over, or corrects them. Makes no events and moves no bike. */
@@ -150,4 +179,187 @@ function isSame(stored: RideState, wanted: PastRide): boolean {
     stored.ended_at?.getTime() === wanted.ended_at.getTime() &&
     compared.every((field) => stored[field] === wanted[field])
   );
+}
+
+/**
+ * Corrects rides that have ended, and moves their bikes, with the stations' counters, unless a later report of a bike is
+ * known. The start time cannot be corrected: it is the ride's position in the list, and clients that are paging would skip
+ * or repeat the ride.
+ */
+export function correctRides(
+  context: CommandContext,
+  systemId: string,
+  items: readonly BatchItem<RideCorrection>[],
+): Promise<BatchResults> {
+  return runBatch<RideCorrection, ItemError<"rides", "correct">>(
+    context,
+    systemId,
+    items,
+    async (command, { items: readable, results }) => {
+      const locked = await lockRideBatch(command, readable);
+      const batch = { command, results, ...locked, others: await listMeanwhile(command, locked.rides, readable) };
+      const corrected = new Map<string, RideState>();
+      for (const entry of readable) {
+        const ride = decide(entry, batch);
+        if (ride !== undefined) corrected.set(ride.id, ride);
+      }
+      const { tx, now } = command;
+      const written = await updateRides(tx, systemId, now, [...corrected.values()]);
+      command.countCorrectedRides([...corrected.values()]);
+      for (const id of corrected.keys()) {
+        command.record({ name: "ride.corrected", occurredAt: now, partnerId: null, data: valueOf(written, id) });
+      }
+    },
+  );
+}
+
+interface CorrectionBatch extends RideBatch {
+  /** Rides of the same bikes that began after a ride's stored end and before its corrected one. */
+  readonly others: ReadonlyMap<string, readonly RideState[]>;
+}
+
+/**
+ * Finds the rides that corrections would have rides overlap with. A ride that overlaps already, because both were imported,
+ * may be corrected all the same.
+ */
+async function listMeanwhile(
+  command: FleetCommand,
+  rides: ReadonlyMap<string, RideState>,
+  entries: readonly Indexed<RideCorrection>[],
+): Promise<CorrectionBatch["others"]> {
+  const longer = new Map<string, RideTimes>();
+  for (const { item } of entries) {
+    const ride = rides.get(item.id);
+    if (item.ended_at === undefined || ride === undefined || ride.ended_at === null) continue;
+    const ended_at = new Date(Math.max(Date.parse(item.ended_at), longer.get(ride.id)?.ended_at?.getTime() ?? 0));
+    if (ended_at <= ride.ended_at) continue;
+    longer.set(ride.id, { id: ride.id, bike_id: ride.bike_id, started_at: ride.ended_at, ended_at });
+  }
+  await command.lockUnknownBikes([...longer.values()].map((ride) => ride.bike_id));
+  const others = await listOverlappingRides(command.tx, command.systemId, [...longer.values()]);
+  return new Map(
+    [...others].map(([id, found]) => [
+      id,
+      found.filter((other) => other.started_at >= (longer.get(id)?.started_at ?? other.started_at)),
+    ]),
+  );
+}
+
+function correctedEnd(startedAt: Date, before: Date, { ended_at: given }: RideCorrection, now: Date) {
+  return given === undefined
+    ? { at: before, isNow: false, warning: undefined }
+    : storedEnd(startedAt, "ended_at", given, now);
+}
+
+type EndedRide = RideState & { readonly ended_at: Date };
+
+/**
+ * Returns the ride as an item corrects it; undefined where that changes nothing of the ride itself, or it cannot be
+ * corrected.
+ */
+function decide(entry: Indexed<RideCorrection>, batch: CorrectionBatch): RideState | undefined {
+  const { index } = entry;
+  const item = withEnd(entry.item);
+  const { command, results, rides, stations } = batch;
+  const ride = rideFor(entry, "correct", batch, () => false);
+  if (ride === undefined || ride.ended_at === null) return undefined; // a completed ride has ended
+  const end = correctedEnd(ride.started_at, ride.ended_at, item, command.now);
+  if (isIssue(end)) return results.failed(index, item.id, "invalid_parameter", ...end);
+  const { at: endedAt, warning } = end;
+  const other = batch.others.get(ride.id)?.find(({ started_at: startedAt }) => startedAt < endedAt);
+  if (other !== undefined) return results.failed(index, item.id, "ride_conflict", ...overlapIssue(other));
+  if (!hasKnownStations(entry, batch)) return undefined;
+  const before = { ...ride, ended_at: ride.ended_at };
+  const after = correctedRide(before, item, endedAt);
+  const bike = command.bikes.get(ride.bike_id);
+  const moved = bike && movedBike(bike, before, after, item, stations);
+  if (moved !== undefined) command.setBike(moved);
+  const isUnchanged = comparable.every((field) => timeOrValue(before[field]) === timeOrValue(after[field]));
+  const warned = (bike && moved && availableAgain(bike, moved)) ?? warning;
+  results.done(index, item.id, isUnchanged && moved === bike ? "unchanged" : "updated", warned);
+  if (isUnchanged) return undefined;
+  rides.set(ride.id, after);
+  return after;
+}
+
+/** Returns a correction with an explicit end: a position without a station means that the ride ended outside one. */
+function withEnd(item: RideCorrection): RideCorrection {
+  return item.lat === undefined || item.end_station_id !== undefined ? item : { ...item, end_station_id: null };
+}
+
+/** The fields that a correction sets. The others follow from them. */
+const comparable = [
+  "ended_at",
+  "start_station_id",
+  "end_station_id",
+  "distance_meters",
+  "rider_category",
+  "end_reason",
+] as const;
+
+function timeOrValue(value: Date | string | number | null): string | number | null {
+  return value instanceof Date ? value.getTime() : value;
+}
+
+function correctedRide(ride: EndedRide, item: RideCorrection, endedAt: Date): EndedRide {
+  const endStation = item.end_station_id === undefined ? ride.end_station_id : item.end_station_id;
+  return {
+    ...ride,
+    ended_at: endedAt,
+    start_station_id: item.start_station_id === undefined ? ride.start_station_id : item.start_station_id,
+    end_station_id: endStation,
+    distance_meters: item.distance_meters === undefined ? ride.distance_meters : item.distance_meters,
+    rider_category: item.rider_category === undefined ? ride.rider_category : item.rider_category,
+    end_reason: item.end_reason ?? correctedEndReason(ride, endStation),
+    ...rideLength(ride.started_at.getTime(), endedAt.getTime()),
+  };
+}
+
+/**
+ * Returns the bike of a corrected ride at the place and time of the ride's end; the same object when nothing changes.
+ * Replaces values that the ride's original end wrote. Compares all other values by time, as if the ride had originally
+ * ended so.
+ */
+function movedBike(
+  bike: BikeState,
+  before: EndedRide,
+  after: EndedRide,
+  item: RideCorrection,
+  stations: NamedStations,
+): BikeState {
+  if (item.ended_at === undefined && item.end_station_id === undefined && item.lat === undefined) return bike;
+  const [from, to] = [before.ended_at.getTime(), after.ended_at.getTime()];
+  const [knownState, knownLocation] = [datedState(bike), datedLocation(bike)];
+  const isEndOf = knownLocation.at === from && knownLocation.value.reported_station_id === before.end_station_id;
+  const where = endLocation(after, item, stations) ?? (isEndOf ? knownLocation.value : undefined);
+  const location = where === undefined ? knownLocation : replaced(knownLocation, { at: to, value: where }, isEndOf);
+  const isStateOfEnd = knownState.at === from && knownState.value === "available";
+  const state = replaced(knownState, { at: to, value: "available" as const }, isStateOfEnd);
+  if (JSON.stringify([state, location]) === JSON.stringify([knownState, knownLocation])) return bike;
+  return changedBike(bike, {
+    reported_state: state.value,
+    ...(state.at === null ? {} : { reported_state_at: new Date(state.at) }),
+    ...location.value,
+    ...(location.at === null ? {} : { reported_position_at: new Date(location.at) }),
+  });
+}
+
+/** Returns where a corrected ride ended; undefined when it ended outside a station and the correction gives no position. */
+function endLocation(
+  { end_station_id: stationId }: RideState,
+  { end_station_id, lat, lon }: RideCorrection,
+  stations: NamedStations,
+): ReportedLocation | undefined {
+  const station = stationId === null ? undefined : presentStation(stations, stationId);
+  if (station === undefined && lat === undefined && end_station_id === undefined) return undefined;
+  return {
+    reported_station_id: stationId,
+    reported_lat: lat ?? station?.lat ?? null,
+    reported_lon: lon ?? station?.lon ?? null,
+  };
+}
+
+/** Returns a value after a correction. @param isCorrected the earlier value comes from the corrected report */
+function replaced<Value>(known: Dated<Value>, correction: Dated<Value>, isCorrected: boolean): Dated<Value> {
+  return isCorrected ? correction : later(known, correction);
 }

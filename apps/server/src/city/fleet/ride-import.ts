@@ -3,23 +3,30 @@ import { pipeline } from "node:stream/promises";
 import { COUNTABLE_FROM_SECONDS } from "@bikeshare/contract";
 import { addToImport, noteOverlaps } from "../../feeds/imports/service.ts";
 import { isoInstant } from "../../iso-instant.ts";
-import type { Database, Transaction } from "../../storage/db/database.ts";
+import type { Database, Queryable, Transaction } from "../../storage/db/database.ts";
 import { codeOf, sqlState } from "../../storage/db/errors.ts";
+import { recordDeletedRows } from "../changes/service.ts";
 import { countRides } from "../counts/service.ts";
 import {
-  updateStatementTimeout,
+  type HeldRides,
+  type ImportOverlaps,
+  type ImportedRides,
+  type RideMark,
   copyIntoPastRides,
   copyIntoRides,
+  countUntouchedRides,
   createPastRidesTable,
   createTrialRidesTable,
+  deleteUntouchedRides,
   findHeldOrTriedRides,
   findHeldRides,
   findImportOverlaps,
-  type HeldRides,
-  type ImportOverlaps,
   insertMissingRides,
   insertTriedRides,
+  listChangedRides,
+  listUntouchedRides,
   truncatePastRides,
+  updateStatementTimeout,
 } from "./ride-import-queries.ts";
 
 /** A ride that was over before we heard of it. */
@@ -230,4 +237,61 @@ export function listImportOverlaps(
     await updateStatementTimeout(tx);
     return findImportOverlaps(tx, systemId, importId, times);
   });
+}
+
+export type { ImportedRides } from "./ride-import-queries.ts";
+
+/** Rides deleted in one transaction: more keep others from the counts for longer, fewer commit more often. */
+const BATCH_ROWS = 20_000;
+/** Ids that are shown of rides that were changed. */
+const SHOWN = 3;
+
+/** Returns how many of an import's `made` rides were changed since, and some of their ids. */
+export async function changedSince(
+  db: Queryable,
+  rides: ImportedRides,
+  made: number,
+): Promise<{ readonly n: number; readonly examples: readonly string[] }> {
+  const n = made - (await countUntouchedRides(db, rides));
+  return { n, examples: n === 0 ? [] : await listChangedRides(db, rides, SHOWN) };
+}
+
+/** Options of deleting an import's rides. */
+interface RideDeletion {
+  /** Gives a slot of the counts for each transaction. */
+  readonly slot: () => number;
+  /** Called in each transaction with how many rides it deletes. */
+  readonly record: (tx: Transaction, rides: number) => Promise<void>;
+  /** Called between two transactions with the number of deleted rides; an error from it ends the deletion. */
+  readonly onProgress: (deleted: number) => void;
+  /** Rides in one transaction. */
+  readonly batchRows?: number | undefined;
+}
+
+/**
+ * Deletes an import's rides that are as it wrote them, with their counts, in transactions of a bounded size. Makes no
+ * events. Cut off, it is completed by calling it again.
+ * @returns how many it deleted
+ */
+export async function deletePastRides(
+  db: Database,
+  rides: ImportedRides,
+  { slot, record, onProgress, batchRows = BATCH_ROWS }: RideDeletion,
+): Promise<number> {
+  let deleted = 0;
+  let after: RideMark | undefined;
+  for (;;) {
+    const batch = await listUntouchedRides(db, rides, after, batchRows);
+    after = batch.at(-1);
+    if (after === undefined) return deleted;
+    const ids = batch.map(({ id }) => id);
+    deleted += await db.transaction(async (tx) => {
+      const starts = await deleteUntouchedRides(tx, rides, ids);
+      if (starts.length > 0) await recordDeletedRows(tx, rides.systemId, "rides");
+      await record(tx, starts.length);
+      countRides(tx, rides.systemId, slot(), { deleted: starts });
+      return starts.length;
+    });
+    onProgress(deleted);
+  }
 }

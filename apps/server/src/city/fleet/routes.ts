@@ -8,9 +8,8 @@ import type { Answer, RepeatableAnswer } from "../../http/idempotency/service.ts
 import type { Database } from "../../storage/db/database.ts";
 import { resultsOf } from "./batch.ts";
 import { reportBikes, upsertBikes } from "./bike-commands.ts";
-import { correctRides } from "./correct-rides.ts";
 import { cancelRides, endRides } from "./finish-rides.ts";
-import { upsertPastRides } from "./past-rides.ts";
+import { correctRides, upsertPastRides } from "./past-rides.ts";
 import { startRides } from "./start-rides.ts";
 import { bringStationsOnline, removeStations, takeStationsOffline, upsertStations } from "./station-commands.ts";
 

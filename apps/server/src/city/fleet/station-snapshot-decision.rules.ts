@@ -1,14 +1,16 @@
+import type { StationRow, StationWrite, WaitingKey, WaitingRow } from "./station-snapshot-queries.ts";
 import {
-  informationFields,
   type JoinedStation,
+  type SnapshotTimes,
+  type StationChange,
+  type StationParts,
+  informationFields,
+  isGivenUp,
+  isPlaceholder,
   joinParts,
   mergeParts,
-  type SnapshotTimes,
-  type StationParts,
   statusFields,
-} from "./station-parts.rules.ts";
-import type { StationRow, StationWrite, WaitingKey, WaitingRow } from "./station-snapshot-queries.ts";
-import { isGivenUp, isPlaceholder, type StationChange } from "./station.rules.ts";
+} from "./station.rules.ts";
 
 /** The times of the two station feeds of a source that were applied last. */
 export interface FeedTimes {

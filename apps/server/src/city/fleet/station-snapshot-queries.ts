@@ -6,8 +6,7 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import type { Position } from "./bike.rules.ts";
 import { chunksOf, rowsJson, selectMilliseconds } from "./snapshot-rows.ts";
-import type { JoinedStation, KnownStationStatus } from "./station-parts.rules.ts";
-import type { StationInformation } from "./station.rules.ts";
+import type { JoinedStation, KnownStationStatus, StationInformation } from "./station.rules.ts";
 
 /** A station's row, which a snapshot is compared with. Instants in milliseconds since 1970. */
 export interface StationRow extends JoinedStation, Pick<Tables["stations"], "id" | "source" | "counters"> {

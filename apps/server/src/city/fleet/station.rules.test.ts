@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { absentSnapshots, advance } from "./station-parts.rules.ts";
-import { isGivenUp, isPlaceholder } from "./station.rules.ts";
+import { absentSnapshots, advance, isGivenUp, isPlaceholder } from "./station.rules.ts";
 
 const gone = { status: "offline", offline_reason: "removed_from_source" } as const;
 const takenOffline = { status: "offline", offline_reason: "operator" } as const;

@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { serviceError } from "@bikeshare/rules";
 import type { Queryable } from "../../storage/db/database.ts";
-import { DeliveryChanges } from "../../webhooks/log/delivery-changes.ts";
+import { DeliveryChanges } from "../../webhooks/log/deliveries.ts";
 
 /** A viewer of a topic: one open page. */
 export interface Viewer {

@@ -15,8 +15,8 @@ import {
   type PasskeyRow,
   updatePassword,
 } from "./credential-queries.ts";
+import { requireProvider } from "./identities.ts";
 import { finishRegistration } from "./passkeys.ts";
-import { requireProvider } from "./provider-attempts.ts";
 import { findPerson } from "./queries.ts";
 import { recordActOf } from "./sign-in.ts";
 

@@ -1,7 +1,6 @@
 import { serviceError } from "@bikeshare/rules";
 import type { Queryable } from "../../storage/db/database.ts";
 import { hashToken } from "../sessions/session.rules.ts";
-import { giveChallenge, readChallenge } from "./challenges.ts";
 import type { SignInContext } from "./context.ts";
 import {
   deleteRecoveryCode,
@@ -10,6 +9,7 @@ import {
   updateAuthenticatorApp,
   updateTotpStep,
 } from "./credential-queries.ts";
+import { giveChallenge, readChallenge } from "./passkeys.ts";
 import type { PersonRow } from "./queries.ts";
 
 /** Seconds for which an authenticator app shows a code, as all of them do. */

@@ -1,10 +1,13 @@
+import { hash } from "node:crypto";
+import { type RateDecision, serviceError } from "@bikeshare/rules";
 import type { CommandContext } from "../../command-context.ts";
 import type { SignInMethod } from "../../config.ts";
+import type { RateLimits } from "../../http/rate-limits/rate-limits.ts";
 import type { Transaction } from "../../storage/db/database.ts";
 import type { TokenCipher } from "../../storage/secrets/encryption.ts";
 import type { IdentityProvider } from "../identity-provider/provider.ts";
+import { normalizedEmail } from "./invitation.rules.ts";
 import type { PasswordHashing } from "./passwords.ts";
-import type { SignInLimits } from "./sign-in-limits.ts";
 
 /** The dependencies of signing in. */
 export interface SignInContext extends CommandContext {
@@ -34,4 +37,105 @@ interface SignInFacts {
   readonly confirmedAt?: number;
   /** The ID token of the identity provider. */
   readonly idToken?: string;
+}
+
+/** Limits attempts with passwords and codes. Passkeys need no limit: a signature cannot be guessed. */
+interface SignInLimits {
+  /** Counts one attempt. @throws ServiceError `rate_limited` for an account or an address that has used up its attempts */
+  count(email: string, address: string): Promise<void>;
+  /** Counts one code, by the person who has typed the right password. @throws ServiceError `rate_limited`, as above */
+  countCode(personId: string): Promise<void>;
+  /**
+   * Counts one confirmation, by its session: other people cannot use up its attempts.
+   * @throws ServiceError `rate_limited`, as above
+   */
+  countConfirmation(sessionId: string): Promise<void>;
+  /**
+   * Counts one way back from the identity provider, which uses up none of the address's attempts as long as it succeeds.
+   * @throws ServiceError `rate_limited` for an address that has used up its attempts, or come back too often
+   */
+  countReturn(address: string): Promise<void>;
+  /** Counts one way back that has failed, among the attempts of the address. */
+  countFailedReturn(address: string): Promise<void>;
+  /** Removes expired counts. */
+  sweep(): void;
+}
+
+const WINDOW_MS = 15 * 60_000;
+/**
+ * Limits attempts on one account: people mistype a few times. At most 960 attempts a day do not suffice to guess a
+ * password. With the password, guessing a six-digit code, of which three are valid at a time, takes a year at even odds.
+ */
+const ATTEMPTS_PER_ACCOUNT = 10;
+/** Attempts from one address: an office of people who all mistype. */
+const ATTEMPTS_PER_ADDRESS = 100;
+/** Ways back from the identity provider to one address: an office that begins its day. Each costs requests to the provider. */
+const RETURNS_PER_ADDRESS = 1000;
+
+export function createSignInLimits(rateLimits: RateLimits): SignInLimits {
+  const limiter = rateLimits.limiter("sign-in", WINDOW_MS);
+  const requireAllowed = ({ allowed, resetSeconds }: RateDecision) => {
+    if (!allowed) throw serviceError("rate_limited", "signIn", { retryAfterSeconds: resetSeconds });
+  };
+  const take = async (key: string, limit: number) => requireAllowed(await limiter.take(key, limit));
+  const keyOf = (address: string) => `address ${address}`;
+  return {
+    async count(email, address) {
+      await take(keyOf(address), ATTEMPTS_PER_ADDRESS);
+      // Two bytes of its hash: however many accounts are made up, 65,536 windows are kept at most.
+      await take(`account ${hash("sha256", normalizedEmail(email)).slice(0, 4)}`, ATTEMPTS_PER_ACCOUNT);
+    },
+    countCode: (personId) => take(`code ${personId}`, ATTEMPTS_PER_ACCOUNT),
+    countConfirmation: (sessionId) => take(`confirmation ${sessionId}`, ATTEMPTS_PER_ACCOUNT),
+    async countReturn(address) {
+      requireAllowed(await limiter.peek(keyOf(address), ATTEMPTS_PER_ADDRESS));
+      await take(`return ${address}`, RETURNS_PER_ADDRESS);
+    },
+    async countFailedReturn(address) {
+      await limiter.take(keyOf(address), ATTEMPTS_PER_ADDRESS);
+    },
+    sweep: () => limiter.sweep(),
+  };
+}
+
+/** Bounds how many invitations the pages make: each may be a mail from the operator's domain. */
+export interface InvitationLimits {
+  /**
+   * Counts one invitation.
+   * @param by whose admins invite: a partner's, or with null the operator's
+   * @throws ServiceError `rate_limited` for a partner or an address that has had its number of them
+   */
+  count(by: { readonly systemId: string; readonly partnerId: string | null }, email: string): Promise<void>;
+  /** Removes expired counts. */
+  sweep(): void;
+}
+
+const INVITATION_WINDOW_MS = 3_600_000;
+/** Invitations of one partner: a team that begins. */
+const PER_PARTNER = 50;
+/** Limits the invitations of one partner, or of the operator, to one address: a link may get lost twice. */
+const PER_INVITER_AND_ADDRESS = 3;
+/**
+ * Limits the invitations of all partners to one address. Higher than for one partner, so that one cannot prevent another's
+ * invitations.
+ */
+const PER_ADDRESS = 10;
+
+export function createInvitationLimits(rateLimits: RateLimits): InvitationLimits {
+  const limiter = rateLimits.limiter("invitations", INVITATION_WINDOW_MS);
+  const take = async (key: string, limit: number) => {
+    const { allowed, resetSeconds } = await limiter.take(key, limit);
+    if (!allowed) throw serviceError("rate_limited", "invitations", { retryAfterSeconds: resetSeconds });
+  };
+  return {
+    async count({ systemId, partnerId }, email) {
+      const inviter = `by ${systemId} ${partnerId ?? ""}`;
+      const address = hash("sha256", normalizedEmail(email)).slice(0, 16);
+      // First: it bounds how many addresses are remembered, too. The operator may mail from their own domain.
+      if (partnerId !== null) await take(inviter, PER_PARTNER);
+      await take(`${inviter} to ${address}`, PER_INVITER_AND_ADDRESS);
+      await take(`to ${address}`, PER_ADDRESS);
+    },
+    sweep: () => limiter.sweep(),
+  };
 }

@@ -3,19 +3,32 @@ import { serviceError } from "@bikeshare/rules";
 import type { ActorContext, CommandContext } from "../../command-context.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import { holdPartner } from "../../partners/service.ts";
-import type { Transaction } from "../../storage/db/database.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
+import { endSessionsOf, hasSession } from "../sessions/service.ts";
 import { hashToken, isToken, makeToken } from "../sessions/session.rules.ts";
-import { isCommandLine } from "./address-proof.rules.ts";
+import type { AccountOwner } from "./account-owner.ts";
+import { type Opening, isCommandLine, openingOf, proofOf, proofOfLink } from "./address-proof.rules.ts";
+import type { BeginSession, SignInContext } from "./context.ts";
+import { listIdentities, listPasskeys } from "./credential-queries.ts";
+import { invitationExpiry, isOpen, normalizedEmail } from "./invitation.rules.ts";
 import {
-  findInvitation,
-  insertInvitation,
   type InvitationRow,
+  type PersonRow,
+  findInvitation,
+  findPersonByEmail,
+  insertInvitation,
+  insertMembership,
+  insertPerson,
+  listMembershipsOf,
   lockInvitation,
+  lockPerson,
   lockRightToInvite,
   lockSystem,
+  updateAccepted,
+  updateProof,
   updateProves,
-} from "./invitation-queries.ts";
-import { invitationExpiry, isOpen, normalizedEmail } from "./invitation.rules.ts";
+} from "./queries.ts";
+import { type RemovedCredentials, takeOver } from "./reset.ts";
 
 export interface InvitationInput {
   readonly systemId: string;
@@ -31,7 +44,7 @@ export interface InvitationInput {
 export type LinkProof = "mail" | "operator";
 
 /** An invitation just made. `token` is in its link, and stored nowhere. */
-export interface IssuedInvitation {
+interface IssuedInvitation {
   readonly id: string;
   readonly token: string;
   readonly expires_at: Date;
@@ -113,4 +126,164 @@ async function makerMayInvite(
   if (isCommandLine(maker)) return true;
   const personId = maker.startsWith("person:") ? maker.slice("person:".length) : undefined;
   return personId !== undefined && lockRightToInvite(tx, personId, { systemId, partnerId }, proves === "operator");
+}
+
+/** An invitation as its link shows it before it is accepted. */
+interface OpenInvitation extends InvitationRow {
+  /** The person has an account that the link alone does not open. */
+  readonly needsSignIn: boolean;
+  /** Opening the link proves the address. */
+  readonly provesAddress: boolean;
+}
+
+/** Returns the invitation of a link's token. @throws ServiceError `not_found` when it cannot be accepted any more */
+export function openInvitation(context: CommandContext, token: string): Promise<OpenInvitation> {
+  return context.db.transaction(async (tx) => {
+    const invitation = await lockOpenInvitation(context, tx, token);
+    const person = await findPersonByEmail(tx, invitation.email);
+    const needsSignIn = person !== undefined && (await openingBy(tx, invitation, person)) === "needs_sign_in";
+    return { ...invitation, needsSignIn, provesAddress: proofOfLink(invitation) !== null };
+  });
+}
+
+interface Acceptance {
+  /** The person whose session the browser brought, and that session. */
+  readonly signedIn: AccountOwner | undefined;
+  /** The name of a new person. */
+  readonly name: string | undefined;
+}
+
+/** The person who has accepted an invitation. */
+interface Accepted {
+  readonly person: PersonRow;
+  /** The credentials that the account lost because its address had not been verified before; undefined: none. */
+  readonly removed: RemovedCredentials | undefined;
+}
+
+/**
+ * Accepts an invitation, once, and begins a session.
+ * @throws ServiceError `not_found` when it cannot be accepted any more; `unauthorized` when the person must sign in first
+ */
+export function acceptInvitation(
+  context: CommandContext & Pick<SignInContext, "signInMethods">,
+  token: string,
+  acceptance: Acceptance,
+  begin: BeginSession,
+): Promise<Accepted & { readonly session: string }> {
+  return context.db.transaction(async (tx) => {
+    const invitation = await lockOpenInvitation(context, tx, token);
+    const known = await findPersonByEmail(tx, invitation.email);
+    const signedIn = await ownerStillSignedIn(tx, acceptance.signedIn, known);
+    // Otherwise the link would be a way in beside the identity provider.
+    if (signedIn === undefined || known?.id !== signedIn.personId) requireOtherMethod(context);
+    const accepted = await acceptLocked(context, tx, invitation, { ...acceptance, signedIn });
+    return { ...accepted, session: await begin(tx, accepted.person.id) };
+  });
+}
+
+/**
+ * Returns who is signed in, if the session goes on in the account that the invitation is for. That account is held until the
+ * transaction ends: somebody else may have proved its address, and ended its sessions, since the session was looked at.
+ */
+async function ownerStillSignedIn(
+  tx: Transaction,
+  signedIn: AccountOwner | undefined,
+  invited: PersonRow | undefined,
+): Promise<AccountOwner | undefined> {
+  if (signedIn === undefined || signedIn.personId !== invited?.id) return signedIn;
+  await lockPerson(tx, signedIn.personId);
+  return (await hasSession(tx, signedIn.sessionId)) ? signedIn : undefined;
+}
+
+/** @throws ServiceError where people sign in at the identity provider alone */
+function requireOtherMethod({ signInMethods }: Pick<SignInContext, "signInMethods">): void {
+  if (signInMethods.every((method) => method === "oidc")) throw serviceError("forbidden", "signInMethod");
+}
+
+async function acceptLocked(
+  context: CommandContext,
+  tx: Transaction,
+  invitation: InvitationRow,
+  { signedIn, name }: Acceptance,
+): Promise<Accepted> {
+  const proof = proofOfLink(invitation);
+  const made = await makePerson(context, tx, invitation.email, name, proof);
+  const accepted =
+    made === undefined ? await enterAccount(context, tx, invitation, signedIn) : { person: made, removed: undefined };
+  await join(context, tx, invitation, accepted.person);
+  return accepted;
+}
+
+/** Makes the account of an address. @returns undefined when there is one */
+export function makePerson(
+  { clock, ids }: CommandContext,
+  tx: Transaction,
+  email: string,
+  name: string | undefined,
+  proof: Parameters<typeof insertPerson>[2],
+): Promise<PersonRow | undefined> {
+  const person = { id: ids.next("person"), email, name: name ?? nameIn(email), created_at: new Date(clock()) };
+  return insertPerson(tx, person, proof);
+}
+
+/** Gives a person, who is locked or new, the membership of an invitation. */
+export async function join(
+  context: CommandContext,
+  tx: Transaction,
+  invitation: InvitationRow,
+  { id: personId }: Pick<PersonRow, "id">,
+): Promise<void> {
+  const { clock, ids } = context;
+  const now = new Date(clock());
+  const { system_id: systemId, id, partner_id: partnerId, role, email } = invitation;
+  await insertMembership(tx, { systemId, id: ids.next("membership"), personId, partnerId, role, createdAt: now });
+  await updateAccepted(tx, systemId, id, now);
+  const act = { systemId, action: "person.joined", subject: partnerId ?? systemId, detail: { email, role } };
+  await insertActOf({ ...context, actor: `person:${personId}` }, tx, act);
+}
+
+/** Enters the account that there is, if this browser may. */
+async function enterAccount(
+  context: CommandContext,
+  tx: Transaction,
+  invitation: InvitationRow,
+  signedIn: AccountOwner | undefined,
+): Promise<Accepted> {
+  const person = await lockedPerson(tx, invitation.email);
+  const opening = await openingBy(tx, invitation, person);
+  const proof = proofOfLink(invitation);
+  if (opening === "takes_over" && proof !== null)
+    return { person, removed: await takeOver(context, tx, person, proof) };
+  if (person.id === signedIn?.personId) return { person, removed: undefined };
+  if (opening === "needs_sign_in") {
+    if (signedIn !== undefined) throw serviceError("forbidden", "otherInvitation", { email: invitation.email });
+    throw serviceError("unauthorized", proof === null ? "unprovedInvitation" : "noSession");
+  }
+  await endSessionsOf(tx, person.id, null);
+  await updateProof(tx, person.id, proof);
+  return { person, removed: undefined };
+}
+
+/** Returns the account of an address that was just found to have one, held until the transaction ends. */
+export async function lockedPerson(tx: Transaction, email: string): Promise<PersonRow> {
+  const found = await findPersonByEmail(tx, email);
+  const person = found && (await lockPerson(tx, found.id));
+  if (person === undefined) throw new Error("a person was there when it was to be made, and now is not");
+  return person;
+}
+
+async function openingBy(db: Queryable, invitation: InvitationRow, person: PersonRow): Promise<Opening> {
+  const memberships = await listMembershipsOf(db, person.id);
+  const hasCredentials =
+    person.password_hash !== null ||
+    (await listPasskeys(db, person.id)).length > 0 ||
+    (await listIdentities(db, person.id)).length > 0;
+  const { system_id: systemId, partner_id: partnerId } = invitation;
+  const link = { systemId, partnerId, proof: proofOfLink(invitation) };
+  return openingOf(link, { proof: proofOf(person), hasCredentials, memberships });
+}
+
+/** Returns the name of a person who has not given one: the part of the address before the @. */
+function nameIn(email: string): string {
+  return email.split("@", 1)[0] ?? email;
 }

@@ -3,22 +3,22 @@ import { serviceError } from "@bikeshare/rules";
 import type { ActorContext, CommandContext } from "../../command-context.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Transaction } from "../../storage/db/database.ts";
-import { updateRevokedOf } from "./invitation-queries.ts";
 import {
-  deleteMembership,
   type ListedInvitation,
-  listMembers,
-  listOpenInvitations,
   type LockedMember,
-  lockMember,
-  lockOperatorAdmins,
   type MemberRow,
   type PeopleScope,
+  deleteMembership,
+  listMembers,
+  listOpenInvitations,
+  lockMember,
+  lockOperatorAdmins,
   updateRevoked,
+  updateRevokedOf,
   updateRole,
-} from "./member-queries.ts";
+} from "./queries.ts";
 
-export type { PeopleScope } from "./member-queries.ts";
+export type { PeopleScope } from "./queries.ts";
 
 /** Returns the members of a partner, or with null of the operator, and who is invited to become one. */
 export async function peopleOf(

@@ -6,9 +6,8 @@ import { endSessionsOf } from "../sessions/service.ts";
 import type { AddressProof } from "./address-proof.rules.ts";
 import { removeAuthenticatorApp } from "./authenticator-app.ts";
 import { deleteIdentities, deletePasskey, listIdentities, listPasskeys, updatePassword } from "./credential-queries.ts";
-import { updateRevokedOf } from "./invitation-queries.ts";
 import { normalizedEmail } from "./invitation.rules.ts";
-import { findPersonByEmail, lockPerson, type PersonRow, updateProof } from "./queries.ts";
+import { type PersonRow, findPersonByEmail, lockPerson, updateProof, updateRevokedOf } from "./queries.ts";
 import { recordActOf } from "./sign-in.ts";
 
 /** The credentials that were removed from a person. */

@@ -3,8 +3,12 @@ import type { VehicleReport } from "../../city/fleet/bike-snapshot-decision.rule
 import { applyBikeSnapshot, type BikeChanges, ignoreBikeSnapshot } from "../../city/fleet/bike-snapshot.ts";
 import type { Position } from "../../city/fleet/bike.rules.ts";
 import { type FleetCommand, runCommand } from "../../city/fleet/command.ts";
-import type { StationChanges } from "../../city/fleet/station-snapshot-tally.ts";
-import { plannedPositions, planStations, writeStations } from "../../city/fleet/station-snapshot.ts";
+import {
+  type StationChanges,
+  planStations,
+  plannedPositions,
+  writeStations,
+} from "../../city/fleet/station-snapshot.ts";
 import type { Ids } from "../../ids.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import type { Feed } from "./feed.ts";

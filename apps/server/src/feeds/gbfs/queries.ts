@@ -1,4 +1,4 @@
-import type { SnapshotTimes } from "../../city/fleet/station-parts.rules.ts";
+import type { SnapshotTimes } from "../../city/fleet/station.rules.ts";
 import type { QueryRunner, Transaction } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { EventName } from "@bikeshare/contract";
-import type { StationsWaiting } from "../../city/fleet/station-snapshot-tally.ts";
+import type { StationsWaiting } from "../../city/fleet/station-snapshot.ts";
 import type { Ids } from "../../ids.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { whileReporting } from "../imports/progress.ts";

@@ -1,7 +1,7 @@
 import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectory } from "@bikeshare/embedded-postgres";
-import type { StationsWaiting } from "../../city/fleet/station-snapshot-tally.ts";
+import type { StationsWaiting } from "../../city/fleet/station-snapshot.ts";
 import { createReportSummary, type ReportSummary } from "../imports/report.rules.ts";
 import { removeOldReports } from "../report-files.ts";
 import type { Applied } from "./apply.ts";

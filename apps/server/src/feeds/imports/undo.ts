@@ -1,8 +1,8 @@
 import { recordDeletedRows } from "../../city/changes/service.ts";
 import { pickSlot } from "../../city/counts/service.ts";
 import { runCommand } from "../../city/fleet/command.ts";
-import { changedSince, deletePastRides, type ImportedRides } from "../../city/fleet/imported-rides.ts";
 import { removePlaceholderStations } from "../../city/fleet/placeholder-stations.ts";
+import { type ImportedRides, changedSince, deletePastRides } from "../../city/fleet/ride-import.ts";
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";

@@ -1,6 +1,6 @@
 /** What is wrong with a system, and is the operator's to mend. */
 import { MAX_COUNTED_DELIVERIES } from "@bikeshare/contract";
-import { longRidesOf } from "../../city/fleet/long-rides.ts";
+import { longRidesOf } from "../../city/fleet/finish-rides.ts";
 import { systemsOf } from "../../city/systems/service.ts";
 import { sourceStates } from "../../feeds/gbfs/source-state.ts";
 import { runningImportsOf } from "../../feeds/imports/progress.ts";

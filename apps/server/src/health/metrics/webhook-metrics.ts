@@ -1,7 +1,6 @@
 import { Counter, Histogram, type Registry } from "prom-client";
 import type { MailOutcome } from "../../outbound/mail/outbox.ts";
-import type { PauseCause, Warning } from "../../webhooks/rules/endpoint-health.ts";
-import type { AttemptFailure } from "../../webhooks/sender/attempt.ts";
+import type { AttemptFailure, PauseCause, Warning } from "../../webhooks/rules/after-attempt.ts";
 import { countBy } from "./counters.ts";
 
 /** The result of an attempt, as far as it is counted. */

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { hasRedis, type RedisServer, startDelay, startRedis, WITH_REDIS } from "../../../test/servers/redis-server.ts";
 import { until } from "../../../test/until.ts";
-import { createSignInLimits } from "../../console/people/sign-in-limits.ts";
+import { createSignInLimits } from "../../console/people/context.ts";
 import type { RateLimits, SweptRateLimiter } from "./rate-limits.ts";
 import { openRedisStore } from "./redis-store.ts";
 import { createSharedRateLimits } from "./service.ts";

@@ -1,10 +1,9 @@
 import { signSync, standardHeadersSync } from "@bikeshare/webhooks/node";
 import type { SignatureSchemes, SigningSecret } from "../endpoints/dispatch-endpoints.ts";
-import type { ClaimedRow } from "../queue/claim-queries.ts";
-import { afterResult } from "../rules/endpoint-health.ts";
-import type { AttemptResult } from "../sender/attempt.ts";
+import type { ClaimedRow } from "../queue/lane-queries.ts";
+import { type AttemptResult, afterResult } from "../rules/after-attempt.ts";
 import type { Sender } from "../sender/sender.ts";
-import { adjustConcurrency, canStartAttempt, type Lane, type QueueName } from "./lane.ts";
+import { type Lane, type QueueName, adjustConcurrency, canStartAttempt } from "./lanes.ts";
 import { type CompletedAttempt, type Message, resultOf } from "./result-writer.ts";
 
 export interface AttemptRunnerOptions {
@@ -127,7 +126,7 @@ export class AttemptRunner {
   }
 }
 
-/** Applies a result to its endpoint's health (rules/endpoint-health.ts). */
+/** Applies a result to its endpoint's health (rules/after-attempt.ts). */
 function judgeEndpoint(lane: Lane, deliveryId: string, { outcome, status }: AttemptResult, endedAt: number) {
   const before = { health: lane.health, status: lane.endpoint.status };
   const after = afterResult(before.health, before.status, { deliveryId, outcome, status, endedAt });

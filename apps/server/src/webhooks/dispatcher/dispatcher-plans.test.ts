@@ -6,15 +6,15 @@ import { statement } from "../../storage/db/statement.ts";
 import { addDays, dailyTables } from "../../storage/partitions/partition.rules.ts";
 import { createPartitions } from "../../storage/partitions/service.ts";
 import {
-  claimDeliveries,
   type ClaimedRow,
+  claimDeliveries,
+  insertResults,
   listOrphans,
-  updateDueToHeld,
   updateClaimsReleased,
-} from "../queue/claim-queries.ts";
+  updateDueToHeld,
+} from "../queue/lane-queries.ts";
 import { insertHeldBatch } from "../queue/replay-queries.ts";
-import { insertResults } from "../queue/result-queries.ts";
-import { BY_INDEX } from "./dispatcher.ts";
+import { BY_INDEX } from "../worker.ts";
 import { resultOf } from "./result-writer.ts";
 
 /*

@@ -6,7 +6,7 @@ import { type Process, startProcess } from "../../../test/webhooks/process.ts";
 import { systemCheckFinders } from "../../health/checks/system-checks.ts";
 import { type Database, openDatabase } from "../../storage/db/database.ts";
 import { redeliver } from "../log/resend.ts";
-import { MAX_SUSPECTS_TOGETHER } from "../rules/retry-policy.ts";
+import { MAX_SUSPECTS_TOGETHER } from "../rules/after-attempt.ts";
 
 let harness: DispatchHarness;
 let db: Database;

@@ -1,20 +1,20 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
-import type { ClaimedRow } from "../queue/claim-queries.ts";
-import { HEALTHY } from "../rules/endpoint-health.ts";
+import type { ClaimedRow } from "../queue/lane-queries.ts";
+import { HEALTHY } from "../rules/after-attempt.ts";
 import {
-  claimRequestFor,
   type Lane,
-  MIN_LEASE_LEFT_MS,
   MAX_IN_FLIGHT_PER_ENDPOINT,
-  canStartAttempt,
-  advanceCursor,
-  adjustConcurrency,
-  applySettings,
-  createLane,
+  MIN_LEASE_LEFT_MS,
   addClaimed,
-} from "./lane.ts";
+  adjustConcurrency,
+  advanceCursor,
+  applySettings,
+  canStartAttempt,
+  claimRequestFor,
+  createLane,
+} from "./lanes.ts";
 
 const endpoint: DispatchEndpoint = {
   id: "endpoint_1",

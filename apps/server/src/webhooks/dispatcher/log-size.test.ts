@@ -7,8 +7,8 @@ import {
 } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered } from "../../../test/webhooks/far.ts";
 import { showDelivery } from "../log/deliveries.ts";
+import type { AttemptResult } from "../rules/after-attempt.ts";
 import { DAILY_ANSWER_BYTES } from "../rules/log-budget.ts";
-import type { AttemptResult } from "../sender/attempt.ts";
 import { readBacklog } from "../worker.ts";
 
 let harness: DispatchHarness;

@@ -4,15 +4,27 @@ import type { Database, Queryable, Transaction } from "../../storage/db/database
 import { dayOf } from "../../storage/partitions/partition.rules.ts";
 import { isOfValues } from "../../storage/set-aside/units.ts";
 import { activateByAnswers, pauseByAnswers } from "../endpoints/dispatch-endpoints.ts";
-import type { ClaimedRow, OrphanRow } from "../queue/claim-queries.ts";
-import { updateLaneHealth } from "../queue/lane-queries.ts";
-import { insertResults, type ResultRow, updateSetAside } from "../queue/result-queries.ts";
-import type { EndpointHealth, PauseCause, Warning } from "../rules/endpoint-health.ts";
+import {
+  type ClaimedRow,
+  type OrphanRow,
+  type ResultRow,
+  insertResults,
+  updateLaneHealth,
+  updateSetAside,
+} from "../queue/lane-queries.ts";
+import {
+  type AfterAttempt,
+  type AttemptResult,
+  type EndpointHealth,
+  MAX_CRASHES,
+  type PauseCause,
+  SET_ASIDE,
+  type Warning,
+  afterAttempt,
+  failureOf,
+} from "../rules/after-attempt.ts";
 import type { KeptAnswer } from "../rules/log-budget.ts";
-import { type AfterAttempt, afterAttempt, failureOf, MAX_CRASHES, SET_ASIDE } from "../rules/retry-policy.ts";
-import type { AttemptResult } from "../sender/attempt.ts";
-import { healthRowOf } from "./lane-keeper.ts";
-import type { Lane } from "./lane.ts";
+import { type Lane, healthRowOf } from "./lanes.ts";
 
 /** An attempt that has ended, and the result to write. */
 export interface CompletedAttempt {
@@ -172,7 +184,7 @@ export interface SentAttempt {
   readonly chance: number;
 }
 
-/** Returns the row that records an attempt, with the time of the next one (rules/retry-policy.ts). */
+/** Returns the row that records an attempt, with the time of the next one (rules/after-attempt.ts). */
 export function resultOf(attempt: SentAttempt): ResultRow {
   const { row, url, message, startedAt, endedAt, result, kept, chance } = attempt;
   const { outcome, failure, status, retryAfterMs, timings } = result;

@@ -4,27 +4,29 @@ import type { WorkWatch } from "../../storage/background/work-watch.ts";
 import type { Database } from "../../storage/db/database.ts";
 import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
 import {
+  type OrphanRow,
+  type ResultRow,
+  type SuspectLane,
   claimDeliveries,
   claimSuspects,
+  insertResults,
   listSuspectLanes,
-  type OrphanRow,
-  type SuspectLane,
   updateDueToHeld,
-} from "../queue/claim-queries.ts";
-import { insertResults, type ResultRow } from "../queue/result-queries.ts";
-import { MAX_SUSPECTS_TOGETHER, SET_ASIDE } from "../rules/retry-policy.ts";
+} from "../queue/lane-queries.ts";
+import { MAX_SUSPECTS_TOGETHER, SET_ASIDE } from "../rules/after-attempt.ts";
 import { AttemptRunner, type AttemptRunnerOptions } from "./attempt-runner.ts";
-import { LaneKeeper, type LeaseTimeouts } from "./lane-keeper.ts";
 import {
+  type Lane,
+  LaneKeeper,
+  type LeaseTimeouts,
+  type QueueName,
   addClaimed,
   advanceCursor,
   canClaim,
   canStartAttempt,
   claimRequestFor,
   freeSlotsOf,
-  type Lane,
-  type QueueName,
-} from "./lane.ts";
+} from "./lanes.ts";
 import {
   type CompletedAttempt,
   type RecordFailures,

@@ -1,14 +1,15 @@
 import { insertAct } from "../../partners/audit/queries.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
-import type { EndpointStatus, PauseCause } from "../rules/endpoint-health.ts";
+import type { EndpointStatus, PauseCause } from "../rules/after-attempt.ts";
 import {
   type EndpointRow,
+  type SecretRow,
   listEndpoints,
+  listSecrets,
   notifyEndpointChanged,
   updatePaused,
   updateStatus,
 } from "./endpoint-queries.ts";
-import { listSecrets, type SecretRow } from "./secret-queries.ts";
 import { DamagedSecret, describeMismatch, type SecretCipher, SecretsFileMismatch } from "./secret.ts";
 
 /** A secret that signs until it expires. */

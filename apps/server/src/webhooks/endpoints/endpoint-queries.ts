@@ -1,25 +1,29 @@
-import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
+import { type RowOf, columnsOfTable } from "../../storage/db/columns.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
 
-const endpointColumns = columnsOfTable("webhook_endpoints").without("system_id");
-const columns = endpointColumns.list();
+const endpointFields = columnsOfTable("webhook_endpoints").without("system_id");
+const endpointColumns = endpointFields.list();
 
 /** An endpoint as it is stored. */
-export type EndpointRow = RowOf<typeof endpointColumns>;
+export type EndpointRow = RowOf<typeof endpointFields>;
 /** What is set of an endpoint. */
 export type EndpointColumns = Pick<EndpointRow, "url" | "events" | "email" | "signature">;
-export type PauseReason = NonNullable<EndpointRow["pause_reason"]>;
+type PauseReason = NonNullable<EndpointRow["pause_reason"]>;
 
-const all = statement("endpoints.all", `select ${columns} from webhook_endpoints where system_id = $1 order by id`);
+const all = statement(
+  "endpoints.all",
+  `select ${endpointColumns} from webhook_endpoints where system_id = $1 order by id`,
+);
 const ofPartner = statement(
   "endpoints.ofPartner",
-  `select ${columns} from webhook_endpoints where system_id = $1 and partner_id = $2`,
+  `select ${endpointColumns} from webhook_endpoints where system_id = $1 and partner_id = $2`,
 );
 const lock = statement(
   "endpoints.lock",
-  `select ${columns} from webhook_endpoints where system_id = $1 and partner_id = $2 for update`,
+  `select ${endpointColumns} from webhook_endpoints where system_id = $1 and partner_id = $2 for update`,
 );
 
 /** Every endpoint of a system. */
@@ -44,13 +48,13 @@ export async function lockEndpoint(
   return (await tx.query<EndpointRow>(lock, [systemId, partnerId]))[0];
 }
 
-const newColumns = endpointColumns.without("pause_reason", "paused_at");
-const insert = statement(
+const newColumns = endpointFields.without("pause_reason", "paused_at");
+const insertRow = statement(
   "endpoints.insert",
   `insert into webhook_endpoints (system_id, ${newColumns.list()})
    select $1, ${newColumns.list()} from ${newColumns.recordset(2, "made")}
    on conflict (system_id, partner_id) do nothing
-   returning ${columns}`,
+   returning ${endpointColumns}`,
 );
 const insertLane = statement(
   "endpoints.insertLane",
@@ -63,7 +67,7 @@ export async function insertEndpoint(
   systemId: string,
   made: RowOf<typeof newColumns>,
 ): Promise<EndpointRow | undefined> {
-  const [row] = await tx.query<EndpointRow>(insert, [systemId, JSON.stringify([made])]);
+  const [row] = await tx.query<EndpointRow>(insertRow, [systemId, JSON.stringify([made])]);
   if (row !== undefined) await tx.query(insertLane, [systemId, row.id]);
   return row;
 }
@@ -75,7 +79,7 @@ const update = statement(
      status = case when pause_reason = 'removed' then 'active' else status end,
      paused_at = case when pause_reason is distinct from 'removed' then paused_at end,
      pause_reason = nullif(pause_reason, 'removed')
-   where system_id = $1 and id = $2 returning ${columns}`,
+   where system_id = $1 and id = $2 returning ${endpointColumns}`,
 );
 
 /** Changes an endpoint's settings. One that was removed is active again; otherwise its status stays. */
@@ -93,7 +97,7 @@ const remove = statement(
   "endpoints.remove",
   `update webhook_endpoints
    set status = 'paused', pause_reason = 'removed', paused_at = $4, updated_at = $4, url = $3, events = '{}', email = null
-   where system_id = $1 and id = $2 returning ${columns}`,
+   where system_id = $1 and id = $2 returning ${endpointColumns}`,
 );
 /** Deletes what the log of a removed endpoint does not need. @param url one that leads nowhere */
 export async function updateRemoved(
@@ -109,12 +113,12 @@ export async function updateRemoved(
 const pause = statement(
   "endpoints.pause",
   `update webhook_endpoints set status = 'paused', pause_reason = $3, paused_at = $4, updated_at = $4
-   where system_id = $1 and id = $2 and status = any($5::text[]) returning ${columns}`,
+   where system_id = $1 and id = $2 and status = any($5::text[]) returning ${endpointColumns}`,
 );
 const unpause = statement(
   "endpoints.unpause",
   `update webhook_endpoints set status = $3, pause_reason = null, paused_at = null, updated_at = $4
-   where system_id = $1 and id = $2 and status = $5 returning ${columns}`,
+   where system_id = $1 and id = $2 and status = $5 returning ${endpointColumns}`,
 );
 
 /** Pauses an endpoint that has one of the statuses `from`; undefined where it has another. */
@@ -247,4 +251,114 @@ export function listEndpointSummaries(
   most?: number,
 ): Promise<SummaryRow[]> {
   return db.query<SummaryRow>(summaries, [systemId, removedSince, most ?? null]);
+}
+
+/** A secret as it is stored. `ended`: by the database's clock it no longer signs. */
+export type SecretRow = Pick<Tables["webhook_secrets"], "id" | "endpoint_id" | "encrypted" | "expires_at"> & {
+  readonly ended: boolean;
+};
+
+const secretColumns = "id, endpoint_id, encrypted, expires_at, expires_at is not null and expires_at <= now() as ended";
+const order = "expires_at is null desc, created_at desc, id desc";
+
+const ofSystem = statement(
+  "secrets.ofSystem",
+  `select ${secretColumns} from webhook_secrets where system_id = $1 order by endpoint_id, ${order}`,
+);
+const ofEndpoint = statement(
+  "secrets.ofEndpoint",
+  `select ${secretColumns} from webhook_secrets
+   where system_id = $1 and endpoint_id = $2 and (expires_at is null or expires_at > $3) order by ${order}`,
+);
+const insertSecretRow = statement(
+  "secrets.insert",
+  `insert into webhook_secrets (system_id, id, endpoint_id, encrypted, created_at) values ($1, $2, $3, $4, $5)`,
+);
+// Never later than what was set before: an earlier end stays.
+const end = statement(
+  "secrets.end",
+  `update webhook_secrets set expires_at = least(expires_at, $3::timestamptz) where system_id = $1 and endpoint_id = $2`,
+);
+const deleteEnded = statement(
+  "secrets.deleteEnded",
+  `delete from webhook_secrets where system_id = $1 and endpoint_id = $2 and expires_at <= $3`,
+);
+
+const deleteAll = statement(
+  "secrets.deleteAll",
+  `delete from webhook_secrets where system_id = $1 and endpoint_id = $2`,
+);
+
+/** Every secret of a system, by endpoint, the newest first. */
+export function listSecrets(db: Queryable, systemId: string): Promise<SecretRow[]> {
+  return db.query<SecretRow>(ofSystem, [systemId]);
+}
+
+/** An endpoint's secrets that sign at `now`, the newest first. */
+export function listActiveSecrets(
+  db: Queryable,
+  systemId: string,
+  endpointId: string,
+  now: Date,
+): Promise<SecretRow[]> {
+  return db.query<SecretRow>(ofEndpoint, [systemId, endpointId, now]);
+}
+
+export async function insertSecret(
+  tx: Transaction,
+  secret: Omit<SecretRow, "expires_at" | "ended"> & { readonly system_id: string; readonly created_at: Date },
+): Promise<void> {
+  await tx.query(insertSecretRow, [
+    secret.system_id,
+    secret.id,
+    secret.endpoint_id,
+    secret.encrypted,
+    secret.created_at,
+  ]);
+}
+
+/** Ends an endpoint's secrets at a time, which may be in the future, and deletes those that have ended by `now`. */
+export async function updateSecretsEnd(
+  tx: Transaction,
+  systemId: string,
+  endpointId: string,
+  at: Date,
+  now: Date,
+): Promise<void> {
+  await tx.query(end, [systemId, endpointId, at]);
+  await tx.query(deleteEnded, [systemId, endpointId, now]);
+}
+
+/** Deletes every secret of an endpoint. */
+export async function deleteSecrets(tx: Transaction, systemId: string, endpointId: string): Promise<void> {
+  await tx.query(deleteAll, [systemId, endpointId]);
+}
+
+/** The key that a system's secrets are encrypted with. */
+export type EncryptionKeyRow = Pick<Tables["webhook_encryption_keys"], "fingerprint" | "recorded_at">;
+
+const findKey = statement(
+  "secrets.findKey",
+  "select fingerprint, recorded_at from webhook_encryption_keys where system_id = $1",
+);
+// Called by every process again and again: written only where it changes something.
+const insertKey = statement(
+  "secrets.insertKey",
+  `insert into webhook_encryption_keys as latest (system_id, fingerprint, recorded_at) values ($1, $2, $3)
+   on conflict (system_id) do update set fingerprint = excluded.fingerprint, recorded_at = excluded.recorded_at
+   where latest.fingerprint <> excluded.fingerprint`,
+);
+
+export async function findEncryptionKey(db: Queryable, systemId: string): Promise<EncryptionKeyRow | undefined> {
+  return (await db.query<EncryptionKeyRow>(findKey, [systemId]))[0];
+}
+
+/** Records with which key a system's secrets are encrypted from now on. */
+export async function insertEncryptionKey(
+  db: Queryable,
+  systemId: string,
+  fingerprint: string,
+  now: Date,
+): Promise<void> {
+  await db.query(insertKey, [systemId, fingerprint, now]);
 }

@@ -3,7 +3,7 @@ import { type EndpointsHarness, openEndpointsHarness } from "../../../test/webho
 import { listDeliveries, showDelivery } from "../log/deliveries.ts";
 import { createReplay, queueReplays } from "../log/replays.ts";
 import { redeliver } from "../log/resend.ts";
-import { updateDueToHeld } from "../queue/claim-queries.ts";
+import { updateDueToHeld } from "../queue/lane-queries.ts";
 import { loadEndpoints } from "./dispatch-endpoints.ts";
 import { rotateSecret } from "./endpoint-secrets.ts";
 import { setEndpoint } from "./endpoint-settings.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
 import { listDeliveries } from "../log/deliveries.ts";
-import { updateDueToHeld } from "../queue/claim-queries.ts";
+import { updateDueToHeld } from "../queue/lane-queries.ts";
 import { rotateSecret } from "./endpoint-secrets.ts";
 import { pauseEndpoint, resumeEndpoint } from "./endpoint-status.ts";
 import { showEndpoint } from "./endpoint-view.ts";

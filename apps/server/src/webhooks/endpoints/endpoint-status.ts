@@ -12,8 +12,9 @@ import {
   recordEndpointAct,
 } from "./endpoint-context.ts";
 import {
-  countEndpoint,
   type EndpointRow,
+  countEndpoint,
+  deleteSecrets,
   lockEndpoint,
   updateHealthReset,
   updatePaused,
@@ -22,7 +23,6 @@ import {
 } from "./endpoint-queries.ts";
 import { isRemoved, REMOVED_URL } from "./endpoint.rules.ts";
 import { sendHeldLocked } from "./held.ts";
-import { deleteSecrets } from "./secret-queries.ts";
 
 /** An endpoint whose status somebody asked to change. */
 export interface EndpointChange {

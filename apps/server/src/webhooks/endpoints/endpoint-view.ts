@@ -3,20 +3,20 @@ import { keyStatus } from "@bikeshare/rules";
 import { keysOf } from "../../partners/keys/service.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { dayOf, oldestKept } from "../../storage/partitions/partition.rules.ts";
+import { listLargestLogs } from "../queue/backlog-queries.ts";
 import { countWorkers } from "../queue/lane-queries.ts";
-import { listLargestLogs } from "../queue/log-size-queries.ts";
 import { listLatestReplays, type ReplayRow } from "../queue/replay-queries.ts";
 import { type PartnerScope, requireEndpointOrRemoved } from "./endpoint-context.ts";
 import {
-  countEndpoint,
   type EndpointCounts,
-  findEndpoint,
-  listEndpointSummaries,
-  type SummaryRow,
   type EndpointRow,
+  type SummaryRow,
+  countEndpoint,
+  findEndpoint,
+  listActiveSecrets,
+  listEndpointSummaries,
 } from "./endpoint-queries.ts";
 import { describeShownStatus, describeStatus, isRemoved } from "./endpoint.rules.ts";
-import { listActiveSecrets } from "./secret-queries.ts";
 
 /** An endpoint as its partner sees it. Never with a secret. */
 export interface EndpointView extends Omit<EndpointRow, "tag" | "url">, EndpointCounts {

@@ -1,5 +1,5 @@
 import { type DeliveryName, deliveryNames } from "@bikeshare/contract";
-import { FAILING_LIMIT_MS } from "../rules/endpoint-health.ts";
+import { FAILING_LIMIT_MS } from "../rules/after-attempt.ts";
 import type { EndpointRow } from "./endpoint-queries.ts";
 
 /** Most days for which an old secret goes on signing beside a new one. */

@@ -3,11 +3,10 @@ import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../
 import { webhookInvariants } from "../../health/check/event-invariants.ts";
 import { checkInvariants } from "../../health/check/service.ts";
 import { systemCheckFinders } from "../../health/checks/system-checks.ts";
-import { startResend } from "../log/bulk-resend.ts";
 import { listDeliveries, summarizeDeliveries } from "../log/deliveries.ts";
 import { queueReplays } from "../log/replays.ts";
-import { redeliver } from "../log/resend.ts";
-import { updateDueToHeld } from "../queue/claim-queries.ts";
+import { redeliver, startResend } from "../log/resend.ts";
+import { updateDueToHeld } from "../queue/lane-queries.ts";
 import { pauseEndpoint, resumeEndpoint } from "./endpoint-status.ts";
 import { showEndpoint } from "./endpoint-view.ts";
 import { dropHeld, sendHeld, showHeld } from "./held.ts";

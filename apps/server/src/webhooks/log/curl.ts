@@ -3,7 +3,7 @@ import { signSync, standardHeadersSync } from "@bikeshare/webhooks/node";
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
 import { recordEndpointAct, requireEndpointOrRemoved, type PartnerScope } from "../endpoints/endpoint-context.ts";
-import { listActiveSecrets } from "../endpoints/secret-queries.ts";
+import { listActiveSecrets } from "../endpoints/endpoint-queries.ts";
 import type { SecretCipher } from "../endpoints/secret.ts";
 import { type ReadContext, showDelivery } from "./deliveries.ts";
 import type { Exchange, HeaderPair } from "./delivery-view.ts";

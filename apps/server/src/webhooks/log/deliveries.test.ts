@@ -7,8 +7,7 @@ import {
 } from "../../../test/webhooks/endpoints.harness.ts";
 import { setEndpoint } from "../endpoints/endpoint-settings.ts";
 import { pauseEndpoint, resumeEndpoint } from "../endpoints/endpoint-status.ts";
-import { claimDeliveries, updateDueToHeld } from "../queue/claim-queries.ts";
-import { updateHeartbeat, deleteWorker } from "../queue/lane-queries.ts";
+import { claimDeliveries, deleteWorker, updateDueToHeld, updateHeartbeat } from "../queue/lane-queries.ts";
 import { type DeliveryListInput, listDeliveries, showDelivery } from "./deliveries.ts";
 import { redeliver } from "./resend.ts";
 

@@ -1,4 +1,4 @@
-import type { DeliveryState } from "../rules/retry-policy.ts";
+import type { DeliveryState } from "../rules/after-attempt.ts";
 
 /** A filter of an endpoint's deliveries: all given conditions must hold. */
 export interface DeliveryFilter {

@@ -3,7 +3,7 @@ import { addDays, dayOf } from "../../storage/partitions/partition.rules.ts";
 import type { EndpointRow } from "../endpoints/endpoint-queries.ts";
 import { describeStatus, isRemoved } from "../endpoints/endpoint.rules.ts";
 import { DROPPED, isTestDelivery } from "../queue/sql-fragments.ts";
-import { describeOutcome, MAX_TRIES, SET_ASIDE } from "../rules/retry-policy.ts";
+import { MAX_TRIES, SET_ASIDE, describeOutcome } from "../rules/after-attempt.ts";
 import type { AttemptRow, DeliveryRow, LatestAttempt } from "./delivery-queries.ts";
 
 type ExplainedDelivery = Pick<

@@ -1,5 +1,4 @@
-import { SET_ASIDE } from "../rules/retry-policy.ts";
-import type { AttemptFailure } from "../sender/attempt.ts";
+import { type AttemptFailure, SET_ASIDE } from "../rules/after-attempt.ts";
 
 /** The meaning of a failure, and the remedy on the receiver's side. */
 export interface FailureAdvice {

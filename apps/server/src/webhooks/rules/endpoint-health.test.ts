@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import {
   type AfterResult,
-  afterResult,
   type EndpointHealth,
   type EndpointResult,
   type EndpointStatus,
   HEALTHY,
+  RETRY_DELAYS_MS,
   SILENCE_MS,
-} from "./endpoint-health.ts";
-import { RETRY_DELAYS_MS } from "./retry-policy.ts";
+  afterResult,
+} from "./after-attempt.ts";
 
 const START = Date.parse("2026-06-01T12:00:00.000Z");
 const HOUR = 3_600_000;

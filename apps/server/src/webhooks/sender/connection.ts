@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { describeFailure } from "../../outbound/addresses/connect-failure.ts";
 import { describeTlsError } from "../../outbound/addresses/sockets.ts";
-import type { Failure, Header } from "./attempt.ts";
+import type { Failure, Header } from "../rules/after-attempt.ts";
 import { InvalidResponseError, ResponseParser, type ResponseViolation } from "./response-parser.ts";
 import { type SenderLimits, senderLimits } from "./sender-limits.ts";
 

@@ -1,4 +1,4 @@
-import type { Header } from "./attempt.ts";
+import type { Header } from "../rules/after-attempt.ts";
 
 /** The reason why a response is not read further. */
 export type ResponseViolation = "not_http" | "headers_too_large" | "too_many_informational" | "padded_chunks";

@@ -3,7 +3,7 @@ import { startDnsServer, type DnsReply, type DnsServer } from "../../../test/ser
 import { answer } from "../../../test/servers/raw-receiver.ts";
 import { anyPort, openReceiver, openSender, post } from "../../../test/webhooks/sender.harness.ts";
 import { NetworkList } from "../../outbound/addresses/network-list.ts";
-import type { AttemptResult } from "./attempt.ts";
+import type { AttemptResult } from "../rules/after-attempt.ts";
 import type { SenderOptions } from "./sender.ts";
 
 /** Stands for a public address: the only one of loopback that the rules of these tests let through. */

@@ -14,7 +14,7 @@ import {
   until,
   writeForEver,
 } from "../../../test/webhooks/sender.harness.ts";
-import type { AttemptResult } from "./attempt.ts";
+import type { AttemptResult } from "../rules/after-attempt.ts";
 import type { Sender } from "./sender.ts";
 
 interface Evil {

@@ -4,8 +4,15 @@ import { describeFailure } from "../../outbound/addresses/connect-failure.ts";
 import { type ConnectOptions, type ConnectTimings, connectTo } from "../../outbound/addresses/connect.ts";
 import { resolveName } from "../../outbound/addresses/resolve.ts";
 import { lazySecureContext } from "../../outbound/addresses/sockets.ts";
+import type {
+  AttemptRecord,
+  AttemptRequest,
+  AttemptResult,
+  AttemptTimings,
+  Failure,
+  Header,
+} from "../rules/after-attempt.ts";
 import { type AddressRules, judgeUrl, refuseReceiverAddress } from "../rules/receiver-url.ts";
-import type { AttemptRecord, AttemptRequest, AttemptResult, AttemptTimings, Failure, Header } from "./attempt.ts";
 import { Connection, type RoundTripResult } from "./connection.ts";
 import { type SenderLimits, senderLimits } from "./sender-limits.ts";
 

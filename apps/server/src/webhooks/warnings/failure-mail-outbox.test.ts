@@ -11,8 +11,8 @@ import { createPartner } from "../../partners/service.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { releaseUnits, setAsideUnits } from "../../storage/set-aside/service.ts";
 import { MAX_CRASHES } from "../../storage/set-aside/work.rules.ts";
-import { type MailOutboxOptions, startMailOutbox } from "./failure-mail-outbox.ts";
 import { claimMail, insertMails } from "./failure-mail-queries.ts";
+import { type MailOutboxOptions, startMailOutbox } from "./failure-mail.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

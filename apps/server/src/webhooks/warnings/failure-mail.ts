@@ -1,14 +1,22 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
-import { createMemoryRateLimiter, type MemoryRateLimiter } from "@bikeshare/rules";
+import { type MemoryRateLimiter, createMemoryRateLimiter } from "@bikeshare/rules";
 import type { Ids } from "../../ids.ts";
 import { utcMinute } from "../../iso-instant.ts";
-import type { Transaction } from "../../storage/db/database.ts";
+import { type MailOutbox, type MailQueue, type OutboxOptions, startOutbox } from "../../outbound/mail/outbox.ts";
+import type { Database, Transaction } from "../../storage/db/database.ts";
 import type { CompletedAttempt } from "../dispatcher/result-writer.ts";
 import { pauseDescriptions } from "../endpoints/endpoint.rules.ts";
-import { FAILING_LIMIT_MS, LEAST_DELIVERIES, LEAST_FAILURES, type PauseCause } from "../rules/endpoint-health.ts";
-import { describeOutcome, MAX_TRIES, SCHEDULE_HOURS } from "../rules/retry-policy.ts";
+import {
+  FAILING_LIMIT_MS,
+  LEAST_DELIVERIES,
+  LEAST_FAILURES,
+  MAX_TRIES,
+  type PauseCause,
+  SCHEDULE_HOURS,
+  describeOutcome,
+} from "../rules/after-attempt.ts";
 import { senderLimits } from "../sender/sender-limits.ts";
-import { insertMails } from "./failure-mail-queries.ts";
+import { claimMail, deleteExpiredMails, deleteMail, insertMails } from "./failure-mail-queries.ts";
 
 export interface NoticeContext {
   readonly ids: Ids;
@@ -110,7 +118,7 @@ export interface FailureNotice {
 }
 
 /** The text of a mail. Without a mail server it goes to the log. */
-export interface FailureMail {
+interface FailureMail {
   readonly subject: string;
   readonly text: string;
 }
@@ -197,4 +205,32 @@ function hours(milliseconds: number): string {
 function oneLine(text: string): string {
   const line = text.replaceAll(/[\p{Cc}\s]+/gu, " ").trim();
   return line.length > 200 ? `${line.slice(0, 199)}…` : line;
+}
+
+export interface MailOutboxOptions extends Omit<OutboxOptions, "queues" | "addressee"> {
+  readonly db: Database;
+  /** The systems there are. */
+  readonly systems: () => Promise<readonly string[]>;
+}
+
+/** Sends the mails to partners whose endpoints fail. */
+export function startMailOutbox({ db, systems, ...options }: MailOutboxOptions): MailOutbox {
+  const queues = async () => (await systems()).map((systemId) => mailsOf(db, systemId));
+  return startOutbox({ ...options, db, queues, addressee: "a partner" });
+}
+
+function mailsOf(db: Database, systemId: string): MailQueue {
+  return {
+    systemId,
+    async claim(now, delays) {
+      const mail = await claimMail(db, systemId, now, delays);
+      return mail && { ...mail, to: mail.email, detail: { partner: mail.partner_id } };
+    },
+    delete: (id) => deleteMail(db, systemId, id),
+    deleteExpired: async (expiry) =>
+      (await deleteExpiredMails(db, systemId, expiry)).map((mail) => ({
+        ...mail,
+        detail: { endpoint: mail.endpoint_id },
+      })),
+  };
 }

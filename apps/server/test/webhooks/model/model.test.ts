@@ -1,7 +1,7 @@
 import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { AttemptOutcome } from "../../../src/webhooks/rules/retry-policy.ts";
+import type { AttemptOutcome } from "../../../src/webhooks/rules/after-attempt.ts";
 import {
   besiege,
   claimDue,

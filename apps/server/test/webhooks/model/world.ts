@@ -1,10 +1,10 @@
 import {
-  afterResult,
+  type AttemptOutcome,
   type EndpointHealth,
   type EndpointStatus,
   HEALTHY,
-} from "../../../src/webhooks/rules/endpoint-health.ts";
-import type { AttemptOutcome } from "../../../src/webhooks/rules/retry-policy.ts";
+  afterResult,
+} from "../../../src/webhooks/rules/after-attempt.ts";
 import { type Delivery, deliveryAfter, type DeliveryEvent, newDelivery } from "./delivery.ts";
 
 /** The smallest things that can happen to an endpoint and its deliveries. A crash is an end that nobody knows. */

@@ -1,0 +1,409 @@
+import type { ConnectFailureCode, DescribedFailure } from "../../outbound/addresses/connect-failure.ts";
+import type { ConnectTimings } from "../../outbound/addresses/connect.ts";
+
+/** One POST as it goes to a receiver. */
+export interface AttemptRequest {
+  readonly url: string;
+  /**
+   * Without those that the connection itself needs (`host`, `connection`, `content-length` and their like): the sender
+   * writes these.
+   */
+  readonly headers: readonly Header[];
+  readonly body: string | Uint8Array;
+}
+
+export type Header = readonly [name: string, value: string];
+
+/**
+ * Why there is no complete response. The set is closed: logs and pages may explain each.
+ *
+ * - `url_refused`: the URL may not be called, by our own rules.
+ * - `tls`: also where an open connection breaks TLS later.
+ * - `timeout`: connected, but no response headers in time.
+ * - `body_timeout`: response headers, but the body did not end in time.
+ * - `reset`: closed by the receiver before the response was complete.
+ * - `stale_connection`: the receiver closed a connection of an earlier attempt as we wrote, before any byte of a response.
+ *   Most likely nobody read the request, but that cannot be known, so it is not repeated here.
+ * - `protocol`: the response is not valid HTTP/1.1, or is padded with chunk extensions.
+ * - `headers_too_large`, `too_many_informational`: a response that would fill our memory.
+ */
+export type AttemptFailure =
+  | ConnectFailureCode
+  | "url_refused"
+  | "timeout"
+  | "body_timeout"
+  | "stale_connection"
+  | "protocol"
+  | "headers_too_large"
+  | "too_many_informational";
+
+/** Milliseconds that each part took; null where it did not happen, as on a reused connection. */
+export interface AttemptTimings extends ConnectTimings {
+  /** From the request's last byte to the response's first. */
+  readonly firstByte: number | null;
+  readonly total: number;
+}
+
+/** The logged facts of an attempt, whatever its outcome. */
+export interface AttemptRecord {
+  /** All headers as they were sent, in their order and spelling; empty where nothing was written. */
+  readonly sentHeaders: readonly Header[];
+  readonly remoteAddress: string | null;
+  /** Whether an earlier attempt had opened the connection. */
+  readonly reusedConnection: boolean;
+  readonly answerHeaders: readonly Header[];
+  /** The first 64 KiB, exactly as they came: nothing is decompressed. */
+  readonly answerBody: Uint8Array;
+  /** The body was longer than the stored part. */
+  readonly answerCut: boolean;
+  /** Milliseconds that `Retry-After` asks to wait; null without it. */
+  readonly retryAfterMs: number | null;
+  readonly timings: AttemptTimings;
+}
+
+/** `succeeded`: a 2xx. `rejected`: any other status, redirects among them. */
+export interface AnsweredAttempt extends AttemptRecord {
+  readonly outcome: "succeeded" | "rejected";
+  readonly status: number;
+  readonly failure: null;
+  readonly detail: null;
+}
+
+/** No complete response. `status` is set if response headers arrived; `detail` describes the failure. */
+export interface FailedAttempt extends AttemptRecord {
+  readonly outcome: "failed";
+  readonly status: number | null;
+  readonly failure: AttemptFailure;
+  readonly detail: string;
+}
+
+/** The outcome of one POST. */
+export type AttemptResult = AnsweredAttempt | FailedAttempt;
+
+/** A failure before it became part of a result. */
+export type Failure = DescribedFailure<AttemptFailure>;
+
+/**
+ * `pending`: due, or an attempt is under way. `held`: its endpoint is paused. `failed`: given up after the last attempt of
+ * a schedule.
+ */
+export type DeliveryState = "pending" | "succeeded" | "failed" | "held";
+
+/**
+ * The outcome of an attempt. `rejected`: a response other than 2xx. `failed`: no complete response. `unknown`: its process
+ * died.
+ */
+export type AttemptOutcome = "succeeded" | "rejected" | "failed" | "unknown";
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/**
+ * Milliseconds to wait before each attempt of a schedule, counted from the end of the one before it. Together 73 h: long
+ * enough for a weekend without anybody at the receiver's desk.
+ */
+export const RETRY_DELAYS_MS: readonly number[] = [
+  0,
+  5 * SECOND,
+  30 * SECOND,
+  2 * MINUTE,
+  10 * MINUTE,
+  30 * MINUTE,
+  1 * HOUR,
+  2 * HOUR,
+  4 * HOUR,
+  8 * HOUR,
+  12 * HOUR,
+  12 * HOUR,
+  16 * HOUR,
+  17 * HOUR,
+];
+
+/** Attempts of one schedule; after them the delivery is given up. */
+export const MAX_TRIES = RETRY_DELAYS_MS.length;
+
+/** Hours from the first attempt of a schedule to the last, rounded. */
+export const SCHEDULE_HOURS = Math.round(RETRY_DELAYS_MS.reduce((sum, delay) => sum + delay, 0) / HOUR);
+
+/**
+ * The largest random extension of a wait. Too low: deliveries that failed together return together. Too high: the schedule
+ * is no longer meaningful.
+ */
+const JITTER = 0.1;
+
+/**
+ * After so many processes in a row have died with a delivery claimed, it is claimed alone, so that the cause of the next
+ * death is known. After the first one it is claimed with at most MAX_SUSPECTS_TOGETHER others; only these are claimed alone
+ * if that process dies too. Too low: a single crash makes thousands of innocent deliveries be sent one by one.
+ */
+const SUSPECT_CRASHES = 2;
+
+/**
+ * Deliveries that have ended one process and that a process tries at the same time. Of N that a process had claimed at its
+ * end, N/100 rounds and then at most 100 single deliveries find the one that ends processes; fewer make more rounds, more
+ * make more single deliveries. For the 10,000 of a large deployment this is the least.
+ */
+export const MAX_SUSPECTS_TOGETHER = 100;
+
+/**
+ * After so many crashes a delivery is set aside. It was alone at the last one, so that no other delivery can be the cause.
+ */
+export const MAX_CRASHES = SUSPECT_CRASHES + 1;
+
+/** The failure of a delivery that was set aside, as the log names it. */
+export const SET_ASIDE = "set_aside";
+
+/** The longest `Retry-After` that counts. Longer, and one wrong header uses up the schedule. */
+const MAX_RETRY_AFTER_MS = 6 * HOUR;
+
+/** The end of an attempt. */
+export interface AttemptEnd {
+  /** Attempts of this schedule, this one included: 1 to MAX_TRIES. */
+  readonly tries: number;
+  readonly outcome: AttemptOutcome;
+  /** Processes in a row that ended with the delivery claimed, the latest included. Left out: none, the outcome is known. */
+  readonly crashes?: number;
+  /** The status code of the response; null when there was none. */
+  readonly status: number | null;
+  /** The reason why there was no complete response, as the log names it. */
+  readonly failure: string | null;
+  /** Milliseconds since 1970. */
+  readonly endedAt: number;
+  /** Milliseconds for which the answer's `Retry-After` asks; null where it does not. */
+  readonly retryAfterMs: number | null;
+  /** From 0 to 1, drawn for this attempt alone. */
+  readonly chance: number;
+}
+
+/** The consequence of an attempt. `nextAt` in milliseconds since 1970; `reason` is a short text for the log. */
+export type AfterAttempt =
+  | { readonly state: "succeeded" }
+  | { readonly state: "failed" }
+  | { readonly state: "pending"; readonly nextAt: number; readonly reason: string };
+
+/**
+ * Returns the consequence of an attempt: done, given up, or the time of the next attempt, which is never earlier than the
+ * schedule says. `Retry-After` can lengthen the wait, to 6 h at most (more counts as 6 h), and never shortens it. An
+ * attempt with an unknown result counts as a try, and the next is due at once: the receiver has given no reason to wait. A
+ * delivery whose attempts keep ending processes is given up.
+ */
+export function afterAttempt(attempt: AttemptEnd): AfterAttempt {
+  const { tries, outcome, crashes = 0, endedAt } = attempt;
+  if (outcome === "succeeded") return { state: "succeeded" };
+  if (crashes >= MAX_CRASHES) return { state: "failed" };
+  const delay = RETRY_DELAYS_MS[tries];
+  if (delay === undefined) return { state: "failed" };
+  const happened = `after attempt ${tries} of ${MAX_TRIES}: ${describeOutcome(attempt)}`;
+  if (outcome === "unknown") return { state: "pending", nextAt: endedAt, reason: happened };
+  const asked = askedFor(attempt.retryAfterMs);
+  const wait = Math.max(delay, asked);
+  const nextAt = endedAt + wait + Math.floor(wait * JITTER * attempt.chance);
+  const reason = asked > delay ? `${happened}; asked to wait ${asked / SECOND} s by Retry-After` : happened;
+  return { state: "pending", nextAt, reason };
+}
+
+/** Whole milliseconds for which `Retry-After` counts. */
+function askedFor(retryAfterMs: number | null): number {
+  if (retryAfterMs === null || !(retryAfterMs > 0)) return 0;
+  return Math.min(Math.ceil(retryAfterMs), MAX_RETRY_AFTER_MS);
+}
+
+/** Returns the outcome of an attempt in a few words. */
+export function describeOutcome({
+  outcome,
+  status,
+  failure,
+}: Pick<AttemptEnd, "outcome" | "status" | "failure">): string {
+  if (outcome === "unknown" && failure === SET_ASIDE) return "set aside";
+  if (outcome === "unknown") return "result unknown";
+  if (outcome === "failed") return failure === null ? "no whole answer" : `no whole answer (${failure})`;
+  return status === null ? "answered without a status" : `answered ${status}`;
+}
+
+/**
+ * Returns the failure of an attempt in one word, by which the log is searched: `http_4xx` and similar for a complete
+ * response that is no success, `unknown` when the process died, `set_aside` when that happened repeatedly, otherwise the
+ * reason why the response was incomplete. Null: it succeeded.
+ */
+export function failureOf({ outcome, failure, status }: Pick<AttemptEnd, "outcome" | "failure" | "status">) {
+  if (outcome === "succeeded") return null;
+  if (outcome === "rejected") return `http_${Math.floor((status ?? 0) / 100)}xx`;
+  return failure ?? "unknown";
+}
+
+/**
+ * The history of an endpoint's answers since its last success. A period of failing has no success in it and no day without
+ * a failure.
+ */
+export interface EndpointHealth {
+  /** When the first failure of this stretch ended, in milliseconds since 1970; null: none since the last success. */
+  readonly failingSince: number | null;
+  /** When the last failure ended; null: none since the last success. */
+  readonly lastFailedAt: number | null;
+  /** Attempts that failed in it. */
+  readonly failures: number;
+  /** Deliveries that they were for: different ones, and no more than the rule needs. */
+  readonly failedDeliveries: readonly string[];
+  /** Answers 410 with no other answer in between; counted no further than the rule needs. */
+  readonly goneAnswers: number;
+  /** When the first of them ended, in milliseconds since 1970; null: there is none. */
+  readonly goneSince: number | null;
+  /** The highest warning given in this stretch: 25, 50, 100, or 0 for none. */
+  readonly warned: number;
+}
+
+/** Nothing has failed since the last success. */
+export const HEALTHY: EndpointHealth = {
+  failingSince: null,
+  lastFailedAt: null,
+  failures: 0,
+  failedDeliveries: [],
+  goneAnswers: 0,
+  goneSince: null,
+  warned: 0,
+};
+
+/** `probing`: resumed, and not yet answered with success. It is sent one delivery at a time. */
+export type EndpointStatus = "active" | "probing" | "paused";
+
+/** The reason why an endpoint was paused automatically. */
+export type PauseCause = "failing" | "gone" | "probe_failed";
+
+/** Percent of the way to a pause. 100 is the pause itself. */
+export type Warning = 25 | 50 | 100;
+
+/** The end of an attempt, as far as it tells of the endpoint. */
+export interface EndpointResult {
+  readonly deliveryId: string;
+  readonly outcome: AttemptOutcome;
+  /** The status code of the response; null when there was none. */
+  readonly status: number | null;
+  /** Milliseconds since 1970. */
+  readonly endedAt: number;
+}
+
+/** The consequence for the endpoint. */
+export interface AfterResult {
+  readonly health: EndpointHealth;
+  readonly status: EndpointStatus;
+  /** The reason why this result paused the endpoint; null when it did not. */
+  readonly pauseReason: PauseCause | null;
+  /** The warning to be given now. */
+  readonly warning: Warning | null;
+}
+
+/**
+ * Milliseconds of failing after which an endpoint is paused. Less, and an outage over a weekend pauses it; more, and the
+ * first deliveries are given up (after 73 h) before the pause holds the others.
+ */
+export const FAILING_LIMIT_MS = 72 * 3_600_000;
+
+/**
+ * Milliseconds after which a failure no longer counts. Too low: with less than the longest wait between two attempts (17 h
+ * and a tenth), each retry of a delivery would begin a new period. Too high: failures of days ago count against an endpoint
+ * that was sent nothing since.
+ */
+export const SILENCE_MS = 24 * 3_600_000;
+
+/** Failed attempts that a pause needs: with fewer, a quiet endpoint would be judged by a handful of tries. */
+export const LEAST_FAILURES = 20;
+
+/** Different deliveries that a pause needs: with fewer, one event that the receiver cannot digest would pause all. */
+export const LEAST_DELIVERIES = 3;
+
+/** Answers 410 Gone in a row that pause an endpoint: one may be about a single event. */
+const GONE_ANSWERS = 3;
+
+/**
+ * Milliseconds from the first to the last of them, at least. Less, and a burst during one wrong second of a deployment pauses
+ * the endpoint; more, and an address that is gone for good is called for longer.
+ */
+const GONE_SPAN_MS = 60_000;
+
+/** The warnings before the pause, highest first. */
+const EARLY_WARNINGS = [50, 25] as const;
+
+/**
+ * What an attempt's result means for its endpoint.
+ *
+ * - A success ends everything: nothing is remembered, and a probed endpoint is active again.
+ * - A result that nobody knows says nothing about the receiver: nothing changes.
+ * - A probe that fails pauses the endpoint again.
+ * - Three answers 410 in a row, the last at least a minute after the first, pause it. Any other whole answer in between
+ *   begins anew; where no whole answer came there was no answer, and the row goes on.
+ * - Failing for 72 h pauses it, if there were 20 failures of 3 deliveries. These two are asked at 100 % only: the warnings
+ *   at 25 and 50 % of the 72 h go by time alone, because a quiet endpoint's partner wants to hear too that nothing
+ *   arrives. Each is given once in a stretch of failing, and only the highest that is reached.
+ * - Silence is no failing: more than a day after the last failure the next one begins a new stretch. So an endpoint that
+ *   gets an event a week, each tried in vain for 73 h, is warned of each and never paused; otherwise the first slip after
+ *   months of silence would pause it, for failures that may have been mended long ago. Nothing is lost by that: a delivery
+ *   given up can be replayed like one that was held. Answers 410 count on over the silence: they speak of the future.
+ *
+ * Results come in the order in which they are written. What ends at a paused endpoint (it was under way when the pause
+ * came) changes nothing, not even as a success: only a resume ends a pause.
+ */
+export function afterResult(health: EndpointHealth, status: EndpointStatus, result: EndpointResult): AfterResult {
+  const unchanged = { status, pauseReason: null, warning: null };
+  if (status === "paused" || result.outcome === "unknown") return { health, ...unchanged };
+  if (result.outcome === "succeeded") return { health: HEALTHY, status: "active", pauseReason: null, warning: null };
+  const failed = withFailure(health, result);
+  if (status === "probing") return { health: failed, status: "paused", pauseReason: "probe_failed", warning: null };
+  if (isGone(failed, result)) {
+    return { health: failed, status: "paused", pauseReason: "gone", warning: null };
+  }
+  const failingFor = result.endedAt - (failed.failingSince ?? result.endedAt);
+  if (isPastLimits(failed, failingFor)) {
+    return { health: { ...failed, warned: 100 }, status: "paused", pauseReason: "failing", warning: 100 };
+  }
+  const warning = EARLY_WARNINGS.find((level) => failingFor >= (FAILING_LIMIT_MS * level) / 100);
+  if (warning === undefined || warning <= failed.warned) return { health: failed, ...unchanged };
+  return { health: { ...failed, warned: warning }, status, pauseReason: null, warning };
+}
+
+function isPastLimits({ failures, failedDeliveries }: EndpointHealth, failingFor: number): boolean {
+  return failingFor >= FAILING_LIMIT_MS && failures >= LEAST_FAILURES && failedDeliveries.length >= LEAST_DELIVERIES;
+}
+
+/** Tells whether this very answer is the 410 that pauses. */
+function isGone({ goneAnswers, goneSince }: EndpointHealth, { outcome, status, endedAt }: EndpointResult): boolean {
+  if (outcome !== "rejected" || status !== 410 || goneSince === null) return false;
+  return goneAnswers >= GONE_ANSWERS && endedAt - goneSince >= GONE_SPAN_MS;
+}
+
+function withFailure(health: EndpointHealth, { deliveryId, outcome, status, endedAt }: EndpointResult): EndpointHealth {
+  const before = isOver(health, endedAt) ? goneOf(health) : health;
+  return {
+    failingSince: before.failingSince ?? endedAt,
+    // Results may be written in another order than that in which they ended.
+    lastFailedAt: Math.max(before.lastFailedAt ?? endedAt, endedAt),
+    failures: before.failures + 1,
+    failedDeliveries: withId(before.failedDeliveries, deliveryId, LEAST_DELIVERIES),
+    ...goneAfter(before, outcome === "rejected" ? status : null, endedAt),
+    warned: before.warned,
+  };
+}
+
+/** Tells whether a stretch of failing had ended, by silence, when the next attempt failed. */
+function isOver({ lastFailedAt }: EndpointHealth, endedAt: number): boolean {
+  return lastFailedAt !== null && endedAt - lastFailedAt > SILENCE_MS;
+}
+
+type Gone = Pick<EndpointHealth, "goneAnswers" | "goneSince">;
+
+/** A stretch of failing that is over leaves this much. */
+function goneOf({ goneAnswers, goneSince }: EndpointHealth): EndpointHealth {
+  return { ...HEALTHY, goneAnswers, goneSince };
+}
+
+/** @param answered the status of a whole answer; null where none came */
+function goneAfter({ goneAnswers, goneSince }: EndpointHealth, answered: number | null, endedAt: number): Gone {
+  if (answered === null) return { goneAnswers, goneSince };
+  if (answered !== 410) return { goneAnswers: 0, goneSince: null };
+  return { goneAnswers: Math.min(GONE_ANSWERS, goneAnswers + 1), goneSince: goneSince ?? endedAt };
+}
+
+/** Returns the ids with one more, unless it is among them or there are enough: the rows of lanes stay small. */
+function withId(ids: readonly string[], id: string, most: number): readonly string[] {
+  return ids.includes(id) || ids.length >= most ? ids : [...ids, id];
+}
