@@ -37,7 +37,9 @@ describe.skipIf(process.env["TEST_CITUS_URL"] === undefined)("where Citus is the
     const serverUrl = inject("serverUrl");
     name = `test_${randomBytes(8).toString("hex")}`;
     await runOnServer(serverUrl, `create database ${name}`);
-    db = openDatabase({ connectionString: withDatabaseName(serverUrl, name), maxConnections: 1 });
+    // As the command line opens it: shards of a system take their time.
+    const connectionString = withDatabaseName(serverUrl, name);
+    db = openDatabase({ connectionString, maxConnections: 1, statementTimeoutMs: 0 });
     await migrate(db);
   });
   afterEach(async () => {
