@@ -125,6 +125,11 @@ export const errorCatalogue = {
       "What came after the checkpoint is not all there any more: the event is no longer kept, or is none that the key may see, or rows that changed since were deleted or restored.",
     action: "Fetch the resources that you follow anew, then go on without `after`, or from the new `checkpoint`.",
   },
+  system_ended: {
+    status: 410,
+    meaning: "The system ended more than 30 days ago, and its feeds are no longer published.",
+    action: "Remove it from what you show.",
+  },
   payload_too_large: {
     status: 413,
     meaning: "The request's body is larger than the service takes.",

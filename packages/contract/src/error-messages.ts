@@ -127,6 +127,8 @@ export const errorMessages = {
     feed: "There is no such feed. There are: {feeds}.",
     feedFile: "There is no such feed: its name ends in .json.",
     feedOfSystem: "This system has no such feed.",
+    gbfsVersion: "There is no such version of GBFS here. There are: {versions}.",
+    feedLanguage: "This system has no texts in this language. There are: {languages}.",
     namedBike: "There is no bike {id}.",
     namedStation: "There is no station {id}.",
     goneStation: "Station {id} was removed for good, and cannot be brought back. Nothing was changed.",

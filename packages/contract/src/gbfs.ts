@@ -2,15 +2,30 @@ import { initContract } from "@ts-rest/core";
 import { z } from "zod";
 import { type EndpointMetadata, noQuery } from "./endpoint.ts";
 import { errorBody } from "./errors.ts";
+import type { GbfsVersion } from "./gbfs/types.ts";
 import { namedObject } from "./named-object.ts";
 import { givenOnce, textOf } from "./values.ts";
 
 const c = initContract();
 
+/** The versions in which systems are published, oldest first. */
+export const publishedGbfsVersions = ["2.3", "3.0", "3.1-RC3"] as const satisfies readonly GbfsVersion[];
+
+export type PublishedGbfsVersion = (typeof publishedGbfsVersions)[number];
+
+/** The versions in addresses. `v2` and `v3` are the newest of these, and stay when it gets a new minor version. */
+export const gbfsVersionPaths: Readonly<Record<string, PublishedGbfsVersion>> = {
+  ...Object.fromEntries(publishedGbfsVersions.map((version) => [version, version])),
+  v2: "2.3",
+  v3: "3.0",
+};
+
 const feed = z
   .string()
   .describe("A feed's file name, such as `station_status.json`; `gbfs.json` lists those there are");
 const system_id = textOf("identifier", { ...givenOnce(), description: "GBFS's `system_id`" });
+const version = z.string().describe(`The version: ${Object.keys(gbfsVersionPaths).join(", ")}`);
+const language = z.string().describe("One of the languages of `gbfs.json`");
 const metadata: EndpointMetadata = { scope: "none" };
 
 /** The envelope of every GBFS document; GBFS's own JSON schemas define `data`. */
@@ -18,9 +33,9 @@ export const gbfsDocument = namedObject(
   "GbfsDocument",
   "A GBFS document. Its `data` follows GBFS's own schema of that feed.",
   {
-    last_updated: z.union([z.number().int(), z.string()]).describe("2.3: POSIX seconds. 3.0: RFC 3339"),
+    last_updated: z.union([z.number().int(), z.string()]).describe("2.3: POSIX seconds. Since 3.0: RFC 3339"),
     ttl: z.number().int().min(0).describe("Seconds for which the document may be kept"),
-    version: z.enum(["2.3", "3.0"]),
+    version: z.enum(publishedGbfsVersions),
     data: z.object({}).passthrough(),
   },
 );
@@ -35,6 +50,7 @@ const responses = {
   403: errorBody,
   404: errorBody,
   405: errorBody,
+  410: errorBody,
   429: errorBody,
   500: errorBody,
   503: errorBody,
@@ -63,11 +79,18 @@ function feedEndpoint<const Path extends `/gbfs/${string}`, Parameters extends z
 export const gbfsContract = c.router(
   {
     versions: feedEndpoint("/gbfs/gbfs_versions.json", "GBFS versions", {}),
-    feed23: feedEndpoint("/gbfs/2.3/:feed", "A GBFS 2.3 feed", { feed }),
-    feed30: feedEndpoint("/gbfs/3.0/:feed", "A GBFS 3.0 feed", { feed }),
+    feed: feedEndpoint("/gbfs/:version/:feed", "A GBFS feed", { version, feed }),
     versionsOfSystem: feedEndpoint("/gbfs/:system_id/gbfs_versions.json", "GBFS versions of a system", { system_id }),
-    feed23OfSystem: feedEndpoint("/gbfs/:system_id/2.3/:feed", "A GBFS 2.3 feed of a system", { system_id, feed }),
-    feed30OfSystem: feedEndpoint("/gbfs/:system_id/3.0/:feed", "A GBFS 3.0 feed of a system", { system_id, feed }),
+    feedOfSystem: feedEndpoint("/gbfs/:system_id/:version/:feed", "A GBFS feed of a system", {
+      system_id,
+      version,
+      feed,
+    }),
+    feedInLanguage: feedEndpoint(
+      "/gbfs/:system_id/:version/:language/:feed",
+      "A GBFS 2.3 feed of a system in another language than its main one",
+      { system_id, version, language, feed },
+    ),
   },
   { strictStatusCodes: true },
 );

@@ -79,9 +79,9 @@ export interface Field<Value = unknown> {
 
 export type Fields = Readonly<Record<string, Field>>;
 
-/** An object in canonical form; GBFS has no null, so that an unknown field is absent. */
+/** An object in canonical form; GBFS has no null, so that an unknown field is absent or undefined. */
 export type ValueOf<Of extends Fields> = {
-  readonly [Name in keyof Of]?: Of[Name] extends Field<infer Value> ? Value : never;
+  readonly [Name in keyof Of]?: (Of[Name] extends Field<infer Value> ? Value : never) | undefined;
 };
 
 const scalar = <Value = string>(kind: FieldType["kind"]): FieldType<Value> => ({ kind });

@@ -1,31 +1,30 @@
+import { type PublishedGbfsVersion, publishedGbfsVersions } from "@bikeshare/contract";
 import { describe, expect, test } from "vitest";
-import { systemDetails } from "../../city/systems/facts.rules.ts";
 import {
-  form23,
-  form30,
-  forms,
+  type BikeFacts,
+  type BikeInputs,
+  type KnownSystem,
+  stationInformation,
+  type StationFacts,
   stationStatus,
+  systemAlerts,
+  systemCalendar,
+  systemHours,
   systemInformation,
+  systemPricingPlans,
   systemRegions,
+  type TypeFacts,
   vehicleStatus,
   vehicleTypes,
 } from "./documents.ts";
 import type { PublishedBike, PublishedStation } from "./queries.ts";
 import { publish } from "./service.ts";
+import { type FeedData, writeData } from "./writer.ts";
 
 const at = new Date("2026-06-01T12:00:00.987Z");
-const silent = {
-  system_id: "oslo",
-  name: null,
-  language: null,
-  timezone: null,
-  feed_contact_email: null,
-  opening_hours: null,
-  operator: null,
-  url: null,
-  licence: null,
-};
-const system = systemDetails(silent, []);
+const systemWith = (facts: KnownSystem["facts"] = {}): KnownSystem => ({ id: "oslo", facts });
+const system = systemWith();
+const en = (text: string) => [{ text, language: "en" }];
 
 const station = (fields: Partial<PublishedStation> = {}): PublishedStation => ({
   id: "s",
@@ -53,6 +52,8 @@ const station = (fields: Partial<PublishedStation> = {}): PublishedStation => ({
   ...fields,
 });
 const bike = (fields: Partial<PublishedBike> = {}): PublishedBike => ({
+  id: "b",
+  source: "operator",
   public_id: "v_1",
   vehicle_type_id: null,
   vehicle_state: "available",
@@ -63,47 +64,120 @@ const bike = (fields: Partial<PublishedBike> = {}): PublishedBike => ({
   last_reported: null,
   ...fields,
 });
+
+type Item = Record<string, unknown>;
 /** A document as it is sent. */
-const sent = (document: object) => JSON.parse(JSON.stringify(document)) as Record<string, unknown>;
-const status = (fields: Partial<PublishedStation>) =>
-  (sent(stationStatus(form30, [station(fields)])) as { stations: Record<string, unknown>[] }).stations[0];
+const sent = <Feed extends Parameters<typeof writeData>[0]>(
+  feed: Feed,
+  data: FeedData<Feed>,
+  version: PublishedGbfsVersion = "3.0",
+  wanted = "en",
+) => JSON.parse(writeData(feed, data, version, { wanted, main: "en" })) as Record<string, unknown>;
+const of = (facts: StationFacts = {}, known: KnownSystem = system, fields: Partial<PublishedStation> = {}) => ({
+  system: known,
+  stations: [station(fields)],
+  facts: new Map([["s", facts]]),
+});
+const status = (fields: Partial<PublishedStation>, facts: StationFacts = {}, known = system, now = at.getTime()) =>
+  (sent("station_status", stationStatus(of(facts, known, fields), now)) as { stations: Item[] }).stations[0];
+const information = (facts: StationFacts, known = system, version: PublishedGbfsVersion = "3.0", wanted = "en") => {
+  const ids = { types: new Set(["e"]), regions: new Set(["north"]) };
+  const data = stationInformation(of(facts, known, { region_id: "west" }), ids);
+  return (sent("station_information", data, version, wanted) as { stations: Item[] }).stations[0];
+};
+const typesOf = (inputs: Parameters<typeof vehicleTypes>[0], version: PublishedGbfsVersion = "3.0") =>
+  (sent("vehicle_types", vehicleTypes(inputs), version) as { vehicle_types: Item[] }).vehicle_types;
+const vehicle = (
+  fields: Partial<PublishedBike> = {},
+  {
+    facts = {},
+    known = system,
+    types = {},
+    version = "3.0" as PublishedGbfsVersion,
+  }: {
+    facts?: BikeFacts;
+    known?: KnownSystem;
+    types?: Record<string, TypeFacts>;
+    version?: PublishedGbfsVersion;
+  } = {},
+) => {
+  const inputs: BikeInputs = {
+    system: known,
+    bikes: [bike(fields)],
+    facts: new Map([["b", facts]]),
+    types: new Map(Object.entries(types)),
+  };
+  const data = vehicleStatus(inputs, { stations: new Set(["home"]), plans: new Set(["plan"]) });
+  return Object.values(sent("vehicle_status", data, version) as Record<string, Item[]>)[0]?.[0];
+};
 
 describe("of a system", () => {
   test("2.3 leaves out an address that nobody gave; 3.0, which requires one, has one that reaches nobody", () => {
-    expect(sent(systemInformation(form23, system))).toEqual({
+    const data = systemInformation(system, undefined);
+    expect(sent("system_information", data, "2.3")).toEqual({
       system_id: "oslo",
       language: "en",
       name: "oslo",
       timezone: "UTC",
     });
-    expect(sent(systemInformation(form30, system))).toEqual({
+    expect(sent("system_information", data)).toEqual({
       system_id: "oslo",
       languages: ["en"],
-      name: [{ text: "oslo", language: "en" }],
+      name: en("oslo"),
       opening_hours: "24/7",
       feed_contact_email: "unknown@example.invalid",
       timezone: "UTC",
     });
   });
 
-  test("says who runs it, where to read on, and under which licence, in the words of each version", () => {
-    const warned = { ...silent, operator: "City Bikes", url: "https://bikes.example/", licence: "CC-BY-4.0" };
-    expect(systemInformation(form23, systemDetails(warned, []))).toMatchObject({
-      operator: "City Bikes",
-      url: "https://bikes.example/",
+  test("its licence is an identifier or an address, in the words of each version", () => {
+    const named = systemInformation(systemWith({ licence: "CC-BY-4.0" }), undefined);
+    expect(sent("system_information", named, "2.3")).toMatchObject({
       license_url: "https://spdx.org/licenses/CC-BY-4.0.html",
     });
-    expect(systemInformation(form30, systemDetails(warned, []))).toMatchObject({
-      operator: [{ text: "City Bikes", language: "en" }],
-      url: "https://bikes.example/",
-      license_id: "CC-BY-4.0",
-    });
+    expect(sent("system_information", named)).toMatchObject({ license_id: "CC-BY-4.0" });
     const licence = "https://bikes.example/licence";
-    for (const form of forms) {
-      const document = sent(systemInformation(form, systemDetails({ ...warned, licence }, [])));
+    for (const version of publishedGbfsVersions) {
+      const document = sent("system_information", systemInformation(systemWith({ licence }), undefined), version);
       expect(document).toMatchObject({ license_url: licence });
       expect(document).not.toHaveProperty("license_id");
     }
+  });
+
+  test("2.3 has one text, in the language that is asked for, else in the main one; 3.0 has all of them", () => {
+    const known = systemWith({
+      language: "en",
+      name: [...en("City"), { text: "Byen", language: "nb" }],
+      operator: en("Bikes"),
+    });
+    const data = systemInformation(known, undefined);
+    expect(sent("system_information", data, "2.3", "nb")).toMatchObject({
+      language: "nb",
+      name: "Byen",
+      operator: "Bikes",
+    });
+    expect(sent("system_information", data)).toMatchObject({ languages: ["en", "nb"], operator: en("Bikes") });
+  });
+
+  test("the address of its terms needs the day of their last change", () => {
+    const terms_url = en("https://bikes.example/terms");
+    const document = (facts: KnownSystem["facts"]) =>
+      sent("system_information", systemInformation(systemWith(facts), undefined));
+    expect(document({ terms_url })).not.toHaveProperty("terms_url");
+    expect(document({ terms_url, terms_last_updated: "2026-01-01" })).toMatchObject({ terms_url });
+  });
+
+  test("2.3 has its hours and its season as far as it can express them, and nothing where nobody said any", () => {
+    expect(systemHours(system)).toBeUndefined();
+    const seasonal = systemWith({ opening_hours: "Apr-Oct Mo-Su 06:00-24:00" });
+    expect(systemHours(seasonal)).toMatchObject({
+      rental_hours: [{ start_time: "06:00:00", end_time: "23:59:59" }],
+    });
+    expect(systemCalendar(seasonal)).toEqual({
+      calendars: [{ start_month: 4, start_day: 1, end_month: 10, end_day: 31 }],
+    });
+    expect(systemHours(systemWith({ opening_hours: "sunrise-sunset" }))).toBeUndefined();
+    expect(systemCalendar(systemWith({ opening_hours: "24/7" }))).toBeUndefined();
   });
 });
 
@@ -158,36 +232,153 @@ describe("of a station", () => {
     for (const last_reported of [null, new Date(86_400_000)])
       expect(status({ last_reported })).toMatchObject({ last_reported: "2026-06-01T12:00:00Z" });
   });
+
+  test("it lends nothing outside its hours, or those of the system, by the clock of the city; its bikes are counted", () => {
+    const oslo = systemWith({ timezone: "Europe/Oslo", opening_hours: "06:00-22:00" });
+    const renting = (time: string, facts: StationFacts = {}) => status({}, facts, oslo, Date.parse(time));
+    // An hour earlier in UTC after the change to summer time, on 29 March.
+    expect(renting("2026-03-28T04:30:00Z")).toMatchObject({ is_renting: false, is_returning: true });
+    expect(renting("2026-03-29T04:30:00Z")).toMatchObject({ is_renting: true });
+    expect(renting("2026-03-29T20:30:00Z")).toMatchObject({ is_renting: false, num_vehicles_available: 3 });
+    expect(renting("2026-03-29T20:30:00Z", { station_opening_hours: "24/7" })).toMatchObject({ is_renting: true });
+    expect(renting("2026-03-29T12:30:00Z", { station_opening_hours: "Sa off" })).toMatchObject({ is_renting: true });
+    expect(renting("2026-03-29T12:30:00Z", { station_opening_hours: "24/7; Su off" })).toMatchObject({
+      is_renting: false,
+    });
+  });
+
+  test("regions and types that are not published are not named", () => {
+    const counts = [
+      { vehicle_type_ids: ["e", "x"], count: 4 },
+      { vehicle_type_ids: ["x"], count: 2 },
+    ];
+    const facts = { vehicle_types_capacity: counts, vehicle_docks_capacity: [{ vehicle_type_ids: ["x"], count: 2 }] };
+    const found = information(facts);
+    expect(found).toMatchObject({ vehicle_types_capacity: [{ vehicle_type_ids: ["e"], count: 4 }] });
+    expect(Object.keys(found ?? {})).not.toEqual(expect.arrayContaining(["region_id"]));
+    expect(found).not.toHaveProperty("vehicle_docks_capacity");
+    expect(information(facts, system, "2.3")).toMatchObject({ vehicle_capacity: { e: 4 } });
+  });
+
+  test("its links are those of the system's templates where it has none, and into apps that one can get", () => {
+    const store = { store_uri: "https://store.example", discovery_uri: "bikes://" };
+    const known = systemWith({
+      station_links: { web: "https://bikes.example/s/{station_id}", ios: "bikes://s/{station_id}", android: "a://x" },
+      rental_apps: { ios: store },
+    });
+    expect(information({}, known)).toMatchObject({
+      rental_uris: { web: "https://bikes.example/s/s", ios: "bikes://s/s" },
+    });
+    expect(
+      information({ rental_uris: { web: "https://own.example", android: "a://y" } }, known)?.["rental_uris"],
+    ).toEqual({ web: "https://own.example", ios: "bikes://s/s" });
+    expect(information({ rental_uris: { android: "a://y" } })).not.toHaveProperty("rental_uris");
+  });
 });
 
 test("2.3 writes POSIX seconds, 3.0 RFC 3339, neither with a fraction", () => {
-  expect(vehicleStatus(form23, [bike({ last_reported: at })])).toMatchObject({
-    bikes: [{ bike_id: "v_1", last_reported: at.getTime() / 1000 - 0.987 }],
+  expect(vehicle({ last_reported: at }, { version: "2.3" })).toMatchObject({
+    bike_id: "v_1",
+    last_reported: at.getTime() / 1000 - 0.987,
   });
-  expect(vehicleStatus(form30, [bike({ last_reported: at })])).toMatchObject({
-    vehicles: [{ vehicle_id: "v_1", last_reported: "2026-06-01T12:00:00Z" }],
+  expect(vehicle({ last_reported: at })).toMatchObject({ vehicle_id: "v_1", last_reported: "2026-06-01T12:00:00Z" });
+});
+
+describe("of a bike", () => {
+  test("it is reserved, disabled or neither, as its state says", () => {
+    expect(vehicle()).toMatchObject({ is_reserved: false, is_disabled: false });
+    expect(vehicle({ vehicle_state: "reserved" })).toMatchObject({ is_reserved: true, is_disabled: false });
+    expect(vehicle({ vehicle_state: "non_operational" })).toMatchObject({ is_reserved: false, is_disabled: true });
+  });
+
+  test("with a motor it has a range: what is known, else by its fuel, else 0; others have what is known", () => {
+    const types = { e: { propulsion_type: "electric_assist", max_range_meters: 60_000 } } as const;
+    const range = (fields: Partial<PublishedBike>, facts: BikeFacts = {}) =>
+      vehicle({ vehicle_type_id: "e", ...fields }, { facts, types })?.["current_range_meters"];
+    expect(range({ current_range_meters: 1234 }, { current_fuel_percent: 0.5 })).toBe(1234);
+    expect(range({}, { current_fuel_percent: 0.333 })).toBe(19_980);
+    expect(range({})).toBe(0);
+    expect(range({ vehicle_type_id: null })).toBeUndefined();
+    expect(range({ vehicle_type_id: null, current_range_meters: 5 })).toBe(5);
+  });
+
+  test("homes and plans that are not published are not named", () => {
+    expect(vehicle({}, { facts: { home_station_id: "home", pricing_plan_id: "plan" } })).toMatchObject({
+      home_station_id: "home",
+      pricing_plan_id: "plan",
+    });
+    const unknown = vehicle({}, { facts: { home_station_id: "x", pricing_plan_id: "x" } });
+    expect(Object.keys(unknown ?? {}).filter((name) => /home|plan/.test(name))).toEqual([]);
+  });
+
+  test("its links hold its public id, or are the feed's while it is the feed's, and never its own id", () => {
+    const known = systemWith({ vehicle_links: { web: "https://bikes.example/v?id={vehicle_id}" } });
+    const facts = { rental_uris: { web: "https://feed.example/b" } };
+    const links = (source: string) => vehicle({ source, public_id: "v&1" }, { known, facts })?.["rental_uris"];
+    expect(links("operator")).toEqual({ web: "https://bikes.example/v?id=v%261" });
+    expect(links("feed")).toEqual({ web: "https://feed.example/b" });
   });
 });
 
-test("a bike is reserved, disabled or neither, as its state says", () => {
-  const flags = (vehicle_state: PublishedBike["vehicle_state"]) => vehicleStatus(form30, [bike({ vehicle_state })]);
-  expect(flags("available")).toMatchObject({ vehicles: [{ is_reserved: false, is_disabled: false }] });
-  expect(flags("reserved")).toMatchObject({ vehicles: [{ is_reserved: true, is_disabled: false }] });
-  expect(flags("non_operational")).toMatchObject({ vehicles: [{ is_reserved: false, is_disabled: true }] });
+describe("of types, regions and plans", () => {
+  const none = { types: [], plans: new Set<string>(), uses: new Map<string, never>(), hasStations: false };
+
+  test.each(publishedGbfsVersions)("%s: of a type that nobody described only what must be said is said", (version) => {
+    const types = [
+      { id: "e", facts: { propulsion_type: "electric_assist" } as const },
+      { id: "x", facts: {} },
+    ];
+    const usual = { form_factor: "bicycle", return_constraint: "free_floating" };
+    expect(sent("vehicle_types", vehicleTypes({ ...none, types }), version)).toEqual({
+      vehicle_types: [
+        { ...usual, vehicle_type_id: "e", propulsion_type: "electric_assist", max_range_meters: 0 },
+        { ...usual, vehicle_type_id: "unspecified", propulsion_type: "human" },
+        { ...usual, vehicle_type_id: "x", propulsion_type: "human" },
+      ],
+    });
+    const regions = systemRegions([{ id: "r", facts: { name: en("R") } }]);
+    expect(regions && sent("system_regions", regions, version)).toMatchObject({ regions: [{ region_id: "r" }] });
+    expect(systemRegions([])).toBeUndefined();
+    expect(systemPricingPlans([])).toBeUndefined();
+  });
+
+  test("vehicles are returned to stations where they stand at them, but for a few", () => {
+    const returns = (at_stations: number, elsewhere: number, facts: TypeFacts = {}, hasStations = true) =>
+      typesOf({
+        ...none,
+        types: [{ id: "e", facts }],
+        uses: new Map([["e", { at_stations, elsewhere }]]),
+        hasStations,
+      })[0]?.["return_constraint"];
+    expect(returns(0, 0)).toBe("any_station");
+    expect(returns(95, 5)).toBe("any_station");
+    expect(returns(50, 50)).toBe("hybrid");
+    expect(returns(5, 95)).toBe("free_floating");
+    expect(returns(0, 95, {}, false)).toBe("free_floating");
+    expect(returns(0, 95, { return_constraint: "roundtrip_station" })).toBe("roundtrip_station");
+  });
+
+  test("plans that there are not are not named, and none is chosen for a type", () => {
+    const facts = { default_pricing_plan_id: "gone", pricing_plan_ids: ["gone", "day"] };
+    const types = [{ id: "e", facts }];
+    const [type] = typesOf({ ...none, types, plans: new Set(["day"]) });
+    expect(type).toMatchObject({ pricing_plan_ids: ["day"] });
+    expect(type).not.toHaveProperty("default_pricing_plan_id");
+  });
+
+  test("2.3 has the eco label under its old name", () => {
+    const eco_labels = [{ country_code: "DE", eco_sticker: "4" }];
+    const types = vehicleTypes({ ...none, types: [{ id: "e", facts: { eco_labels } }] });
+    expect(sent("vehicle_types", types, "2.3")).toMatchObject({ vehicle_types: [{ eco_label: eco_labels }, {}] });
+    expect(sent("vehicle_types", types)).toMatchObject({ vehicle_types: [{ eco_labels }, {}] });
+  });
 });
 
-test.each(forms)("$version: of a type that nobody described only what must be said is said", (form) => {
-  const nothing = { name: null, form_factor: null, propulsion_type: null, max_range_meters: null };
-  const electric = { ...nothing, id: "e", propulsion_type: "electric_assist" as const };
-  expect(sent(vehicleTypes(form, system, [electric, { ...nothing, id: "x" }]))).toEqual({
-    vehicle_types: [
-      { vehicle_type_id: "e", form_factor: "bicycle", propulsion_type: "electric_assist", max_range_meters: 0 },
-      { vehicle_type_id: "unspecified", form_factor: "bicycle", propulsion_type: "human" },
-      { vehicle_type_id: "x", form_factor: "bicycle", propulsion_type: "human" },
-    ],
-  });
-  expect(systemRegions(form, system, [{ id: "r", name: "R" }])).toMatchObject({ regions: [{ region_id: "r" }] });
-  expect(systemRegions(form, system, [])).toBeUndefined();
+test("an alert names published stations and regions, and one of none of them is not published", () => {
+  const alert = { alert_id: "a", type: "station_closure", summary: en("Closed") } as const;
+  const ids = { stations: new Set(["s"]), regions: new Set<string>() };
+  const alerts = systemAlerts([alert, { ...alert, station_ids: ["s", "x"] }, { ...alert, region_ids: ["x"] }], ids);
+  expect(sent("system_alerts", alerts)).toEqual({ alerts: [alert, { ...alert, station_ids: ["s"] }] });
 });
 
 test("last_updated stays while the content does, moves when it changes, and never goes back", () => {

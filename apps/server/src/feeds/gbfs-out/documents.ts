@@ -1,129 +1,211 @@
-import type { Region, VehicleType } from "@bikeshare/contract";
-import { type SystemDetails, isLicenceId } from "../../city/systems/facts.rules.ts";
+import type {
+  alertFields,
+  FactsOf,
+  GbfsFeedName,
+  LocalText,
+  pricingPlanFields,
+  regionFields,
+  stationInformationFields,
+  ValueOf,
+  vehicleFields,
+  vehicleTypeFields,
+} from "@bikeshare/contract";
 import { sortById } from "../../storage/lists/page.ts";
-import type { PublishedBike, PublishedStation } from "./queries.ts";
+import { EARLIEST_MS, NO_ADDRESS, UNSPECIFIED } from "./defaults.ts";
+import { type Hours, hoursFrom, isOpenAt, localTime, plainHours } from "./hours.rules.ts";
+import { linksOf, linkWriter } from "./links.rules.ts";
+import type { PublishedBike, PublishedStation, TypeUse } from "./queries.ts";
+import type { FeedData } from "./writer.ts";
 
-// The `data` of each document. GBFS has no null: a field that is not known is undefined, and so left out of the JSON.
+// The canonical `data` of each document. GBFS has no null: a field that is not known is undefined, and so left out.
 
-/** The differences of a GBFS version from the others. */
-export interface GbfsForm {
-  readonly version: "2.3" | "3.0";
-  readonly names: {
-    /** The names of the vehicles' feed, of its list, and of a vehicle's id. */
-    readonly vehicleFeed: "free_bike_status" | "vehicle_status";
-    readonly vehicles: string;
-    readonly vehicleId: string;
-    readonly available: string;
-    readonly disabled: string;
-  };
-  /** A text that people read. */
-  readonly text: (text: string | null, language: string) => unknown;
-  /** An instant, to the second. */
-  readonly instant: (at: Date) => number | string;
+type Data<Feed extends GbfsFeedName> = FeedData<Feed>;
+
+/** What is known of a system, and its id in this deployment. */
+export interface KnownSystem {
+  readonly id: string;
+  readonly facts: FactsOf<"system">;
 }
 
-export const form23: GbfsForm = {
-  version: "2.3",
-  names: {
-    vehicleFeed: "free_bike_status",
-    vehicles: "bikes",
-    vehicleId: "bike_id",
-    available: "num_bikes_available",
-    disabled: "num_bikes_disabled",
-  },
-  text: (text) => text ?? undefined,
-  instant: (at) => Math.floor(at.getTime() / 1000),
-};
-
-export const form30: GbfsForm = {
-  version: "3.0",
-  names: {
-    vehicleFeed: "vehicle_status",
-    vehicles: "vehicles",
-    vehicleId: "vehicle_id",
-    available: "num_vehicles_available",
-    disabled: "num_vehicles_disabled",
-  },
-  text: (text, language) => (text === null ? undefined : [{ text, language }]),
-  instant: (at) => `${at.toISOString().slice(0, -".000Z".length)}Z`,
-};
-
-/** Every version that is published, oldest first. */
-export const forms: readonly GbfsForm[] = [form23, form30];
-
-/** The earliest instant that GBFS 2.3 lets a feed name: 15 December 2015, before which there was no GBFS. */
-export const EARLIEST_MS = 1_450_155_600_000;
-
-/** `gbfs.json`: 2.3 lists the feeds by language, 3.0 once. */
-export function discovery(
-  { version }: GbfsForm,
-  { id, language }: SystemDetails,
-  baseUrl: string,
-  feeds: readonly string[],
-): object {
-  const listed = { feeds: feeds.map((name) => ({ name, url: urlOf(baseUrl, id, version, name) })) };
-  return version === "2.3" ? { [language]: listed } : listed;
+/** What is known of a thing beside its row, with its id. */
+export interface Known<Facts> {
+  readonly id: string;
+  readonly facts: Facts;
 }
 
-/** `gbfs_versions.json`. */
-export function versions({ id }: SystemDetails, baseUrl: string): object {
-  return { versions: forms.map(({ version }) => ({ version, url: urlOf(baseUrl, id, version, "gbfs") })) };
+export type TypeFacts = Omit<ValueOf<typeof vehicleTypeFields>, "vehicle_type_id">;
+export type PlanFacts = Omit<ValueOf<typeof pricingPlanFields>, "plan_id">;
+export type StationFacts = Omit<ValueOf<typeof stationInformationFields>, "station_id">;
+export type BikeFacts = Omit<ValueOf<typeof vehicleFields>, "vehicle_id">;
+export type RegionFacts = Omit<ValueOf<typeof regionFields>, "region_id">;
+
+export type AlertFacts = ValueOf<typeof alertFields>;
+
+/** Ids that a document may refer to. */
+type Ids = ReadonlySet<string>;
+
+export function mainLanguage({ facts }: KnownSystem): string {
+  return facts.language ?? "en";
 }
 
-/** The URL names the system, so that it holds when there are more one day. */
-function urlOf(baseUrl: string, systemId: string, version: string, feed: string): string {
-  return `${baseUrl.replace(/\/+$/, "")}/gbfs/${encodeURIComponent(systemId)}/${version}/${feed}.json`;
+/** Every language of the system's own texts, the main one first. */
+export function languagesOf(system: KnownSystem): string[] {
+  const texts = Object.values(system.facts).flatMap((value: unknown) => (isTexts(value) ? value : []));
+  return [...new Set([mainLanguage(system), ...texts.map(({ language }) => language)])];
 }
 
-/** GBFS 3.0 requires an address. Mail to this one cannot be sent (RFC 2606), so it cannot be mistaken for a real one. */
-const NO_ADDRESS = "unknown@example.invalid";
+function isTexts(value: unknown): value is readonly LocalText[] {
+  return Array.isArray(value) && value.every((item: object) => "text" in item && "language" in item);
+}
 
-export function systemInformation({ text, version }: GbfsForm, system: SystemDetails): object {
-  const { id, name, language, timezone, feed_contact_email, opening_hours, operator, url, licence } = system;
-  const isId = licence !== null && isLicenceId(licence);
-  const common = {
-    system_id: id,
-    name: text(name, language),
-    operator: text(operator, language),
-    url: url ?? undefined,
-    timezone,
-  };
-  if (version === "3.0") {
-    return {
-      ...common,
-      languages: [language],
-      opening_hours,
-      feed_contact_email: feed_contact_email ?? NO_ADDRESS,
-      license_id: isId ? licence : undefined,
-      license_url: isId ? undefined : (licence ?? undefined),
-    };
-  }
+/** The name that planners store the system by. */
+export function publishedId({ id, facts }: KnownSystem): string {
+  return facts.published_id ?? id;
+}
+
+/** A text in the system's main language; an empty one is none. */
+function inMain(system: KnownSystem, text: string | null): readonly LocalText[] | undefined {
+  return text === null || text === "" ? undefined : [{ text, language: mainLanguage(system) }];
+}
+
+/** @param manifestUrl undefined: there is no manifest */
+export function systemInformation(system: KnownSystem, manifestUrl: string | undefined): Data<"system_information"> {
+  const { facts } = system;
+  const { licence, terms_last_updated, privacy_last_updated } = facts;
+  const isId = licence !== undefined && !licence.includes(":");
   return {
-    ...common,
-    language,
-    feed_contact_email: feed_contact_email ?? undefined,
-    license_url: isId ? `https://spdx.org/licenses/${licence}.html` : (licence ?? undefined),
+    system_id: publishedId(system),
+    languages: languagesOf(system),
+    name: facts.name ?? [{ text: system.id, language: mainLanguage(system) }],
+    opening_hours: facts.opening_hours ?? "24/7",
+    short_name: facts.short_name,
+    operator: facts.operator,
+    url: facts.url,
+    purchase_url: facts.purchase_url,
+    start_date: facts.start_date,
+    termination_date: facts.termination_date,
+    phone_number: facts.phone_number,
+    email: facts.email,
+    feed_contact_email: facts.feed_contact_email ?? NO_ADDRESS,
+    manifest_url: manifestUrl,
+    timezone: timeZoneOf(system),
+    license_id: isId ? licence : undefined,
+    license_url: isId ? undefined : licence,
+    attribution_organization_name: facts.attribution_organization_name,
+    attribution_url: facts.attribution_url,
+    brand_assets: facts.brand_assets,
+    // GBFS takes an address only with the day of its last change.
+    terms_url: terms_last_updated === undefined ? undefined : facts.terms_url,
+    terms_last_updated,
+    privacy_url: privacy_last_updated === undefined ? undefined : facts.privacy_url,
+    privacy_last_updated,
+    rental_apps: facts.rental_apps,
   };
 }
+
+export function timeZoneOf({ facts }: KnownSystem): string {
+  return facts.timezone ?? "UTC";
+}
+
+export interface TypeInputs {
+  /** Every type that is described, or that stations and bikes name. */
+  readonly types: readonly Known<TypeFacts>[];
+  readonly plans: Ids;
+  readonly uses: ReadonlyMap<string, TypeUse>;
+  readonly hasStations: boolean;
+}
+
+/** Returns the facts of every type that is published, by id. */
+export function publishedTypes(types: readonly Known<TypeFacts>[]): ReadonlyMap<string, TypeFacts> {
+  const unspecified = types.some(({ id }) => id === UNSPECIFIED) ? [] : [{ id: UNSPECIFIED, facts: {} }];
+  return new Map(sortById([...unspecified, ...types]).map(({ id, facts }) => [id, facts]));
+}
+
+export function vehicleTypes({ types, plans, uses, hasStations }: TypeInputs): Data<"vehicle_types"> {
+  const records = [...publishedTypes(types)].map(([id, facts]) => {
+    const others = facts.pricing_plan_ids?.filter((plan) => plans.has(plan)) ?? [];
+    return {
+      ...facts,
+      vehicle_type_id: id,
+      // GBFS has no value for "not known", and assumes a plain bicycle where a vehicle has no type.
+      form_factor: facts.form_factor ?? "bicycle",
+      propulsion_type: facts.propulsion_type ?? "human",
+      // GBFS requires the range of whatever has a motor; 0 where it is not known.
+      max_range_meters: hasMotor(facts) ? (facts.max_range_meters ?? 0) : undefined,
+      return_constraint: facts.return_constraint ?? usualReturn(hasStations, uses.get(id)),
+      default_pricing_plan_id: known(plans, facts.default_pricing_plan_id),
+      pricing_plan_ids: others.length > 0 ? others : undefined,
+    } as const;
+  });
+  return { vehicle_types: records };
+}
+
+function hasMotor({ propulsion_type: propulsion = "human" }: TypeFacts): boolean {
+  return propulsion !== "human";
+}
+
+/** The share of a type's vehicles below which those that are found elsewhere are exceptions. */
+const EXCEPTIONS = 0.1;
+
+/**
+ * Where vehicles of a type may be left, as far as where they are tells: a planner would otherwise let riders leave them
+ * anywhere. A few elsewhere are exceptions, so that one bike which is left in the street changes nothing for the others.
+ */
+function usualReturn(hasStations: boolean, use: TypeUse | undefined): "any_station" | "free_floating" | "hybrid" {
+  if (!hasStations) return "free_floating";
+  const { at_stations: docked, elsewhere } = use ?? { at_stations: 0, elsewhere: 0 };
+  const all = docked + elsewhere;
+  if (elsewhere <= all * EXCEPTIONS) return "any_station";
+  return docked <= all * EXCEPTIONS ? "free_floating" : "hybrid";
+}
+
+function known(ids: Ids, id: string | null | undefined): string | undefined {
+  return id !== null && id !== undefined && ids.has(id) ? id : undefined;
+}
+
+export interface StationInputs {
+  readonly system: KnownSystem;
+  readonly stations: readonly PublishedStation[];
+  readonly facts: ReadonlyMap<string, StationFacts>;
+}
+
+const nothing = {};
 
 export function stationInformation(
-  { text }: GbfsForm,
-  { language }: SystemDetails,
-  stations: readonly PublishedStation[],
-): object {
-  return {
-    stations: stations.map((station) => ({
+  { system, stations, facts }: StationInputs,
+  { regions, types }: { readonly regions: Ids; readonly types: Ids },
+): Data<"station_information"> {
+  const links = linkWriter(system.facts.station_links, "{station_id}", system.facts.rental_apps);
+  const records = stations.map((station) => {
+    const more: StationFacts = facts.get(station.id) ?? nothing;
+    return {
+      ...more,
       station_id: station.id,
-      name: text(station.name, language),
-      short_name: text(station.short_name, language),
+      name: more.name ?? [{ text: station.name, language: mainLanguage(system) }],
+      short_name: more.short_name ?? inMain(system, station.short_name),
       lat: station.lat,
       lon: station.lon,
       address: station.address ?? undefined,
-      region_id: station.region_id ?? undefined,
+      region_id: known(regions, station.region_id),
       is_virtual_station: station.is_virtual_station,
       capacity: station.capacity ?? undefined,
-    })),
-  };
+      vehicle_types_capacity: ofKnownTypes(types, more.vehicle_types_capacity),
+      vehicle_docks_capacity: ofKnownTypes(types, more.vehicle_docks_capacity),
+      rental_uris: linksOf(links(station.id), more.rental_uris, system.facts.rental_apps),
+    };
+  });
+  return { stations: records };
+}
+
+type TypeCounts = StationFacts["vehicle_types_capacity"];
+
+/** Returns counts without types that are not published; undefined where none is left. */
+function ofKnownTypes(types: Ids, counts: TypeCounts): TypeCounts {
+  const left = counts?.flatMap(({ vehicle_type_ids: ids = [], count }) => {
+    const kept = ids.filter((id) => types.has(id));
+    return kept.length === 0 ? [] : [{ vehicle_type_ids: kept, count }];
+  });
+  return left === undefined || left.length === 0 ? undefined : left;
 }
 
 /** Free docks: of a station whose docks the operator reports no more than its capacity leaves. */
@@ -136,60 +218,109 @@ function publishedDocks(station: PublishedStation): number | undefined {
   return Math.max(0, Math.min(docks, capacity - taken));
 }
 
-export function stationStatus({ names, instant }: GbfsForm, stations: readonly PublishedStation[]): object {
-  return {
-    stations: stations.map((station) => {
-      // A station that the operator has closed lends no bikes, whatever its source reports.
-      const isOnline = station.status === "online";
-      return {
-        station_id: station.id,
-        [names.available]: station.num_bikes_available,
-        vehicle_types_available: typesAvailable(station),
-        [names.disabled]: station.num_bikes_disabled ?? undefined,
-        num_docks_available: publishedDocks(station),
-        num_docks_disabled: station.num_docks_disabled ?? undefined,
-        is_installed: station.is_installed,
-        is_renting: isOnline && station.is_renting,
-        is_returning: isOnline && station.is_returning,
-        // GBFS requires it, and takes no time before there were such feeds.
-        last_reported: instant(
-          reported(station.last_reported) ?? new Date(Math.max(station.updated_at.getTime(), EARLIEST_MS)),
-        ),
-      };
-    }),
+/** @param now milliseconds since 1970 */
+export function stationStatus({ system, stations, facts }: StationInputs, now: number): Data<"station_status"> {
+  const isOpen = openingOf(system, now);
+  const records = stations.map((station) => {
+    // A station that the operator has closed lends no bikes, whatever its source reports.
+    const isOnline = station.status === "online";
+    const reportedAt = reported(station.last_reported) ?? Math.max(station.updated_at.getTime(), EARLIEST_MS);
+    return {
+      station_id: station.id,
+      num_vehicles_available: station.num_bikes_available,
+      vehicle_types_available: typesAvailable(station),
+      num_vehicles_disabled: station.num_bikes_disabled ?? undefined,
+      num_docks_available: publishedDocks(station),
+      num_docks_disabled: station.num_docks_disabled ?? undefined,
+      is_installed: station.is_installed,
+      is_renting: isOnline && station.is_renting && isOpen(facts.get(station.id)?.station_opening_hours),
+      is_returning: isOnline && station.is_returning,
+      // GBFS requires it, and takes no time before there were such feeds.
+      last_reported: instant(reportedAt),
+    };
+  });
+  return { stations: records };
+}
+
+/** Returns whether a station is open now, by its own hours or those of the system. Hours that mean nothing here are open. */
+function openingOf(system: KnownSystem, now: number): (stationHours: string | undefined) => boolean {
+  const time = localTime(now, timeZoneOf(system));
+  const isOpen = new Map<string, boolean>();
+  return (stationHours) => {
+    const text = stationHours ?? system.facts.opening_hours ?? "24/7";
+    const held = isOpen.get(text);
+    if (held !== undefined) return held;
+    const hours = hoursFrom(text);
+    const found = hours === undefined || isOpenAt(hours, time);
+    isOpen.set(text, found);
+    return found;
   };
 }
 
-export function vehicleStatus({ names, instant }: GbfsForm, bikes: readonly PublishedBike[]): object {
-  return {
-    [names.vehicles]: bikes.map((bike) => {
-      const hasPosition = bike.lat !== null && bike.lon !== null;
-      const lastReported = reported(bike.last_reported);
-      return {
-        [names.vehicleId]: bike.public_id,
-        lat: hasPosition ? bike.lat : undefined,
-        lon: hasPosition ? bike.lon : undefined,
-        is_reserved: bike.vehicle_state === "reserved",
-        is_disabled: bike.vehicle_state === "non_operational",
-        vehicle_type_id: bike.vehicle_type_id ?? UNSPECIFIED,
-        last_reported: lastReported === undefined ? undefined : instant(lastReported),
-        current_range_meters: bike.current_range_meters ?? undefined,
-        station_id: bike.station_id ?? undefined,
-      };
-    }),
-  };
+export interface BikeInputs {
+  readonly system: KnownSystem;
+  readonly bikes: readonly PublishedBike[];
+  readonly facts: ReadonlyMap<string, BikeFacts>;
+  readonly types: ReadonlyMap<string, TypeFacts>;
+}
+
+export function vehicleStatus(
+  { system, bikes, facts, types }: BikeInputs,
+  { stations, plans }: { readonly stations: Ids; readonly plans: Ids },
+): Data<"vehicle_status"> {
+  const apps = system.facts.rental_apps;
+  const links = linkWriter(system.facts.vehicle_links, "{vehicle_id}", apps);
+  const records = bikes.map((bike) => {
+    const more: BikeFacts = facts.get(bike.id) ?? nothing;
+    const hasPosition = bike.lat !== null && bike.lon !== null;
+    const lastReported = reported(bike.last_reported);
+    const type = bike.vehicle_type_id ?? UNSPECIFIED;
+    return {
+      vehicle_id: bike.public_id,
+      lat: hasPosition ? bike.lat : undefined,
+      lon: hasPosition ? bike.lon : undefined,
+      is_reserved: bike.vehicle_state === "reserved",
+      is_disabled: bike.vehicle_state === "non_operational",
+      // A feed's own links hold the feed's id of the vehicle, and so end with its ownership.
+      rental_uris: linksOf(links(bike.public_id), bike.source === "operator" ? undefined : more.rental_uris, apps),
+      vehicle_type_id: type,
+      last_reported: lastReported === undefined ? undefined : instant(lastReported),
+      current_range_meters: rangeOf(bike, more, types.get(type) ?? nothing),
+      current_fuel_percent: more.current_fuel_percent,
+      station_id: bike.station_id ?? undefined,
+      home_station_id: known(stations, more.home_station_id),
+      pricing_plan_id: known(plans, more.pricing_plan_id),
+      vehicle_equipment: more.vehicle_equipment,
+      available_until: more.available_until,
+    };
+  });
+  return { vehicles: records };
+}
+
+/** GBFS requires the range of whatever has a motor, and planners leave out a vehicle without: 0 where nothing is known. */
+function rangeOf(
+  { current_range_meters: range }: PublishedBike,
+  facts: BikeFacts,
+  type: TypeFacts,
+): number | undefined {
+  if (range !== null) return range;
+  if (!hasMotor(type)) return undefined;
+  return Math.round((facts.current_fuel_percent ?? 0) * (type.max_range_meters ?? 0));
 }
 
 /** When a thing last reported; undefined where that is not known, or before there were such feeds. */
-function reported(at: Date | null): Date | undefined {
-  return at === null || at.getTime() < EARLIEST_MS ? undefined : at;
+function reported(at: Date | null): number | undefined {
+  const time = at?.getTime();
+  return time === undefined || time < EARLIEST_MS ? undefined : time;
 }
 
-/** The type of vehicles without one: GBFS itself takes a vehicle without a type for a plain bicycle. */
-const UNSPECIFIED = "unspecified";
+/** An instant to the second. */
+export function instant(at: number): string {
+  return `${new Date(at).toISOString().slice(0, -".000Z".length)}Z`;
+}
 
 /** Returns the types at a station, so that they add up to the vehicles that are there. */
-function typesAvailable({ vehicle_types_available: types, num_bikes_available }: PublishedStation): object[] {
+function typesAvailable({ vehicle_types_available: types, num_bikes_available }: PublishedStation) {
   let rest = num_bikes_available;
   // A row in which they are more than the vehicles does not say which of them are not there: the last ones give way.
   const fitting = types.map(({ vehicle_type_id, count }) => {
@@ -203,33 +334,64 @@ function typesAvailable({ vehicle_types_available: types, num_bikes_available }:
   return [...others, { vehicle_type_id: UNSPECIFIED, count: unspecified + rest }];
 }
 
-/** @param types every type that is described, or that stations and bikes name */
-export function vehicleTypes({ text }: GbfsForm, { language }: SystemDetails, types: readonly VehicleType[]): object {
-  const nothing = { name: null, form_factor: null, propulsion_type: null, max_range_meters: null };
-  const unspecified = types.some(({ id }) => id === UNSPECIFIED) ? [] : [{ id: UNSPECIFIED, ...nothing }];
+/** @returns undefined where there is no region at all */
+export function systemRegions(regions: readonly Known<RegionFacts>[]): Data<"system_regions"> | undefined {
+  if (regions.length === 0) return undefined;
+  return { regions: regions.map(({ id, facts }) => ({ ...facts, region_id: id })) };
+}
+
+/** @returns undefined where there is no plan at all */
+export function systemPricingPlans(plans: readonly Known<PlanFacts>[]): Data<"system_pricing_plans"> | undefined {
+  if (plans.length === 0) return undefined;
+  return { plans: plans.map(({ id, facts }) => ({ ...facts, plan_id: id })) };
+}
+
+/** Alerts, of published stations and regions. One that is left without any of those it named concerns nobody. */
+export function systemAlerts(
+  alerts: readonly AlertFacts[],
+  { stations, regions }: { readonly stations: Ids; readonly regions: Ids },
+): Data<"system_alerts"> {
   return {
-    vehicle_types: sortById([...unspecified, ...types]).map((type) => {
-      // GBFS has no value for "not known", and assumes a plain bicycle where a vehicle has no type.
-      const { form_factor, propulsion_type } = type;
-      const isHuman = propulsion_type === null || propulsion_type === "human";
-      return {
-        vehicle_type_id: type.id,
-        form_factor: form_factor ?? "bicycle",
-        propulsion_type: propulsion_type ?? "human",
-        // GBFS requires the range of whatever has a motor; 0 where it is not known.
-        max_range_meters: isHuman ? undefined : (type.max_range_meters ?? 0),
-        name: text(type.name, language),
+    alerts: alerts.flatMap((alert) => {
+      const { station_ids = [], region_ids = [], ...more } = alert;
+      const kept = {
+        station_ids: station_ids.filter((id) => stations.has(id)),
+        region_ids: region_ids.filter((id) => regions.has(id)),
       };
+      const isFor = kept.station_ids.length + kept.region_ids.length;
+      if (isFor === 0 && station_ids.length + region_ids.length > 0) return [];
+      return [
+        {
+          ...more,
+          ...(kept.station_ids.length > 0 && { station_ids: kept.station_ids }),
+          ...(kept.region_ids.length > 0 && { region_ids: kept.region_ids }),
+        },
+      ];
     }),
   };
 }
 
-/** @returns undefined where there is no region at all */
-export function systemRegions(
-  { text }: GbfsForm,
-  { language }: SystemDetails,
-  regions: readonly Region[],
-): object | undefined {
-  if (regions.length === 0) return undefined;
-  return { regions: regions.map(({ id, name }) => ({ region_id: id, name: text(name, language) })) };
+/** @returns undefined where nobody said when the system is open, or GBFS 2.3 cannot express it */
+export function systemHours(system: KnownSystem): Data<"system_hours"> | undefined {
+  const plain = givenHours(system);
+  return plain && { rental_hours: plain.rental_hours };
+}
+
+/** @returns undefined where the system has no season */
+export function systemCalendar(system: KnownSystem): Data<"system_calendar"> | undefined {
+  const season = givenHours(system)?.season;
+  if (season === undefined) return undefined;
+  const { start, end } = season;
+  const calendar = {
+    start_month: Math.floor(start / 100),
+    start_day: start % 100,
+    end_month: Math.floor(end / 100),
+    end_day: end % 100,
+  };
+  return { calendars: [calendar] };
+}
+
+function givenHours({ facts }: KnownSystem) {
+  const hours: Hours | undefined = facts.opening_hours === undefined ? undefined : hoursFrom(facts.opening_hours);
+  return hours && plainHours(hours);
 }

@@ -58,6 +58,7 @@ test("is called and described as its source does while the operator says nothing
     propulsion_type: "electric_assist",
     max_range_meters: 50_000,
     name: [{ text: "E", language: "de" }],
+    return_constraint: "hybrid",
   });
 });
 

@@ -5,6 +5,7 @@ import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
+import { UNSPECIFIED } from "./defaults.ts";
 
 const stationColumns = columnsOfTable("stations").only(
   "id",
@@ -16,7 +17,7 @@ const stationColumns = columnsOfTable("stations").only(
   "num_bikes_reserved",
 );
 const bikeColumns = columnsOfTable("bikes")
-  .only("public_id", ...feedBikeFields)
+  .only("id", "public_id", "source", ...feedBikeFields)
   .without("number", "station_id");
 
 /** A station that is published. */
@@ -24,7 +25,7 @@ export interface PublishedStation extends RowOf<typeof stationColumns> {
   readonly vehicle_types_available: readonly { readonly vehicle_type_id: string; readonly count: number }[];
 }
 
-/** A bike that is published; `station_id` is that of a published station. */
+/** A bike that is published, with its own id, which is not; `station_id` is that of a published station. */
 export interface PublishedBike extends RowOf<typeof bikeColumns>, Pick<Tables["bikes"], "station_id"> {
   readonly public_id: string;
 }
@@ -40,6 +41,16 @@ const listStations = statement(
   `select ${stationColumns.list()} from stations s where system_id = $1 and ${isStationPublished("s")} order by id`,
 );
 
+const listStationIds = statement(
+  "gbfsOut.listStationIds",
+  `select id from stations s where system_id = $1 and ${isStationPublished("s")}`,
+);
+
+const hasStations = statement(
+  "gbfsOut.hasStations",
+  `select exists (select from stations s where system_id = $1 and ${isStationPublished("s")}) as found`,
+);
+
 // In the order of public ids: the operator's ids would keep a bike's position in the list, and so reveal which bike it is.
 const listBikes = statement(
   "gbfsOut.listBikes",
@@ -49,6 +60,15 @@ const listBikes = statement(
    where b.system_id = $1 and ${isBikeShown("b")} and b.public_id is not null
      and ((b.lat is not null and b.lon is not null) or s.id is not null)
    order by b.public_id`,
+);
+
+const listUses = statement(
+  "gbfsOut.listTypeUses",
+  `select coalesce(b.vehicle_type_id, $2) as id, count(s.id)::int as at_stations, (count(*) - count(s.id))::int as elsewhere
+   from bikes b
+   left join stations s on s.system_id = b.system_id and s.id = b.station_id and ${isStationPublished("s")}
+   where b.system_id = $1 and ${isBikeShown("b")}
+   group by 1`,
 );
 
 const lockWithoutPublicId = statement(
@@ -66,8 +86,28 @@ export function listPublishedStations(db: Queryable, systemId: string): Promise<
   return db.query<PublishedStation>(listStations, [systemId]);
 }
 
+export async function listPublishedStationIds(db: Queryable, systemId: string): Promise<ReadonlySet<string>> {
+  return new Set((await db.query<{ id: string }>(listStationIds, [systemId])).map(({ id }) => id));
+}
+
+export async function hasPublishedStations(db: Queryable, systemId: string): Promise<boolean> {
+  return oneRow(await db.query<{ found: boolean }>(hasStations, [systemId])).found;
+}
+
 export function listPublishedBikes(db: Queryable, systemId: string): Promise<PublishedBike[]> {
   return db.query<PublishedBike>(listBikes, [systemId]);
+}
+
+/** Of the published vehicles of a type: how many stand at stations, and how many do not. */
+export interface TypeUse {
+  readonly at_stations: number;
+  readonly elsewhere: number;
+}
+
+/** Returns where the published vehicles of each type are. */
+export async function listTypeUses(db: Queryable, systemId: string): Promise<ReadonlyMap<string, TypeUse>> {
+  const rows = await db.query<TypeUse & { readonly id: string }>(listUses, [systemId, UNSPECIFIED]);
+  return new Map(rows.map(({ id, ...use }) => [id, use]));
 }
 
 /** Locks the bikes that were never published. @returns their ids, in order */

@@ -1,4 +1,4 @@
-import { errorBody, gbfsDocument } from "@bikeshare/contract";
+import { errorBody, gbfsDocument, publishedGbfsVersions } from "@bikeshare/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { z } from "zod";
 import { call as callUrl, type GbfsOutHarness, openGbfsOutHarness } from "../../../test/gbfs-out/gbfs-out.harness.ts";
@@ -51,13 +51,13 @@ const vehicleIds = ({ data }: Document) => (data["vehicles"] ?? []).map((vehicle
 describe("discovery", { shuffle: false }, () => {
   const documents: [feed: string, document: z.infer<typeof gbfsDocument>][] = [];
 
-  test.each(["2.3", "3.0"])(
+  test.each(publishedGbfsVersions)(
     "every feed that gbfs.json of %s lists is there, and names its own version",
     async (version) => {
       const { data } = await read(`/gbfs/${version}/gbfs.json`);
       const { feeds = [] } =
         version === "2.3" ? (data["en"] as unknown as { feeds: Item[] }) : { feeds: data["feeds"] };
-      expect(feeds.length).toBe(7);
+      expect(feeds.length).toBe(8);
       for (const { name, url } of feeds) {
         expect(String(url)).toMatch(new RegExp(`^https://bikes\\.example/gbfs/main/${version}/`));
         const answer = await call(String(url).replace("https://bikes.example", ""));
@@ -82,12 +82,37 @@ describe("discovery", { shuffle: false }, () => {
     });
   });
 
-  test.each(["/gbfs/gbfs_versions.json", "/gbfs/main/gbfs_versions.json"])("%s lists both versions", async (path) => {
-    const { data } = await read(path);
-    expect(data["versions"]).toEqual([
-      { version: "2.3", url: "https://bikes.example/gbfs/main/2.3/gbfs.json" },
-      { version: "3.0", url: "https://bikes.example/gbfs/main/3.0/gbfs.json" },
+  const urlOf = (version: string) => ({ version, url: `https://bikes.example/gbfs/main/${version}/gbfs.json` });
+
+  test.each(["/gbfs/gbfs_versions.json", "/gbfs/main/gbfs_versions.json", "/gbfs/3.1-RC3/gbfs_versions.json"])(
+    "%s lists all versions",
+    async (path) => expect((await read(path)).data["versions"]).toEqual(publishedGbfsVersions.map(urlOf)),
+  );
+
+  test("a version whose schema knows no release candidate lists none", async () =>
+    expect((await read("/gbfs/3.0/gbfs_versions.json")).data["versions"]).toEqual([urlOf("2.3"), urlOf("3.0")]));
+
+  test("v2 and v3 are the newest versions of their kind", async () => {
+    expect(await read("/gbfs/v2/station_status.json")).toEqual(await read("/gbfs/2.3/station_status.json"));
+    expect(await read("/gbfs/main/v3/vehicle_status.json")).toEqual(await read("/gbfs/3.0/vehicle_status.json"));
+  });
+
+  test.each(["/gbfs/9.9/gbfs.json", "/gbfs/main/1.0/gbfs.json"])("%s is 404 and names the versions", async (path) => {
+    const { status, body } = await call(path);
+    expect([status, errorBody.parse(JSON.parse(body)).message]).toEqual([
+      404,
+      "There is no such version of GBFS here. There are: 2.3, 3.0, 3.1-RC3, v2, v3.",
     ]);
+  });
+
+  test("the manifest lists every system, and every system names it", async () => {
+    const { data } = await read("/gbfs/3.0/manifest.json");
+    expect(data["datasets"]?.map(({ system_id }) => system_id)).toEqual(["main", "second/city"]);
+    expect(data["datasets"]?.[0]).toEqual({ system_id: "main", versions: [urlOf("2.3"), urlOf("3.0")] });
+    expect((await read("/gbfs/3.0/system_information.json")).data).toMatchObject({
+      manifest_url: "https://bikes.example/gbfs/3.0/manifest.json",
+    });
+    expect((await call("/gbfs/2.3/manifest.json")).status).toBe(404);
   });
 
   test.each([

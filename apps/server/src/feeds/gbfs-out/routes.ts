@@ -1,12 +1,13 @@
-import type { gbfsContract } from "@bikeshare/contract";
+import { type gbfsContract, gbfsVersionPaths, isAtLeast, type PublishedGbfsVersion } from "@bikeshare/contract";
 import { ServiceError, serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import fresh from "fresh";
 import { type CodedBody, codedBody, inParts, vary } from "../../http/response-body.ts";
 import type { PageCache } from "../../storage/background/page-cache.ts";
-import { form23, form30, type GbfsForm } from "./documents.ts";
-import { type GbfsContext, type GbfsDocument, gbfsDocument, requireFeed } from "./service.ts";
+import { type FeedName, feedsIn, nameIn } from "./discovery.ts";
+import { type DocumentName, type GbfsContext, type GbfsDocument, gbfsDocument } from "./service.ts";
 import type { SystemList } from "./system-list.ts";
+import { hasTexts } from "./writer.ts";
 
 /**
  * Time for which a GBFS feed is served although something has changed. A busy city changes many times a second, and
@@ -16,10 +17,23 @@ import type { SystemList } from "./system-list.ts";
 export const FEED_MIN_AGE_MS = 2_000;
 
 /** A document as it is kept: ready to be sent, plain or in gzip. */
-interface GbfsPage extends CodedBody, Pick<GbfsDocument, "lastUpdated" | "sharesSecond" | "ttl"> {}
+interface GbfsPage extends CodedBody, Pick<GbfsDocument, "languages" | "lastUpdated" | "sharesSecond" | "ttl"> {}
 
 /** A kept page, or the error for a feed that does not exist: requests for one then cost no more than for a page. */
 export type KeptPage = GbfsPage | ServiceError;
+
+/** The steps of a feed's address. */
+interface FeedAddress {
+  /** Undefined: the deployment's first system. */
+  readonly systemId?: string | undefined;
+  readonly version: string;
+  readonly language?: string | undefined;
+  /** The feed with `.json`. */
+  readonly file: string;
+}
+
+/** The version whose list of versions names every other. */
+const NEWEST = "3.1-RC3";
 
 /** The public feeds. Everybody reads the same few documents, so they are kept as bytes. */
 export function gbfsRoutes(
@@ -27,35 +41,79 @@ export function gbfsRoutes(
   systems: SystemList,
   pages: PageCache<KeptPage>,
 ): RouterImplementation<typeof gbfsContract> {
-  async function answer(systemId: string | undefined, form: GbfsForm, file: string, { request, reply }: Call) {
-    if (!file.endsWith(".json")) throw serviceError("not_found", "feedFile");
-    const id = systemId ?? (await systems.first());
+  async function answer(address: FeedAddress, { request, reply }: Call) {
+    const version = gbfsVersionPaths[address.version];
+    if (version === undefined) {
+      throw serviceError("not_found", "gbfsVersion", { versions: Object.keys(gbfsVersionPaths).join(", ") });
+    }
+    if (!address.file.endsWith(".json")) throw serviceError("not_found", "feedFile");
+    const systemId = await findSystem(address.systemId);
+    const feed = feedNamed(version, address.file.slice(0, -".json".length));
+    const main = { systemId, version, feed };
+    const language = address.language === undefined ? undefined : await findLanguage(main, address.language);
+    return send(await pageOf({ ...main, language }), request, reply);
+  }
+
+  async function findSystem(named: string | undefined): Promise<string> {
+    const id = named ?? (await systems.first());
     if (id === undefined) throw serviceError("not_found", "noSystem");
-    if (systemId !== undefined && !(await systems.has(id))) throw serviceError("not_found", "system");
-    const feed = file.slice(0, -".json".length);
-    requireFeed(form, feed);
-    const page = await pages.get(id, `${form.version}/${feed}`, () => makePage(context, id, form, feed));
+    if (named !== undefined && !(await systems.has(id))) throw serviceError("not_found", "system");
+    return id;
+  }
+
+  /** Returns the language of a document of its own; undefined where it is the same as in the main language. */
+  async function findLanguage(main: DocumentName, named: string): Promise<string | undefined> {
+    if (isAtLeast(main.version, "3.0")) throw serviceError("not_found", "path");
+    const { languages } = await pageOf({ ...main, feed: "system_information" });
+    if (!languages.includes(named)) {
+      throw serviceError("not_found", "feedLanguage", { languages: languages.join(", ") });
+    }
+    return named === languages[0] || main.feed === "gbfs" || !hasTexts(main.feed) ? undefined : named;
+  }
+
+  async function pageOf(document: DocumentName): Promise<GbfsPage> {
+    const { systemId, version, feed, language = "" } = document;
+    const page = await pages.get(systemId, `${version}/${language}/${feed}`, () => makePage(context, document));
     if (page instanceof ServiceError) throw page;
-    return send(page, request, reply);
+    return page;
   }
 
   return {
-    versions: (call) => answer(undefined, form30, "gbfs_versions.json", call),
-    feed23: (call) => answer(undefined, form23, call.params.feed, call),
-    feed30: (call) => answer(undefined, form30, call.params.feed, call),
-    versionsOfSystem: (call) => answer(call.params.system_id, form30, "gbfs_versions.json", call),
-    feed23OfSystem: (call) => answer(call.params.system_id, form23, call.params.feed, call),
-    feed30OfSystem: (call) => answer(call.params.system_id, form30, call.params.feed, call),
+    versions: (call) => answer({ version: NEWEST, file: "gbfs_versions.json" }, call),
+    feed: (call) => answer({ version: call.params.version, file: call.params.feed }, call),
+    versionsOfSystem: (call) => {
+      const { system_id: id } = call.params;
+      const file = "gbfs_versions.json";
+      return answer(id in gbfsVersionPaths ? { version: id, file } : { systemId: id, version: NEWEST, file }, call);
+    },
+    feedOfSystem: (call) => {
+      const { system_id: systemId, version, feed: file } = call.params;
+      // Without a system's id: a version and a language.
+      if (systemId in gbfsVersionPaths) return answer({ version: systemId, language: version, file }, call);
+      return answer({ systemId, version, file }, call);
+    },
+    feedInLanguage: (call) => {
+      const { system_id: systemId, version, language, feed: file } = call.params;
+      return answer({ systemId, version, language, file }, call);
+    },
   };
+}
+
+/** @throws ServiceError `not_found` for a name that no system has in this version */
+function feedNamed(version: PublishedGbfsVersion, name: string): FeedName {
+  const feeds = feedsIn(version);
+  const feed = feeds.find((each) => nameIn(version, each) === name);
+  if (feed !== undefined) return feed;
+  throw serviceError("not_found", "feed", { feeds: feeds.map((each) => nameIn(version, each)).join(", ") });
 }
 
 /**
  * Makes a page. 26,000 bikes are 4.5 MB: compressing them for every request would delay all others by 30 to 90 ms, so a
  * page is compressed once.
  */
-async function makePage(context: GbfsContext, systemId: string, form: GbfsForm, feed: string): Promise<KeptPage> {
+async function makePage(context: GbfsContext, name: DocumentName): Promise<KeptPage> {
   try {
-    const { json, ...document } = await gbfsDocument(context, systemId, form, feed);
+    const { json, ...document } = await gbfsDocument(context, name);
     return { ...codedBody(json, ["gzip"]), ...document };
   } catch (error) {
     if (error instanceof ServiceError) return error;
@@ -107,6 +165,6 @@ interface Call {
 interface Document {
   last_updated: number | string;
   ttl: number;
-  version: "2.3" | "3.0";
+  version: PublishedGbfsVersion;
   data: Record<string, unknown>;
 }

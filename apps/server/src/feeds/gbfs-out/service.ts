@@ -1,32 +1,46 @@
 import { hash } from "node:crypto";
+import { type GbfsFeedName, isAtLeast, type PublishedGbfsVersion } from "@bikeshare/contract";
 import { serviceError } from "@bikeshare/rules";
 import { newPublicId } from "../../city/fleet/bike.rules.ts";
-import { regionsOf } from "../../city/systems/regions.ts";
-import { detailsOf, hasSystem, type SystemDetails } from "../../city/systems/service.ts";
-import { vehicleTypesOf } from "../../city/systems/vehicle-types.ts";
+import { hasSystem, systemsOf } from "../../city/systems/service.ts";
 import type { Ids } from "../../ids.ts";
 import type { Database, Transaction } from "../../storage/db/database.ts";
+import { EARLIEST_MS } from "./defaults.ts";
+import { discovery, type FeedName, feedsIn, manifest, manifestUrl, nameIn, versionsOf } from "./discovery.ts";
 import {
-  discovery,
-  EARLIEST_MS,
-  type GbfsForm,
-  versions,
+  instant,
+  type KnownSystem,
+  languagesOf,
+  mainLanguage,
+  publishedTypes,
   stationInformation,
   stationStatus,
+  systemAlerts,
+  systemCalendar,
+  systemHours,
   systemInformation,
+  systemPricingPlans,
   systemRegions,
+  timeZoneOf,
   vehicleStatus,
   vehicleTypes,
 } from "./documents.ts";
+import { dayAfter, localTime } from "./hours.rules.ts";
+import { type KnownCity, knownCity, knownSystems } from "./known.ts";
 import {
-  lockPublication,
-  updatePublication,
+  hasPublishedStations,
   listPublishedBikes,
+  listPublishedStationIds,
   listPublishedStations,
+  listTypeUses,
   lockBikesWithoutPublicId,
-  updatePublicIds,
+  lockPublication,
   type Publication,
+  updatePublication,
+  updatePublicIds,
 } from "./queries.ts";
+import { type FeedData, writeData } from "./writer.ts";
+import { geofencingZones } from "./zones.rules.ts";
 
 /** The dependencies of publishing feeds. */
 export interface GbfsContext {
@@ -45,6 +59,8 @@ export interface GbfsDocument {
   readonly sharesSecond: boolean;
   /** Seconds for which the document may be kept. */
   readonly ttl: number;
+  /** The languages of the system, the main one first. */
+  readonly languages: readonly string[];
 }
 
 /**
@@ -54,91 +70,155 @@ export interface GbfsDocument {
 const STATUS_TTL_SECONDS = 10;
 const DESCRIPTION_TTL_SECONDS = 60;
 
+/** The name of a document. */
+export interface DocumentName {
+  readonly systemId: string;
+  readonly version: PublishedGbfsVersion;
+  readonly feed: FeedName;
+  /** Undefined: the system's main language. */
+  readonly language?: string | undefined;
+}
+
 /**
- * Makes the document of a feed from the current state, and records it as published.
- * @param feed its name in this version, such as `station_status`
- * @throws ServiceError `not_found` where there is no such system or feed
+ * Makes a document from the current state, and records it as published.
+ * @throws ServiceError `not_found` where there is no such system or feed, `system_ended` where the system is no more
  */
-export async function gbfsDocument(
-  context: GbfsContext,
-  systemId: string,
-  form: GbfsForm,
-  feed: string,
-): Promise<GbfsDocument> {
+export async function gbfsDocument(context: GbfsContext, document: DocumentName): Promise<GbfsDocument> {
   const { db, clock } = context;
-  requireFeed(form, feed);
+  const { systemId, version, feed, language } = document;
   return db.transaction(async (tx) => {
     if (!(await hasSystem(tx, systemId))) throw serviceError("not_found", "system");
-    const key = [systemId, form.version, feed] as const;
+    const name = nameIn(version, feed);
+    const key = [systemId, version, language === undefined ? name : `${language}/${name}`] as const;
     // Locked before the state is read, so that the next publication is of a later state.
     const held = await lockPublication(tx, key);
-    const system = await detailsOf(tx, systemId);
-    if (system === undefined) throw serviceError("not_found", "system");
-    const data = await dataOf(tx, context, { form, system, feed });
+    const city = await knownCity(tx, systemId);
+    if (city === undefined) throw serviceError("not_found", "system");
+    if (hasEnded(city.system, clock())) throw serviceError("system_ended");
+    const data = await dataOf({ ...context, tx, city, now: clock() }, document);
     if (data === undefined) throw serviceError("not_found", "feedOfSystem");
-    const ttl =
-      feed === "station_status" || feed === form.names.vehicleFeed ? STATUS_TTL_SECONDS : DESCRIPTION_TTL_SECONDS;
-    const content = `"ttl":${ttl},"version":"${form.version}","data":${JSON.stringify(data)}}`;
+    const ttl = feed === "station_status" || feed === "vehicle_status" ? STATUS_TTL_SECONDS : DESCRIPTION_TTL_SECONDS;
+    const content = `"ttl":${ttl},"version":"${version}","data":${data}}`;
     const published = publish(held, hash("sha256", content, "buffer"), clock());
     if (published !== held) await updatePublication(tx, key, published);
+    const at = published.last_updated.getTime();
     return {
-      json: `{"last_updated":${JSON.stringify(form.instant(published.last_updated))},${content}`,
+      json: `{"last_updated":${isAtLeast(version, "3.0") ? `"${instant(at)}"` : at / 1000},${content}`,
       lastUpdated: published.last_updated,
       sharesSecond: published.shares_second,
       ttl,
+      languages: languagesOf(city.system),
     };
   });
 }
 
-/** @throws ServiceError `not_found` for a feed that no system has in this version */
-export function requireFeed(form: GbfsForm, feed: string): void {
-  const names = feedNames(form);
-  if (!names.includes(feed)) throw serviceError("not_found", "feed", { feeds: names.join(", ") });
+/** Days for which the feeds of a system stay after its last day. */
+const DAYS_AFTER_END = 30;
+
+function hasEnded(system: KnownSystem, now: number): boolean {
+  const { termination_date: end } = system.facts;
+  return end !== undefined && localTime(now, timeZoneOf(system)).date > dayAfter(end, DAYS_AFTER_END);
 }
 
-/** Every feed that a system may have, in the order in which they are listed. */
-function feedNames({ names }: GbfsForm): string[] {
-  return [
-    "gbfs",
-    "gbfs_versions",
-    "system_information",
-    "vehicle_types",
-    "station_information",
-    "station_status",
-    names.vehicleFeed,
-    "system_regions",
-  ];
+/** What documents are made of. */
+interface Inputs extends Pick<GbfsContext, "ids" | "baseUrl"> {
+  readonly tx: Transaction;
+  readonly city: KnownCity;
+  readonly now: number;
 }
 
-/** Returns the `data` of a feed; undefined where the system has none. */
+/** Returns the `data` of a document as JSON; undefined where the system has none. */
 async function dataOf(
-  tx: Transaction,
-  context: GbfsContext,
-  { form, system, feed }: { readonly form: GbfsForm; readonly system: SystemDetails; readonly feed: string },
-): Promise<object | undefined> {
-  const systemId = system.id;
-  switch (feed) {
-    case "gbfs": {
-      const hasRegions = (await regionsOf(tx, systemId)).length > 0;
-      const listed = feedNames(form).filter((name) => name !== "gbfs" && (name !== "system_regions" || hasRegions));
-      return discovery(form, system, context.baseUrl(), listed);
+  inputs: Inputs,
+  { version, feed, language }: Pick<DocumentName, "version" | "feed" | "language">,
+): Promise<string | undefined> {
+  const { system } = inputs.city;
+  if (feed === "gbfs") {
+    const listed: FeedName[] = [];
+    for (const name of feedsIn(version)) {
+      if (name !== "gbfs" && name !== "manifest" && (await hasContent(inputs, version, name))) listed.push(name);
     }
-    case "gbfs_versions":
-      return versions(system, context.baseUrl());
-    case "system_information":
-      return systemInformation(form, system);
-    case "vehicle_types":
-      return vehicleTypes(form, system, await vehicleTypesOf(tx, systemId));
-    case "station_information":
-      return stationInformation(form, system, await listPublishedStations(tx, systemId));
-    case "station_status":
-      return stationStatus(form, await listPublishedStations(tx, systemId));
-    case "system_regions":
-      return systemRegions(form, system, await regionsOf(tx, systemId));
-    default:
-      await assignPublicIds(tx, context.ids, systemId);
-      return vehicleStatus(form, await listPublishedBikes(tx, systemId));
+    return JSON.stringify(discovery({ baseUrl: inputs.baseUrl(), system }, version, listed));
   }
+  const main = mainLanguage(system);
+  const write = <Feed extends GbfsFeedName>(name: Feed, data: FeedData<Feed> | undefined) =>
+    data && writeData(name, data, version, { wanted: language ?? main, main });
+  return write(feed, await canonical[feed](inputs, version));
+}
+
+/** Feeds without which no system is, whatever they hold. An alert must be found by whoever read the list before it began. */
+const everySystemHas: ReadonlySet<FeedName> = new Set([
+  "gbfs_versions",
+  "system_information",
+  "vehicle_types",
+  "station_information",
+  "station_status",
+  "vehicle_status",
+  "system_alerts",
+]);
+
+async function hasContent(inputs: Inputs, version: PublishedGbfsVersion, feed: Exclude<FeedName, "gbfs">) {
+  return everySystemHas.has(feed) || (await canonical[feed](inputs, version)) !== undefined;
+}
+
+type Canonical<Feed extends GbfsFeedName> = (
+  inputs: Inputs,
+  version: PublishedGbfsVersion,
+) => FeedData<Feed> | undefined | Promise<FeedData<Feed> | undefined>;
+
+/** The canonical `data` of each feed; undefined where the system has none. */
+const canonical: { readonly [Feed in Exclude<FeedName, "gbfs">]: Canonical<Feed> } = {
+  gbfs_versions: ({ city: { system }, baseUrl }, version) => versionsOf({ baseUrl: baseUrl(), system }, version),
+  manifest: async ({ tx, baseUrl }, version) => manifest(await knownSystems(tx), baseUrl(), version),
+  system_information: async ({ tx, city: { system }, baseUrl }, version) => {
+    const { length } = await systemsOf(tx);
+    return systemInformation(system, length > 1 ? manifestUrl(baseUrl(), version) : undefined);
+  },
+  vehicle_types: async ({ tx, city: { system, types, plans } }) =>
+    vehicleTypes({
+      types: await types(),
+      plans: idsOf(await plans()),
+      uses: await listTypeUses(tx, system.id),
+      hasStations: await hasPublishedStations(tx, system.id),
+    }),
+  station_information: async (inputs) => {
+    const { types, regions } = inputs.city;
+    const ids = { types: new Set(publishedTypes(await types()).keys()), regions: idsOf(await regions()) };
+    return stationInformation(await stationInputs(inputs), ids);
+  },
+  station_status: async (inputs) => stationStatus(await stationInputs(inputs), inputs.now),
+  vehicle_status: async ({ tx, ids, city: { system, types, plans, bikeFacts } }) => {
+    await assignPublicIds(tx, ids, system.id);
+    const inputs = {
+      system,
+      bikes: await listPublishedBikes(tx, system.id),
+      facts: await bikeFacts(),
+      types: publishedTypes(await types()),
+    };
+    // Few bikes have a home.
+    const hasHomes = [...inputs.facts.values()].some((facts) => facts.home_station_id !== undefined);
+    const stations = hasHomes ? await listPublishedStationIds(tx, system.id) : new Set<string>();
+    return vehicleStatus(inputs, { stations, plans: idsOf(await plans()) });
+  },
+  system_hours: ({ city: { system } }) => systemHours(system),
+  system_calendar: ({ city: { system } }) => systemCalendar(system),
+  system_regions: async ({ city }) => systemRegions(await city.regions()),
+  system_pricing_plans: async ({ city }) => systemPricingPlans(await city.plans()),
+  system_alerts: async ({ tx, city }) => {
+    const alerts = await city.alerts();
+    const stations = alerts.length === 0 ? new Set<string>() : await listPublishedStationIds(tx, city.system.id);
+    return systemAlerts(alerts, { stations, regions: idsOf(await city.regions()) });
+  },
+  geofencing_zones: async ({ city }) =>
+    geofencingZones(await city.zones(), new Set(publishedTypes(await city.types()).keys())),
+};
+
+async function stationInputs({ tx, city: { system, stationFacts } }: Inputs) {
+  return { system, stations: await listPublishedStations(tx, system.id), facts: await stationFacts() };
+}
+
+function idsOf(known: readonly { readonly id: string }[]): ReadonlySet<string> {
+  return new Set(known.map(({ id }) => id));
 }
 
 /**

@@ -1,0 +1,99 @@
+import {
+  feedNameIn,
+  type GbfsFeedName,
+  hasFeed,
+  isAtLeast,
+  type PublishedGbfsVersion,
+  publishedGbfsVersions,
+} from "@bikeshare/contract";
+import { languagesOf, mainLanguage, publishedId, type KnownSystem } from "./documents.ts";
+import { type FeedData, hasTexts } from "./writer.ts";
+
+// The documents that name the addresses of others.
+
+/** A feed that a system may have. `gbfs` is the list of the others. */
+export type FeedName = Exclude<GbfsFeedName, "vehicle_availability"> | "gbfs";
+
+/** Every feed that systems may have, in the order in which they are listed. */
+const feedNames: readonly FeedName[] = [
+  "gbfs",
+  "gbfs_versions",
+  "system_information",
+  "vehicle_types",
+  "station_information",
+  "station_status",
+  "vehicle_status",
+  "system_hours",
+  "system_calendar",
+  "system_regions",
+  "system_pricing_plans",
+  "system_alerts",
+  "geofencing_zones",
+  "manifest",
+];
+
+/** Every feed of a version. */
+export function feedsIn(version: PublishedGbfsVersion): FeedName[] {
+  return feedNames.filter((feed) => feed === "gbfs" || hasFeed(version, feed));
+}
+
+/** Returns a feed's name in a version. */
+export function nameIn(version: PublishedGbfsVersion, feed: FeedName): string {
+  return feed === "gbfs" ? feed : feedNameIn(version, feed);
+}
+
+/** The versions and the addresses of one system. */
+export interface Addresses {
+  readonly baseUrl: string;
+  readonly system: KnownSystem;
+}
+
+/** The URL names the system, so that it holds when there are more one day. */
+function urlOf({ baseUrl, system }: Addresses, version: PublishedGbfsVersion, file: string): string {
+  return `${baseUrl.replace(/\/+$/, "")}/gbfs/${encodeURIComponent(system.id)}/${version}/${file}.json`;
+}
+
+/** The `data` of `gbfs.json`: 2.3 lists the feeds by language, 3.0 once. @param feeds those that the system has */
+export function discovery(addresses: Addresses, version: PublishedGbfsVersion, feeds: readonly FeedName[]): object {
+  const listed = (language: string) => ({
+    feeds: feeds.map((feed) => {
+      const name = nameIn(version, feed);
+      // The main language stays where it was when there was no other, and what has no texts is the same in each.
+      const isApart = language !== mainLanguage(addresses.system) && feed !== "gbfs" && hasTexts(feed);
+      return { name, url: urlOf(addresses, version, isApart ? `${language}/${name}` : name) };
+    }),
+  });
+  if (isAtLeast(version, "3.0")) return listed(mainLanguage(addresses.system));
+  return Object.fromEntries(languagesOf(addresses.system).map((language) => [language, listed(language)]));
+}
+
+/** The versions of a system. The schema of a version takes no release candidate of a later one. */
+export function versionsOf(addresses: Addresses, version: PublishedGbfsVersion): FeedData<"gbfs_versions"> {
+  return { versions: versionList(addresses, version) };
+}
+
+function versionList(addresses: Addresses, version: PublishedGbfsVersion) {
+  return publishedGbfsVersions
+    .filter((each) => each === version || !each.includes("RC"))
+    .map((each) => ({ version: each, url: urlOf(addresses, each, "gbfs") }));
+}
+
+/** The address of the list of all systems. */
+export function manifestUrl(baseUrl: string, version: PublishedGbfsVersion): string {
+  return `${baseUrl.replace(/\/+$/, "")}/gbfs/${version}/manifest.json`;
+}
+
+/** Every system of the deployment. @returns undefined where there is but one, whose own list is enough */
+export function manifest(
+  systems: readonly KnownSystem[],
+  baseUrl: string,
+  version: PublishedGbfsVersion,
+): FeedData<"manifest"> | undefined {
+  if (systems.length < 2) return undefined;
+  return {
+    datasets: systems.map((system) => ({
+      system_id: publishedId(system),
+      versions: versionList({ baseUrl, system }, version),
+    })),
+  };
+}

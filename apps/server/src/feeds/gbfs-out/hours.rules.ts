@@ -1,0 +1,216 @@
+/**
+ * Evaluates the part of OpenStreetMap's `opening_hours` that bike-share systems use: `24/7`, and rules of months or days of
+ * a year, days of the week, times and `off`. Holidays, weeks, single years and the sun are not evaluated.
+ */
+
+/** Hours that can be evaluated: the last rule that matches a day decides on it, with those that are added to it. */
+export interface Hours {
+  readonly rules: readonly HoursRule[];
+}
+
+interface HoursRule {
+  /** Undefined: the whole year. */
+  readonly season: Season | undefined;
+  /** 0 is Sunday. */
+  readonly weekdays: ReadonlySet<number>;
+  /** From and to, in minutes since the day began; an end after 1440 is on the next day. Empty: closed. */
+  readonly spans: readonly (readonly [from: number, to: number])[];
+  /** Whether the spans are added to those of the rule before, which is what a comma means. */
+  readonly isAdded: boolean;
+}
+
+/** Days of every year, each as month × 100 + day; a start after the end goes over the turn of the year. */
+interface Season {
+  readonly start: number;
+  readonly end: number;
+}
+
+const DAY_MINUTES = 1440;
+const dayNames = ["Su", "Mo", "Tu", "We", "Th", "Fr", "Sa"] as const;
+const monthNames = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"] as const;
+const everyDay = new Set(dayNames.keys());
+
+const DAY = `(?:${dayNames.join("|")})`;
+const MONTH = `(?:${monthNames.join("|")})`;
+const DATE = `${MONTH}(?: \\d{1,2}(?!\\d|:\\d))?`;
+const TIME = "\\d{1,2}:\\d{2}";
+const list = (item: string) => `${item}(?: ?, ?${item})*`;
+const RULE = new RegExp(
+  `^(?:(?<season>${DATE}(?: ?- ?${DATE})?):? ?)?(?:(?<days>${list(`${DAY}(?: ?- ?${DAY})?`)}) ?)?` +
+    `(?:(?<always>24/7)|(?<times>${list(`${TIME} ?- ?${TIME}`)}))? ?(?<state>off|closed|open)?$`,
+);
+/** Between rules: a semicolon, or a comma that no item of a list follows. */
+const NEXT_RULE = new RegExp(`\\s*;\\s*|\\s*,\\s*(?=(?:${MONTH}|${DAY}))(?<=${TIME}\\s*,\\s*)`);
+
+/** @returns undefined where it cannot be evaluated */
+export function hoursFrom(text: string): Hours | undefined {
+  const rules: HoursRule[] = [];
+  let isAdded = false;
+  let rest = text.trim().replace(/\s*;$/, "");
+  for (;;) {
+    const next = NEXT_RULE.exec(rest);
+    const rule = ruleFrom(next === null ? rest : rest.slice(0, next.index), isAdded);
+    if (rule === undefined) return undefined;
+    rules.push(rule);
+    // Hours that never open anything, such as `Su off` alone, are taken for a mistake.
+    if (next === null) return rules.some(({ spans }) => spans.length > 0) ? { rules } : undefined;
+    isAdded = !next[0].includes(";");
+    rest = rest.slice(next.index + next[0].length);
+  }
+}
+
+function ruleFrom(text: string, isAdded: boolean): HoursRule | undefined {
+  const groups = RULE.exec(text)?.groups;
+  if (text === "" || groups === undefined) return undefined;
+  const isOff = groups["state"] === "off" || groups["state"] === "closed";
+  const season = groups["season"] === undefined ? undefined : seasonFrom(groups["season"]);
+  const spans = groups["times"]?.split(",").map(spanFrom) ?? [[0, DAY_MINUTES] as const];
+  // A break, such as `12:00-13:00 off`, is not evaluated.
+  if (season === null || (isOff && (groups["times"] !== undefined || isAdded))) return undefined;
+  return { season, weekdays: weekdaysFrom(groups["days"]), spans: isOff ? [] : spans, isAdded };
+}
+
+function weekdaysFrom(days: string | undefined): ReadonlySet<number> {
+  if (days === undefined) return everyDay;
+  const weekdays = new Set<number>();
+  for (const range of days.split(",")) {
+    const [first = 0, last = first] = range.split("-").map((name) => dayNames.findIndex((day) => day === name.trim()));
+    for (let day = first; ; day = (day + 1) % 7) {
+      weekdays.add(day);
+      if (day === last) break;
+    }
+  }
+  return weekdays;
+}
+
+/** @returns null for a day that no month has */
+function seasonFrom(text: string): Season | null {
+  const dates = text.split("-").map((date) => {
+    const [month = "", day] = date.trim().split(" ");
+    return {
+      month: monthNames.findIndex((name) => name === month) + 1,
+      day: day === undefined ? undefined : Number(day),
+    };
+  });
+  const [first, last = first] = dates;
+  if (first === undefined || last === undefined) return null;
+  const start = first.month * 100 + (first.day ?? 1);
+  const end = last.month * 100 + (last.day ?? 31);
+  return [first.day ?? 1, last.day ?? 31].every((day) => day >= 1 && day <= 31) ? { start, end } : null;
+}
+
+function spanFrom(text: string): readonly [number, number] {
+  const [from = 0, to = 0] = text.split("-").map((time) => {
+    const [hours = 0, minutes = 0] = time.trim().split(":").map(Number);
+    return hours * 60 + minutes;
+  });
+  return [from, to <= from ? to + DAY_MINUTES : to];
+}
+
+/** A time as a clock in the city shows it. */
+export interface LocalTime {
+  /** Such as 2026-01-31. */
+  readonly date: string;
+  /** Minutes since the day began. */
+  readonly minute: number;
+}
+
+/** @param at milliseconds since 1970 */
+export function localTime(at: number, timeZone: string): LocalTime {
+  const format = formats.get(timeZone) ?? formatOf(timeZone);
+  formats.set(timeZone, format);
+  const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, value]));
+  const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? "";
+  return {
+    date: `${part("year").padStart(4, "0")}-${part("month")}-${part("day")}`,
+    minute: Number(part("hour")) * 60 + Number(part("minute")),
+  };
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  const digits = "2-digit";
+  return new Intl.DateTimeFormat("en", {
+    timeZone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: digits,
+    day: digits,
+    hour: digits,
+    minute: digits,
+  });
+}
+
+/** Returns the day some days later. @param date such as 2026-01-31 */
+export function dayAfter(date: string, days: number): string {
+  return new Date(Date.parse(`${date}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
+}
+
+/** Tells whether hours say "open" at a local time. */
+export function isOpenAt(hours: Hours, { date, minute }: LocalTime): boolean {
+  const isWithin = (day: string, at: number) => spansOf(hours, day).some(([from, to]) => at >= from && at < to);
+  return isWithin(date, minute) || isWithin(dayAfter(date, -1), minute + DAY_MINUTES);
+}
+
+function spansOf({ rules }: Hours, date: string): HoursRule["spans"] {
+  const weekday = new Date(`${date}T00:00:00Z`).getUTCDay();
+  const dayOfYear = Number(date.slice(5, 7)) * 100 + Number(date.slice(8));
+  let spans: HoursRule["spans"] = [];
+  for (const rule of rules) {
+    if (!rule.weekdays.has(weekday) || !isInSeason(rule.season, dayOfYear)) continue;
+    spans = rule.isAdded ? [...spans, ...rule.spans] : rule.spans;
+  }
+  return spans;
+}
+
+function isInSeason(season: Season | undefined, dayOfYear: number): boolean {
+  if (season === undefined) return true;
+  const { start, end } = season;
+  return start <= end ? dayOfYear >= start && dayOfYear <= end : dayOfYear >= start || dayOfYear <= end;
+}
+
+/** The hours of GBFS 2.3: of each day of the week, and the days of the year; undefined where 2.3 cannot express them. */
+export interface PlainHours {
+  readonly rental_hours: readonly {
+    readonly user_types: readonly ("member" | "nonmember")[];
+    readonly days: readonly Weekday[];
+    readonly start_time: string;
+    readonly end_time: string;
+  }[];
+  readonly season: Season | undefined;
+}
+
+const weekdayWords = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;
+type Weekday = (typeof weekdayWords)[number];
+
+/** Returns hours as GBFS 2.3 has them; undefined where it cannot express them, as with hours that differ by season. */
+export function plainHours({ rules }: Hours): PlainHours | undefined {
+  const season = rules[0]?.season;
+  if (rules.some((rule) => JSON.stringify(rule.season) !== JSON.stringify(season))) return undefined;
+  const always = { rules: rules.map((rule) => ({ ...rule, season: undefined })) };
+  const byTimes = new Map<string, Weekday[]>();
+  const add = (weekday: number, from: number, to: number) => {
+    const times = `${timeOf(from)}/${timeOf(to)}`;
+    byTimes.set(times, [...(byTimes.get(times) ?? []), ...weekdayWords.slice(weekday, weekday + 1)]);
+  };
+  for (const weekday of dayNames.keys()) {
+    // 4 January 1970 was a Sunday. What goes over midnight is written as a part of each day.
+    for (const [from, to] of spansOf(always, dayAfter("1970-01-04", weekday))) {
+      if (from < DAY_MINUTES) add(weekday, from, Math.min(to, DAY_MINUTES));
+      if (to > DAY_MINUTES) add((weekday + 1) % 7, Math.max(0, from - DAY_MINUTES), to - DAY_MINUTES);
+    }
+  }
+  const rental_hours = [...byTimes].map(([times, days]) => {
+    const [start_time = "", end_time = ""] = times.split("/");
+    return { user_types: ["member", "nonmember"] as const, days, start_time, end_time };
+  });
+  return rental_hours.length === 0 ? undefined : { rental_hours, season };
+}
+
+/** GBFS 2.3 has no 24:00. */
+function timeOf(minutes: number): string {
+  if (minutes >= DAY_MINUTES) return "23:59:59";
+  const digits = (value: number) => String(value).padStart(2, "0");
+  return `${digits(Math.floor(minutes / 60))}:${digits(minutes % 60)}:00`;
+}

@@ -1,0 +1,46 @@
+import type { FactsOf } from "@bikeshare/contract";
+
+/** Links by platform. */
+export interface Links {
+  readonly web?: string | undefined;
+  readonly ios?: string | undefined;
+  readonly android?: string | undefined;
+}
+
+type Apps = FactsOf<"system">["rental_apps"];
+
+/**
+ * Returns the links that a template makes of an id.
+ * @param placeholder the part of a template that stands for the id
+ */
+export function linkWriter(
+  templates: Links | undefined,
+  placeholder: string,
+  apps: Apps,
+): (id: string) => Links | undefined {
+  const usable = usableLinks(templates, apps);
+  if (usable === undefined) return () => undefined;
+  return (id) => {
+    const encoded = encodeURIComponent(id.toWellFormed());
+    const fill = (template: string | undefined) => template?.replaceAll(placeholder, () => encoded);
+    return { web: fill(usable.web), ios: fill(usable.ios), android: fill(usable.android) };
+  };
+}
+
+/** Returns a thing's own links, and those of a template where it has none; undefined where there are none at all. */
+export function linksOf(made: Links | undefined, own: Links | undefined, apps: Apps): Links | undefined {
+  if (own === undefined) return made;
+  const usable = usableLinks(own, apps);
+  if (made === undefined || usable === undefined) return usable ?? made;
+  return { web: usable.web ?? made.web, ios: usable.ios ?? made.ios, android: usable.android ?? made.android };
+}
+
+/** A link into an app is of use only where a rider without the app can get it. */
+function usableLinks(links: Links | undefined, apps: Apps): Links | undefined {
+  const usable: Links = {
+    web: links?.web,
+    ios: apps?.ios?.store_uri && links?.ios,
+    android: apps?.android?.store_uri && links?.android,
+  };
+  return usable.web === undefined && usable.ios === undefined && usable.android === undefined ? undefined : usable;
+}

@@ -1,0 +1,60 @@
+import type { FactsOf, MultiPolygon, ValueOf, zoneRuleFields } from "@bikeshare/contract";
+import type { FeedData } from "./writer.ts";
+
+// Zones as consumers survive them: OpenTripPlanner reads the first rule of a zone, and fails on a zone without one.
+
+type Rule = ValueOf<typeof zoneRuleFields>;
+type Ring = MultiPolygon["coordinates"][number][number];
+
+/** What GBFS assumes where no zone says otherwise. */
+const ANYWHERE: Rule = { ride_start_allowed: true, ride_end_allowed: true, ride_through_allowed: true };
+
+/**
+ * @param types vehicle types that are published
+ * @returns undefined where there is no zone and no rule for elsewhere
+ */
+export function geofencingZones(
+  { features = [], global_rules }: FactsOf<"geofencing_zones">,
+  types: ReadonlySet<string>,
+): FeedData<"geofencing_zones"> | undefined {
+  const zones = features.flatMap((zone) => {
+    const rules = orderedRules(zone.properties?.rules ?? [], types);
+    const geometry = zone.geometry && closed(zone.geometry);
+    if (rules.length === 0 || geometry === undefined) return [];
+    return [{ type: "Feature" as const, geometry, properties: { ...zone.properties, rules } }];
+  });
+  const elsewhere = orderedRules(global_rules ?? [], types);
+  if (zones.length === 0 && elsewhere.length === 0) return undefined;
+  const isGeneral = elsewhere.some(({ vehicle_type_ids: ids }) => ids === undefined);
+  return {
+    geofencing_zones: { type: "FeatureCollection", features: zones },
+    global_rules: isGeneral ? elsewhere : [ANYWHERE, ...elsewhere],
+  };
+}
+
+/** Returns the rules that apply to published types, those for all types first. */
+function orderedRules(rules: readonly Rule[], types: ReadonlySet<string>): Rule[] {
+  const usable = rules.flatMap((rule): Rule[] => {
+    const { vehicle_type_ids: ids = [], ...rest } = rule;
+    const kept = ids.filter((id) => types.has(id));
+    if (ids.length === 0) return [rest];
+    return kept.length === 0 ? [] : [{ ...rest, vehicle_type_ids: kept }];
+  });
+  const isGeneral = ({ vehicle_type_ids: ids }: Rule) => ids === undefined;
+  return [...usable.filter(isGeneral), ...usable.filter((rule) => !isGeneral(rule))];
+}
+
+/** Returns polygons whose rings are closed; undefined where none has an area. */
+function closed({ coordinates }: MultiPolygon): MultiPolygon | undefined {
+  const polygons = coordinates
+    .map((polygon) => polygon.map(closedRing).filter((ring) => ring.length >= 4))
+    .filter((polygon) => polygon.length > 0);
+  return polygons.length === 0 ? undefined : { type: "MultiPolygon", coordinates: polygons };
+}
+
+function closedRing(ring: Ring): Ring {
+  const [first] = ring;
+  const last = ring.at(-1);
+  const isClosed = first !== undefined && last !== undefined && first.every((value, index) => value === last[index]);
+  return first === undefined || isClosed ? ring : [...ring, first];
+}
