@@ -14,17 +14,17 @@ export const publishedGbfsVersions = ["2.3", "3.0", "3.1-RC3"] as const satisfie
 export type PublishedGbfsVersion = (typeof publishedGbfsVersions)[number];
 
 /** The versions in addresses. `v2` and `v3` are the newest of these, and stay when it gets a new minor version. */
-export const gbfsVersionPaths: Readonly<Record<string, PublishedGbfsVersion>> = {
-  ...Object.fromEntries(publishedGbfsVersions.map((version) => [version, version])),
-  v2: "2.3",
-  v3: "3.0",
-};
+export const gbfsVersionPaths: ReadonlyMap<string, PublishedGbfsVersion> = new Map<string, PublishedGbfsVersion>([
+  ...publishedGbfsVersions.map((version) => [version, version] as const),
+  ["v2", "2.3"],
+  ["v3", "3.0"],
+]);
 
 const feed = z
   .string()
   .describe("A feed's file name, such as `station_status.json`; `gbfs.json` lists those there are");
 const system_id = textOf("identifier", { ...givenOnce(), description: "GBFS's `system_id`" });
-const version = z.string().describe(`The version: ${Object.keys(gbfsVersionPaths).join(", ")}`);
+const version = z.string().describe(`The version: ${[...gbfsVersionPaths.keys()].join(", ")}`);
 const language = z.string().describe("One of the languages of `gbfs.json`");
 const metadata: EndpointMetadata = { scope: "none" };
 
@@ -79,9 +79,13 @@ function feedEndpoint<const Path extends `/gbfs/${string}`, Parameters extends z
 export const gbfsContract = c.router(
   {
     versions: feedEndpoint("/gbfs/gbfs_versions.json", "GBFS versions", {}),
-    feed: feedEndpoint("/gbfs/:version/:feed", "A GBFS feed", { version, feed }),
+    feed23: feedEndpoint("/gbfs/2.3/:feed", "A GBFS 2.3 feed", { feed }),
+    feed30: feedEndpoint("/gbfs/3.0/:feed", "A GBFS 3.0 feed", { feed }),
+    feed: feedEndpoint("/gbfs/:version/:feed", "A GBFS feed of any version", { version, feed }),
     versionsOfSystem: feedEndpoint("/gbfs/:system_id/gbfs_versions.json", "GBFS versions of a system", { system_id }),
-    feedOfSystem: feedEndpoint("/gbfs/:system_id/:version/:feed", "A GBFS feed of a system", {
+    feed23OfSystem: feedEndpoint("/gbfs/:system_id/2.3/:feed", "A GBFS 2.3 feed of a system", { system_id, feed }),
+    feed30OfSystem: feedEndpoint("/gbfs/:system_id/3.0/:feed", "A GBFS 3.0 feed of a system", { system_id, feed }),
+    feedOfSystem: feedEndpoint("/gbfs/:system_id/:version/:feed", "A GBFS feed of a system in any version", {
       system_id,
       version,
       feed,

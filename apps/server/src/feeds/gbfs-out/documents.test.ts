@@ -93,7 +93,7 @@ const vehicle = (
     facts = {},
     known = system,
     types = {},
-    version = "3.0" as PublishedGbfsVersion,
+    version = "3.0",
   }: {
     facts?: BikeFacts;
     known?: KnownSystem;

@@ -97,12 +97,25 @@ describe("discovery", { shuffle: false }, () => {
     expect(await read("/gbfs/main/v3/vehicle_status.json")).toEqual(await read("/gbfs/3.0/vehicle_status.json"));
   });
 
-  test.each(["/gbfs/9.9/gbfs.json", "/gbfs/main/1.0/gbfs.json"])("%s is 404 and names the versions", async (path) => {
-    const { status, body } = await call(path);
-    expect([status, errorBody.parse(JSON.parse(body)).message]).toEqual([
-      404,
-      "There is no such version of GBFS here. There are: 2.3, 3.0, 3.1-RC3, v2, v3.",
-    ]);
+  test.each(["/gbfs/9.9/gbfs.json", "/gbfs/main/1.0/gbfs.json", "/gbfs/constructor/gbfs.json"])(
+    "%s is 404 and names the versions",
+    async (path) => {
+      const { status, body } = await call(path);
+      expect([status, errorBody.parse(JSON.parse(body)).message]).toEqual([
+        404,
+        "There is no such version of GBFS here. There are: 2.3, 3.0, 3.1-RC3, v2, v3.",
+      ]);
+    },
+  );
+
+  test("2.3 is also there in each language, and names the languages that there are", async () => {
+    for (const path of ["/gbfs/2.3/en/system_information.json", "/gbfs/main/v2/en/system_information.json"])
+      expect(await read(path)).toEqual(await read("/gbfs/2.3/system_information.json"));
+    expect(JSON.parse((await call("/gbfs/main/2.3/nb/system_information.json")).body)).toMatchObject({
+      error: "not_found",
+      message: "This system has no texts in this language. There are: en.",
+    });
+    expect((await call("/gbfs/main/3.0/en/system_information.json")).status).toBe(404);
   });
 
   test("the manifest lists every system, and every system names it", async () => {

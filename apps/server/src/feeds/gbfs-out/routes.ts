@@ -42,9 +42,9 @@ export function gbfsRoutes(
   pages: PageCache<KeptPage>,
 ): RouterImplementation<typeof gbfsContract> {
   async function answer(address: FeedAddress, { request, reply }: Call) {
-    const version = gbfsVersionPaths[address.version];
+    const version = gbfsVersionPaths.get(address.version);
     if (version === undefined) {
-      throw serviceError("not_found", "gbfsVersion", { versions: Object.keys(gbfsVersionPaths).join(", ") });
+      throw serviceError("not_found", "gbfsVersion", { versions: [...gbfsVersionPaths.keys()].join(", ") });
     }
     if (!address.file.endsWith(".json")) throw serviceError("not_found", "feedFile");
     const systemId = await findSystem(address.systemId);
@@ -78,18 +78,29 @@ export function gbfsRoutes(
     return page;
   }
 
+  return routesTo(answer);
+}
+
+/** Returns the routes, each of which names a document to an answer. */
+function routesTo(
+  answer: (address: FeedAddress, call: Call) => ReturnType<typeof send>,
+): RouterImplementation<typeof gbfsContract> {
   return {
     versions: (call) => answer({ version: NEWEST, file: "gbfs_versions.json" }, call),
+    feed23: (call) => answer({ version: "2.3", file: call.params.feed }, call),
+    feed30: (call) => answer({ version: "3.0", file: call.params.feed }, call),
     feed: (call) => answer({ version: call.params.version, file: call.params.feed }, call),
     versionsOfSystem: (call) => {
       const { system_id: id } = call.params;
       const file = "gbfs_versions.json";
-      return answer(id in gbfsVersionPaths ? { version: id, file } : { systemId: id, version: NEWEST, file }, call);
+      return answer(gbfsVersionPaths.has(id) ? { version: id, file } : { systemId: id, version: NEWEST, file }, call);
     },
+    feed23OfSystem: (call) => answer({ systemId: call.params.system_id, version: "2.3", file: call.params.feed }, call),
+    feed30OfSystem: (call) => answer({ systemId: call.params.system_id, version: "3.0", file: call.params.feed }, call),
     feedOfSystem: (call) => {
       const { system_id: systemId, version, feed: file } = call.params;
       // Without a system's id: a version and a language.
-      if (systemId in gbfsVersionPaths) return answer({ version: systemId, language: version, file }, call);
+      if (gbfsVersionPaths.has(systemId)) return answer({ version: systemId, language: version, file }, call);
       return answer({ systemId, version, file }, call);
     },
     feedInLanguage: (call) => {
