@@ -173,6 +173,28 @@ describe("an invitation", () => {
     }
   });
 
+  it("to somebody who is a member already ends when they are removed, or an admin no more", async () => {
+    const chief = await signIn(app, { partnerId: null });
+    for (const [path, partnerId] of [
+      [partnerPath(), app.partnerId],
+      [operatorPath(), null],
+    ] as const) {
+      for (const end of ["demoted", "removed"]) {
+        const admin = partnerId === null ? chief : await signIn(app, { partnerId });
+        const member = await signIn(app, { partnerId });
+        const email = `${member.personId.toLowerCase()}@example.com`;
+        const invited = { email, role: "admin", ...(partnerId === null && { partner_id: null }) };
+        const { id, url } = await inviteBy(admin, path, invited);
+        const membership = `${path}/${await membershipOf(member, path, admin)}`;
+        if (end === "demoted") await admin.call("PATCH", membership, { role: "viewer" });
+        else await admin.call("DELETE", membership);
+        const body = { token: url?.split("#")[1] ?? "" };
+        expect((await member.call("POST", "/console/v1/invitations/accept", body)).status, end).toBe(404);
+        expect((await peopleSeenBy(admin, path)).invitations.map((one) => one.id)).not.toContain(id);
+      }
+    }
+  });
+
   it("of the operator ends when its maker leaves, also when both happen at the same time", async () => {
     const chief = await signIn(app, { partnerId: null });
     for (let round = 0; round < 8; round++) {

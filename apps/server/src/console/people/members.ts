@@ -15,6 +15,7 @@ import {
   lockOperatorAdmins,
   updateRevoked,
   updateRevokedOf,
+  updateRevokedTo,
   updateRole,
 } from "./queries.ts";
 
@@ -51,7 +52,7 @@ export function changeRole(context: ActorContext, scope: PeopleScope, id: string
     const member = await lockForChange(tx, scope, id, role === "admin");
     if (member.role === role) return;
     await updateRole(tx, scope.systemId, id, role);
-    if (role !== "admin") await endInvitationsBy(context, tx, scope.systemId, member);
+    if (role !== "admin") await endInvitations(context, tx, scope.systemId, member);
     await recordChange(context, tx, scope.systemId, "person.role_changed", member, { role });
   });
 }
@@ -61,19 +62,21 @@ export function removeMember(context: ActorContext, scope: PeopleScope, id: stri
   return context.db.transaction(async (tx) => {
     const member = await lockForChange(tx, scope, id, false);
     await deleteMembership(tx, scope.systemId, id);
-    await endInvitationsBy(context, tx, scope.systemId, member);
+    await endInvitations(context, tx, scope.systemId, member);
     await recordChange(context, tx, scope.systemId, "person.removed", member, {});
   });
 }
 
-/** Ends the invitations that somebody has made as an admin, and is one no more. */
-function endInvitationsBy(
+/** Ends the invitations of somebody who is an admin no more: those that they made, and one by which they would be again. */
+async function endInvitations(
   { clock }: ActorContext,
   tx: Transaction,
   systemId: string,
-  { person_id, partner_id: partnerId }: LockedMember,
+  { person_id, partner_id: partnerId, email }: LockedMember,
 ): Promise<void> {
-  return updateRevokedOf(tx, person_id, new Date(clock()), { systemId, partnerId });
+  const now = new Date(clock());
+  await updateRevokedOf(tx, person_id, now, { systemId, partnerId });
+  await updateRevokedTo(tx, { systemId, partnerId, email }, now);
 }
 
 /** @param staysAdmin whether the member may be the operator's last admin */

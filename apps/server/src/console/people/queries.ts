@@ -234,8 +234,8 @@ const deletePast = statement(
   "delete from invitations where system_id = $1 and expires_at < $2::timestamptz - interval '30 days'",
 );
 // One open invitation for an address and a partner: an earlier link must not outlive the one that replaces it.
-const revokeEarlier = statement(
-  "invitations.revokeEarlier",
+const revokeTo = statement(
+  "invitations.revokeTo",
   `update invitations set revoked_at = $4 where system_id = $1 and email = $2 and partner_id is not distinct from $3
      and accepted_at is null and revoked_at is null`,
 );
@@ -277,7 +277,7 @@ export async function lockInvitation(tx: Transaction, hash: Uint8Array): Promise
 export async function insertInvitation(db: Queryable, invitation: RowOf<typeof stored>): Promise<void> {
   const { system_id: systemId, email, partner_id: partnerId, created_at: now } = invitation;
   await db.query(deletePast, [systemId, now]);
-  await db.query(revokeEarlier, [systemId, email, partnerId, now]);
+  await updateRevokedTo(db, { systemId, partnerId, email }, now);
   await db.query(
     insertInvitationRow,
     stored.names.map((name) => invitation[name]),
@@ -291,6 +291,19 @@ export async function updateAccepted(db: Queryable, systemId: string, id: string
 /** Updates the proof that opening the link gives. */
 export async function updateProves(db: Queryable, systemId: string, id: string, proves: string | null): Promise<void> {
   await db.query(setProves, [systemId, id, proves]);
+}
+
+/** Revokes the open invitation of an address to a partner's people, or with null to the operator's. */
+export async function updateRevokedTo(
+  db: Queryable,
+  {
+    systemId,
+    partnerId,
+    email,
+  }: { readonly systemId: string; readonly partnerId: string | null; readonly email: string },
+  now: Date,
+): Promise<void> {
+  await db.query(revokeTo, [systemId, email, partnerId, now]);
 }
 
 /** Revokes the open invitations that a person has made: all, or those of a system, or of one partner of it. */
