@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { inspect, openBrowser } from "./browser.harness.ts";
-import { callAs } from "./console-client.ts";
+import { callAs, callAsOperator } from "./console-client.ts";
 import { closeStations, createPartner, type TestPartner } from "./partners.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 
@@ -77,6 +77,23 @@ it("held deliveries that are dropped are not sent, and stay in the log as droppe
   await open(`/partners/${partner.id}/deliveries?failure=dropped`);
   await page.getByText("2 deliveries on this page").waitFor();
   expect(receiver.received.length).toBe(before);
+});
+
+it("what the operator has paused, a partner is told to leave to the operator, and what it drops meanwhile is said", async () => {
+  const { partner, console, page } = await subscribed("Is Paused By The Operator");
+  const { params } = partner;
+  await hold(console, partner, "station-32", "station-33");
+  const dialog = await askToResume(page, partner);
+  await dialog.getByText("2 deliveries are held.").waitFor();
+  const operator = await callAsOperator(world);
+  await operator.endpoints.pause({ params, body: {} });
+  allow(/409/);
+  await dialog.getByRole("button", { name: "Drop them and resume" }).click();
+  await page.getByText("2 deliveries dropped.").waitFor();
+  await page.getByText("The operator has paused the webhook: only the operator can resume or remove it.").waitFor();
+  await page.reload();
+  await page.getByText("Only the operator can resume or remove the webhook.").waitFor();
+  expect(await page.getByRole("button", { name: /^(Resume|Remove)$/ }).count()).toBe(0);
 });
 
 it("who decides later is reminded of held deliveries, and sends them from the reminder", async () => {

@@ -83,6 +83,10 @@ function useHeld({ params, client, isPaused, isOpen, onClose }: HeldDialogProps)
     const { sent } = await client.sendHeld({ params, body: {} });
     return `${countDeliveries(sent)} will be sent after current events.`;
   };
+  const keep = async () => {
+    await resume(false);
+    return "The webhook is resumed.";
+  };
   const drop = async () => {
     let dropped = 0;
     for (let remaining = total; remaining > 0 && held.data !== undefined;) {
@@ -93,12 +97,11 @@ function useHeld({ params, client, isPaused, isOpen, onClose }: HeldDialogProps)
       dropped += batch.dropped;
       remaining = batch.remaining;
     }
-    if (isPaused) await resume(false);
-    return `${countDeliveries(dropped)} dropped.`;
-  };
-  const keep = async () => {
-    await resume(false);
-    return "The webhook is resumed.";
+    const said = `${countDeliveries(dropped)} dropped.`;
+    if (!isPaused) return said;
+    // Said first: where the webhook cannot be resumed, they are dropped all the same.
+    showToast("success", said);
+    return keep();
   };
   return { held, total, isPending, keep: () => act(keep), drop: () => act(drop), send: () => act(send) };
 }

@@ -24,6 +24,8 @@ interface StatusSectionProps {
 export function StatusSection({ params, client, webhook, canChange }: StatusSectionProps) {
   const { status, failing_since, pending, held, held_since, workers, paused_at, is_replaying: isReplaying } = webhook;
   const [tone, text] = endpointState(webhook);
+  // The operator's own page has more calls.
+  const isOperatorsPause = webhook.pause_reason === "operator" && client.replay === undefined;
   return (
     <section class="card stack" aria-labelledby="status">
       <h2 id="status">Status</h2>
@@ -59,7 +61,10 @@ export function StatusSection({ params, client, webhook, canChange }: StatusSect
       {status !== "paused" && held > 0 && !isReplaying && (
         <StrandedNotice params={params} client={client} held={held} canChange={canChange} />
       )}
-      {canChange && <StatusActions params={params} client={client} isPaused={status === "paused"} />}
+      {canChange && isOperatorsPause && <p>Only the operator can resume or remove the webhook.</p>}
+      {canChange && !isOperatorsPause && (
+        <StatusActions params={params} client={client} isPaused={status === "paused"} />
+      )}
     </section>
   );
 }
