@@ -155,7 +155,7 @@ describe("a list whose changes are followed", () => {
 describe("what disappears", () => {
   const applyFeed = (ids: readonly string[]) => {
     const record = { number: null, vehicle_type_id: null, is_reserved: false, is_disabled: false, station_id: null };
-    const more = { position: { lat: 1, lon: 2 }, current_range_meters: null, last_reported: null };
+    const more = { position: { lat: 1, lon: 2 }, current_range_meters: null, source_facts: null, last_reported: null };
     const records = new Map(ids.map((id) => [id, { ...record, ...more }]));
     const rest = { source: "feed", at: app.clock(), rejected: new Set<string>(), stationPositions: new Map() };
     return runCommand(context(), app.systemId, (command) => applyBikeSnapshot(command, { ...rest, records }));

@@ -60,6 +60,7 @@ const bounds: Readonly<Record<string, Bound>> = {
   gbfs_feed_health: { growsWith: "feeds of followed sources" },
   gbfs_source_health: { growsWith: "followed sources" },
   gbfs_descriptions: { growsWith: "feeds of sources" },
+  gbfs_documents: { growsWith: "feeds of sources" },
   gbfs_publications: { growsWith: "published feeds" },
   imports: { growsWith: "imports that wrote something" },
   running_imports: {

@@ -10,8 +10,8 @@ export async function laterProgram(version: string, ...added: readonly string[])
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-migrations-"));
   try {
     await cp(MIGRATIONS, directory, { recursive: true });
-    const { length } = (await readProgram()).migrations;
-    const number = (index: number) => String(length + index + 1).padStart(4, "0");
+    const last = Number.parseInt((await readProgram()).migrations.at(-1)?.name ?? "0", 10);
+    const number = (index: number) => String(last + index + 1).padStart(4, "0");
     for (const [index, sql] of added.entries()) await writeFile(join(directory, `${number(index)}_added.sql`), sql);
     return await readProgram(directory, version);
   } finally {

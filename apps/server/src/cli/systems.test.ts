@@ -41,7 +41,7 @@ test("`systems list` and the log name the missing facts of a system, with the co
 test("`systems set` takes precedence over feeds, and an empty value removes a fact", async () => {
   await saidBy(harness.db, "main", {
     feed: "system_information",
-    content: { name: "Feed", language: "de", timezone: "Europe/Berlin", feed_contact_email: null, opening_hours: null },
+    content: { name: [{ text: "Feed", language: "de" }], language: "de", timezone: "Europe/Berlin" },
   });
   const facts = ["--time-zone", "europe/oslo", "--email", "feeds@bikes.example", "--licence", "cc-by-4.0"];
   expect(await json("systems", "set", ...facts, "--operator", "City Bikes", "--url", "https://bikes.example")).toEqual({
@@ -82,7 +82,13 @@ test("`vehicle-types set` takes precedence over feeds field by field; types in u
   await saidBy(harness.db, "main", {
     feed: "vehicle_types",
     content: [
-      { id: "ebike", name: "E", form_factor: "bicycle", propulsion_type: "electric", max_range_meters: 50_000.5 },
+      {
+        vehicle_type_id: "ebike",
+        name: [{ text: "E", language: "en" }],
+        form_factor: "bicycle",
+        propulsion_type: "electric",
+        max_range_meters: 50_000.5,
+      },
     ],
   });
   await harness.db.query({
@@ -156,7 +162,10 @@ test("`vehicle-types set` takes precedence over feeds field by field; types in u
 });
 
 test("`regions set` names a region; regions with stations are listed; `remove` needs one without stations", async () => {
-  await saidBy(harness.db, "main", { feed: "system_regions", content: [{ id: "n", name: "North" }] });
+  await saidBy(harness.db, "main", {
+    feed: "system_regions",
+    content: [{ region_id: "n", name: [{ text: "North", language: "en" }] }],
+  });
   await harness.db.query({
     name: "",
     text: `insert into stations (system_id, id, name, lat, lon, region_id, is_installed, is_renting, is_returning, status,

@@ -14,10 +14,11 @@ beforeAll(async () => {
   app = await startTestApp();
   admin = await signIn(app, { partnerId: null });
   const run = (text: string) => app.db.query({ name: "", text }, [app.systemId]);
-  const system = { name: "Bysykkel", language: "nb", timezone: "Europe/Oslo", feed_contact_email: null };
-  const type = { id: "ebike", name: null, form_factor: "bicycle", propulsion_type: null, max_range_meters: null };
+  const name = [{ text: "Bysykkel", language: "nb" }];
+  const system = { name, language: "nb", timezone: "Europe/Oslo" };
+  const type = { vehicle_type_id: "ebike", form_factor: "bicycle" };
   await run(`insert into gbfs_descriptions (system_id, source, feed, as_of, content) values
-    ($1, 'gbfs', 'system_information', now(), '${JSON.stringify({ ...system, opening_hours: null })}'),
+    ($1, 'gbfs', 'system_information', now(), '${JSON.stringify(system)}'),
     ($1, 'gbfs', 'vehicle_types', now(), '${JSON.stringify([type])}')`);
   await run(`insert into bikes (system_id, id, vehicle_type_id, vehicle_state, updated_at, source)
     values ($1, 'b', 'cargo', 'available', now(), 'test')`);

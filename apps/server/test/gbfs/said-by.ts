@@ -1,9 +1,10 @@
-import { updateDescriptions, type SourceDescription } from "../../src/feeds/gbfs/queries.ts";
+import { updateDescriptions } from "../../src/feeds/gbfs/queries.ts";
+import type { SourceDescription } from "../../src/feeds/gbfs/source-descriptions.ts";
 import type { Queryable } from "../../src/storage/db/database.ts";
 
 /** Keeps what a source says of its system, as an import of its feeds does. */
-export function saidBy(db: Queryable, systemId: string, description: SourceDescription): Promise<void> {
-  return db.transaction((tx) =>
-    updateDescriptions(tx, systemId, "feed", [{ ...description, at: Date.UTC(2026, 0, 1) }]),
-  );
+export function saidBy(db: Queryable, systemId: string, { feed, content }: SourceDescription): Promise<void> {
+  const json = JSON.stringify(content);
+  const description = { feed, json, digest: json, at: Date.UTC(2026, 0, 1) };
+  return db.transaction((tx) => updateDescriptions(tx, systemId, "feed", [description]));
 }

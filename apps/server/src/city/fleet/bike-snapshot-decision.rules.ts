@@ -12,6 +12,8 @@ export interface VehicleReport {
   /** WGS 84 degrees; undefined where the feed names only the bike's station. */
   readonly position: Position | undefined;
   readonly current_range_meters: number | null;
+  /** Compact JSON of GBFS's optional fields that have no column: two that are equal are the same text. */
+  readonly source_facts: string | null;
   /** Milliseconds since 1970. */
   readonly last_reported: number | null;
 }
@@ -94,5 +96,6 @@ export const feedBikeFields = [
   "lat",
   "lon",
   "current_range_meters",
+  "source_facts",
   "last_reported",
 ] as const satisfies (keyof FeedBike)[];

@@ -1,6 +1,6 @@
 import type { Command } from "../../command-context.ts";
 import { CHANGED } from "../../storage/db/change-position.ts";
-import { columnsOfTable } from "../../storage/db/columns.ts";
+import { arrayOf, columnsOfTable } from "../../storage/db/columns.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { isSubscribed } from "../../webhooks/queue/sql-fragments.ts";
@@ -14,10 +14,14 @@ export interface BikeWrite extends FeedBike {
 }
 
 /** The columns of a bike that a feed decides. */
-const columns = columnsOfTable("bikes").only("id", ...feedBikeFields);
+const columns = columnsOfTable("bikes")
+  .only("id", ...feedBikeFields)
+  .without("source_facts");
+// Text here, because that is how it is compared.
+const written = columns.and({ source_facts: arrayOf<string>("text") });
 
 const times = ["last_reported"];
-const found = `${columns.without("last_reported").list()}, source, ride_id, reservation_id, ${selectMilliseconds(times)},
+const found = `${columns.without("last_reported").list()}, source_facts::text as source_facts, source, ride_id, reservation_id, ${selectMilliseconds(times)},
   (extract(epoch from greatest(reported_state_at, reported_position_at)) * 1000)::float8 as reported_at`;
 
 const ofSource = statement("bikeSnapshot.held", `select ${found} from bikes where system_id = $1 and source = $2`);
@@ -42,8 +46,8 @@ const insertBikes = statement(
   "bikeSnapshot.insert",
   `with notice as materialized (select ${isSubscribed("bike.state_changed")} as is_wanted),
    inserted as (
-     insert into bikes (system_id, source, updated_at, ${columns.list()})
-     select $1, $2, $3::timestamptz, ${columns.list()} from ${columns.recordset(4, "w")}
+     insert into bikes (system_id, source, updated_at, source_facts, ${columns.list()})
+     select $1, $2, $3::timestamptz, source_facts::json, ${columns.list()} from ${written.recordset(4, "w")}
      order by id
      on conflict (system_id, id) do nothing
      returning id, json)
@@ -56,7 +60,8 @@ const insertBikes = statement(
 const updateBikes = statement(
   "bikeSnapshot.update",
   `with changed as (
-   update bikes b set ${CHANGED}, updated_at = $2::timestamptz, ${columns.without("id").assignments("w")}, reservation_id = null,
+   update bikes b set ${CHANGED}, updated_at = $2::timestamptz, ${columns.without("id").assignments("w")},
+     source_facts = w.source_facts::json, reservation_id = null,
      reported_state = case when b.reported_state is not null then
        case when w.vehicle_state = 'reserved' then 'available' else w.vehicle_state end end,
      reported_station_id = case when b.reported_state is not null then w.station_id end,
@@ -65,7 +70,7 @@ const updateBikes = statement(
      reported_state_at = case when b.reported_state is not null then $3::timestamptz end,
      reported_position_at = case when b.reported_state is not null then $3::timestamptz end,
      reported_range_at = case when b.reported_state is not null then $3::timestamptz end
-   from ${columns.recordset(4, "w")}
+   from ${written.recordset(4, "w")}
    where b.system_id = $1 and b.id = w.id
    returning b.id, case when ${isSubscribed("bike.state_changed")} and b.vehicle_state <> (
      select before.vehicle_state from bikes before where before.system_id = $1 and before.id = b.id) then b.json end as json)

@@ -161,5 +161,6 @@ const someReport: VehicleReport = {
   station_id: null,
   position: { lat: 47.3, lon: 8.5 },
   current_range_meters: null,
+  source_facts: null,
   last_reported: null,
 };

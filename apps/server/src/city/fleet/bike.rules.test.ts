@@ -29,6 +29,7 @@ test("a bike at a station without a place of its own has the station's place", (
     station_id: "s",
     position: undefined,
     current_range_meters: null,
+    source_facts: null,
     last_reported: null,
   };
   expect(bikeFromReport(report, { lat: 1, lon: 2 })).toMatchObject({ station_id: "s", lat: 1, lon: 2 });

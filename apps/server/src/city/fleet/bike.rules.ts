@@ -10,7 +10,7 @@ type ReportedState = Exclude<Bike["vehicle_state"], "reserved" | "on_trip">;
 /** A bike as commands read and write it. A value that was never reported comes from the row. */
 export interface BikeState extends Omit<
   Tables["bikes"],
-  "system_id" | "updated_at" | "source" | "json" | "reported_state" | "change_position"
+  "system_id" | "updated_at" | "source" | "json" | "reported_state" | "source_facts" | "change_position"
 > {
   readonly reported_state: ReportedState;
   /** The bike's source: `operator`, or the name of a feed; undefined for a bike that a command creates. */

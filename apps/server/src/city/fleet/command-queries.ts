@@ -12,7 +12,7 @@ import { freeDocks, hasOwnDocks, standsInDock } from "./dock-sql-fragments.ts";
  * depend on it.
  */
 
-const columns = columnsOfTable("bikes").without("system_id", "updated_at", "source", "change_position");
+const columns = columnsOfTable("bikes").without("system_id", "updated_at", "source", "source_facts", "change_position");
 
 /** A bike as commands see it: a value that was never reported comes from the row. */
 const state = `${columns.without("reported_state", "reported_station_id", "reported_lat", "reported_lon").list()}, source,

@@ -15,6 +15,8 @@ const columns = columnsOfTable("stations").without(
   "num_bikes_reserved",
   "num_bikes_disabled",
   "vehicle_types_available",
+  "vehicle_docks_available",
+  "source_facts",
   "last_reported",
   "absent_snapshots",
   "docks_base",
@@ -57,7 +59,9 @@ const update = statement(
      })} else w.num_docks_available end,
      updated_at = $2::timestamptz,
      source = case when w.is_claimed then 'operator' else s.source end,
-     counters = case when w.is_claimed then 'operated' else s.counters end
+     counters = case when w.is_claimed then 'operated' else s.counters end,
+     source_facts = case when w.is_claimed then null else s.source_facts end,
+     vehicle_docks_available = case when w.is_claimed then null else s.vehicle_docks_available end
    from ${written.recordset(3, "w")}
    where s.system_id = $1 and s.id = w.id returning s.id, s.json`,
 );

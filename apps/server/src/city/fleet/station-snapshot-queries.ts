@@ -33,6 +33,9 @@ export interface StationWrite extends Omit<StationRow, "source" | "counters"> {
   readonly visible: boolean;
 }
 
+/** Columns that are text here, because that is how they are compared. */
+const jsonColumns = ["vehicle_types_available", "vehicle_docks_available", "source_facts"] as const;
+
 /** The columns of a station that a feed decides, and those that record its snapshots. */
 const columns = columnsOfTable("stations").without(
   "system_id",
@@ -40,17 +43,21 @@ const columns = columnsOfTable("stations").without(
   "updated_at",
   "counters",
   "num_bikes_reserved",
-  "vehicle_types_available",
+  ...jsonColumns,
   "import_id",
   "docks_base",
   "change_position",
 );
 
 const times = ["last_reported", "information_as_of", "status_as_of"] as const;
-// vehicle_types_available is text here, because that is how it is compared.
 const found = `${columns.without(...times).list()}, ${selectMilliseconds(times)},
-  vehicle_types_available::text as vehicle_types_available, source, counters`;
-const written = columns.and({ vehicle_types_available: arrayOf<string>("text"), visible: arrayOf<boolean>("boolean") });
+  ${jsonColumns.map((name) => `${name}::text as ${name}`).join(", ")}, source, counters`;
+const written = columns.and({
+  vehicle_types_available: arrayOf<string>("text"),
+  vehicle_docks_available: arrayOf<string>("text"),
+  source_facts: arrayOf<string>("text"),
+  visible: arrayOf<boolean>("boolean"),
+});
 
 const idsOfSource = statement(
   "stationSnapshot.idsOfSource",
@@ -70,8 +77,8 @@ const lock = statement(
 
 const insert = statement(
   "stationSnapshot.insert",
-  `insert into stations (system_id, source, updated_at, counters, vehicle_types_available, ${columns.list()})
-   select $1, $2, $3::timestamptz, 'mirrored', vehicle_types_available::json, ${columns.list()}
+  `insert into stations (system_id, source, updated_at, counters, ${jsonColumns.join(", ")}, ${columns.list()})
+   select $1, $2, $3::timestamptz, 'mirrored', ${jsonColumns.map((name) => `${name}::json`).join(", ")}, ${columns.list()}
    from ${written.recordset(4, "w")}
    order by id
    on conflict (system_id, id) do nothing
@@ -80,7 +87,7 @@ const insert = statement(
 
 const rewrite = (changes: string) =>
   `update stations set source = $2, ${changes}
-     vehicle_types_available = w.vehicle_types_available::json, ${columns.without("id").assignments("w")}
+     ${jsonColumns.map((name) => `${name} = w.${name}::json`).join(", ")}, ${columns.without("id").assignments("w")}
    from ${written.recordset(3, "w")}
    where stations.system_id = $1 and stations.id = w.id`;
 

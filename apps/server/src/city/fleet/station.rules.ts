@@ -11,6 +11,8 @@ export interface StationInformation {
   readonly region_id: string | null;
   readonly capacity: number | null;
   readonly is_virtual_station: boolean;
+  /** Compact JSON of GBFS's optional fields that have no column: two that are equal are the same text. */
+  readonly source_facts: string | null;
 }
 
 /** A source's report of a station's status: GBFS's `station_status`. */
@@ -24,6 +26,8 @@ export interface StationStatusReport {
   readonly num_docks_disabled: number | null;
   /** Compact JSON as it is sent, ordered by vehicle type: two that are equal are the same text. */
   readonly vehicle_types_available: string;
+  /** The same of free docks, by the types that fit them; null where the source does not count them. */
+  readonly vehicle_docks_available: string | null;
   /** Milliseconds since 1970. */
   readonly last_reported: number | null;
 }
@@ -109,6 +113,7 @@ export const informationFields = [
   "region_id",
   "capacity",
   "is_virtual_station",
+  "source_facts",
 ] as const satisfies (keyof StationInformation)[];
 
 /** Those that are in its status. */
@@ -121,6 +126,7 @@ export const statusFields = [
   "num_docks_available",
   "num_docks_disabled",
   "vehicle_types_available",
+  "vehicle_docks_available",
   "last_reported",
 ] as const satisfies (keyof StationStatusReport)[];
 

@@ -1,7 +1,7 @@
 import licences from "spdx-license-ids/index.json" with { type: "json" };
-import type { SourceDescription } from "../../feeds/gbfs/source-descriptions.ts";
 import { emailFrom, languageFrom, timeZoneFrom } from "./fact-values.rules.ts";
 import { openingHoursFrom } from "./opening-hours.rules.ts";
+import type { Said } from "./said.ts";
 
 /** The facts of a system, under GBFS's names where it has one. */
 interface SystemFacts {
@@ -113,7 +113,7 @@ interface SaidFact {
 }
 
 /** Returns the operator's word on a fact, else that of the first source which has one; undefined where nobody says it. */
-function findFact(fact: FactName, own: OperatorFacts, sources: readonly SourceDescription[]): SaidFact | undefined {
+function findFact(fact: FactName, own: OperatorFacts, sources: readonly Said[]): SaidFact | undefined {
   const systems = sources.flatMap((said) => (said.feed === "system_information" ? [said.content] : []));
   const wordOf = (system: (typeof systems)[number]) => (fact in system ? system[fact as keyof typeof system] : null);
   const words = [
@@ -139,10 +139,7 @@ export interface FactOrigin {
 }
 
 /** Every fact of a system with its origin. */
-export function factOrigins(
-  own: OperatorFacts,
-  sources: readonly SourceDescription[],
-): Readonly<Record<FactName, FactOrigin>> {
+export function factOrigins(own: OperatorFacts, sources: readonly Said[]): Readonly<Record<FactName, FactOrigin>> {
   const originOf = (name: FactName): FactOrigin => {
     const standIn = name === "name" ? own.system_id : defaults[name];
     const unsaid = { value: standIn ?? null, from: standIn === undefined ? "nobody" : "default" } as const;
@@ -155,7 +152,7 @@ export function factOrigins(
  * What holds of a system: the operator's word, else that of the first source which has one, else a default: English,
  * UTC, always open.
  */
-export function systemDetails(own: OperatorFacts, sources: readonly SourceDescription[]): SystemDetails {
+export function systemDetails(own: OperatorFacts, sources: readonly Said[]): SystemDetails {
   const origins = factOrigins(own, sources);
   const { feed_contact_email, operator, url, licence } = origins;
   const published = (fact: FactName): string => origins[fact].value ?? "";

@@ -2,15 +2,15 @@ import type { Region } from "@bikeshare/contract";
 import type { PageRequest } from "@bikeshare/rules";
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
-import { listDescriptions } from "../../feeds/gbfs/source-descriptions.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import type { QueryRunner } from "../../storage/db/database.ts";
 import { pageOfItems, sortById, type Page } from "../../storage/lists/page.ts";
 import { deleteRegion, findOwnRegions, findUsedRegions, findWhetherRegionUsed, updateRegion } from "./queries.ts";
+import { saidBySources } from "./said.ts";
 
 /** Every region that is named, or that a station is in. */
 export async function regionsOf(db: QueryRunner, systemId: string): Promise<Region[]> {
-  const said = await saidBySources(db, systemId);
+  const said = await regionsOfSources(db, systemId);
   return sortById(mergeRegions(await findOwnRegions(db, systemId), said, await findUsedRegions(db, systemId)));
 }
 
@@ -24,8 +24,8 @@ export async function describedRegions(
   return regions.map((region) => ({ region, ownName: own.find(({ id }) => id === region.id)?.name ?? null }));
 }
 
-async function saidBySources(db: QueryRunner, systemId: string): Promise<Region[]> {
-  const sources = await listDescriptions(db, systemId);
+async function regionsOfSources(db: QueryRunner, systemId: string): Promise<Region[]> {
+  const sources = await saidBySources(db, systemId);
   return sources.flatMap((source) => (source.feed === "system_regions" ? source.content : []));
 }
 
@@ -53,7 +53,7 @@ export async function nameRegion(context: ActorContext, systemId: string, region
  */
 export async function removeRegion(context: ActorContext, systemId: string, id: string): Promise<void> {
   await context.db.transaction(async (tx) => {
-    const isNamed = (await saidBySources(tx, systemId)).some((region) => region.id === id);
+    const isNamed = (await regionsOfSources(tx, systemId)).some((region) => region.id === id);
     if (!isNamed && (await findWhetherRegionUsed(tx, systemId, id))) {
       throw commandError("invalid_parameter", "regionInUse", { id });
     }

@@ -1,6 +1,5 @@
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
-import { listDescriptions } from "../../feeds/gbfs/source-descriptions.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { giveOwnShard } from "../../storage/distribution/own-shard.ts";
@@ -14,6 +13,7 @@ import {
   factRules,
 } from "./facts.rules.ts";
 import { insertSystem, listSystems, type SystemRow, findFacts, listFacts, lockFacts, updateFacts } from "./queries.ts";
+import { saidBySources } from "./said.ts";
 
 export type { SystemRow } from "./queries.ts";
 
@@ -105,7 +105,7 @@ export async function hasSystem(db: Queryable, systemId: string): Promise<boolea
  */
 export async function detailsOf(db: Queryable, systemId: string): Promise<SystemDetails | undefined> {
   const own = await findFacts(db, systemId);
-  return own && systemDetails(own, await listDescriptions(db, systemId));
+  return own && systemDetails(own, await saidBySources(db, systemId));
 }
 
 /** Every fact of a system with who says it; undefined without such a system. */
@@ -114,13 +114,13 @@ export async function originsOf(
   systemId: string,
 ): Promise<Readonly<Record<FactName, FactOrigin>> | undefined> {
   const own = await findFacts(db, systemId);
-  return own && factOrigins(own, await listDescriptions(db, systemId));
+  return own && factOrigins(own, await saidBySources(db, systemId));
 }
 
 /** Returns the facts of every system, oldest system first. */
 export async function detailsOfAll(db: Queryable): Promise<SystemDetails[]> {
   const details: SystemDetails[] = [];
-  for (const own of await listFacts(db)) details.push(systemDetails(own, await listDescriptions(db, own.system_id)));
+  for (const own of await listFacts(db)) details.push(systemDetails(own, await saidBySources(db, own.system_id)));
   return details;
 }
 

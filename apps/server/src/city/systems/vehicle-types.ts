@@ -2,7 +2,6 @@ import type { VehicleType } from "@bikeshare/contract";
 import type { PageRequest } from "@bikeshare/rules";
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
-import { listDescriptions } from "../../feeds/gbfs/source-descriptions.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import type { QueryRunner } from "../../storage/db/database.ts";
 import { pageOfItems, sortById, type Page } from "../../storage/lists/page.ts";
@@ -15,6 +14,7 @@ import {
   lockOwnType,
   updateType,
 } from "./queries.ts";
+import { saidBySources } from "./said.ts";
 
 /** Every vehicle type that is described, or that a bike or a station names. */
 export async function vehicleTypesOf(db: QueryRunner, systemId: string): Promise<VehicleType[]> {
@@ -38,12 +38,12 @@ export async function describedVehicleTypes(
 }
 
 async function typesNamed(db: QueryRunner, systemId: string, named: readonly string[]): Promise<VehicleType[]> {
-  const said = await saidBySources(db, systemId);
+  const said = await typesOfSources(db, systemId);
   return sortById(mergeVehicleTypes(await findOwnTypes(db, systemId), said, named));
 }
 
-async function saidBySources(db: QueryRunner, systemId: string): Promise<VehicleType[]> {
-  const sources = await listDescriptions(db, systemId);
+async function typesOfSources(db: QueryRunner, systemId: string): Promise<VehicleType[]> {
+  const sources = await saidBySources(db, systemId);
   return sources.flatMap((source) => (source.feed === "vehicle_types" ? source.content : []));
 }
 
@@ -86,7 +86,7 @@ export function describeVehicleType(
 export async function removeVehicleType(context: ActorContext, systemId: string, id: string): Promise<void> {
   await context.db.transaction(async (tx) => {
     if ((await lockOwnType(tx, systemId, id)) === undefined) throw commandError("not_found", "vehicleType", { id });
-    const isDescribed = (await saidBySources(tx, systemId)).some((type) => type.id === id);
+    const isDescribed = (await typesOfSources(tx, systemId)).some((type) => type.id === id);
     const uses = await findTypeUses(tx, systemId, id);
     const users = [
       ...(uses.by_bikes ? ["bikes"] : []),

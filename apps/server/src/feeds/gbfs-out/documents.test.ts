@@ -49,6 +49,8 @@ const station = (fields: Partial<PublishedStation> = {}): PublishedStation => ({
   last_reported: null,
   updated_at: at,
   vehicle_types_available: [],
+  vehicle_docks_available: null,
+  source_facts: null,
   ...fields,
 });
 const bike = (fields: Partial<PublishedBike> = {}): PublishedBike => ({
@@ -61,6 +63,7 @@ const bike = (fields: Partial<PublishedBike> = {}): PublishedBike => ({
   lat: 1,
   lon: 2,
   current_range_meters: null,
+  source_facts: null,
   last_reported: null,
   ...fields,
 });

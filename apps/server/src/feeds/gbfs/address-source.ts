@@ -37,6 +37,7 @@ export class AddressSource implements GbfsSource {
   /** The age of the data of each feed that responded in the latest poll. */
   readonly #ages = new Map<DocumentName, DocumentAge>();
   #list: { readonly feeds: DiscoveredFeeds; readonly base: URL } | undefined;
+  #language: string | undefined;
   #now = 0;
 
   constructor(location: URL, options: AddressSourceOptions = {}) {
@@ -171,7 +172,8 @@ export class AddressSource implements GbfsSource {
       this.#newResponses.set(feed, { ...before, address: address.href, validators });
       return undefined;
     }
-    const { content, ...rest } = await this.#reader.read(feed, bytes, this.#now);
+    const { content, ...rest } = await this.#reader.read(feed, bytes, this.#now, this.#language);
+    if ("language" in content) this.#language = content.language;
     this.#newResponses.set(feed, { address: address.href, validators, hash, ...rest });
     return { content, url };
   }

@@ -393,7 +393,7 @@ test("a feed that fails is reported and the others are applied; none that can be
     [["free_bike_status", null, "rejected"]],
   ]);
   await expect(load({ station_status: [], system_information: {} })).rejects.toThrow(
-    "nothing was changed:\n  station_status: it has no `data`",
+    "nothing was changed:\n  system_information: it has no `data`\n  station_status: it has no `data`",
   );
   await expect(load({})).rejects.toThrow("nothing was changed");
 });

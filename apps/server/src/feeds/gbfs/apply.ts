@@ -71,7 +71,7 @@ export class OtherSystemError extends Error {
 /** Returns the `system_id` that a snapshot's source publishes; undefined when it publishes none. */
 export function publishedIdOf({ descriptions = [] }: GbfsSnapshot): string | undefined {
   const system = descriptions.find((description) => description.feed === "system_information");
-  return system?.publishedId ?? undefined;
+  return system?.publishedId;
 }
 
 const NO_BIKES: BikeChanges = { created: 0, updated: 0, unchanged: 0, removed: 0, ownedByOthers: [], cancelled: 0 };

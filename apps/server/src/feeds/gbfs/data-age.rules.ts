@@ -31,7 +31,9 @@ export function contentDigest({ at, records }: AgeingFeed): string | null {
   for (const id of [...records.keys()].toSorted()) {
     const { last_reported: reported = null, ...record } = records.get(id) ?? {};
     const isOwnTime = reported !== null && Math.abs(at - reported) > SAME_TIME_MS;
-    hash.update(JSON.stringify([id, record, isOwnTime ? reported : null]));
+    // Links may change with every document.
+    const judged = { ...record, source_facts: undefined, vehicle_docks_available: undefined };
+    hash.update(JSON.stringify([id, judged, isOwnTime ? reported : null]));
   }
   return hash.digest("base64");
 }

@@ -1,112 +1,159 @@
-import { formFactor, propulsionType, type Region, type VehicleType } from "@bikeshare/contract";
-import { emailFrom, languageFrom, timeZoneFrom } from "../../city/systems/fact-values.rules.ts";
-import { openingHoursFrom } from "../../city/systems/opening-hours.rules.ts";
-import { dataOf, readFeed, snapshotTime, type FeedFormat } from "./feed.ts";
-import { ProblemLog, type Problem } from "./problems.ts";
-import { RecordReader } from "./record-reader.ts";
-import { numberFrom } from "./values.ts";
+import { createHash } from "node:crypto";
+import { type Fields, type GbfsFeed, gbfsFeeds } from "@bikeshare/contract";
+import { languageFrom } from "../../city/systems/fact-values.rules.ts";
+import { MAX_DOCUMENT_BYTES, tooManyRecords } from "./bounded-json.ts";
+import { currentRecord, isComplete, readObject, readValue } from "./canonical.ts";
+import { dataOf, DEFAULT_LANGUAGE, snapshotTime } from "./feed.ts";
+import { FeedFailure, type Problem, ProblemLog } from "./problems.ts";
+import { boundedJson, type DocumentContext, RecordReader, UnknownFields } from "./record-reader.ts";
+import { identifierFrom, isObject, type JsonObject } from "./values.ts";
 
-/** A source's description of its system; null: there is none, or it cannot be parsed. */
-interface SystemDescription {
-  readonly name: string | null;
-  readonly language: string | null;
-  readonly timezone: string | null;
-  readonly feed_contact_email: string | null;
-  readonly opening_hours: string | null;
-}
+/** The feeds that describe a system as a whole, in the order in which they are read. */
+export const descriptiveFeeds = [
+  "system_information",
+  "vehicle_types",
+  "system_regions",
+  "system_pricing_plans",
+  "system_alerts",
+  "geofencing_zones",
+  "system_hours",
+  "system_calendar",
+] as const;
+
+export type DescriptiveFeed = (typeof descriptiveFeeds)[number];
 
 /** One document that describes the system, as of its `last_updated` (milliseconds since 1970). */
-export type Description = {
+export interface Description {
+  readonly feed: DescriptiveFeed;
   readonly at: number;
   readonly problems: readonly Problem[];
-} & (
-  | {
-      readonly feed: "system_information";
-      readonly content: SystemDescription;
-      /** The source's name for its system; null when it gives none. */
-      readonly publishedId: string | null;
-    }
-  | { readonly feed: "vehicle_types"; readonly content: readonly VehicleType[] }
-  | { readonly feed: "system_regions"; readonly content: readonly Region[] }
-);
-
-/** Each list is kept whole in one row. */
-const MAX_RECORDS = 10_000;
-
-const vehicleTypes: FeedFormat<VehicleType> = {
-  lists: ["vehicle_types"],
-  ids: ["vehicle_type_id"],
-  maxRecords: MAX_RECORDS,
-  read(reader, id) {
-    const range = numberFrom(reader.raw["max_range_meters"]);
-    return {
-      id,
-      name: reader.text("name"),
-      // GBFS 2.1 to 2.3 used `scooter` for today's `scooter_standing`.
-      form_factor:
-        reader.raw["form_factor"] === "scooter"
-          ? "scooter_standing"
-          : oneOf(formFactor.options, reader, "form_factor", "other"),
-      propulsion_type: oneOf(propulsionType.options, reader, "propulsion_type", "human"),
-      max_range_meters: range === undefined || range < 0 ? null : range,
-    };
-  },
-};
-
-const regions: FeedFormat<Region> = {
-  lists: ["regions"],
-  ids: ["region_id"],
-  maxRecords: MAX_RECORDS,
-  read: (reader, id) => ({ id, name: reader.text("name") ?? id }),
-};
-
-/** Reads a document that describes the system. @throws FeedFailure when nothing in it can be used */
-export function readDescription(feed: Description["feed"], document: unknown, now: number): Description {
-  switch (feed) {
-    case "system_information":
-      return readSystem(document, now);
-    case "vehicle_types":
-      return { feed, ...readList(feed, vehicleTypes, document, now) };
-    case "system_regions":
-      return { feed, ...readList(feed, regions, document, now) };
-  }
+  /** Fields that GBFS does not know: they are not taken. */
+  readonly notTaken: readonly string[];
+  /**
+   * All that it says, in canonical form: records as an array, `system_information` and `geofencing_zones` as an object. As
+   * JSON, in which the same description is the same text, because the zones of a city have megabytes.
+   */
+  readonly json: string;
+  readonly digest: string;
+  /** Of `system_information`: the source's name for its system, and its language. */
+  readonly publishedId?: string;
+  readonly language?: string;
 }
 
-function readList<Content extends object>(
-  feed: Description["feed"],
-  format: FeedFormat<Content>,
+/** Records of a feed. */
+const MAX_RECORDS = 10_000;
+/** Characters of a record. The outline of a large city takes 200,000. */
+const MAX_RECORD_LENGTH = 500_000;
+
+/**
+ * Reads a document that describes the system.
+ * @param language of texts that name none
+ * @throws FeedFailure when nothing in it can be used
+ */
+export function readDescription(
+  feed: DescriptiveFeed,
   document: unknown,
   now: number,
-) {
-  const { at, problems, records } = readFeed(feed, format, document, now);
-  // In the order of their ids, so that the same list is the same text.
-  const ordered = [...records].sort(([a], [b]) => (a < b ? -1 : 1));
-  return { at, problems, content: ordered.map(([, content]) => content) };
-}
-
-function readSystem(document: unknown, now: number): Description {
-  const feed = "system_information";
+  language: string = DEFAULT_LANGUAGE,
+): Description {
   const data = dataOf(feed, document);
   const problems = new ProblemLog(feed);
-  const reader = new RecordReader(data, null, now, problems);
-  const { languages } = data;
-  const content = {
-    name: reader.text("name"),
-    // 3.x lists them, the chief one first.
-    language: Array.isArray(languages)
-      ? (languageFrom(languages[0]) ?? null)
-      : reader.meaning("language", languageFrom, "not_a_language"),
-    timezone: reader.meaning("timezone", timeZoneFrom, "not_a_time_zone"),
-    feed_contact_email: reader.meaning("feed_contact_email", emailFrom, "not_an_address"),
-    opening_hours: reader.meaning("opening_hours", openingHoursFrom, "not_opening_hours"),
-  };
   const at = snapshotTime(document, now, problems);
-  return { feed, content, publishedId: reader.identifier("system_id"), at, problems: problems.list() };
+  const context = { now, language, problems, unknownFields: new UnknownFields() };
+  const { json, ...more } = feed === "system_information" ? readSystem(data, context) : readData(feed, data, context);
+  if (json.length > MAX_DOCUMENT_BYTES) throw new FeedFailure(feed, "it says too much to be kept");
+  const digest = createHash("sha256").update(json).digest("base64");
+  return { feed, at, json, digest, ...more, problems: problems.list(), notTaken: context.unknownFields.list() };
 }
 
-function oneOf<Word extends string>(words: readonly Word[], reader: RecordReader, field: string, fallback: Word): Word {
-  const said = reader.raw[field];
-  const word = words.find((known) => known === said);
-  if (word === undefined) reader.repaired(field, said === undefined || said === null ? "missing" : "unknown_word");
-  return word ?? fallback;
+function readSystem(
+  data: JsonObject,
+  context: DocumentContext,
+): Pick<Description, "json" | "publishedId" | "language"> {
+  // 3.x lists the languages, the chief one first; a document before it has one for all of its texts.
+  const { languages } = data;
+  const language = languageFrom(Array.isArray(languages) ? languages[0] : data["language"]);
+  const reader = new RecordReader(data, null, { ...context, language: language ?? context.language });
+  const known =
+    language === undefined ? {} : { language, languages: Array.isArray(languages) ? languages : [language] };
+  const system = readObject(gbfsFeeds.system_information.fields, { ...data, ...known }, reader, "") ?? {};
+  const publishedId = system["system_id"];
+  return {
+    json: boundedJson(system, MAX_RECORD_LENGTH, reader) ?? "{}",
+    ...(typeof publishedId === "string" && { publishedId }),
+    ...(language !== undefined && { language }),
+  };
+}
+
+function readData(feed: Exclude<DescriptiveFeed, "system_information">, data: JsonObject, context: DocumentContext) {
+  if (feed === "geofencing_zones") return { json: readZones(data, context) };
+  const { fields, records }: GbfsFeed = gbfsFeeds[feed];
+  const [list] = records ? [records.list] : Object.keys(fields);
+  if (list === undefined) throw new Error(`The table of feeds has no field of ${feed}.`);
+  const items = itemsIn(feed, data, list);
+  const ofItem = fields[list]?.type.item?.fields ?? {};
+  const read = records
+    ? readRecords(feed, items, { fields: ofItem, idField: records.id }, context)
+    : readItems(feed, items, ofItem, context);
+  if (items.length > 0 && read.length === 0) throw new FeedFailure(feed, "none of its records can be used");
+  return { json: `[${read.join(",")}]` };
+}
+
+function itemsIn(feed: DescriptiveFeed, data: JsonObject, list: string): readonly unknown[] {
+  const items = data[list];
+  if (!Array.isArray(items)) throw new FeedFailure(feed, `it has no list \`${list}\` in its \`data\``);
+  if (items.length > MAX_RECORDS) throw FeedFailure.from(feed, tooManyRecords(MAX_RECORDS));
+  return items as readonly unknown[];
+}
+
+/** Reads records in the order of their ids, so that the same list is the same text. */
+function readRecords(
+  feed: DescriptiveFeed,
+  items: readonly unknown[],
+  { fields, idField }: { readonly fields: Fields; readonly idField: string },
+  context: DocumentContext,
+): string[] {
+  const reject = (record: string | null, field: string, value: unknown, reason: string) =>
+    context.problems.add({ record, field, value, reason, action: "rejected" });
+  const records = new Map<string, string>();
+  for (const item of items) {
+    const id = isObject(item) ? identifierFrom(item[idField]) : undefined;
+    if (!isObject(item)) reject(null, "", item, "not_an_object");
+    else if (id === undefined) reject(null, idField, item[idField], "not_an_identifier");
+    else {
+      // The last of two records with one id wins, as in JSON itself.
+      if (records.has(id)) reject(id, idField, id, "same_id_again_later");
+      const reader = new RecordReader(item, id, context);
+      const [json] = jsonOf(readObject(fields, currentRecord(feed, item), reader, "") ?? {}, reader);
+      if (json !== undefined) records.set(id, json);
+    }
+  }
+  return [...records].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, json]) => json);
+}
+
+/** Reads items that have no id, in their order. */
+function readItems(feed: DescriptiveFeed, items: readonly unknown[], fields: Fields, context: DocumentContext) {
+  return items.flatMap((item, index) => {
+    const reader = new RecordReader(isObject(item) ? item : {}, `${index + 1}`, context);
+    const read = isObject(item) ? readObject(fields, currentRecord(feed, item), reader, "") : undefined;
+    if (read === undefined) reader.problem("", item, "not_an_object");
+    return read === undefined || !isComplete(fields, read, reader, "") ? [] : jsonOf(read, reader);
+  });
+}
+
+function jsonOf(record: JsonObject, reader: RecordReader): string[] {
+  return [boundedJson(record, MAX_RECORD_LENGTH, reader)].filter((json) => json !== null);
+}
+
+/** Reads `geofencing_zones`. Their order counts: the first of two that overlap holds. */
+function readZones(data: JsonObject, context: DocumentContext): string {
+  const feed = "geofencing_zones";
+  const { geofencing_zones: zones, global_rules: rules }: Fields = gbfsFeeds[feed].fields;
+  const features = itemsIn(feed, isObject(data[feed]) ? data[feed] : {}, "features");
+  const ofFeature = zones?.type.fields?.["features"]?.type.item?.fields ?? {};
+  const read = readItems(feed, features, ofFeature, context);
+  if (features.length > 0 && read.length === 0) throw new FeedFailure(feed, "none of its records can be used");
+  const reader = new RecordReader(data, null, context);
+  const global = rules && readValue(rules.type, data["global_rules"], reader, "global_rules");
+  return `{"features":[${read.join(",")}]${global === undefined ? "" : `,"global_rules":${JSON.stringify(global)}`}}`;
 }

@@ -10,9 +10,15 @@ export interface DocumentReader {
   /**
    * Reads a document, when those before it are done.
    * @param now milliseconds since 1970
+   * @param language of texts that name none
    * @throws FeedFailure when nothing in it can be used, or reading it takes too much memory or time
    */
-  read<Name extends DocumentName>(name: Name, bytes: Uint8Array, now: number): Promise<DocumentContent<Name>>;
+  read<Name extends DocumentName>(
+    name: Name,
+    bytes: Uint8Array,
+    now: number,
+    language?: string,
+  ): Promise<DocumentContent<Name>>;
   /** Ends the thread and frees its memory. The next `read` starts another. */
   release(): Promise<void>;
 }
@@ -33,7 +39,7 @@ export function createDocumentReader(limits: DocumentReaderLimits = {}): Documen
   let thread: Worker | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
-  async function read(name: DocumentName, bytes: Uint8Array, now: number): Promise<DocumentContent> {
+  async function read(name: DocumentName, bytes: Uint8Array, now: number, language?: string): Promise<DocumentContent> {
     const started = (thread ??= startThread(resourceLimits));
     const next = async (request: ThreadRequest) => {
       const answer = await ask(started, request, timeoutMs);
@@ -41,7 +47,7 @@ export function createDocumentReader(limits: DocumentReaderLimits = {}): Documen
       return answer;
     };
     try {
-      let chunk = await next({ read: name, bytes, now });
+      let chunk = await next({ read: name, bytes, now, language });
       const { document } = chunk;
       if (document === undefined) throw new Error("The thread that reads documents answered without one.");
       const records = new Map(chunk.records);
@@ -61,8 +67,8 @@ export function createDocumentReader(limits: DocumentReaderLimits = {}): Documen
   }
 
   return {
-    read<Name extends DocumentName>(name: Name, bytes: Uint8Array, now: number) {
-      const reading = last.then(() => read(name, bytes, now));
+    read<Name extends DocumentName>(name: Name, bytes: Uint8Array, now: number, language?: string) {
+      const reading = last.then(() => read(name, bytes, now, language));
       last = reading.catch(() => undefined);
       return reading as Promise<DocumentContent<Name>>; // what was read is of the kind that was asked for
     },

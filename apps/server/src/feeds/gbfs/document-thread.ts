@@ -4,7 +4,12 @@ import { FeedFailure } from "./problems.ts";
 
 /** A request to the thread: to read a document, or for more of the records that it has read. */
 export type ThreadRequest =
-  | { readonly read: DocumentName; readonly bytes: Uint8Array; readonly now: number }
+  | {
+      readonly read: DocumentName;
+      readonly bytes: Uint8Array;
+      readonly now: number;
+      readonly language: string | undefined;
+    }
   | { readonly read: "more" };
 
 /** The thread's answer. */
@@ -27,9 +32,9 @@ parentPort?.on("message", (request: ThreadRequest) => {
   parentPort?.postMessage(request.read === "more" ? nextChunk() : read(request));
 });
 
-function read({ read: name, bytes, now }: Exclude<ThreadRequest, { read: "more" }>): ThreadAnswer {
+function read({ read: name, bytes, now, language }: Exclude<ThreadRequest, { read: "more" }>): ThreadAnswer {
   try {
-    const document = readDocument(name, bytes, now);
+    const document = readDocument(name, bytes, now, language);
     const { content } = document;
     if (!("records" in content)) return { document, records: [], isLast: true };
     records = content.records[Symbol.iterator]();

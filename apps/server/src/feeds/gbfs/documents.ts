@@ -2,11 +2,21 @@ import type { VehicleReport } from "../../city/fleet/bike-snapshot-decision.rule
 import type { Position } from "../../city/fleet/bike.rules.ts";
 import type { StationInformation, StationStatusReport } from "../../city/fleet/station.rules.ts";
 import { parseBounded } from "./bounded-json.ts";
+import { currentRecord, GREATEST_INTEGER, readValue } from "./canonical.ts";
 import { contentDigest, type DocumentAge } from "./data-age.rules.ts";
-import { type Description, readDescription } from "./descriptions.ts";
-import { type Feed, type FeedFormat, lastUpdatedOf, readFeed } from "./feed.ts";
+import { type Description, type DescriptiveFeed, readDescription } from "./descriptions.ts";
+import {
+  docksAvailableType,
+  knownFields,
+  MAX_STATION_FACTS,
+  MAX_VEHICLE_FACTS,
+  stationFacts,
+  stationTexts,
+  vehicleFacts,
+} from "./facts.ts";
+import { DEFAULT_LANGUAGE, type Feed, type FeedFormat, lastUpdatedOf, readFeed } from "./feed.ts";
 import { FeedFailure } from "./problems.ts";
-import { GREATEST_INTEGER, type RecordReader, type Rejection } from "./record-reader.ts";
+import type { RecordReader, Rejection } from "./record-reader.ts";
 import { identifierFrom, instantFrom, isObject, type JsonObject, numberFrom } from "./values.ts";
 
 /** Limits the vehicles of a feed. The largest cities have ten thousand. Too high: one feed fills the memory. */
@@ -18,6 +28,7 @@ const stations = { lists: ["stations"], ids: ["station_id"], maxRecords: MAX_STA
 
 const stationInformation: FeedFormat<StationInformation> = {
   ...stations,
+  known: knownFields("station_information"),
   read(reader, id) {
     const position = positionOf(reader);
     if ("reason" in position) return position;
@@ -32,12 +43,14 @@ const stationInformation: FeedFormat<StationInformation> = {
       region_id: reader.identifier("region_id"),
       capacity: reader.count(["capacity"], null),
       is_virtual_station: reader.optionalFlag("is_virtual_station"),
+      source_facts: reader.facts(factsOf(reader), MAX_STATION_FACTS, currentRecord("station_information", reader.raw)),
     };
   },
 };
 
 const stationStatus: FeedFormat<StationStatusReport> = {
   ...stations,
+  known: knownFields("station_status"),
   read(reader) {
     const types = typesAvailable(reader);
     return {
@@ -50,6 +63,7 @@ const stationStatus: FeedFormat<StationStatusReport> = {
       num_docks_available: reader.count(["num_docks_available"], null),
       num_docks_disabled: reader.count(["num_docks_disabled"], null),
       vehicle_types_available: types.json,
+      vehicle_docks_available: docksAvailable(reader),
       last_reported: reader.instant("last_reported"),
     };
   },
@@ -59,6 +73,7 @@ const vehicles: FeedFormat<VehicleReport> = {
   lists: ["vehicles", "bikes"],
   ids: ["vehicle_id", "bike_id"],
   maxRecords: MAX_VEHICLES,
+  known: knownFields("vehicle_status", ["name"]),
   read(reader) {
     const station_id = reader.identifier("station_id");
     const position = positionOf(reader);
@@ -74,14 +89,15 @@ const vehicles: FeedFormat<VehicleReport> = {
       station_id,
       position: "reason" in position ? undefined : position,
       current_range_meters: reader.metres("current_range_meters"),
+      source_facts: reader.facts(vehicleFacts, MAX_VEHICLE_FACTS),
       last_reported: reader.instant("last_reported"),
     };
   },
 };
 
 /** Reads a `station_information` document. @throws FeedFailure when nothing in it can be used */
-export function readStationInformation(document: unknown, now: number): Feed<StationInformation> {
-  return readFeed("station_information", stationInformation, document, now);
+export function readStationInformation(document: unknown, now: number, language?: string): Feed<StationInformation> {
+  return readFeed("station_information", stationInformation, document, now, language);
 }
 
 /** Reads a `station_status` document. @throws FeedFailure when nothing in it can be used */
@@ -102,6 +118,27 @@ function positionOf({ raw: { lat, lon } }: RecordReader): Position | Rejection {
   if (Math.abs(position.lat) > 90 || Math.abs(position.lon) > 180) return rejected("out_of_range");
   if (position.lat === 0 && position.lon === 0) return rejected("null_island");
   return { lat: position.lat, lon: position.lon };
+}
+
+/** The facts of a station: its name only where it is in several languages, because the column holds one. */
+function factsOf({ raw }: RecordReader): typeof stationFacts {
+  const texts = stationTexts.filter(([field]) => Array.isArray(raw[field]) && raw[field].length > 1);
+  return texts.length === 0 ? stationFacts : [...texts, ...stationFacts];
+}
+
+/** Reads the free docks by the types that fit them, in the order of the types. Null where the feed does not have them. */
+function docksAvailable(reader: RecordReader): string | null {
+  const field = "vehicle_docks_available";
+  const docks =
+    reader.raw[field] === undefined ? undefined : readValue(docksAvailableType, reader.raw[field], reader, field);
+  if (!Array.isArray(docks) || docks.length === 0) return null;
+  const json = `[${docks
+    .map((each) => JSON.stringify(each))
+    .toSorted()
+    .join(",")}]`;
+  if (json.length <= MAX_STATION_FACTS) return json;
+  reader.repaired(field, "too_large");
+  return null;
 }
 
 /** The vehicles at a station by their type. `json` is compact and ordered, as `StationStatusReport` wants it. */
@@ -159,6 +196,11 @@ export interface Documents {
   readonly system_information: Description;
   readonly vehicle_types: Description;
   readonly system_regions: Description;
+  readonly system_pricing_plans: Description;
+  readonly system_alerts: Description;
+  readonly geofencing_zones: Description;
+  readonly system_hours: Description;
+  readonly system_calendar: Description;
 }
 
 export type DocumentName = keyof Documents;
@@ -172,15 +214,27 @@ export interface DocumentContent<Name extends DocumentName = DocumentName> {
   readonly age: DocumentAge | null;
 }
 
-const readers: { readonly [Name in DocumentName]: (document: unknown, now: number) => Documents[Name] } = {
+type Read<Name extends DocumentName> = (document: unknown, now: number, language: string) => Documents[Name];
+
+const descriptionReader =
+  <Name extends DescriptiveFeed>(name: Name): Read<Name> =>
+  (document, now, language) =>
+    readDescription(name, document, now, language);
+
+const readers: { readonly [Name in DocumentName]: Read<Name> } = {
   gbfs: readDiscovery,
   station_information: readStationInformation,
   station_status: readStationStatus,
   vehicle_status: (document, now) => readVehicles("vehicle_status", document, now),
   free_bike_status: (document, now) => readVehicles("free_bike_status", document, now),
-  system_information: (document, now) => readDescription("system_information", document, now),
-  vehicle_types: (document, now) => readDescription("vehicle_types", document, now),
-  system_regions: (document, now) => readDescription("system_regions", document, now),
+  system_information: descriptionReader("system_information"),
+  vehicle_types: descriptionReader("vehicle_types"),
+  system_regions: descriptionReader("system_regions"),
+  system_pricing_plans: descriptionReader("system_pricing_plans"),
+  system_alerts: descriptionReader("system_alerts"),
+  geofencing_zones: descriptionReader("geofencing_zones"),
+  system_hours: descriptionReader("system_hours"),
+  system_calendar: descriptionReader("system_calendar"),
 };
 
 const maxRecords: { readonly [Name in DocumentName]?: number } = {
@@ -193,12 +247,14 @@ const maxRecords: { readonly [Name in DocumentName]?: number } = {
 /**
  * Reads a document's bytes, within bounds.
  * @param now milliseconds since 1970
+ * @param language of texts that name none
  * @throws FeedFailure when nothing in it can be used
  */
 export function readDocument<Name extends DocumentName>(
   name: Name,
   bytes: Uint8Array,
   now: number,
+  language: string = DEFAULT_LANGUAGE,
 ): DocumentContent<Name> {
   let document: unknown;
   try {
@@ -206,8 +262,9 @@ export function readDocument<Name extends DocumentName>(
   } catch (error) {
     throw FeedFailure.from(name, error);
   }
-  const content = readers[name](document, now);
-  return { content, changesAt: nextChange(document, now), age: ageOf(name, content, document, now) };
+  const content = readers[name](document, now, language);
+  const leastMs = SLOW.has(name) ? SLOW_TTL_MS : 0;
+  return { content, changesAt: nextChange(document, now, leastMs), age: ageOf(name, content, document, now) };
 }
 
 /** The feeds whose data age. */
@@ -227,11 +284,18 @@ function ageOf(name: DocumentName, content: Documents[DocumentName], document: u
  */
 const MAX_TTL_MS = 10 * 60_000;
 
+/** Feeds that change seldom and may be large: the zones of a city have megabytes. */
+const SLOW: ReadonlySet<DocumentName> = new Set([
+  ...(["system_pricing_plans", "geofencing_zones", "system_hours", "system_calendar"] as const),
+]);
+/** How long they are kept, whatever their `ttl`. Too low: costs more than all other feeds. Too high: prices are old. */
+const SLOW_TTL_MS = 5 * 60_000;
+
 /** When a document may change next; a clock that is ahead counts as ours. */
-function nextChange(document: unknown, now: number): number {
-  if (!isObject(document)) return now;
+function nextChange(document: unknown, now: number, leastMs: number): number {
+  if (!isObject(document)) return now + leastMs;
   const made = Math.min(instantFrom(document["last_updated"]) ?? now, now);
-  return made + Math.min(ttlOf(document), MAX_TTL_MS);
+  return Math.max(made + Math.min(ttlOf(document), MAX_TTL_MS), now + leastMs);
 }
 
 function ttlOf(document: JsonObject): number {

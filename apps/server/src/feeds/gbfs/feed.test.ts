@@ -21,8 +21,17 @@ test("every version of the same city reads the same, without a remark", () => {
     readStationStatus(documents["station_status"], now),
     readVehicles("x", documents["vehicle_status"] ?? documents["free_bike_status"], now),
   ];
-  expect(read(city3("3.0"))).toEqual(read(city23()));
-  expect(read(city3("3.1"))).toEqual(read(city23()));
+  const names = '{"name":[{"text":"Havn","language":"no"},{"text":"Harbour","language":"en"}]}';
+  for (const version of ["3.0", "3.1"] as const) {
+    const [described, ...rest] = read(city3(version));
+    const harbour = described?.records.get("harbour");
+    expect(harbour).toMatchObject({ name: "Harbour", source_facts: names });
+    // Only 3.x has a name in several languages.
+    const inOne = [...(described?.records ?? [])].map(
+      ([id, record]) => [id, { ...record, source_facts: null }] as const,
+    );
+    expect([{ ...described, records: new Map(inOne) }, ...rest]).toEqual(read(city23()));
+  }
   const [oldInformation, oldStatus, oldBikes] = read(city10());
   const [newInformation, newStatus] = read(city23());
   expect(oldInformation).toEqual(newInformation);

@@ -1,6 +1,12 @@
 import { tooManyRecords } from "./bounded-json.ts";
 import { ProblemLog, FeedFailure, type Problem } from "./problems.ts";
-import { CLOCK_TOLERANCE_MS, RecordReader, type Rejection } from "./record-reader.ts";
+import {
+  CLOCK_TOLERANCE_MS,
+  type DocumentContext,
+  RecordReader,
+  type Rejection,
+  UnknownFields,
+} from "./record-reader.ts";
 import { identifierFrom, instantFrom, isObject, type JsonObject } from "./values.ts";
 
 /** The records of one feed that can be used, by id. */
@@ -14,23 +20,12 @@ export interface Feed<Content> {
   /** Records that were left out, with or without an id. */
   readonly rejections: number;
   readonly problems: readonly Problem[];
-  /** Fields of its records that we do not take, such as `rental_uris`. */
+  /** Fields of its records that GBFS does not know: they are not taken. */
   readonly notTaken: readonly string[];
 }
 
-/** Fields that riders or cities may miss, since partners do not get them from us. */
-const NOT_TAKEN = [
-  ...["rental_uris", "rental_methods", "pricing_plan_id", "pricing_plans", "default_pricing_plan_id"],
-  ...["station_area", "parking_type", "parking_hoop", "contact_phone", "cross_street", "post_code"],
-  ...[
-    "vehicle_capacity",
-    "vehicle_type_capacity",
-    "vehicle_docks_available",
-    "current_fuel_percent",
-    "home_station_id",
-  ],
-  ...["vehicle_equipment", "available_until", "is_charging_station"],
-];
+/** The language of texts whose feed names none. */
+export const DEFAULT_LANGUAGE = "en";
 
 /** The location and format of the records of one kind of feed, in all versions. */
 export interface FeedFormat<Content> {
@@ -40,6 +35,8 @@ export interface FeedFormat<Content> {
   readonly ids: readonly [string, ...string[]];
   /** A feed with more is not read. */
   readonly maxRecords: number;
+  /** Fields that are known, in any version. */
+  readonly known: ReadonlySet<string>;
   readonly read: (reader: RecordReader, id: string) => Content | Rejection;
 }
 
@@ -47,6 +44,7 @@ export interface FeedFormat<Content> {
  * Reads a feed's document, tolerantly: a problem with one record is logged and does not affect others. Ignores the declared
  * version, since feeds declare wrong ones; each field is recognised by its name in any version.
  * @param now milliseconds since 1970
+ * @param language of texts that name none
  * @throws FeedFailure when no record can be used
  */
 export function readFeed<Content extends object>(
@@ -54,9 +52,12 @@ export function readFeed<Content extends object>(
   format: FeedFormat<Content>,
   document: unknown,
   now: number,
+  language: string = DEFAULT_LANGUAGE,
 ): Feed<Content> {
   const items = listIn(name, format, document);
   const problems = new ProblemLog(name);
+  const unknownFields = new UnknownFields();
+  const context = { now, language, problems, unknownFields };
   const at = snapshotTime(document, now, problems);
   const records = new Map<string, Content>();
   const rejected = new Set<string>();
@@ -65,10 +66,9 @@ export function readFeed<Content extends object>(
     rejections++;
     problems.add({ record, ...rejection, action: "rejected" });
   };
-  const notTaken = new Set<string>();
   for (const item of items) {
-    if (isObject(item)) for (const field of NOT_TAKEN) if (item[field] !== undefined) notTaken.add(field);
-    const { id, idField, content } = readItem(item, format, now, problems);
+    if (isObject(item)) for (const field of Object.keys(item)) if (!format.known.has(field)) unknownFields.add(field);
+    const { id, idField, content } = readItem(item, format, context);
     if (isRejection(content)) {
       if (id !== null) rejected.add(id);
       reject(id, content);
@@ -80,7 +80,7 @@ export function readFeed<Content extends object>(
   }
   for (const id of records.keys()) rejected.delete(id);
   if (records.size === 0) throw new FeedFailure(name, items.length ? "none of its records can be used" : "it is empty");
-  return { name, at, records, rejected, rejections, problems: problems.list(), notTaken: [...notTaken].toSorted() };
+  return { name, at, records, rejected, rejections, problems: problems.list(), notTaken: unknownFields.list() };
 }
 
 function listIn(name: string, { lists, maxRecords }: FeedFormat<unknown>, document: unknown): readonly unknown[] {
@@ -98,18 +98,13 @@ interface Item<Content> {
   readonly content: Content | Rejection;
 }
 
-function readItem<Content>(
-  item: unknown,
-  { ids, read }: FeedFormat<Content>,
-  now: number,
-  problems: ProblemLog,
-): Item<Content> {
+function readItem<Content>(item: unknown, { ids, read }: FeedFormat<Content>, context: DocumentContext): Item<Content> {
   if (!isObject(item)) return { id: null, idField: "", content: { field: "", value: item, reason: "not_an_object" } };
   const idField = ids.find((name) => item[name] !== undefined) ?? ids[0];
   const value = item[idField];
   const id = identifierFrom(value);
   if (id === undefined) return { id: null, idField, content: { field: idField, value, reason: "not_an_identifier" } };
-  return { id, idField, content: read(new RecordReader(item, id, now, problems), id) };
+  return { id, idField, content: read(new RecordReader(item, id, context), id) };
 }
 
 function isRejection(content: object): content is Rejection {

@@ -221,8 +221,7 @@ class Follower {
     this.#signal.throwIfAborted();
     // Makes the next poll check again, whatever the document's `ttl`.
     this.#source.reset();
-    const isOldOne = said?.feed === "system_information" && said.publishedId === rejection.before;
-    if (!isOldOne) throw rejection;
+    if (said?.publishedId !== rejection.before) throw rejection;
   }
 
   #messageOf(error: unknown): string {

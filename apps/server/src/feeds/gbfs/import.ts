@@ -8,6 +8,7 @@ import { isAddress, shownAddress } from "../outgoing.ts";
 import { AddressSource } from "./address-source.ts";
 import { type Applied, type ApplyContext, applySnapshot } from "./apply.ts";
 import { MAX_DOCUMENT_BYTES, tooLarge } from "./bounded-json.ts";
+import { descriptiveFeeds } from "./descriptions.ts";
 import { createDocumentReader } from "./document-reader.ts";
 import type { FetchOptions } from "./feed-client.ts";
 import { FeedFailure, type Problem } from "./problems.ts";
@@ -44,7 +45,7 @@ export interface ImportOutcome {
   readonly bikes: ImportCounts;
   readonly applied: Applied;
   readonly reading: SourceSnapshot;
-  /** Parts of the source that are not imported: feeds by name, and fields of records as `feed.field`. */
+  /** Parts of the source that are not imported: feeds that are not read by name, and fields that GBFS does not know as `feed.field`. */
   readonly notTaken: readonly string[];
   /** Nothing of the feeds is stored: all of it was rejected, or is older than the stored data. */
   readonly isNothingStored: boolean;
@@ -109,8 +110,9 @@ export async function importSnapshot(db: Queryable, context: ApplyContext, sourc
 
 /** Feeds that are read, or have nothing to take. */
 const READ: ReadonlySet<string> = new Set([
-  ...["gbfs", "gbfs_versions", "station_information", "station_status", "vehicle_status", "free_bike_status"],
-  ...["system_information", "vehicle_types", "system_regions"],
+  ...["gbfs", "gbfs_versions", "manifest"],
+  ...["station_information", "station_status", "vehicle_status", "free_bike_status"],
+  ...descriptiveFeeds,
 ]);
 
 function nothingUsable(failures: readonly FeedFailure[]): FeedFailure {
@@ -135,9 +137,10 @@ export async function applyReading(
     isNothingStored: isNothingStored(snapshot, applied),
     applied,
     reading,
-    notTaken: [information, status, vehicles].flatMap(
-      (feed) => feed?.notTaken.map((field) => `${feed.name}.${field}`) ?? [],
-    ),
+    notTaken: [
+      ...[information, status, vehicles].flatMap((feed) => feed?.notTaken.map((name) => `${feed.name}.${name}`) ?? []),
+      ...(snapshot.descriptions ?? []).flatMap(({ feed, notTaken }) => notTaken.map((name) => `${feed}.${name}`)),
+    ],
     problems: problemsOf(reading, applied),
   };
 }
@@ -195,12 +198,15 @@ async function openDirectory(location: string): Promise<OpenSource> {
   });
   if (!found.isDirectory()) throw new FeedFailure("gbfs", `${directory} is not a directory`);
   const reader = createDocumentReader();
+  let language: string | undefined;
   return {
     async read(feed, now) {
       const bytes = await readFeedFile(join(directory, `${feed}.json`)).catch((error: unknown) => {
         throw FeedFailure.from(feed, error);
       });
-      return bytes && (await reader.read(feed, bytes, now)).content;
+      const content = bytes && (await reader.read(feed, bytes, now, language)).content;
+      if (content !== undefined && "language" in content) ({ language } = content);
+      return content;
     },
     async names() {
       const files = (await readdir(directory)).filter((file) => file.endsWith(".json"));

@@ -1,6 +1,5 @@
 import type { SnapshotTimes } from "../../city/fleet/station.rules.ts";
 import type { QueryRunner, Transaction } from "../../storage/db/database.ts";
-import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import type { Description } from "./descriptions.ts";
@@ -59,50 +58,60 @@ export async function updateSourceTimes(
   await tx.query(updateSource, [systemId, source, ...times, publishedId ?? null]);
 }
 
-// `held` is the table before the write; the source's row is locked, so no other transaction writes its descriptions.
-const upsertDescriptions = statement(
-  "gbfsDescriptions.upsert",
-  `with held as (select feed, content from gbfs_descriptions where system_id = $1 and source = $2),
-   written as (
-     insert into gbfs_descriptions (system_id, source, feed, as_of, content)
-     select $1, $2, feed, as_of, content
-     from json_to_recordset($3::json) as given(feed text, as_of timestamptz, content jsonb)
-     on conflict (system_id, source, feed) do update set as_of = excluded.as_of, content = excluded.content
-     where (gbfs_descriptions.as_of, gbfs_descriptions.content) is distinct from (excluded.as_of, excluded.content)
-       and gbfs_descriptions.as_of <= excluded.as_of
-     returning feed, content)
-   select count(*) filter (where held.content is distinct from written.content) as n
-   from written left join held using (feed)`,
+// The source's row is locked, so no other transaction writes its descriptions.
+const touchDescriptions = statement(
+  "gbfsDocuments.touch",
+  `with given as materialized (
+     select feed, as_of, digest
+     from json_to_recordset($3::json) as w(feed text collate "C", as_of timestamptz, digest text)),
+   touched as (
+     update gbfs_documents d set as_of = given.as_of from given
+     where d.system_id = $1 and d.source = $2 and d.feed = given.feed and d.digest = given.digest
+       and d.as_of < given.as_of)
+   select given.feed from given
+   left join gbfs_documents d on d.system_id = $1 and d.source = $2 and d.feed = given.feed
+   where d.feed is null or (d.digest is distinct from given.digest and d.as_of <= given.as_of)`,
 );
 
+const upsertDescription = statement(
+  "gbfsDocuments.upsert",
+  `insert into gbfs_documents (system_id, source, feed, as_of, digest, content) values ($1, $2, $3, $4, $5, $6)
+   on conflict (system_id, source, feed)
+   do update set as_of = excluded.as_of, digest = excluded.digest, content = excluded.content`,
+);
+
+// Of what a source said to the release before and not to this one, that is all that is known.
 const listOfSystem = statement(
-  "gbfsDescriptions.list",
-  `select feed, content from gbfs_descriptions left join gbfs_sources using (system_id, source)
-   where system_id = $1 order by first_at, source, feed`,
+  "gbfsDocuments.list",
+  `select feed, content from (
+     select system_id, source, feed, content from gbfs_documents where system_id = $1
+     union all
+     select system_id, source, feed, content::json from gbfs_descriptions d
+     where system_id = $1 and not exists (
+       select from gbfs_documents n where n.system_id = $1 and n.source = d.source and n.feed = d.feed)) as said
+   left join gbfs_sources using (system_id, source)
+   order by first_at, source, feed`,
 );
-
-/** A feed's description by one source. */
-export type SourceDescription = Description extends infer Each
-  ? Each extends Description
-    ? Pick<Each, "feed" | "content">
-    : never
-  : never;
 
 /** Stores descriptions of a source whose row is locked; an older document changes nothing. */
 export async function updateDescriptions(
   tx: Transaction,
   systemId: string,
   source: string,
-  descriptions: readonly (SourceDescription & Pick<Description, "at">)[],
+  descriptions: readonly Pick<Description, "feed" | "at" | "json" | "digest">[],
 ): Promise<void> {
   if (descriptions.length === 0) return;
-  const rows = descriptions.map(({ feed, at, content }) => ({ feed, as_of: new Date(at).toISOString(), content }));
-  const { n } = oneRow(await tx.query<{ n: number }>(upsertDescriptions, [systemId, source, JSON.stringify(rows)]));
+  const rows = descriptions.map(({ feed, at, digest }) => ({ feed, as_of: new Date(at).toISOString(), digest }));
+  const changed = await tx.query<{ feed: string }>(touchDescriptions, [systemId, source, JSON.stringify(rows)]);
+  for (const { feed, at, digest, json } of descriptions) {
+    if (!changed.some((each) => each.feed === feed)) continue;
+    await tx.query(upsertDescription, [systemId, source, feed, new Date(at), digest, json]);
+  }
   // Also clears the caches of documents that contain descriptions.
-  if (n > 0) tx.notify("stations", systemId);
+  if (changed.length > 0) tx.notify("stations", systemId);
 }
 
-/** Returns the descriptions of a system, those of its first source first. */
-export function listDescriptions(db: QueryRunner, systemId: string): Promise<SourceDescription[]> {
-  return db.query<SourceDescription>(listOfSystem, [systemId]);
+/** Returns the stored descriptions of a system, those of its first source first. */
+export function listDocuments(db: QueryRunner, systemId: string): Promise<{ feed: string; content: unknown }[]> {
+  return db.query<{ feed: string; content: unknown }>(listOfSystem, [systemId]);
 }

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { importSnapshot, openSource } from "./import.ts";
 import { replaySnapshots } from "./replay.ts";
+import { listDescriptions } from "./source-descriptions.ts";
 
 const shared = process.env["BIKESHARE_SHARED_DATA"] ?? join(import.meta.dirname, "../../../../../../shared/data");
 const feeds = join(shared, "gbfs");
@@ -46,6 +47,13 @@ describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is
       [systemId],
     );
 
+  const withRentalUris = async () => {
+    const has = "source_facts -> 'rental_uris' is not null";
+    const text = `select ((select count(*) from stations where system_id = $1 and ${has})
+      + (select count(*) from bikes where system_id = $1 and ${has}))::int as n`;
+    return (await database.db.query<{ n: number }>({ name: "", text }, [systemId]))[0]?.n;
+  };
+
   test("Divvy: 1,811 stations and 1,244 vehicles, none lost, all as the contract wants them, and again no change", async () => {
     const first = await load("divvy-v2.3");
     expect([first.stations, first.bikes]).toEqual([
@@ -63,6 +71,23 @@ describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is
       expect(vehicle_types_available.reduce((sum, { count }) => sum + count, 0)).toBe(num_bikes_available);
     }
     for (const { json } of before[1] ?? []) bike.parse(JSON.parse(json));
+    expect(await withRentalUris()).toBe(3055);
+    const descriptions = await listDescriptions(database.db, systemId);
+    expect(descriptions.map(({ feed, content }) => [feed, Array.isArray(content) ? content.length : 1])).toEqual([
+      ["system_alerts", 0],
+      ["system_calendar", 1],
+      ["system_hours", 0],
+      ["system_information", 1],
+      ["system_pricing_plans", 3],
+      ["system_regions", 1],
+      ["vehicle_types", 3],
+    ]);
+    // Lyft's own counts, which are also among the types.
+    expect(first.notTaken).toEqual([
+      "station_status.num_ebikes_available",
+      "station_status.num_scooters_available",
+      "station_status.num_scooters_unavailable",
+    ]);
     const offline = (before[0] ?? []).filter(({ json }) =>
       json.includes('"status":"offline","offline_reason":"flags"'),
     );

@@ -1,14 +1,39 @@
+import type { Field } from "@bikeshare/contract";
+import { shorten } from "../report-files.ts";
+import { GREATEST_INTEGER, MAX_TEXT_LENGTH, type ReadingContext, readValue } from "./canonical.ts";
 import type { ProblemLog } from "./problems.ts";
 import { booleanFrom, identifierFrom, instantFrom, numberFrom, textFrom, type JsonObject } from "./values.ts";
 
-/** The greatest integer a column holds: above it one number would lose the whole snapshot. */
-export const GREATEST_INTEGER = 2_147_483_647;
-/** Limits the characters of a text. Too high: one record's name fills every page that lists it. */
-const MAX_TEXT_LENGTH = 2_000;
 /** Older than any bike-share feed: Lyft's feeds say 86,400 s for "never". */
 const EARLIEST_MS = Date.UTC(2000, 0, 1);
 /** A source's clock a few seconds ahead is normal; one that is further ahead would outrank the feed's next states. */
 export const CLOCK_TOLERANCE_MS = 5 * 60_000;
+
+/** What the records of a document have in common, and where their problems go. */
+export interface DocumentContext {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** The language of texts that name none. */
+  readonly language: string;
+  readonly problems: ProblemLog;
+  readonly unknownFields: UnknownFields;
+}
+
+/** Limits the names of unknown fields. Too high: a feed of random names fills the report. */
+const MAX_UNKNOWN_FIELDS = 100;
+
+/** Names of fields that GBFS does not know, each once. */
+export class UnknownFields {
+  readonly #names = new Set<string>();
+
+  add(name: string): void {
+    if (this.#names.size < MAX_UNKNOWN_FIELDS) this.#names.add(shorten(name));
+  }
+
+  list(): readonly string[] {
+    return [...this.#names].toSorted();
+  }
+}
 
 /** A record that cannot be used, and why. */
 export interface Rejection {
@@ -21,26 +46,49 @@ export interface Rejection {
  * Reads the fields of one record of a feed. A value that means nothing is replaced and noted as a problem;
  * another spelling of a good value is no problem.
  */
-export class RecordReader {
+export class RecordReader implements ReadingContext {
   readonly raw: JsonObject;
+  readonly language: string;
   readonly #id: string | null;
-  readonly #now: number;
-  readonly #problems: ProblemLog;
+  readonly #document: DocumentContext;
 
-  /**
-   * @param id null: the record is not one of many
-   * @param now milliseconds since 1970
-   */
-  constructor(raw: JsonObject, id: string | null, now: number, problems: ProblemLog) {
+  /** @param id null: the record is not one of many */
+  constructor(raw: JsonObject, id: string | null, document: DocumentContext) {
     this.raw = raw;
     this.#id = id;
-    this.#now = now;
-    this.#problems = problems;
+    this.#document = document;
+    this.language = document.language;
+  }
+
+  problem(field: string, value: unknown, reason: string): void {
+    this.#document.problems.add({ record: this.#id, field, value, reason, action: "repaired" });
+  }
+
+  unknown(field: string): void {
+    this.#document.unknownFields.add(field);
   }
 
   /** Notes that a field was repaired, and why. */
   repaired(field: string, reason: string): void {
-    this.#problems.add({ record: this.#id, field, value: this.raw[field], reason, action: "repaired" });
+    this.problem(field, this.raw[field], reason);
+  }
+
+  /**
+   * Reads the optional fields that have no column, in their canonical form, as compact JSON: two that are equal are the same
+   * text. Null where there are none.
+   * @param maxLength of the JSON: the largest fields are left out of more
+   */
+  facts(fields: readonly (readonly [string, Field])[], maxLength: number, record = this.raw): string | null {
+    const facts: Record<string, unknown> = {};
+    let isAny = false;
+    for (const [name, { type }] of fields) {
+      if (record[name] === undefined) continue;
+      const value = readValue(type, record[name], this, name);
+      if (value === undefined) continue;
+      facts[name] = value;
+      isAny = true;
+    }
+    return isAny ? boundedJson(facts, maxLength, this) : null;
   }
 
   /**
@@ -109,7 +157,7 @@ export class RecordReader {
       if (this.#isGiven(field)) this.repaired(field, "not_an_instant");
       return null;
     }
-    const isAhead = instant > this.#now + CLOCK_TOLERANCE_MS;
+    const isAhead = instant > this.#document.now + CLOCK_TOLERANCE_MS;
     if (!isAhead && instant >= EARLIEST_MS) return instant;
     this.repaired(field, isAhead ? "in_the_future" : "before_2000");
     return null;
@@ -118,4 +166,16 @@ export class RecordReader {
   #isGiven(field: string): boolean {
     return this.raw[field] !== undefined && this.raw[field] !== null;
   }
+}
+
+/** Returns an object's JSON within a length; its largest fields are left out of more. Null where nothing is left. */
+export function boundedJson(record: JsonObject, maxLength: number, context: ReadingContext): string | null {
+  const json = JSON.stringify(record);
+  if (json.length <= maxLength) return json;
+  const sizes = Object.entries(record).map(([name, value]) => [name, JSON.stringify(value).length] as const);
+  const [largest] = sizes.toSorted(([, a], [, b]) => b - a)[0] ?? [];
+  if (largest === undefined) return null;
+  context.problem(largest, record[largest], "too_large");
+  const rest = Object.entries(record).filter(([name]) => name !== largest);
+  return rest.length === 0 ? null : boundedJson(Object.fromEntries(rest), maxLength, context);
 }

@@ -1,6 +1,6 @@
 import type { VehicleReport } from "../../city/fleet/bike-snapshot-decision.rules.ts";
 import type { StationInformation, StationStatusReport } from "../../city/fleet/station.rules.ts";
-import type { Description } from "./descriptions.ts";
+import { type Description, type DescriptiveFeed, descriptiveFeeds } from "./descriptions.ts";
 import type { DocumentName, Documents } from "./documents.ts";
 import type { Feed } from "./feed.ts";
 import { FeedFailure } from "./problems.ts";
@@ -48,14 +48,17 @@ export async function readSnapshot(source: GbfsSource, now: number): Promise<Sou
       return undefined;
     }
   };
+  const descriptions: Description[] = [];
+  const describe = async (name: DescriptiveFeed) => {
+    const description = await read(name);
+    if (description) descriptions.push(description);
+  };
+  // First, because it says the language of the texts in the others.
+  await describe("system_information");
   const information = await read("station_information");
   const status = await read("station_status");
   // 3.x has vehicle_status; a source with both has the same vehicles in each.
   const vehicles = (await read("vehicle_status")) ?? (await read("free_bike_status"));
-  const descriptions: Description[] = [];
-  for (const name of ["system_information", "vehicle_types", "system_regions"] as const) {
-    const description = await read(name);
-    if (description) descriptions.push(description);
-  }
+  for (const name of descriptiveFeeds) if (name !== "system_information") await describe(name);
   return { snapshot: { information, status, vehicles, descriptions }, failures };
 }

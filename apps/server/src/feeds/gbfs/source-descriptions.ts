@@ -1,2 +1,52 @@
-/** Descriptions of a system, its vehicle types and its regions by its sources, for the nouns that publish them. */
-export { listDescriptions, type SourceDescription } from "./queries.ts";
+import type {
+  alertFields,
+  FactsOf,
+  pricingPlanFields,
+  regionFields,
+  systemInformation,
+  ValueOf,
+  vehicleTypeFields,
+} from "@bikeshare/contract";
+import type { QueryRunner } from "../../storage/db/database.ts";
+import { listDocuments } from "./queries.ts";
+import { isObject } from "./values.ts";
+
+/** A feed's description of its system by one source, in canonical form. */
+export type SourceDescription =
+  | { readonly feed: "system_information"; readonly content: ValueOf<typeof systemInformation> }
+  | { readonly feed: "vehicle_types"; readonly content: readonly ValueOf<typeof vehicleTypeFields>[] }
+  | { readonly feed: "system_regions"; readonly content: readonly ValueOf<typeof regionFields>[] }
+  | { readonly feed: "system_pricing_plans"; readonly content: readonly ValueOf<typeof pricingPlanFields>[] }
+  | { readonly feed: "system_alerts"; readonly content: readonly ValueOf<typeof alertFields>[] }
+  | { readonly feed: "geofencing_zones"; readonly content: FactsOf<"geofencing_zones"> }
+  | { readonly feed: "system_hours" | "system_calendar"; readonly content: readonly object[] };
+
+/** Returns what its sources say of a system, the first source first. */
+export async function listDescriptions(db: QueryRunner, systemId: string): Promise<SourceDescription[]> {
+  const documents = await listDocuments(db, systemId);
+  // What is stored was read by `readDescription`.
+  return documents.map(({ feed, content }) => ({ feed, content: currentContent(feed, content) }) as SourceDescription);
+}
+
+const oldIds: Readonly<Record<string, string>> = { vehicle_types: "vehicle_type_id", system_regions: "region_id" };
+
+/**
+ * Returns content in canonical form, also where the release before stored it: with one text in an unknown language, null
+ * for what is not known, and `id` for every id.
+ */
+function currentContent(feed: string, content: unknown): unknown {
+  if (Array.isArray(content)) return content.map((item: unknown) => currentItem(item, oldIds[feed]));
+  return feed === "system_information" ? currentItem(content, undefined) : content;
+}
+
+function currentItem(item: unknown, idField: string | undefined): unknown {
+  if (!isObject(item)) return item;
+  const language = typeof item["language"] === "string" ? item["language"] : "en";
+  const fields = Object.entries(item).filter(([, value]) => value !== null);
+  return Object.fromEntries(
+    fields.map(([field, value]) => {
+      if (field === "id" && idField !== undefined) return [idField, value];
+      return [field, field === "name" && typeof value === "string" ? [{ text: value, language }] : value];
+    }),
+  );
+}

@@ -404,6 +404,7 @@ const deleteBikes = statement(
 const deleteKnowledge = [
   "gbfs_pending_station_parts",
   "gbfs_descriptions",
+  "gbfs_documents",
   "gbfs_feed_health",
   "gbfs_source_health",
   "gbfs_sources",

@@ -60,7 +60,7 @@ async function rowsLeft(): Promise<Record<string, number>> {
     "stations",
     "bikes",
     "gbfs_sources",
-    "gbfs_descriptions",
+    "gbfs_documents",
     "gbfs_pending_station_parts",
     "gbfs_feed_health",
     "gbfs_source_health",

@@ -56,6 +56,7 @@ export interface Tables {
     readonly public_id: string | null;
     readonly json: string;
     readonly change_position: number;
+    readonly source_facts: unknown;
   };
   readonly change_resets: {
     readonly system_id: string;
@@ -116,6 +117,14 @@ export interface Tables {
     readonly source: string;
     readonly feed: "system_information" | "vehicle_types" | "system_regions";
     readonly as_of: Date;
+    readonly content: unknown;
+  };
+  readonly gbfs_documents: {
+    readonly system_id: string;
+    readonly source: string;
+    readonly feed: string;
+    readonly as_of: Date;
+    readonly digest: string;
     readonly content: unknown;
   };
   readonly gbfs_feed_health: {
@@ -495,6 +504,8 @@ export interface Tables {
     readonly json: string;
     readonly docks_base: number | null;
     readonly change_position: number;
+    readonly source_facts: unknown;
+    readonly vehicle_docks_available: unknown;
   };
   readonly systems: {
     readonly system_id: string;
@@ -701,7 +712,7 @@ export const columnTypes = {
   alerts: { name: "text", scope: "text", severity: "text", detail: "text", fix: "text", began_at: "timestamptz", seen_at: "timestamptz", mailed_at: "timestamptz", ended_at: "timestamptz", episodes: "smallint", unmailed: "text", results: "jsonb" },
   api_processes: { process: "text", alive_until: "timestamptz" },
   audit_log: { system_id: "text", id: "text", at: "timestamptz", logged_on: "date", actor: "text", action: "text", subject: "text", partner_id: "text", detail: "jsonb" },
-  bikes: { system_id: "text", id: "text", number: "text", vehicle_type_id: "text", vehicle_state: "text", station_id: "text", lat: "double precision", lon: "double precision", current_range_meters: "integer", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", ride_id: "text", reservation_id: "text", reported_state: "text", reported_state_at: "timestamptz", reported_station_id: "text", reported_lat: "double precision", reported_lon: "double precision", reported_position_at: "timestamptz", reported_range_at: "timestamptz", public_id: "text", change_position: "bigint" },
+  bikes: { system_id: "text", id: "text", number: "text", vehicle_type_id: "text", vehicle_state: "text", station_id: "text", lat: "double precision", lon: "double precision", current_range_meters: "integer", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", ride_id: "text", reservation_id: "text", reported_state: "text", reported_state_at: "timestamptz", reported_station_id: "text", reported_lat: "double precision", reported_lon: "double precision", reported_position_at: "timestamptz", reported_range_at: "timestamptz", public_id: "text", change_position: "bigint", source_facts: "json" },
   change_resets: { system_id: "text", list: "text", n: "bigint" },
   check_acknowledgements: { name: "text", scope: "text", subject: "text", severity: "text", acknowledged_at: "timestamptz", until: "timestamptz", found_at: "timestamptz" },
   dashboard_links: { system_id: "text", id: "text", hash: "bytea", partner_id: "text", role: "text", viewer: "text", created_at: "timestamptz", expires_at: "timestamptz", session_hash: "bytea" },
@@ -710,6 +721,7 @@ export const columnTypes = {
   event_sequences: { system_id: "text", last_position: "bigint" },
   events: { system_id: "text", recorded_on: "date", position: "bigint", id: "text", name: "text", occurred_at: "timestamptz", partner_id: "text", data: "text" },
   gbfs_descriptions: { system_id: "text", source: "text", feed: "text", as_of: "timestamptz", content: "jsonb" },
+  gbfs_documents: { system_id: "text", source: "text", feed: "text", as_of: "timestamptz", digest: "text", content: "json" },
   gbfs_feed_health: { system_id: "text", source: "text", feed: "text", checked_at: "timestamptz", succeeded_at: "timestamptz", failing_since: "timestamptz", failures: "integer", message: "text", data_at: "timestamptz", content_digest: "text", content_since: "timestamptz", stale_after_seconds: "integer" },
   gbfs_pending_station_parts: { system_id: "text", source: "text", station_id: "text", part: "text", as_of: "timestamptz", content: "jsonb" },
   gbfs_publications: { system_id: "text", version: "text", feed: "text", digest: "bytea", last_updated: "timestamptz", shares_second: "boolean" },
@@ -744,7 +756,7 @@ export const columnTypes = {
   rides: { system_id: "text", id: "text", bike_id: "text", status: "text", start_station_id: "text", end_station_id: "text", started_at: "timestamptz", ended_at: "timestamptz", duration_seconds: "integer", distance_meters: "integer", vehicle_type_id: "text", rider_category: "text", end_reason: "text", is_countable: "boolean", reservation_id: "text", updated_at: "timestamptz", source: "text", import_id: "text", change_position: "bigint" },
   running_imports: { system_id: "text", id: "text", kind: "text", began_at: "timestamptz", alive_until: "timestamptz", progressed_at: "timestamptz", share: "double precision", rows_read: "bigint", created: "bigint", unchanged: "bigint", rejected: "bigint" },
   sessions: { id: "text", person_id: "text", hash: "bytea", created_at: "timestamptz", last_used_at: "timestamptz", expires_at: "timestamptz", confirmed_at: "timestamptz", address: "text", user_agent: "text", id_token: "text" },
-  stations: { system_id: "text", id: "text", name: "text", short_name: "text", lat: "double precision", lon: "double precision", address: "text", region_id: "text", capacity: "integer", is_virtual_station: "boolean", is_installed: "boolean", is_renting: "boolean", is_returning: "boolean", num_bikes_available: "integer", num_bikes_reserved: "integer", num_bikes_disabled: "integer", num_docks_available: "integer", num_docks_disabled: "integer", vehicle_types_available: "json", status: "text", offline_reason: "text", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", counters: "text", absent_snapshots: "smallint", information_as_of: "timestamptz", status_as_of: "timestamptz", was_installed: "boolean", import_id: "text", docks_base: "integer", change_position: "bigint" },
+  stations: { system_id: "text", id: "text", name: "text", short_name: "text", lat: "double precision", lon: "double precision", address: "text", region_id: "text", capacity: "integer", is_virtual_station: "boolean", is_installed: "boolean", is_renting: "boolean", is_returning: "boolean", num_bikes_available: "integer", num_bikes_reserved: "integer", num_bikes_disabled: "integer", num_docks_available: "integer", num_docks_disabled: "integer", vehicle_types_available: "json", status: "text", offline_reason: "text", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", counters: "text", absent_snapshots: "smallint", information_as_of: "timestamptz", status_as_of: "timestamptz", was_installed: "boolean", import_id: "text", docks_base: "integer", change_position: "bigint", source_facts: "json", vehicle_docks_available: "json" },
   systems: { system_id: "text", name: "text", created_at: "timestamptz", timezone: "text", language: "text", feed_contact_email: "text", opening_hours: "text", operator: "text", url: "text", licence: "text" },
   used_challenges: { hash: "bytea", expires_at: "timestamptz" },
   vehicle_types: { system_id: "text", id: "text", name: "text", form_factor: "text", propulsion_type: "text", max_range_meters: "double precision" },

@@ -1,0 +1,295 @@
+import {
+  type Field,
+  type Fields,
+  type FieldType,
+  type GbfsFeed,
+  type GbfsFeedName,
+  gbfsFeeds,
+  type LocalText,
+} from "@bikeshare/contract";
+import { emailFrom, languageFrom, timeZoneFrom } from "../../city/systems/fact-values.rules.ts";
+import { geometryFrom } from "./geometry.ts";
+import { booleanFrom, identifierFrom, instantFrom, isObject, type JsonObject, numberFrom, textFrom } from "./values.ts";
+
+// Reads values of any version of GBFS into their canonical form: that of 3.1. A value that means nothing is left out and
+// noted; another writing of a good value is no problem.
+
+/** What is known of a value besides the value itself, and where its problems go. */
+export interface ReadingContext {
+  /** The language of texts that name none, as those before 3.0. */
+  readonly language: string;
+  /** Notes that a value was left out or changed. @param field its path in the record, such as `rental_uris.web` */
+  problem(field: string, value: unknown, reason: string): void;
+  /** Notes a field that GBFS does not know. */
+  unknown(field: string): void;
+}
+
+/** Limits the characters of a text or address. Too high: one record's text fills every page that lists it. */
+export const MAX_TEXT_LENGTH = 2_000;
+/** The greatest integer that is read: that of a column. */
+export const GREATEST_INTEGER = 2_147_483_647;
+/** Items of a list within a record. An alert may name each station of a city. */
+const MAX_ITEMS = 5_000;
+/** Languages of a text. */
+const MAX_LANGUAGES = 50;
+
+/** Kinds that one function reads (undefined: it means nothing), and what is noted of a value that means nothing. */
+const scalars: { readonly [Kind in FieldType["kind"]]?: readonly [read: (value: unknown) => unknown, issue: string] } =
+  {
+    id: [identifierFrom, "not_an_identifier"],
+    uri: [uriFrom, "not_an_address"],
+    email: [emailFrom, "not_an_address"],
+    date: [dateFrom, "not_a_date"],
+    time: [timeFrom, "not_a_time"],
+    dateTime: [rfc3339From, "not_an_instant"],
+    instant: [rfc3339From, "not_an_instant"],
+    language: [languageFrom, "not_a_language"],
+    timeZone: [timeZoneFrom, "not_a_time_zone"],
+    colour: [colourFrom, "not_a_colour"],
+    currency: [currencyFrom, "not_a_currency"],
+    country: [countryFrom, "not_a_country"],
+    boolean: [booleanFrom, "not_a_boolean"],
+    multiPolygon: [geometryFrom, "not_a_multipolygon"],
+  };
+
+/**
+ * Reads a value of a type into its canonical form.
+ * @param field its path in the record, for problems
+ * @returns undefined where nothing is there, or nothing that means something
+ */
+export function readValue(type: FieldType, value: unknown, context: ReadingContext, field: string): unknown {
+  if (value === undefined || value === null || value === "") return undefined;
+  // How many feeds say "never".
+  if (value === 0 && type.kind === "instant") return undefined;
+  const scalar = scalars[type.kind];
+  if (scalar !== undefined) {
+    const [read, issue] = scalar;
+    const meaning = read(value);
+    if (meaning === undefined) context.problem(field, value, issue);
+    return meaning;
+  }
+  switch (type.kind) {
+    case "text":
+      return readTexts(value, context, field, readString);
+    case "textUri":
+      return readTexts(value, context, field, readUri);
+    case "integer":
+    case "number":
+      return readNumber(type, value, context, field);
+    case "oneOf":
+      return readWord(type, value, context, field);
+    case "list":
+      return readList(type, value, context, field);
+    case "object":
+      return readObject(type.fields ?? {}, value, context, field);
+    default:
+      return readString(value, context, field);
+  }
+}
+
+function readString(value: unknown, context: ReadingContext, field: string): string | undefined {
+  const text = typeof value === "string" || typeof value === "number" ? textFrom(value) : undefined;
+  if (text === undefined && !(typeof value === "string" && value.trim() === "")) {
+    context.problem(field, value, "not_a_string");
+  }
+  if (text === undefined || text.length <= MAX_TEXT_LENGTH) return text;
+  context.problem(field, value, "too_long");
+  return text.slice(0, MAX_TEXT_LENGTH).toWellFormed();
+}
+
+function readUri(value: unknown, context: ReadingContext, field: string): string | undefined {
+  const uri = uriFrom(value);
+  if (uri === undefined) context.problem(field, value, "not_an_address");
+  return uri;
+}
+
+/** Reads one string, or one in each language: the first of a language counts. */
+function readTexts(
+  value: unknown,
+  context: ReadingContext,
+  field: string,
+  read: typeof readString,
+): readonly LocalText[] | undefined {
+  const given: readonly unknown[] = Array.isArray(value) ? value : [{ text: value, language: context.language }];
+  if (given.length > MAX_LANGUAGES) context.problem(field, given.length, "too_many_items");
+  const texts = new Map<string, string>();
+  for (const item of given.slice(0, MAX_LANGUAGES)) {
+    const { text: said, language: named }: JsonObject = isObject(item) ? item : { text: item };
+    const text = said === undefined || said === null || said === "" ? undefined : read(said, context, field);
+    const language = languageFrom(named) ?? context.language;
+    if (text !== undefined && !texts.has(language)) texts.set(language, text);
+  }
+  return texts.size === 0 ? undefined : [...texts].map(([language, text]) => ({ text, language }));
+}
+
+function readNumber(type: FieldType, value: unknown, context: ReadingContext, field: string): number | undefined {
+  const number = numberFrom(value);
+  const { kind, min = -GREATEST_INTEGER, max = GREATEST_INTEGER } = type;
+  if (number === undefined || number < min || number > max) {
+    context.problem(field, value, number === undefined ? "not_a_number" : "out_of_range");
+    return undefined;
+  }
+  if (kind === "integer" && !Number.isInteger(number)) context.problem(field, value, "not_whole");
+  return kind === "integer" ? Math.trunc(number) : number;
+}
+
+/** Reads a word in today's writing, an old one, or another case of either. */
+function readWord(type: FieldType, value: unknown, context: ReadingContext, field: string): string | undefined {
+  const said = String(value);
+  const { words = [], oldWords = {} } = type;
+  const isSaid = (word: string) => word === said || word.toLowerCase() === said.toLowerCase();
+  const old = Object.hasOwn(oldWords, said) ? oldWords[said] : undefined;
+  const word = old ?? words.find(isSaid);
+  if (word === undefined) context.problem(field, value, "unknown_word");
+  return word ?? words.find((each) => each === "other");
+}
+
+function readList(type: FieldType, value: unknown, context: ReadingContext, field: string): unknown {
+  const { item, min = 0 } = type;
+  if (item === undefined) return undefined;
+  // Some feeds write the only one of several words without a list.
+  const given: unknown = Array.isArray(value) || item.kind === "object" ? value : [value];
+  if (!Array.isArray(given)) {
+    context.problem(field, value, "not_a_list");
+    return undefined;
+  }
+  if (given.length > MAX_ITEMS) context.problem(field, given.length, "too_many_items");
+  const items: unknown[] = [];
+  for (const each of given.slice(0, MAX_ITEMS)) {
+    const read = readValue(item, each, context, field);
+    if (read !== undefined && isComplete(item.fields, read, context, field)) items.push(read);
+  }
+  return items.length < min ? undefined : items;
+}
+
+/** Tells whether an item of a list has what every version requires of it: a price without its rate means nothing. */
+export function isComplete(fields: Fields | undefined, item: unknown, context: ReadingContext, path: string): boolean {
+  if (fields === undefined || !isObject(item)) return true;
+  const missing = currentFields(fields).find(([name, { required }]) => required === true && item[name] === undefined);
+  if (missing !== undefined) context.problem(pathOf(path, missing[0]), null, "missing");
+  return missing === undefined;
+}
+
+function pathOf(path: string, name: string): string {
+  return path === "" ? name : `${path}.${name}`;
+}
+
+/** Reads the fields of an object, in the order of the table, so that equal objects are equal texts. */
+export function readObject(
+  fields: Fields,
+  value: unknown,
+  context: ReadingContext,
+  path: string,
+): JsonObject | undefined {
+  if (!isObject(value)) {
+    context.problem(path, value, "not_an_object");
+    return undefined;
+  }
+  const given = fields["ride_through_allowed"] === undefined ? value : currentRule(value);
+  for (const name of Object.keys(given)) if (!Object.hasOwn(fields, name)) context.unknown(pathOf(path, name));
+  const read: Record<string, unknown> = {};
+  for (const [name, { type, required }] of currentFields(fields)) {
+    // The type of a GeoJSON object says nothing that its place does not.
+    const [only, ...others] = type.words ?? [];
+    const isConstant = required === true && only !== undefined && others.length === 0;
+    const content = isConstant ? only : readValue(type, given[name], context, pathOf(path, name));
+    if (content !== undefined) read[name] = content;
+  }
+  return Object.keys(read).length === 0 ? undefined : read;
+}
+
+const currentFieldsByTable = new Map<Fields, readonly (readonly [string, Field])[]>();
+
+/** Returns the fields that are not of old versions alone. */
+export function currentFields(fields: Fields): readonly (readonly [string, Field])[] {
+  let current = currentFieldsByTable.get(fields);
+  if (current === undefined) {
+    // The system's language is the first of its languages in 3.0, and read from either.
+    current = Object.entries(fields).filter(([name, { until }]) => until === undefined || name === "language");
+    currentFieldsByTable.set(fields, current);
+  }
+  return current;
+}
+
+/** Returns a record with the names and shapes of today in place of those of old versions. */
+export function currentRecord(feed: GbfsFeedName, record: JsonObject): JsonObject {
+  const { oldNames }: GbfsFeed = gbfsFeeds[feed];
+  const renamed = Object.entries(oldNames?.fields ?? {}).filter(([name, old]) => old in record && !(name in record));
+  const capacities = [
+    ["vehicle_types_capacity", "vehicle_capacity"],
+    ["vehicle_docks_capacity", "vehicle_type_capacity"],
+  ].filter(([name = "", old = ""]) => isObject(record[old]) && record[name] === undefined);
+  if (renamed.length + capacities.length === 0) return record;
+  const current: Record<string, unknown> = { ...record };
+  for (const [name, old] of renamed) {
+    current[name] = record[old];
+    delete current[old];
+  }
+  for (const [name = "", old = ""] of capacities) {
+    const counts: readonly [string, unknown][] = Object.entries(record[old] ?? {});
+    current[name] = counts.map(([id, count]) => ({ vehicle_type_ids: [id], count }));
+  }
+  return current;
+}
+
+/** Returns a rule of a zone as 3.0 has it. What an old feed leaves out is allowed. */
+function currentRule(rule: JsonObject): JsonObject {
+  const { ride_allowed: allowed, vehicle_type_id: types, ...rest } = rule;
+  return {
+    ...(types !== undefined && { vehicle_type_ids: types }),
+    ride_start_allowed: allowed ?? true,
+    ride_end_allowed: allowed ?? true,
+    ride_through_allowed: true,
+    ...rest,
+  };
+}
+
+/** Schemes of addresses that run or reveal something where they are opened. */
+const UNSAFE_SCHEMES = new Set(["javascript:", "data:", "vbscript:", "file:", "blob:"]);
+
+/** Returns an address: of the web, or of an app. */
+function uriFrom(value: unknown): string | undefined {
+  const text = typeof value === "string" ? textFrom(value) : undefined;
+  if (text === undefined || text.length > MAX_TEXT_LENGTH || /[\p{Cc}\s]/u.test(text)) return undefined;
+  const uri = URL.parse(text);
+  return uri === null || UNSAFE_SCHEMES.has(uri.protocol) ? undefined : text;
+}
+
+/** Returns a day; of an instant, the day in its own zone. */
+function dateFrom(value: unknown): string | undefined {
+  const [, day] = typeof value === "string" ? (/^\s*(\d{4}-\d{2}-\d{2})(?:T\S*)?\s*$/.exec(value) ?? []) : [];
+  return day !== undefined && !Number.isNaN(Date.parse(day)) ? day : undefined;
+}
+
+/** Returns a time of a day of service, which may end on the next. */
+function timeFrom(value: unknown): string | undefined {
+  const parts = typeof value === "string" ? /^\s*(\d{1,2}):([0-5]\d)(?::([0-5]\d))?\s*$/.exec(value) : null;
+  const [, hour, minute, second = "00"] = parts ?? [];
+  return hour !== undefined && Number(hour) < 48 ? `${hour.padStart(2, "0")}:${minute}:${second}` : undefined;
+}
+
+/** The first instant of the year 10000, which RFC 3339 cannot write. */
+const END_OF_TIME_MS = Date.UTC(10_000, 0);
+
+/** Returns an instant, to the second where that is all of it. */
+function rfc3339From(value: unknown): string | undefined {
+  const instant = instantFrom(value);
+  if (instant === undefined || instant <= 0 || instant >= END_OF_TIME_MS) return undefined;
+  return new Date(instant).toISOString().replace(".000Z", "Z");
+}
+
+function colourFrom(value: unknown): string | undefined {
+  const [, digits] = typeof value === "string" ? (/^\s*#?([\da-f]{6}|[\da-f]{3})\s*$/i.exec(value) ?? []) : [];
+  if (digits === undefined) return undefined;
+  return `#${digits.length === 6 ? digits : digits.replaceAll(/./g, "$&$&")}`;
+}
+
+function currencyFrom(value: unknown): string | undefined {
+  const text = typeof value === "string" ? value.trim().toUpperCase() : "";
+  return /^[A-Z]{3}$/.test(text) ? text : undefined;
+}
+
+function countryFrom(value: unknown): string | undefined {
+  const text = typeof value === "string" ? value.trim().toUpperCase() : "";
+  return /^[A-Z]{2}$/.test(text) ? text : undefined;
+}
