@@ -68,6 +68,8 @@ const commandErrors = {
       "Partner {partnerId} makes no keys of its own: the operator has not allowed it. Ask the operator for a key.",
     keyAllowanceCount:
       "{count} keys of the partner's own people work, of {limit} that the operator allows. Revoke one, or ask the operator for more. A rotation without overlap needs no room.",
+    keyAllowanceEnded:
+      "Requests of keys that ended in the last 60 s still count: with this key they may be more than twice the {limit} that the operator allows. Try again in a minute.",
     keyAllowanceLifetime:
       "The operator allows keys that expire within {days} days from now, and this one expires at {expiry}. Choose another expiry.",
     keyAllowanceRate:

@@ -9,7 +9,7 @@ import { issueKey, type KeyRow, keysOf, MAX_OVERLAP_DAYS, revokeKey, rotateKey }
 import { partnersOf, partnerWithId } from "../partners/service.ts";
 import { integer } from "../runtime/startup/values.ts";
 import { type OpenCli, type ParentCommand, runOnSystem, type SystemContext } from "./context.ts";
-import { futureInstant, option, overlapOption, readValue, scopeList, UsageError } from "./options.ts";
+import { futureInstant, option, overlapOption, plainName, readValue, scopeList, UsageError } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
 /** `keys issue`, `list`, `revoke` and `rotate`. */
@@ -56,7 +56,7 @@ function registerIssue(keys: ParentCommand, cli: OpenCli): void {
     .addOption(new Option("--partner <id>", "the partner that gets the key").conflicts("operator"))
     .option("--operator", "a key for your own backend, valid for /operator alone")
     .addOption(option("--scopes <a,b>", "the key's scopes, such as stations:read,rides:read", scopeList))
-    .option("--name <name>", "a label, such as the program that uses the key")
+    .addOption(option("--name <name>", "a label, such as the program that uses the key", plainName))
     .option("--expires-at <instant>", "RFC 3339 (default: never)")
     .addOption(option("--rate-limit <n>", rateLimits, integer(1, MAX_RATE_LIMIT)))
     .action(({ partner: partnerId = null, operator, scopes, name = null, expiresAt: expiry, rateLimit = null }) => {

@@ -1,4 +1,5 @@
 import { givenIdentifier, isScope, type Scope, scopeNames } from "@bikeshare/contract";
+import { isPlainName, issueText } from "@bikeshare/contract/pure";
 import { Option } from "@commander-js/extra-typings";
 import type { z } from "zod";
 import { duration, integer } from "../runtime/startup/values.ts";
@@ -122,4 +123,12 @@ export function parsed<Value>(schema: z.ZodType<Value, z.ZodTypeDef, string>, te
   const { success, data, error } = schema.safeParse(text);
   if (!success) throw new Error(error.issues[0]?.message ?? "is not valid");
   return data;
+}
+
+/** Reads a name that is shown among other texts: one line of printable characters. */
+export function plainName(text: string): string {
+  const name = text.trim();
+  if (name === "") throw new Error("must not be empty");
+  if (!isPlainName(name)) throw new Error(issueText("plainName"));
+  return name;
 }

@@ -1,6 +1,5 @@
 import { DEFAULT_MAX_RESERVATIONS, EVENT_RETENTION_DAYS, RATE_WINDOW_SECONDS } from "@bikeshare/contract";
 import { type KeyAllowance, MAX_OWN_KEY_DAYS, MAX_OWN_KEYS, MAX_RATE_LIMIT } from "@bikeshare/contract/console";
-import { isPlainName, issueText } from "@bikeshare/contract/pure";
 import { commandError } from "../command-errors.ts";
 import {
   createPartner,
@@ -14,7 +13,7 @@ import {
 import { removePartner, resumePartner, suspendPartner } from "../partners/suspend-or-remove.ts";
 import { integer } from "../runtime/startup/values.ts";
 import { type OpenCli, type ParentCommand, runOnSystem, type SystemContext } from "./context.ts";
-import { option, readValue, scopeList, UsageError } from "./options.ts";
+import { option, plainName, readValue, scopeList, UsageError } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 import { heldNotes } from "./webhooks.ts";
 
@@ -64,7 +63,7 @@ function registerCreate(partners: ParentCommand, cli: OpenCli): void {
     .argument("<name>", "the company's name, which is unique")
     .addOption(option("--max-reservations <n>", limits, reservationLimit))
     .action((given, { maxReservations }) => {
-      const name = readValue("<name>", given, partnerName);
+      const name = readValue("<name>", given, plainName);
       return runOnSystem(cli(), async (context) => {
         const partner = await createPartner(context, context.systemId, name, { maxReservations });
         return { object: { id: partner.id, name, max_reservations: limitOf(partner) } };
@@ -78,7 +77,7 @@ function registerSet(partners: ParentCommand, cli: OpenCli): void {
     .command("set")
     .description("change a partner; settings that you leave out stay")
     .argument("<id>", "the partner's id")
-    .addOption(option("--name <name>", "the company's name, which is unique", partnerName))
+    .addOption(option("--name <name>", "the company's name, which is unique", plainName))
     .addOption(option("--max-reservations <n>", limits, (text) => (text === "default" ? text : reservationLimit(text))))
     .action((id, { name, maxReservations: limit }) => {
       if (name === undefined && limit === undefined)
@@ -191,14 +190,6 @@ async function list(context: SystemContext, all: boolean): Promise<Result> {
 function statusText(partner: PartnerRow): string {
   const since = partner.removed_at ?? partner.suspended_at;
   return since === null ? "active" : `${partnerStatus(partner)} ${since.toISOString()}`;
-}
-
-/** Reads a partner's name: one line of printable characters. */
-function partnerName(text: string): string {
-  const name = text.trim();
-  if (name === "") throw new Error("must not be empty");
-  if (!isPlainName(name)) throw new Error(issueText("plainName"));
-  return name;
 }
 
 function limitOf({ max_reservations }: PartnerRow): number {

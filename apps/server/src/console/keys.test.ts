@@ -138,6 +138,7 @@ describe("keys that a partner's own admins make", () => {
     ["no expiry", 400, { expires_at: null }, /expires_at/],
     ["no rate", 400, { rate_limit: null }, /rate_limit/],
     ["no scopes", 400, { scopes: [] }, /scopes/],
+    ["a name that reorders what is shown beside it", 400, { name: "a\u202eb" }, /characters that reorder text/],
     ["another partner", 400, { partner_id: "partner_other" }, /partner_id/],
   ])("with %s are refused with what is wrong", async (_, status, wanted, message) => {
     expect(await create(own(wanted))).toMatchObject([status, { message: expect.stringMatching(message) as string }]);

@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
 import { errorBody } from "../errors.ts";
+import { issueText } from "../messages.ts";
 import { scopeNames } from "../scopes.ts";
+import { isPlainName } from "../text-rules.ts";
 import { givenInstant, givenOnce, identifier, identifierParam, timestamp } from "../values.ts";
 import { consoleBodyErrors, consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
 
@@ -77,10 +79,12 @@ const shownAllowance = keyAllowance.extend({
 });
 export type ShownAllowance = z.infer<typeof shownAllowance>;
 
+const keyName = z.string().min(1).max(100).refine(isPlainName, issueText("plainName"));
+
 const ownKeyRequest = z
   .object({
     scopes: z.array(z.enum(scopeNames)).min(1),
-    name: z.string().min(1).max(100).nullable(),
+    name: keyName.nullable(),
     expires_at: givenInstant,
     rate_limit: rateLimit,
   })
@@ -90,7 +94,7 @@ const keyRequest = z
   .object({
     partner_id: identifier.nullable().describe("Null: an operator key, which takes no scopes"),
     scopes: z.array(z.enum(scopeNames)),
-    name: z.string().min(1).max(100).nullable(),
+    name: keyName.nullable(),
     expires_at: givenInstant.nullable(),
     rate_limit: rateLimit.nullable(),
   })

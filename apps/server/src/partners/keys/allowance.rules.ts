@@ -1,5 +1,5 @@
 import type { KeyAllowance, ShownAllowance } from "@bikeshare/contract/console";
-import { keyStatus } from "@bikeshare/rules";
+import { keyStatus, RATE_WINDOW_MS } from "@bikeshare/rules";
 import type { PartnerRow } from "../service.ts";
 import type { KeyRow } from "./queries.ts";
 
@@ -27,6 +27,25 @@ export function excessOf(allowance: KeyAllowance, key: BoundedKey, others: reado
   if (others.length >= allowance.keys) return { bound: "keys" };
   const left = Math.max(0, allowance.rate_limit - rateOf(others));
   return rateOf([key]) > left ? { bound: "rate", left } : undefined;
+}
+
+/**
+ * Tells whether a key would let a partner make more than twice the requests of its allowance in a window. Each key has its own
+ * rate limit, and an ended one's requests count until they have left the window: keys that are made and revoked one after the
+ * other would multiply the rate. Twice allows what a rotation does, and a new key at once in place of a leaked one.
+ * @param keys all of the partner
+ */
+export function isTooSoon(
+  allowance: KeyAllowance,
+  key: Pick<KeyRow, "rate_limit">,
+  keys: readonly KeyRow[],
+  now: number,
+): boolean {
+  const counting = keys.filter(
+    ({ made_by_partner: isOwn, revoked_at, expires_at }) =>
+      isOwn && [revoked_at, expires_at].every((end) => end === null || end.getTime() + RATE_WINDOW_MS > now),
+  );
+  return rateOf([...counting, key]) > 2 * allowance.rate_limit;
 }
 
 /** Returns the keys of a partner's own people that work, in the order of `keys`. */

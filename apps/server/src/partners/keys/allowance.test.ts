@@ -190,6 +190,16 @@ it("a chain of rotations never has three keys whose requests count, so that it m
   expect(await working()).toHaveLength(2);
 });
 
+it("keys that are made and revoked one after the other have twice the allowance's requests in a window, and no more", async () => {
+  await revoke((await make({ rateLimit: 100 })).id);
+  const second = await make({ rateLimit: 100 });
+  await revoke(second.id);
+  clock.advance(RATE_WINDOW_MS - 1);
+  await expect(make({ rateLimit: 1 })).rejects.toThrow("keys that ended in the last 60 s still count");
+  clock.advance(1);
+  await make({ rateLimit: 100 });
+});
+
 it("a lower allowance stops new keys at once, and says of the older ones which exceed it", async () => {
   const [first, second, third] = [
     await make({ rateLimit: 40 }),
@@ -210,7 +220,7 @@ it("a lower allowance stops new keys at once, and says of the older ones which e
 });
 
 it("whoever makes and revokes keys all day is stopped at a hundred, and what has ended for 30 days is deleted", async () => {
-  for (let n = 0; n < 100; n++) await revoke((await make()).id);
+  for (let n = 0; n < 100; n++) await revoke((await make({ rateLimit: 1 })).id);
   await expect(make()).rejects.toThrow("made 100 keys in the last 24 hours");
   clock.advance(DAY_MS);
   const kept = await make();

@@ -6,7 +6,7 @@ import { commandError } from "../../command-errors.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { insertActOf } from "../audit/queries.ts";
 import { holdPartner } from "../service.ts";
-import { type BoundedKey, excessOf, ownKeysIn } from "./allowance.rules.ts";
+import { type BoundedKey, excessOf, isTooSoon, ownKeysIn } from "./allowance.rules.ts";
 import { makeKey } from "./key.rules.ts";
 import {
   deleteEndedOwnKeys,
@@ -304,6 +304,8 @@ async function requireAllowed(
   const excess = excessOf(allowance, key, own);
   switch (excess?.bound) {
     case undefined:
+      if (isTooSoon(allowance, key, all, now))
+        throw commandError("conflict", "keyAllowanceEnded", { limit: allowance.rate_limit });
       return;
     case "scopes":
       throw commandError("conflict", "keyAllowanceScopes", { scope: excess.scope });
