@@ -124,6 +124,20 @@ it("a rider's reference is gone from every column of every table, and nobody els
   expect(JSON.parse(event?.data ?? "")).toEqual({ id: "reservation of a rider", rider_ref: null, n: 1 });
 });
 
+it("a reference in the path of a refused request is gone too, and no other that begins like it", async () => {
+  const { db, systemId, ids, partnerId, clock } = harness;
+  const targets = ["/v1/reservations/a%2Fb?limit=1", "/v1/reservations/a%2Fb/extend", "/v1/reservations/a%2Fb2"];
+  for (const target of targets)
+    await harness.rows(
+      `insert into request_log (system_id, logged_on, id, at, key_id, partner_id, method, route, status, error, ms, address, target)
+       values ($1, ($3::timestamptz)::date, $2, $3, 'key', $4, 'GET', '/v1/reservations/:id', 404, 'not_found', 1, '::1', $5)`,
+      ...[ids.next("req"), new Date(clock()), partnerId, target],
+    );
+  expect(await forgetRider(harness, systemId, "a/b")).toMatchObject({ request_log: 2 });
+  const left = statement("", "select target from request_log where system_id = $1 and target is not null");
+  expect(await db.query(left, [systemId])).toEqual([{ target: "/v1/reservations/a%2Fb2" }]);
+});
+
 it.each([
   ["text", `'{"rider_ref":"rider-1"}'`],
   ["jsonb", `'{"rider_ref":"rider-1"}'`],

@@ -56,7 +56,8 @@ const ofRequests = statement(
   `with forgotten as (
      update request_log set message = null, target = null, body = null, body_bytes = null
      where system_id = $1 and (position($2 in body) > 0 or position($2 in message) > 0
-       or position('=' || $3 || '&' in target || '&') > 0)
+       or position('=' || $3 || '&' in target || '&') > 0
+       or position('/' || $4 || '/' in split_part(target, '?', 1) || '/') > 0)
      returning 1)
    select count(*) as n from forgotten`,
 );
@@ -102,7 +103,8 @@ export async function updateAnswers(db: Queryable, systemId: string, text: strin
 /** Removes the stored details of rejected requests that name a rider. @returns the number of requests */
 export async function updateRequests(db: Queryable, systemId: string, riderRef: string): Promise<number> {
   const [, value] = new URLSearchParams({ rider_ref: riderRef }).toString().split("=");
-  return oneRow(await db.query<Count>(ofRequests, [systemId, JSON.stringify(riderRef), value])).n;
+  const values = [systemId, JSON.stringify(riderRef), value, encodeURIComponent(riderRef)];
+  return oneRow(await db.query<Count>(ofRequests, values)).n;
 }
 
 /** Replaces a text in the JSON of a table's rows. @returns in how many */
