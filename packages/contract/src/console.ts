@@ -30,6 +30,7 @@ export { consoleNeeds } from "./console/endpoint.ts";
 export * from "./console/account.ts";
 export type { AuditQuery, ShownAct } from "./console/audit.ts";
 export * from "./console/credentials.ts";
+export * from "./console/feed-report.ts";
 export { type SignInNotice, signInNotice } from "./console/identity-provider.ts";
 export type {
   Delivery,

@@ -24,6 +24,7 @@ export {
   type MultiPolygon,
   requiresField,
   type ValueOf,
+  wordsIn,
 } from "./gbfs/types.ts";
 export * from "./health.ts";
 export * from "./idempotency.ts";

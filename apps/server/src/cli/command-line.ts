@@ -139,6 +139,7 @@ const groups: readonly { readonly words: readonly string[]; readonly load: () =>
   { words: ["webhooks"], load: async () => (await import("./webhooks.ts")).registerWebhooks },
   { words: ["import"], load: loadImports },
   { words: ["migrate"], load: async () => (await import("./migrate.ts")).registerMigrate },
+  { words: ["gbfs"], load: async () => (await import("./gbfs-check.ts")).registerGbfs },
   { words: ["check"], load: async () => (await import("./check.ts")).registerCheck },
   { words: ["audit"], load: async () => (await import("./audit.ts")).registerAudit },
   { words: ["openapi"], load: async () => (await import("./openapi.ts")).registerOpenApi },

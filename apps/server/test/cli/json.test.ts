@@ -25,6 +25,8 @@ const fields: Readonly<Record<string, string>> = {
   "console reset": "id passkeys had_password identities",
   doctor: "ok checks",
   forget: "rows tables",
+  "gbfs check":
+    "location kind checked_at system_id system_name version errors warnings notes verdicts findings passed files",
   "import gbfs": "id stations bikes older failed waiting not_taken report",
   "import list": "imports",
   "import trips":
@@ -169,6 +171,7 @@ async function runFeeds(): Promise<void> {
   const { id } = await json("import", "trips", trips, "--time-zone", "America/New_York");
   await json("import", "list");
   await json("import", "undo", String(id));
+  await json("gbfs", "check", "own");
   await json("stations", "list");
   await json("bikes", "list");
   await json("rides", "end", "ride-none");

@@ -21,8 +21,23 @@ export function schemaErrors(version: string, feed: string, document: unknown): 
 }
 
 function compile(path: string): ValidateFunction {
+  return compileSchema(JSON.parse(readFileSync(path, "utf8")) as object);
+}
+
+export function compileSchema(schema: object): ValidateFunction {
   // Not strict: the schemas carry keywords of another program. One at a time: several have the same `$id`.
   const ajv = new Ajv({ strict: false, allErrors: true });
   addFormats.default(ajv);
-  return ajv.compile(JSON.parse(readFileSync(path, "utf8")) as object);
+  return ajv.compile(schema);
+}
+
+/** The official schema of a feed; undefined: there is none. */
+export function officialSchema(version: string, feed: string): object | undefined {
+  const path = join(schemas, `v${version}`, `${feed}.json`);
+  return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as object) : undefined;
+}
+
+/** A folder of real feeds or of the schemas. */
+export function sharedFolder(...path: string[]): string {
+  return join(shared, ...path);
 }

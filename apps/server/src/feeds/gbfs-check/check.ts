@@ -1,0 +1,91 @@
+import { isAtLeast } from "@bikeshare/contract";
+import type { CheckedFile, FeedConsumer, FeedReport } from "@bikeshare/contract/console";
+import { textFrom } from "../gbfs/values.ts";
+import { verdictOf } from "./consumers/consumer.ts";
+import { consumers } from "./consumers/list.ts";
+import { type FeedFiles, FeedSet } from "./feed-set.ts";
+import { FindingLog } from "./findings.ts";
+import { conditionRules } from "./rules/condition-rules.ts";
+import { contentRules, servingRules } from "./rules/content-rules.ts";
+import { referenceRules } from "./rules/reference-rules.ts";
+import type { Rule } from "./rules/rule.ts";
+import { checkStructure } from "./structure.rules.ts";
+
+/** Every rule beyond the table of fields. */
+export const rules: readonly Rule[] = [...conditionRules, ...referenceRules, ...contentRules, ...servingRules];
+
+export interface CheckOptions {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** Default: all. */
+  readonly for?: readonly FeedConsumer[] | undefined;
+}
+
+/** Checks a feed set: what is wrong with it, and what its consumers lose by that. */
+export function checkFeed(files: FeedFiles, { now, for: asked }: CheckOptions): FeedReport {
+  const set = new FeedSet(files, now);
+  const log = new FindingLog();
+  checkStructure(set, log);
+  const passed: string[] = [];
+  const isWell = !["field-value", "required-field", "version"].some((rule) => log.has(rule));
+  if (isWell && set.documents.length > 0) passed.push(`Every field has the form that GBFS ${set.version} gives it.`);
+  for (const rule of rules) {
+    if (!isApplicable(rule, set)) continue;
+    runRule(rule, set, log);
+    const isOfServing = servingRules.includes(rule) && files.kind !== "address";
+    if (rule.fine !== undefined && !isOfServing && !log.has(rule.id)) passed.push(rule.fine);
+  }
+  const findings = log.list();
+  const count = (severity: string) => findings.filter((finding) => finding.severity === severity).length;
+  const system = set.one("system_information")?.data;
+  return {
+    location: files.location,
+    kind: files.kind,
+    checked_at: new Date(now).toISOString(),
+    system_id: textFrom(system?.["system_id"]) ?? null,
+    system_name: textFrom(system?.["name"]) ?? null,
+    version: set.version,
+    errors: count("error"),
+    warnings: count("warning"),
+    notes: count("note"),
+    verdicts: consumers.filter(({ id }) => asked?.includes(id) ?? true).map((consumer) => verdictOf(consumer, set)),
+    findings,
+    passed,
+    files: checkedFiles(set),
+  };
+}
+
+function isApplicable({ since, needs = [], id }: Rule, set: FeedSet): boolean {
+  if (since !== undefined && !isAtLeast(set.version, since)) return false;
+  if (id === "ids-stay" && set.files.followed === undefined) return false;
+  return needs.every((name) => set.one(name) !== undefined);
+}
+
+function runRule({ id, severity, text, fix, find }: Rule, set: FeedSet, log: FindingLog): void {
+  for (const found of find(set)) log.add({ rule: id, severity, text, fix, ...found });
+}
+
+function checkedFiles({ documents, failed }: FeedSet): CheckedFile[] {
+  return [
+    ...documents.map(({ file, name, source, content, records, lastUpdated }) => ({
+      name: file,
+      address: source.address,
+      version: textFrom(content["version"]) ?? null,
+      records: name === "gbfs" || records.length === 0 ? null : records.length,
+      data_at: isoOf(lastUpdated),
+      bytes: source.bytes?.byteLength ?? 0,
+      milliseconds: source.http === undefined ? null : Math.round(source.http.milliseconds),
+      failure: null,
+    })),
+    ...failed.map(({ file, source, failure }) => ({
+      ...{ name: file, address: source.address, version: null, records: null, data_at: null, failure },
+      ...{ bytes: source.bytes?.byteLength ?? 0, milliseconds: null },
+    })),
+  ];
+}
+
+const GREATEST_MS = Date.UTC(9999, 11, 31);
+
+function isoOf(at: number | undefined): string | null {
+  return at === undefined || at < 0 || at > GREATEST_MS ? null : new Date(at).toISOString();
+}

@@ -1,0 +1,71 @@
+import type { FeedConsumer, FeedLoss, FeedVerdict } from "@bikeshare/contract/console";
+import type { FeedSet } from "../feed-set.ts";
+
+/** What a consumer takes of a feed set. */
+export interface Taken {
+  /** Stations and vehicles that riders see, of those that the feed has. */
+  readonly stations: { readonly shown: number; readonly of: number };
+  readonly vehicles: { readonly shown: number; readonly of: number };
+  /** What it does not take as it is meant, the worst first. */
+  readonly losses: readonly FeedLoss[];
+}
+
+/** A program that reads feeds, with the rules by which it takes them. Pure: also the oracle of tests. */
+export interface Consumer {
+  readonly id: FeedConsumer;
+  readonly name: string;
+  readonly take: (set: FeedSet) => Taken;
+}
+
+/** Counts what a consumer drops, by the reason. */
+export class Drops {
+  readonly #counts = new Map<string, number>();
+
+  add(reason: string): void {
+    this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
+  }
+
+  /** Returns the losses of the reasons that occurred, the most frequent first. */
+  losses(texts: Readonly<Record<string, (count: number) => Omit<FeedLoss, "count">>>): FeedLoss[] {
+    const found = [...this.#counts].toSorted((a, b) => b[1] - a[1]);
+    return found.flatMap(([reason, count]) => {
+      const text = texts[reason];
+      return text === undefined ? [] : [{ ...text(count), count }];
+    });
+  }
+}
+
+/** Returns a number with its noun: "1 station", "1,811 stations". */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** Returns what a consumer makes of a feed set, in words. */
+export function verdictOf({ id, name, take }: Consumer, set: FeedSet): FeedVerdict {
+  const { stations, vehicles, losses } = take(set);
+  const isNothing = stations.shown + vehicles.shown === 0 && stations.of + vehicles.of > 0;
+  const taken = losses.length > 0 ? "partial" : "complete";
+  const state = isNothing ? "nothing" : taken;
+  return {
+    consumer: id,
+    name,
+    state,
+    text: textOf(name, { stations, vehicles, losses }),
+    stations,
+    vehicles,
+    losses: [...losses],
+  };
+}
+
+function textOf(name: string, { stations, vehicles, losses }: Taken): string {
+  const [first, ...rest] = losses;
+  if (first === undefined) {
+    const all = [
+      ...(stations.of > 0 ? [counted(stations.of, "station")] : []),
+      ...(vehicles.of > 0 ? [counted(vehicles.of, "vehicle")] : []),
+    ];
+    return all.length === 0 ? `${name}: there is nothing to show` : `${name} shows ${all.join(" and ")}`;
+  }
+  const more = rest.length === 0 ? "" : `; ${counted(rest.length, "more loss").replace(/losss$/, "losses")}`;
+  return `${name} ${first.text}${more}`;
+}

@@ -1,0 +1,57 @@
+import { isAtLeast } from "@bikeshare/contract";
+import type { FeedLoss } from "@bikeshare/contract/console";
+import { isObject } from "../../gbfs/values.ts";
+import type { FeedSet } from "../feed-set.ts";
+import { recordsOf } from "../rules/rule.ts";
+import { type Consumer, counted, type Taken } from "./consumer.ts";
+
+/** Google Maps: what its guide for micromobility partners requires beyond GBFS. It takes a feed after a review. */
+export const google: Consumer = { id: "google", name: "Google", take };
+
+function take(set: FeedSet): Taken {
+  const stations = [...recordsOf(set, "station_information")];
+  const vehicles = [...recordsOf(set, "vehicle_status")];
+  const losses: FeedLoss[] = [];
+  const all = stations.length + vehicles.length;
+  const apps = appsOf(set);
+  if (apps.length === 0)
+    losses.push({
+      text: "finds no rental apps",
+      fix: "Add `rental_apps` with `store_uri` and `discovery_uri`.",
+      count: all,
+    });
+  // A docked vehicle is rented at its station.
+  const rented = [...stations, ...vehicles.filter((vehicle) => vehicle.get("station_id") === undefined)];
+  const unlinked = rented.filter((each) => !hasLink(each.get("rental_uris"), apps));
+  if (unlinked.length > 0)
+    losses.push({
+      text: `finds no links into the app for ${unlinked.length.toLocaleString("en-US")} of ${counted(rented.length, "station and vehicle").replace(/station and vehicles$/, "stations and vehicles")}`,
+      fix: "Add `rental_uris` with `android` and `ios` to every station and every free vehicle.",
+      count: unlinked.length,
+    });
+  if (set.one("system_pricing_plans") === undefined)
+    losses.push({ text: "finds no prices", fix: "Publish system_pricing_plans.json.", count: all });
+  if (isAtLeast(set.version, "3.0"))
+    losses.push({
+      text: `documents GBFS 2 alone, not ${set.version}`,
+      fix: "Give Google the address of 2.3.",
+      count: 0,
+    });
+  const isRefused = apps.length === 0 || unlinked.length === rented.length;
+  const shown = (of: number) => ({ shown: isRefused ? 0 : of, of });
+  return { stations: shown(stations.length), vehicles: shown(vehicles.length), losses };
+}
+
+function appsOf(set: FeedSet): string[] {
+  const apps = set.field("system_information", "rental_apps");
+  return ["android", "ios"].filter((platform) => {
+    const app = isObject(apps) ? apps[platform] : undefined;
+    return isObject(app) && typeof app["store_uri"] === "string" && typeof app["discovery_uri"] === "string";
+  });
+}
+
+function hasLink(links: unknown, apps: readonly string[]): boolean {
+  if (!isObject(links)) return false;
+  const platforms = apps.length === 0 ? ["android", "ios"] : apps;
+  return platforms.some((platform) => typeof links[platform] === "string" && links[platform] !== "");
+}

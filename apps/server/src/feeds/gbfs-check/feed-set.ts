@@ -1,0 +1,241 @@
+import {
+  feedNameIn,
+  fieldNameIn,
+  gbfsFeedNames,
+  type GbfsFeed,
+  type GbfsFeedName,
+  gbfsFeeds,
+  type GbfsVersion,
+  gbfsVersions,
+  hasFeed,
+} from "@bikeshare/contract";
+import { parseBounded } from "../gbfs/bounded-json.ts";
+import { instantFrom, isObject, type JsonObject, numberFrom } from "../gbfs/values.ts";
+
+/** The files of a feed set, before anything in them is read. */
+export interface FeedFiles {
+  readonly kind: "address" | "folder" | "own";
+  /** As it is shown: an address without its query, or a folder. */
+  readonly location: string;
+  readonly files: readonly FeedFile[];
+  /** What a look at the vehicles again and again has found. */
+  readonly followed?: FollowedVehicles | undefined;
+}
+
+export interface FeedFile {
+  /** As gbfs.json lists it: `station_status`. */
+  readonly name: string;
+  /** Of the list that has it, up to 2.3. */
+  readonly language: string | null;
+  readonly address: string;
+  readonly bytes?: Uint8Array | undefined;
+  /** Why there are no bytes. */
+  readonly failure?: string | undefined;
+  readonly http?: HttpFacts | undefined;
+  /** The same file a little later; absent: it was not read again. */
+  readonly later?: Uint8Array | undefined;
+}
+
+/** How a file was served. */
+interface HttpFacts {
+  readonly isHttps: boolean;
+  readonly milliseconds: number;
+  readonly hasEtag: boolean;
+  /** Whether a request with its ETag was answered with 304; undefined: it has none. */
+  readonly answersNotModified?: boolean | undefined;
+  readonly allowsOrigins: boolean;
+  readonly isCompressed: boolean;
+}
+
+/** Vehicles over some minutes. */
+export interface FollowedVehicles {
+  readonly minutes: number;
+  readonly reads: number;
+  /** Ids of vehicles that were away and came back under the same id, or rode under it. */
+  readonly kept: readonly string[];
+  /** Whether `last_updated` moved at all. */
+  readonly isMoving: boolean;
+}
+
+/** A record of a feed: a station, a vehicle. */
+export interface FeedRecord {
+  readonly raw: JsonObject;
+  readonly path: string;
+  readonly id: string | undefined;
+}
+
+export interface FeedDocument {
+  readonly name: GbfsFeedName | "gbfs";
+  /** As it is shown: `station_status.json`, or `en/station_status.json` where there are several languages. */
+  readonly file: string;
+  readonly language: string | null;
+  readonly content: JsonObject;
+  readonly data: JsonObject;
+  readonly records: readonly FeedRecord[];
+  /** Milliseconds since 1970. */
+  readonly lastUpdated: number | undefined;
+  readonly source: FeedFile;
+}
+
+/** A file that could not be read. */
+export interface FailedFile {
+  readonly file: string;
+  readonly source: FeedFile;
+  readonly failure: string;
+}
+
+/** A feed set as far as it can be read. */
+export class FeedSet {
+  readonly files: FeedFiles;
+  /** Milliseconds since 1970: of saved files the newest `last_updated`, since they say nothing of today. */
+  readonly now: number;
+  readonly declared: string | undefined;
+  /** The version that all files are judged by. */
+  readonly version: GbfsVersion;
+  readonly documents: readonly FeedDocument[];
+  readonly failed: readonly FailedFile[];
+  /** Files that this version of GBFS does not have. */
+  readonly unknown: readonly FeedFile[];
+  readonly #names = new Map<GbfsFeedName, Map<string, string>>();
+
+  constructor(files: FeedFiles, now: number) {
+    this.files = files;
+    const read = readFiles(files);
+    this.failed = read.failed;
+    this.declared = declaredVersion(read.parsed);
+    this.version = knownVersion(this.declared);
+    const isKnown = ({ name, source }: Parsed) => name === "gbfs" || isNameIn(this.version, name, source.name);
+    this.documents = read.parsed.filter(isKnown).map((each) => documentOf(each, this.version));
+    this.unknown = [...read.unknown, ...read.parsed.filter((each) => !isKnown(each)).map(({ source }) => source)];
+    const newest = Math.max(0, ...this.documents.map(({ lastUpdated = 0 }) => lastUpdated));
+    this.now = files.kind === "folder" && newest > 0 ? Math.min(now, newest) : now;
+  }
+
+  /** Returns the documents of a feed: one, or one for each language. */
+  all(name: GbfsFeedName | "gbfs"): readonly FeedDocument[] {
+    return this.documents.filter((document) => document.name === name);
+  }
+
+  /** Returns the document of a feed, the English one of several, else the first. */
+  one(name: GbfsFeedName | "gbfs"): FeedDocument | undefined {
+    const all = this.all(name);
+    return all.find(({ language }) => /^en\b/i.test(language ?? "")) ?? all[0];
+  }
+
+  records(name: GbfsFeedName): readonly FeedRecord[] {
+    return this.one(name)?.records ?? [];
+  }
+
+  /** Returns a field of a record by its newest name. */
+  get(name: GbfsFeedName, { raw }: FeedRecord, field: string): unknown {
+    return raw[this.nameOf(name, field)] ?? raw[field];
+  }
+
+  /** Returns a field of `data` by its newest name. */
+  field(name: GbfsFeedName, field: string): unknown {
+    const { data } = this.one(name) ?? {};
+    return data?.[this.nameOf(name, field)] ?? data?.[field];
+  }
+
+  /** Returns a field's name in this version. */
+  nameOf(name: GbfsFeedName, field: string): string {
+    const names = this.#names.get(name) ?? new Map<string, string>();
+    this.#names.set(name, names);
+    const found = names.get(field) ?? fieldNameIn(this.version, name, field);
+    names.set(field, found);
+    return found;
+  }
+
+  /** Returns the ids of a feed's records. */
+  ids(name: GbfsFeedName): ReadonlySet<string> {
+    return new Set(this.records(name).flatMap(({ id }) => (id === undefined ? [] : [id])));
+  }
+}
+
+interface Parsed {
+  readonly name: GbfsFeedName | "gbfs";
+  readonly file: string;
+  readonly source: FeedFile;
+  readonly content: JsonObject;
+}
+
+function readFiles({ files }: FeedFiles) {
+  const parsed: Parsed[] = [];
+  const failed: FailedFile[] = [];
+  const unknown: FeedFile[] = [];
+  const isTranslated = new Set(files.map(({ language }) => language)).size > 2;
+  for (const source of files) {
+    const name = feedNamed(source.name);
+    const { language, bytes } = source;
+    const file = `${isTranslated && language !== null ? `${language}/` : ""}${source.name}.json`;
+    if (name === undefined) unknown.push(source);
+    else if (bytes === undefined) failed.push({ file, source, failure: source.failure ?? "it could not be read" });
+    else {
+      try {
+        const content = parseBounded(bytes);
+        if (isObject(content)) parsed.push({ name, file, source, content });
+        else failed.push({ file, source, failure: "it is not a JSON object" });
+      } catch (error) {
+        failed.push({ file, source, failure: error instanceof Error ? error.message : String(error) });
+      }
+    }
+  }
+  return { parsed, failed, unknown };
+}
+
+/** Returns the feed of a name in any version. */
+function feedNamed(name: string): GbfsFeedName | "gbfs" | undefined {
+  if (name === "gbfs") return name;
+  return gbfsFeedNames.find((feed) => gbfsVersions.some((version) => feedNameIn(version, feed) === name));
+}
+
+function isNameIn(version: GbfsVersion, name: GbfsFeedName, written: string): boolean {
+  return hasFeed(version, name) && feedNameIn(version, name) === written;
+}
+
+function declaredVersion(parsed: readonly Parsed[]): string | undefined {
+  const first = parsed.find(({ name }) => name === "gbfs") ?? parsed[0];
+  const version = first?.content["version"];
+  return typeof version === "string" ? version : undefined;
+}
+
+/** Returns the version to judge by: without one it is 1.0, and a release candidate counts as its release. */
+function knownVersion(declared: string | undefined): GbfsVersion {
+  if (declared === undefined) return "1.0";
+  const base = declared.replace(/-RC\d*$/, "");
+  const known = gbfsVersions.find((version) => version === declared || version.replace(/-RC\d+$/, "") === base);
+  return known ?? gbfsVersions.findLast((version) => version[0] === declared[0]) ?? "2.3";
+}
+
+function documentOf({ name, file, source, content }: Parsed, version: GbfsVersion): FeedDocument {
+  const data = isObject(content["data"]) ? content["data"] : {};
+  const { language } = source;
+  const lastUpdated = instantFrom(content["last_updated"]);
+  const records = name === "gbfs" ? [] : recordsOf(name, data, version);
+  return { name, file, language, source, content, data, records, lastUpdated };
+}
+
+function recordsOf(name: GbfsFeedName, data: JsonObject, version: GbfsVersion): FeedRecord[] {
+  const { records }: GbfsFeed = gbfsFeeds[name];
+  if (records === undefined) return [];
+  const [list, idField] = [records.list, records.id].map((field) => fieldNameIn(version, name, field));
+  if (list === undefined || idField === undefined) return [];
+  const items = data[list] ?? data[records.list];
+  if (!Array.isArray(items)) return [];
+  return items.flatMap((raw: unknown, index) => {
+    if (!isObject(raw)) return [];
+    const id = raw[idField] ?? raw[records.id];
+    return [
+      {
+        raw,
+        path: `data.${list}[${index}]`,
+        id: typeof id === "string" || typeof id === "number" ? `${id}` : undefined,
+      },
+    ];
+  });
+}
+
+/** Seconds for which a document may be kept. */
+export function ttlOf({ content }: FeedDocument): number {
+  return Math.max(0, numberFrom(content["ttl"]) ?? 0);
+}

@@ -1,0 +1,55 @@
+import type { FeedFinding, FeedSeverity } from "@bikeshare/contract/console";
+import { shorten } from "../report-files.ts";
+
+/** One thing that is wrong, at one place. */
+export interface Finding extends Omit<FeedFinding, "count" | "examples" | "path"> {
+  /** Such as `data.stations[12].capacity`. */
+  readonly path: string;
+  readonly id?: string | undefined;
+  readonly value?: unknown;
+}
+
+/** Examples of each kind of finding. */
+const MAX_EXAMPLES = 3;
+/** Kinds of finding. Too high: a document of nothing but errors fills the memory. */
+const MAX_KINDS = 1_000;
+
+const RANKS: Readonly<Record<FeedSeverity, number>> = { error: 0, warning: 1, note: 2 };
+
+type Group = FeedFinding & { count: number };
+
+/** Gathers findings: equal ones become one, with their number and a few examples. */
+export class FindingLog {
+  readonly #groups = new Map<string, Group>();
+
+  add({ path, id, value, ...rest }: Finding): void {
+    const general = path.replaceAll(/\[\d+\]/g, "[]");
+    const key = [rest.rule, rest.file, general, rest.text].join("\n");
+    const group = this.#groups.get(key);
+    if (group !== undefined) {
+      group.count++;
+      if (group.examples.length < MAX_EXAMPLES) group.examples.push(exampleOf(path, id, value));
+    } else if (this.#groups.size < MAX_KINDS) {
+      this.#groups.set(key, { ...rest, path: general, count: 1, examples: [exampleOf(path, id, value)] });
+    }
+  }
+
+  /** Whether a rule has found anything. */
+  has(rule: string): boolean {
+    return this.#groups.values().some((group) => group.rule === rule);
+  }
+
+  /** Returns the findings, the most important first. */
+  list(): FeedFinding[] {
+    return [...this.#groups.values()].sort((a, b) => RANKS[a.severity] - RANKS[b.severity] || b.count - a.count);
+  }
+}
+
+function exampleOf(path: string, id: string | undefined, value: unknown) {
+  return { path, id: id ?? null, value: value === undefined ? null : shownValue(value) };
+}
+
+/** Returns a value as JSON of moderate length. */
+function shownValue(value: unknown): string {
+  return shorten(JSON.stringify(value) ?? "undefined").replaceAll(/\s+/g, " ");
+}

@@ -1,0 +1,87 @@
+import { isObject, numberFrom } from "../gbfs/values.ts";
+import type { FeedFiles, FollowedVehicles } from "./feed-set.ts";
+import { objectsIn } from "./rules/rule.ts";
+
+export interface FollowOptions {
+  readonly minutes: number;
+  /** Reads the file of an address again. */
+  readonly read: (address: string) => Promise<Uint8Array>;
+  /** Waits; rejects when the command is stopped. */
+  readonly wait: (milliseconds: number) => Promise<void>;
+  readonly onRead?: (reads: number) => void;
+}
+
+/** Seconds between two reads. Too low: floods the server. Too high: misses short rides. */
+const LEAST_SECONDS = 15;
+const MOST_SECONDS = 60;
+/** Vehicles that are remembered. */
+const MAX_VEHICLES = 200_000;
+/** A vehicle that is this far from where it was has been ridden. Too low: takes wrong fixes for rides. */
+const RIDDEN_METRES = 300;
+
+interface Seen {
+  readonly lat: number;
+  readonly lon: number;
+}
+
+/** Reads the vehicles again and again, to see whether their ids rotate. Undefined: there is no file of vehicles. */
+export async function followVehicles(files: FeedFiles, options: FollowOptions): Promise<FollowedVehicles | undefined> {
+  const { minutes, read, wait, onRead } = options;
+  const file = files.files.find(
+    ({ name, bytes }) => /^(?:vehicle_status|free_bike_status)$/.test(name) && bytes !== undefined,
+  );
+  if (file?.bytes === undefined) return undefined;
+  const watch = new VehicleWatch();
+  let ttl = watch.take(file.bytes);
+  let waited = 0;
+  while (waited < minutes * 60) {
+    const seconds = Math.min(MOST_SECONDS, Math.max(LEAST_SECONDS, ttl));
+    await wait(seconds * 1000);
+    waited += seconds;
+    ttl = watch.take(await read(file.address));
+    onRead?.(watch.reads);
+  }
+  return { minutes, ...watch.result() };
+}
+
+/** Remembers vehicles over several reads of their file. */
+export class VehicleWatch {
+  readonly #seen = new Map<string, Seen>();
+  readonly #kept = new Set<string>();
+  readonly #times = new Set<unknown>();
+  reads = 0;
+
+  /** Takes a read of the file. @returns its `ttl` in seconds */
+  take(bytes: Uint8Array): number {
+    this.reads++;
+    const content: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    if (!isObject(content) || !isObject(content["data"])) return 0;
+    this.#times.add(content["last_updated"]);
+    const { vehicles, bikes } = content["data"];
+    const present = new Map<string, Seen>();
+    for (const vehicle of objectsIn(vehicles ?? bikes).slice(0, MAX_VEHICLES)) {
+      const id = vehicle["vehicle_id"] ?? vehicle["bike_id"];
+      const [lat, lon] = [numberFrom(vehicle["lat"]), numberFrom(vehicle["lon"])];
+      if (typeof id === "string" && lat !== undefined && lon !== undefined) present.set(id, { lat, lon });
+    }
+    for (const [id, now] of present) {
+      const before = this.#seen.get(id);
+      // One that was away and is back where it was may have been out of reach for a minute.
+      if (before !== undefined && metres(before, now) > RIDDEN_METRES) this.#kept.add(id);
+      this.#seen.set(id, now);
+    }
+    if (this.#seen.size > MAX_VEHICLES) this.#seen.clear();
+    return numberFrom(content["ttl"]) ?? 0;
+  }
+
+  result(): Omit<FollowedVehicles, "minutes"> {
+    return { reads: this.reads, kept: [...this.#kept], isMoving: this.#times.size > 1 };
+  }
+}
+
+const METRES_PER_DEGREE = 111_200;
+
+function metres(a: Seen, b: Seen): number {
+  const east = (a.lon - b.lon) * Math.cos((a.lat * Math.PI) / 180);
+  return Math.hypot(a.lat - b.lat, east) * METRES_PER_DEGREE;
+}

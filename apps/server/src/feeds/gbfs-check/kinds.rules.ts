@@ -1,0 +1,197 @@
+import { type Fields, type FieldType, type GbfsVersion, isAtLeast, type LocalText, wordsIn } from "@bikeshare/contract";
+import { isObject } from "../gbfs/values.ts";
+
+// What values of each kind of field look like in each version.
+
+/** GBFS began on this day: no timestamp of 1.1 or newer is earlier. */
+const EARLIEST_SECONDS = 1_450_155_600;
+
+interface Kind {
+  /** What GBFS has there, after "GBFS 2.3 has". */
+  readonly expected: (version: GbfsVersion, type: FieldType) => string;
+  readonly accepts: (value: unknown, version: GbfsVersion, type: FieldType) => boolean;
+  /** How to mend it; default: write what is expected. */
+  readonly fix?: string;
+}
+
+/** A text that a pattern matches. @param since the first version whose schemas look at it */
+function texts(expected: string, matches: (text: string) => boolean, since: GbfsVersion = "1.0"): Kind {
+  return {
+    expected: () => expected,
+    accepts: (value, version) => typeof value === "string" && (!isAtLeast(version, since) || matches(value)),
+  };
+}
+
+const any = (expected: string) => texts(expected, () => true);
+const like = (expected: string, pattern: RegExp, since?: GbfsVersion) =>
+  texts(expected, (text) => pattern.test(text), since);
+
+const URI =
+  /^[a-z][a-z0-9+.-]*:(?:[a-z0-9\-._~!$&'()*+,;=:@/]|%[0-9a-f]{2})+(?:\?(?:[a-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9a-f]{2})*)?(?:#(?:[a-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9a-f]{2})*)?$/i;
+const EMAIL =
+  /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/i;
+const INSTANT = /^\d{4}-\d{2}-\d{2}[t ](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:z|[+-]\d{2}(?::?\d{2})?)$/i;
+const WHOLE_SECONDS = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:[+-]\d{2}:\d{2}|Z)$/;
+
+function isDate(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const at = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
+}
+
+const zones = new Map<string, boolean>();
+
+function isTimeZone(name: string): boolean {
+  const known = zones.get(name);
+  if (known !== undefined) return known;
+  let is = /^[A-Z]/.test(name);
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+  } catch {
+    is = false;
+  }
+  zones.set(name, is);
+  return is;
+}
+
+function isInBounds(value: number, version: GbfsVersion, { kind, min, max }: FieldType): boolean {
+  // Prices of 1.0 may be less than 0.
+  if (kind === "number" && max === undefined && !isAtLeast(version, "1.1")) return true;
+  return (min === undefined || value >= min) && (max === undefined || value <= max);
+}
+
+function bounds({ min, max }: FieldType): string {
+  if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;
+  if (min !== undefined) return min === 0 ? ", 0 or more" : `, ${min} or more`;
+  return "";
+}
+
+/** The kinds whose values have no parts. */
+const scalars = {
+  string: any("a text"),
+  id: any("an id, which is a text"),
+  uri: like("an address (URI) such as https://example.com", URI, "1.1"),
+  email: like("an email address", EMAIL, "1.1"),
+  phone: like("a phone number such as +4722001122", /^\+[1-9]\d{1,14}$/, "3.0"),
+  date: texts("a date such as 2026-01-31", isDate),
+  time: like("a time such as 08:00:00", /^(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/, "1.1"),
+  dateTime: texts("a time such as 2026-01-31T08:00:00Z", (text) => WHOLE_SECONDS.test(text)),
+  language: like("a language such as en or pt-BR", /^[a-z]{2,3}(?:-[A-Z]{2})?$/),
+  timeZone: texts("a time zone of the IANA such as Europe/Oslo", isTimeZone, "2.0"),
+  openingHours: any("hours in OpenStreetMap's syntax such as Mo-Su 05:00-24:00"),
+  colour: like("a colour such as #1a2b3c", /^#[a-fA-F0-9]{6}$/),
+  currency: like("a currency such as EUR", /^\w{3}$/),
+  licence: like("an identifier of the SPDX list such as CC-BY-4.0", /^[\w.+-]+$/),
+  country: like("a country of two capitals such as NO", /^[A-Z]{2}/),
+  instant: {
+    expected: (version) =>
+      isAtLeast(version, "3.0") ? "a time such as 2026-01-31T08:00:00Z" : "a time in whole seconds since 1970",
+    accepts: (value, version) => {
+      if (isAtLeast(version, "3.0"))
+        return typeof value === "string" && INSTANT.test(value) && isDate(value.slice(0, 10));
+      if (typeof value !== "number" || (isAtLeast(version, "2.3") && !Number.isInteger(value))) return false;
+      return value >= (isAtLeast(version, "1.1") ? EARLIEST_SECONDS : 0);
+    },
+  },
+  boolean: {
+    expected: (version) => (isAtLeast(version, "2.0") ? "true or false" : "1 or 0"),
+    accepts: (value, version) => {
+      if (isAtLeast(version, "2.0")) return typeof value === "boolean";
+      if (typeof value === "number") return !isAtLeast(version, "1.1") || (value >= 0 && value <= 1);
+      return typeof value === "boolean" && !isAtLeast(version, "1.1");
+    },
+  },
+  integer: {
+    expected: (_, type) => `a whole number${bounds(type)}`,
+    accepts: (value, version, type) =>
+      typeof value === "number" && Number.isInteger(value) && isInBounds(value, version, type),
+    fix: "Write a number without quotes.",
+  },
+  number: {
+    expected: (_, type) => `a number${bounds(type)}`,
+    accepts: (value, version, type) => typeof value === "number" && isInBounds(value, version, type),
+    fix: "Write a number without quotes.",
+  },
+  oneOf: {
+    expected: (version, type) => {
+      const words = wordsIn(version, type);
+      return words.length === 1 ? `"${words[0]}"` : `one of ${words.join(", ")}`;
+    },
+    accepts: (value, version, type) => typeof value === "string" && wordsIn(version, type).includes(value),
+  },
+} satisfies Partial<Record<FieldType["kind"], Kind>>;
+
+const localText = {
+  text: { type: { kind: "string" }, required: true },
+  language: { type: { kind: "language" }, required: true },
+} as const satisfies Fields;
+const localUri = { ...localText, text: { type: { kind: "uri" }, required: true } } as const satisfies Fields;
+const listOf = (item: FieldType, min?: number): FieldType => ({
+  kind: "list",
+  item,
+  ...(min !== undefined && { min }),
+});
+const texts3 = listOf({ kind: "object", fields: localText }) as FieldType<readonly LocalText[]>;
+const uris3 = listOf({ kind: "object", fields: localUri });
+const coordinates = listOf(listOf(listOf(listOf({ kind: "number" }, 2), 4)));
+const multiPolygon: FieldType = {
+  kind: "object",
+  fields: {
+    type: { type: { kind: "oneOf", words: ["MultiPolygon"] }, required: true },
+    coordinates: { type: coordinates, required: true },
+  },
+};
+
+/** Returns a type as a version writes it: in lists, objects, counts and kinds without parts. */
+export function typeIn(version: GbfsVersion, type: FieldType): FieldType {
+  const isTranslated = isAtLeast(version, "3.0");
+  if (type.kind === "text") return isTranslated ? texts3 : { kind: "string" };
+  if (type.kind === "textUri") return isTranslated ? uris3 : { kind: "uri" };
+  return type.kind === "multiPolygon" ? multiPolygon : type;
+}
+
+/** Returns what is wrong with a value by itself, as the end of a sentence; undefined: nothing. @param type from `typeIn` */
+export function valueFault(
+  value: unknown,
+  version: GbfsVersion,
+  type: FieldType,
+): { readonly text: string; readonly fix: string } | undefined {
+  const { kind, min = 0 } = type;
+  if (kind === "list" && Array.isArray(value)) {
+    if (value.length >= min || !isAtLeast(version, "1.1")) return undefined;
+    return {
+      text: `has ${value.length} items; GBFS ${version} wants ${min} at least`,
+      fix: "Add the missing items, or leave the field out.",
+    };
+  }
+  if ((kind === "object" || kind === "counts") && isObject(value)) return undefined;
+  const scalar: Kind | undefined = Object.hasOwn(scalars, kind) ? scalars[kind as keyof typeof scalars] : undefined;
+  if (scalar?.accepts(value, version, type) === true) return undefined;
+  const expected = scalar?.expected(version, type) ?? (kind === "list" ? "a list" : "an object");
+  if (value === null) {
+    return {
+      text: `is null; GBFS ${version} has ${expected}`,
+      fix: "Leave a field out where its value is not known.",
+    };
+  }
+  return {
+    text: `is ${describe(value, kind)}; GBFS ${version} has ${expected}`,
+    fix: scalar?.fix ?? `Write ${expected}.`,
+  };
+}
+
+const NUMBERS: readonly string[] = ["integer", "number", "instant"];
+
+/** Says what a value is, without the value: equal faults are counted together. */
+function describe(value: unknown, kind: FieldType["kind"]): string {
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "boolean") return "true or false";
+  if (typeof value === "string") {
+    if (value === "") return "empty";
+    if (NUMBERS.includes(kind) || kind === "boolean") return "a text";
+    return kind === "oneOf" ? "another word" : "another text";
+  }
+  if (typeof value !== "number") return "an object";
+  if (!NUMBERS.includes(kind)) return "a number";
+  return Number.isInteger(value) ? "out of bounds" : "a number with decimals or out of bounds";
+}

@@ -1,0 +1,247 @@
+import type { Response } from "undici";
+import { feedAddresses } from "../gbfs/address-source.ts";
+import { MAX_DOCUMENT_BYTES, parseBounded, tooLarge } from "../gbfs/bounded-json.ts";
+import { isObject, type JsonObject } from "../gbfs/values.ts";
+import { createOutgoingClient, isHttp, type OutgoingClient, type OutgoingOptions, shownAddress } from "../outgoing.ts";
+import type { FeedFile, FeedFiles } from "./feed-set.ts";
+import { objectsIn } from "./rules/rule.ts";
+
+export interface ReadAddressOptions extends OutgoingOptions {
+  /** Milliseconds of a monotonic clock. */
+  readonly monotonic: () => number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Milliseconds for one file, and for all of them. Too low: fails slow servers. Too high: one check holds up the next. */
+const FILE_TIMEOUT_MS = 20_000;
+const TOTAL_TIMEOUT_MS = 90_000;
+/** Bytes of all files together. The largest known sets have 20 MB. */
+const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
+/** Files that are fetched. A feed set in ten languages has 130. */
+const MAX_FILES = 150;
+const MAX_REDIRECTS = 3;
+/** Requests at a time. Too low: takes long. Too high: is rude to a small server, which then seems slow. */
+const CONCURRENCY = 3;
+
+/** The origin of a page that reads feeds, as a browser names it. */
+const ORIGIN = "https://planner.example";
+
+/** Reads the feed set at the address of a gbfs.json or a manifest.json. @throws Error when that cannot be read */
+export async function readAddress(location: URL, options: ReadAddressOptions): Promise<FeedFiles> {
+  const reader = new AddressReader(location, options);
+  const first = await reader.fetch(location);
+  const content = parseBounded(first.bytes);
+  const data = isObject(content) && isObject(content["data"]) ? content["data"] : {};
+  if (Array.isArray(data["datasets"])) throw new Error(describeManifest(data));
+  const listed = listedFeeds(data);
+  if (listed.length === 0)
+    throw new Error(`${shownAddress(location.href)} lists no feeds. Give the address of a gbfs.json.`);
+  const files: FeedFile[] = [{ name: "gbfs", language: null, address: shownAddress(location.href), ...first }];
+  files.push(...(await inTurn(listed.slice(0, MAX_FILES), (feed) => reader.read(feed, first.url))));
+  const manifest = manifestAddress(files);
+  if (manifest !== undefined)
+    files.push(await reader.read({ name: "manifest", language: null, url: manifest }, first.url));
+  const read = await inTurn(files, (file) => reader.readAgain(file));
+  return { kind: "address", location: shownAddress(location.href), files: read };
+}
+
+/** Fetches one file of a set again, such as the vehicles. */
+export function createFileReader(location: URL, options: ReadAddressOptions): (address: string) => Promise<Uint8Array> {
+  return async (address) => (await new AddressReader(location, options).fetch(new URL(address))).bytes;
+}
+
+interface ListedFeed {
+  readonly name: string;
+  readonly language: string | null;
+  readonly url: string;
+}
+
+interface Fetched extends Pick<FeedFile, "http"> {
+  readonly url: URL;
+  readonly bytes: Uint8Array;
+}
+
+/** A file with what a second request needs. */
+interface ReadFile extends FeedFile {
+  readonly from?: URL;
+  readonly etag?: string | null;
+}
+
+class AddressReader {
+  readonly #options: ReadAddressOptions;
+  readonly #client: OutgoingClient;
+  readonly #ends = AbortSignal.timeout(TOTAL_TIMEOUT_MS);
+  /** Files of several languages are often one. */
+  readonly #fetched = new Map<string, Promise<Fetched & { readonly etag: string | null }>>();
+  #bytes = 0;
+
+  constructor(location: URL, options: ReadAddressOptions) {
+    this.#options = options;
+    this.#client = createOutgoingClient(location, options);
+  }
+
+  fetch(address: URL): Promise<Fetched & { readonly etag: string | null }> {
+    const held = this.#fetched.get(address.href) ?? this.#fetch(address);
+    this.#fetched.set(address.href, held);
+    return held;
+  }
+
+  async read({ name, language, url }: ListedFeed, base: URL): Promise<ReadFile> {
+    let failure: string | undefined;
+    for (const address of feedAddresses(url, name, base)) {
+      try {
+        const { url: from, bytes, http, etag } = await this.fetch(address);
+        // The list says http and the server has https too: planners take what the list says.
+        const isHttps = http?.isHttps === true && !url.startsWith("http:");
+        return {
+          name,
+          language,
+          address: shownAddress(address.href),
+          bytes,
+          from,
+          etag,
+          ...(http && { http: { ...http, isHttps } }),
+        };
+      } catch (error) {
+        failure ??= error instanceof Error ? error.message : String(error);
+      }
+    }
+    return { name, language, address: shownAddress(url), failure };
+  }
+
+  /** Asks again, to see whether an unchanged file is sent again and how `last_updated` moves. */
+  async readAgain({ from, etag, ...file }: ReadFile): Promise<FeedFile> {
+    if (from === undefined || file.http === undefined) return file;
+    const isStatus = /^(?:station_status|vehicle_status|free_bike_status)$/.test(file.name);
+    if (!etag && !isStatus) return file;
+    try {
+      const again = await this.#request(from, etag ? { "if-none-match": etag } : {});
+      if (again.status === 304) return { ...file, http: { ...file.http, answersNotModified: true } };
+      const isSame = etag !== null && again.etag === etag;
+      return { ...file, ...(isSame && { http: { ...file.http, answersNotModified: false } }), later: again.bytes };
+    } catch {
+      // The first request has told enough.
+      return file;
+    }
+  }
+
+  async #fetch(address: URL): Promise<Fetched & { readonly etag: string | null }> {
+    const { monotonic } = this.#options;
+    const start = monotonic();
+    const { url, status, bytes, etag, headers } = await this.#request(address, {});
+    if (status === 304 || headers === undefined) throw new Error("the answer has no body");
+    this.#bytes += bytes.byteLength;
+    if (this.#bytes > MAX_TOTAL_BYTES)
+      throw new Error(`all files together are larger than ${MAX_TOTAL_BYTES / 1024 / 1024} MiB`);
+    const http = {
+      isHttps: url.protocol === "https:",
+      milliseconds: monotonic() - start,
+      hasEtag: etag !== null,
+      allowsOrigins: ["*", ORIGIN].includes(headers.get("access-control-allow-origin") ?? ""),
+      isCompressed: /gzip|deflate|br|zstd/.test(headers.get("content-encoding") ?? ""),
+    };
+    return { url, bytes, etag, http };
+  }
+
+  async #request(from: URL, conditions: Readonly<Record<string, string>>) {
+    const { signal } = this.#options;
+    const timeout = AbortSignal.timeout(FILE_TIMEOUT_MS);
+    const signals = [timeout, this.#ends, ...(signal === undefined ? [] : [signal])];
+    const headers = () => ({
+      accept: "application/json",
+      "accept-encoding": "gzip, deflate",
+      origin: ORIGIN,
+      ...conditions,
+    });
+    const request = {
+      headers,
+      maxRedirects: MAX_REDIRECTS,
+      maxBytes: MAX_DOCUMENT_BYTES,
+      signal: AbortSignal.any(signals),
+    };
+    try {
+      const { url, response, close } = await this.#client.get(from, request);
+      try {
+        const { status, ok } = response;
+        if (status !== 304 && !ok) throw new Error(`HTTP ${status}`);
+        const bytes = status === 304 ? new Uint8Array() : await bodyOf(response);
+        return { url, status, bytes, etag: response.headers.get("etag"), headers: response.headers };
+      } finally {
+        await close();
+      }
+    } catch (error) {
+      if (timeout.aborted || this.#ends.aborted) throw new Error("no whole response in time", { cause: error });
+      throw innermost(error);
+    }
+  }
+}
+
+async function bodyOf({ body }: Response): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength;
+    if (size > MAX_DOCUMENT_BYTES) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, size);
+}
+
+/** Returns the cause of "fetch failed". */
+function innermost(error: unknown): unknown {
+  let reason = error;
+  while (reason instanceof TypeError && reason.cause instanceof Error) reason = reason.cause;
+  return reason;
+}
+
+/** Returns the feeds of a list: those of all languages up to 2.3. */
+export function listedFeeds(data: JsonObject): ListedFeed[] {
+  const lists: readonly (readonly [string | null, unknown])[] = Array.isArray(data["feeds"])
+    ? [[null, data]]
+    : Object.entries(data);
+  return lists.flatMap(([language, list]) =>
+    objectsIn(isObject(list) ? list["feeds"] : undefined).flatMap(({ name, url }) =>
+      typeof name === "string" && typeof url === "string" && name !== "gbfs" ? [{ name, url, language }] : [],
+    ),
+  );
+}
+
+function manifestAddress(files: readonly FeedFile[]): string | undefined {
+  const system = files.find(({ name }) => name === "system_information")?.bytes;
+  if (system === undefined || files.some(({ name }) => name === "manifest")) return undefined;
+  try {
+    const content = parseBounded(system);
+    const url = isObject(content) && isObject(content["data"]) ? content["data"]["manifest_url"] : undefined;
+    const address = typeof url === "string" ? URL.parse(url) : null;
+    return address !== null && isHttp(address) ? address.href : undefined;
+  } catch {
+    // The check of the file says what is wrong with it.
+    return undefined;
+  }
+}
+
+/** Datasets of a manifest that a message names. */
+const MAX_NAMED = 10;
+
+function describeManifest(data: JsonObject): string {
+  const urls = objectsIn(data["datasets"]).flatMap(({ versions }) => objectsIn(versions).map(({ url }) => url));
+  const named = urls.filter((url) => typeof url === "string").slice(0, MAX_NAMED);
+  return `This is a manifest of several feed sets. Check them one by one: ${named.join(", ")}`;
+}
+
+/** Works on a few at a time, in order. */
+async function inTurn<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
+  const results = new Map<number, Result>();
+  let next = 0;
+  const worker = async () => {
+    for (let index = next++; index < items.length; index = next++) {
+      const item = items[index];
+      if (item !== undefined) results.set(index, await work(item));
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+  return items.flatMap((_, index) => {
+    const result = results.get(index);
+    return result === undefined ? [] : [result];
+  });
+}

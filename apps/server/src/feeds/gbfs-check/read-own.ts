@@ -1,0 +1,26 @@
+import { isObject } from "../gbfs/values.ts";
+import type { FeedFile, FeedFiles } from "./feed-set.ts";
+import { listedFeeds } from "./read-address.ts";
+
+/** Returns the JSON of a document of a system's own feeds, such as `station_status`; undefined where it has none. */
+export type OwnDocument = (name: string) => Promise<string | undefined>;
+
+/** Reads a system's own feeds, as they are published, without HTTP. */
+export async function readOwn(location: string, document: OwnDocument): Promise<FeedFiles> {
+  const files: FeedFile[] = [];
+  const read = async (name: string, language: string | null, address: string) => {
+    const json = await document(name);
+    const failure = json === undefined ? "it is listed and not published" : undefined;
+    const bytes = json === undefined ? undefined : Buffer.from(json);
+    files.push({ name, language, address, bytes, failure });
+    return json;
+  };
+  const list = await read("gbfs", null, "gbfs.json");
+  const content: unknown = list === undefined ? undefined : JSON.parse(list);
+  const data = isObject(content) && isObject(content["data"]) ? content["data"] : {};
+  const listed = listedFeeds(data);
+  // The texts of each language are those of one document.
+  const names = new Set(listed.map(({ name }) => name));
+  for (const name of names) await read(name, null, listed.find((feed) => feed.name === name)?.url ?? name);
+  return { kind: "own", location, files };
+}

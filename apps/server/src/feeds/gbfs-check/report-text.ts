@@ -1,0 +1,48 @@
+import type { FeedFinding, FeedReport } from "@bikeshare/contract/console";
+
+/** Kinds of note that are shown: what to mend comes first. */
+const MAX_NOTES = 10;
+
+const MARKS = { error: "ERROR", warning: "WARNING", note: "NOTE" } as const;
+const STATES = { complete: "ok", partial: "LOSS", nothing: "NOTHING" } as const;
+
+/** Returns a report as the terminal shows it: verdicts, then what to mend, then how much is fine. */
+export function reportText(report: FeedReport): string {
+  const { findings, verdicts, passed, files } = report;
+  const notes = findings.filter(({ severity }) => severity === "note");
+  const shown = findings.filter(({ severity }) => severity !== "note").concat(notes.slice(0, MAX_NOTES));
+  const hidden = findings.length - shown.length;
+  const name = report.system_name ?? report.system_id ?? "A system without a name";
+  return [
+    `${name}: GBFS ${report.version}, ${files.length} files of ${report.location}`,
+    verdicts
+      .map(({ state, text, losses }) =>
+        [`${STATES[state].padEnd(8)} ${text}`, ...losses.slice(1).map((loss) => `${" ".repeat(11)}${loss.text}`)].join(
+          "\n",
+        ),
+      )
+      .join("\n"),
+    shown.map(findingText).join("\n"),
+    hidden > 0 ? `${hidden} more notes: --html and --json have them.` : "",
+    passed.length > 0 ? `Fine: ${passed.join(" ")}` : "",
+    `${count(report.errors, "error")}, ${count(report.warnings, "warning")}, ${count(report.notes, "note")}.`,
+  ]
+    .filter((part) => part !== "")
+    .join("\n\n");
+}
+
+function findingText({ severity, file, path, text, fix, count: times, examples }: FeedFinding): string {
+  const [first] = examples;
+  const shown = [first?.id, first?.value].filter((part) => typeof part === "string" && part !== "").join(": ");
+  const where = shown === "" ? "" : ` (${shown})`;
+  const often = times === 1 ? "" : `, ${times.toLocaleString("en-US")} times`;
+  return [
+    `${MARKS[severity].padEnd(8)} ${text}`,
+    `         ${[file, path].filter((part) => part !== "").join(" ")}${often}${where}`,
+    `         ${fix}`,
+  ].join("\n");
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}

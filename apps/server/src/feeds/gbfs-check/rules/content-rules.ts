@@ -1,0 +1,384 @@
+import { openingHoursFrom } from "../../../city/systems/opening-hours.rules.ts";
+import { instantFrom, isObject, numberFrom, textFrom } from "../../gbfs/values.ts";
+import { type FeedSet, ttlOf } from "../feed-set.ts";
+import { inData, objectsIn, type PlacedRecord, recordsOf, type Rule, wholeFile } from "./rule.ts";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+/** How far a clock may be ahead. */
+const CLOCK_TOLERANCE_MS = MINUTE_MS;
+/** What a feed may be late beyond its `ttl`. */
+const LATE_MS = 5 * MINUTE_MS;
+/** Kilometres within which a system is. Too low: finds fault with large regions. Too high: misses swapped coordinates. */
+const MAX_KM = 100;
+/** The share of records from which coarse coordinates are no accident: one in ten ends in 0 by chance. */
+const COARSE_SHARE = 0.1;
+/** Stations from which it is no chance that all reported in one second. */
+const MANY = 10;
+
+/** Values that are well formed and cannot be right. */
+export const contentRules: readonly Rule[] = [
+  {
+    id: "types-exceed-count",
+    severity: "error",
+    since: "2.1",
+    needs: ["station_status"],
+    text: "The counts of the vehicle types of a station do not add up to its vehicles.",
+    fix: "Count every available vehicle once: in the number of all, and under its type.",
+    fine: "The counts by type add up to the vehicles of each station.",
+    *find(set) {
+      for (const station of recordsOf(set, "station_status")) {
+        const types = station.get("vehicle_types_available");
+        const all = numberFrom(station.get("num_vehicles_available"));
+        if (!Array.isArray(types) || types.length === 0 || all === undefined) continue;
+        const sum = objectsIn(types).reduce((total, { count }) => total + (numberFrom(count) ?? 0), 0);
+        if (sum !== all)
+          yield {
+            ...station.at("vehicle_types_available", { sum, of: all }),
+            ...(sum < all && { severity: "warning" }),
+          };
+      }
+    },
+  },
+  {
+    id: "count-exceeds-capacity",
+    severity: "note",
+    needs: ["station_information", "station_status"],
+    text: "A station has more vehicles and free docks than its capacity.",
+    fix: "Correct `capacity`, or leave it out where vehicles may stand beside the docks.",
+    *find(set) {
+      const status = new Map([...recordsOf(set, "station_status")].map((each) => [each.id, each]));
+      for (const station of recordsOf(set, "station_information")) {
+        const capacity = numberFrom(station.get("capacity"));
+        const counts = status.get(station.id);
+        if (capacity === undefined || counts === undefined || station.get("is_virtual_station") === true) continue;
+        const fields = ["num_vehicles_available", "num_vehicles_disabled", "num_docks_available", "num_docks_disabled"];
+        const sum = fields.reduce((total, field) => total + (numberFrom(counts.get(field)) ?? 0), 0);
+        if (sum > capacity) yield station.at("capacity", { capacity, counted: sum });
+      }
+    },
+  },
+  {
+    id: "coordinates-coarse",
+    severity: "warning",
+    text: "Many coordinates have fewer than 5 decimals, which is more than a metre off.",
+    fix: "Give `lat` and `lon` with 5 decimals or more.",
+    fine: "Coordinates are exact to the metre.",
+    *find(set) {
+      for (const name of ["station_information", "vehicle_status"] as const) {
+        const placed = [...positions(set, name)];
+        const coarse = placed.filter(({ lat, lon }) => isCoarse(lat) && isCoarse(lon));
+        if (coarse.length > placed.length * COARSE_SHARE && coarse.length > 1)
+          for (const { record, lat, lon } of coarse) yield record.at("lat", { lat, lon });
+      }
+    },
+  },
+  {
+    id: "far-away",
+    severity: "warning",
+    text: `A position is more than ${MAX_KM} km from the middle of the system.`,
+    fix: "Correct the position; latitude and longitude may be swapped, or 0.",
+    fine: "All positions are in one region.",
+    *find(set) {
+      const all = [...positions(set, "station_information"), ...positions(set, "vehicle_status")];
+      const middle = { lat: median(all.map(({ lat }) => lat)), lon: median(all.map(({ lon }) => lon)) };
+      for (const { record, lat, lon } of all)
+        if (kilometres({ lat, lon }, middle) > MAX_KM) yield record.at("lat", { lat, lon });
+    },
+  },
+  {
+    id: "ahead",
+    severity: "error",
+    text: "`last_updated` is in the future.",
+    fix: "Set the clock of the server by NTP, and write the time in UTC.",
+    fine: "No file is from the future.",
+    *find(set) {
+      for (const { file, lastUpdated = 0, content } of set.documents)
+        if (lastUpdated > set.now + CLOCK_TOLERANCE_MS)
+          yield { file, path: "last_updated", value: content["last_updated"] };
+    },
+  },
+  {
+    id: "old",
+    severity: "warning",
+    text: "The file is older than its `ttl` and 5 minutes more: planners show what is no longer so.",
+    fix: "Write the file again whenever its `ttl` has passed, with the time at which it was right.",
+    fine: "Counts and vehicles are up to date.",
+    *find(set) {
+      for (const name of ["station_status", "vehicle_status"] as const)
+        for (const document of set.all(name)) {
+          const { lastUpdated, file, content } = document;
+          if (lastUpdated === undefined || set.now - lastUpdated <= ttlOf(document) * 1000 + LATE_MS) continue;
+          yield { file, path: "last_updated", value: content["last_updated"] };
+        }
+    },
+  },
+  {
+    id: "reported-equal",
+    severity: "note",
+    needs: ["station_status"],
+    text: "All stations have the same `last_reported`: it is when the file was made, not when each reported.",
+    fix: "Give the time at which the station itself reported last, so that a silent one is seen.",
+    *find(set) {
+      const stations = [...recordsOf(set, "station_status")];
+      const [first] = stations;
+      const times = new Set(stations.map((station) => station.get("last_reported")));
+      if (first !== undefined && stations.length >= MANY && times.size === 1) yield first.at("last_reported");
+    },
+  },
+  {
+    id: "reported-long-ago",
+    severity: "warning",
+    needs: ["station_status"],
+    text: "A station that rents has not reported for a day.",
+    fix: "Look after the station, or set `is_renting` and `is_returning` to false until it reports again.",
+    *find(set) {
+      for (const station of recordsOf(set, "station_status")) {
+        const at = instantFrom(station.get("last_reported"));
+        const isRenting = station.get("is_renting");
+        if (at !== undefined && (isRenting === true || isRenting === 1) && set.now - at > DAY_MS)
+          yield station.at("last_reported");
+      }
+    },
+  },
+  {
+    id: "alert-over",
+    severity: "warning",
+    needs: ["system_alerts"],
+    text: "An alert is over and still published.",
+    fix: "Remove alerts when they end.",
+    fine: "No alert is over.",
+    *find(set) {
+      for (const alert of recordsOf(set, "system_alerts")) {
+        const times = objectsIn(alert.get("times"));
+        const ends = times.map(({ end }) => instantFrom(end) ?? Infinity);
+        if (ends.length > 0 && Math.max(...ends) < set.now) yield alert.at("times");
+      }
+    },
+  },
+  {
+    id: "zone-over",
+    severity: "warning",
+    needs: ["geofencing_zones"],
+    text: "A zone is over and still published.",
+    fix: "Remove zones when they end.",
+    *find(set) {
+      const document = set.one("geofencing_zones");
+      const zones = document?.data["geofencing_zones"];
+      if (document === undefined || !isObject(zones)) return;
+      for (const [index, { properties }] of objectsIn(zones["features"]).entries()) {
+        const end = isObject(properties) ? instantFrom(properties["end"]) : undefined;
+        if (end !== undefined && end < set.now)
+          yield { file: document.file, path: `data.geofencing_zones.features[${index}].properties.end`, value: end };
+      }
+    },
+  },
+  {
+    id: "hours-unreadable",
+    severity: "warning",
+    since: "3.0",
+    text: "Opening hours are not in OpenStreetMap's syntax.",
+    fix: "Write them such as `Mo-Fr 06:00-22:00; Sa,Su 08:00-24:00`, or `24/7`.",
+    fine: "Opening hours can be read.",
+    *find(set) {
+      const document = set.one("system_information");
+      if (document !== undefined && isUnreadable(document.data["opening_hours"]))
+        yield inData(document, "opening_hours");
+      for (const station of recordsOf(set, "station_information"))
+        if (isUnreadable(station.get("station_opening_hours"))) yield station.at("station_opening_hours");
+    },
+  },
+  {
+    id: "capitals",
+    severity: "note",
+    needs: ["station_information"],
+    text: "Most names of stations are in capitals.",
+    fix: "Write names as riders read them: Central Station.",
+    *find(set) {
+      const named = [...recordsOf(set, "station_information")].filter((each) => /\p{L}{4}/u.test(nameOf(each)));
+      const loud = named.filter((each) => nameOf(each) === nameOf(each).toUpperCase());
+      if (loud.length > named.length / 2) for (const station of loud) yield station.at("name");
+    },
+  },
+  {
+    id: "html",
+    severity: "warning",
+    text: "A text has HTML, which riders see as it is.",
+    fix: "Write plain text.",
+    fine: "Texts are plain.",
+    *find(set) {
+      for (const name of ["station_information", "system_alerts", "system_pricing_plans", "vehicle_types"] as const)
+        for (const record of recordsOf(set, name))
+          for (const field of ["name", "short_name", "address", "summary", "description"])
+            if (hasHtml(record.get(field))) yield record.at(field);
+    },
+  },
+  {
+    id: "ids-stay",
+    severity: "error",
+    since: "2.0",
+    text: "Vehicles keep their id over a ride, so that anybody can follow riders.",
+    fix: "Give each vehicle a new id after every ride.",
+    fine: "Vehicles get new ids after rides.",
+    *find(set) {
+      const document = set.one("vehicle_status");
+      if (document === undefined) return;
+      for (const id of set.files.followed?.kept ?? [])
+        yield { file: document.file, path: `data.${set.nameOf("vehicle_status", "vehicles")}`, id, value: id };
+    },
+  },
+];
+
+/** How the files are served; of saved files nothing is known. */
+export const servingRules: readonly Rule[] = [
+  served(
+    "not-https",
+    "warning",
+    "The file is served without encryption.",
+    "Serve the feeds over https.",
+    "All files come over https.",
+    (http) => !http.isHttps,
+  ),
+  served(
+    "slow",
+    "warning",
+    "The file took more than a second.",
+    "Keep the files ready instead of making them for each request.",
+    "Every file comes within a second.",
+    (http) => http.milliseconds > 1_000,
+  ),
+  served(
+    "no-not-modified",
+    "note",
+    "A request with the file's ETag is answered with the whole file again.",
+    "Send an `ETag`, and answer 304 to a request that has it in `If-None-Match`.",
+    "Files that have not changed are not sent again.",
+    (http) => !http.hasEtag || http.answersNotModified === false,
+  ),
+  served(
+    "no-cors",
+    "warning",
+    "Pages of others cannot read the file.",
+    "Send `Access-Control-Allow-Origin: *`.",
+    "Pages of others may read the files.",
+    (http) => !http.allowsOrigins,
+  ),
+  served(
+    "no-gzip",
+    "note",
+    "The file is sent without compression.",
+    "Compress answers with gzip for those who accept it.",
+    "Files are compressed.",
+    (http, bytes) => !http.isCompressed && bytes > 2_000,
+  ),
+  {
+    id: "goes-back",
+    severity: "error",
+    text: "`last_updated` goes back between two reads: several servers answer with files of different age.",
+    fix: "Let every server send the newest file.",
+    *find(set) {
+      for (const { document, later } of laterReads(set))
+        if (document.lastUpdated !== undefined && later.at !== undefined && later.at < document.lastUpdated)
+          yield { file: document.file, path: "last_updated", value: new Date(later.at).toISOString() };
+    },
+  },
+  {
+    id: "stands-still",
+    severity: "warning",
+    text: "The content changes and `last_updated` does not.",
+    fix: "Set `last_updated` whenever the file changes: consumers skip a file whose time they have seen.",
+    *find(set) {
+      for (const { document, later } of laterReads(set))
+        if (later.at === document.lastUpdated && later.data !== JSON.stringify(document.data))
+          yield { file: document.file, path: "last_updated", value: document.content["last_updated"] };
+      const followed = set.files.followed;
+      const document = set.one("vehicle_status") ?? set.one("station_status");
+      if (followed?.isMoving === false && document !== undefined)
+        yield {
+          file: document.file,
+          path: "last_updated",
+          text: `\`last_updated\` did not move in ${followed.minutes} minutes.`,
+        };
+    },
+  },
+];
+
+type HttpTest = (http: NonNullable<FeedSet["files"]["files"][number]["http"]>, bytes: number) => boolean;
+
+function served(
+  id: string,
+  severity: Rule["severity"],
+  text: string,
+  fix: string,
+  fine: string,
+  isBad: HttpTest,
+): Rule {
+  return {
+    ...{ id, severity, text, fix, fine },
+    *find(set) {
+      for (const { file, source } of set.documents) {
+        const { http, bytes } = source;
+        if (http !== undefined && isBad(http, bytes?.byteLength ?? 0))
+          yield wholeFile(file, { value: id === "slow" ? `${Math.round(http.milliseconds)} ms` : source.address });
+      }
+    },
+  };
+}
+
+function* laterReads(set: FeedSet) {
+  for (const document of set.documents) {
+    const { later } = document.source;
+    if (later === undefined) continue;
+    try {
+      const content: unknown = JSON.parse(new TextDecoder().decode(later));
+      if (isObject(content))
+        yield { document, later: { at: instantFrom(content["last_updated"]), data: JSON.stringify(content["data"]) } };
+    } catch {
+      // The first read says what is wrong with it.
+    }
+  }
+}
+
+interface Position {
+  readonly lat: number;
+  readonly lon: number;
+}
+
+function* positions(
+  set: FeedSet,
+  name: "station_information" | "vehicle_status",
+): Generator<Position & { readonly record: PlacedRecord }> {
+  for (const record of recordsOf(set, name)) {
+    const [lat, lon] = [record.raw["lat"], record.raw["lon"]];
+    if (typeof lat === "number" && typeof lon === "number") yield { record, lat, lon };
+  }
+}
+
+function isCoarse(degrees: number): boolean {
+  return Math.abs(degrees * 1e4 - Math.round(degrees * 1e4)) < 1e-6;
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+}
+
+const KM_PER_DEGREE = 111.2;
+
+/** Near enough for a hundred kilometres. */
+function kilometres(a: Position, b: Position): number {
+  const east = (a.lon - b.lon) * Math.cos((b.lat * Math.PI) / 180);
+  return Math.hypot(a.lat - b.lat, east) * KM_PER_DEGREE;
+}
+
+function isUnreadable(hours: unknown): boolean {
+  return typeof hours === "string" && openingHoursFrom(hours) === undefined;
+}
+
+function nameOf(record: PlacedRecord): string {
+  return textFrom(record.get("name")) ?? "";
+}
+
+function hasHtml(value: unknown): boolean {
+  if (Array.isArray(value)) return objectsIn(value).some(({ text }) => hasHtml(text));
+  return typeof value === "string" && /<\/?[a-z][a-z0-9]*(?:\s[^>]*)?\/?>|&(?:amp|lt|gt|nbsp|quot|#\d+);/i.test(value);
+}

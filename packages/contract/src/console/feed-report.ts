@@ -1,0 +1,97 @@
+import { z } from "zod";
+import { timestamp } from "../values.ts";
+
+// What `bikeshare gbfs check` finds: one form for the command line, the page that it writes and the dashboard.
+
+const count = z.number().int().min(0);
+
+/** Programs that read feeds, and whose rules are known. */
+export const feedConsumers = ["lamassu", "otp", "motis", "google"] as const;
+export type FeedConsumer = (typeof feedConsumers)[number];
+
+export const feedSeverity = z
+  .enum(["error", "warning", "note"])
+  .describe("error: against the specification. warning: riders or planners lose something. note: worth a look");
+export type FeedSeverity = z.infer<typeof feedSeverity>;
+
+const findingExample = z
+  .object({
+    path: z.string().describe("Where it is in the file, such as `data.stations[12].capacity`"),
+    id: z.string().nullable().describe("The id of the record"),
+    value: z.string().nullable().describe("The value as JSON, shortened"),
+  })
+  .strict();
+
+/** Equal findings of one file. */
+const feedFinding = z
+  .object({
+    rule: z.string(),
+    severity: feedSeverity,
+    file: z.string(),
+    path: z.string().describe("Without the numbers of items: `data.stations[].capacity`"),
+    text: z.string().describe("What is wrong, in one sentence"),
+    fix: z.string().describe("How to mend it, in one sentence"),
+    count: z.number().int().min(1),
+    examples: z.array(findingExample).describe("The first three"),
+  })
+  .strict();
+export type FeedFinding = z.infer<typeof feedFinding>;
+
+/** What one consumer does not take as it is meant. */
+const feedLoss = z
+  .object({
+    text: z.string().describe("Such as `drops 14 e-bikes without a range`"),
+    fix: z.string(),
+    count: count.describe("Stations, vehicles or others that it is about"),
+  })
+  .strict();
+export type FeedLoss = z.infer<typeof feedLoss>;
+
+const shownOf = z.object({ shown: count, of: count }).strict();
+
+/** What a consumer makes of a feed. */
+const feedVerdict = z
+  .object({
+    consumer: z.enum(feedConsumers),
+    name: z.string(),
+    state: z.enum(["complete", "partial", "nothing"]).describe("partial: something is lost"),
+    text: z.string().describe("In one sentence"),
+    stations: shownOf,
+    vehicles: shownOf,
+    losses: z.array(feedLoss),
+  })
+  .strict();
+export type FeedVerdict = z.infer<typeof feedVerdict>;
+
+const checkedFile = z
+  .object({
+    name: z.string(),
+    address: z.string(),
+    version: z.string().nullable().describe("As it declares"),
+    records: count.nullable(),
+    data_at: timestamp.nullable().describe("`last_updated`"),
+    bytes: count,
+    milliseconds: count.nullable().describe("Until it was there whole; null: it was not fetched"),
+    failure: z.string().nullable().describe("Why it could not be read"),
+  })
+  .strict();
+export type CheckedFile = z.infer<typeof checkedFile>;
+
+export const feedReport = z
+  .object({
+    location: z.string(),
+    kind: z.enum(["address", "folder", "own"]),
+    checked_at: timestamp,
+    system_id: z.string().nullable(),
+    system_name: z.string().nullable(),
+    version: z.string().describe("The version that it was checked by"),
+    errors: count.describe("Kinds of error; each finding has its count"),
+    warnings: count,
+    notes: count,
+    verdicts: z.array(feedVerdict),
+    findings: z.array(feedFinding).describe("The most important first"),
+    passed: z.array(z.string()).describe("What was checked and is fine"),
+    files: z.array(checkedFile),
+  })
+  .strict();
+export type FeedReport = z.infer<typeof feedReport>;
