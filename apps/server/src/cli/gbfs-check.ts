@@ -1,10 +1,11 @@
 import { writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { publishedGbfsVersions } from "@bikeshare/contract";
 import { type FeedConsumer, feedConsumers, type FeedReport } from "@bikeshare/contract/console";
 import { checkFeed } from "../feeds/gbfs-check/check.ts";
 import type { FeedFiles } from "../feeds/gbfs-check/feed-set.ts";
 import { followVehicles } from "../feeds/gbfs-check/follow-vehicles.ts";
-import { ownVersions, readOwnFeed } from "../feeds/gbfs-check/own-feed.ts";
+import { isPublishedVersion, readOwnFeed } from "../feeds/gbfs-check/own-feed.ts";
 import { createFileReader, readAddress } from "../feeds/gbfs-check/read-address.ts";
 import { readFolder } from "../feeds/gbfs-check/read-folder.ts";
 import { reportPage } from "../feeds/gbfs-check/report-page.ts";
@@ -28,7 +29,10 @@ export function registerGbfs(program: ParentCommand, cli: OpenCli): void {
     .description("check feeds")
     .command("check")
     .description("check a GBFS feed and say what planners lose; exit status 1 when it has errors")
-    .argument("<location>", `the URL of gbfs.json, a folder of saved feeds, or own (own/${ownVersions.join(", own/")})`)
+    .argument(
+      "<location>",
+      `the URL of gbfs.json, a folder of saved feeds, or own (also ${publishedGbfsVersions.map((version) => `own/${version}`).join(", ")})`,
+    )
     .addOption(option("--for <a,b>", `these readers alone: ${feedConsumers.join(", ")}`, listOf(consumer)))
     .option("--html <file>", "write the report as a page")
     .addOption(option("--follow <minutes>", "watch the vehicles for as long, 1 to 120", integer(1, 120)))
@@ -48,8 +52,10 @@ async function checkLocation(cli: CliContext, location: string, settings: CheckS
     return print(cli, files, settings);
   }
   const version = location.split("/")[1];
-  if (version !== undefined && !ownVersions.includes(version))
-    throw new UsageError(`<location> is ${JSON.stringify(location)}: we publish ${ownVersions.join(" and ")}.`);
+  if (version !== undefined && !isPublishedVersion(version))
+    throw new UsageError(
+      `<location> is ${JSON.stringify(location)}: it must be of ${publishedGbfsVersions.join(", ")}.`,
+    );
   await cli.withDatabase(async (db) => {
     const systemId = await cli.resolveSystem(db, cli.system);
     const baseUrl = () => cli.config.publicUrl ?? `http://${cli.config.host}:${cli.config.port}`;

@@ -45,7 +45,7 @@ export async function followVehicles(files: FeedFiles, options: FollowOptions): 
 }
 
 /** Remembers vehicles over several reads of their file. */
-export class VehicleWatch {
+class VehicleWatch {
   readonly #seen = new Map<string, Seen>();
   readonly #kept = new Set<string>();
   readonly #times = new Set<unknown>();

@@ -1,29 +1,31 @@
+import { type PublishedGbfsVersion, publishedGbfsVersions } from "@bikeshare/contract";
 import { ServiceError } from "@bikeshare/rules";
-import { forms } from "../gbfs-out/documents.ts";
+import { feedsIn, nameIn } from "../gbfs-out/discovery.ts";
 import { type GbfsContext, gbfsDocument } from "../gbfs-out/service.ts";
 import type { FeedFiles } from "./feed-set.ts";
-import { type OwnDocument, readOwn } from "./read-own.ts";
+import { readOwn } from "./read-own.ts";
 
-/** Versions that are published, and checked as `own`. */
-export const ownVersions: readonly string[] = forms.map(({ version }) => version);
-/** The version that every planner with new code reads. */
-const USUAL_VERSION = "3.0";
+/** The version that is checked where none is named: planners with new code read it. */
+const USUAL_VERSION: PublishedGbfsVersion = "3.0";
 
-/** Reads what a system publishes in one version. */
-export function readOwnFeed(context: GbfsContext, systemId: string, version = USUAL_VERSION): Promise<FeedFiles> {
-  return readOwn(`${systemId}, GBFS ${version}`, ownDocuments(context, systemId, version));
+export function isPublishedVersion(version: string): version is PublishedGbfsVersion {
+  return publishedGbfsVersions.some((each) => each === version);
 }
 
-/** The one place that knows how documents are published. */
-function ownDocuments(context: GbfsContext, systemId: string, version: string): OwnDocument {
-  const form = forms.find((each) => each.version === version);
-  return async (name) => {
-    if (form === undefined) return undefined;
+/** Reads what a system publishes in one version, without HTTP. */
+export function readOwnFeed(
+  context: GbfsContext,
+  systemId: string,
+  version: PublishedGbfsVersion = USUAL_VERSION,
+): Promise<FeedFiles> {
+  return readOwn(`${systemId}, GBFS ${version}`, async (name) => {
+    const feed = feedsIn(version).find((each) => nameIn(version, each) === name);
+    if (feed === undefined) return undefined;
     try {
-      return (await gbfsDocument(context, systemId, form, name)).json;
+      return (await gbfsDocument(context, { systemId, version, feed })).json;
     } catch (error) {
       if (error instanceof ServiceError && error.code === "not_found") return undefined;
       throw error;
     }
-  };
+  });
 }

@@ -206,7 +206,8 @@ export function listedFeeds(data: JsonObject): ListedFeed[] {
   );
 }
 
-function manifestAddress(files: readonly FeedFile[]): string | undefined {
+/** Returns the address of the manifest, where the system's information names one that is not read yet. */
+export function manifestAddress(files: readonly FeedFile[]): string | undefined {
   const system = files.find(({ name }) => name === "system_information")?.bytes;
   if (system === undefined || files.some(({ name }) => name === "manifest")) return undefined;
   try {

@@ -1,6 +1,6 @@
 import { isObject } from "../gbfs/values.ts";
 import type { FeedFile, FeedFiles } from "./feed-set.ts";
-import { listedFeeds } from "./read-address.ts";
+import { listedFeeds, manifestAddress } from "./read-address.ts";
 
 /** Returns the JSON of a document of a system's own feeds, such as `station_status`; undefined where it has none. */
 export type OwnDocument = (name: string) => Promise<string | undefined>;
@@ -20,7 +20,9 @@ export async function readOwn(location: string, document: OwnDocument): Promise<
   const data = isObject(content) && isObject(content["data"]) ? content["data"] : {};
   const listed = listedFeeds(data);
   // The texts of each language are those of one document.
-  const names = new Set(listed.map(({ name }) => name));
-  for (const name of names) await read(name, null, listed.find((feed) => feed.name === name)?.url ?? name);
+  const addresses = new Map(listed.map(({ name, url }) => [name, url]));
+  for (const [name, url] of addresses) await read(name, null, url);
+  const manifest = manifestAddress(files);
+  if (manifest !== undefined) await read("manifest", null, manifest);
   return { kind: "own", location, files };
 }
