@@ -62,7 +62,7 @@ const commandErrors = {
       "Import {id} cannot be undone before {later}, which found rides of it and left them as they were. Undo these first, in this order:{commands}",
     importSourceInUse: "Import {id} cannot be undone: {reason} Nothing was changed.",
     importTripsChanged:
-      "Import {id} cannot be undone: {changed} of its {created} rides were changed since{examples}. Nothing was changed.",
+      "Import {id} cannot be undone: {changed} of its {created} rides were changed since{examples}. Nothing was changed: correct what is wrong with `rides/correct`, or restore a backup from before the import.",
     importUndone: "Import {id} was already undone, at {at}.",
     keyAllowance:
       "Partner {partnerId} makes no keys of its own: the operator has not allowed it. Ask the operator for a key.",
