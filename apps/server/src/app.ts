@@ -2,6 +2,7 @@ import type { ServerOptions } from "node:https";
 import { gbfsContract, operatorContract, partnerContract } from "@bikeshare/contract";
 import { createMemoryRateLimiter } from "@bikeshare/rules";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
+import { alertRoutes, operatorAlertList } from "./city/alerts/routes.ts";
 import { bikeRoutes } from "./city/bikes/routes.ts";
 import { operatorRoutes } from "./city/fleet/routes.ts";
 import { reservationRoutes } from "./city/reservations/routes.ts";
@@ -174,6 +175,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   bindContract(http, partnerContract, {
     stations: stationRoutes(read, cursorCipher, caches.stationPages),
     ...systemRoutes(read, cursorCipher),
+    alerts: alertRoutes({ ...read, clock }, cursorCipher),
     rides: rideRoutes(read, cursorCipher),
     bikes: bikeRoutes(read, cursorCipher),
     reservations: reservationRoutes({ ...read, db, clock, ids }, cursorCipher),
@@ -181,16 +183,20 @@ export async function buildApp(given: AppOptions): Promise<App> {
     me: meRoutes({ db, clock }),
     health: healthRoutes({ pingDatabase: connections.check, isDraining: draining.is, concerns }),
   });
-  bindOperator(http, options);
+  bindOperator(http, options, operatorAlertList({ ...read, clock }, cursorCipher));
   serveConsole(http, consoleContext, read);
   publishFeeds(http, options, caches.gbfsPages);
   servePages(http, options);
   return { http, drain: draining.begin };
 }
 
-function bindOperator(http: FastifyInstance, options: AppOptions): void {
+function bindOperator(
+  http: FastifyInstance,
+  options: AppOptions,
+  alertList: ReturnType<typeof operatorAlertList>,
+): void {
   bindContract(http, operatorContract, {
-    ...operatorRoutes(options),
+    ...operatorRoutes(options, alertList),
     dashboardLinks: dashboardLinkRoutes({
       ...options,
       cipher: createTokenCipher(() => options.secrets.webhookKeys, "dashboard link"),

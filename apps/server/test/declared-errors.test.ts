@@ -58,6 +58,8 @@ const failingItems: Readonly<Record<string, { readonly [Code in ErrorCode]?: obj
   "/operator/v1/stations/offline": { invalid_parameter: { id: "" }, not_found: { id: "nowhere" } },
   "/operator/v1/stations/online": { invalid_parameter: { id: "" }, not_found: { id: "nowhere" } },
   "/operator/v1/stations/remove": { invalid_parameter: { id: "" }, not_found: { id: "nowhere" } },
+  "/operator/v1/alerts": { invalid_parameter: { id: "new" } },
+  "/operator/v1/alerts/end": { invalid_parameter: { id: "" }, not_found: { id: "nowhere" } },
   "/operator/v1/bikes": { invalid_parameter: { id: "" }, not_found: { id: "free-1", station_id: "nowhere" } },
   "/operator/v1/bikes/reports": {
     invalid_parameter: { id: "free-1", at: "2999-01-01T00:00:00Z", vehicle_state: "available" },

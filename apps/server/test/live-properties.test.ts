@@ -144,7 +144,9 @@ async function obey(one: Command, world: string, held: string[]): Promise<unknow
   }
   if ("rides" in one) return obeyRides(one, at, rideId, bikeId);
   if ("station" in one)
-    return one.do === "offline" ? harness.offline({ id: one.station }) : harness.online({ id: one.station });
+    return one.do === "offline"
+      ? harness.offline({ id: one.station, ...(one.station !== "A" && { summary: "Closed" }) })
+      : harness.online({ id: one.station });
   return expireOverdueReservations(harness.live, harness.systemId, 100);
 }
 

@@ -91,6 +91,12 @@ export const errorMessages = {
     bikeAtFeedStation:
       "The bikes at station {id} are counted by the source {source}. Give lat and lon instead of station_id, or have that source count the bike.",
     removedStation: "id is that of a station that was removed for good, and is never used again.",
+    newAlert: "type and summary must be given: the alert is new.",
+    pastAlert: "times are all over. Give times that are not, or end the alert with alerts/end.",
+    feedAlert: "Alert {id} is of the source {source}, which would overwrite this. Change it there, or take another id.",
+    tooManyAlerts: "There are {limit} open alerts of yours, which is the most. End some with alerts/end.",
+    alertStations: "station_ids names stations that there are not: {ids}. Leave them out.",
+    alertRegions: "region_ids names regions that there are not: {ids}. Leave them out, or name them first.",
   },
   invalid_cursor: {
     empty: "cursor is empty. The list ended where next_cursor was absent; to begin again, leave cursor out.",
@@ -103,6 +109,7 @@ export const errorMessages = {
   not_found: {
     path: "There is no such path. /openapi.json lists those there are, /gbfs/3.0/gbfs.json the public feeds; /docs explains them.",
     pathId: "There is no such resource: the identifier in the path {issue}.",
+    alert: "There is no alert with this id, or it ended long ago.",
     bike: "There is no bike with this id.",
     event: "There is no event with this id that the key may see.",
     reservation: "You have no reservation with this id.",
@@ -129,6 +136,7 @@ export const errorMessages = {
     feedOfSystem: "This system has no such feed.",
     gbfsVersion: "There is no such version of GBFS here. There are: {versions}.",
     feedLanguage: "This system has no texts in this language. There are: {languages}.",
+    namedAlert: "There is no alert {id}.",
     namedBike: "There is no bike {id}.",
     namedStation: "There is no station {id}.",
     goneStation: "Station {id} was removed for good, and cannot be brought back. Nothing was changed.",

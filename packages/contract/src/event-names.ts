@@ -10,6 +10,8 @@ export const eventNames = [
   "reservation.cancelled",
   "reservation.expired",
   "reservation.fulfilled",
+  "alert.opened",
+  "alert.ended",
 ] as const;
 
 export type EventName = (typeof eventNames)[number];

@@ -1,5 +1,6 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
+import { alert } from "./alerts.ts";
 import { bike } from "./bikes.ts";
 import { type DeliveryName, type EventName, eventNames } from "./event-names.ts";
 import { namedObject } from "./named-object.ts";
@@ -21,6 +22,8 @@ export const eventData = {
   "reservation.cancelled": reservation,
   "reservation.expired": reservation,
   "reservation.fulfilled": reservation,
+  "alert.opened": alert,
+  "alert.ended": alert,
 } as const satisfies Readonly<Record<EventName, z.ZodTypeAny>>;
 
 /**
@@ -121,6 +124,8 @@ function eventRecords() {
     recordOf("reservation.cancelled"),
     recordOf("reservation.expired"),
     recordOf("reservation.fulfilled"),
+    recordOf("alert.opened"),
+    recordOf("alert.ended"),
   ] as const;
 }
 

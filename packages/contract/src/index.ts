@@ -1,3 +1,5 @@
+export * from "./alert-words.ts";
+export * from "./alerts.ts";
 export * from "./batch.ts";
 export * from "./batch-warnings.ts";
 export * from "./bikes.ts";

@@ -42,6 +42,9 @@ export const USAGE_RETENTION_DAYS = 400;
 /** Hours for which the answer to an `Idempotency-Key` is kept. */
 export const IDEMPOTENCY_KEY_HOURS = 24;
 
+/** Days for which an alert is kept after its end: a season, for questions of riders and of partners about it. */
+export const ALERT_RETENTION_DAYS = 90;
+
 /** Most bytes of a request's body. */
 export const MAX_BODY_BYTES = 1024 ** 2;
 

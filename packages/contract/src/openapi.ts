@@ -52,6 +52,7 @@ const partnerTags: Readonly<Record<keyof typeof partnerContract | "webhooks", Ta
   stations: ["Stations", "Places where bikes are rented and returned."],
   vehicleTypes: ["Vehicle types", "What the vehicle type ids on stations, bikes and rides mean."],
   regions: ["Regions", "What the region ids on stations mean."],
+  alerts: ["Alerts", "What riders should know: closures, moves, disturbances."],
   rides: ["Rides", "One bike's way from start to end. Who rode is never shown."],
   bikes: ["Bikes", "Bikes, and other vehicles that are shared the same way."],
   reservations: ["Reservations", "Bikes held for your riders, for some minutes from now. You see your own only."],
@@ -69,6 +70,7 @@ const operatorTags: Readonly<Record<keyof typeof operatorContract, Tag>> = {
   stations: ["Stations", "Places where bikes are rented and returned."],
   bikes: ["Bikes", "Bikes, and other vehicles that are shared the same way."],
   rides: ["Rides", "One bike's way from start to end. Never send who rode."],
+  alerts: ["Alerts", "What riders should know: closures, moves, disturbances."],
   dashboardLinks: ["Dashboard links", "Partners' pages of the dashboard, within your own portal."],
 };
 
@@ -91,7 +93,7 @@ export function createOperatorOpenApiDocument(options: DocumentOptions): OpenApi
   return assemble(options, operatorContract, operatorTags, {
     info: {
       title: "Bike-Sharing Data Service: operator's interface",
-      summary: "How the operator's backend tells the service of stations, bikes and rides.",
+      summary: "How the operator's backend tells the service of stations, bikes, rides and alerts.",
     },
     introduction: operatorIntroduction,
     keyDescription:

@@ -1,12 +1,15 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
+import { alertType } from "./alerts.ts";
 import { issueText } from "./messages.ts";
 import { endReason, riderCategory } from "./rides.ts";
-import { isOneLine } from "./text-rules.ts";
+import { isOneLine, isText, isWebAddress } from "./text-rules.ts";
 import { givenIdentifier, textOf, givenInstant } from "./values.ts";
 
 /** Most characters of a name. */
 export const MAX_NAME_LENGTH = 255;
+/** Most characters of a description. */
+const MAX_DESCRIPTION_LENGTH = 5_000;
 /** Most characters of an address. */
 export const MAX_ADDRESS_LENGTH = 1000;
 
@@ -187,6 +190,90 @@ export const pastRide = extendApi(
   { title: "PastRide" },
 );
 export type PastRideUpsert = z.infer<typeof pastRide>;
+
+/** Most languages of a text. */
+const MAX_LANGUAGES = 20;
+/** Most stations, and most regions, that an alert names: one about more is about the system. */
+const MAX_ALERT_PLACES = 1_000;
+/** Most times of an alert. */
+const MAX_ALERT_TIMES = 50;
+
+/** A text for riders: one in the system's main language, or one for each of several. */
+function ridersText<Text extends z.ZodType<string, z.ZodTypeDef, string>>(text: Text) {
+  const language = z.string().regex(/^[a-z]{2,3}(-[A-Z]{2})?$/, issueText("language"));
+  const texts = z
+    .array(z.object({ text, language }).strict())
+    .min(1)
+    .max(MAX_LANGUAGES)
+    .refine((all) => new Set(all.map((each) => each.language)).size === all.length, issueText("repeatedLanguage"));
+  const message = issueText("text");
+  return z.union([text, texts], {
+    errorMap: (issue, { defaultError }) => ({
+      message: issue.code === z.ZodIssueCode.invalid_union ? message : defaultError,
+    }),
+  });
+}
+
+const summary = ridersText(oneLine(MAX_NAME_LENGTH));
+
+const alertPeriod = z
+  .object({ start: givenInstant.optional(), end: givenInstant.optional() })
+  .strict()
+  .superRefine(({ start, end }, context) => {
+    if (start === undefined || end === undefined || Date.parse(end) >= Date.parse(start)) return;
+    context.addIssue({
+      code: z.ZodIssueCode.custom,
+      path: ["end"],
+      message: issueText("notBefore", { field: "start" }),
+    });
+  });
+
+/** An alert to riders. Fields that a later upsert omits stay as they were. */
+export const alertUpsert = item("AlertUpsert", {
+  id: textOf("givenIdentifier", { description: "Your own id of the alert" }),
+  type: alertType.optional().describe("Needed for a new alert"),
+  summary: summary
+    .optional()
+    .describe("Needed for a new alert. One line, in the system's main language, or one in each of several"),
+  description: ridersText(
+    z
+      .string()
+      .min(1, issueText("empty"))
+      .max(MAX_DESCRIPTION_LENGTH, issueText("tooLong", { limit: MAX_DESCRIPTION_LENGTH }))
+      .refine(isText, issueText("nul")),
+  )
+    .nullable()
+    .optional(),
+  url: ridersText(
+    z
+      .string()
+      .max(MAX_ADDRESS_LENGTH, issueText("tooLong", { limit: MAX_ADDRESS_LENGTH }))
+      .refine(isWebAddress, issueText("webAddress")),
+  )
+    .nullable()
+    .optional(),
+  times: z
+    .array(alertPeriod)
+    .max(MAX_ALERT_TIMES)
+    .optional()
+    .describe("When it applies; the alert ends when all are over. None: until you end it"),
+  station_ids: z.array(givenIdentifier).max(MAX_ALERT_PLACES).optional().describe("None, and no regions: the system"),
+  region_ids: z.array(givenIdentifier).max(MAX_ALERT_PLACES).optional(),
+});
+export type AlertUpsert = z.infer<typeof alertUpsert>;
+
+/** Names an alert that is over. */
+export const alertEnd = item("AlertEnd", { id: givenIdentifier });
+export type AlertEnd = z.infer<typeof alertEnd>;
+
+/** Names a station to be taken offline. */
+export const stationOffline = item("StationOffline", {
+  id: givenIdentifier,
+  summary: summary
+    .optional()
+    .describe("One line for riders, as of an alert: opens an alert of the type `station_closure`, or changes it"),
+});
+export type StationOffline = z.infer<typeof stationOffline>;
 
 /** Names a station to which something is done. */
 export const stationCommand = item("StationCommand", { id: givenIdentifier });

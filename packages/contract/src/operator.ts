@@ -1,11 +1,15 @@
 import { initContract } from "@ts-rest/core";
 import type { z } from "zod";
+import { operatorAlertList, operatorAlertListQuery } from "./alerts.ts";
 import { batchOf, batchResults } from "./batch.ts";
 import { dashboardLinkEndpoints } from "./dashboard-links.ts";
 import { bodyErrors, type EndpointMetadata, errors, noQuery } from "./endpoint.ts";
 import type { ErrorCode } from "./error-catalogue.ts";
 import { idempotencyHeaders } from "./idempotency.ts";
+import { ALERT_RETENTION_DAYS } from "./limits.ts";
 import {
+  alertEnd,
+  alertUpsert,
   bikeReport,
   bikeUpsert,
   pastRide,
@@ -14,6 +18,7 @@ import {
   rideEnd,
   rideStart,
   stationCommand,
+  stationOffline,
   stationUpsert,
 } from "./operator-items.ts";
 
@@ -54,16 +59,18 @@ const stations = {
       "A station with a new id is made, a known one changed. What is left out of a later one stays as it was.",
     itemErrors: [],
   }),
-  offline: batch("stations/offline", stationCommand, {
+  offline: batch("stations/offline", stationOffline, {
     title: "StationsOffline",
     summary: "Take stations offline",
-    description: "A station stays offline until you bring it back online, whatever its flags say.",
+    description:
+      "A station stays offline until you bring it back online, whatever its flags say. With a `summary` riders are told: " +
+      "an alert is open until then.",
     itemErrors: ["not_found"],
   }),
   online: batch("stations/online", stationCommand, {
     title: "StationsOnline",
     summary: "Bring stations back online",
-    description: "Takes back what `stations/offline` did.",
+    description: "Takes back what `stations/offline` did, and ends its alert.",
     itemErrors: ["not_found"],
   }),
   remove: batch("stations/remove", stationCommand, {
@@ -126,9 +133,35 @@ const rides = {
   }),
 };
 
+const alerts = {
+  upsert: batch("alerts", alertUpsert, {
+    title: "AlertUpserts",
+    summary: "Open or change alerts",
+    description:
+      "An alert with a new id is opened, and one that has ended opened again; an open one is changed. What is left out of a " +
+      "later one stays as it was. Riders see an alert at once, also one whose times are yet to come.",
+    itemErrors: [],
+  }),
+  end: batch("alerts/end", alertEnd, {
+    title: "AlertEnds",
+    summary: "End alerts",
+    description: "Riders see them no more. An alert whose times are over ends by itself.",
+    itemErrors: ["not_found"],
+  }),
+  list: {
+    method: "GET",
+    path: "/operator/v1/alerts",
+    summary: "List alerts",
+    description: `Alerts by id, those of feeds too; also those that ended in the last ${ALERT_RETENTION_DAYS} days.`,
+    metadata: { scope: "operator" },
+    query: operatorAlertListQuery,
+    responses: { 200: operatorAlertList, ...errors },
+  },
+} as const;
+
 /** The interface of the operator's own backend, which feeds the service. Operator keys only. */
 export const operatorContract = c.router(
-  { stations, bikes, rides, dashboardLinks: dashboardLinkEndpoints },
+  { stations, bikes, rides, alerts, dashboardLinks: dashboardLinkEndpoints },
   { strictStatusCodes: true },
 );
 

@@ -1,10 +1,11 @@
 import { initContract } from "@ts-rest/core";
+import { alert, alertList, alertListQuery } from "./alerts.ts";
 import { bike, bikeList, bikeListQuery } from "./bikes.ts";
 import { errors, followingErrors, getEndpoint, listEndpoint, needs, noQuery } from "./endpoint.ts";
 import { errorBody } from "./errors.ts";
 import { eventList, eventListQuery, eventRecord } from "./events.ts";
 import { health } from "./health.ts";
-import { EVENT_RETENTION_DAYS } from "./limits.ts";
+import { ALERT_RETENTION_DAYS, EVENT_RETENTION_DAYS } from "./limits.ts";
 import { me } from "./me.ts";
 import { reservationEndpoints } from "./partner-reservations.ts";
 import { regionList, regionListQuery } from "./regions.ts";
@@ -44,6 +45,19 @@ export const partnerContract = c.router(
         description: "What the region ids on stations mean, by id.",
         query: regionListQuery,
         answer: regionList,
+      }),
+    },
+    alerts: {
+      list: listEndpoint("/v1/alerts", {
+        scope: "stations:read",
+        summary: "List alerts",
+        description: "What riders should know at present: the alerts that are open, by id.",
+        query: alertListQuery,
+        answer: alertList,
+      }),
+      get: getEndpoint("/v1/alerts/:id", "stations:read", alert, {
+        summary: "One alert",
+        description: `Also one that has ended, for ${ALERT_RETENTION_DAYS} days.`,
       }),
     },
     rides: {

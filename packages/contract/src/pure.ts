@@ -2,6 +2,7 @@
  * The part of the contract without dependencies: its numbers, scopes, errors and messages, and the rules for texts of
  * requests. `@bikeshare/rules` uses it, and so does the SDK's fake, which also runs in browsers.
  */
+export * from "./alert-words.ts";
 export * from "./batch-warnings.ts";
 export * from "./error-catalogue.ts";
 export * from "./event-names.ts";

@@ -121,6 +121,7 @@ test("each event needs the read scope of its resource, which is a scope", () => 
       ["station", "stations:read"],
       ["reservation", "reservations:read"],
       ["bike", "bikes:read"],
+      ["alert", "stations:read"],
     ]),
   );
 });

@@ -1,6 +1,6 @@
 /** The scopes of a partner's keys, and the permissions of each. */
 export const scopes = {
-  "stations:read": "list and read stations, vehicle types and regions",
+  "stations:read": "list and read stations, vehicle types, regions and alerts",
   "rides:read": "list and read rides",
   "bikes:read": "list and read bikes",
   "reservations:read": "list and read its own reservations",
@@ -24,5 +24,7 @@ export function isScope(text: string): text is Scope {
  */
 export function scopeOfEvent(event: string): Scope {
   const [resource] = event.split(".");
+  // Alerts tell of stations.
+  if (resource === "alert") return "stations:read";
   return `${resource}s:read` as Scope; // `ride.started` tells of a ride, which `rides:read` lets one see
 }

@@ -19,6 +19,17 @@ export function isOneLine(text: string): boolean {
   return ONE_LINE.test(text);
 }
 
+/** Tells whether a text of several lines can be kept: it has no NUL and no lone surrogate. */
+export function isText(text: string): boolean {
+  return !/[\0\p{Cs}]/u.test(text);
+}
+
+/** Tells whether a text is the address of a page, without a password in it. */
+export function isWebAddress(text: string): boolean {
+  const url = /^https?:\/\/\S+$/i.test(text) && isOneLine(text) ? URL.parse(text) : null;
+  return url !== null && url.username === "" && url.password === "";
+}
+
 /**
  * Characters that reverse the surrounding text: embeddings, overrides and isolates. Marks are allowed, since scripts need
  * them.

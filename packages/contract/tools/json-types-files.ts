@@ -1,4 +1,7 @@
 import {
+  alert,
+  alertListQuery,
+  alertType,
   bike,
   bikeListQuery,
   cancelReason,
@@ -83,6 +86,8 @@ const resources: readonly Declaration[] = [
   object("Reservation", reservation),
   names("VehicleState", "The states of a bike, in the words of MDS 2.0.", vehicleState.options),
   object("Bike", bike),
+  names("AlertType", "What alerts are about, in the words of GBFS.", alertType.options),
+  object("Alert", alert),
 ];
 
 const MORE = "More are added over time: accept unknown ones.";
@@ -118,6 +123,7 @@ function sdkTypes(): string {
     object("BikeListQuery", bikeListQuery, "request"),
     object("VehicleTypeListQuery", vehicleTypeListQuery, "request"),
     object("RegionListQuery", regionListQuery, "request"),
+    object("AlertListQuery", alertListQuery, "request"),
     object("ReservationListQuery", reservationListQuery, "request"),
     object("EventListQuery", eventListQuery, "request"),
     object("ReservationRequest", reservationRequest, "request"),

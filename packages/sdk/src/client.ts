@@ -1,5 +1,7 @@
 import { createApi } from "./core/api.ts";
 import type {
+  Alert,
+  AlertListQuery,
   Bike,
   BikeListQuery,
   Region,
@@ -19,12 +21,14 @@ import {
   createHealthChecks,
   createListResource,
   createReservations,
+  createResource,
   type CurrentKey,
   type FollowedResource,
   type Events,
   type HealthChecks,
   type ListResource,
   type Reservations,
+  type Resource,
 } from "./resources.ts";
 import { routes } from "./routes.generated.ts";
 
@@ -43,6 +47,8 @@ export class BikeShare {
   declare readonly vehicleTypes: ListResource<VehicleType, VehicleTypeListQuery>;
   /** The regions that stations refer to by id. Scope `stations:read`. */
   declare readonly regions: ListResource<Region, RegionListQuery>;
+  /** What riders should know at present: closures, moves, disturbances. Scope `stations:read`. */
+  declare readonly alerts: Resource<Alert, AlertListQuery>;
   /** Rides, newest first. Scope `rides:read`. */
   declare readonly rides: FollowedResource<Ride, RideListQuery>;
   /** Bikes, and other vehicles shared the same way, by id. Scope `bikes:read`. */
@@ -62,6 +68,7 @@ export class BikeShare {
     this.stations = createFollowedResource(api, routes.stations);
     this.vehicleTypes = createListResource(api, routes.vehicleTypes);
     this.regions = createListResource(api, routes.regions);
+    this.alerts = createResource(api, routes.alerts);
     this.rides = createFollowedResource(api, routes.rides);
     this.bikes = createFollowedResource(api, routes.bikes);
     this.reservations = createReservations(api);

@@ -1,12 +1,12 @@
 // The types of the API's JSON.
 // Made from packages/contract by `pnpm --filter @bikeshare/sdk run generate`. Do not edit here.
 
-import type { Bike, CancelReason, EndReason, OfflineReason, Open, Reservation, ReservationStatus, Ride, RideStatus, RiderCategory, Station, StationStatus, VehicleState } from "./webhooks.ts";
+import type { Alert, AlertType, Bike, CancelReason, EndReason, OfflineReason, Open, Reservation, ReservationStatus, Ride, RideStatus, RiderCategory, Station, StationStatus, VehicleState } from "./webhooks.ts";
 
-export type { Bike, CancelReason, EndReason, OfflineReason, Open, Reservation, ReservationStatus, Ride, RideStatus, RiderCategory, Station, StationStatus, VehicleState };
+export type { Alert, AlertType, Bike, CancelReason, EndReason, OfflineReason, Open, Reservation, ReservationStatus, Ride, RideStatus, RiderCategory, Station, StationStatus, VehicleState };
 
 /** The names of events known today. More are added over time: accept unknown ones. */
-export type EventName = "ride.started" | "ride.completed" | "ride.cancelled" | "ride.corrected" | "station.offline" | "station.online" | "reservation.created" | "reservation.cancelled" | "reservation.expired" | "reservation.fulfilled";
+export type EventName = "ride.started" | "ride.completed" | "ride.cancelled" | "ride.corrected" | "station.offline" | "station.online" | "reservation.created" | "reservation.cancelled" | "reservation.expired" | "reservation.fulfilled" | "alert.opened" | "alert.ended";
 
 export interface RideStartedEvent {
   /** The same for good, so that you can drop what you have seen */
@@ -108,6 +108,26 @@ export interface ReservationFulfilledEvent {
   data: Reservation;
 }
 
+export interface AlertOpenedEvent {
+  /** The same for good, so that you can drop what you have seen */
+  id: string;
+  event: "alert.opened";
+  /** When the thing happened */
+  occurred_at: string;
+  /** What riders should know: a closure, a move, a disturbance. */
+  data: Alert;
+}
+
+export interface AlertEndedEvent {
+  /** The same for good, so that you can drop what you have seen */
+  id: string;
+  event: "alert.ended";
+  /** When the thing happened */
+  occurred_at: string;
+  /** What riders should know: a closure, a move, a disturbance. */
+  data: Alert;
+}
+
 /** What UnknownEvent is called. At run time any text: the type is a text that no known name equals, because comparing `event` with a known name could otherwise not tell what `data` holds. */
 export type UnknownEventName = `(unknown) ${string}`;
 
@@ -132,7 +152,9 @@ export type KnownEventRecord =
   | ReservationCreatedEvent
   | ReservationCancelledEvent
   | ReservationExpiredEvent
-  | ReservationFulfilledEvent;
+  | ReservationFulfilledEvent
+  | AlertOpenedEvent
+  | AlertEndedEvent;
 
 /** Something that happened. Compare `event` with a name to know what `data` holds. */
 export type EventRecord = KnownEventRecord | UnknownEvent;
@@ -297,6 +319,15 @@ export interface VehicleTypeListQuery {
 }
 
 export interface RegionListQuery {
+  /** Numbered paging: which page to return, counting from 1, up to `total_pages`. Without it, the first. */
+  page?: number | undefined;
+  /** Items on a page. A larger number gives 200 items; it is not refused. */
+  limit?: number | undefined;
+  /** Cursor paging: `next_cursor` of the page before, copied unchanged. Never build or decode one. */
+  cursor?: string | undefined;
+}
+
+export interface AlertListQuery {
   /** Numbered paging: which page to return, counting from 1, up to `total_pages`. Without it, the first. */
   page?: number | undefined;
   /** Items on a page. A larger number gives 200 items; it is not refused. */

@@ -23,7 +23,7 @@ export interface ListResource<Item, Query> {
 }
 
 /** Resources that are listed, and read by their id. */
-interface Resource<Item, Query> extends ListResource<Item, Query> {
+export interface Resource<Item, Query> extends ListResource<Item, Query> {
   /** One by its id. Throws `NotFoundError` when there is none. */
   get(id: string, options?: RequestOptions): ApiPromise<Item>;
 }
@@ -116,7 +116,7 @@ export function createListResource<Item extends { readonly id: string }, Query e
   return { list: (query, options) => api.list(list, query, options, isResumedById) };
 }
 
-function createResource<Item extends { readonly id: string }, Query extends object>(
+export function createResource<Item extends { readonly id: string }, Query extends object>(
   api: Api,
   route: { readonly list: Route; readonly get: Route },
   isResumedById?: boolean,

@@ -13,6 +13,10 @@ export const routes = {
   regions: {
     list: ["GET /v1/regions",200],
   },
+  alerts: {
+    list: ["GET /v1/alerts",200],
+    get: ["GET /v1/alerts/:id",200],
+  },
   rides: {
     list: ["GET /v1/rides",200],
     get: ["GET /v1/rides/:id",200],

@@ -367,6 +367,10 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
         "/v1/regions",
         "/v1/regions?limit=1",
         "/v1/regions?page=99",
+        "/v1/alerts",
+        "/v1/alerts?limit=1",
+        "/v1/alerts?page=99",
+        "/v1/alerts/nowhere",
         "/v1/stations?status=removed&region_id=r2",
         "/v1/bikes?station_id=s1&vehicle_state=available",
       ]);

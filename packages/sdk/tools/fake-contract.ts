@@ -1,4 +1,5 @@
 import {
+  alert,
   bike,
   boundingBoxParam,
   changesQuery,
@@ -23,7 +24,7 @@ export const fakeContractFile = new URL("../src/testing/contract.generated.ts", 
 
 const HEAD = `// What the fake of \`@bikeshare/sdk/testing\` must know of the interface.
 // Made from packages/contract by \`pnpm --filter @bikeshare/sdk run generate\`. Do not edit here.
-import type { Bike, Reservation, Ride, Station, VehicleType } from "../json-types.generated.ts";
+import type { Alert, Bike, Reservation, Ride, Station, VehicleType } from "../json-types.generated.ts";
 import type { Endpoint } from "./parameters.ts";
 `;
 
@@ -65,7 +66,14 @@ const kinds = new Map<unknown, TextKind>([
   [boundingBoxParam, "boundingBox"],
 ]);
 
-const resources = { Station: station, Bike: bike, Ride: ride, Reservation: reservation, VehicleType: vehicleType };
+const resources = {
+  Station: station,
+  Alert: alert,
+  Bike: bike,
+  Ride: ride,
+  Reservation: reservation,
+  VehicleType: vehicleType,
+};
 
 /** The text of src/testing/contract.generated.ts, made from the contract. */
 export function fakeContractText(): string {

@@ -254,6 +254,58 @@ export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: Del
       "updated_at": "2026-03-14T08:29:51.640Z"
     }
   },
+  "alert.opened": {
+    "event": "alert.opened",
+    "delivery_id": "delivery_0VbeWjMMvbE2baG4Sgk6ByQ7x1Zk",
+    "occurred_at": "2026-03-14T08:21:43.512Z",
+    "sent_at": "2026-03-14T08:21:43.632Z",
+    "data": {
+      "id": "works-2026-14",
+      "type": "station_closure",
+      "summary": "City Hall is closed until Friday",
+      "description": "The square is being paved. The nearest station is at the ferry.",
+      "url": "https://bikes.example/works/city-hall",
+      "times": [
+        {
+          "start": "2026-03-16T06:00:00.000Z",
+          "end": "2026-03-20T18:00:00.000Z"
+        }
+      ],
+      "station_ids": [
+        "JC105"
+      ],
+      "region_ids": [],
+      "opened_at": "2026-03-14T08:21:43.512Z",
+      "ended_at": null,
+      "updated_at": "2026-03-14T08:21:43.512Z"
+    }
+  },
+  "alert.ended": {
+    "event": "alert.ended",
+    "delivery_id": "delivery_0VbeWjMMvbE2baG4Sgk6ByQ7x1Zk",
+    "occurred_at": "2026-03-20T18:00:00.000Z",
+    "sent_at": "2026-03-20T18:00:00.120Z",
+    "data": {
+      "id": "works-2026-14",
+      "type": "station_closure",
+      "summary": "City Hall is closed until Friday",
+      "description": "The square is being paved. The nearest station is at the ferry.",
+      "url": "https://bikes.example/works/city-hall",
+      "times": [
+        {
+          "start": "2026-03-16T06:00:00.000Z",
+          "end": "2026-03-20T18:00:00.000Z"
+        }
+      ],
+      "station_ids": [
+        "JC105"
+      ],
+      "region_ids": [],
+      "opened_at": "2026-03-14T08:21:43.512Z",
+      "ended_at": "2026-03-20T18:00:00.000Z",
+      "updated_at": "2026-03-20T18:00:00.000Z"
+    }
+  },
   "station.updated": {
     "event": "station.updated",
     "delivery_id": "delivery_0VbeWjMMvbE2baG4Sgk6ByQ7x1Zk",

@@ -144,8 +144,41 @@ export interface Bike {
   updated_at: string;
 }
 
+/** What alerts are about, in the words of GBFS. */
+export type AlertType = "system_closure" | "station_closure" | "station_move" | "other";
+
+/** What riders should know: a closure, a move, a disturbance. */
+export interface Alert {
+  id: string;
+  /** What the alert is about */
+  type: Open<AlertType>;
+  /** One line for riders, in the system's main language where there is one in it */
+  summary: string;
+  /** More of it */
+  description: string | null;
+  /** A page with more of it */
+  url: string | null;
+  /** When it applies, also in the future; empty: until further notice. The alert ends when all are over */
+  times: Array<{
+    /** Null: it has begun */
+    start: string | null;
+    /** Null: it is not known */
+    end: string | null;
+  }>;
+  /** The stations that it is about; empty, as `region_ids`: the whole system */
+  station_ids: string[];
+  /** The regions that it is about */
+  region_ids: string[];
+  /** When it became known: an alert may be open before what it tells of begins */
+  opened_at: string;
+  /** Null while it is open */
+  ended_at: string | null;
+  /** RFC 3339 instant in UTC, to the millisecond */
+  updated_at: string;
+}
+
 /** What can be delivered today. More are added over time: accept unknown ones. */
-export type EventName = "ride.started" | "ride.completed" | "ride.cancelled" | "ride.corrected" | "station.offline" | "station.online" | "reservation.created" | "reservation.cancelled" | "reservation.expired" | "reservation.fulfilled" | "station.updated" | "bike.state_changed";
+export type EventName = "ride.started" | "ride.completed" | "ride.cancelled" | "ride.corrected" | "station.offline" | "station.online" | "reservation.created" | "reservation.cancelled" | "reservation.expired" | "reservation.fulfilled" | "alert.opened" | "alert.ended" | "station.updated" | "bike.state_changed";
 
 export interface RideStartedDelivery {
   event: "ride.started";
@@ -267,6 +300,30 @@ export interface ReservationFulfilledDelivery {
   data: Reservation;
 }
 
+export interface AlertOpenedDelivery {
+  event: "alert.opened";
+  /** The same over all attempts, so that a receiver can drop repeats */
+  delivery_id: string;
+  /** When the thing happened */
+  occurred_at: string;
+  /** When this attempt was sent */
+  sent_at: string;
+  /** What riders should know: a closure, a move, a disturbance. */
+  data: Alert;
+}
+
+export interface AlertEndedDelivery {
+  event: "alert.ended";
+  /** The same over all attempts, so that a receiver can drop repeats */
+  delivery_id: string;
+  /** When the thing happened */
+  occurred_at: string;
+  /** When this attempt was sent */
+  sent_at: string;
+  /** What riders should know: a closure, a move, a disturbance. */
+  data: Alert;
+}
+
 export interface StationUpdatedDelivery {
   event: "station.updated";
   /** The same over all attempts, so that a receiver can drop repeats */
@@ -318,6 +375,8 @@ export type KnownDelivery =
   | ReservationCancelledDelivery
   | ReservationExpiredDelivery
   | ReservationFulfilledDelivery
+  | AlertOpenedDelivery
+  | AlertEndedDelivery
   | StationUpdatedDelivery
   | BikeStateChangedDelivery;
 

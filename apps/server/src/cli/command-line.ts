@@ -129,6 +129,7 @@ const groups: readonly { readonly words: readonly string[]; readonly load: () =>
   { words: ["systems"], load: async () => (await import("./systems.ts")).registerSystems },
   { words: ["vehicle-types"], load: async () => (await import("./vehicle-types.ts")).registerVehicleTypes },
   { words: ["regions"], load: async () => (await import("./regions.ts")).registerRegions },
+  { words: ["alerts"], load: async () => (await import("./alerts.ts")).registerAlerts },
   { words: ["stations"], load: async () => (await import("./fleet.ts")).registerStations },
   { words: ["bikes"], load: async () => (await import("./fleet.ts")).registerBikes },
   { words: ["rides"], load: async () => (await import("./rides.ts")).registerRides },

@@ -1,3 +1,4 @@
+import { startAlertSweeper, startPastAlertsSweeper } from "../city/alerts/service.ts";
 import { startRemovedBikesSweeper } from "../city/changes/service.ts";
 import { startReservationSweeper as startSweepingReservations } from "../city/fleet/reservation-commands.ts";
 import { systemsOf } from "../city/systems/service.ts";
@@ -89,6 +90,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
       systems: () => systemIds(db),
       ...reporting("deleting old removed bikes", { quietMs: 15 * 60_000 }),
     }),
+    ...startAlertWork(options),
     startUsageSweeper({
       db,
       clock,
@@ -104,6 +106,16 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
       await Promise.all(works.map((work) => work.close()));
     },
   };
+}
+
+/** Ends alerts whose times are over, and deletes old ones. */
+function startAlertWork({ db, clock, ids, conditions }: WorkersOptions): Work[] {
+  const systems = () => systemIds(db);
+  const reporting = reportingTo(conditions);
+  return [
+    startAlertSweeper({ db, clock, ids, systems, ...reporting("ending alerts") }),
+    startPastAlertsSweeper({ db, clock, systems, ...reporting("deleting old alerts", { quietMs: 15 * 60_000 }) }),
+  ];
 }
 
 /** Numbers events and sends webhooks, which the database notifies of new events. */

@@ -16,6 +16,13 @@ import { type CliHarness, openCliHarness } from "./cli.harness.ts";
 
 /** Every command with the fields of its `--json`, in their order: scripts read them. */
 const fields: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    ["alerts open", "alerts end"].map((command) => [
+      command,
+      "id source type summary description url times station_ids region_ids opened_at ended_at updated_at closes_station",
+    ]),
+  ),
+  "alerts list": "alerts total",
   "audit list": "entries",
   backup: "file bytes made_at checks",
   "backup verify": "file bytes made_at checks",
@@ -155,6 +162,9 @@ async function runSystems(): Promise<void> {
   await json("vehicle-types", "set", "cargo", "--form-factor", "cargo_bicycle");
   await json("vehicle-types", "list");
   await json("vehicle-types", "remove", "cargo");
+  await json("alerts", "open", "works", "--type", "other", "--summary", "Works");
+  await json("alerts", "list");
+  await json("alerts", "end", "works");
   await json("regions", "set", "west", "--name", "West");
   await json("regions", "list");
   await json("regions", "remove", "west");

@@ -1,6 +1,7 @@
 import { type BatchResults, operatorContract } from "@bikeshare/contract";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
 import { expect } from "vitest";
+import { endAlerts, upsertAlerts } from "../../src/city/alerts/service.ts";
 import { reportBikes, upsertBikes } from "../../src/city/fleet/bike-commands.ts";
 import { createReservation } from "../../src/city/fleet/create-reservation.ts";
 import { cancelRides, endRides } from "../../src/city/fleet/finish-rides.ts";
@@ -39,6 +40,8 @@ export interface FleetHarness extends TestDatabase {
   readonly end: Verb;
   readonly cancel: Verb;
   readonly correct: Verb;
+  readonly alerts: Verb;
+  readonly endAlerts: Verb;
   /** Reserves for a partner; gives the reservation. */
   reserve(
     request: Parameters<typeof createReservation>[1]["request"],
@@ -73,9 +76,16 @@ const eventNames = statement(
   "test.room.events",
   `select name || ' ' || (data::json ->> 'id') as event from event_outbox where system_id = $1 order by occurred_at, id`,
 );
-const wholes = ["stations", "bikes", "rides", "reservations", "event_outbox", "list_counts", "ride_counts"].map(
-  (table) => statement(`test.room.all.${table}`, `select * from ${table} order by 1, 2, 3`),
-);
+const wholes = [
+  "stations",
+  "bikes",
+  "rides",
+  "reservations",
+  "rider_alerts",
+  "event_outbox",
+  "list_counts",
+  "ride_counts",
+].map((table) => statement(`test.room.all.${table}`, `select * from ${table} order by 1, 2, 3`));
 
 /** A room on a database of its own. */
 export async function openFleetHarness(): Promise<FleetHarness> {
@@ -85,7 +95,7 @@ export async function openFleetHarness(): Promise<FleetHarness> {
   const ids = createTestIds();
   const live = { db, clock, ids };
   await addPartners(db, systemId, ["partner-1", "partner-2"]);
-  const { stations, bikes, rides } = operatorContract;
+  const { stations, bikes, rides, alerts } = operatorContract;
   // What an endpoint does: reads the items by the contract, and hands them to its verb.
   const verb =
     <Items>(
@@ -115,6 +125,8 @@ export async function openFleetHarness(): Promise<FleetHarness> {
     end: verb(rides.end, endRides),
     cancel: verb(rides.cancel, cancelRides),
     correct: verb(rides.correct, correctRides),
+    alerts: verb(alerts.upsert, upsertAlerts),
+    endAlerts: verb(alerts.end, endAlerts),
     reserve: async (request, partnerId = "partner-1") =>
       JSON.parse(await createReservation(live, { systemId, partnerId, request })) as Row & { id: string },
     giveBack: (id, partnerId = "partner-1") => cancelReservation(live, { systemId, partnerId }, id),

@@ -3,8 +3,8 @@ import type { SourceDescription } from "../../src/feeds/gbfs/source-descriptions
 import type { Queryable } from "../../src/storage/db/database.ts";
 
 /** Keeps what a source says of its system, as an import of its feeds does. */
-export function saidBy(db: Queryable, systemId: string, { feed, content }: SourceDescription): Promise<void> {
+export async function saidBy(db: Queryable, systemId: string, { feed, content }: SourceDescription): Promise<void> {
   const json = JSON.stringify(content);
   const description = { feed, json, digest: json, at: Date.UTC(2026, 0, 1) };
-  return db.transaction((tx) => updateDescriptions(tx, systemId, "feed", [description]));
+  await db.transaction((tx) => updateDescriptions(tx, systemId, "feed", [description]));
 }

@@ -1,3 +1,4 @@
+import { alertTypes } from "../alert-words.ts";
 import { formFactors, propulsionTypes } from "../vehicle-words.ts";
 import {
   boolean,
@@ -267,8 +268,6 @@ export const pricingPlanFields = {
     since: "3.1-RC3",
   },
 } as const satisfies Fields;
-
-const alertTypes = ["system_closure", "station_closure", "station_move", "other"] as const;
 
 export const alertFields = {
   alert_id: { type: id, required: true },

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { Alert, OperatorAlert } from "../alerts.ts";
 import type { Bike } from "../bikes.ts";
 import type { DeliveryName, EventName } from "../event-names.ts";
 import type { Delivery } from "../events.ts";
@@ -48,6 +49,38 @@ export const exampleVehicleType: VehicleType = {
 };
 
 export const exampleRegion: Region = { id: "70", name: "Jersey City" };
+
+export const exampleAlert: Alert = {
+  id: "works-2026-14",
+  type: "station_closure",
+  summary: "City Hall is closed until Friday",
+  description: "The square is being paved. The nearest station is at the ferry.",
+  url: "https://bikes.example/works/city-hall",
+  times: [{ start: "2026-03-16T06:00:00.000Z", end: "2026-03-20T18:00:00.000Z" }],
+  station_ids: [exampleStation.id],
+  region_ids: [],
+  opened_at: "2026-03-14T08:21:43.512Z",
+  ended_at: null,
+  updated_at: "2026-03-14T08:21:43.512Z",
+};
+
+const endedAlert: Alert = {
+  ...exampleAlert,
+  ended_at: "2026-03-20T18:00:00.000Z",
+  updated_at: "2026-03-20T18:00:00.000Z",
+};
+
+export const exampleOperatorAlert: OperatorAlert = {
+  ...exampleAlert,
+  source: "operator",
+  summary: [
+    { text: "City Hall is closed until Friday", language: "en" },
+    { text: "City Hall está cerrada hasta el viernes", language: "es" },
+  ],
+  description: null,
+  url: [{ text: "https://bikes.example/works/city-hall", language: "en" }],
+  closes_station: null,
+};
 
 export const exampleRide: Ride = {
   id: "ride_01JP9V6QK8N3",
@@ -182,6 +215,8 @@ const data: Data = {
   "reservation.cancelled": cancelledReservation,
   "reservation.expired": expiredReservation,
   "reservation.fulfilled": fulfilledReservation,
+  "alert.opened": exampleAlert,
+  "alert.ended": endedAlert,
   "station.updated": exampleStation,
   "bike.state_changed": exampleBike,
 };

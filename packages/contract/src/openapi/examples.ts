@@ -2,6 +2,8 @@ import type { BatchResults } from "../batch.ts";
 import type { DashboardLink, DashboardLinkRequest } from "../dashboard-links.ts";
 import type { GbfsDocument } from "../gbfs.ts";
 import type {
+  AlertEnd,
+  AlertUpsert,
   BikeReport,
   BikeUpsert,
   PastRideUpsert,
@@ -10,6 +12,7 @@ import type {
   RideEnd,
   RideStart,
   StationCommand,
+  StationOffline,
   StationUpsert,
 } from "../operator-items.ts";
 import type { ListEnvelope } from "../paging.ts";
@@ -18,10 +21,12 @@ import type { Example } from "./document.ts";
 import {
   cancelledReservation,
   correctedRide,
+  exampleAlert,
   exampleBike,
   exampleEvent,
   exampleHealth,
   exampleMe,
+  exampleOperatorAlert,
   exampleRegion,
   exampleReservation,
   exampleRide,
@@ -45,6 +50,19 @@ const stationUpsert: StationUpsert = {
 };
 
 const stationCommand: StationCommand = { id: exampleStation.id };
+
+const stationOffline: StationOffline = { ...stationCommand, summary: exampleAlert.summary };
+
+const alertUpsert: AlertUpsert = {
+  id: exampleAlert.id,
+  type: exampleAlert.type,
+  summary: [...exampleOperatorAlert.summary],
+  url: exampleAlert.url,
+  times: [{ start: "2026-03-16T07:00:00+01:00", end: "2026-03-20T19:00:00+01:00" }],
+  station_ids: [exampleStation.id],
+};
+
+const alertEnd: AlertEnd = { id: exampleAlert.id };
 
 const bikeUpsert: BikeUpsert = {
   id: exampleBike.id,
@@ -132,6 +150,9 @@ export const answerExamples: Examples = {
   StationList: listExamples(exampleStation),
   VehicleTypeList: listExamples(exampleVehicleType),
   RegionList: listExamples(exampleRegion),
+  Alert: { closure: { summary: "A station will be closed", value: exampleAlert } },
+  AlertList: listExamples(exampleAlert),
+  OperatorAlertList: listExamples(exampleOperatorAlert),
   Ride: {
     completed: { summary: "A ride that has ended", value: exampleRide },
     started: { summary: "A ride that is under way", value: startedRide },
@@ -193,9 +214,11 @@ export const requestExamples: Examples = {
     },
   },
   StationUpserts: batchExample("A new station", stationUpsert),
-  StationsOffline: batchExample("One station", stationCommand),
+  StationsOffline: batchExample("One station, and what riders are told", stationOffline),
   StationsOnline: batchExample("One station", stationCommand),
   StationsRemove: batchExample("One station", stationCommand),
+  AlertUpserts: batchExample("A closure in two languages", alertUpsert),
+  AlertEnds: batchExample("One alert", alertEnd),
   BikeUpserts: batchExample("A bike at a station", bikeUpsert),
   BikeReports: batchExample("A bike that is out of order", bikeReport),
   PastRides: batchExample("A ride of last year", pastRide),

@@ -81,6 +81,9 @@ const occasions: { readonly [Name in DeliveryName]: string } = {
   "reservation.cancelled": "A reservation of yours was cancelled: by you, by the operator, or because its bike failed.",
   "reservation.expired": "A reservation of yours has run out.",
   "reservation.fulfilled": "The bike of a reservation of yours has started its ride.",
+  "alert.opened": "Riders should know of something, now or from a later time on; its `times` say when it applies.",
+  "alert.ended":
+    "An alert is over: its times are, its station is back, the operator ended it, or a feed has it no more.",
   "station.updated": `A station has changed: its counters, its flags, anything. One in ${STATION_NOTICE_SECONDS} seconds at most for each station; the last change is always told. ${unlisted}`,
   "bike.state_changed": `A bike has another \`vehicle_state\` than before, or is new. ${unlisted}`,
 };

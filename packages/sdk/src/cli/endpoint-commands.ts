@@ -2,7 +2,16 @@ import type { BikeShare } from "../client.ts";
 import type { ApiPromise } from "../core/api-promise.ts";
 import type { List } from "../core/list.ts";
 import { UsageError } from "../errors/errors.ts";
-import type { Bike, EventRecord, Region, Reservation, Ride, Station, VehicleType } from "../json-types.generated.ts";
+import type {
+  Alert,
+  Bike,
+  EventRecord,
+  Region,
+  Reservation,
+  Ride,
+  Station,
+  VehicleType,
+} from "../json-types.generated.ts";
 import type { RequestOptions } from "../options.ts";
 import { MAX_PAGE_SIZE } from "../routes.generated.ts";
 import { type ServiceCommand, type CommandContext, type Option, type OptionValues, textOf } from "./command.ts";
@@ -29,6 +38,8 @@ const calls: Readonly<Record<Name, Call>> = {
   "stations get": ({ stations }, id, _, options) => stations.get(id, options),
   "vehicleTypes list": ({ vehicleTypes }, _, query, options) => vehicleTypes.list(query, options),
   "regions list": ({ regions }, _, query, options) => regions.list(query, options),
+  "alerts list": ({ alerts }, _, query, options) => alerts.list(query, options),
+  "alerts get": ({ alerts }, id, _, options) => alerts.get(id, options),
   "rides list": ({ rides }, _, query, options) => rides.list(query, options),
   "rides get": ({ rides }, id, _, options) => rides.get(id, options),
   "bikes list": ({ bikes }, _, query, options) => bikes.list(query, options),
@@ -54,6 +65,7 @@ const columns: Readonly<Record<string, readonly string[]>> = {
     "max_range_meters",
   ] satisfies (keyof VehicleType)[],
   "regions list": ["id", "name"] satisfies (keyof Region)[],
+  "alerts list": ["id", "type", "summary", "station_ids", "opened_at"] satisfies (keyof Alert)[],
   "rides list": [
     "id",
     "status",

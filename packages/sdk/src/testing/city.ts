@@ -1,4 +1,13 @@
-import type { Bike, EventRecord, Region, Reservation, Ride, Station, VehicleType } from "../json-types.generated.ts";
+import type {
+  Alert,
+  Bike,
+  EventRecord,
+  Region,
+  Reservation,
+  Ride,
+  Station,
+  VehicleType,
+} from "../json-types.generated.ts";
 import { createChangeLog } from "./changes.ts";
 
 /** Milliseconds since 1970. */
@@ -56,6 +65,9 @@ export function createCity(now: Clock, partner: FakePartner, maxReservations: nu
     vehicleTypes: new Map<string, VehicleType>(),
     /** Those that were named. */
     regions: new Map<string, Region>(),
+    alerts: new Map<string, Alert>(),
+    /** The stations that were taken offline with alerts, by the alerts' ids. */
+    closures: new Map<string, string>(),
     rides: new Map<string, Ride>(),
     reservations: new Map<string, Reservation>(),
     /** Whose each reservation is: the partner's id by the reservation's. */

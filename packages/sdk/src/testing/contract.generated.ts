@@ -1,6 +1,6 @@
 // What the fake of `@bikeshare/sdk/testing` must know of the interface.
 // Made from packages/contract by `pnpm --filter @bikeshare/sdk run generate`. Do not edit here.
-import type { Bike, Reservation, Ride, Station, VehicleType } from "../json-types.generated.ts";
+import type { Alert, Bike, Reservation, Ride, Station, VehicleType } from "../json-types.generated.ts";
 import type { Endpoint } from "./parameters.ts";
 
 /** Every operation of the interface: its method and path. */
@@ -9,6 +9,8 @@ export type Operation =
   | "GET /v1/stations/:id"
   | "GET /v1/vehicle_types"
   | "GET /v1/regions"
+  | "GET /v1/alerts"
+  | "GET /v1/alerts/:id"
   | "GET /v1/rides"
   | "GET /v1/rides/:id"
   | "GET /v1/bikes"
@@ -30,6 +32,8 @@ export const endpoints: Readonly<Record<Operation, Endpoint>> = {
   "GET /v1/stations/:id": {"scope":"stations:read","path":{"id":"identifier"},"query":{},"headers":{}},
   "GET /v1/vehicle_types": {"scope":"stations:read","path":{},"query":{"page":"positiveInteger","limit":"positiveInteger","cursor":"cursor"},"headers":{}},
   "GET /v1/regions": {"scope":"stations:read","path":{},"query":{"page":"positiveInteger","limit":"positiveInteger","cursor":"cursor"},"headers":{}},
+  "GET /v1/alerts": {"scope":"stations:read","path":{},"query":{"page":"positiveInteger","limit":"positiveInteger","cursor":"cursor"},"headers":{}},
+  "GET /v1/alerts/:id": {"scope":"stations:read","path":{"id":"identifier"},"query":{},"headers":{}},
   "GET /v1/rides": {"scope":"rides:read","path":{},"query":{"page":"positiveInteger","limit":"positiveInteger","cursor":"cursor","status":["started","completed","cancelled"],"bike_id":"identifier","station_id":"identifier","started_after":"instant","started_before":"instant","updated_since":"instant","changes_since":"cursor"},"headers":{}},
   "GET /v1/rides/:id": {"scope":"rides:read","path":{"id":"identifier"},"query":{},"headers":{}},
   "GET /v1/bikes": {"scope":"bikes:read","path":{},"query":{"page":"positiveInteger","limit":"positiveInteger","cursor":"cursor","vehicle_state":["available","reserved","on_trip","non_operational","non_contactable","missing","removed"],"station_id":"identifier","bbox":"boundingBox","updated_since":"instant","changes_since":"cursor"},"headers":{}},
@@ -39,7 +43,7 @@ export const endpoints: Readonly<Record<Operation, Endpoint>> = {
   "POST /v1/reservations": {"scope":"reservations:write","path":{},"query":{},"headers":{"idempotency-key":"idempotencyKey"},"body":{"station_id":{"kind":"givenIdentifier","isRequired":false},"bike_id":{"kind":"givenIdentifier","isRequired":false},"vehicle_type_id":{"kind":"givenIdentifier","isRequired":false},"rider_ref":{"kind":"riderRef","isRequired":false},"hold_minutes":{"kind":{"minimum":1,"maximum":30},"isRequired":false}}},
   "PATCH /v1/reservations/:id": {"scope":"reservations:write","path":{"id":"identifier"},"query":{},"headers":{"idempotency-key":"idempotencyKey"},"body":{"hold_minutes":{"kind":{"minimum":1,"maximum":30},"isRequired":true}}},
   "DELETE /v1/reservations/:id": {"scope":"reservations:write","path":{"id":"identifier"},"query":{},"headers":{}},
-  "GET /v1/events": {"scope":"events:read","path":{},"query":{"page":"positiveInteger","limit":"positiveInteger","cursor":"cursor","event":["ride.started","ride.completed","ride.cancelled","ride.corrected","station.offline","station.online","reservation.created","reservation.cancelled","reservation.expired","reservation.fulfilled"],"after":"eventId"},"headers":{}},
+  "GET /v1/events": {"scope":"events:read","path":{},"query":{"page":"positiveInteger","limit":"positiveInteger","cursor":"cursor","event":["ride.started","ride.completed","ride.cancelled","ride.corrected","station.offline","station.online","reservation.created","reservation.cancelled","reservation.expired","reservation.fulfilled","alert.opened","alert.ended"],"after":"eventId"},"headers":{}},
   "GET /v1/events/:id": {"scope":"events:read","path":{"id":"identifier"},"query":{},"headers":{}},
   "GET /v1/me": {"scope":"any","path":{},"query":{},"headers":{}},
   "GET /healthz": {"scope":"none","path":{},"query":{},"headers":{}},
@@ -47,8 +51,9 @@ export const endpoints: Readonly<Record<Operation, Endpoint>> = {
 };
 
 /** Resources of which nothing is known: null where the contract allows it, else empty, 0, false or the first value. */
-export const blank: Readonly<{ Station: Station; Bike: Bike; Ride: Ride; Reservation: Reservation; VehicleType: VehicleType }> = {
+export const blank: Readonly<{ Station: Station; Alert: Alert; Bike: Bike; Ride: Ride; Reservation: Reservation; VehicleType: VehicleType }> = {
   Station: {"id":"","name":"","short_name":null,"lat":0,"lon":0,"address":null,"region_id":null,"capacity":null,"is_virtual_station":false,"is_installed":false,"is_renting":false,"is_returning":false,"num_bikes_available":0,"num_bikes_reserved":0,"num_bikes_disabled":null,"num_docks_available":null,"num_docks_disabled":null,"vehicle_types_available":[],"status":"planned","offline_reason":null,"last_reported":null,"updated_at":""},
+  Alert: {"id":"","type":"system_closure","summary":"","description":null,"url":null,"times":[],"station_ids":[],"region_ids":[],"opened_at":"","ended_at":null,"updated_at":""},
   Bike: {"id":"","number":null,"vehicle_type_id":null,"vehicle_state":"available","station_id":null,"lat":null,"lon":null,"current_range_meters":null,"last_reported":null,"updated_at":""},
   Ride: {"id":"","bike_id":"","status":"started","start_station_id":null,"end_station_id":null,"started_at":"","ended_at":null,"duration_seconds":null,"distance_meters":null,"vehicle_type_id":null,"rider_category":null,"end_reason":null,"is_countable":null,"updated_at":""},
   Reservation: {"id":"","status":"active","station_id":null,"bike_id":"","vehicle_type_id":null,"rider_ref":null,"created_at":"","expires_at":"","cancelled_at":null,"cancel_reason":null,"ride_id":null,"ride_cancelled_at":null,"updated_at":""},

@@ -2,6 +2,7 @@ import { deliveryIdOf } from "../delivery-id.ts";
 import type { EventRecord, Region } from "../json-types.generated.ts";
 import type { DeliveryOf, KnownDelivery } from "../webhooks.ts";
 import { createIdempotency, createKeys, type FakeKeyInput } from "./access.ts";
+import { type AlertFields, endPastAlerts } from "./alerts.ts";
 import { withDocks } from "./bikes.ts";
 import { type City, type Clock, createCity, type EventFields, type FakePartner, instant } from "./city.ts";
 import { type BikeFields, Operator, type StationFields, type VehicleTypeFields } from "./operator.ts";
@@ -26,6 +27,7 @@ export interface FakeOptions {
   readonly bikes?: readonly BikeFields[] | undefined;
   readonly vehicleTypes?: readonly VehicleTypeFields[] | undefined;
   readonly regions?: readonly Region[] | undefined;
+  readonly alerts?: readonly AlertFields[] | undefined;
   readonly rides?: readonly RideFields[] | undefined;
   readonly reservations?: readonly ReservationFields[] | undefined;
   readonly events?: readonly EventFields[] | undefined;
@@ -144,6 +146,7 @@ export function createFakeBikeShare(options: FakeOptions = {}): FakeBikeShare {
     requests: requests.seen,
     events() {
       expireReservations(city);
+      endPastAlerts(city);
       return city.events.map(({ shown }) => shown);
     },
     now,
@@ -162,6 +165,7 @@ function fill(city: City, operator: Operator, options: FakeOptions): void {
   for (const bike of options.bikes ?? []) operator.putBike(bike);
   for (const type of options.vehicleTypes ?? []) operator.putVehicleType(type);
   for (const region of options.regions ?? []) operator.putRegion(region);
+  for (const alert of options.alerts ?? []) operator.openAlert(alert);
   for (const ride of options.rides ?? []) operator.putRide(ride);
   for (const reservation of options.reservations ?? []) operator.putReservation(reservation);
   for (const event of options.events ?? []) operator.putEvent(event);

@@ -40,6 +40,9 @@ export const operations: Readonly<Record<Exclude<Operation, OpenOperation>, (ask
   "GET /v1/stations/:id": (asked) => found(asked, "station", stationsIn(asked)),
   "GET /v1/vehicle_types": (asked) => listed(asked, { name: "vehicle_types", items: () => vehicleTypesIn(asked) }),
   "GET /v1/regions": (asked) => listed(asked, { name: "regions", items: () => regionsIn(asked) }),
+  "GET /v1/alerts": (asked) =>
+    listed(asked, { name: "alerts", items: () => alertsIn(asked).filter((alert) => alert.ended_at === null) }),
+  "GET /v1/alerts/:id": (asked) => found(asked, "alert", alertsIn(asked)),
   "GET /v1/rides": (asked) =>
     listed<Ride>(asked, {
       name: "rides",
@@ -97,7 +100,7 @@ function listed<Item extends { readonly id: string }>({ query }: Asked, list: Li
 
 function found(
   { id }: Asked,
-  resource: "station" | "ride" | "bike" | "reservation" | "event",
+  resource: "station" | "alert" | "ride" | "bike" | "reservation" | "event",
   items: readonly { readonly id: string }[],
 ): Answer {
   const item = items.find((each) => each.id === id);
@@ -112,6 +115,10 @@ function once({ idempotency, key, path, headers, body }: Asked, work: () => Answ
 
 function stationsIn({ city }: Asked) {
   return [...city.stations.values()].map(({ shown }) => shown);
+}
+
+function alertsIn({ city }: Asked) {
+  return [...city.alerts.values()];
 }
 
 function bikesIn({ city }: Asked) {

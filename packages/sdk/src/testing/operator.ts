@@ -1,4 +1,5 @@
 import type { Bike, Region, Ride, Station, VehicleType } from "../json-types.generated.ts";
+import { type AlertFields, endAlert, endClosure, endPastAlerts, openAlert, openClosure } from "./alerts.ts";
 import {
   type BikeLocation,
   changeBike,
@@ -68,9 +69,14 @@ export class Operator {
     writeStation(city, withDocks(city, station, fields.num_docks_available));
   }
 
-  /** Takes a station offline until it is brought back. @throws Error when there is no such station */
-  takeOffline(stationId: string): void {
+  /**
+   * Takes a station offline until it is brought back.
+   * @param summary what riders are told: an alert is open until then
+   * @throws Error when there is no such station
+   */
+  takeOffline(stationId: string, summary?: string): void {
     this.#changeState(stationId, () => ({ status: "offline", offline_reason: "operator" }));
+    if (summary !== undefined) openClosure(this.#city, stationId, summary);
   }
 
   /**
@@ -79,6 +85,7 @@ export class Operator {
    */
   bringOnline(stationId: string): void {
     this.#changeState(stationId, ({ shown, wasInstalled }) => stateFromFlags(shown, wasInstalled, undefined));
+    endClosure(this.#city, stationId);
   }
 
   /**
@@ -87,6 +94,7 @@ export class Operator {
    */
   removeStation(stationId: string): void {
     this.#changeState(stationId, () => ({ status: "removed", offline_reason: null }));
+    endClosure(this.#city, stationId);
   }
 
   /**
@@ -113,6 +121,17 @@ export class Operator {
   /** Says what a region is called. */
   putRegion(region: Region): void {
     this.#city.regions.set(region.id, region);
+  }
+
+  /** Opens an alert to riders, or changes one that is open. */
+  openAlert(fields: AlertFields): void {
+    openAlert(this.#cityNow(), fields);
+  }
+
+  /** Ends an alert. @throws Error when there is no such alert */
+  endAlert(id: string): void {
+    if (!this.#cityNow().alerts.has(id)) throw new Error(`there is no alert ${id}`);
+    endAlert(this.#city, id);
   }
 
   /** Puts a ride there as it is. It makes no event and moves no bike, but for one that is on the ride now. */
@@ -186,6 +205,7 @@ export class Operator {
   /** The city as of now: reservations that are over hold no bike any more. */
   #cityNow(): City {
     expireReservations(this.#city);
+    endPastAlerts(this.#city);
     return this.#city;
   }
 

@@ -1,4 +1,5 @@
 import type { Idempotency, Keys } from "./access.ts";
+import { endPastAlerts } from "./alerts.ts";
 import { type Answer, answer, errorAnswer } from "./answer.ts";
 import type { City } from "./city.ts";
 import { endpoints, type Operation } from "./contract.generated.ts";
@@ -130,6 +131,7 @@ function work(
   if (matched === undefined) throw noRoute(incoming);
   const { operation, endpoint } = matched;
   expireReservations(city);
+  endPastAlerts(city);
   checkNotCompressed(incoming);
   const json = endpoint.body && readJson(incoming);
   const id = readId(matched.id, endpoint.path);

@@ -117,7 +117,7 @@ function withPublicId({ before, after }: ChangedBike, ids: Ids): BikeState {
 }
 
 /** The order in which commands lock rows, each kind by id: in another, two of them could wait for each other forever. */
-const LOCK_ORDER = ["quotas", "bikes", "rides", "reservations", "stations"] as const;
+const LOCK_ORDER = ["quotas", "bikes", "rides", "reservations", "stations", "alerts"] as const;
 type Lockable = (typeof LOCK_ORDER)[number];
 
 /**

@@ -6,6 +6,7 @@ import { jsonBody } from "../../http/bind.ts";
 import { combineRequests, markReplay, repeatableRequest, withIdempotency } from "../../http/idempotency.ts";
 import type { Answer, RepeatableAnswer } from "../../http/idempotency/service.ts";
 import type { Database } from "../../storage/db/database.ts";
+import { endAlerts, upsertAlerts } from "../alerts/service.ts";
 import { resultsOf } from "./batch.ts";
 import { reportBikes, upsertBikes } from "./bike-commands.ts";
 import { cancelRides, endRides } from "./finish-rides.ts";
@@ -31,10 +32,13 @@ interface BatchCall<Item> {
  */
 const MAX_COMBINED_ITEMS = 20;
 
+type Routes = RouterImplementation<typeof operatorContract>;
+
 /** The endpoints of the operator's own backend: each hands its batch to the verb it is named after. */
 export function operatorRoutes(
   context: CommandContext & { readonly db: Database },
-): Omit<RouterImplementation<typeof operatorContract>, "dashboardLinks"> {
+  alertList: Routes["alerts"]["list"],
+): Omit<Routes, "dashboardLinks"> {
   const batch =
     <Item>(verb: Verb<Item>) =>
     async ({ request, reply, body }: BatchCall<Item>) => {
@@ -76,6 +80,7 @@ export function operatorRoutes(
       cancel: combined(cancelRides),
       correct: batch(correctRides),
     },
+    alerts: { upsert: batch(upsertAlerts), end: batch(endAlerts), list: alertList },
   };
 }
 

@@ -6,12 +6,14 @@ import type {
   ErrorCode,
   ItemError,
   StationCommand,
+  StationOffline,
   StationUpsert,
 } from "@bikeshare/contract";
 import { stationChangeEvent, stationState } from "@bikeshare/rules";
 import type { CommandContext } from "../../command-context.ts";
 import { TransactionConflict } from "../../storage/db/errors.ts";
 import { valueOf } from "../../storage/db/rows.ts";
+import { endAlertsOfRemoved, endClosures, openClosures } from "../alerts/alert-changes.ts";
 import { type Indexed, runBatch } from "./batch.ts";
 import type { FleetCommand } from "./command.ts";
 import {
@@ -57,13 +59,13 @@ export function upsertStations(
   );
 }
 
-/** Takes stations offline until they are brought back. */
+/** Takes stations offline until they are brought back, and tells riders where an item says what. */
 export function takeStationsOffline(
   context: CommandContext,
   systemId: string,
-  items: readonly BatchItem<StationCommand>[],
+  items: readonly BatchItem<StationOffline>[],
 ): Promise<BatchResults> {
-  return runStationBatch<StationCommand, ItemError<"stations", "offline">>(
+  return runStationBatch<StationOffline, ItemError<"stations", "offline">>(
     context,
     systemId,
     items,
@@ -72,10 +74,11 @@ export function takeStationsOffline(
       if (held.status === "removed") return refuse("not_found", "goneStation", { id: item.id });
       return { ...held, status: "offline", offline_reason: "operator" };
     },
+    { alerts: openClosuresOf },
   );
 }
 
-/** Brings stations back that were taken offline: they are online if their flags say that they work. */
+/** Brings stations back that were taken offline, and ends their alerts: they are online if their flags say that they work. */
 export function bringStationsOnline(
   context: CommandContext,
   systemId: string,
@@ -90,6 +93,7 @@ export function bringStationsOnline(
       if (held.status === "removed") return refuse("not_found", "goneStation", { id: item.id });
       return { ...held, ...stationState(undefined, { ...held, absent_snapshots: 0 }) };
     },
+    { alerts: (command, stations) => endClosures(command, idsOf(stations)) },
   );
 }
 
@@ -107,8 +111,21 @@ export function removeStations(
       if (held === undefined) return refuse("not_found", "namedStation", { id: item.id });
       return { ...held, status: "removed", offline_reason: null };
     },
-    { before: moveBikesOut, after: checkBikesLeft },
+    {
+      before: moveBikesOut,
+      after: checkBikesLeft,
+      alerts: (command, stations) => endAlertsOfRemoved(command, idsOf(stations)),
+    },
   );
+}
+
+function openClosuresOf(command: FleetCommand, items: readonly StationOffline[]): Promise<ReadonlySet<string>> {
+  const closures = items.flatMap(({ id, summary }) => (summary === undefined ? [] : [{ stationId: id, summary }]));
+  return openClosures(command, closures);
+}
+
+function idsOf(items: readonly { readonly id: string }[]): string[] {
+  return items.map(({ id }) => id);
 }
 
 /** Moves the bikes of stations out of the stations, at the same position. @returns warnings about it, by station id */
@@ -151,9 +168,11 @@ function shortList(ids: readonly string[]): string {
 type DecidedStation = LockedStation & { readonly is_claimed?: boolean };
 
 /** The steps of a batch before and after it locks its stations. */
-interface StationBatchSteps {
-  readonly before: (command: FleetCommand, ids: readonly string[]) => Promise<ReadonlyMap<string, BatchWarning>>;
-  readonly after: (command: FleetCommand, ids: readonly string[]) => Promise<void>;
+interface StationBatchSteps<Item> {
+  readonly before?: (command: FleetCommand, ids: readonly string[]) => Promise<ReadonlyMap<string, BatchWarning>>;
+  readonly after?: (command: FleetCommand, ids: readonly string[]) => Promise<void>;
+  /** Changes alerts, for the items whose stations exist and are not removed. @returns stations whose alerts changed */
+  readonly alerts?: (command: FleetCommand, items: readonly Item[]) => Promise<ReadonlySet<string>>;
 }
 
 type Refuse<Declared extends ErrorCode> = (...error: ErrorArguments<Declared>) => undefined;
@@ -163,14 +182,18 @@ function runStationBatch<Item extends { readonly id: string }, Declared extends 
   systemId: string,
   items: readonly BatchItem<Item>[],
   decide: (held: LockedStation | undefined, item: Item, refuse: Refuse<Declared>) => DecidedStation | undefined,
-  steps?: StationBatchSteps,
+  steps: StationBatchSteps<Item> = {},
 ): Promise<BatchResults> {
   return runBatch<Item, Declared>(context, systemId, items, async (command, { items: readable, results }) => {
     const { tx, now } = command;
     const ids = readable.map(({ item }) => item.id);
-    const warnings = await steps?.before(command, ids);
+    const warnings = await steps.before?.(command, ids);
     const held = await command.lockStations(ids);
-    await steps?.after(command, ids);
+    await steps.after?.(command, ids);
+    const standing = readable
+      .map(({ item }) => item)
+      .filter(({ id }) => (held.get(id)?.status ?? "removed") !== "removed");
+    const alerted = new Set(await steps.alerts?.(command, standing));
     const left = new Map<string, DecidedStation>(held);
     for (const { index, item } of readable) {
       const before = left.get(item.id);
@@ -178,7 +201,12 @@ function runStationBatch<Item extends { readonly id: string }, Declared extends 
       if (after === undefined) continue;
       left.set(item.id, after);
       if (before === undefined) results.done(index, item.id, "created");
-      else results.done(index, item.id, isSame(before, after) ? "unchanged" : "updated", warnings?.get(item.id));
+      else {
+        // Of several items about one station the first has changed its alert.
+        const hasChangedAlert = alerted.delete(item.id);
+        const isUnchanged = isSame(before, after) && !hasChangedAlert;
+        results.done(index, item.id, isUnchanged ? "unchanged" : "updated", warnings?.get(item.id));
+      }
     }
     const stations = [...left.values()];
     const made = stations.filter((station) => !held.has(station.id));

@@ -52,7 +52,7 @@ const update = statement(
 const notify = statement("systemFacts.notify", "select pg_notify('stations', $1)");
 
 /** Returns the facts that the operator has set for a system; undefined when there is no such system. */
-export async function findFacts(db: Queryable, systemId: string): Promise<OperatorFacts | undefined> {
+export async function findFacts(db: QueryRunner, systemId: string): Promise<OperatorFacts | undefined> {
   return (await db.query<OperatorFacts>(find, [systemId]))[0];
 }
 

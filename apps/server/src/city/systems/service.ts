@@ -1,7 +1,7 @@
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
-import type { Queryable } from "../../storage/db/database.ts";
+import type { Queryable, QueryRunner } from "../../storage/db/database.ts";
 import { giveOwnShard } from "../../storage/distribution/own-shard.ts";
 import {
   type SystemDetails,
@@ -106,6 +106,12 @@ export async function hasSystem(db: Queryable, systemId: string): Promise<boolea
 export async function detailsOf(db: Queryable, systemId: string): Promise<SystemDetails | undefined> {
   const own = await findFacts(db, systemId);
   return own && systemDetails(own, await saidBySources(db, systemId));
+}
+
+/** Returns the language of a system's texts that have no other: the operator's word, else a source's, else a default. */
+export async function mainLanguageOf(db: QueryRunner, systemId: string): Promise<string> {
+  const own = await findFacts(db, systemId);
+  return own === undefined ? "en" : systemDetails(own, await saidBySources(db, systemId)).language;
 }
 
 /** Every fact of a system with who says it; undefined without such a system. */

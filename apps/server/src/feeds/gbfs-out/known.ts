@@ -1,4 +1,5 @@
 import type { FactsOf, LocalText } from "@bikeshare/contract";
+import { openAlerts } from "../../city/alerts/service.ts";
 import { regionsOf } from "../../city/systems/regions.ts";
 import { detailsOf, systemsOf } from "../../city/systems/service.ts";
 import { vehicleTypesOf } from "../../city/systems/vehicle-types.ts";
@@ -21,7 +22,7 @@ export interface KnownCity {
   readonly plans: () => Promise<readonly Known<PlanFacts>[]>;
   readonly regions: () => Promise<readonly Known<RegionFacts>[]>;
   readonly zones: () => Promise<FactsOf<"geofencing_zones">>;
-  readonly alerts: () => Promise<readonly AlertFacts[]>;
+  readonly alerts: (now: Date) => Promise<readonly AlertFacts[]>;
   readonly stationFacts: () => Promise<ReadonlyMap<string, StationFacts>>;
   readonly bikeFacts: () => Promise<ReadonlyMap<string, BikeFacts>>;
 }
@@ -77,7 +78,7 @@ export async function knownCity(tx: Transaction, systemId: string): Promise<Know
       (await regionsOf(tx, systemId)).map(({ id, name }) => ({ id, facts: { name: text(name) } })),
     ),
     zones: () => Promise.resolve({}),
-    alerts: () => Promise.resolve([]),
+    alerts: (now) => openAlerts(tx, systemId, now),
     stationFacts: () => Promise.resolve(new Map()),
     bikeFacts: () => Promise.resolve(new Map()),
   };

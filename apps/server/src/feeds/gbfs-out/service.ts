@@ -204,8 +204,8 @@ const canonical: { readonly [Feed in Exclude<FeedName, "gbfs">]: Canonical<Feed>
   system_calendar: ({ city: { system } }) => systemCalendar(system),
   system_regions: async ({ city }) => systemRegions(await city.regions()),
   system_pricing_plans: async ({ city }) => systemPricingPlans(await city.plans()),
-  system_alerts: async ({ tx, city }) => {
-    const alerts = await city.alerts();
+  system_alerts: async ({ tx, city, now }) => {
+    const alerts = await city.alerts(new Date(now));
     const stations = alerts.length === 0 ? new Set<string>() : await listPublishedStationIds(tx, city.system.id);
     return systemAlerts(alerts, { stations, regions: idsOf(await city.regions()) });
   },

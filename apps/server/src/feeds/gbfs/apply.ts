@@ -1,4 +1,6 @@
 import type { EventName } from "@bikeshare/contract";
+import { type AppliedAlerts, applyAlerts } from "../../city/alerts/alert-changes.ts";
+import type { AlertRecord } from "../../city/alerts/alert.rules.ts";
 import type { VehicleReport } from "../../city/fleet/bike-snapshot-decision.rules.ts";
 import { applyBikeSnapshot, type BikeChanges, ignoreBikeSnapshot } from "../../city/fleet/bike-snapshot.ts";
 import type { Position } from "../../city/fleet/bike.rules.ts";
@@ -11,6 +13,7 @@ import {
 } from "../../city/fleet/station-snapshot.ts";
 import type { Ids } from "../../ids.ts";
 import type { Queryable } from "../../storage/db/database.ts";
+import type { Description } from "./descriptions.ts";
 import type { Feed } from "./feed.ts";
 import { updateDescriptions, lockSourceTimes, updateSourceTimes, type SourceTimes } from "./queries.ts";
 import type { GbfsSnapshot } from "./snapshot.ts";
@@ -35,15 +38,18 @@ export interface ApplyContext {
 export interface Applied {
   readonly stations: StationChanges;
   readonly bikes: BikeChanges;
+  readonly alerts: AppliedAlerts;
   /** Names of the feeds for which a newer snapshot had been applied before. */
   readonly late: readonly string[];
 }
 
 /** Returns how many events of each name a snapshot made. */
-export function eventsOf({ stations, bikes }: Applied): EventCounts {
+export function eventsOf({ stations, bikes, alerts }: Applied): EventCounts {
   const counts: { [Name in EventName]?: number } = {};
   for (const name of stations.events) counts[name] = (counts[name] ?? 0) + 1;
   if (bikes.cancelled > 0) counts["reservation.cancelled"] = bikes.cancelled;
+  if (alerts.opened > 0) counts["alert.opened"] = alerts.opened;
+  if (alerts.ended > 0) counts["alert.ended"] = alerts.ended;
   return counts;
 }
 
@@ -120,11 +126,25 @@ function applyInTransaction(db: Queryable, context: ApplyContext, snapshot: Gbfs
     const stations = await writeStations(command, plan);
     const vehiclesAt = vehicles ? Math.max(vehicles.at, times.vehiclesAt ?? 0) : times.vehiclesAt;
     await updateSourceTimes(tx, systemId, source, { ...stations.timesAfter, vehiclesAt, publishedId });
-    await updateDescriptions(tx, systemId, source, snapshot.descriptions ?? []);
-    const applied = { stations, bikes, late: lateFeeds(times, snapshot) };
+    const said = await updateDescriptions(tx, systemId, source, snapshot.descriptions ?? []);
+    const alerts = await applyAlertFeed(command, source, said);
+    const applied = { stations, bikes, alerts, late: lateFeeds(times, snapshot) };
     if (context.isTrial === true) throw new TrialEnds(applied);
     return applied;
   });
+}
+
+const NO_ALERTS: AppliedAlerts = { opened: 0, changed: 0, ended: 0, ignored: 0 };
+
+/** Makes the source's alerts those of its feed, where the feed says something new. */
+async function applyAlertFeed(
+  command: FleetCommand,
+  source: string,
+  said: readonly Description[],
+): Promise<AppliedAlerts> {
+  const feed = said.find((description) => description.feed === "system_alerts");
+  // It was read into canonical form.
+  return feed === undefined ? NO_ALERTS : applyAlerts(command, source, JSON.parse(feed.json) as AlertRecord[]);
 }
 
 /** An older list of vehicles changes nothing: vehicles that only it lists are gone. */

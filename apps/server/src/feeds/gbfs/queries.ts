@@ -93,22 +93,26 @@ const listOfSystem = statement(
    order by first_at, source, feed`,
 );
 
-/** Stores descriptions of a source whose row is locked; an older document changes nothing. */
-export async function updateDescriptions(
+/**
+ * Stores descriptions of a source whose row is locked; an older document changes nothing.
+ * @returns those that say something new
+ */
+export async function updateDescriptions<Each extends Pick<Description, "feed" | "at" | "json" | "digest">>(
   tx: Transaction,
   systemId: string,
   source: string,
-  descriptions: readonly Pick<Description, "feed" | "at" | "json" | "digest">[],
-): Promise<void> {
-  if (descriptions.length === 0) return;
+  descriptions: readonly Each[],
+): Promise<Each[]> {
+  if (descriptions.length === 0) return [];
   const rows = descriptions.map(({ feed, at, digest }) => ({ feed, as_of: new Date(at).toISOString(), digest }));
   const changed = await tx.query<{ feed: string }>(touchDescriptions, [systemId, source, JSON.stringify(rows)]);
-  for (const { feed, at, digest, json } of descriptions) {
-    if (!changed.some((each) => each.feed === feed)) continue;
+  const isNew = ({ feed }: Each) => changed.some((each) => each.feed === feed);
+  for (const { feed, at, digest, json } of descriptions.filter(isNew)) {
     await tx.query(upsertDescription, [systemId, source, feed, new Date(at), digest, json]);
   }
   // Also clears the caches of documents that contain descriptions.
   if (changed.length > 0) tx.notify("stations", systemId);
+  return descriptions.filter(isNew);
 }
 
 /** Returns the stored descriptions of a system, those of its first source first. */

@@ -143,3 +143,17 @@ it.each([
   expect(await rowsLeft()).toEqual(before);
   expect(await listImports(database.db, database.systemId)).toMatchObject([{ id, status: "done" }]);
 });
+
+it("ends the alerts of the feed, with an event for each", async () => {
+  const alerts = [{ alert_id: "works", type: "STATION_CLOSURE", summary: "Works", station_ids: ["harbour"] }];
+  const document = { last_updated: CITY_TIME / 1000, ttl: 60, version: "2.3", data: { alerts } };
+  await writeFile(join(directory, "system_alerts.json"), JSON.stringify(document));
+  const id = await importCity(0);
+  await undo(id);
+  const events = await database.db.query<{ name: string }>(
+    statement("", "select name from event_outbox where system_id = $1 and name like 'alert.%' order by id"),
+    [database.systemId],
+  );
+  expect(events.map(({ name }) => name)).toEqual(["alert.opened", "alert.ended"]);
+  await expectSound();
+});

@@ -1,3 +1,4 @@
+import { endAlertsOfSource } from "../../city/alerts/alert-changes.ts";
 import { recordDeletedRows } from "../../city/changes/service.ts";
 import { pickSlot } from "../../city/counts/service.ts";
 import { runCommand } from "../../city/fleet/command.ts";
@@ -95,6 +96,9 @@ function undoFeed(context: UndoContext, tx: Transaction, systemId: string, row: 
     await recordDeletedRows(tx, systemId, "stations");
     command.bikesWritten(bikes, []);
     command.notify("stations");
+    // Counters first: stations are locked before alerts.
+    await command.writeBikes();
+    await endAlertsOfSource(command, row.source);
     command.count("bikes", -bikes.length);
     command.count("stations", -stations);
     await recordUndo(context, tx, systemId, row);

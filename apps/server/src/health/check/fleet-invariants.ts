@@ -130,6 +130,22 @@ const stationBikes: readonly InvariantText[] = [
   ],
 ];
 
+const alerts: readonly InvariantText[] = [
+  [
+    "station_closure",
+    "a station that was taken offline with an alert which is open is offline, and not removed",
+    `select a.id from rider_alerts a left join stations s on s.system_id = $1 and s.id = a.closes_station
+     where a.system_id = $1 and a.ended_at is null and a.closes_station is not null and s.status is distinct from 'offline'`,
+  ],
+  [
+    "alert_times",
+    "an alert ends when or after it was opened, and when the clock ends it follows from its times",
+    `select id from rider_alerts where system_id = $1 and (ended_at < opened_at or ends_at is distinct from
+       (select case when count(*) = count(time ->> 'end') then max((time ->> 'end')::timestamptz(3)) end
+        from jsonb_array_elements(content -> 'times') as time))`,
+  ],
+];
+
 const quotas: readonly InvariantText[] = [
   [
     "partner_quota",
@@ -199,6 +215,7 @@ export const fleetInvariants = [
   ...reservations,
   ...cancelledRides,
   ...stationBikes,
+  ...alerts,
   ...quotas,
   ...stationCounters,
   ...counts,

@@ -423,6 +423,18 @@ export interface Tables {
     readonly n: number;
     readonly changes: number;
   };
+  readonly rider_alerts: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly source: string;
+    readonly type: "system_closure" | "station_closure" | "station_move" | "other";
+    readonly content: unknown;
+    readonly opened_at: Date;
+    readonly ends_at: Date | null;
+    readonly ended_at: Date | null;
+    readonly updated_at: Date;
+    readonly closes_station: string | null;
+  };
   readonly rides: {
     readonly system_id: string;
     readonly id: string;
@@ -753,6 +765,7 @@ export const columnTypes = {
   reservation_quotas: { system_id: "text", partner_id: "text" },
   reservations: { system_id: "text", id: "text", partner_id: "text", status: "text", station_id: "text", bike_id: "text", vehicle_type_id: "text", rider_ref: "text", created_at: "timestamptz", expires_at: "timestamptz", cancelled_at: "timestamptz", cancel_reason: "text", ride_id: "text", updated_at: "timestamptz", ride_cancelled_at: "timestamptz", change_position: "bigint" },
   ride_counts: { system_id: "text", period: "text", starts_at: "timestamptz", slot: "smallint", n: "bigint", changes: "bigint" },
+  rider_alerts: { system_id: "text", id: "text", source: "text", type: "text", content: "jsonb", opened_at: "timestamptz", ends_at: "timestamptz", ended_at: "timestamptz", updated_at: "timestamptz", closes_station: "text" },
   rides: { system_id: "text", id: "text", bike_id: "text", status: "text", start_station_id: "text", end_station_id: "text", started_at: "timestamptz", ended_at: "timestamptz", duration_seconds: "integer", distance_meters: "integer", vehicle_type_id: "text", rider_category: "text", end_reason: "text", is_countable: "boolean", reservation_id: "text", updated_at: "timestamptz", source: "text", import_id: "text", change_position: "bigint" },
   running_imports: { system_id: "text", id: "text", kind: "text", began_at: "timestamptz", alive_until: "timestamptz", progressed_at: "timestamptz", share: "double precision", rows_read: "bigint", created: "bigint", unchanged: "bigint", rejected: "bigint" },
   sessions: { id: "text", person_id: "text", hash: "bytea", created_at: "timestamptz", last_used_at: "timestamptz", expires_at: "timestamptz", confirmed_at: "timestamptz", address: "text", user_agent: "text", id_token: "text" },

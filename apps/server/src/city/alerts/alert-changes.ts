@@ -1,0 +1,212 @@
+import type { Command } from "../../command-context.ts";
+import type { NewEvent } from "../../events/outbox.ts";
+import { TransactionConflict } from "../../storage/db/errors.ts";
+import { mainLanguageOf } from "../systems/service.ts";
+import {
+  alertAt,
+  type AlertRecord,
+  canonicalTexts,
+  changedAlert,
+  endedAlert,
+  feedAlert,
+  MAX_SOURCE_ALERTS,
+  newAlert,
+  partnersAlert,
+  type StoredAlert,
+} from "./alert.rules.ts";
+import {
+  findStandingStations,
+  insertAlerts,
+  lockAlertsOfSource,
+  lockAlertsOfStations,
+  lockClosuresOf,
+  updateAlerts,
+} from "./queries.ts";
+
+// How commands on the fleet change alerts: stations that go offline, and feeds. Rows of stations are locked before.
+
+/** What alerts need of a command on the fleet. */
+export interface AlertCommand extends Command {
+  locks(kind: "alerts"): void;
+  record(event: NewEvent): void;
+  notify(channel: "stations"): void;
+}
+
+/** An alert as it was locked, and as it is to be; undefined: it is new. */
+export interface AlertChange {
+  readonly before: StoredAlert | undefined;
+  readonly after: StoredAlert;
+}
+
+/**
+ * Writes alerts that are locked, or new, with an event for each that opens or ends. One that the clock has ended ends
+ * first, whatever else becomes of it.
+ * @throws TransactionConflict when another command has opened one of the new ones
+ */
+export async function writeAlerts(command: AlertCommand, changes: readonly AlertChange[]): Promise<void> {
+  const written = changes.filter(({ before, after }) => before !== after);
+  if (written.length === 0) return;
+  const { tx, systemId, now } = command;
+  const language = await mainLanguageOf(tx, systemId);
+  const record = (name: "alert.opened" | "alert.ended", alert: StoredAlert, occurredAt: Date) =>
+    command.record({ name, occurredAt, partnerId: null, data: JSON.stringify(partnersAlert(alert, language)) });
+  for (const { before, after } of written) {
+    const was = before && alertAt(before, now);
+    if (was !== undefined && before?.ended_at === null && was.ended_at !== null)
+      record("alert.ended", was, was.ended_at);
+    const wasOpen = was !== undefined && was.ended_at === null;
+    if (wasOpen && after.ended_at !== null) record("alert.ended", after, after.ended_at);
+    if (!wasOpen && after.ended_at === null) record("alert.opened", after, after.opened_at);
+  }
+  // Ended ones first: a station has one open closure at a time.
+  await updateAlerts(
+    tx,
+    systemId,
+    written.flatMap(({ before, after }) => (before === undefined ? [] : [after])),
+  );
+  const made = written.flatMap(({ before, after }) => (before === undefined ? [after] : []));
+  if ((await insertAlerts(tx, systemId, made)) < made.length) throw new TransactionConflict();
+  command.notify("stations");
+}
+
+/** A station that is taken offline, with what riders are told. */
+export interface StationClosure {
+  readonly stationId: string;
+  readonly summary: Parameters<typeof canonicalTexts>[0];
+}
+
+/**
+ * Opens an alert for each of the stations, which are locked, or changes the summary of the one that is open.
+ * @returns the stations whose alerts were opened or changed
+ */
+export async function openClosures(
+  command: AlertCommand,
+  closures: readonly StationClosure[],
+): Promise<ReadonlySet<string>> {
+  if (closures.length === 0) return new Set();
+  const { tx, systemId, now, ids } = command;
+  command.locks("alerts");
+  // Of several for one station the last counts.
+  const wanted = new Map(closures.map((closure) => [closure.stationId, closure.summary]));
+  const held = await lockClosuresOf(tx, systemId, [...wanted.keys()]);
+  const open = new Map(held.map((alert) => [alert.closes_station, alert]));
+  const language = await mainLanguageOf(tx, systemId);
+  const changes = [...wanted].flatMap(([stationId, given]): AlertChange[] => {
+    const before = open.get(stationId);
+    const isOver = before !== undefined && alertAt(before, now).ended_at !== null;
+    const summary = canonicalTexts(given, language);
+    if (before !== undefined && !isOver) {
+      const after = changedAlert(before, before.type, { ...before.content, summary }, now);
+      return [{ before, after }];
+    }
+    const content = { summary, station_ids: [stationId] };
+    const base = { id: ids.next("alert"), source: "operator", type: "station_closure", content } as const;
+    const opened: AlertChange = { before: undefined, after: newAlert({ ...base, closes_station: stationId }, now) };
+    return before === undefined ? [opened] : [{ before, after: alertAt(before, now) }, opened];
+  });
+  await writeAlerts(command, changes);
+  return new Set(changes.flatMap(({ before, after }) => (before === after ? [] : [after.closes_station ?? ""])));
+}
+
+/** Ends the alerts with which the stations, which are locked, were taken offline. @returns the stations that had one */
+export async function endClosures(command: AlertCommand, stationIds: readonly string[]): Promise<ReadonlySet<string>> {
+  if (stationIds.length === 0) return new Set();
+  command.locks("alerts");
+  const held = await lockClosuresOf(command.tx, command.systemId, stationIds);
+  await writeAlerts(command, endingOf(held, command.now));
+  return new Set(held.flatMap(({ closes_station: stationId }) => stationId ?? []));
+}
+
+/** Ends the operator's alerts that are about no other stations than these, which are locked and about to be removed. */
+export async function endAlertsOfRemoved(
+  command: AlertCommand,
+  stationIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (stationIds.length === 0) return new Set();
+  const { tx, systemId, now } = command;
+  command.locks("alerts");
+  const removed = new Set(stationIds);
+  const held = await lockAlertsOfStations(tx, systemId, stationIds);
+  const others = held.flatMap(({ content }) => content.station_ids ?? []).filter((id) => !removed.has(id));
+  const standing = await findStandingStations(tx, systemId, [...new Set(others)]);
+  const isPointless = ({ closes_station: closed, content }: StoredAlert) => {
+    if (closed !== null && removed.has(closed)) return true;
+    const { station_ids: stations = [], region_ids: regions = [] } = content;
+    return regions.length === 0 && stations.every((id) => removed.has(id) || !standing.has(id));
+  };
+  await writeAlerts(command, endingOf(held.filter(isPointless), now));
+  return new Set();
+}
+
+/** What became of a feed's alerts. */
+export interface AppliedAlerts {
+  readonly opened: number;
+  readonly changed: number;
+  readonly ended: number;
+  /** Without an id or a summary, with another's id, or more than a feed may have. */
+  readonly ignored: number;
+}
+
+/**
+ * Makes a source's open alerts those that its feed has: one that appears opens, one that is gone ends. The source's row is
+ * locked, and stations before.
+ * @param records in canonical form
+ */
+export async function applyAlerts(
+  command: AlertCommand,
+  source: string,
+  records: readonly AlertRecord[],
+): Promise<AppliedAlerts> {
+  const { tx, systemId, now } = command;
+  command.locks("alerts");
+  const readable = new Map(records.flatMap((record) => feedAlert(record) ?? []).map((alert) => [alert.id, alert]));
+  // By id, so that the same ones are kept from one time to the next.
+  const kept = [...readable.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(0, MAX_SOURCE_ALERTS);
+  const held = await lockAlertsOfSource(
+    tx,
+    systemId,
+    source,
+    kept.map(({ id }) => id),
+  );
+  const byId = new Map(held.map((alert) => [alert.id, alert]));
+  const changes: AlertChange[] = [];
+  const named = new Set<string>();
+  let foreign = 0;
+  for (const { id, type, content } of kept) {
+    const before = byId.get(id);
+    const isOpen = before !== undefined && alertAt(before, now).ended_at === null;
+    if (isOpen && before.source !== source) {
+      foreign++;
+      continue;
+    }
+    const opened = newAlert({ id, source, type, content }, now);
+    // A feed may go on listing an alert whose times are over.
+    if (alertAt(opened, now).ended_at !== null) continue;
+    named.add(id);
+    changes.push({ before, after: isOpen ? changedAlert(before, type, content, now) : opened });
+  }
+  const gone = held.filter((alert) => alert.source === source && alert.ended_at === null && !named.has(alert.id));
+  changes.push(...endingOf(gone, now));
+  await writeAlerts(command, changes);
+  const isOpenAt = (alert: StoredAlert | undefined) => alert !== undefined && alertAt(alert, now).ended_at === null;
+  const edges = changes.filter(({ before, after }) => isOpenAt(before) !== isOpenAt(after));
+  return {
+    opened: edges.filter(({ after }) => isOpenAt(after)).length,
+    changed: changes.filter(({ before, after }) => before !== after && isOpenAt(before) && isOpenAt(after)).length,
+    ended: gone.length,
+    ignored: records.length - kept.length + foreign,
+  };
+}
+
+/** Ends the alerts of a source that is given up. */
+export async function endAlertsOfSource(command: AlertCommand, source: string): Promise<void> {
+  await applyAlerts(command, source, []);
+}
+
+/** Returns the changes that end alerts: at an instant, or when the clock has ended them. */
+export function endingOf(alerts: readonly StoredAlert[], now: Date): AlertChange[] {
+  return alerts.map((before) => {
+    const shown = alertAt(before, now);
+    return { before, after: shown.ended_at === null ? endedAlert(before, now) : shown };
+  });
+}

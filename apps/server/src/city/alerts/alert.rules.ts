@@ -1,0 +1,255 @@
+import {
+  type Alert,
+  type alertFields,
+  alertTypes,
+  type AlertUpsert,
+  type LocalText,
+  type OperatorAlert,
+  type ValueOf,
+} from "@bikeshare/contract";
+
+/** An alert in GBFS's canonical form. */
+export type AlertRecord = ValueOf<typeof alertFields>;
+
+/** What an alert says, in GBFS's canonical form; what it does not say is absent. */
+export interface AlertContent extends Pick<
+  AlertRecord,
+  "description" | "url" | "times" | "station_ids" | "region_ids" | "last_updated"
+> {
+  readonly summary: readonly LocalText[];
+}
+
+/** An alert as it is stored. */
+export interface StoredAlert {
+  readonly id: string;
+  readonly source: string;
+  readonly type: Alert["type"];
+  readonly content: AlertContent;
+  readonly opened_at: Date;
+  readonly ends_at: Date | null;
+  readonly ended_at: Date | null;
+  readonly updated_at: Date;
+  readonly closes_station: string | null;
+}
+
+/** Alerts that a source may have, so that no feed floods the events: further ones, in the order of their ids, are left out. */
+export const MAX_SOURCE_ALERTS = 1_000;
+/** Open alerts that the operator may have: one for each station of a large system, and some more. */
+export const MAX_OPEN_ALERTS = 5_000;
+
+/** Most of a feed's alert that is kept. Too high: a feed fills deliveries to partners. */
+const FEED_LIMITS = { summary: 1_000, description: 5_000, url: 1_000, languages: 20, ids: 1_000, times: 50 } as const;
+
+/** Returns when the last of an alert's times ends; null: it has none, or one that lasts until further notice. */
+function endOfTimes(times: AlertContent["times"]): Date | null {
+  const ends = (times ?? []).map(({ end }) => (end === undefined ? Number.NaN : Date.parse(end)));
+  const last = Math.max(...ends);
+  return ends.length === 0 || Number.isNaN(last) ? null : new Date(last);
+}
+
+/** Returns an alert as readers see it at an instant: the clock ends it, whether or not that has been written. */
+export function alertAt(alert: StoredAlert, now: Date): StoredAlert {
+  const { ended_at: endedAt, ends_at: endsAt } = alert;
+  if (endedAt !== null || endsAt === null || endsAt > now) return alert;
+  return { ...alert, ended_at: endsAt, updated_at: endsAt };
+}
+
+/** Returns an open alert as it is after its end at an instant. */
+export function endedAlert(alert: StoredAlert, at: Date): StoredAlert {
+  // Processes' clocks differ a little.
+  const ended_at = at < alert.opened_at ? alert.opened_at : at;
+  return { ...alert, ended_at, updated_at: ended_at };
+}
+
+/** Returns a new alert, which is open. */
+export function newAlert(
+  alert: Pick<StoredAlert, "id" | "source" | "type" | "content"> & { readonly closes_station?: string },
+  now: Date,
+): StoredAlert {
+  const ends_at = endOfTimes(alert.content.times);
+  return { closes_station: null, ...alert, opened_at: now, ends_at, ended_at: null, updated_at: now };
+}
+
+/** Returns an open alert with another type and content; the same where nothing differs. */
+export function changedAlert(alert: StoredAlert, type: Alert["type"], content: AlertContent, now: Date): StoredAlert {
+  if (alert.type === type && textOf(alert.content) === textOf(content)) return alert;
+  return { ...alert, type, content, ends_at: endOfTimes(content.times), updated_at: now };
+}
+
+/** Returns a content's text, which is the same for contents that say the same. */
+function textOf(content: AlertContent): string {
+  return JSON.stringify(contentOf(content));
+}
+
+/** Returns a content with its fields in one order, without those that say nothing. */
+function contentOf(fields: AlertContent): AlertContent {
+  const { summary, description, url, times = [], station_ids: stations = [], region_ids: regions = [] } = fields;
+  return {
+    summary: textsOf(summary),
+    ...(description !== undefined && { description: textsOf(description) }),
+    ...(url !== undefined && { url: textsOf(url) }),
+    ...(times.length > 0 && {
+      times: times.map(({ start, end }) => ({
+        ...(start !== undefined && { start }),
+        ...(end !== undefined && { end }),
+      })),
+    }),
+    ...(stations.length > 0 && { station_ids: [...new Set(stations)] }),
+    ...(regions.length > 0 && { region_ids: [...new Set(regions)] }),
+    ...(fields.last_updated !== undefined && { last_updated: fields.last_updated }),
+  };
+}
+
+function textsOf(texts: readonly LocalText[]): LocalText[] {
+  return texts.map(({ text, language }) => ({ text, language }));
+}
+
+/** A text of a request: one in the system's main language, or one in each of several. */
+type GivenText = NonNullable<AlertUpsert["summary"]>;
+
+/** Returns a text of a request in canonical form. */
+export function canonicalTexts(given: GivenText, language: string): LocalText[] {
+  return typeof given === "string" ? [{ text: given, language }] : textsOf(given);
+}
+
+/**
+ * Returns the content that an operator's item leaves an alert with: what the item leaves out stays.
+ * @returns undefined when that has no summary
+ */
+export function mergedContent(
+  held: AlertContent | undefined,
+  item: AlertUpsert,
+  language: string,
+): AlertContent | undefined {
+  const text = (given: GivenText | null | undefined, before: readonly LocalText[] | undefined) => {
+    if (given === undefined) return before;
+    return given === null ? undefined : canonicalTexts(given, language);
+  };
+  const summary = text(item.summary, held?.summary);
+  if (summary === undefined) return undefined;
+  const description = text(item.description, held?.description);
+  const url = text(item.url, held?.url);
+  return contentOf({
+    summary,
+    ...(description !== undefined && { description }),
+    ...(url !== undefined && { url }),
+    times: item.times?.map(({ start, end }) => canonicalTime(start, end)) ?? held?.times ?? [],
+    station_ids: item.station_ids ?? held?.station_ids ?? [],
+    region_ids: item.region_ids ?? held?.region_ids ?? [],
+  });
+}
+
+function canonicalTime(start: string | undefined, end: string | undefined) {
+  return {
+    ...(start !== undefined && { start: new Date(start).toISOString() }),
+    ...(end !== undefined && { end: new Date(end).toISOString() }),
+  };
+}
+
+/** An alert of a feed that can be kept. */
+export interface FeedAlert {
+  readonly id: string;
+  readonly type: Alert["type"];
+  readonly content: AlertContent;
+}
+
+/** Returns what is kept of a feed's alert, bounded; undefined for one without an id or a summary. */
+export function feedAlert(record: AlertRecord): FeedAlert | undefined {
+  const { alert_id: id, type = "other", summary, description, url, times, last_updated: updated } = record;
+  const bounded = (texts: readonly LocalText[] | undefined, limit: number) =>
+    texts
+      ?.filter(({ text }) => text !== "")
+      .slice(0, FEED_LIMITS.languages)
+      .map(({ text, language }) => ({ text: shortened(text, limit), language }));
+  const summaries = bounded(summary, FEED_LIMITS.summary) ?? [];
+  if (id === undefined || id === "" || summaries.length === 0) return undefined;
+  const descriptions = bounded(description, FEED_LIMITS.description) ?? [];
+  const urls = bounded(url, FEED_LIMITS.url) ?? [];
+  const content = contentOf({
+    summary: summaries,
+    ...(descriptions.length > 0 && { description: descriptions }),
+    ...(urls.length > 0 && { url: urls }),
+    times: (times ?? [])
+      .slice(0, FEED_LIMITS.times)
+      .filter(isTime)
+      .map(({ start, end }) => canonicalTime(start, end)),
+    station_ids: (record.station_ids ?? []).slice(0, FEED_LIMITS.ids),
+    region_ids: (record.region_ids ?? []).slice(0, FEED_LIMITS.ids),
+    ...(updated !== undefined && isInstant(updated) && { last_updated: updated }),
+  });
+  return { id, type: alertTypes.find((known) => known === type) ?? "other", content };
+}
+
+function isTime({ start, end }: NonNullable<AlertContent["times"]>[number]): boolean {
+  return (start === undefined || isInstant(start)) && (end === undefined || isInstant(end));
+}
+
+function isInstant(text: string): boolean {
+  return !Number.isNaN(Date.parse(text));
+}
+
+function shortened(text: string, limit: number): string {
+  // Not between the halves of a character.
+  return text.length <= limit ? text : `${text.slice(0, limit - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
+}
+
+/** Returns a text in a language; else in one of its variants, else the first. */
+function plainText(texts: readonly LocalText[] | undefined, language: string): string | null {
+  const base = (tag: string) => tag.split("-")[0];
+  const found =
+    texts?.find((each) => each.language === language) ??
+    texts?.find((each) => base(each.language) === base(language)) ??
+    texts?.[0];
+  return found?.text ?? null;
+}
+
+function sharedFields({ id, type, content, opened_at, ended_at, updated_at }: StoredAlert) {
+  const instant = (text: string | undefined) => (text === undefined ? null : new Date(text).toISOString());
+  return {
+    id,
+    type,
+    times: (content.times ?? []).map(({ start, end }) => ({ start: instant(start), end: instant(end) })),
+    station_ids: [...(content.station_ids ?? [])],
+    region_ids: [...(content.region_ids ?? [])],
+    opened_at: opened_at.toISOString(),
+    ended_at: ended_at?.toISOString() ?? null,
+    updated_at: updated_at.toISOString(),
+  };
+}
+
+/** Returns an alert as partners see it. @param language the system's main one */
+export function partnersAlert(alert: StoredAlert, language: string): Alert {
+  const { summary, description, url } = alert.content;
+  const { id, type, ...rest } = sharedFields(alert);
+  return {
+    id,
+    type,
+    summary: plainText(summary, language) ?? "",
+    description: plainText(description, language),
+    url: plainText(url, language),
+    ...rest,
+  };
+}
+
+/** Returns an alert as the operator sees it. */
+export function operatorsAlert(alert: StoredAlert): OperatorAlert {
+  const { summary, description, url } = alert.content;
+  const { id, type, ...rest } = sharedFields(alert);
+  const texts = (all: readonly LocalText[] | undefined) => (all === undefined ? null : textsOf(all));
+  const { source, closes_station } = alert;
+  return {
+    id,
+    source,
+    type,
+    summary: textsOf(summary),
+    description: texts(description),
+    url: texts(url),
+    ...rest,
+    closes_station,
+  };
+}
+
+/** Returns an alert in GBFS's canonical form. */
+export function gbfsAlert({ id, type, content, updated_at: updatedAt }: StoredAlert): AlertRecord {
+  return { alert_id: id, type, last_updated: updatedAt.toISOString(), ...contentOf(content) };
+}

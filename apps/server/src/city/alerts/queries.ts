@@ -1,0 +1,215 @@
+import { columnsOfTable } from "../../storage/db/columns.ts";
+import type { QueryRunner, Transaction } from "../../storage/db/database.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { statement } from "../../storage/db/statement.ts";
+import { rowsOfSystem } from "../../storage/db/system-rows.ts";
+import type { StoredAlert } from "./alert.rules.ts";
+
+const columns = columnsOfTable("rider_alerts").without("system_id");
+
+const select = `select ${columns.list()} from rider_alerts where system_id = $1`;
+
+const lockById = statement("alerts.lock", `${select} and id = any($2::text[]) order by id for update`);
+
+const lockClosures = statement(
+  "alerts.lockClosures",
+  `${select} and ended_at is null and closes_station = any($2::text[]) order by id for update`,
+);
+
+const lockOfStations = statement(
+  "alerts.lockOfStations",
+  `${select} and ended_at is null and source = 'operator'
+     and (closes_station = any($2::text[]) or content -> 'station_ids' ?| $2::text[])
+   order by id for update`,
+);
+
+const lockOfSource = statement(
+  "alerts.lockOfSource",
+  `${select} and (id = any($3::text[]) or ended_at is null and source = $2) order by id for update`,
+);
+
+// Alerts that others have locked are left for the next sweep.
+const claimOverdue = statement(
+  "alerts.claimOverdue",
+  `${select} and id = any($3::text[]) and ended_at is null and ends_at <= $2::timestamptz
+   order by id for update skip locked`,
+);
+
+const listOverdue = statement(
+  "alerts.listOverdue",
+  `select id from rider_alerts
+   where system_id = $1 and ended_at is null and ends_at <= $2::timestamptz and not id = any($4::text[])
+   order by ends_at, id limit $3`,
+);
+
+const insert = statement(
+  "alerts.insert",
+  `insert into rider_alerts (system_id, ${columns.list()})
+   select placed.system_id, ${columns.list("w")} from ${rowsOfSystem(columns.unnest(2, "w"))}
+   on conflict do nothing returning id`,
+);
+
+const update = statement(
+  "alerts.update",
+  `update rider_alerts a set ${columns.without("id").assignments("w")}
+   from ${columns.unnest(2, "w")} where a.system_id = $1 and a.id = w.id`,
+);
+
+const isOpen = "ended_at is null and (ends_at is null or ends_at > $2::timestamptz)";
+
+const countOpen = statement(
+  "alerts.countOpen",
+  `select count(*)::int as n from rider_alerts where system_id = $1 and source = 'operator' and ${isOpen}`,
+);
+
+const conditions = { open: isOpen, ended: `not (${isOpen})`, all: "$2::timestamptz is not null" } as const;
+
+const pageOf = (status: AlertStatus) => ({
+  after: statement(
+    `alerts.page.${status}`,
+    `${select} and ${conditions[status]} and ($3::text is null or id > $3) order by id limit $4 offset $5`,
+  ),
+  count: statement(
+    `alerts.count.${status}`,
+    `select count(*)::int as n from rider_alerts where system_id = $1 and ${conditions[status]}`,
+  ),
+});
+
+/** Which alerts are listed. */
+export type AlertStatus = keyof typeof conditions;
+
+const pages = { open: pageOf("open"), ended: pageOf("ended"), all: pageOf("all") } as const;
+
+const find = statement("alerts.find", `${select} and id = $2`);
+
+const findStanding = statement(
+  "alerts.standingStations",
+  "select id from stations where system_id = $1 and id = any($2::text[]) and status <> 'removed'",
+);
+
+const deletePast = statement(
+  "alerts.deletePast",
+  `with past as (
+     select id from rider_alerts where system_id = $1 and ended_at < $2::timestamptz order by ended_at limit $3),
+   deleted as (
+     delete from rider_alerts where system_id = $1 and id = any(array(select id from past))
+       and ended_at < $2::timestamptz returning 1)
+   select count(*)::int as n from deleted`,
+);
+
+/** Locks alerts by their ids. */
+export function lockAlerts(tx: Transaction, systemId: string, ids: readonly string[]): Promise<StoredAlert[]> {
+  return tx.query<StoredAlert>(lockById, [systemId, ids]);
+}
+
+/** Locks the alerts that are not written as ended with which stations were taken offline. */
+export function lockClosuresOf(
+  tx: Transaction,
+  systemId: string,
+  stationIds: readonly string[],
+): Promise<StoredAlert[]> {
+  return tx.query<StoredAlert>(lockClosures, [systemId, stationIds]);
+}
+
+/** Locks the operator's alerts that are not written as ended and are about any of the stations. */
+export function lockAlertsOfStations(
+  tx: Transaction,
+  systemId: string,
+  stationIds: readonly string[],
+): Promise<StoredAlert[]> {
+  return tx.query<StoredAlert>(lockOfStations, [systemId, stationIds]);
+}
+
+/** Locks the alerts of a source that are not written as ended, and those with some ids, whoever has them. */
+export function lockAlertsOfSource(
+  tx: Transaction,
+  systemId: string,
+  source: string,
+  ids: readonly string[],
+): Promise<StoredAlert[]> {
+  return tx.query<StoredAlert>(lockOfSource, [systemId, source, ids]);
+}
+
+/** Locks those of the alerts whose times are over and that are not written as ended; none that others have locked. */
+export function claimOverdueAlerts(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  ids: readonly string[],
+): Promise<StoredAlert[]> {
+  return tx.query<StoredAlert>(claimOverdue, [systemId, now, ids]);
+}
+
+/** Returns alerts whose times are over and that are not written as ended, the oldest first. @param apart those to leave out */
+export async function listOverdueAlerts(
+  db: QueryRunner,
+  systemId: string,
+  { now, limit, apart }: { readonly now: Date; readonly limit: number; readonly apart: readonly string[] },
+): Promise<string[]> {
+  return (await db.query<{ id: string }>(listOverdue, [systemId, now, limit, apart])).map(({ id }) => id);
+}
+
+/** Inserts those of the alerts whose ids are free. @returns how many */
+export async function insertAlerts(tx: Transaction, systemId: string, alerts: readonly StoredAlert[]): Promise<number> {
+  if (alerts.length === 0) return 0;
+  return (await tx.query(insert, [systemId, ...columns.arrays(alerts)])).length;
+}
+
+/** Updates locked alerts. */
+export async function updateAlerts(tx: Transaction, systemId: string, alerts: readonly StoredAlert[]): Promise<void> {
+  if (alerts.length > 0) await tx.query(update, [systemId, ...columns.arrays(alerts)]);
+}
+
+/** Counts the operator's open alerts. */
+export async function countOpenAlerts(db: QueryRunner, systemId: string, now: Date): Promise<number> {
+  return oneRow(await db.query<{ n: number }>(countOpen, [systemId, now])).n;
+}
+
+/** The rows of a page of alerts. */
+interface AlertRange {
+  readonly after?: string | undefined;
+  readonly skip?: number;
+  /** Null: all. */
+  readonly limit: number | null;
+}
+
+/** Lists alerts by id. */
+export function listAlertRows(
+  db: QueryRunner,
+  systemId: string,
+  status: AlertStatus,
+  now: Date,
+  { after, skip = 0, limit }: AlertRange,
+): Promise<StoredAlert[]> {
+  return db.query<StoredAlert>(pages[status].after, [systemId, now, after ?? null, limit, skip]);
+}
+
+/** Counts alerts. */
+export async function countAlerts(db: QueryRunner, systemId: string, status: AlertStatus, now: Date): Promise<number> {
+  return oneRow(await db.query<{ n: number }>(pages[status].count, [systemId, now])).n;
+}
+
+/** Finds an alert. */
+export async function findAlert(db: QueryRunner, systemId: string, id: string): Promise<StoredAlert | undefined> {
+  return (await db.query<StoredAlert>(find, [systemId, id]))[0];
+}
+
+/** Returns those of the stations that exist and are not removed. */
+export async function findStandingStations(
+  db: QueryRunner,
+  systemId: string,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set();
+  return new Set((await db.query<{ id: string }>(findStanding, [systemId, ids])).map(({ id }) => id));
+}
+
+/** Deletes alerts that ended before an instant. @returns how many */
+export async function deletePastAlerts(
+  db: QueryRunner,
+  systemId: string,
+  before: Date,
+  limit: number,
+): Promise<number> {
+  return oneRow(await db.query<{ n: number }>(deletePast, [systemId, before, limit])).n;
+}

@@ -1,0 +1,111 @@
+import { alertTypes, alertUpsert, type OperatorAlert } from "@bikeshare/contract";
+import { endAlert, listAllAlerts, openAlert } from "../city/alerts/service.ts";
+import { describeIssues } from "../issues.ts";
+import { oneOf } from "../runtime/startup/values.ts";
+import { type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
+import { limitOption, listOf, option, readGivenId, UsageError } from "./options.ts";
+import { type Columns, table } from "./output.ts";
+
+/** Too high: the answer fills memory. */
+const MAX_LIMIT = 10_000;
+
+const columns: Columns<OperatorAlert> = {
+  id: "id",
+  type: "type",
+  summary: ({ summary }) => summary[0]?.text,
+  stations: "station_ids",
+  regions: "region_ids",
+  source: "source",
+  opened: "opened_at",
+  ended: "ended_at",
+};
+
+/** `alerts open`, `end` and `list`. */
+export function registerAlerts(program: ParentCommand, cli: OpenCli): void {
+  const alerts = program.command("alerts").description("tell riders of closures, moves and disturbances");
+  addOpen(alerts, cli);
+  addEnd(alerts, cli);
+  addList(alerts, cli);
+}
+
+function addOpen(alerts: ParentCommand, cli: OpenCli): void {
+  const text = (flags: string, description: string) =>
+    option(`${flags} <text>`, `${description}; repeat it as nb=…, en=… for several languages`, String);
+  alerts
+    .command("open")
+    .description("open an alert, or change an open one: what is left out stays as it was")
+    .argument("<id>", "your own id of the alert")
+    .addOption(option("--type <type>", `what it is about: ${alertTypes.join(", ")}`, oneOf(alertTypes)))
+    .addOption(text("--summary", "one line for riders").argParser<string[]>(collected))
+    .addOption(text("--description", "more of it").argParser<string[]>(collected))
+    .addOption(text("--url", "the address of a page with more of it").argParser<string[]>(collected))
+    .option("--start <instant>", "when it begins, such as 2027-01-31T08:00:00Z")
+    .option("--end <instant>", "when it ends by itself; without it `alerts end` ends it")
+    .addOption(option("--stations <ids>", "the stations that it is about, comma-separated", listOf(String)))
+    .addOption(option("--regions <ids>", "the regions that it is about, comma-separated", listOf(String)))
+    .action((id, { summary, description, url, start, end, stations, regions, type }) => {
+      const hasTimes = start !== undefined || end !== undefined;
+      const item = readAlert({
+        id: readGivenId(id),
+        type,
+        summary: textsOf(summary),
+        description: textsOf(description),
+        url: textsOf(url),
+        times: hasTimes ? [{ start, end }] : undefined,
+        station_ids: stations,
+        region_ids: regions,
+      });
+      return runOnSystem(cli(), async (context) => ({ object: await openAlert(context, context.systemId, item) }));
+    });
+}
+
+function addEnd(alerts: ParentCommand, cli: OpenCli): void {
+  alerts
+    .command("end")
+    .description("end an alert: riders see it no more")
+    .argument("<id>", "the alert's id")
+    .action((id) =>
+      runOnSystem(cli(), async (context) => ({ object: await endAlert(context, context.systemId, readGivenId(id)) })),
+    );
+}
+
+function addList(alerts: ParentCommand, cli: OpenCli): void {
+  alerts
+    .command("list")
+    .description("list the open alerts by id, those of feeds too")
+    .option("--all", "also those that ended in the last 90 days")
+    .addOption(limitOption(MAX_LIMIT, 50))
+    .action(({ all, limit }) =>
+      runOnSystem(cli(), async ({ db, systemId, clock }) => {
+        const status = all === true ? "all" : "open";
+        const { alerts: listed, total } = await listAllAlerts(db, systemId, { status, limit, now: new Date(clock()) });
+        const notes = total > listed.length ? [`${listed.length} of ${total}. --limit shows more rows.`] : [];
+        return { object: { alerts: listed, total }, table: table(listed, columns, "No alerts."), notes };
+      }),
+    );
+}
+
+/** Collects the values of an option that may be repeated. */
+function collected(value: string, before: string[] | undefined): string[] {
+  return [...(before ?? []), value];
+}
+
+/** Reads a text in one language, or in several: `nb=Stengt`. */
+function textsOf(values: readonly string[] | undefined): unknown {
+  if (values === undefined) return undefined;
+  const texts = values.map((value) => /^([a-z]{2,3}(?:-[A-Z]{2})?)=(.*)$/s.exec(value));
+  if (values.length === 1 && texts[0] === null) return values[0];
+  return texts.map((found, index) => {
+    const [, language, text] = found ?? [];
+    if (language === undefined) {
+      throw new UsageError(`${JSON.stringify(values[index])} must name its language, as in nb=…, beside the others.`);
+    }
+    return { language, text };
+  });
+}
+
+function readAlert(fields: Readonly<Record<string, unknown>>) {
+  const { success, data, error } = alertUpsert.safeParse(JSON.parse(JSON.stringify(fields)));
+  if (!success) throw new UsageError(`${describeIssues(error.issues, "item")}.`);
+  return data;
+}

@@ -1,0 +1,32 @@
+import { createTestIds } from "@bikeshare/test-kit";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { CITY_TIME } from "../../../test/gbfs/city.ts";
+import { getAlert } from "../../city/alerts/service.ts";
+import { applySnapshot, eventsOf } from "./apply.ts";
+import { readDescription } from "./descriptions.ts";
+
+let database: TestDatabase;
+const ids = createTestIds();
+beforeAll(async () => void (database = await createTestDatabase()));
+afterAll(() => database.close());
+
+/** Applies a feed of alerts as it was at a minute. */
+async function apply(minute: number, ...alerts: readonly object[]) {
+  const now = CITY_TIME + minute * 60_000;
+  const description = readDescription("system_alerts", { last_updated: now / 1000, data: { alerts } }, now);
+  const context = { systemId: database.systemId, source: "gbfs", now, ids };
+  return eventsOf(await applySnapshot(database.db, context, { descriptions: [description] }));
+}
+
+const works = { alert_id: "works", type: "STATION_CLOSURE", summary: "Works", station_ids: ["harbour"] };
+
+test("an alert that a feed lists is open until it lists it no more; the same list, and an older one, say nothing", async () => {
+  expect(await apply(1, works)).toEqual({ "alert.opened": 1 });
+  expect(await apply(2, works)).toEqual({});
+  const shown = await getAlert(database.db, database.systemId, "works", new Date(CITY_TIME));
+  expect(shown).toMatchObject({ type: "station_closure", summary: "Works", station_ids: ["harbour"], ended_at: null });
+  expect(await apply(1)).toEqual({});
+  expect(await apply(3, { ...works, alert_id: "ice" })).toEqual({ "alert.opened": 1, "alert.ended": 1 });
+  expect(await apply(4)).toEqual({ "alert.ended": 1 });
+});

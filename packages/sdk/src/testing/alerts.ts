@@ -1,0 +1,53 @@
+import type { Alert } from "../json-types.generated.ts";
+import { type City, instant, recordEvent } from "./city.ts";
+import { blank } from "./contract.generated.ts";
+
+/** An alert as it is described. What is left out is filled in, or stays as it was while it is open. */
+export type AlertFields = Partial<Alert> & Pick<Alert, "id">;
+
+/** Opens an alert, or changes an open one. */
+export function openAlert(city: City, fields: AlertFields): void {
+  const now = instant(city.now());
+  const held = city.alerts.get(fields.id);
+  const open = held?.ended_at === null ? held : undefined;
+  const made = { ...blank.Alert, type: "other" as const, summary: fields.id, opened_at: now };
+  const alert: Alert = { ...(open ?? made), updated_at: now, ...fields };
+  city.alerts.set(alert.id, alert);
+  if (open === undefined && alert.ended_at === null) recordEvent(city, { event: "alert.opened", data: alert });
+}
+
+/** Ends an alert; one that has ended stays as it is. */
+export function endAlert(city: City, id: string, at: number = city.now()): void {
+  const alert = city.alerts.get(id);
+  if (alert?.ended_at !== null) return;
+  const ended_at = instant(Math.max(at, Date.parse(alert.opened_at)));
+  const ended = { ...alert, ended_at, updated_at: ended_at };
+  city.alerts.set(id, ended);
+  recordEvent(city, { event: "alert.ended", occurred_at: ended_at, data: ended });
+}
+
+/** Ends the alerts whose times are over. */
+export function endPastAlerts(city: City): void {
+  for (const { id, times } of city.alerts.values()) {
+    const last = Math.max(...times.map(({ end }) => (end === null ? Infinity : Date.parse(end))));
+    if (times.length > 0 && last <= city.now()) endAlert(city, id, last);
+  }
+}
+
+/** Opens an alert for a station that is taken offline, or changes the one that is open. */
+export function openClosure(city: City, stationId: string, summary: string): void {
+  const id = openClosureOf(city, stationId) ?? city.nextId("alert");
+  city.closures.set(id, stationId);
+  openAlert(city, { id, type: "station_closure", summary, station_ids: [stationId] });
+}
+
+/** Ends the alert with which a station was taken offline. */
+export function endClosure(city: City, stationId: string): void {
+  const id = openClosureOf(city, stationId);
+  if (id !== undefined) endAlert(city, id);
+}
+
+function openClosureOf(city: City, stationId: string): string | undefined {
+  const closures = [...city.closures].filter(([, closed]) => closed === stationId);
+  return closures.find(([id]) => city.alerts.get(id)?.ended_at === null)?.[0];
+}
