@@ -56,6 +56,8 @@ const commandErrors = {
       "{total} deliveries are held now, more than the {seen} that you were shown. Nothing was dropped: count them again.",
     importChangedOthers:
       "Import {id} cannot be undone: it changed {count} stations and bikes that were there before, and what they were is not kept. Import the feed they came from again instead.",
+    importFollowed:
+      'Import {id} cannot be undone while a process follows its source "{source}": the next poll would create everything again. End `sync gbfs`, or restart `serve` without GBFS_SYNC_URL, and undo it after {until}.',
     importNotLast:
       'Import {id} cannot be undone before the later ones of the source "{source}". Undo these first, in this order:{commands}',
     importOverlapped:

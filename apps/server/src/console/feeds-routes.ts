@@ -9,7 +9,7 @@ import {
   sourceStates,
 } from "../feeds/gbfs/source-state.ts";
 import { type ImportRow, findImport, importPage, importReport, reportEntries } from "../feeds/imports/service.ts";
-import { requireNothingLater } from "../feeds/imports/undo.ts";
+import { requireUndoable } from "../feeds/imports/undo.ts";
 import { feedAdvice, feedState, sourceCondition } from "../health/checks/feed-sources.rules.ts";
 import { cursorPosition } from "../http/cursor.ts";
 import { searchActs } from "../partners/audit/service.ts";
@@ -146,7 +146,7 @@ async function detailOf(context: ConsoleContext, systemId: string, row: ImportRo
     from,
     time_zone: timeZone,
     acts: acts.map(shownAct),
-    obstacle: await obstacleOf(context.db, systemId, row),
+    obstacle: await obstacleOf(context, systemId, row),
     report:
       kept === undefined
         ? null
@@ -159,10 +159,14 @@ async function detailOf(context: ConsoleContext, systemId: string, row: ImportRo
   };
 }
 
-async function obstacleOf(db: Queryable, systemId: string, row: ImportRow): Promise<string | null> {
+async function obstacleOf(
+  context: Pick<ConsoleContext, "db" | "clock">,
+  systemId: string,
+  row: ImportRow,
+): Promise<string | null> {
   if (row.status === "undoing") return null;
   try {
-    await requireNothingLater(db, systemId, row);
+    await requireUndoable(context, systemId, row);
     return null;
   } catch (error) {
     if (error instanceof ServiceError) return error.httpMessage;

@@ -66,6 +66,17 @@ export function maxPollSilenceMs(intervalMs: number): number {
   return Math.max(TOO_OLD_MS, MISSED_POLLS * intervalMs);
 }
 
+/** Beyond two intervals, for a poll that takes long. */
+const POLL_SLACK_MS = 60_000;
+
+/**
+ * Returns until when a process may still poll a source that was polled last at an instant. Too early: a poll recreates what
+ * was removed. Too late: somebody who stops following waits for nothing.
+ */
+export function followedUntil(polledAt: number, intervalMs: number): number {
+  return polledAt + 2 * intervalMs + POLL_SLACK_MS;
+}
+
 export function isFailing({ failures }: FeedHealth): boolean {
   return failures > 0;
 }

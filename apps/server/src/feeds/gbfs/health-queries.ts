@@ -122,6 +122,22 @@ export async function updateSourceHealth(
   await db.query(upsertSourceHealth, [systemId, source, location, intervalMs, new Date(now), message]);
 }
 
+const findSource = statement(
+  "gbfsSourceHealth.find",
+  "select polled_at, interval_ms from gbfs_source_health where system_id = $1 and source = $2",
+);
+
+/** Returns when a source was polled last, and how often it is; undefined: no process has followed it. */
+export async function findLatestPoll(
+  db: Queryable,
+  systemId: string,
+  source: string,
+): Promise<Pick<Tables["gbfs_source_health"], "polled_at" | "interval_ms"> | undefined> {
+  return (
+    await db.query<Pick<Tables["gbfs_source_health"], "polled_at" | "interval_ms">>(findSource, [systemId, source])
+  )[0];
+}
+
 type SourceTimes = Pick<Tables["gbfs_sources"], "published_id" | "information_at" | "status_at" | "vehicles_at">;
 type Health = Omit<Tables["gbfs_source_health"], "system_id" | "source">;
 

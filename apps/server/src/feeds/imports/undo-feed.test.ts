@@ -11,6 +11,7 @@ import { checkInvariants } from "../../health/check/service.ts";
 import { listActs } from "../../partners/audit/queries.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
+import { updateSourceHealth } from "../gbfs/health-queries.ts";
 import { importGbfs } from "../gbfs/import.ts";
 import { listImports } from "./service.ts";
 import { undoImport } from "./undo.ts";
@@ -156,4 +157,18 @@ it("ends the alerts of the feed, with an event for each", async () => {
   );
   expect(events.map(({ name }) => name)).toEqual(["alert.opened", "alert.ended"]);
   await expectSound();
+});
+
+it("is refused while a process follows the source, whose next poll would create everything again", async () => {
+  const id = await importCity(0);
+  const { db, systemId } = database;
+  const poll = { systemId, source: "city", now, location: "https://feeds.example/gbfs.json", message: null };
+  await updateSourceHealth(db, { ...poll, intervalMs: 30_000 });
+  const before = await rowsLeft();
+  now += 119_999;
+  await expect(undo(id)).rejects.toThrow(/while a process follows its source "city".*and undo it after 20/);
+  expect(await rowsLeft()).toEqual(before);
+  now += 1;
+  await undo(id);
+  expect(await rowsLeft()).toEqual({});
 });

@@ -9,6 +9,8 @@ import { commandError } from "../../command-errors.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Database, Queryable, Transaction } from "../../storage/db/database.ts";
 import { RIDE_TABLES, careForTables } from "../../storage/db/vacuum.ts";
+import { followedUntil } from "../gbfs/feed-health.rules.ts";
+import { findLatestPoll } from "../gbfs/health-queries.ts";
 import {
   deleteSource,
   findSourceState,
@@ -60,7 +62,7 @@ export function beginUndo(context: UndoContext, systemId: string, id: string): P
     const row = await lockImport(tx, systemId, id);
     if (row === undefined) throw commandError("not_found", "import", { id });
     if (row.status === "undoing") return { row };
-    await requireNothingLater(tx, systemId, row);
+    await requireUndoable({ db: tx, clock: context.clock }, systemId, row);
     if (row.kind === "gbfs") return { undone: await undoFeed(context, tx, systemId, row) };
     await requireUnchangedTrips(tx, systemId, row);
     await updateImportUndoing(tx, systemId, row.id);
@@ -70,7 +72,11 @@ export function beginUndo(context: UndoContext, systemId: string, id: string): P
 }
 
 /** Rejects an undo for the reasons that need no count of the import's rows. @throws ServiceError */
-export async function requireNothingLater(db: Queryable, systemId: string, row: ImportRow): Promise<void> {
+export async function requireUndoable(
+  { db, clock }: { readonly db: Queryable; readonly clock: () => number },
+  systemId: string,
+  row: ImportRow,
+): Promise<void> {
   const { id, kind, source, status } = row;
   if (status === "undone")
     throw commandError("conflict", "importUndone", { id, at: row.undone_at?.toISOString() ?? "" });
@@ -85,6 +91,20 @@ export async function requireNothingLater(db: Queryable, systemId: string, row: 
   const later = await listLaterImports(db, systemId, row);
   if (later.length > 0) throw commandError("conflict", "importNotLast", { id, source, commands: commands(later) });
   if (row.updated > 0) throw commandError("conflict", "importChangedOthers", { id, count: row.updated });
+  await requireUnfollowed({ db, clock }, systemId, row);
+}
+
+/** The next poll would create everything again, and no import would be recorded of it. */
+async function requireUnfollowed(
+  { db, clock }: { readonly db: Queryable; readonly clock: () => number },
+  systemId: string,
+  { id, source }: ImportRow,
+): Promise<void> {
+  const latest = await findLatestPoll(db, systemId, source);
+  if (latest === undefined) return;
+  const until = followedUntil(latest.polled_at.getTime(), latest.interval_ms);
+  if (until <= clock()) return;
+  throw commandError("conflict", "importFollowed", { id, source, until: new Date(until).toISOString() });
 }
 
 /** A feed is small enough for one transaction. As a command, so that stations of others that its bikes leave are counted. */
