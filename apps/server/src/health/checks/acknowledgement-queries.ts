@@ -15,7 +15,8 @@ const upsert = statement(
   "checkAcknowledgements.upsert",
   `insert into check_acknowledgements (${columns.list()}) select ${columns.list()} from ${columns.unnest(1, "row")}
    on conflict (name, scope, subject) do update set severity = excluded.severity,
-     acknowledged_at = excluded.acknowledged_at, until = excluded.until, found_at = excluded.found_at`,
+     acknowledged_at = excluded.acknowledged_at, until = excluded.until, found_at = excluded.found_at,
+     found_count = excluded.found_count`,
 );
 const remove = statement(
   "checkAcknowledgements.delete",

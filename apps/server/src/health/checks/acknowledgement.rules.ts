@@ -9,9 +9,22 @@ export interface Acknowledgement {
   readonly subject: string;
   /** The worst that is acknowledged. */
   readonly severity: "warning" | "failure";
+  /** How many it counted then; null: it counts nothing. */
+  readonly count: number | null;
   readonly at: Date;
   /** Null: until what was found is over, or gets worse. */
   readonly until: Date | null;
+  /** When a process has found it last, to the hour. */
+  readonly foundAt: Date;
+}
+
+/** By it a count is worse. Too low: what grows by itself is mailed again and again. Too high: nobody learns that it grows. */
+const WORSE_FACTOR = 2;
+
+/** Tells whether a result is worse than what was acknowledged: it is now a failure, or counts twice as many. */
+function isWorse({ status, count }: CheckResult, acknowledged: Acknowledgement): boolean {
+  if (acknowledged.severity === "warning" && status === "failure") return true;
+  return acknowledged.count !== null && count !== undefined && count >= WORSE_FACTOR * acknowledged.count;
 }
 
 /** The acknowledgement of a result, whether or not it still covers it. */
@@ -32,7 +45,7 @@ export function acknowledgementOf(
 ): Acknowledgement | undefined {
   const found = findAcknowledgement(acknowledgements, of, result);
   if (found === undefined || (found.until !== null && found.until.getTime() <= now)) return undefined;
-  return result.status === "failure" && found.severity === "warning" ? undefined : found;
+  return isWorse(result, found) ? undefined : found;
 }
 
 /**
@@ -45,5 +58,5 @@ export function outgrownBy(
   result: CheckResult,
 ): Acknowledgement | undefined {
   const found = findAcknowledgement(acknowledgements, of, result);
-  return found?.severity === "warning" && result.status === "failure" ? found : undefined;
+  return found !== undefined && isWorse(result, found) ? found : undefined;
 }

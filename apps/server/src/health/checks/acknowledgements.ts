@@ -4,18 +4,18 @@ import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { deleteAcknowledgement, listAcknowledgements, updateAcknowledgement } from "./acknowledgement-queries.ts";
 import type { Acknowledgement } from "./acknowledgement.rules.ts";
-import { checkScopes, isCheckName } from "./check.ts";
-import { activeChecks } from "./stored-checks.ts";
+import { type CheckResult, checkScopes, isCheckName } from "./check.ts";
+import { recordedResults } from "./stored-checks.ts";
+import { type SystemCheckContext, systemCheckFinders } from "./system-checks.ts";
 
 /** What of a check is acknowledged. */
 export type Acknowledged = Pick<Acknowledgement, "name" | "of" | "subject">;
 
 /** All acknowledgements, which may be over. */
 export async function acknowledgements(db: Queryable): Promise<Acknowledgement[]> {
-  return (await listAcknowledgements(db)).map(({ scope: of, acknowledged_at: at, found_at: _foundAt, ...row }) => ({
-    ...row,
-    of,
-    at,
+  return (await listAcknowledgements(db)).map(({ name, subject, severity, until, ...row }) => ({
+    ...{ name, subject, severity, until },
+    ...{ of: row.scope, at: row.acknowledged_at, foundAt: row.found_at, count: row.found_count },
   }));
 }
 
@@ -26,12 +26,12 @@ export async function acknowledgements(db: Queryable): Promise<Acknowledgement[]
  * @throws ServiceError when no such check has found anything, or it is another system's
  */
 export async function acknowledge(
-  context: ActorContext,
+  context: ActorContext & SystemCheckContext,
   systemId: string,
   { until, severity, ...what }: Acknowledged & Pick<Acknowledgement, "severity" | "until">,
 ): Promise<void> {
   const { name, of, subject } = what;
-  await requireFound(context.db, systemId, what);
+  const { count = null } = await requireFound(context, systemId, what);
   await context.db.transaction(async (tx) => {
     const acknowledged_at = new Date(context.clock());
     await updateAcknowledgement(tx, {
@@ -42,6 +42,7 @@ export async function acknowledge(
       acknowledged_at,
       until,
       found_at: acknowledged_at,
+      found_count: count,
     });
     const detail = { of, subject, severity, until: until?.toISOString() ?? null };
     await insertActOf(context, tx, { systemId, action: "check.acknowledged", subject: name, detail });
@@ -75,10 +76,26 @@ function requireOfSystem(systemId: string, { name, of }: Pick<Acknowledged, "nam
   if (!isKnown || (scope === "system" && of !== systemId)) throw serviceError("not_found", "check");
 }
 
-/** A system's own checks are looked at by the page itself; what others find is in the database. */
-async function requireFound(db: Queryable, systemId: string, { name, of }: Acknowledged): Promise<void> {
+/**
+ * Returns what a check has found of a subject: as a process has recorded it, or where none has yet, as a system's own check
+ * finds it now.
+ * @throws ServiceError when it has found nothing, or is another system's
+ */
+async function requireFound(
+  context: SystemCheckContext,
+  systemId: string,
+  { name, of, subject }: Acknowledged,
+): Promise<CheckResult> {
   requireOfSystem(systemId, { name, of });
-  if (of === systemId) return;
-  const isFound = (await activeChecks(db)).some((state) => state.name === name && state.of === of);
-  if (!isFound) throw serviceError("not_found", "check");
+  const isMeant = (result: CheckResult) => (result.subject ?? "") === subject && result.status !== "ok";
+  const recorded = (await recordedResults(context.db, { name, of })).find(isMeant);
+  if (recorded !== undefined) return recorded;
+  const found = of === systemId && isSystemCheck(name) ? await systemCheckFinders[name](context, systemId) : [];
+  const result = found.find(isMeant);
+  if (result === undefined) throw serviceError("not_found", "check");
+  return result;
+}
+
+function isSystemCheck(name: string): name is keyof typeof systemCheckFinders {
+  return Object.hasOwn(systemCheckFinders, name);
 }

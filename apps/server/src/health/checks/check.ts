@@ -91,12 +91,14 @@ export interface CheckResult {
   readonly fix?: string;
   /** What of its scope it is about, such as a source of feeds: each subject is acknowledged by itself. */
   readonly subject?: string;
+  /** How many there are, where it counts: acknowledged, it is worse once there are twice as many. */
+  readonly count?: number;
   /** Since when, or by when. */
   readonly at?: Date | null;
   readonly link?: CheckLink;
 }
 
-type More = Pick<CheckResult, "subject" | "at" | "link">;
+type More = Pick<CheckResult, "subject" | "count" | "at" | "link">;
 
 export function ok(check: string, detail: string): CheckResult {
   return { check, status: "ok", detail };

@@ -5,6 +5,7 @@ import { type SmtpServer, startSmtpServer } from "../../../test/servers/smtp-ser
 import { createIds } from "../../ids.ts";
 import { createMailer } from "../../outbound/mail/mailer.ts";
 import { listActs } from "../../partners/audit/queries.ts";
+import { statement } from "../../storage/db/statement.ts";
 import { acknowledge, acknowledgements, unacknowledge } from "./acknowledgements.ts";
 import { type Check, type CheckResult, failure, ok, warning } from "./check.ts";
 import { acknowledgingPage, concernsOf, countResults } from "./outlets.ts";
@@ -154,7 +155,7 @@ it("what the configuration permits is mailed once, and not each day", async () =
 async function pass(node: ReturnType<typeof start>, count: number): Promise<void> {
   for (let minute = 0; minute < count; minute++, clock.advance(MINUTE)) await node.runOnce();
 }
-const actor = () => ({ db: database.db, clock, ids: createIds(clock), actor: "person:operator" });
+const actor = () => ({ db: database.db, clock, ids: createIds(clock), actor: "person:operator", longRideAfterMs: 0 });
 const known = { name: "feeds", of: "main", subject: "gbfs", severity: "warning", until: null } as const;
 const counts = (node: ReturnType<typeof start>) =>
   Object.fromEntries(
@@ -202,6 +203,56 @@ it("what gets worse than it was acknowledged is mailed again, once, however ofte
   expect(await acknowledgements(database.db)).toEqual([]);
 });
 
+it("what counts twice as many as it was acknowledged with is mailed again, and what grows by less is not", async () => {
+  const node = start();
+  const stranded = (count: number) => warning("feeds", `${count} are held`, "Mend it.", { subject: "gbfs", count });
+  finding = stranded(3);
+  await pass(node, 1);
+  await acknowledge(actor(), "main", known);
+  finding = stranded(5);
+  await pass(node, 5);
+  expect([mailed(), counts(node)]).toEqual([[], { acknowledged: 1 }]);
+  finding = stranded(6);
+  await pass(node, 2);
+  finding = stranded(3);
+  await pass(node, 2);
+  finding = stranded(300);
+  await pass(node, 2);
+  expect(mailed()).toEqual(["<oncall@bikes.example> Feeds: 6 are held", "<ops@bikes.example> Feeds: 6 are held"]);
+  expect(await acknowledgements(database.db)).toEqual([]);
+});
+
+it("only what has been found can be acknowledged: what a process has recorded, or a system's own check finds now", async () => {
+  const node = start();
+  const missing = { code: "not_found" };
+  await expect(acknowledge(actor(), "main", known)).rejects.toMatchObject(missing);
+  finding = warning("feeds", "the feed is silent", "Mend it.", { subject: "gbfs" });
+  await pass(node, 1);
+  await expect(acknowledge(actor(), "main", { ...known, subject: "bergen" })).rejects.toMatchObject(missing);
+  await acknowledge(actor(), "main", known);
+  const stalled = { ...known, of: database.systemId, name: "imports", subject: "trips" };
+  const acknowledgeStalled = () => acknowledge(actor(), database.systemId, stalled);
+  await expect(acknowledgeStalled()).rejects.toMatchObject(missing);
+  const running = `insert into running_imports (system_id, id, kind, began_at, alive_until, progressed_at, rows_read, created, unchanged, rejected)
+    values ($1, 'import', 'trips', now() - interval '3 h', now() + interval '1 h', now() - interval '2 h', 0, 0, 0, 0)`;
+  await database.db.query(statement("", running), [database.systemId]);
+  await acknowledgeStalled();
+  expect((await acknowledgements(database.db)).map(({ name }) => name)).toEqual(["feeds", "imports"]);
+});
+
+it("that something acknowledged is still found is recorded once an hour", async () => {
+  const node = start();
+  finding = warning("feeds", "the feed is silent", "Mend it.", { subject: "gbfs" });
+  await pass(node, 1);
+  const at = clock();
+  await acknowledge(actor(), "main", known);
+  const foundAfter = async () => (await acknowledgements(database.db)).map(({ foundAt }) => foundAt.getTime() - at);
+  await pass(node, 60);
+  expect(await foundAfter()).toEqual([0]);
+  await pass(node, 1);
+  expect(await foundAfter()).toEqual([60 * MINUTE]);
+});
+
 it("what is over while another subject of its check lasts is mailed when it comes back", async () => {
   const node = start();
   const oslo = warning("feeds", "oslo is silent", "Mend it.", { subject: "gbfs" });
@@ -221,6 +272,7 @@ it("what is over while another subject of its check lasts is mailed when it come
 it("another subject of the same check is mailed by itself; what is known of is not named", async () => {
   const node = start();
   finding = warning("feeds", "oslo is silent", "Mend it.", { subject: "gbfs" });
+  await pass(node, 1);
   await acknowledge(actor(), "main", known);
   await pass(node, 5);
   finding = [finding, warning("feeds", "bergen is silent", "Mend it.", { subject: "bergen" })];
@@ -235,6 +287,7 @@ it("another subject of the same check is mailed by itself; what is known of is n
 it("an acknowledgement for a time, or one that is taken back, ends: the check is mailed again", async () => {
   const node = start();
   finding = warning("feeds", "the feed is silent", "Mend it.", { subject: "gbfs" });
+  await pass(node, 1);
   await acknowledge(actor(), "main", { ...known, until: new Date(clock() + 60 * MINUTE) });
   await pass(node, 60);
   expect(mailed()).toEqual([]);
@@ -277,6 +330,8 @@ it("nobody acknowledges another system's check, one that there is not, a partner
 });
 
 it("an acknowledgement of what is gone, a system for example, is deleted after a day", async () => {
+  finding = warning("feeds", "the feed is silent", "Mend it.", { subject: "gbfs" });
+  await pass(start(), 1);
   await acknowledge(actor(), "main", known);
   const node = start({ checks: [] });
   await pass(node, 2);

@@ -156,7 +156,7 @@ async function tell(
       );
       for (const result of found(results)) {
         const acknowledgement = acknowledgementOf(known, check.of, result, now);
-        if (acknowledgement !== undefined)
+        if (acknowledgement !== undefined && now - acknowledgement.foundAt.getTime() >= FOUND_INTERVAL_MS)
           await updateFoundAcknowledgement(tx, { ...acknowledgement, scope: check.of }, new Date(now));
         await deleteOutgrown(tx, outgrownBy(known, check.of, result));
       }
@@ -179,6 +179,8 @@ async function tell(
 }
 
 const DAY_MS = 86_400_000;
+/** Between two records that what is acknowledged is still found: one that nobody finds for a day is over. */
+const FOUND_INTERVAL_MS = 3_600_000;
 
 /** What another process has left to be mailed; nothing, once it is acknowledged. */
 function waitingOf(stored: CheckState | undefined, next: CheckState): Notice | null {

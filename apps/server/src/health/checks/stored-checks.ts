@@ -8,6 +8,17 @@ export async function activeChecks(db: Queryable): Promise<readonly CheckState[]
   return (await listCheckRows(db)).map(stateOf).filter(isActive);
 }
 
+/** Returns what a check has found that is not over, also where it has just begun. */
+export async function recordedResults(
+  db: Queryable,
+  { name, of }: Pick<CheckState, "name" | "of">,
+): Promise<readonly CheckResult[]> {
+  const states = (await listCheckRows(db)).map(stateOf);
+  return states.flatMap((state) =>
+    state.name === name && state.of === of && state.endedAt === null ? state.results : [],
+  );
+}
+
 const NOTICES: readonly Notice[] = ["begins", "worsens", "lasts", "ends"];
 
 export function stateOf(row: CheckRow): CheckState {
@@ -27,15 +38,16 @@ export function stateOf(row: CheckRow): CheckState {
   };
 }
 
-type StoredResult = Pick<CheckResult, "status" | "detail" | "fix" | "subject">;
+type StoredResult = Pick<CheckResult, "status" | "detail" | "fix" | "subject" | "count">;
 
 export function rowOf({ of: scope, results, beganAt, seenAt, mailedAt, endedAt, ...rest }: CheckState): CheckRow {
   const instant = (at: number | null) => (at === null ? null : new Date(at));
   const { name, severity, detail, fix, episodes, unmailed } = rest;
-  const kept: StoredResult[] = results.map(({ status, detail: text, fix: remedy, subject }) => ({
+  const kept: StoredResult[] = results.map(({ status, detail: text, fix: remedy, subject, count }) => ({
     ...{ status, detail: text },
     ...(remedy !== undefined && { fix: remedy }),
     ...(subject !== undefined && { subject }),
+    ...(count !== undefined && { count }),
   }));
   return {
     ...{ name, scope, severity, detail, fix, episodes, unmailed },

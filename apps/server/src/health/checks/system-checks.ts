@@ -83,7 +83,7 @@ async function checkHeldWebhooks(context: SystemCheckContext, systemId: string):
       "held webhooks",
       `${count} deliveries of ${systemId} are held for ${partner}, whose endpoint is not paused`,
       `\`bikeshare webhooks send-held --partner ${partner}\` sends them, \`webhooks drop-held\` gives them up.`,
-      { subject: partner, link: { page: "webhook", query: {} } },
+      { subject: partner, count: held, link: { page: "webhook", query: {} } },
     );
   });
   return found.length === 0 ? [ok("held webhooks", "none is held but at paused endpoints")] : found;
@@ -97,17 +97,17 @@ async function checkSetAside({ db }: SystemCheckContext, systemId: string): Prom
     const detail = `${deliveries} webhooks of ${systemId} are not sent any more, because each ended three processes in a row`;
     const fix =
       "The log names them: report it, and once it is mended send them by `bikeshare webhooks redeliver <id>`.";
-    found.push(failure(name, detail, fix, { subject: "webhooks" }));
+    found.push(failure(name, detail, fix, { subject: "webhooks", count: deliveries }));
   }
   const { setAside, failing } = await failingWorkOf(db, systemId);
   const fix = `\`bikeshare set-aside list --system ${systemId}\` says what and why; \`set-aside release\` tries it again.`;
   if (setAside > 0) {
     const detail = `${setAside} units of background work of ${systemId} ended three processes each, and are not tried any more`;
-    found.push(failure(name, detail, fix, { subject: "work" }));
+    found.push(failure(name, detail, fix, { subject: "work", count: setAside }));
   }
   if (failing > 0) {
     const detail = `${failing} units of background work of ${systemId} fail at each try`;
-    found.push(warning(name, detail, fix, { subject: "failing work" }));
+    found.push(warning(name, detail, fix, { subject: "failing work", count: failing }));
   }
   return found.length === 0 ? [ok(name, "nothing is")] : found;
 }
@@ -148,6 +148,7 @@ async function checkLongRides(
       `${rides} under way for longer than ${hours} h, ${since}: ${isOne ? "its bike is" : "their bikes are"} hidden`,
       `\`${end} <id>\` ends one whose end was never reported, \`${end} --older-than ${hours}h --yes\` all of them.`,
       {
+        count: n,
         at: oldest.started_at,
         link: { page: "rides", query: { status: "started", started_before: startedBefore.toISOString() } },
       },

@@ -94,7 +94,7 @@ describe("doctor", () => {
     await harness.db.transaction((tx) => updateCheckRows(tx, [alert]));
     expect(await complaints()).toEqual(["failure background work"]);
     const known = { name: found.name, of: found.scope, subject: "", severity: "failure", until: null } as const;
-    const operator = { db: harness.db, clock, ids: createTestIds(), actor: "person:operator" };
+    const operator = { db: harness.db, clock, ids: createTestIds(), actor: "person:operator", longRideAfterMs: 0 };
     await acknowledge(operator, harness.systemId, known);
     // The tests' own server fails checks of its settings.
     await harness.run("--json", "doctor").catch(() => undefined);
