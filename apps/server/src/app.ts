@@ -41,6 +41,7 @@ import { logRequests } from "./http/logged-requests.ts";
 import { measureRequests } from "./http/measured-requests.ts";
 import { DEFAULT_PUBLIC_RATE_LIMIT, createPublicLimit } from "./http/public-limit.ts";
 import { type RateLimits, createMemoryRateLimits } from "./http/rate-limits/rate-limits.ts";
+import { takeTurns } from "./http/read-turns.ts";
 import { createRefusedRequests } from "./http/refused-requests.ts";
 import { refuseMalformedRequests } from "./http/request-form.ts";
 import { type ReadyBody, answerConditionally, compressAnswers, sendExactJsonType } from "./http/response-body.ts";
@@ -159,6 +160,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const shown = { cursorCipher, stationMaps: caches.stationMaps, deprecatedRoutes };
   const consoleContext = createConsoleContext({ ...options, ...shown });
   registerAuthorization(http, options, caches.keys, consoleContext);
+  takeTurns(http);
   refuseMalformedRequests(http);
   showCallersTheirWrites(http, caches.stationPages);
   const draining = closeConnectionsWhenDraining(http);

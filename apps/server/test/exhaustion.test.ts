@@ -8,10 +8,11 @@ import { connect as connectTls } from "node:tls";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { type Activity, type ActivityTracker, createActivityTracker } from "../src/health/tracing/activity.ts";
+import { createPartner } from "../src/partners/service.ts";
 import { readCertificate } from "../src/runtime/startup/certificate.ts";
 import { openDatabase } from "../src/storage/db/database.ts";
 import { startTestApp, type TestApp } from "./app.ts";
-import { buildAnother, type BuiltApp } from "./built-app.ts";
+import { buildAnother, type BuiltApp, keyContext } from "./built-app.ts";
 import { makeCertificate } from "./servers/certificates.ts";
 import { until } from "./until.ts";
 
@@ -181,6 +182,38 @@ it("reads that are sent ahead on a connection are made one by one, as their call
   socket.on("data", (part) => (received += part.length)).resume();
   await until(() => received > 20 * answer.length);
   expect(asked).toBe(20);
+});
+
+it("of one partner's reads eight run at once, whatever its keys and connections; another's run beside them, and callers who left run none", async () => {
+  let asked = 0;
+  const gate = Promise.withResolvers<void>();
+  const service = await serve({}, ({ http }) => {
+    http.get("/v1/gated", async () => {
+      asked++;
+      await gate.promise;
+      return "gated";
+    });
+  });
+  const keys = await Promise.all([app.issue({ rateLimit: 100_000 }), app.issue({ rateLimit: 100_000 })]);
+  const other = await app.issue({ partnerId: (await createPartner(keyContext(app), app.systemId, "Other")).id });
+  const get = (path: string, key: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+  const hogs = await Promise.all(Array.from({ length: 60 }, () => open(service.url)));
+  hogs.forEach((socket, n) => socket.pause().write(get("/v1/gated", keys[n % 2]!.key).repeat(50)));
+  await until(() => asked === 8);
+  for (let n = 0; n < 20; n++) {
+    const { status } = await fetch(`${service.url}/v1/me`, { headers: { authorization: `Bearer ${other.key}` } });
+    expect(status).toBe(200);
+  }
+  expect(asked).toBe(8);
+  const connected = await connectionsOf(service);
+  for (const socket of hogs.splice(10)) socket.destroy();
+  await until(async () => (await connectionsOf(service)) <= connected - 50);
+  gate.resolve();
+  // Those that stay get all of theirs; of those that have left nothing runs but what ran.
+  await until(() => asked >= 500);
+  hogs.forEach((socket) => socket.resume());
+  const mine = await fetch(`${service.url}/v1/me`, { headers: { authorization: `Bearer ${keys[0].key}` } });
+  expect([mine.status, asked]).toEqual([200, expect.toSatisfy((n: number) => n >= 500 && n <= 508)]);
 });
 
 it("heads and header lists have a bound, and an upgrade to HTTP/2 is none", async () => {
