@@ -19,6 +19,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     does: "pages beside peers, by size of the list, and their cost; or the parts that are named",
   },
   lists: { file: "lists.ts", does: "every filter of a list and every pair of them, at every kind of page" },
+  "lists-memory": { file: "lists-memory.ts", does: "memory that ten partners' filters of a million reservations cost" },
   console: { file: "delivery-log.ts", does: "pages of the dashboard at ten million deliveries" },
   streams: { file: "streams.ts", does: "open pages of the delivery log" },
   measuring: { file: "measuring.ts", does: "metrics and the log of slow requests, beside neither" },

@@ -39,7 +39,11 @@ export function takeTurns(app: FastifyInstance): void {
     const reads = readsOf.get(reader) ?? { running: 0, waiting: [] };
     readsOf.set(reader, reads);
     if (reads.running < MAX_RUNNING) reads.running++;
-    else await new Promise<void>((resolve) => void reads.waiting.push(resolve));
+    else {
+      const turn = Promise.withResolvers<void>();
+      reads.waiting.push(turn.resolve);
+      await turn.promise;
+    }
     try {
       return await read();
     } finally {
