@@ -3,6 +3,7 @@ import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../
 import type { Database } from "../../storage/db/database.ts";
 import { pauseEndpoint, resumeEndpoint } from "../endpoints/endpoint-status.ts";
 import { showEndpoint } from "../endpoints/endpoint-view.ts";
+import { insertReplay } from "../queue/replay-queries.ts";
 import { listDeliveries } from "./deliveries.ts";
 import { createReplay, queueReplays, type ReplayInput, stopReplay } from "./replays.ts";
 import { redeliver } from "./resend.ts";
@@ -58,6 +59,34 @@ describe("asking for a replay", () => {
     expect(await replay({ dryRun: true })).toMatchObject({ total: 9 });
     expect(await replays()).toEqual([]);
     expect(await replay({ since, until })).toMatchObject({ total: 3, since, until, endpoint_status: "active" });
+  });
+
+  it("notes down any number of deliveries, so many in each statement that none takes long, and each once", async () => {
+    await arrived(25);
+    await harness.happen(3);
+    await harness.send(endpointId);
+    const range = {
+      ...{ systemId: harness.systemId, endpointId, statuses: ["succeeded"] as const },
+      ...{ since: start, until: new Date(harness.clock() + 1) },
+    };
+    let statements = 0;
+    for (const [notedRows, asked] of [
+      [28, 2],
+      [7, 5],
+      [5, 6],
+      [1, 29],
+    ] as const) {
+      const id = `replay_${notedRows}`;
+      const made = await harness.db.transaction((tx) => {
+        const counting: typeof tx = { ...tx, query: (sent, values) => (statements++, tx.query(sent, values)) };
+        return insertReplay(counting, range, id, new Date(harness.clock()), notedRows);
+      });
+      const noted = "select delivery_id from webhook_replay_items where system_id = $1 and replay_id = $2";
+      expect([made.total, (await harness.rows(noted, id)).length]).toEqual([28, 28]);
+      // And one that deletes what is past, and one that inserts the replay.
+      expect(statements).toBe(asked + 2);
+      statements = 0;
+    }
   });
 
   it("chooses by status", async () => {

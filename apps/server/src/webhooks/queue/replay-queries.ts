@@ -41,19 +41,27 @@ export async function countReplayable(db: Queryable, range: ReplayRange): Promis
   return oneRow(await db.query<{ total: number }>(count, rangeValues(range))).total;
 }
 
-/* Counted and written by one statement, and so from one snapshot: the count is what will be sent. */
+/** Deliveries that one statement notes down: some hundred milliseconds. With millions the pool would cancel it. */
+const NOTED_ROWS = 20_000;
+
+// The next behind one, in the order of the endpoint's index. Counted and written by one statement, and so from one snapshot:
+// the count is what will be sent.
+const note = statement(
+  "replays.note",
+  `with next as materialized (
+     select created_on, id, created_at ${chosen} and (created_at, id) > ($7::timestamptz, $8)
+     order by created_at, id limit $9),
+   items as (
+     insert into webhook_replay_items (system_id, replay_id, created_on, delivery_id)
+     select $1, $6, created_on, id from next)
+   select created_at, id, count(*) over () as n from next order by created_at desc, id desc limit 1`,
+);
+
 const insert = statement(
   "replays.insert",
-  `with items as (
-     insert into webhook_replay_items (system_id, replay_id, created_on, delivery_id)
-     select $1, $6, created_on, id ${chosen}
-     returning 1),
-   made as (
-     insert into webhook_replays (system_id, id, endpoint_id, since, until, total, created_at, finished_at)
-     select $1, $6, $2, $3, $4, total, $7, case when total = 0 then $7::timestamptz end
-     from (select count(*) as total from items) as counted
-     returning ${columns})
-   select * from made`,
+  `insert into webhook_replays (system_id, id, endpoint_id, since, until, total, created_at, finished_at)
+   values ($1, $2, $3, $4, $5, $6::bigint, $7, case when $6::bigint = 0 then $7::timestamptz end)
+   returning ${columns}`,
 );
 
 // Its deliveries are gone by then.
@@ -62,10 +70,27 @@ const deletePast = statement(
   "delete from webhook_replays where system_id = $1 and finished_at < $2::timestamptz - interval '30 days'",
 );
 
-/** Makes a replay of a range, and deletes what is left of those that ended long ago. */
-export async function insertReplay(tx: Transaction, range: ReplayRange, id: string, now: Date): Promise<ReplayRow> {
-  await tx.query(deletePast, [range.systemId, now]);
-  return oneRow(await tx.query<ReplayRow>(insert, [...rangeValues(range), id, now]));
+/**
+ * Makes a replay of a range, and deletes what is left of those that ended long ago. Its deliveries are noted down a number at
+ * a time; until the transaction ends no worker sees any.
+ */
+export async function insertReplay(
+  tx: Transaction,
+  range: ReplayRange,
+  id: string,
+  now: Date,
+  notedRows = NOTED_ROWS,
+): Promise<ReplayRow> {
+  const { systemId, endpointId, since, until } = range;
+  await tx.query(deletePast, [systemId, now]);
+  let total = 0;
+  type Last = Pick<Tables["webhook_deliveries"], "created_at" | "id"> & { readonly n: number };
+  for (let last: Last | undefined = { created_at: since, id: "", n: notedRows }; last?.n === notedRows;) {
+    const values: unknown[] = [...rangeValues(range), id, last.created_at, last.id, notedRows];
+    [last] = await tx.query<Last>(note, values);
+    total += last?.n ?? 0;
+  }
+  return oneRow(await tx.query<ReplayRow>(insert, [systemId, id, endpointId, since, until, total, now]));
 }
 
 function rangeValues({ systemId, endpointId, since, until, statuses }: ReplayRange): unknown[] {
