@@ -167,3 +167,14 @@ export type ErrorCode = keyof typeof errorCatalogue;
 
 /** Every error code, in the catalogue's order. */
 export const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
+
+/** Codes that the dashboard's or the operator's endpoints alone answer with. */
+const NOT_OF_PARTNERS: ReadonlySet<string> = new Set<ErrorCode>([
+  "confirmation_required",
+  "conflict",
+  "last_one",
+  "ride_conflict",
+]);
+
+/** The codes that the requests of partners' keys are answered with. */
+export const partnerErrorCodes: readonly ErrorCode[] = errorCodes.filter((code) => !NOT_OF_PARTNERS.has(code));

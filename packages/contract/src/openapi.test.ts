@@ -5,7 +5,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
 import type { EndpointMetadata } from "./endpoint.ts";
-import { errorCatalogue, errorCodes } from "./error-catalogue.ts";
+import { errorCatalogue, errorCodes, partnerErrorCodes } from "./error-catalogue.ts";
 import { deliveryNames, eventNames } from "./event-names.ts";
 import { deliveryOf } from "./events.ts";
 import { gbfsContract } from "./gbfs.ts";
@@ -163,6 +163,15 @@ describe.each(documented)("$route.method $route.path", ({ route, metadata, opera
       if (media !== undefined) checkExamples(ajv, media, route.responses[Number(status)] as z.ZodTypeAny, status);
     }
   });
+});
+
+test("the codes of partners are those that the document for partners names", () => {
+  const named = Object.values(partners.document.paths).flatMap((item) =>
+    Object.values(item).flatMap(({ responses }) =>
+      Object.values(responses).flatMap(({ description }) => [...description.matchAll(/^- `(\w+)`:/gm)]),
+    ),
+  );
+  expect(partnerErrorCodes.toSorted()).toEqual([...new Set(named.map(([, code]) => code))].toSorted());
 });
 
 test.each(documented.filter(({ route }) => "body" in route))(

@@ -1,5 +1,5 @@
 import type { ShownKey } from "@bikeshare/contract/console";
-import { errorCodes } from "@bikeshare/contract/pure";
+import { partnerErrorCodes } from "@bikeshare/contract/pure";
 import { useState } from "preact/hooks";
 import { Button } from "../../components/button.tsx";
 import { SelectField, TextField } from "../../components/field.tsx";
@@ -23,7 +23,7 @@ const statuses = [
   { value: "5xx", label: "Server errors (5xx)" },
 ];
 const methods = ["GET", "POST", "PATCH", "DELETE"];
-const errors = errorCodes.map((code) => ({ value: code, label: code }));
+const errors = partnerErrorCodes.map((code) => ({ value: code, label: code }));
 const ALL = { value: "", label: "All" };
 
 /** The filters of the log. */
