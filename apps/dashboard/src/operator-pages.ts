@@ -40,7 +40,7 @@ export const operatorPages: readonly Page[] = [
     title: "Rides",
     audience: "operator",
     isListed: true,
-    view: { title: "Rides under way", words: "started", query: { status: "started" } },
+    views: [{ title: "Rides under way", words: "started", query: { status: "started" } }],
     load: async () => (await import("./pages/operator/fleet-pages.tsx")).RidesPage,
   },
   {

@@ -13,11 +13,19 @@ export interface Page {
   readonly isAboutAccounts?: boolean;
   /** Ids that are opened on this page: the palette leads to it. */
   readonly finds?: readonly IdKind[];
-  /** The page with a filter, which the palette suggests when one of the words is typed. */
-  readonly view?: { readonly title: string; readonly words: string; readonly query: Readonly<Record<string, string>> };
+  /** The page with filters, and what else is on it, which the palette suggests when one of the words is typed. */
+  readonly views?: readonly View[];
   /** The guide that fits, below /docs: `errors`. */
   readonly guide?: string;
   readonly load: () => Promise<ComponentType>;
+}
+
+/** A page with a filter, or for something on it. */
+interface View {
+  readonly title: string;
+  readonly words: string;
+  /** Left out: the page as it is. */
+  readonly query?: Readonly<Record<string, string>>;
 }
 
 /** A kind of id that the service generates, recognised by its form. The operator's own ids are searched for. */

@@ -87,6 +87,7 @@ const webhooks: readonly Page[] = [
     audience: "partner",
     guide: "receiving-webhooks",
     isListed: true,
+    views: [{ title: "Signing secrets", words: "signature verify hmac" }],
     load: async () => (await import("./pages/webhook/webhook-page.tsx")).WebhookPage,
   },
   {
@@ -94,6 +95,7 @@ const webhooks: readonly Page[] = [
     title: "Endpoints",
     audience: "operator",
     isListed: true,
+    views: [{ title: "Endpoints", words: "webhooks signature secrets held paused" }],
     load: async () => (await import("./pages/operator/endpoints-page.tsx")).EndpointsPage,
   },
   {
@@ -112,7 +114,10 @@ const deliveries: readonly Page[] = [
     guide: "receiving-webhooks#retries-and-pauses",
     isListed: true,
     finds: [deliveryId],
-    view: { title: "Failed deliveries", words: "failing", query: { status: "unsuccessful" } },
+    views: [
+      { title: "Failed deliveries", words: "failing", query: { status: "unsuccessful" } },
+      { title: "Held deliveries", words: "paused", query: { status: "held" } },
+    ],
     load: async () => (await import("./pages/deliveries/deliveries-page.tsx")).DeliveriesPage,
   },
   {

@@ -73,6 +73,7 @@ async function find(
 
 function addressOf({ kind, id }: FoundEntry, scope: Pick<Scope, "systemId" | "partnerId" | "isFirstSystem">): string {
   if (kind === "deliveries") return addressIn(scope, "deliveries", { resource_id: id });
+  if (kind === "key") return addressIn(scope, "keys", { key: id });
   if (scope.partnerId !== undefined) return addressIn(scope, "stations", { q: id });
   return addressIn(scope, `${kind}s/${encodeURIComponent(id)}`);
 }
@@ -83,6 +84,7 @@ const kindNames: Readonly<Record<FoundEntry["kind"], string>> = {
   ride: "Ride",
   reservation: "Reservation",
   partner: "Partner",
+  key: "Key",
   deliveries: "Deliveries about",
 };
 

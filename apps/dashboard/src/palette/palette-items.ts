@@ -93,23 +93,25 @@ function pageItems(memberships: readonly Membership[], all: readonly Membership[
   return [...own, ...personal.map(({ path, title }) => ({ address: path, title, detail: "Yours" }))];
 }
 
-/** Pages with a filter. Nobody looks for them by the name of a membership. */
+/** Pages with a filter, or for what is on them. Nobody looks for them by the name of a membership. */
 function viewItems(
   text: string,
   memberships: readonly Membership[],
   all: readonly Membership[],
 ): readonly PaletteItem[] {
   return memberships.flatMap((membership) =>
-    pagesOf(membership).flatMap((page) => {
-      const { view } = page;
-      if (view === undefined || !matches(`${view.title} ${view.words}`, text)) return [];
-      const parameters = Object.entries(view.query);
-      const address = parameters.reduce(
-        (reached, [name, value]) => withParameter(reached, name, value),
-        pageAddress(page, membership, all),
-      );
-      return [{ address, title: view.title, detail: membershipName(membership) }];
-    }),
+    pagesOf(membership).flatMap((page) =>
+      (page.views ?? [])
+        .filter(({ title, words }) => matches(`${title} ${words}`, text))
+        .map(({ title, query = {} }) => ({
+          address: Object.entries(query).reduce(
+            (reached, [name, value]) => withParameter(reached, name, value),
+            pageAddress(page, membership, all),
+          ),
+          title,
+          detail: membershipName(membership),
+        })),
+    ),
   );
 }
 

@@ -114,6 +114,14 @@ it("a partner finds stations and what its own deliveries are about, and nothing 
   expect((await partner.call("GET", `/console/v1/systems/${app.systemId}/search?q=ride-2`)).status).toBe(404);
 });
 
+it("keys are found by words of their names: all by the operator, its own alone by a partner", async () => {
+  const { id: own } = await app.issue({ name: "Timetable of trams" });
+  const { id: another } = await app.issue({ name: "Timetable of buses", partnerId: "other" });
+  expect(await find("timetable")).toEqual([`key ${another}: Timetable of buses`, `key ${own}: Timetable of trams`]);
+  expect(await partnerFinds("TRAMS time")).toEqual([`key ${own}: Timetable of trams`]);
+  expect(await partnerFinds("buses")).toEqual([]);
+});
+
 it("however many stations and bikes there are, a search reads a bounded number and gives a few", async () => {
   const of = { systemId: app.systemId, partnerId: null };
   expect((await search(app.db, of, "gare", 1)).map(({ id }) => id)).toEqual(["1"]);

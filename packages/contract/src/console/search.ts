@@ -5,17 +5,17 @@ import { consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint
 const foundEntry = z
   .object({
     kind: z
-      .enum(["station", "bike", "ride", "reservation", "partner", "deliveries"])
+      .enum(["station", "bike", "ride", "reservation", "partner", "key", "deliveries"])
       .describe("`deliveries`: the id is that of something that deliveries to the partner are about"),
     id: identifier,
-    name: z.string().nullable().describe("A station's or partner's name, a bike's number"),
+    name: z.string().nullable().describe("A station's, partner's or key's name, a bike's number"),
   })
   .strict();
 export type FoundEntry = z.infer<typeof foundEntry>;
 
 const search = {
   method: "GET",
-  description: "At most 15 entries: first what has exactly this id, then what is named so.",
+  description: "At most 18 entries: first what has exactly this id, then what is named so.",
   query: z
     .object({ q: identifierParam.describe("An id, the beginning of a bike's number, or words of a name") })
     .strict(),
@@ -27,7 +27,7 @@ export const partnerSearchEndpoints = {
   search: {
     ...search,
     path: "/console/v1/systems/:system_id/partners/:partner_id/search",
-    summary: "Stations by id or name, and what deliveries are about by id",
+    summary: "Stations by id or name, keys by name, and what deliveries are about by id",
     metadata: consoleNeeds("partner"),
     pathParams: partnerPath,
   },
@@ -38,7 +38,7 @@ export const systemSearchEndpoints = {
   search: {
     ...search,
     path: "/console/v1/systems/:system_id/search",
-    summary: "Stations, bikes, rides, reservations and partners by id or name",
+    summary: "Stations, bikes, rides, reservations and partners by id or name, keys by name",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,
   },

@@ -9,7 +9,7 @@ export interface SearchText {
   readonly beginning: string;
   /** A pattern of `like` for each word. */
   readonly words: readonly string[];
-  /** Stations, bikes and partners whose names are read, in the order of their ids. */
+  /** Stations, bikes, keys and partners whose names are read, in the order of their ids. */
   readonly maxRows: number;
 }
 
@@ -21,6 +21,12 @@ const stationsByName = `(
   select 'station' as kind, id, name
   from (select id, name, status from stations where system_id = $1 order by id limit $5) as stations
   where status <> 'removed' and lower(name) like ${words} order by length(name), name, id limit 5)`;
+
+// The newest first: of keys that replace each other it is the one that works.
+const keysByName = (more: string) => `(
+  select 'key' as kind, id, name
+  from (select id, name, created_at from keys where system_id = $1${more} order by id limit $5) as keys
+  where lower(name) like ${words} order by created_at desc, id desc limit 3)`;
 
 const ofOperator = statement(
   "search.operator",
@@ -34,6 +40,7 @@ const ofOperator = statement(
      select 'partner' as kind, id, name
      from (select id, name, removed_at from partners where system_id = $1 order by id limit $5) as partners
      where removed_at is null and lower(name) like ${words} order by length(name), name, id limit 3)
+   union all ${keysByName("")}
    union all (
      select 'bike' as kind, id, number as name
      from (select id, number from bikes where system_id = $1 order by id limit $5) as bikes
@@ -48,7 +55,8 @@ const ofPartner = statement(
      where exists (
        select from webhook_deliveries where system_id = $1 and resource_id = $2 and endpoint_id = (
          select id from webhook_endpoints where system_id = $1 and partner_id = $4)))
-   union all ${stationsByName}`,
+   union all ${stationsByName}
+   union all ${keysByName(" and partner_id = $4")}`,
 );
 
 /** Returns the operator's search results in the order of kinds; one item may appear twice. */
