@@ -151,3 +151,23 @@ it("refuses a wrong port or limit, and a receiver on another machine", async () 
     expect(failed.stderr()).toContain(message);
   }
 });
+
+it("refuses fields that it does not know, as the service does, and changes nothing", async () => {
+  const { get, tell, remove } = await startFake();
+  const { requests } = (await get("/fake")).body as { requests: string[] };
+  const written = requests
+    .map((request) => request.split(" ") as [string, string])
+    .filter(([method]) => method !== "GET");
+  expect(written.length).toBeGreaterThan(10);
+  for (const [method, path] of written) {
+    const send = method === "POST" ? tell : remove;
+    const { status, body } = await send(path.replace("/fake", ""), { id: "b", bike_id: "b", vehicel_state: "missing" });
+    expect([status, (body as { message: string }).message], path).toEqual([
+      400,
+      expect.stringMatching(/^unknown fields? .*vehicel_state/),
+    ]);
+  }
+  expect((await get("/v1/bikes/b")).status).toBe(404);
+  expect((await tell("/bikes", { id: "b", vehicle_state: "missing" })).status).toBe(200);
+  expect((await get("/v1/bikes/b")).body).toMatchObject({ id: "b", vehicle_state: "missing" });
+});

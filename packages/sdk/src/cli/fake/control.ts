@@ -1,7 +1,16 @@
 import type { FakeBikeShare, ListenOptions, Script, ScriptedAnswer, ScriptOptions } from "../../testing.ts";
+import { blank } from "../../testing/contract.generated.ts";
+import { unknownNames } from "../../testing/rules.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
-type Routes = Readonly<Record<string, (body: Fields) => unknown>>;
+
+/** What the fake can be told by one request. */
+interface Control {
+  /** The fields that its body may have: those of a resource come from the contract. */
+  readonly fields: readonly string[];
+  readonly run: (body: Fields) => unknown;
+}
+type Routes = Readonly<Record<string, Control>>;
 
 const PREFIX = "/fake";
 
@@ -27,7 +36,7 @@ export function createControl(fake: FakeBikeShare, options: ControlOptions): Non
       return answer(404, { error: "not_found", message: `GET ${PREFIX} lists what the fake can be told to do.` });
     }
     try {
-      return answer(200, (await route(readFields(body))) ?? {});
+      return answer(200, (await route.run(readFields(body, route.fields))) ?? {});
     } catch (error) {
       return answer(400, { error: "invalid_request", message: error instanceof Error ? error.message : String(error) });
     }
@@ -37,36 +46,48 @@ export function createControl(fake: FakeBikeShare, options: ControlOptions): Non
 function routesOf(fake: FakeBikeShare, options: ControlOptions): Routes {
   const { operator } = fake;
   const scripts = new Set<Script>();
+  const fieldsOf = (resource: keyof typeof blank) => Object.keys(blank[resource]);
+  const told = (fields: readonly string[], run: Control["run"]): Control => ({ fields, run });
   const routes: Routes = {
-    "GET /fake": () => ({ requests: Object.keys(routes) }),
-    "GET /fake/requests": () => ({ data: fake.requests }),
-    "POST /fake/script": (body) => {
+    "GET /fake": told([], () => ({ requests: Object.keys(routes) })),
+    "GET /fake/requests": told([], () => ({ data: fake.requests })),
+    "POST /fake/script": told(["answers", "match", "repeat"], (body) => {
       const script = fake.script(answersIn(body), optionsIn(body));
       scripts.add(script);
       return { left: script.left() };
-    },
-    "DELETE /fake/script": () => {
+    }),
+    "DELETE /fake/script": told([], () => {
       for (const script of scripts) script.stop();
       scripts.clear();
-    },
-    "POST /fake/advance": ({ ms }) => {
+    }),
+    "POST /fake/advance": told(["ms"], ({ ms }) => {
       fake.advance(Number(ms));
       return { now: new Date(fake.now()).toISOString() };
-    },
-    "POST /fake/keys": (body) => ({ key: fake.issueKey(body) }),
-    "DELETE /fake/keys": (body) => fake.revokeKey(textIn(body, "key")),
-    "POST /fake/stations": (body) => operator.putStation(withText(body, "id")),
-    "POST /fake/stations/offline": (body) => operator.takeOffline(textIn(body, "id")),
-    "POST /fake/stations/online": (body) => operator.bringOnline(textIn(body, "id")),
-    "POST /fake/stations/remove": (body) => operator.removeStation(textIn(body, "id")),
-    "POST /fake/bikes": (body) => operator.putBike(withText(body, "id")),
-    "POST /fake/rides": (body) => operator.putRide(withText(body, "id", "bike_id")),
-    "POST /fake/rides/start": (body) => operator.startRide(withText(body, "bike_id")),
-    "POST /fake/rides/end": (body) => operator.endRide(withText(body, "id")),
-    "POST /fake/rides/cancel": (body) => operator.cancelRide(textIn(body, "id")),
-    "POST /fake/rides/correct": (body) => operator.correctRide(withText(body, "id")),
-    "POST /fake/events": (body) => operator.putEvent({ data: {}, ...withText(body, "event") }),
-    "POST /fake/webhooks": (body) => sendExample(fake, options, body),
+    }),
+    "POST /fake/keys": told(["scopes", "rateLimit", "partner", "expiresAt"], (body) => ({ key: fake.issueKey(body) })),
+    "DELETE /fake/keys": told(["key"], (body) => fake.revokeKey(textIn(body, "key"))),
+    "POST /fake/stations": told(fieldsOf("Station"), (body) => operator.putStation(withText(body, "id"))),
+    "POST /fake/stations/offline": told(["id"], (body) => operator.takeOffline(textIn(body, "id"))),
+    "POST /fake/stations/online": told(["id"], (body) => operator.bringOnline(textIn(body, "id"))),
+    "POST /fake/stations/remove": told(["id"], (body) => operator.removeStation(textIn(body, "id"))),
+    "POST /fake/bikes": told(fieldsOf("Bike"), (body) => operator.putBike(withText(body, "id"))),
+    "POST /fake/rides": told(fieldsOf("Ride"), (body) => operator.putRide(withText(body, "id", "bike_id"))),
+    "POST /fake/rides/start": told(["id", "bike_id", "rider_category"], (body) =>
+      operator.startRide(withText(body, "bike_id")),
+    ),
+    "POST /fake/rides/end": told(["id", "end_station_id", "distance_meters", "end_reason"], (body) =>
+      operator.endRide(withText(body, "id")),
+    ),
+    "POST /fake/rides/cancel": told(["id"], (body) => operator.cancelRide(textIn(body, "id"))),
+    "POST /fake/rides/correct": told(["id", "ended_at", "end_station_id", "distance_meters"], (body) =>
+      operator.correctRide(withText(body, "id")),
+    ),
+    "POST /fake/events": told(["event", "data", "id", "occurred_at"], (body) =>
+      operator.putEvent({ data: {}, ...withText(body, "event") }),
+    ),
+    "POST /fake/webhooks": told(["event", "data", "secret", "deliveryId", "age"], (body) =>
+      sendExample(fake, options, body),
+    ),
   };
   return routes;
 }
@@ -86,10 +107,13 @@ async function sendExample(fake: FakeBikeShare, { target, clock }: ControlOption
   return { status: response.status, body: await response.text() };
 }
 
-function readFields(text: string): Fields {
+/** @throws Error where the body is no object, or has fields that it may not have: the service refuses these too */
+function readFields(text: string, allowed: readonly string[]): Fields {
   if (text === "") return {};
   const body = JSON.parse(text) as unknown;
   if (typeof body !== "object" || body === null || Array.isArray(body)) throw new Error("The body must be an object.");
+  const unknown = Object.keys(body).filter((name) => !allowed.includes(name));
+  if (unknown.length > 0) throw new Error(`${unknownNames(unknown, "field", " of the body")}.`);
   return body as Fields;
 }
 
