@@ -171,7 +171,7 @@ test("the codes of partners are those that the document for partners names", () 
       Object.values(responses).flatMap(({ description }) => [...description.matchAll(/^- `(\w+)`:/gm)]),
     ),
   );
-  expect(partnerErrorCodes.toSorted()).toEqual([...new Set(named.map(([, code]) => code))].toSorted());
+  expect(new Set<string | undefined>(partnerErrorCodes)).toEqual(new Set(named.map(([, code]) => code)));
 });
 
 test.each(documented.filter(({ route }) => "body" in route))(

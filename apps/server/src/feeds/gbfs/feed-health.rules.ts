@@ -73,7 +73,7 @@ const POLL_SLACK_MS = 60_000;
  * Returns until when a process may still poll a source that was polled last at an instant. Too early: a poll recreates what
  * was removed. Too late: somebody who stops following waits for nothing.
  */
-export function followedUntil(polledAt: number, intervalMs: number): number {
+export function mayPollUntil(polledAt: number, intervalMs: number): number {
   return polledAt + 2 * intervalMs + POLL_SLACK_MS;
 }
 

@@ -1,7 +1,9 @@
 import type { Queryable } from "../../storage/db/database.ts";
+import { mayPollUntil } from "./feed-health.rules.ts";
 import {
   countBikesBySource,
   countStationsBySource,
+  findLatestPoll,
   listFeedHealth,
   listMissingStations,
   listSourceHealth,
@@ -34,6 +36,14 @@ const SHOWN_MISSING = 200;
 export async function sourceStates(db: Queryable, systemId: string): Promise<SourceState[]> {
   const [sources, feeds] = await Promise.all([listSourceHealth(db, systemId), listFeedHealth(db, systemId, 0)]);
   return sources.map((source) => ({ ...source, feeds: feeds.filter((feed) => feed.source === source.source) }));
+}
+
+/**
+ * Returns until when a process may still poll a source, in milliseconds since 1970; undefined: none has ever followed it.
+ */
+export async function followedUntil(db: Queryable, systemId: string, source: string): Promise<number | undefined> {
+  const latest = await findLatestPoll(db, systemId, source);
+  return latest && mayPollUntil(latest.polled_at.getTime(), latest.interval_ms);
 }
 
 /** Returns the contents of each source of a system, including trip files and the operator. */

@@ -9,8 +9,7 @@ import { commandError } from "../../command-errors.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Database, Queryable, Transaction } from "../../storage/db/database.ts";
 import { RIDE_TABLES, careForTables } from "../../storage/db/vacuum.ts";
-import { followedUntil } from "../gbfs/feed-health.rules.ts";
-import { findLatestPoll } from "../gbfs/health-queries.ts";
+import { followedUntil } from "../gbfs/source-state.ts";
 import {
   deleteSource,
   findSourceState,
@@ -100,10 +99,8 @@ async function requireUnfollowed(
   systemId: string,
   { id, source }: ImportRow,
 ): Promise<void> {
-  const latest = await findLatestPoll(db, systemId, source);
-  if (latest === undefined) return;
-  const until = followedUntil(latest.polled_at.getTime(), latest.interval_ms);
-  if (until <= clock()) return;
+  const until = await followedUntil(db, systemId, source);
+  if (until === undefined || until <= clock()) return;
   throw commandError("conflict", "importFollowed", { id, source, until: new Date(until).toISOString() });
 }
 
