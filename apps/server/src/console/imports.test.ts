@@ -1,9 +1,11 @@
 import { consoleContract, type ImportDetail, type ShownImport } from "@bikeshare/contract/console";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
+import { buildAnother } from "../../test/built-app.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import { examples, openTripImportHarness, type TripImportHarness } from "../../test/trips/trip-import.harness.ts";
 import { createRunningUndos } from "../feeds/imports/running-undos.ts";
+import { undoImport } from "../feeds/imports/undo.ts";
 import { listActs } from "../partners/audit/queries.ts";
 import { statement } from "../storage/db/statement.ts";
 
@@ -116,4 +118,18 @@ it("an undo that is refused when nobody waits any more is written to the audit l
     actor: "person:late",
     detail: { reason: expect.stringMatching(/2 of its 2 rides were changed since/) as string },
   });
+});
+
+it("an undo that ended with its process goes on when the service starts", async () => {
+  const file = await trips.write("cut-off.csv", examples.lyft);
+  const { id } = await trips.import([file], { ids: app.ids, clock: app.clock });
+  const onProgress = () => {
+    throw new Error("killed");
+  };
+  const undoing = undoImport({ ...app, actor: "cli:test", onProgress, batchRows: 1 }, app.systemId, id ?? "");
+  await expect(undoing).rejects.toThrow("killed");
+  expect(await statusOf(id ?? "")).toBe("undoing");
+  const another = await buildAnother(app, {});
+  await expect.poll(() => statusOf(id ?? ""), { interval: 20 }).toBe("undone");
+  await another.close();
 });

@@ -33,6 +33,10 @@ import { webhookRoutes } from "./webhook-routes.ts";
 
 /** Serves the API of the dashboard's pages. Its streams stay open until they are ended. */
 export function serveConsole(http: FastifyInstance, context: ConsoleContext, reads: RideContext): void {
+  http.addHook("onReady", (done) => {
+    context.undos.resume();
+    done();
+  });
   http.addHook("preClose", async () => {
     await Promise.all([context.live.close(), context.undos.close()]);
   });

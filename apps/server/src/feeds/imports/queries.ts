@@ -88,6 +88,11 @@ const laterOfSource = statement(
    order by at desc, id desc`,
 );
 
+const undoing = statement(
+  "imports.listUndoing",
+  "select id from imports where system_id = $1 and status = 'undoing' order by at, id",
+);
+
 const setUndoing = statement(
   "imports.setUndoing",
   "update imports set status = 'undoing' where system_id = $1 and id = $2",
@@ -124,6 +129,11 @@ export function listImportPage(
   limit: number,
 ): Promise<ImportRow[]> {
   return db.query<ImportRow>(listPage, [systemId, after?.at ?? null, after?.id ?? null, limit]);
+}
+
+/** Returns the imports whose undo has begun and not ended. */
+export async function listUndoing(db: Queryable, systemId: string): Promise<string[]> {
+  return (await db.query<Pick<ImportRow, "id">>(undoing, [systemId])).map(({ id }) => id);
 }
 
 export async function findImport(db: Queryable, systemId: string, id: string): Promise<ImportRow | undefined> {

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "@bikeshare/rules";
+import { systemsOf } from "../../city/systems/service.ts";
 import type { ActorContext } from "../../command-context.ts";
 import type { Ids } from "../../ids.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import { type Database, openDatabase } from "../../storage/db/database.ts";
+import { listUndoing } from "./queries.ts";
 import { beginUndo, completeUndo } from "./undo.ts";
 
 /** Undoes imports without anybody waiting for the end: millions of rides take minutes to remove. */
@@ -16,7 +18,9 @@ export interface RunningUndos {
    * @throws ServiceError when it cannot
    */
   start(actor: string, systemId: string, id: string): Promise<boolean>;
-  /** Ends all of them between two transactions. Started again, each goes on. */
+  /** Goes on with the undos that ended with their process: whoever began one believes that it is done. */
+  resume(): void;
+  /** Ends all of them between two transactions. `resume` goes on with each. */
   close(): Promise<void>;
 }
 
@@ -35,21 +39,39 @@ export function createRunningUndos(options: RunningUndosOptions): RunningUndos {
   const { decisionTimeoutMs = DECISION_TIMEOUT_MS } = options;
   const stop = new AbortController();
   const running = new Map<string, Run>();
+  const runOf = (wish: Wish): Run => {
+    const key = JSON.stringify([wish.systemId, wish.id]);
+    const present = running.get(key);
+    if (present !== undefined) return present;
+    const run = beginRun(options, stop.signal, wish);
+    running.set(key, run);
+    run.ended.then(
+      () => running.delete(key),
+      () => undefined,
+    );
+    return run;
+  };
+  let resuming = Promise.resolve();
+  const resumeAll = async () => {
+    for (const { system_id: systemId } of await systemsOf(options.db))
+      for (const id of await listUndoing(options.db, systemId)) {
+        if (stop.signal.aborted) return;
+        runOf({ actor: "server", systemId, id });
+      }
+  };
   return {
     async start(actor, systemId, id) {
-      const key = JSON.stringify([systemId, id]);
-      const run = running.get(key) ?? beginRun(options, stop.signal, { actor, systemId, id });
-      if (!running.has(key)) {
-        running.set(key, run);
-        run.ended.then(
-          () => running.delete(key),
-          () => undefined,
-        );
-      }
+      const run = runOf({ actor, systemId, id });
       return Promise.race([run.decided, sleep(decisionTimeoutMs, false, { ref: false }).finally(run.stopWaiting)]);
+    },
+    resume() {
+      resuming = resumeAll().catch((error: unknown) => {
+        options.logger.warn({ err: error }, "interrupted undos of imports could not be resumed");
+      });
     },
     async close() {
       stop.abort(new Error("The service stops."));
+      await resuming;
       await Promise.all([...running.values()].map(({ ended }) => ended));
     },
   };
