@@ -306,7 +306,7 @@ const upward = [
     comment: "The rides of an import are written in the transaction that records how far it has come.",
   },
   {
-    from: ["city/systems/said.ts"],
+    from: ["city/descriptions/service.ts"],
     to: "feeds/gbfs/source-descriptions[.]ts",
     comment: "A system shows what its source says of it until the operator says otherwise.",
   },

@@ -4,12 +4,13 @@ import { createMemoryRateLimiter } from "@bikeshare/rules";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { alertRoutes, operatorAlertList } from "./city/alerts/routes.ts";
 import { bikeRoutes } from "./city/bikes/routes.ts";
+import { systemRoutes } from "./city/descriptions/list-routes.ts";
+import { factRoutes } from "./city/descriptions/routes.ts";
 import { operatorRoutes } from "./city/fleet/routes.ts";
 import { reservationRoutes } from "./city/reservations/routes.ts";
 import { type RideMemory, createRideMemory, learnRideDays } from "./city/rides/memory.ts";
 import { rideRoutes } from "./city/rides/routes.ts";
 import { stationRoutes } from "./city/stations/routes.ts";
-import { systemRoutes } from "./city/systems/routes.ts";
 import { systemsOf } from "./city/systems/service.ts";
 import type { SignInMethod } from "./config.ts";
 import { createConsoleAuthorizer } from "./console/authorize.ts";
@@ -199,6 +200,7 @@ function bindOperator(
 ): void {
   bindContract(http, operatorContract, {
     ...operatorRoutes(options, alertList),
+    ...factRoutes(options),
     dashboardLinks: dashboardLinkRoutes({
       ...options,
       cipher: createTokenCipher(() => options.secrets.webhookKeys, "dashboard link"),

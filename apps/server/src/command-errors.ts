@@ -10,35 +10,28 @@ const commandErrors = {
     key: "There is no key {id}. `keys list` shows the keys.",
     partner: "There is no partner {id}. `partners list` shows the partners.",
     person: "Nobody signs in with the address {email}. Check its spelling; `console invite` invites somebody new.",
-    region: "Region {id} has no name of yours to remove. `regions list` shows the regions.",
     removedEndpoint:
       "The endpoint of partner {partnerId} was removed{when}. `webhooks set` with --url and --events creates it again.",
     replay: "There is no replay {id}. `webhooks show` names an endpoint's latest.",
     setAside: "No background job of {id} fails. `set-aside list` shows those that fail.",
     system: "There is no system {id}. `systems list` shows the systems.",
     systemOption: 'There is no system "{id}". There are: {ids}.',
-    vehicleType: "Vehicle type {id} has no description of yours to remove. `vehicle-types list` shows the types.",
   },
   invalid_parameter: {
     deliveriesLimit: "The limit must be from 1 to {limit}.",
     email: "The email must be one address, such as webhooks@example.com.",
     emptyRange: "The range is empty: it must begin before it ends.",
     emptyReplay: "The range is empty: it must begin before it ends, and before now.",
-    fact: "{name} cannot be {value}: it must be {expected}.",
     keyOverlap: "The overlap must be between 0 h and {days} d.",
     newEndpoint: "A new endpoint needs a URL and at least one event: --url and --events.",
     noEvents: "Name at least one event. There are: {events}.",
     partnerNameMismatch: "This is not the name of partner {id}. Nothing was changed.",
-    regionInUse:
-      "Stations are in the region {id}, and no source names it. Put them into another region, or give this one another name.",
     secretOverlap: "The overlap must be between 0 h and {days} d.",
     testDelivery: "Delivery {id} is a test: `webhooks test` sends another.",
     tooManySecrets:
       "{count} secrets sign already, which is the most. Wait until one ends, or rotate with an overlap of 0h.",
     unknownEvent: "There is no event {event}. There are: {events}.",
     url: "{issue}",
-    vehicleTypeInUse:
-      "{users} name the vehicle type {id}, and no source describes it: it would mean nothing to readers. Give the bikes another type, or describe this one differently.",
   },
   conflict: {
     deliveryNotKept: "Delivery {id} is older than {days} days: what it said is no longer kept.",

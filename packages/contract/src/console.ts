@@ -52,7 +52,7 @@ export type {
   RideQuery,
   StationChange,
 } from "./console/fleet.ts";
-export type { DescribedRegion, DescribedVehicleType, SystemFact, SystemFacts } from "./console/descriptions.ts";
+export type { DescribedFactsOfKind } from "./console/descriptions.ts";
 export type { FeedSource, FollowedFeed } from "./console/feeds.ts";
 export type { ImportDetail, ImportReportEntry, ShownImport } from "./console/imports.ts";
 export {

@@ -63,6 +63,9 @@ export const errorMessages = {
   },
   invalid_parameter: {
     issues: "{issues}.",
+    fact: "{name} cannot be {value}: it must be {expected}.",
+    factMissing: "{name} must be {expected}.",
+    describedInUse: "{users} refer to {id}, and no source describes it. Change them first. Nothing was changed.",
     notUtf8: "The parameter {name} is not valid percent-encoded UTF-8.",
     repeatedHeader: "The request has the header {name} more than once. Send it once.",
     changesByPage: "changes_since is walked by cursor: leave page out.",
@@ -111,6 +114,7 @@ export const errorMessages = {
     pathId: "There is no such resource: the identifier in the path {issue}.",
     alert: "There is no alert with this id, or it ended long ago.",
     bike: "There is no bike with this id.",
+    description: "You have set nothing of {id} that could be removed.",
     event: "There is no event with this id that the key may see.",
     reservation: "You have no reservation with this id.",
     ride: "There is no ride with this id.",

@@ -12,6 +12,7 @@ export * from "./errors.ts";
 export * from "./event-names.ts";
 export * from "./events.ts";
 export * from "./gbfs.ts";
+export type { DescribedFacts } from "./gbfs/fact-schemas.ts";
 export * from "./gbfs/facts.ts";
 export * from "./gbfs/feeds.ts";
 export {

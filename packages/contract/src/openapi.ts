@@ -71,6 +71,13 @@ const operatorTags: Readonly<Record<keyof typeof operatorContract, Tag>> = {
   bikes: ["Bikes", "Bikes, and other vehicles that are shared the same way."],
   rides: ["Rides", "One bike's way from start to end. Never send who rode."],
   alerts: ["Alerts", "What riders should know: closures, moves, disturbances."],
+  system: ["System", "What GBFS publishes of the system: its name, contacts, apps, links and terms."],
+  vehicleTypes: ["Vehicle types", "What GBFS publishes of each type, such as its plan and where it may be left."],
+  regions: ["Regions", "What riders call the regions that stations are in."],
+  pricingPlans: ["Pricing plans", "What riders pay. Without plans some planners show no vehicle at all."],
+  stationFacts: ["Facts of stations", "What GBFS publishes of a station beyond its state."],
+  bikeFacts: ["Facts of bikes", "What GBFS publishes of a bike beyond its state."],
+  geofencingZones: ["Geofencing zones", "Where riders may begin, end and pass, all zones at once."],
   dashboardLinks: ["Dashboard links", "Partners' pages of the dashboard, within your own portal."],
 };
 

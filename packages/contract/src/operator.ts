@@ -7,6 +7,7 @@ import { bodyErrors, type EndpointMetadata, errors, noQuery } from "./endpoint.t
 import type { ErrorCode } from "./error-catalogue.ts";
 import { idempotencyHeaders } from "./idempotency.ts";
 import { ALERT_RETENTION_DAYS } from "./limits.ts";
+import { factEndpoints } from "./operator-facts.ts";
 import {
   alertEnd,
   alertUpsert,
@@ -161,12 +162,16 @@ const alerts = {
 
 /** The interface of the operator's own backend, which feeds the service. Operator keys only. */
 export const operatorContract = c.router(
-  { stations, bikes, rides, alerts, dashboardLinks: dashboardLinkEndpoints },
+  { stations, bikes, rides, alerts, ...factEndpoints, dashboardLinks: dashboardLinkEndpoints },
   { strictStatusCodes: true },
 );
 
+/** The nouns whose endpoints take batches. */
+type Batches = Pick<typeof operatorContract, "stations" | "bikes" | "rides" | "alerts">;
+
 /** The codes that an item of a batch may fail with: of an endpoint, such as `ItemError<"rides", "start">`. */
-export type ItemError<
-  Noun extends keyof typeof operatorContract,
-  Verb extends keyof (typeof operatorContract)[Noun],
-> = (typeof operatorContract)[Noun][Verb] extends { metadata: { itemErrors: readonly (infer Code)[] } } ? Code : never;
+export type ItemError<Noun extends keyof Batches, Verb extends keyof Batches[Noun]> = Batches[Noun][Verb] extends {
+  metadata: { itemErrors: readonly (infer Code)[] };
+}
+  ? Code
+  : never;

@@ -6,6 +6,7 @@ import { oneOf } from "../runtime/startup/values.ts";
 import type { Page } from "../storage/lists/page.ts";
 import { type ListReader, readContextOn } from "../storage/lists/read-context.ts";
 import { type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
+import { registerFleetFacts } from "./descriptions.ts";
 import { limitOption, option } from "./options.ts";
 import { type Columns, table } from "./output.ts";
 
@@ -34,12 +35,12 @@ const bikeColumns: Columns<Bike> = {
   reported: "last_reported",
 };
 
-/** `stations list`: stations without a key. */
+/** `stations list`, without a key, and what GBFS publishes of a station. */
 export function registerStations(program: ParentCommand, cli: OpenCli): void {
   const statuses = stationStatus.options;
-  program
-    .command("stations")
-    .description("look at stations")
+  const stations = program.command("stations").description("look at stations, and describe them for GBFS");
+  registerFleetFacts(stations, cli, "station");
+  stations
     .command("list")
     .description("list stations by id")
     .addOption(option("--status <status>", `only stations with this status: ${statuses.join(", ")}`, oneOf(statuses)))
@@ -57,12 +58,12 @@ export function registerStations(program: ParentCommand, cli: OpenCli): void {
     );
 }
 
-/** `bikes list`: bikes without a key. */
+/** `bikes list`, without a key, and what GBFS publishes of a bike. */
 export function registerBikes(program: ParentCommand, cli: OpenCli): void {
   const states = vehicleState.options;
-  program
-    .command("bikes")
-    .description("look at bikes")
+  const bikes = program.command("bikes").description("look at bikes, and describe them for GBFS");
+  registerFleetFacts(bikes, cli, "bike");
+  bikes
     .command("list")
     .description("list bikes by id")
     .addOption(option("--state <state>", `only bikes in this state: ${states.join(", ")}`, oneOf(states)))

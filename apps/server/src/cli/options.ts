@@ -49,11 +49,6 @@ function quoted(text: string): string {
   return JSON.stringify(text.length > MAX_QUOTED_LENGTH ? `${text.slice(0, MAX_QUOTED_LENGTH)}…` : text);
 }
 
-/** Reads an option that an empty value clears. Commander has no null, so the empty text means it. */
-export function orEmpty<Value>(parse: (text: string) => Value): (text: string) => Value | "" {
-  return (text) => (text === "" ? "" : parse(text));
-}
-
 /** Returns the parts of a comma-separated list; `parse` reads each. */
 export function listOf<Part>(parse: (text: string) => Part): (text: string) => Part[] {
   return (text) =>
@@ -100,17 +95,6 @@ export function pastInstant(now: number): (text: string) => Date {
 function instantFrom(text: string): Date | undefined {
   const instant = new Date(text);
   return INSTANT.test(text) && !Number.isNaN(instant.getTime()) ? instant : undefined;
-}
-
-/** Most characters of a name. */
-const MAX_NAME_LENGTH = 255;
-
-/** Reads a name: one line. */
-export function lineOfText(text: string): string {
-  const line = text.trim();
-  if (line === "" || line.length > MAX_NAME_LENGTH || /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(line))
-    throw new Error(`must be one line of 1 to ${MAX_NAME_LENGTH} characters`);
-  return line;
 }
 
 /** Reads an id that the operator chooses. */

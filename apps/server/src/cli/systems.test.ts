@@ -1,12 +1,13 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { createTestClock } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { saidBy } from "../../test/gbfs/said-by.ts";
-import { warnOfMissingFacts } from "../city/systems/service.ts";
+import { warnOfMissingFacts } from "../city/descriptions/service.ts";
 import { listActs } from "../partners/audit/queries.ts";
-import { registerRegions } from "./regions.ts";
+import { registerPricingPlans, registerRegions, registerVehicleTypes, registerZones } from "./descriptions.ts";
 import { registerSystems } from "./systems.ts";
-import { registerVehicleTypes } from "./vehicle-types.ts";
 
 let harness: CliHarness;
 const clock = createTestClock();
@@ -18,6 +19,8 @@ beforeAll(async () => {
       registerSystems(program, context);
       registerVehicleTypes(program, context);
       registerRegions(program, context);
+      registerPricingPlans(program, context);
+      registerZones(program, context);
     },
   });
 });
@@ -29,10 +32,12 @@ const json = async (...args: string[]) =>
 test("`systems list` and the log name the missing facts of a system, with the command that sets them", async () => {
   await harness.run("systems", "set", "--name", "");
   expect(await json("systems", "list")).toMatchObject({
-    systems: [{ id: "main", time_zone: "UTC", email: null, missing: ["name", "time-zone", "language", "email"] }],
+    systems: [
+      { id: "main", published: { timezone: "UTC" }, missing: ["name", "timezone", "language", "feed_contact_email"] },
+    ],
   });
   const { stdout } = await harness.run("systems", "list");
-  expect(stdout).toContain("systems set --name … --time-zone … --language … --email …");
+  expect(stdout).toContain("systems set --name … --timezone … --language … --feed-contact-email …");
   const warned: object[] = [];
   await warnOfMissingFacts(harness.db, { warn: (fields) => warned.push(fields) });
   expect(warned).toEqual([{ system: "main", missing: ["name", "timezone", "language", "feed_contact_email"] }]);
@@ -43,37 +48,52 @@ test("`systems set` takes precedence over feeds, and an empty value removes a fa
     feed: "system_information",
     content: { name: [{ text: "Feed", language: "de" }], language: "de", timezone: "Europe/Berlin" },
   });
-  const facts = ["--time-zone", "europe/oslo", "--email", "feeds@bikes.example", "--licence", "cc-by-4.0"];
-  expect(await json("systems", "set", ...facts, "--operator", "City Bikes", "--url", "https://bikes.example")).toEqual({
+  const facts = ["--timezone", "europe/oslo", "--feed-contact-email", "feeds@bikes.example", "--licence", "cc-by-4.0"];
+  const set = await json("systems", "set", ...facts, "--operator", "City Bikes", "--url", "https://bikes.example");
+  expect(set).toEqual({
     id: "main",
-    name: "Feed",
-    language: "de",
-    time_zone: "Europe/Oslo",
-    email: "feeds@bikes.example",
-    licence: "CC-BY-4.0",
-    operator: "City Bikes",
-    url: "https://bikes.example/",
-    opening_hours: "24/7",
+    published: {
+      published_id: "main",
+      name: [{ text: "Feed", language: "de" }],
+      language: "de",
+      timezone: "Europe/Oslo",
+      feed_contact_email: "feeds@bikes.example",
+      licence: "CC-BY-4.0",
+      operator: [{ text: "City Bikes", language: "de" }],
+      url: "https://bikes.example",
+      opening_hours: "24/7",
+    },
+    own: expect.objectContaining({ timezone: "Europe/Oslo" }) as object,
+    from: expect.objectContaining({ timezone: "operator", language: "source", opening_hours: "default" }) as object,
     missing: [],
   });
-  expect(await json("systems", "set", "--time-zone", "", "--name", "Bysykkel")).toMatchObject({
-    name: "Bysykkel",
-    time_zone: "Europe/Berlin",
-    email: "feeds@bikes.example",
+  const names = ["--name", "nb=Bysykkel", "--name", "en=City bikes"];
+  expect(await json("systems", "set", "--timezone", "", ...names)).toMatchObject({
+    published: {
+      name: [
+        { text: "Bysykkel", language: "nb" },
+        { text: "City bikes", language: "en" },
+      ],
+      timezone: "Europe/Berlin",
+      feed_contact_email: "feeds@bikes.example",
+    },
   });
+  const { stdout } = await harness.run("systems", "show");
+  expect(stdout).toMatch(/^timezone +Europe\/Berlin \(source\)$/m);
+  expect(stdout).toMatch(/^name +nb=Bysykkel; en=City bikes$/m);
   expect(await listActs(harness.db, "main", { limit: 2 })).toMatchObject([
-    { action: "system.described", actor: "cli:test", detail: { name: "Bysykkel", timezone: null } },
-    { action: "system.described", detail: { licence: "CC-BY-4.0" } },
+    { action: "system.described", actor: "cli:test", detail: { timezone: null } },
+    { action: "system.described", detail: { licence: "cc-by-4.0" } },
   ]);
 });
 
 test.each([
-  [["--time-zone", "EST"], /--time-zone is "EST": it must be an IANA time zone/],
-  [["--email", "nobody"], /--email is "nobody": it must be a mail address/],
-  [["--language", "english"], /--language .* BCP 47/],
-  [["--licence", "mine"], /--licence .* SPDX/],
-  [["--url", "bikes.example"], /--url .* https/],
-  [[], /Give at least one of --name, --time-zone/],
+  [["--timezone", "EST"], /timezone cannot be "EST": it must be an IANA time zone/],
+  [["--licence", "mine"], /licence .* SPDX/],
+  [["--timezone", "Europe/Oslo", "--timezone", "Europe/Berlin"], /given 2 times: give it once/],
+  [["--name", "A", "--name", "B"], /begin each with its language/],
+  [["--rental-apps", "{"], /must be JSON/],
+  [[], /Give at least one of --published-id, --name/],
 ])("`systems set %j` is rejected with what is allowed", async (options, message) => {
   await expect(harness.run("systems", "set", ...options)).rejects.toThrow(message);
 });
@@ -102,12 +122,15 @@ test("`vehicle-types set` takes precedence over feeds field by field; types in u
     text: `insert into rides (system_id, id, bike_id, status, started_at, ended_at, vehicle_type_id, updated_at, source)
       values ('main', 'r1', 'b0', 'completed', now(), now(), 'docked_bike', now(), 'trips')`,
   });
-  expect(await json("vehicle-types", "set", "ebike", "--propulsion", "electric_assist")).toEqual({
+  expect(await json("vehicle-types", "set", "ebike", "--propulsion-type", "electric_assist")).toMatchObject({
     id: "ebike",
-    name: "E",
-    form_factor: "bicycle",
-    propulsion_type: "electric_assist",
-    max_range_meters: 50_000.5,
+    published: {
+      name: [{ text: "E" }],
+      form_factor: "bicycle",
+      propulsion_type: "electric_assist",
+      max_range_meters: 50_000.5,
+    },
+    own: { propulsion_type: "electric_assist" },
   });
   await harness.run(
     "vehicle-types",
@@ -115,7 +138,7 @@ test("`vehicle-types set` takes precedence over feeds field by field; types in u
     "cargo",
     "--form-factor",
     "cargo_bicycle",
-    "--range",
+    "--max-range-meters",
     "40000",
     "--name",
     "Cargo",
@@ -133,31 +156,26 @@ test("`vehicle-types set` takes precedence over feeds field by field; types in u
     "",
   ]);
   expect(stdout).toContain("vehicle-types set cargo");
-  await harness.run("vehicle-types", "set", "classic", "--propulsion", "human");
-  await expect(harness.run("vehicle-types", "remove", "classic")).rejects.toThrow(
-    "bikes name the vehicle type classic",
-  );
+  await harness.run("vehicle-types", "set", "classic", "--propulsion-type", "human");
+  await expect(harness.run("vehicle-types", "remove", "classic")).rejects.toThrow("bikes refer to classic");
   // A feed goes on to describe it; nothing is named `cargo`.
   await harness.run("vehicle-types", "remove", "ebike");
   await harness.run("vehicle-types", "remove", "cargo");
-  await expect(harness.run("vehicle-types", "remove", "cargo")).rejects.toThrow(
-    "has no description of yours to remove",
-  );
+  await expect(harness.run("vehicle-types", "remove", "cargo")).rejects.toThrow("You have set nothing of cargo");
   const { vehicle_types: types } = await json("vehicle-types", "list");
-  expect(types).toEqual([
-    { id: "classic", name: null, form_factor: null, propulsion_type: "human", max_range_meters: null },
-    { id: "docked_bike", name: null, form_factor: null, propulsion_type: null, max_range_meters: null },
-    { id: "ebike", name: "E", form_factor: "bicycle", propulsion_type: "electric", max_range_meters: 50_000.5 },
+  expect(types).toMatchObject([
+    { id: "classic", published: { propulsion_type: "human" } },
+    { id: "docked_bike", published: {} },
+    { id: "ebike", published: { form_factor: "bicycle", propulsion_type: "electric" } },
   ]);
-  expect(await json("vehicle-types", "set", "classic", "--range", "0", "--propulsion", "")).toMatchObject({
-    max_range_meters: 0,
-    propulsion_type: null,
-  });
+  const cleared = await json("vehicle-types", "set", "classic", "--max-range-meters", "0", "--propulsion-type", "");
+  expect(cleared).toMatchObject({ own: { max_range_meters: 0 } });
+  expect(cleared["own"]).not.toHaveProperty("propulsion_type");
   await expect(harness.run("vehicle-types", "set", "classic")).rejects.toThrow(
     "Give at least one of --name, --form-factor",
   );
-  await expect(harness.run("vehicle-types", "set", "x", "--propulsion", "magic")).rejects.toThrow(
-    '--propulsion is "magic": it must be one of human',
+  await expect(harness.run("vehicle-types", "set", "x", "--propulsion-type", "magic")).rejects.toThrow(
+    'propulsion_type cannot be "magic": it must be one of human',
   );
 });
 
@@ -174,19 +192,72 @@ test("`regions set` names a region; regions with stations are listed; `remove` n
   });
   await harness.run("regions", "set", "n", "--name", "The north");
   await harness.run("regions", "set", "x", "--name", "X");
-  expect(await json("regions", "list")).toEqual({
+  expect(await json("regions", "list")).toMatchObject({
     regions: [
-      { id: "n", name: "The north" },
-      { id: "west", name: "west" },
-      { id: "x", name: "X" },
+      { id: "n", published: { name: [{ text: "The north" }] } },
+      { id: "west", published: {} },
+      { id: "x", published: { name: [{ text: "X" }] } },
     ],
   });
   await harness.run("regions", "set", "west", "--name", "West");
-  await expect(harness.run("regions", "remove", "west")).rejects.toThrow("Stations are in the region west");
+  await expect(harness.run("regions", "remove", "west")).rejects.toThrow("stations refer to west");
   await harness.run("regions", "remove", "x");
   await harness.run("regions", "remove", "n");
   expect((await harness.run("regions", "list")).stdout).toBe("id    name\nn     North\nwest  West\n");
-  await expect(harness.run("regions", "set", "west", "--name", "two\nlines")).rejects.toThrow(
-    '--name is "two\\nlines": it must be one line',
+});
+
+test("a pricing plan is set from options, named by a type, and listed", async () => {
+  const options = [
+    "--name",
+    "Ride",
+    "--currency",
+    "EUR",
+    "--price",
+    "1",
+    "--is-taxable",
+    "true",
+    "--description",
+    "1 €",
+  ];
+  await expect(harness.run("pricing-plans", "set", "ride", "--name", "Ride")).rejects.toThrow("currency must be given");
+  const steps = ["--per-min-pricing", '[{"start":0,"rate":0.1,"interval":1}]'];
+  expect(await json("pricing-plans", "set", "ride", ...options, ...steps)).toMatchObject({
+    published: { price: 1, per_min_pricing: [{ start: 0, rate: 0.1, interval: 1 }] },
+  });
+  await harness.run(
+    "vehicle-types",
+    "set",
+    "classic",
+    "--default-pricing-plan-id",
+    "ride",
+    "--pricing-plan-ids",
+    "ride",
   );
+  expect((await harness.run("pricing-plans", "list")).stdout).toMatch(/^ride +Ride +1 +EUR +1 €$/m);
+  await expect(harness.run("pricing-plans", "remove", "ride")).rejects.toThrow("the vehicle type classic refer");
+});
+
+test("`zones import` reads GeoJSON and GBFS's own document, and names what a file lacks", async () => {
+  const ring = [
+    [10, 59],
+    [11, 59],
+    [11, 60],
+    [10, 59],
+  ];
+  const rules = [{ ride_start_allowed: true, ride_end_allowed: false, ride_through_allowed: true }];
+  const geometry = { type: "MultiPolygon", coordinates: [[ring]] };
+  const features = [{ type: "Feature", geometry, properties: { name: "Park", rules } }];
+  const file = async (content: unknown) => {
+    const path = join(harness.directory, "zones.json");
+    await writeFile(path, JSON.stringify(content));
+    return path;
+  };
+  const collection = { type: "FeatureCollection", features };
+  await expect(harness.run("zones", "import", await file(collection))).rejects.toThrow("outside its zones");
+  await harness.run("zones", "import", await file({ ...collection, global_rules: rules }));
+  const document = { version: "3.0", data: { geofencing_zones: collection, global_rules: rules } };
+  expect(await json("zones", "import", await file(document))).toMatchObject({ published: { features: [{}] } });
+  expect((await harness.run("zones", "show")).stdout).toMatch(/zones +1/);
+  await harness.run("zones", "remove");
+  expect((await harness.run("zones", "show")).stdout).toMatch(/zones +0/);
 });

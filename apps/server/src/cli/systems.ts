@@ -1,38 +1,20 @@
-import { type FactName, factNames, factRules } from "../city/systems/facts.rules.ts";
-import {
-  describeSystem,
-  detailsOf,
-  detailsOfAll,
-  type FactChanges,
-  type SystemDetails,
-  addSystem,
-  systemsOf,
-} from "../city/systems/service.ts";
+import { describe, type Described, describedSystem, missingFacts, textIn } from "../city/descriptions/service.ts";
+import { addSystem, systemsOf } from "../city/systems/service.ts";
 import { commandError } from "../command-errors.ts";
 import { systemId as parseSystemId } from "../runtime/startup/values.ts";
-import { type CliContext, type OpenCli, type ParentCommand, run, runOnSystem } from "./context.ts";
-import { readValue, UsageError } from "./options.ts";
+import { type CliContext, type OpenCli, type ParentCommand, run, runOnSystem, type SystemContext } from "./context.ts";
+import { describedResult } from "./descriptions.ts";
+import { addFactOptions, describedJson, optionOf, readFactOptions } from "./facts.ts";
+import { readValue } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
-/** The option of each fact, and its help. */
-const factOptions: Readonly<Record<FactName, readonly [option: string, meaning: string]>> = {
-  name: ["--name", "the name that riders see"],
-  timezone: ["--time-zone", "an IANA time zone such as Europe/Oslo"],
-  language: ["--language", "the language of its names: a BCP 47 tag such as nb or en-GB"],
-  feed_contact_email: ["--email", "the contact address for consumers of its feeds"],
-  operator: ["--operator", "the company that runs it"],
-  url: ["--url", "its website"],
-  licence: ["--licence", "the licence of its feeds: an SPDX identifier such as CC-BY-4.0, or a URL"],
-  opening_hours: ["--opening-hours", "in OpenStreetMap's opening_hours syntax (default: 24/7)"],
-};
-
-/** `systems create`, `set` and `list`. */
+/** `systems create`, `set`, `show` and `list`. */
 export function registerSystems(program: ParentCommand, cli: OpenCli): void {
   const systems = program.command("systems").description("manage the bike-share systems of this deployment");
   systems
     .command("create")
     .description("create another system")
-    .argument("<id>", "the system's id (GBFS system_id): visible ASCII characters")
+    .argument("<id>", "the system's id: visible ASCII characters")
     .option("--name <name>", "the name that riders see (default: the id)")
     .action((text, { name = text }) => {
       const id = readValue("<id>", text, parseSystemId);
@@ -40,24 +22,34 @@ export function registerSystems(program: ParentCommand, cli: OpenCli): void {
     });
   const set: ParentCommand = systems
     .command("set")
-    .description(
-      "set properties of a system that GBFS publishes; they take precedence over imported feeds, an empty value clears one",
-    );
-  for (const [option, meaning] of Object.values(factOptions)) set.option(`${option} <value>`, meaning);
+    .description("describe a system; its facts take precedence over imported feeds, an empty value clears one");
+  addFactOptions(set, "system");
   set.action(() => {
-    const changes = readChanges(set.opts());
-    return runOnSystem(cli(), async (context) => {
-      const { db, systemId, systemOption } = context;
-      await describeSystem(context, systemId, changes);
-      const details = await detailsOf(db, systemId);
-      if (details === undefined) throw commandError("not_found", "system", { id: systemId });
-      return { object: factsOf(details), notes: missingNotes(details, systemOption !== "") };
-    });
+    const changes = readFactOptions("system", set.opts());
+    return runOnSystem(cli(), async (context) =>
+      systemResult(context, await describe(context, context.systemId, "system", "", changes)),
+    );
   });
+  systems
+    .command("show")
+    .description("show what GBFS publishes of a system, and who gives it")
+    .action(() =>
+      runOnSystem(cli(), async (context) => {
+        const system = await describedSystem(context.db, context.systemId);
+        if (system === undefined) throw commandError("not_found", "system", { id: context.systemId });
+        return systemResult(context, system);
+      }),
+    );
   systems
     .command("list")
     .description("list the systems with their properties")
     .action(() => run(cli(), list));
+}
+
+async function systemResult(context: SystemContext, system: Described<"system">): Promise<Result> {
+  const { facts } = await describedResult(context, system);
+  const object = { id: context.systemId, ...describedJson(system), missing: missingFacts(system) };
+  return { object, facts, notes: missingNotes(context.systemId, system, context.systemOption !== "") };
 }
 
 function create(cli: CliContext, id: string, name: string): Promise<Result> {
@@ -69,72 +61,64 @@ function create(cli: CliContext, id: string, name: string): Promise<Result> {
   });
 }
 
-function readChanges(given: Readonly<Record<string, unknown>>): FactChanges {
-  const changes = factNames.flatMap((name): [FactName, string | null][] => {
-    const [option] = factOptions[name];
-    const text = given[option.slice(2).replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())];
-    if (typeof text !== "string") return [];
-    if (text === "") return [[name, null]];
-    if (factRules[name].read(text) === undefined)
-      throw new UsageError(`${option} is ${JSON.stringify(text)}: it must be ${factRules[name].expected}.`);
-    return [[name, text]];
-  });
-  if (changes.length === 0) {
-    const names = Object.values(factOptions).map(([option]) => option);
-    throw new UsageError(`Give at least one of ${names.join(", ")}.`);
-  }
-  return Object.fromEntries(changes);
+interface ListedSystem {
+  readonly id: string;
+  readonly created_at: Date;
+  readonly system: Described<"system">;
 }
 
 function list({ withDatabase }: CliContext): Promise<Result> {
   return withDatabase(async (db) => {
-    const systems = await detailsOfAll(db);
-    const made = new Map((await systemsOf(db)).map((system) => [system.system_id, system.created_at]));
-    const columns: Columns<SystemDetails> = {
+    const systems: ListedSystem[] = [];
+    for (const { system_id: id, created_at } of await systemsOf(db)) {
+      const system = await describedSystem(db, id);
+      if (system !== undefined) systems.push({ id, created_at, system });
+    }
+    const known = (name: "timezone" | "language") => (listed: ListedSystem) =>
+      listed.system.from[name] === "default" ? null : listed.system.published[name];
+    const text =
+      (name: "name" | "operator") =>
+      ({ system: { published } }: ListedSystem) =>
+        textIn(published[name], published.language ?? "en");
+    const columns: Columns<ListedSystem> = {
       id: "id",
-      name: "name",
-      "time zone": (system) => knownFact(system, "timezone"),
-      language: (system) => knownFact(system, "language"),
-      email: (system) => knownFact(system, "feed_contact_email"),
-      operator: "operator",
-      licence: "licence",
-      url: "url",
+      name: text("name"),
+      "published id": ({ system }) => system.published.published_id,
+      "time zone": known("timezone"),
+      language: known("language"),
+      "feed contact": ({ system }) => system.published.feed_contact_email,
+      operator: text("operator"),
+      licence: ({ system }) => system.published.licence,
+      url: ({ system }) => system.published.url,
     };
+    const objects = systems.map(({ id, created_at, system }) => ({
+      ...{ id, created_at },
+      ...describedJson(system),
+      missing: missingFacts(system),
+    }));
     return {
-      object: { systems: systems.map((system) => ({ ...factsOf(system), created_at: made.get(system.id) })) },
+      object: { systems: objects },
       table: table(systems, columns, "No systems."),
-      notes: systems.flatMap((system) => missingNotes(system, systems.length > 1)),
+      notes: systems.flatMap(({ id, system }) => missingNotes(id, system, systems.length > 1)),
     };
   });
 }
 
-/** Returns a fact, or null where GBFS publishes a default. */
-function knownFact(system: SystemDetails, name: FactName): string | null {
-  return system.missing.includes(name) ? null : system[name];
-}
-
-function factsOf({ timezone, feed_contact_email, missing, ...system }: SystemDetails): object {
-  return {
-    ...system,
-    time_zone: timezone,
-    email: feed_contact_email,
-    missing: missing.map((name) => factOptions[name][0].slice(2)),
-  };
-}
+const defaultTexts = {
+  name: "the id as its name",
+  timezone: "the time zone UTC",
+  language: "the language en",
+  feed_contact_email: "no contact address (3.0 requires one: unknown@example.invalid)",
+} as const;
 
 /** Returns the defaults that GBFS publishes for missing facts, and the command that sets them. */
-function missingNotes({ id, missing }: SystemDetails, isNamed: boolean): string[] {
+function missingNotes(id: string, system: Described<"system">, isNamed: boolean): string[] {
+  const missing = missingFacts(system);
   if (missing.length === 0) return [];
-  const defaults: Partial<Record<FactName, string>> = {
-    name: "the id as its name",
-    timezone: "the time zone UTC",
-    language: "the language en",
-    feed_contact_email: "no contact address (3.0 requires one: unknown@example.invalid)",
-  };
-  const published = missing.flatMap((name) => defaults[name] ?? []).join("; ");
-  const command = missing.map((name) => `${factOptions[name][0]} …`).join(" ");
+  const published = missing.map((name) => defaultTexts[name]).join("; ");
+  const command = missing.map((name) => `${optionOf(name)} …`).join(" ");
   return [
-    `GBFS publishes defaults for settings that ${id} lacks: ${published}.`,
+    `GBFS publishes defaults for facts that ${id} lacks: ${published}.`,
     `Set them: bikeshare ${isNamed ? `--system ${id} ` : ""}systems set ${command}`,
   ];
 }

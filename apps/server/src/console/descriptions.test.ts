@@ -35,23 +35,18 @@ async function call(method: string, path: string, body?: unknown): Promise<[numb
 
 const read = async (path: string): Promise<unknown> => (await call("GET", path))[1];
 
-it("the system is shown as GBFS publishes it, with who says what, and described by the same rules", async () => {
-  const facts = async () => {
-    const body = descriptions.facts.responses[200].parse(await read("/facts"));
-    return Object.fromEntries(body.facts.map(({ name, value, own, from }) => [name, [value, own, from]]));
-  };
+it("facts are shown with who gives them, set by the same rules as elsewhere, and published", async () => {
+  const facts = async () => descriptions.get.responses[200].parse(await read("/facts/system/-"));
   expect(await facts()).toMatchObject({
-    name: ["Test city", "Test city", "operator"],
-    timezone: ["Europe/Oslo", null, "source"],
-    opening_hours: ["24/7", null, "default"],
-    licence: [null, null, "nobody"],
+    published: { name: [{ text: "Test city", language: "nb" }], timezone: "Europe/Oslo", opening_hours: "24/7" },
+    from: { name: "operator", timezone: "source", opening_hours: "default" },
   });
-  expect((await call("PATCH", "/facts", { timezone: "europe/berlin", name: null }))[0]).toBe(200);
+  expect((await call("PATCH", "/facts/system/-", { timezone: "europe/berlin", name: null }))[0]).toBe(200);
   expect(await facts()).toMatchObject({
-    name: ["Bysykkel", null, "source"],
-    timezone: ["Europe/Berlin", "Europe/Berlin", "operator"],
+    published: { name: [{ text: "Bysykkel", language: "nb" }], timezone: "Europe/Berlin" },
+    own: { timezone: "Europe/Berlin" },
   });
-  const [, wrong] = await call("PATCH", "/facts", { timezone: "EST" });
+  const [, wrong] = await call("PATCH", "/facts/system/-", { timezone: "EST" });
   expect(wrong).toMatchObject({
     error: "invalid_parameter",
     message: expect.stringMatching(/must be an IANA time zone/) as string,
@@ -60,32 +55,28 @@ it("the system is shown as GBFS publishes it, with who says what, and described 
   expect(published.data).toMatchObject({ name: "Bysykkel", timezone: "Europe/Berlin" });
 });
 
-it("vehicle types and regions in use are listed, described field by field, and taken back while a source knows them", async () => {
-  const types = async () => descriptions.vehicleTypes.responses[200].parse(await read("/vehicle-types")).data;
-  expect(await types()).toMatchObject([
-    { type: { id: "cargo", form_factor: null }, own: null },
-    { type: { id: "ebike", form_factor: "bicycle" }, own: null },
+it("what is in use is listed, described field by field, and stays while something names it", async () => {
+  const list = async (kind: string) => descriptions.list.responses[200].parse(await read(`/facts/${kind}`)).data;
+  expect(await list("vehicle_type")).toMatchObject([
+    { id: "cargo", published: {}, own: {} },
+    { id: "ebike", published: { form_factor: "bicycle" }, own: {} },
   ]);
   for (const changes of [
     { form_factor: "cargo_bicycle", name: "Cargo" },
     { max_range_meters: 50_000, name: null },
   ])
-    expect((await call("PATCH", "/vehicle-types/cargo", changes))[0]).toBe(200);
-  expect((await types())[0]).toMatchObject({
-    own: { form_factor: "cargo_bicycle", max_range_meters: 50_000, name: null },
+    expect((await call("PATCH", "/facts/vehicle_type/cargo", changes))[0]).toBe(200);
+  expect((await list("vehicle_type"))[0]?.own).toEqual({ form_factor: "cargo_bicycle", max_range_meters: 50_000 });
+  expect((await call("POST", "/facts/vehicle_type/cargo/remove", {}))[1]).toMatchObject({
+    message: expect.stringMatching(/bikes refer to cargo/) as string,
   });
-  expect((await call("POST", "/vehicle-types/cargo/remove", {}))[1]).toMatchObject({
-    message: expect.stringMatching(/bikes name the/) as string,
-  });
-  expect((await call("PATCH", "/vehicle-types/cargo", { form_factor: "boat" }))[0]).toBe(400);
-  const regions = async () => descriptions.regions.responses[200].parse(await read("/regions")).data;
-  expect(await regions()).toEqual([{ region: { id: "north", name: "north" }, own_name: null }]);
-  expect((await call("PATCH", "/regions/north", { name: "Nord" }))[0]).toBe(200);
-  expect(await regions()).toEqual([{ region: { id: "north", name: "Nord" }, own_name: "Nord" }]);
-  expect((await call("POST", "/regions/north/remove", {}))[0]).toBe(400);
+  expect((await call("PATCH", "/facts/vehicle_type/cargo", { form_factor: "boat" }))[0]).toBe(400);
+  expect(await list("region")).toMatchObject([{ id: "north", published: {} }]);
+  expect((await call("PATCH", "/facts/region/north", { name: "Nord" }))[0]).toBe(200);
+  expect((await call("POST", "/facts/region/north/remove", {}))[0]).toBe(400);
   const acts = await listActs(app.db, app.systemId, { actor: admin.actor, limit: 10 });
   expect(acts.map(({ action }) => action).toSorted()).toEqual([
-    "region.named",
+    "region.described",
     "system.described",
     "vehicle_type.described",
     "vehicle_type.described",

@@ -2,7 +2,8 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type App, buildApp } from "../app.ts";
-import { systemsOf, warnOfMissingFacts } from "../city/systems/service.ts";
+import { warnOfMissingFacts } from "../city/descriptions/service.ts";
+import { systemsOf } from "../city/systems/service.ts";
 import { type Config, ConfigError } from "../config.ts";
 import { DEFAULT_SERVICE_NAME } from "../console/people/mails.ts";
 import {

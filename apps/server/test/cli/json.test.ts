@@ -26,7 +26,9 @@ const fields: Readonly<Record<string, string>> = {
   "audit list": "entries",
   backup: "file bytes made_at checks",
   "backup verify": "file bytes made_at checks",
+  "bikes describe": "id published own from",
   "bikes list": "bikes total",
+  "bikes show": "id published own from",
   check: "ok systems",
   "console invite": "id email role url expires_at mailed",
   "console reset": "id passkeys had_password identities",
@@ -53,9 +55,14 @@ const fields: Readonly<Record<string, string>> = {
   "partners resume": "id status changed probe held held_since",
   "partners set": "id name max_reservations changed",
   "partners suspend": "id status suspended_at changed",
+  "pricing-plans list": "pricing_plans",
+  "pricing-plans remove": "id",
+  "pricing-plans set": "id published own from",
+  "pricing-plans show": "id published own from",
   "regions list": "regions",
   "regions remove": "id",
-  "regions set": "id name",
+  "regions set": "id published own from",
+  "regions show": "id published own from",
   "replay gbfs": "snapshots events failed waiting report",
   restore: "file bytes made_at checks",
   "rides end": "results failed",
@@ -63,13 +70,17 @@ const fields: Readonly<Record<string, string>> = {
   "secrets rotate": "keys reencrypted unreadable",
   "set-aside list": "units",
   "set-aside release": "released",
+  "stations describe": "id published own from",
   "stations list": "stations total",
+  "stations show": "id published own from",
   "systems create": "id",
   "systems list": "systems",
-  "systems set": "id name language opening_hours operator url licence time_zone email missing",
+  "systems set": "id published own from missing",
+  "systems show": "id published own from missing",
   "vehicle-types list": "vehicle_types",
   "vehicle-types remove": "id",
-  "vehicle-types set": "id name form_factor propulsion_type max_range_meters",
+  "vehicle-types set": "id published own from",
+  "vehicle-types show": "id published own from",
   "webhooks deliveries": "deliveries next",
   "webhooks drop-held": "dropped held",
   "webhooks list": "endpoints workers",
@@ -84,6 +95,9 @@ const fields: Readonly<Record<string, string>> = {
   "webhooks set": "id partner_id url events unreadable_events email signature secret old_secrets_end_at status outcome",
   "webhooks show":
     "id partner_id events email signature status pause_reason paused_at created_at updated_at url failing_since failures pending oldest_due held is_replaying held_since status_text secrets unreadable_events workers replays",
+  "zones import": "published own from",
+  "zones remove": "",
+  "zones show": "published own from",
 };
 
 /** Commands that run until they are stopped, or that need more than a database, with the tests of their `--json`. */
@@ -156,17 +170,31 @@ it("every command prints one JSON document on one line, with the same fields in 
 });
 
 async function runSystems(): Promise<void> {
-  await json("systems", "set", "--name", "Oslo", "--time-zone", "Europe/Oslo");
+  await json("systems", "set", "--name", "Oslo", "--timezone", "Europe/Oslo");
+  await json("systems", "show");
   await json("systems", "create", "bergen", "--name", "Bergen");
   await json("systems", "list");
   await json("vehicle-types", "set", "cargo", "--form-factor", "cargo_bicycle");
+  await json("vehicle-types", "show", "cargo");
   await json("vehicle-types", "list");
   await json("vehicle-types", "remove", "cargo");
   await json("alerts", "open", "works", "--type", "other", "--summary", "Works");
   await json("alerts", "list");
   await json("alerts", "end", "works");
   await json("regions", "set", "west", "--name", "West");
+  await json("regions", "show", "west");
   await json("regions", "list");
+  const plan = ["--name", "Ride", "--currency", "EUR", "--price", "1", "--is-taxable", "true", "--description", "1 €"];
+  await json("pricing-plans", "set", "ride", ...plan);
+  await json("pricing-plans", "show", "ride");
+  await json("pricing-plans", "list");
+  await json("pricing-plans", "remove", "ride");
+  const zones = join(harness.directory, "zones.json");
+  const rules = [{ ride_start_allowed: true, ride_end_allowed: true, ride_through_allowed: true }];
+  await writeFile(zones, JSON.stringify({ type: "FeatureCollection", features: [], global_rules: rules }));
+  await json("zones", "import", zones);
+  await json("zones", "show");
+  await json("zones", "remove");
   await json("regions", "remove", "west");
 }
 
@@ -182,8 +210,12 @@ async function runFeeds(): Promise<void> {
   await json("import", "list");
   await json("import", "undo", String(id));
   await json("gbfs", "check", "own");
-  await json("stations", "list");
-  await json("bikes", "list");
+  const { stations } = (await json("stations", "list")) as { stations: { id: string }[] };
+  await json("stations", "describe", String(stations[0]?.id), "--city", "Oslo");
+  await json("stations", "show", String(stations[0]?.id));
+  const { bikes } = (await json("bikes", "list")) as { bikes: { id: string }[] };
+  await json("bikes", "describe", String(bikes[0]?.id), "--vehicle-equipment", "winter_tires");
+  await json("bikes", "show", String(bikes[0]?.id));
   await json("rides", "end", "ride-none");
 }
 

@@ -12,6 +12,7 @@ import {
 import { ServiceError } from "@bikeshare/rules";
 import fc from "fast-check";
 import type { z } from "zod";
+import { describe, removeDescription } from "../../src/city/descriptions/service.ts";
 import { reportBikes, upsertBikes } from "../../src/city/fleet/bike-commands.ts";
 import { createReservation } from "../../src/city/fleet/create-reservation.ts";
 import { cancelRides, endRides } from "../../src/city/fleet/finish-rides.ts";
@@ -23,9 +24,6 @@ import {
   takeStationsOffline,
   upsertStations,
 } from "../../src/city/fleet/station-commands.ts";
-import { nameRegion, removeRegion } from "../../src/city/systems/regions.ts";
-import { describeSystem } from "../../src/city/systems/service.ts";
-import { describeVehicleType, removeVehicleType } from "../../src/city/systems/vehicle-types.ts";
 import { importSnapshot } from "../../src/feeds/gbfs/import.ts";
 import { FeedFailure } from "../../src/feeds/gbfs/problems.ts";
 import { sourceOf } from "../gbfs/city.ts";
@@ -152,17 +150,19 @@ function otherSteps(subject: StepSubject): fc.Arbitrary<Step> {
         url: optional(fc.oneof(nasty, fc.webUrl({ withQueryParameters: true, withFragments: true }))),
         licence: optional(fc.oneof(fc.constantFrom("cc-by-4.0", "ODbL-1.0", "X"), fc.webUrl())),
       }),
-      (facts) => refusable(describeSystem(actingOn(subject), subject.systemId, facts)),
+      (facts) => refusable(describe(actingOn(subject), subject.systemId, "system", "", facts)),
     ),
     step("describe vehicle type", typeWords, ({ id, ...words }) =>
-      describeVehicleType(actingOn(subject), subject.systemId, id, words),
+      refusable(describe(actingOn(subject), subject.systemId, "vehicle_type", id, words)),
     ),
-    step("forget vehicle type", typeId, (id) => refusable(removeVehicleType(actingOn(subject), subject.systemId, id))),
+    step("forget vehicle type", typeId, (id) =>
+      refusable(removeDescription(actingOn(subject), subject.systemId, "vehicle_type", id)),
+    ),
     step("name region", fc.constantFrom("north", "west"), (id) =>
-      nameRegion(actingOn(subject), subject.systemId, { id, name: `The ${id}` }),
+      describe(actingOn(subject), subject.systemId, "region", id, { name: `The ${id}` }),
     ),
     step("forget region", fc.constantFrom("north", "west"), (id) =>
-      refusable(removeRegion(actingOn(subject), subject.systemId, id)),
+      refusable(removeDescription(actingOn(subject), subject.systemId, "region", id)),
     ),
     step("wait", fc.integer({ min: 0, max: 1_000_000 }), (ms) => Promise.resolve(subject.harness.clock.advance(ms))),
   );

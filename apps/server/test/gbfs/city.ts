@@ -213,11 +213,12 @@ export function city3(version: "3.0" | "3.1"): Documents {
 
 /** Documents as a source. */
 export function sourceOf(documents: { readonly [name: string]: object | undefined }): GbfsSource {
+  const system = documents["system_information"] as { readonly data?: { readonly language?: string } } | undefined;
   return {
     read(feed, now) {
       const document = documents[feed];
       const bytes = Buffer.from(JSON.stringify(document) ?? "");
-      return Promise.resolve(document && readDocument(feed, bytes, now).content);
+      return Promise.resolve(document && readDocument(feed, bytes, now, system?.data?.language).content);
     },
   };
 }

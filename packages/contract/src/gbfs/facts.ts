@@ -8,7 +8,7 @@ import {
   zoneFields,
   zoneRuleFields,
 } from "./feeds.ts";
-import { type FieldType, id, list, object, string, text, uri, type ValueOf } from "./types.ts";
+import { type FieldType, id, list, object, text, uri, type ValueOf } from "./types.ts";
 
 /** A fact that the operator can set: a field of GBFS, or one that several fields follow from. */
 export interface Fact<Value = unknown> {
@@ -53,7 +53,7 @@ const systemFacts = {
   ),
   timezone: fact(s.timezone.type, "Time zone", "An IANA time zone such as Europe/Oslo"),
   language: fact(s.language.type, "Language", "The main language of the texts, such as nb or en-GB"),
-  licence: fact(string, "Licence", "Of the feeds: an SPDX identifier such as CC-BY-4.0, or an address"),
+  licence: fact(s.license_id.type, "Licence", "Of the feeds: an SPDX identifier such as CC-BY-4.0, or an address"),
   attribution_organization_name: fact(text, "Attribution", "Whom consumers of the feeds must name"),
   attribution_url: fact(s.attribution_url.type, "Attribution link", "The page to which the attribution leads"),
   brand_assets: fact(s.brand_assets.type, "Brand", "The logo, a dark form of it, a colour, and the terms of their use"),

@@ -1,7 +1,7 @@
 import type { Command } from "../../command-context.ts";
 import type { NewEvent } from "../../events/outbox.ts";
 import { TransactionConflict } from "../../storage/db/errors.ts";
-import { mainLanguageOf } from "../systems/service.ts";
+import { mainLanguageOf } from "../descriptions/service.ts";
 import {
   alertAt,
   type AlertRecord,

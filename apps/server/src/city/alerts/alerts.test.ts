@@ -8,8 +8,8 @@ import {
   stationItem,
 } from "../../../test/fleet/fleet.harness.ts";
 import { statement } from "../../storage/db/statement.ts";
+import { describe as describeFacts } from "../descriptions/service.ts";
 import { runCommand } from "../fleet/command.ts";
-import { nameRegion } from "../systems/regions.ts";
 import { applyAlerts } from "./alert-changes.ts";
 import { type AlertRecord, MAX_SOURCE_ALERTS } from "./alert.rules.ts";
 import {
@@ -185,7 +185,7 @@ describe("alerts of the operator's", () => {
   });
 
   test("about regions name those that there are", async () => {
-    await nameRegion({ ...harness.live, actor: "cli:test" }, harness.systemId, { id: "north", name: "North" });
+    await describeFacts({ ...harness.live, actor: "cli:test" }, harness.systemId, "region", "north", { name: "North" });
     expect(outcomes(await harness.alerts(item({ region_ids: ["north"] })))).toEqual(["created"]);
   });
 

@@ -16,10 +16,9 @@ import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../..
 import type { Queryable, QueryRunner } from "../../storage/db/database.ts";
 import { type Page, startOf } from "../../storage/lists/page.ts";
 import { sweepUnits, type UnitWork } from "../../storage/set-aside/units.ts";
+import { describedAll, mainLanguageOf } from "../descriptions/service.ts";
 import { runBatch } from "../fleet/batch.ts";
 import { type FleetCommand, runCommand } from "../fleet/command.ts";
-import { regionsOf } from "../systems/regions.ts";
-import { mainLanguageOf } from "../systems/service.ts";
 import { endingOf, writeAlerts } from "./alert-changes.ts";
 import {
   alertAt,
@@ -170,7 +169,7 @@ async function findPlaces(command: FleetCommand, items: readonly AlertUpsert[]):
   const stations = await command.lockStations(items.flatMap(({ station_ids: ids }) => ids ?? []));
   const standing = [...stations.values()].filter(({ status }) => status !== "removed").map(({ id }) => id);
   const hasRegions = items.some(({ region_ids: ids = [] }) => ids.length > 0);
-  const regions = hasRegions ? await regionsOf(tx, systemId) : [];
+  const regions = hasRegions ? await describedAll(tx, systemId, "region") : [];
   return { stations: new Set(standing), regions: new Set(regions.map(({ id }) => id)) };
 }
 

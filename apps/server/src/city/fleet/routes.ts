@@ -38,7 +38,7 @@ type Routes = RouterImplementation<typeof operatorContract>;
 export function operatorRoutes(
   context: CommandContext & { readonly db: Database },
   alertList: Routes["alerts"]["list"],
-): Omit<Routes, "dashboardLinks"> {
+): Pick<Routes, "stations" | "bikes" | "rides" | "alerts"> {
   const batch =
     <Item>(verb: Verb<Item>) =>
     async ({ request, reply, body }: BatchCall<Item>) => {

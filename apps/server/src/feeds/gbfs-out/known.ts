@@ -1,8 +1,7 @@
-import type { FactsOf, LocalText } from "@bikeshare/contract";
+import type { FactsOf } from "@bikeshare/contract";
 import { openAlerts } from "../../city/alerts/service.ts";
-import { regionsOf } from "../../city/systems/regions.ts";
-import { detailsOf, systemsOf } from "../../city/systems/service.ts";
-import { vehicleTypesOf } from "../../city/systems/vehicle-types.ts";
+import { type Described, describedAll, describedOne, describedSystem } from "../../city/descriptions/service.ts";
+import { systemsOf } from "../../city/systems/service.ts";
 import type { Transaction } from "../../storage/db/database.ts";
 import type {
   AlertFacts,
@@ -14,6 +13,7 @@ import type {
   StationFacts,
   TypeFacts,
 } from "./documents.ts";
+import { listSourceFacts } from "./queries.ts";
 
 /** What is known of a system and of the things in it beside their rows. Each part is read when it is first needed. */
 export interface KnownCity {
@@ -24,6 +24,7 @@ export interface KnownCity {
   readonly zones: () => Promise<FactsOf<"geofencing_zones">>;
   readonly alerts: (now: Date) => Promise<readonly AlertFacts[]>;
   readonly stationFacts: () => Promise<ReadonlyMap<string, StationFacts>>;
+  /** By the operator's id. */
   readonly bikeFacts: () => Promise<ReadonlyMap<string, BikeFacts>>;
 }
 
@@ -45,41 +46,35 @@ export async function knownSystems(tx: Transaction): Promise<KnownSystem[]> {
 
 /** @returns undefined where there is no such system */
 export async function knownCity(tx: Transaction, systemId: string): Promise<KnownCity | undefined> {
-  const details = await detailsOf(tx, systemId);
-  if (details === undefined) return undefined;
-  const { language } = details;
-  const text = (value: string | null): readonly LocalText[] | undefined =>
-    value === null ? undefined : [{ text: value, language }];
-  const facts: FactsOf<"system"> = {
-    name: text(details.name),
-    language,
-    timezone: details.timezone,
-    opening_hours: details.opening_hours === "24/7" ? undefined : details.opening_hours,
-    feed_contact_email: details.feed_contact_email ?? undefined,
-    operator: text(details.operator),
-    url: details.url ?? undefined,
-    licence: details.licence ?? undefined,
-  };
+  const system = await describedSystem(tx, systemId);
+  if (system === undefined) return undefined;
+  const all = <Kind extends "vehicle_type" | "region" | "pricing_plan">(kind: Kind) =>
+    once(async () => (await describedAll(tx, systemId, kind)).map(({ id, published }) => ({ id, facts: published })));
   return {
-    system: { id: systemId, facts },
-    types: once(async () =>
-      (await vehicleTypesOf(tx, systemId)).map(({ id, name, form_factor, propulsion_type, max_range_meters }) => ({
-        id,
-        facts: {
-          name: text(name),
-          form_factor: form_factor ?? undefined,
-          propulsion_type: propulsion_type ?? undefined,
-          max_range_meters: max_range_meters ?? undefined,
-        },
-      })),
-    ),
-    plans: () => Promise.resolve([]),
-    regions: once(async () =>
-      (await regionsOf(tx, systemId)).map(({ id, name }) => ({ id, facts: { name: text(name) } })),
-    ),
-    zones: () => Promise.resolve({}),
+    system: { id: systemId, facts: givenHours(system) },
+    types: all("vehicle_type"),
+    plans: all("pricing_plan"),
+    regions: all("region"),
+    zones: once(async () => (await describedOne(tx, systemId, "geofencing_zones", "")).published),
     alerts: (now) => openAlerts(tx, systemId, now),
-    stationFacts: () => Promise.resolve(new Map()),
-    bikeFacts: () => Promise.resolve(new Map()),
+    stationFacts: once(() => factsById(tx, systemId, "station")),
+    bikeFacts: once(() => factsById(tx, systemId, "bike")),
   };
+}
+
+/** Hours that nobody gives are left out: GBFS 2.3 then has no system_hours. */
+function givenHours({ published, from }: Described<"system">): FactsOf<"system"> {
+  return from.opening_hours === "default" ? { ...published, opening_hours: undefined } : published;
+}
+
+/** Returns the facts of stations or bikes: the operator's value, else that of the thing's source. */
+async function factsById(
+  tx: Transaction,
+  systemId: string,
+  kind: "station" | "bike",
+): Promise<ReadonlyMap<string, StationFacts & BikeFacts>> {
+  const facts = new Map(await listSourceFacts(tx, systemId, kind));
+  const own: readonly Described[] = await describedAll(tx, systemId, kind);
+  for (const { id, own: set } of own) facts.set(id, { ...facts.get(id), ...set });
+  return facts;
 }

@@ -167,3 +167,20 @@ export async function lockPublication(tx: Transaction, key: FeedKey): Promise<Pu
 export async function updatePublication(tx: Transaction, key: FeedKey, publication: Publication): Promise<void> {
   await tx.query(update, [...key, publication.digest, publication.last_updated, publication.shares_second]);
 }
+
+const listFactsOf = (table: "stations" | "bikes") =>
+  statement(
+    `gbfsOut.sourceFacts.${table}`,
+    `select id, source_facts from ${table} where system_id = $1 and source_facts is not null`,
+  );
+const sourceFacts = { station: listFactsOf("stations"), bike: listFactsOf("bikes") };
+
+/** Returns what its source says of each station or bike beyond the columns, in canonical form. */
+export async function listSourceFacts(
+  db: Queryable,
+  systemId: string,
+  kind: "station" | "bike",
+): Promise<[id: string, facts: object][]> {
+  const rows = await db.query<{ id: string; source_facts: object }>(sourceFacts[kind], [systemId]);
+  return rows.map(({ id, source_facts: facts }) => [id, facts]);
+}

@@ -4,11 +4,12 @@ import type { z } from "zod";
 import { call as callUrl, type GbfsOutHarness, openGbfsOutHarness } from "../../../test/gbfs-out/gbfs-out.harness.ts";
 import { schemaErrors, schemasAreHere, unlessHere } from "../../../test/gbfs-out/official-schemas.ts";
 import { until } from "../../../test/until.ts";
+import { describe as describeFacts } from "../../city/descriptions/service.ts";
 import { upsertBikes } from "../../city/fleet/bike-commands.ts";
 import { endRides } from "../../city/fleet/finish-rides.ts";
 import { startRides } from "../../city/fleet/start-rides.ts";
 import { takeStationsOffline, upsertStations } from "../../city/fleet/station-commands.ts";
-import { describeSystem, createSystem } from "../../city/systems/service.ts";
+import { createSystem } from "../../city/systems/service.ts";
 
 let harness: GbfsOutHarness;
 
@@ -339,7 +340,7 @@ describe("the live state", () => {
   });
 
   test("what the operator says of the system is published", async () => {
-    await describeSystem({ ...harness.live, actor: "test" }, "main", {
+    await describeFacts({ ...harness.live, actor: "test" }, "main", "system", "", {
       timezone: "europe/oslo",
       language: "nb_no",
       feed_contact_email: "feeds@bikes.example",
@@ -352,8 +353,8 @@ describe("the live state", () => {
       timezone: "Europe/Oslo",
       feed_contact_email: "feeds@bikes.example",
     });
-    await expect(describeSystem({ ...harness.live, actor: "test" }, "main", { timezone: "+01:00" })).rejects.toThrow(
-      /timezone/,
-    );
+    await expect(
+      describeFacts({ ...harness.live, actor: "test" }, "main", "system", "", { timezone: "+01:00" }),
+    ).rejects.toThrow(/timezone/);
   });
 });

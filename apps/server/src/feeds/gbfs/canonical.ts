@@ -7,7 +7,7 @@ import {
   gbfsFeeds,
   type LocalText,
 } from "@bikeshare/contract";
-import { emailFrom, languageFrom, timeZoneFrom } from "../../city/systems/fact-values.rules.ts";
+import { emailFrom, languageFrom, timeZoneFrom } from "../../city/descriptions/lenient-values.rules.ts";
 import { geometryFrom } from "./geometry.ts";
 import { booleanFrom, identifierFrom, instantFrom, isObject, type JsonObject, numberFrom, textFrom } from "./values.ts";
 

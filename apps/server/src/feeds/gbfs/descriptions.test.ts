@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { emailFrom, languageFrom, timeZoneFrom } from "../../city/systems/fact-values.rules.ts";
+import { emailFrom, languageFrom, timeZoneFrom } from "../../city/descriptions/lenient-values.rules.ts";
 import { readDescription } from "./descriptions.ts";
 
 const NOW = Date.UTC(2026, 0, 1);

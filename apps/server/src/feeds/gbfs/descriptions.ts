@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Fields, type GbfsFeed, gbfsFeeds } from "@bikeshare/contract";
-import { languageFrom } from "../../city/systems/fact-values.rules.ts";
+import { languageFrom } from "../../city/descriptions/lenient-values.rules.ts";
 import { MAX_DOCUMENT_BYTES, tooManyRecords } from "./bounded-json.ts";
 import { currentRecord, isComplete, readObject, readValue } from "./canonical.ts";
 import { dataOf, DEFAULT_LANGUAGE, snapshotTime } from "./feed.ts";

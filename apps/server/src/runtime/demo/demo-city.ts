@@ -1,4 +1,4 @@
-import type { BatchResults } from "@bikeshare/contract";
+import type { BatchResults, FactChanges } from "@bikeshare/contract";
 import {
   type City,
   type CityRide,
@@ -9,17 +9,15 @@ import {
   makeHistory,
 } from "@bikeshare/simulator";
 import { lengthOf } from "../../city/counts/service.ts";
+import { describe, describedSystem, describedTypesEver, missingFacts } from "../../city/descriptions/service.ts";
 import { upsertBikes } from "../../city/fleet/bike-commands.ts";
 import { batchOf, type PastRide, writePastRides } from "../../city/fleet/ride-import.ts";
 import { upsertStations } from "../../city/fleet/station-commands.ts";
-import { nameRegion } from "../../city/systems/regions.ts";
-import { describeSystem, detailsOf } from "../../city/systems/service.ts";
-import { allVehicleTypesOf, describeVehicleType, type VehicleTypeChanges } from "../../city/systems/vehicle-types.ts";
 import type { ActorContext } from "../../command-context.ts";
 import type { Database } from "../../storage/db/database.ts";
 
 /** The types of a made-up city's bikes. */
-const vehicleTypes: Readonly<Record<string, VehicleTypeChanges>> = {
+const vehicleTypes: Readonly<Record<string, FactChanges<"vehicle_type">>> = {
   bike: { name: "Bike", form_factor: "bicycle", propulsion_type: "human" },
   ebike: {
     name: "E-bike",
@@ -31,9 +29,10 @@ const vehicleTypes: Readonly<Record<string, VehicleTypeChanges>> = {
 
 /** Describes the types of a made-up city's bikes, unless an operator has. */
 export async function describeDemoVehicleTypes(context: ActorContext, systemId: string): Promise<void> {
-  const described = (await allVehicleTypesOf(context.db, systemId)).filter((type) => type.propulsion_type !== null);
+  const types = await describedTypesEver(context.db, systemId);
+  const described = types.filter(({ published }) => published.propulsion_type !== undefined);
   for (const [id, changes] of Object.entries(vehicleTypes)) {
-    if (!described.some((type) => type.id === id)) await describeVehicleType(context, systemId, id, changes);
+    if (!described.some((type) => type.id === id)) await describe(context, systemId, "vehicle_type", id, changes);
   }
 }
 
@@ -83,18 +82,19 @@ export async function fillWithDemoCity(context: DemoContext, systemId: string): 
 
 /** Describes the system as the demo's, except for facts that its operator has set. */
 async function describeDemoSystem(context: ActorContext, systemId: string, city: City): Promise<void> {
-  const details = await detailsOf(context.db, systemId);
-  const isMissing = new Set(details?.missing);
-  await describeSystem(context, systemId, {
+  const system = await describedSystem(context.db, systemId);
+  const isMissing = new Set(system === undefined ? [] : missingFacts(system));
+  const changes: FactChanges<"system"> = {
     ...(isMissing.has("name") ? { name: "Demo city" } : {}),
     // The time zone of the land nearest to the fictional city, which lies in the North Sea.
     ...(isMissing.has("timezone") ? { timezone: "Europe/Amsterdam" } : {}),
     ...(isMissing.has("language") ? { language: "en" } : {}),
     ...(isMissing.has("feed_contact_email") ? { feed_contact_email: "feeds@demo-city.example" } : {}),
-  });
+  };
+  if (Object.keys(changes).length > 0) await describe(context, systemId, "system", "", changes);
   await describeDemoVehicleTypes(context, systemId);
   for (const id of new Set(city.stations.map(({ regionId }) => regionId))) {
-    await nameRegion(context, systemId, { id, name: id.charAt(0).toUpperCase() + id.slice(1) });
+    await describe(context, systemId, "region", id, { name: id.charAt(0).toUpperCase() + id.slice(1) });
   }
 }
 

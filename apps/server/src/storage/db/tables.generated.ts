@@ -84,6 +84,13 @@ export interface Tables {
     readonly expires_at: Date;
     readonly session_hash: Uint8Array | null;
   };
+  readonly descriptions: {
+    readonly system_id: string;
+    readonly kind: "system" | "vehicle_type" | "region" | "station" | "bike" | "pricing_plan" | "geofencing_zones";
+    readonly id: string;
+    readonly content: unknown;
+    readonly set_at: Date;
+  };
   readonly event_counts: {
     readonly system_id: string;
     readonly recorded_on: string;
@@ -729,6 +736,7 @@ export const columnTypes = {
   change_resets: { system_id: "text", list: "text", n: "bigint" },
   check_acknowledgements: { name: "text", scope: "text", subject: "text", severity: "text", acknowledged_at: "timestamptz", until: "timestamptz", found_at: "timestamptz", found_count: "integer" },
   dashboard_links: { system_id: "text", id: "text", hash: "bytea", partner_id: "text", role: "text", viewer: "text", created_at: "timestamptz", expires_at: "timestamptz", session_hash: "bytea" },
+  descriptions: { system_id: "text", kind: "text", id: "text", content: "jsonb", set_at: "timestamptz" },
   event_counts: { system_id: "text", recorded_on: "date", name: "text", partner_id: "text", n: "bigint" },
   event_outbox: { system_id: "text", id: "text", name: "text", occurred_at: "timestamptz", partner_id: "text", data: "text" },
   event_sequences: { system_id: "text", last_position: "bigint" },

@@ -7,8 +7,7 @@ import { listEndpoint } from "../../http/list-endpoint.ts";
 import type { QueryRunner } from "../../storage/db/database.ts";
 import { idPosition, type Page } from "../../storage/lists/page.ts";
 import type { ReadContext } from "../../storage/lists/read-context.ts";
-import { listRegions } from "./regions.ts";
-import { listVehicleTypes } from "./vehicle-types.ts";
+import { listRegions, listVehicleTypes } from "./lists.ts";
 
 type ListOfSystem = (db: QueryRunner, systemId: string, page: PageRequest<string>) => Promise<Page<string>>;
 

@@ -1,0 +1,128 @@
+import { type FactChanges, type FactKind, factKinds, type Facts, type FactsOf } from "@bikeshare/contract";
+import { FactIssue, readFactValue } from "./fact-values.rules.ts";
+
+/**
+ * Returns what the operator says of a thing after some changes: null removes a value, what is left out stays.
+ * @param language of texts that name none
+ * @throws FactIssue for a value that GBFS does not allow
+ */
+export function applyChanges<Kind extends FactKind>(
+  kind: Kind,
+  held: FactsOf<Kind>,
+  changes: FactChanges<Kind>,
+  language: string,
+): FactsOf<Kind> {
+  const facts: Facts = factKinds[kind];
+  const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+  const read = given.map(([name, value]) => {
+    const fact = facts[name];
+    if (fact === undefined) throw new FactIssue(name, value, `left out: there are ${Object.keys(facts).join(", ")}`);
+    return [name, value === null ? undefined : readFactValue(fact.type, value, name, language)] as const;
+  });
+  const changed = { ...held, ...Object.fromEntries(read) };
+  return Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined)) as FactsOf<Kind>;
+}
+
+/** The ids that facts may refer to. */
+export interface KnownIds {
+  readonly plans: ReadonlySet<string>;
+  readonly types: ReadonlySet<string>;
+}
+
+/**
+ * Checks facts together.
+ * @param published the facts as they would be published
+ * @throws FactIssue where one is missing, or two exclude each other
+ */
+export function requireFitting<Kind extends FactKind>(kind: Kind, published: FactsOf<Kind>, known: KnownIds): void {
+  const facts: Facts = factKinds[kind];
+  const values = published as Readonly<Record<string, unknown>>;
+  const missing = Object.keys(facts).find((name) => facts[name]?.required === true && values[name] === undefined);
+  if (missing !== undefined) throw new FactIssue(missing, undefined, `given: ${facts[missing]?.about ?? ""}`);
+  fitting[kind]?.(published, known);
+}
+
+const fitting: { readonly [Kind in FactKind]?: (values: FactsOf<Kind>, known: KnownIds) => void } = {
+  system(system) {
+    requirePlaceholder("station_links", system.station_links, "{station_id}", system.rental_apps);
+    requirePlaceholder("vehicle_links", system.vehicle_links, "{vehicle_id}", system.rental_apps);
+    const { start_date: start, termination_date: end } = system;
+    if (start !== undefined && end !== undefined && end < start) {
+      throw new FactIssue("termination_date", end, `a day after start_date, ${start}`);
+    }
+  },
+  vehicle_type(type, { plans }) {
+    requireKnown("default_pricing_plan_id", [type.default_pricing_plan_id], plans, "pricing plan");
+    requireKnown("pricing_plan_ids", type.pricing_plan_ids ?? [], plans, "pricing plan");
+  },
+  bike(bike, { plans }) {
+    requireKnown("pricing_plan_id", [bike.pricing_plan_id], plans, "pricing plan");
+  },
+  station(station, { types }) {
+    for (const name of ["vehicle_types_capacity", "vehicle_docks_capacity"] as const) {
+      const ids = station[name]?.flatMap((each) => each.vehicle_type_ids ?? []) ?? [];
+      requireKnown(name, ids, types, "vehicle type");
+    }
+  },
+  pricing_plan(plan) {
+    const { reservation_price_per_min: perMinute, reservation_price_flat_rate: flat } = plan;
+    if (perMinute !== undefined && flat !== undefined) {
+      throw new FactIssue(
+        "reservation_price_flat_rate",
+        flat,
+        "left out beside reservation_price_per_min: GBFS takes one",
+      );
+    }
+    for (const name of ["per_min_pricing", "per_km_pricing"] as const) {
+      plan[name]?.forEach(({ start = 0, end }, index) => {
+        if (end !== undefined && end <= start) {
+          throw new FactIssue(`${name}[${index}].end`, end, `more than its start, ${start}`);
+        }
+      });
+    }
+  },
+  geofencing_zones(zones, { types }) {
+    zones.features?.forEach(({ properties = {} }, index) => {
+      const path = `features[${index}].properties`;
+      // OpenTripPlanner fails the whole feed on a zone without a rule.
+      if ((properties.rules ?? []).length === 0) throw new FactIssue(`${path}.rules`, [], "one or more rules");
+      const ids = properties.rules?.flatMap((rule) => rule.vehicle_type_ids ?? []) ?? [];
+      requireKnown(`${path}.rules`, ids, types, "vehicle type");
+      const { start, end } = properties;
+      if (start !== undefined && end !== undefined && end <= start) {
+        throw new FactIssue(`${path}.end`, end, `after its start, ${start}`);
+      }
+    });
+  },
+};
+
+type Links = FactsOf<"system">["station_links"];
+
+type Apps = FactsOf<"system">["rental_apps"];
+
+function requirePlaceholder(name: string, links: Links, placeholder: string, apps: Apps): void {
+  for (const [where, address = ""] of Object.entries({ ...links })) {
+    if (!address.includes(placeholder)) {
+      throw new FactIssue(`${name}.${where}`, address, `an address with ${placeholder} in it`);
+    }
+    if (where !== "web" && apps?.[where as "ios" | "android"]?.store_uri === undefined) {
+      throw new FactIssue(
+        `rental_apps.${where}.store_uri`,
+        undefined,
+        `given: GBFS requires it beside ${name}.${where}`,
+      );
+    }
+  }
+}
+
+function requireKnown(
+  name: string,
+  ids: readonly (string | undefined)[],
+  known: ReadonlySet<string>,
+  noun: string,
+): void {
+  const unknown = ids.find((id) => id !== undefined && !known.has(id));
+  if (unknown === undefined) return;
+  const there = known.size === 0 ? "there is none yet" : `there are ${[...known].slice(0, 20).join(", ")}`;
+  throw new FactIssue(name, unknown, `the id of a ${noun}: ${there}`);
+}

@@ -1,0 +1,232 @@
+import { type FieldType, type Fields, isPathStep, type LocalText } from "@bikeshare/contract";
+import licences from "spdx-license-ids/index.json" with { type: "json" };
+import { emailFrom, languageFrom, timeZoneFrom } from "./lenient-values.rules.ts";
+import { openingHoursFrom } from "./opening-hours.rules.ts";
+import { multiPolygonIssue } from "./polygons.rules.ts";
+
+// Reads facts that an operator sets, strictly: a value that GBFS does not allow is refused with what it must be.
+
+/** Why a value is refused. */
+export class FactIssue extends Error {
+  override readonly name = "FactIssue";
+  /** The field, as a path below the fact: `ios.store_uri`. */
+  readonly path: string;
+  readonly value: unknown;
+  /** What it must be. */
+  readonly expected: string;
+
+  constructor(path: string, value: unknown, expected: string) {
+    super(`${path} must be ${expected}`);
+    this.path = path;
+    this.value = value;
+    this.expected = expected;
+  }
+}
+
+/** The longest line, text and address. Too high: one fact fills every document. */
+const MAX_LINE_LENGTH = 255;
+const MAX_TEXT_LENGTH = 2_000;
+const MAX_URI_LENGTH = 2_000;
+/** Items of a list. Too high: one fact fills every document. */
+const MAX_ITEMS = 1_000;
+/** The greatest number that consumers in Java and C++ read into an `int`. */
+const MAX_NUMBER = 2_147_483_647;
+
+/**
+ * Returns a fact's value in canonical form.
+ * @param path the field's name
+ * @param language of texts that name none
+ * @throws FactIssue
+ */
+export function readFactValue(type: FieldType, value: unknown, path: string, language: string): unknown {
+  const refuse = (expected: string): never => {
+    throw new FactIssue(path, value, expected);
+  };
+  switch (type.kind) {
+    case "list":
+      return readList(type, value, path, language);
+    case "object":
+      return readObject(type.fields ?? {}, value, path, language);
+    case "text":
+    case "textUri":
+      return readText(type.kind, value, path, language);
+    case "boolean":
+      return typeof value === "boolean" ? value : refuse("true or false");
+    case "integer":
+    case "number": {
+      const { min = -MAX_NUMBER, max = MAX_NUMBER } = type;
+      const isNumber = typeof value === "number" && value >= min && value <= max;
+      const isFit = isNumber && (type.kind === "number" || Number.isInteger(value));
+      return isFit ? value : refuse(`${type.kind === "integer" ? "a whole number" : "a number"} from ${min} to ${max}`);
+    }
+    case "multiPolygon": {
+      const issue = multiPolygonIssue(value);
+      return issue === undefined ? value : refuse(issue);
+    }
+    case "counts":
+      return refuse("left out");
+    default: {
+      const [read, expected] = ruleOf(type, path);
+      const text = typeof value === "string" ? value.trim() : undefined;
+      return (text === undefined ? undefined : read(text)) ?? refuse(expected);
+    }
+  }
+}
+
+type TextRule = readonly [read: (text: string) => string | undefined, expected: string];
+
+const asIs = (pattern: RegExp) => (text: string) => (pattern.test(text) ? text : undefined);
+
+const textRules: { readonly [Kind in FieldType["kind"]]?: TextRule } = {
+  string: [lineFrom, `one line of up to ${MAX_LINE_LENGTH} characters`],
+  id: [idFrom, `an id of up to ${MAX_LINE_LENGTH} visible ASCII characters`],
+  email: [emailFrom, "a mail address such as feeds@bikes.example"],
+  phone: [asIs(/^\+[1-9]\d{1,14}$/), "a phone number with its country, without spaces, such as +4722001122"],
+  date: [dateFrom, "a day such as 2026-01-31"],
+  time: [asIs(/^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$/), "a time such as 08:00:00"],
+  dateTime: [instantFrom, "an instant such as 2026-01-31T08:00:00Z"],
+  instant: [instantFrom, "an instant such as 2026-01-31T08:00:00Z"],
+  language: [strictLanguageFrom, "a BCP 47 language tag such as nb or en-GB"],
+  timeZone: [regionalZone, "an IANA time zone such as Europe/Oslo"],
+  openingHours: [openingHoursFrom, "hours as OpenStreetMap writes them, such as Mo-Su 05:00-24:00"],
+  colour: [asIs(/^#[0-9a-fA-F]{6}$/), "a colour such as #1a2b3c"],
+  currency: [currencyFrom, "one currency of ISO 4217, such as EUR"],
+  licence: [licenceFrom, "an SPDX identifier such as CC-BY-4.0, or the address of the licence"],
+};
+
+/** Fields whose addresses open an app, and may have the app's own scheme. */
+const APP_FIELD = /(^|\.)(ios|android|discovery_uri)$/;
+
+function ruleOf({ kind, words = [] }: FieldType, path: string): TextRule {
+  if (kind === "oneOf") return [(text) => words.find((word) => word === text), `one of ${words.join(", ")}`];
+  if (kind !== "uri") return textRules[kind] ?? textRules.string ?? [lineFrom, "one line"];
+  return APP_FIELD.test(path)
+    ? [appAddressFrom, "an address such as https://bikes.example/open or bikes://open"]
+    : [webAddressFrom, "an address that begins with https:// or http://"];
+}
+
+function readList({ item, min = 0 }: FieldType, value: unknown, path: string, language: string): readonly unknown[] {
+  if (item === undefined || !Array.isArray(value)) throw new FactIssue(path, value, "a list");
+  if (value.length < min || value.length > MAX_ITEMS) {
+    throw new FactIssue(path, `${value.length} items`, `a list of ${min} to ${MAX_ITEMS} items`);
+  }
+  const items = value.map((each: unknown, index) => readFactValue(item, each, `${path}[${index}]`, language));
+  const twice = items.find((each, index) => typeof each === "string" && items.indexOf(each) < index);
+  if (twice !== undefined) throw new FactIssue(path, twice, "a list that names nothing twice");
+  return items;
+}
+
+function readObject(fields: Fields, value: unknown, path: string, language: string): object {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new FactIssue(path, value, "an object");
+  const given = Object.entries(value).filter(([, each]) => each !== undefined && each !== null);
+  const unknown = given.find(([name]) => !Object.hasOwn(fields, name));
+  if (unknown !== undefined) {
+    throw new FactIssue(`${path}.${unknown[0]}`, unknown[1], `left out: there are ${Object.keys(fields).join(", ")}`);
+  }
+  const missing = Object.entries(fields).find(
+    ([name, { required, until }]) =>
+      required !== undefined && until === undefined && !given.some(([each]) => each === name),
+  );
+  if (missing !== undefined) throw new FactIssue(`${path}.${missing[0]}`, undefined, "given");
+  const read = given.map(([name, each]) => {
+    const field = fields[name];
+    return [name, field && readFactValue(field.type, each, `${path}.${name}`, language)];
+  });
+  return Object.fromEntries(read) as object;
+}
+
+/** Takes one string in the given language, or a list of texts with their languages. */
+function readText(kind: "text" | "textUri", value: unknown, path: string, language: string): readonly LocalText[] {
+  const list: unknown = typeof value === "string" ? [{ text: value, language }] : value;
+  if (!Array.isArray(list) || list.length === 0 || list.length > MAX_ITEMS) {
+    throw new FactIssue(path, value, 'a text, or a list such as [{"text": "City bikes", "language": "en"}]');
+  }
+  const readLocal = (text: string) => (kind === "text" ? textFrom(text) : webAddressFrom(text.trim()));
+  const texts = list.map((each: unknown) => {
+    const { text, language: tag } = (typeof each === "object" && each !== null ? each : {}) as Partial<LocalText>;
+    const read = typeof text === "string" ? readLocal(text) : undefined;
+    const spoken = typeof tag === "string" ? strictLanguageFrom(tag) : undefined;
+    if (spoken === undefined)
+      throw new FactIssue(path, tag, "texts with a BCP 47 language tag each, such as nb or en-GB");
+    if (read !== undefined) return { text: read, language: spoken };
+    const expected =
+      kind === "text" ? `a text of up to ${MAX_TEXT_LENGTH} characters` : "an address that begins with https://";
+    throw new FactIssue(path, text, expected);
+  });
+  const languages = texts.map((text) => text.language);
+  const twice = languages.find((tag, index) => languages.indexOf(tag) < index);
+  if (twice !== undefined) throw new FactIssue(path, twice, "one text in each language");
+  return texts;
+}
+
+function lineFrom(text: string): string | undefined {
+  const isLine = text !== "" && text.length <= MAX_LINE_LENGTH && !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(text);
+  return isLine ? text : undefined;
+}
+
+/** A text may have several lines, and no other control characters. */
+function textFrom(text: string): string | undefined {
+  const trimmed = text.trim();
+  const isFit = trimmed !== "" && trimmed.length <= MAX_TEXT_LENGTH && trimmed.isWellFormed();
+  return isFit && !/[^\P{Cc}\n\t]/u.test(trimmed) ? trimmed : undefined;
+}
+
+function idFrom(text: string): string | undefined {
+  return /^[!-~]{1,255}$/.test(text) && !isPathStep(text) ? text : undefined;
+}
+
+function dateFrom(text: string): string | undefined {
+  const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text);
+  return isDate === true ? text : undefined;
+}
+
+/** Returns an instant in UTC, to the second. */
+function instantFrom(text: string): string | undefined {
+  const isInstant = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/.test(text);
+  const at = isInstant ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? undefined : `${new Date(at).toISOString().slice(0, 19)}Z`;
+}
+
+/** Zones such as `EST` are fixed offsets: an operator who enters one means a region that also has summer time. */
+function regionalZone(text: string): string | undefined {
+  const zone = timeZoneFrom(text);
+  return zone !== undefined && (zone === "UTC" || /^\w+\/./.test(text)) ? zone : undefined;
+}
+
+function strictLanguageFrom(text: string): string | undefined {
+  try {
+    // `Intl` knows what is well-formed, GBFS takes its first parts.
+    const [canonical] = Intl.getCanonicalLocales(text.trim().replaceAll("_", "-"));
+    return languageFrom(canonical);
+  } catch {
+    return undefined;
+  }
+}
+
+const currencies = new Set(Intl.supportedValuesOf("currency"));
+
+function currencyFrom(text: string): string | undefined {
+  return currencies.has(text.toUpperCase()) ? text.toUpperCase() : undefined;
+}
+
+/** Schemes that run something, or read from the reader's own machine. */
+const UNSAFE_SCHEME = /^(javascript|data|vbscript|file|blob|about|view-source):/i;
+
+function appAddressFrom(text: string): string | undefined {
+  const url = text.length <= MAX_URI_LENGTH && !/\s/.test(text) ? URL.parse(text) : null;
+  return url !== null && !UNSAFE_SCHEME.test(url.protocol) && url.username === "" && url.password === ""
+    ? text
+    : undefined;
+}
+
+function webAddressFrom(text: string): string | undefined {
+  return /^https?:\/\//i.test(text) && appAddressFrom(text) !== undefined ? text : undefined;
+}
+
+/** The version of the SPDX list to which GBFS 3.0 refers. A newer licence needs its address instead. */
+const licenceByLowerCase = new Map(licences.map((id) => [id.toLowerCase(), id]));
+
+function licenceFrom(text: string): string | undefined {
+  return licenceByLowerCase.get(text.toLowerCase()) ?? webAddressFrom(text);
+}

@@ -1,0 +1,114 @@
+/** GeoJSON positions are `[longitude, latitude]`, and perhaps a height. */
+type Position = readonly number[];
+
+/** Points of one MultiPolygon. Too high: comparing its edges, each with each, delays other requests. */
+const MAX_POINTS = 5_000;
+
+/**
+ * Returns what a value must be to be a MultiPolygon that consumers survive: closed rings without crossings, whose holes lie
+ * inside; undefined where it is one.
+ */
+export function multiPolygonIssue(value: unknown): string | undefined {
+  const { type, coordinates } = (typeof value === "object" && value !== null ? value : {}) as Record<string, unknown>;
+  if (type !== "MultiPolygon" || !Array.isArray(coordinates) || coordinates.length === 0) {
+    return 'GeoJSON of type MultiPolygon, such as {"type":"MultiPolygon","coordinates":[[[[10.7,59.9],…]]]}';
+  }
+  let points = 0;
+  for (const polygon of coordinates as readonly unknown[]) {
+    if (!Array.isArray(polygon) || polygon.length === 0) return "polygons of one or more rings";
+    for (const ring of polygon as readonly unknown[]) {
+      const issue = ringIssue(ring);
+      if (issue !== undefined) return issue;
+      points += (ring as readonly unknown[]).length;
+      if (points > MAX_POINTS) return `of up to ${MAX_POINTS} points`;
+    }
+  }
+  const polygons = coordinates as readonly (readonly (readonly Position[])[])[];
+  return polygons.some(hasCrossing) ? "rings that neither cross themselves nor each other" : holeIssue(polygons);
+}
+
+function ringIssue(ring: unknown): string | undefined {
+  if (!Array.isArray(ring) || ring.length < 4) return "rings of four or more positions, the last equal to the first";
+  const isPosition = (each: unknown): each is Position =>
+    Array.isArray(each) &&
+    (each.length === 2 || each.length === 3) &&
+    each.every((degrees) => typeof degrees === "number" && Number.isFinite(degrees)) &&
+    Math.abs(each[0] as number) <= 180 &&
+    Math.abs(each[1] as number) <= 90;
+  if (!ring.every(isPosition)) return "positions of [longitude, latitude] in WGS 84 degrees";
+  const positions: readonly Position[] = ring;
+  return samePlace(positions[0], positions.at(-1)) ? undefined : "closed rings: the last position equal to the first";
+}
+
+interface Edge {
+  readonly from: Position;
+  readonly to: Position;
+  readonly ring: number;
+  readonly at: number;
+  readonly last: number;
+}
+
+/** Tells whether two edges of a polygon's rings cross. Edges are compared along the west-east axis, so that few pairs are. */
+function hasCrossing(rings: readonly (readonly Position[])[]): boolean {
+  const edges = rings.flatMap((positions, ring) =>
+    positions
+      .slice(1)
+      .map((to, at): Edge => ({ from: positions[at] ?? to, to, ring, at, last: positions.length - 2 }))
+      .filter(({ from, to }) => !samePlace(from, to)),
+  );
+  const west = ({ from, to }: Edge) => Math.min(x(from), x(to));
+  const east = ({ from, to }: Edge) => Math.max(x(from), x(to));
+  const sorted = edges.toSorted((a, b) => west(a) - west(b));
+  return sorted.some((edge, index) => {
+    for (let next = index + 1; next < sorted.length; next++) {
+      const other = sorted[next];
+      if (other === undefined || west(other) > east(edge)) return false;
+      if (!areNeighbours(edge, other) && cross(edge, other)) return true;
+    }
+    return false;
+  });
+}
+
+/** Two edges of a ring that follow each other share a position. */
+function areNeighbours(a: Edge, b: Edge): boolean {
+  if (a.ring !== b.ring) return false;
+  const distance = Math.abs(a.at - b.at);
+  return distance <= 1 || distance === a.last;
+}
+
+function cross(a: Edge, b: Edge): boolean {
+  const sides = [side(a, b.from), side(a, b.to), side(b, a.from), side(b, a.to)] as const;
+  return sides[0] * sides[1] < 0 && sides[2] * sides[3] < 0;
+}
+
+/** On which side of an edge a position lies: the sign. */
+function side({ from, to }: Edge, position: Position): number {
+  return Math.sign((x(to) - x(from)) * (y(position) - y(from)) - (y(to) - y(from)) * (x(position) - x(from)));
+}
+
+function holeIssue(polygons: readonly (readonly (readonly Position[])[])[]): string | undefined {
+  const isOutside = polygons.some(([outer = [], ...holes]) =>
+    holes.some(([first]) => first && !contains(outer, first)),
+  );
+  return isOutside ? "holes that lie inside their polygon's first ring" : undefined;
+}
+
+/** Tells whether a ring contains a position, or has it on its edge. */
+function contains(ring: readonly Position[], position: Position): boolean {
+  let isInside = false;
+  for (let at = 1; at < ring.length; at++) {
+    const [from = position, to = position] = [ring[at - 1], ring[at]];
+    if (samePlace(from, position)) return true;
+    if (y(from) > y(position) === y(to) > y(position)) continue;
+    const crossing = x(from) + ((y(position) - y(from)) / (y(to) - y(from))) * (x(to) - x(from));
+    if (x(position) < crossing) isInside = !isInside;
+  }
+  return isInside;
+}
+
+function samePlace(a: Position | undefined, b: Position | undefined): boolean {
+  return a !== undefined && b !== undefined && x(a) === x(b) && y(a) === y(b);
+}
+
+const x = (position: Position): number => position[0] ?? 0;
+const y = (position: Position): number => position[1] ?? 0;

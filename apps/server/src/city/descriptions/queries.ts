@@ -1,0 +1,194 @@
+import type { FactKind, FactsOf } from "@bikeshare/contract";
+import type { QueryRunner, Transaction } from "../../storage/db/database.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { statement } from "../../storage/db/statement.ts";
+
+const insertSystem = statement(
+  "descriptions.insertSystem",
+  `insert into descriptions (system_id, kind, id, content, set_at) values ($1, 'system', '', '{}', $2)
+   on conflict (system_id, kind, id) do nothing`,
+);
+
+const lockSystem = statement(
+  "descriptions.lockSystem",
+  "select content from descriptions where system_id = $1 and kind = 'system' and id = '' for update",
+);
+
+const find = statement(
+  "descriptions.find",
+  "select content from descriptions where system_id = $1 and kind = $2 and id = $3",
+);
+
+const list = statement(
+  "descriptions.list",
+  "select id, content from descriptions where system_id = $1 and kind = $2 order by id",
+);
+
+const upsert = statement(
+  "descriptions.upsert",
+  `insert into descriptions (system_id, kind, id, content, set_at) values ($1, $2, $3, $4, $5)
+   on conflict (system_id, kind, id) do update set content = excluded.content, set_at = excluded.set_at`,
+);
+
+const remove = statement(
+  "descriptions.remove",
+  "delete from descriptions where system_id = $1 and kind = $2 and id = $3 returning id",
+);
+
+/** One thing that the operator describes. */
+export interface OwnDescription<Kind extends FactKind> {
+  readonly id: string;
+  readonly content: FactsOf<Kind>;
+}
+
+/**
+ * Locks what the operator says of a system, until the transaction ends: descriptions refer to each other, so that one
+ * changes at a time. @returns what the operator says of the system itself
+ */
+export async function lockDescriptions(tx: Transaction, systemId: string, now: Date): Promise<FactsOf<"system">> {
+  await tx.query(insertSystem, [systemId, now]);
+  return oneRow(await tx.query<OwnDescription<"system">>(lockSystem, [systemId])).content;
+}
+
+/** Returns what the operator says of a thing; undefined: nothing. */
+export async function findDescription<Kind extends FactKind>(
+  db: QueryRunner,
+  systemId: string,
+  kind: Kind,
+  id: string,
+): Promise<FactsOf<Kind> | undefined> {
+  return (await db.query<OwnDescription<Kind>>(find, [systemId, kind, id]))[0]?.content;
+}
+
+/** Returns everything of a kind that the operator describes, ordered by id. */
+export function listOwnDescriptions<Kind extends FactKind>(
+  db: QueryRunner,
+  systemId: string,
+  kind: Kind,
+): Promise<OwnDescription<Kind>[]> {
+  return db.query<OwnDescription<Kind>>(list, [systemId, kind]);
+}
+
+/** Stores what the operator says of a thing, and tells listeners once the transaction has committed. */
+export async function updateDescription<Kind extends FactKind>(
+  tx: Transaction,
+  systemId: string,
+  kind: Kind,
+  { id, content }: OwnDescription<Kind>,
+  now: Date,
+): Promise<void> {
+  await tx.query(upsert, [systemId, kind, id, JSON.stringify(content), now]);
+  // The listeners of the stations' channel also cache documents that contain descriptions.
+  tx.notify("stations", systemId);
+}
+
+/** @returns false when the operator says nothing of it */
+export async function deleteDescription(
+  tx: Transaction,
+  systemId: string,
+  kind: FactKind,
+  id: string,
+): Promise<boolean> {
+  const isDeleted = (await tx.query(remove, [systemId, kind, id])).length === 1;
+  tx.notify("stations", systemId);
+  return isDeleted;
+}
+
+const used = statement(
+  "descriptions.regionsUsed",
+  "select distinct region_id as id from stations where system_id = $1 and region_id is not null",
+);
+
+const isUsed = statement(
+  "descriptions.isRegionUsed",
+  "select exists (select from stations where system_id = $1 and region_id = $2) as is_used",
+);
+
+// Steps through an index from each type to the next: as many looks as there are types, however many rows there are.
+const distinctTypes = (table: "bikes" | "rides") => `
+  (with recursive step (id) as (
+     (select vehicle_type_id from ${table} where system_id = $1 and vehicle_type_id is not null
+      order by vehicle_type_id limit 1)
+     union all
+     select (select each.vehicle_type_id from ${table} as each where each.system_id = $1 and each.vehicle_type_id > step.id
+             order by each.vehicle_type_id limit 1)
+     from step where step.id is not null)
+   select id from step where id is not null)`;
+
+const atStations = `
+  select type ->> 'vehicle_type_id' as id
+  from stations s, json_array_elements(s.vehicle_types_available) as type where s.system_id = $1`;
+
+const namedNow = statement(
+  "descriptions.typesNamedNow",
+  `select id from ${distinctTypes("bikes")} as b union ${atStations}`,
+);
+const namedEver = statement("descriptions.typesNamedEver", `select id from ${distinctTypes("rides")} as r`);
+
+const uses = statement(
+  "descriptions.typeUses",
+  `select exists (select from bikes where system_id = $1 and vehicle_type_id = $2) as by_bikes,
+     exists (select from rides where system_id = $1 and vehicle_type_id = $2) as by_rides,
+     exists (select from (${atStations}) as s where id = $2) as by_stations`,
+);
+
+/** Returns the ids that stations name. */
+export async function findUsedRegions(db: QueryRunner, systemId: string): Promise<string[]> {
+  return (await db.query<{ id: string }>(used, [systemId])).map(({ id }) => id);
+}
+
+export async function findWhetherRegionUsed(db: QueryRunner, systemId: string, id: string): Promise<boolean> {
+  return oneRow(await db.query<{ is_used: boolean }>(isUsed, [systemId, id])).is_used;
+}
+
+/** Returns the ids that bikes and stations name. */
+export async function findNamedTypes(db: QueryRunner, systemId: string): Promise<string[]> {
+  return (await db.query<{ id: string }>(namedNow, [systemId])).map(({ id }) => id);
+}
+
+/** Returns the ids that rides name. */
+export async function findRiddenTypes(db: QueryRunner, systemId: string): Promise<string[]> {
+  return (await db.query<{ id: string }>(namedEver, [systemId])).map(({ id }) => id);
+}
+
+/** Who names a type. */
+interface TypeUses {
+  readonly by_bikes: boolean;
+  readonly by_rides: boolean;
+  readonly by_stations: boolean;
+}
+
+export async function findTypeUses(db: QueryRunner, systemId: string, id: string): Promise<TypeUses> {
+  return oneRow(await db.query<TypeUses>(uses, [systemId, id]));
+}
+
+const publishedIdOfSource = statement(
+  "descriptions.publishedIdOfSource",
+  `select published_id from gbfs_sources where system_id = $1 and published_id is not null
+   order by first_at, source limit 1`,
+);
+
+/** Returns what the first source that names itself calls its system (GBFS's `system_id`); undefined: none does. */
+export async function findPublishedIdOfSource(db: QueryRunner, systemId: string): Promise<string | undefined> {
+  return (await db.query<{ published_id: string }>(publishedIdOfSource, [systemId]))[0]?.published_id;
+}
+
+const stationExists = statement(
+  "descriptions.stationExists",
+  "select exists (select from stations where system_id = $1 and id = $2 and status <> 'removed') as is_there",
+);
+const bikeExists = statement(
+  "descriptions.bikeExists",
+  "select exists (select from bikes where system_id = $1 and id = $2 and vehicle_state <> 'removed') as is_there",
+);
+
+/** Tells whether there is a station or bike, removed ones aside. */
+export async function findWhetherExists(
+  db: QueryRunner,
+  systemId: string,
+  kind: "station" | "bike",
+  id: string,
+): Promise<boolean> {
+  const exists = kind === "station" ? stationExists : bikeExists;
+  return oneRow(await db.query<{ is_there: boolean }>(exists, [systemId, id])).is_there;
+}

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type FleetHarness, openFleetHarness } from "../../../test/fleet/fleet.harness.ts";
+import { saidBy } from "../../../test/gbfs/said-by.ts";
+import { listActs } from "../../partners/audit/queries.ts";
+import { systemsOf } from "../systems/service.ts";
+import { describe, describedAll, describedOne, describedSystem, missingFacts, removeDescription } from "./service.ts";
+
+let room: FleetHarness;
+beforeAll(async () => {
+  room = await openFleetHarness();
+  await room.stations({ id: "harbour", name: "Harbour", lat: 59.9, lon: 10.7, region_id: "north" });
+  await room.bikes({ id: "b1", station_id: "harbour", vehicle_type_id: "ebike" });
+});
+afterAll(() => room.close());
+
+const acting = () => ({ ...room.live, actor: "test" });
+const plan = { name: "Ride", currency: "EUR", price: 1, is_taxable: true, description: "1 €" };
+
+test("the operator's value wins over a source's, a source's over a default, and each says who gives it", async () => {
+  expect(missingFacts((await describedSystem(room.db, room.systemId))!)).toContain("timezone");
+  await saidBy(room.db, room.systemId, {
+    feed: "system_information",
+    content: { name: [{ text: "Feed", language: "de" }], language: "de", timezone: "Europe/Berlin" },
+  });
+  await describe(acting(), room.systemId, "system", "", { timezone: "europe/oslo", name: "Bysykkel" });
+  expect(await describedSystem(room.db, room.systemId)).toMatchObject({
+    published: {
+      timezone: "Europe/Oslo",
+      language: "de",
+      name: [{ text: "Bysykkel", language: "de" }],
+      opening_hours: "24/7",
+    },
+    own: { timezone: "Europe/Oslo" },
+    from: { timezone: "operator", language: "source", opening_hours: "default" },
+  });
+  expect((await systemsOf(room.db))[0]?.name).toBe("Bysykkel");
+  const taken = await describe(acting(), room.systemId, "system", "", { timezone: null, name: null });
+  expect(taken.published).toMatchObject({ timezone: "Europe/Berlin", name: [{ text: "Feed", language: "de" }] });
+  expect(await listActs(room.db, room.systemId, { limit: 2 })).toMatchObject([
+    { action: "system.described", actor: "test", detail: { timezone: null } },
+    { action: "system.described", detail: { timezone: "europe/oslo" } },
+  ]);
+});
+
+test("what refers to an unknown plan, station or bike is refused, and nothing is half set", async () => {
+  const ofType = describe(acting(), room.systemId, "vehicle_type", "ebike", {
+    name: "E-bike",
+    default_pricing_plan_id: "none",
+  });
+  await expect(ofType).rejects.toThrow(/default_pricing_plan_id cannot be "none": it must be the id of a pricing plan/);
+  expect((await describedOne(room.db, room.systemId, "vehicle_type", "ebike")).own).toEqual({});
+  await expect(describe(acting(), room.systemId, "station", "nowhere", { city: "Oslo" })).rejects.toThrow(/no station/);
+  await expect(describe(acting(), room.systemId, "bike", "nobody", {})).rejects.toThrow(/no bike/);
+  expect((await describe(acting(), room.systemId, "station", "harbour", { city: "Oslo" })).own).toEqual({
+    city: "Oslo",
+  });
+});
+
+test("a plan is not removed while a vehicle type names it, whichever of two transactions comes first", async () => {
+  for (let round = 0; round < 10; round++) {
+    await describe(acting(), room.systemId, "pricing_plan", "ride", plan);
+    await describe(acting(), room.systemId, "vehicle_type", "ebike", { default_pricing_plan_id: null });
+    await Promise.allSettled([
+      describe(acting(), room.systemId, "vehicle_type", "ebike", { default_pricing_plan_id: "ride" }),
+      removeDescription(acting(), room.systemId, "pricing_plan", "ride"),
+    ]);
+    const plans = (await describedAll(room.db, room.systemId, "pricing_plan")).map(({ id }) => id);
+    const { default_pricing_plan_id: named } = (await describedOne(room.db, room.systemId, "vehicle_type", "ebike"))
+      .own;
+    expect(named === undefined || plans.includes(named)).toBe(true);
+    expect(named !== undefined || !plans.includes("ride")).toBe(true);
+  }
+});
+
+test("types and regions in use are listed without a description, and described ones stay until nothing names them", async () => {
+  expect((await describedAll(room.db, room.systemId, "region")).map(({ id }) => id)).toEqual(["north"]);
+  await describe(acting(), room.systemId, "region", "north", { name: "The north" });
+  await expect(removeDescription(acting(), room.systemId, "region", "north")).rejects.toThrow(
+    /stations refer to north/,
+  );
+  await describe(acting(), room.systemId, "region", "west", { name: "West" });
+  await removeDescription(acting(), room.systemId, "region", "west");
+  await expect(removeDescription(acting(), room.systemId, "region", "west")).rejects.toThrow(/set nothing of west/);
+  await saidBy(room.db, room.systemId, {
+    feed: "system_regions",
+    content: [{ region_id: "north", name: [{ text: "Nord", language: "de" }] }],
+  });
+  await removeDescription(acting(), room.systemId, "region", "north");
+  expect((await describedOne(room.db, room.systemId, "region", "north")).published.name).toMatchObject([
+    { text: "Nord" },
+  ]);
+});
+
+test("two changes of one thing at once both remain", async () => {
+  await Promise.all([
+    describe(acting(), room.systemId, "vehicle_type", "cargo", { name: "Cargo" }),
+    describe(acting(), room.systemId, "vehicle_type", "cargo", { form_factor: "cargo_bicycle" }),
+    describe(acting(), room.systemId, "vehicle_type", "cargo", { wheel_count: 3 }),
+  ]);
+  expect((await describedOne(room.db, room.systemId, "vehicle_type", "cargo")).own).toMatchObject({
+    ...{ form_factor: "cargo_bicycle", wheel_count: 3 },
+    name: [{ text: "Cargo" }],
+  });
+});

@@ -1,0 +1,248 @@
+import type { FactChanges, FactKind, FactsOf } from "@bikeshare/contract";
+import { serviceError } from "@bikeshare/rules";
+import type { ActorContext } from "../../command-context.ts";
+import { listDescriptions } from "../../feeds/gbfs/source-descriptions.ts";
+import { insertActOf } from "../../partners/audit/queries.ts";
+import type { Queryable, QueryRunner, Transaction } from "../../storage/db/database.ts";
+import { sortById } from "../../storage/lists/page.ts";
+import { hasSystem, nameOfSystem, renameSystem, systemsOf } from "../systems/service.ts";
+import { applyChanges, type KnownIds, requireFitting } from "./fact-changes.rules.ts";
+import { FactIssue } from "./fact-values.rules.ts";
+import { type Described, mergeFacts, textIn } from "./published-facts.rules.ts";
+import {
+  deleteDescription,
+  findDescription,
+  findNamedTypes,
+  findPublishedIdOfSource,
+  findRiddenTypes,
+  findTypeUses,
+  findUsedRegions,
+  findWhetherExists,
+  findWhetherRegionUsed,
+  listOwnDescriptions,
+  lockDescriptions,
+  updateDescription,
+} from "./queries.ts";
+import { type SaidFeed, saidOfKind } from "./said-facts.rules.ts";
+
+export { type Described, textIn } from "./published-facts.rules.ts";
+
+/** Facts without which readers get a default: worth asking the operator for. */
+const WANTED = ["name", "timezone", "language", "feed_contact_email"] as const;
+
+/** Returns the facts of the system that neither the operator nor a source gives, although readers need them. */
+export function missingFacts({ from }: Described<"system">): (typeof WANTED)[number][] {
+  return WANTED.filter((name) => from[name] === undefined || from[name] === "default");
+}
+
+interface Warn {
+  warn(fields: object, message: string): void;
+}
+
+/** Warns, once for each system, of facts that readers need and nobody gives: GBFS publishes defaults until then. */
+export async function warnOfMissingFacts(db: Queryable, logger: Warn): Promise<void> {
+  for (const { system_id: system } of await systemsOf(db)) {
+    const missing = missingFacts((await readSaid(db, system)).system);
+    if (missing.length === 0) continue;
+    const advice = "see `bikeshare systems show`, set them with `bikeshare systems set`";
+    logger.warn({ system, missing }, `GBFS publishes defaults for facts that this system lacks: ${advice}`);
+  }
+}
+
+/** The system's own description, and what its sources say of everything. */
+interface Said {
+  readonly feeds: readonly SaidFeed[];
+  readonly system: Described<"system">;
+}
+
+async function readSaid(db: QueryRunner, systemId: string): Promise<Said> {
+  const own = await findDescription(db, systemId, "system", "");
+  const listedName = await nameOfSystem(db, systemId);
+  const publishedId = (await findPublishedIdOfSource(db, systemId)) ?? systemId;
+  const feeds = await listDescriptions(db, systemId);
+  const said = saidOfKind("system", feeds).get("") ?? [];
+  const { language = "en" } = mergeFacts<"system">("", own, said).published;
+  const textOf = (text: string) => [{ text, language }];
+  // A system that was named when it was made has no text in a language yet.
+  const named = listedName === undefined || listedName === systemId ? own : { name: textOf(listedName), ...own };
+  const system = mergeFacts<"system">("", named, said, {
+    ...{ published_id: publishedId, name: textOf(systemId) },
+    ...{ language, timezone: "UTC", opening_hours: "24/7" },
+  });
+  return { feeds, system };
+}
+
+/** Returns the main language of a system's texts. */
+export async function mainLanguageOf(db: QueryRunner, systemId: string): Promise<string> {
+  return (await readSaid(db, systemId)).system.published.language ?? "en";
+}
+
+/** Returns what is known of the system itself; undefined without such a system. */
+export async function describedSystem(db: QueryRunner, systemId: string): Promise<Described<"system"> | undefined> {
+  return (await hasSystem(db, systemId)) ? (await readSaid(db, systemId)).system : undefined;
+}
+
+/**
+ * Returns everything of a kind that somebody describes or names, ordered by id. Of stations and bikes: those that the
+ * operator describes.
+ * @param named further ids of which something must be returned, such as vehicle types of past rides
+ */
+export async function describedAll<Kind extends FactKind>(
+  db: QueryRunner,
+  systemId: string,
+  kind: Kind,
+  named: readonly string[] = [],
+): Promise<Described<Kind>[]> {
+  const said = await readSaid(db, systemId);
+  if (kind === "system") return [said.system as unknown as Described<Kind>];
+  return mergeAll(db, systemId, kind, said, [...named, ...(await namedIds(db, systemId, kind))]);
+}
+
+/** Every vehicle type that is described, or that a bike, a station or a ride names. */
+export async function describedTypesEver(db: QueryRunner, systemId: string): Promise<Described<"vehicle_type">[]> {
+  return describedAll(db, systemId, "vehicle_type", await findRiddenTypes(db, systemId));
+}
+
+async function mergeAll<Kind extends FactKind>(
+  db: QueryRunner,
+  systemId: string,
+  kind: Kind,
+  { feeds }: Said,
+  named: readonly string[],
+): Promise<Described<Kind>[]> {
+  const own = new Map((await listOwnDescriptions(db, systemId, kind)).map(({ id, content }) => [id, content]));
+  const said = saidOfKind(kind, feeds);
+  const ids = new Set([...own.keys(), ...said.keys(), ...named]);
+  return sortById([...ids].map((id) => mergeFacts<Kind>(id, own.get(id), said.get(id) ?? [])));
+}
+
+async function namedIds(db: QueryRunner, systemId: string, kind: FactKind): Promise<readonly string[]> {
+  switch (kind) {
+    case "vehicle_type":
+      return findNamedTypes(db, systemId);
+    case "region":
+      return findUsedRegions(db, systemId);
+    case "geofencing_zones":
+      return [""];
+    default:
+      return [];
+  }
+}
+
+/** Returns what is known of one thing; nothing but its id where nobody describes it. */
+export async function describedOne<Kind extends FactKind>(
+  db: QueryRunner,
+  systemId: string,
+  kind: Kind,
+  id: string,
+): Promise<Described<Kind>> {
+  const all = await describedAll(db, systemId, kind);
+  return all.find((each) => each.id === id) ?? mergeFacts<Kind>(id, undefined, []);
+}
+
+/**
+ * Changes what the operator says of a thing, which takes precedence over sources; null removes a value, what is left out
+ * stays.
+ * @param id empty for the system and for its zones
+ * @throws ServiceError `invalid_parameter` for a value that GBFS does not allow, or that does not fit the others; `not_found`
+ *   for a station or bike that does not exist. Nothing is changed then.
+ */
+export function describe<Kind extends FactKind>(
+  context: ActorContext,
+  systemId: string,
+  kind: Kind,
+  id: string,
+  changes: FactChanges<Kind>,
+): Promise<Described<Kind>> {
+  const now = new Date(context.clock());
+  return context.db.transaction(async (tx) => {
+    await lockDescriptions(tx, systemId, now);
+    if ((kind === "station" || kind === "bike") && !(await findWhetherExists(tx, systemId, kind, id))) {
+      throw serviceError("not_found", kind);
+    }
+    const held = (await findDescription(tx, systemId, kind, id)) ?? {};
+    const language = await mainLanguageOf(tx, systemId);
+    try {
+      const own = applyChanges(kind, held, changes, language);
+      await updateDescription(tx, systemId, kind, { id, content: own }, now);
+      if ("name" in changes && kind === "system") await renameSystem(tx, systemId, nameOf(systemId, own));
+      const described = await describedOne(tx, systemId, kind, id);
+      requireFitting(kind, described.published, await knownIds(tx, systemId));
+      const subject = id === "" ? systemId : id;
+      await insertActOf(context, tx, { systemId, action: `${kind}.described`, subject, detail: changes });
+      return described;
+    } catch (error) {
+      if (error instanceof FactIssue) throw refusal(error);
+      throw error;
+    }
+  });
+}
+
+function refusal({ path, value, expected }: FactIssue) {
+  if (value === undefined) return serviceError("invalid_parameter", "factMissing", { name: path, expected });
+  const shown = JSON.stringify(value) ?? "nothing";
+  const text = shown.length > 200 ? `${shown.slice(0, 200)}…` : shown;
+  return serviceError("invalid_parameter", "fact", { name: path, value: text, expected });
+}
+
+async function knownIds(tx: Transaction, systemId: string): Promise<KnownIds> {
+  const plans = await describedAll(tx, systemId, "pricing_plan");
+  const types = await describedAll(tx, systemId, "vehicle_type");
+  return { plans: new Set(plans.map(({ id }) => id)), types: new Set(types.map(({ id }) => id)) };
+}
+
+/** Returns the name under which a system is listed: that which the operator has set, or its id. */
+function nameOf(systemId: string, { name, language = "en" }: FactsOf<"system">): string {
+  return textIn(name, language) ?? systemId;
+}
+
+/**
+ * Removes what the operator says of a thing; what sources say stays.
+ * @throws ServiceError `not_found` when that is nothing, `invalid_parameter` while something refers to a thing that no source
+ *   describes
+ */
+export async function removeDescription(
+  context: ActorContext,
+  systemId: string,
+  kind: FactKind,
+  id: string,
+): Promise<void> {
+  await context.db.transaction(async (tx) => {
+    await lockDescriptions(tx, systemId, new Date(context.clock()));
+    if (!(await deleteDescription(tx, systemId, kind, id))) throw serviceError("not_found", "description", { id });
+    const { feeds } = await readSaid(tx, systemId);
+    const users = saidOfKind(kind, feeds).has(id) ? [] : await usersOf(tx, systemId, kind, id);
+    if (users.length > 0) throw serviceError("invalid_parameter", "describedInUse", { id, users: users.join(" and ") });
+    await insertActOf(context, tx, { systemId, action: `${kind}.removed`, subject: id, detail: {} });
+  });
+}
+
+/** Returns what refers to a thing, in the plural. */
+async function usersOf(tx: Transaction, systemId: string, kind: FactKind, id: string): Promise<string[]> {
+  switch (kind) {
+    case "vehicle_type": {
+      const uses = await findTypeUses(tx, systemId, id);
+      const zones = await describedOne(tx, systemId, "geofencing_zones", "");
+      return [
+        ...(uses.by_bikes ? ["bikes"] : []),
+        ...(uses.by_stations ? ["stations"] : []),
+        ...(uses.by_rides ? ["rides"] : []),
+        ...(JSON.stringify(zones.own).includes(JSON.stringify(id)) ? ["zones"] : []),
+      ];
+    }
+    case "region":
+      return (await findWhetherRegionUsed(tx, systemId, id)) ? ["stations"] : [];
+    case "pricing_plan": {
+      const types = await listOwnDescriptions(tx, systemId, "vehicle_type");
+      const bikes = await listOwnDescriptions(tx, systemId, "bike");
+      const isOfType = ({ default_pricing_plan_id: plan, pricing_plan_ids: others = [] }: FactsOf<"vehicle_type">) =>
+        plan === id || others.includes(id);
+      return [
+        ...types.filter(({ content }) => isOfType(content)).map((type) => `the vehicle type ${type.id}`),
+        ...(bikes.some(({ content }) => content.pricing_plan_id === id) ? ["bikes"] : []),
+      ];
+    }
+    default:
+      return [];
+  }
+}

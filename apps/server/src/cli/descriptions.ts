@@ -1,0 +1,226 @@
+import { readFile } from "node:fs/promises";
+import type { FactChanges, FactKind } from "@bikeshare/contract";
+import {
+  type Described,
+  describe,
+  describedAll,
+  describedOne,
+  describedTypesEver,
+  mainLanguageOf,
+  removeDescription,
+  textIn,
+} from "../city/descriptions/service.ts";
+import { type OpenCli, type ParentCommand, runOnSystem, type SystemContext } from "./context.ts";
+import { addFactOptions, describedFacts, describedJson, readFactOptions } from "./facts.ts";
+import { readGivenId, UsageError } from "./options.ts";
+import { type Columns, type Result, table } from "./output.ts";
+
+/** Things with ids of their own that only GBFS knows, each with its own commands. */
+type Noun = {
+  readonly [Kind in FactKind]: {
+    readonly kind: Kind;
+    readonly command: string;
+    /** What one of them is called, and all of them in `--json`. */
+    readonly one: string;
+    readonly many: string;
+    /** A column for each of these facts. */
+    readonly columns: Readonly<Record<string, keyof Described<Kind>["published"]>>;
+  };
+}[FactKind];
+
+const vehicleTypes = {
+  kind: "vehicle_type",
+  command: "vehicle-types",
+  one: "vehicle type",
+  many: "vehicle_types",
+  columns: {
+    name: "name",
+    form: "form_factor",
+    propulsion: "propulsion_type",
+    "range in metres": "max_range_meters",
+    return: "return_constraint",
+    plan: "default_pricing_plan_id",
+  },
+} as const satisfies Noun;
+
+const regions = {
+  kind: "region",
+  command: "regions",
+  one: "region",
+  many: "regions",
+  columns: { name: "name" },
+} as const satisfies Noun;
+
+const pricingPlans = {
+  kind: "pricing_plan",
+  command: "pricing-plans",
+  one: "pricing plan",
+  many: "pricing_plans",
+  columns: { name: "name", price: "price", currency: "currency", description: "description" },
+} as const satisfies Noun;
+
+/** `vehicle-types set`, `list`, `show` and `remove`. */
+export function registerVehicleTypes(program: ParentCommand, cli: OpenCli): void {
+  registerNoun(program, cli, vehicleTypes);
+}
+
+/** `regions set`, `list`, `show` and `remove`. */
+export function registerRegions(program: ParentCommand, cli: OpenCli): void {
+  registerNoun(program, cli, regions);
+}
+
+/** `pricing-plans set`, `list`, `show` and `remove`. */
+export function registerPricingPlans(program: ParentCommand, cli: OpenCli): void {
+  registerNoun(program, cli, pricingPlans);
+}
+
+function registerNoun(program: ParentCommand, cli: OpenCli, noun: Noun): void {
+  const { kind, one } = noun;
+  const parent = program.command(noun.command).description(`manage the ${one}s that GBFS publishes`);
+  registerSet(parent, cli, kind, "set", `describe a ${one}`);
+  registerShow(parent, cli, kind, `show what GBFS publishes of a ${one}, and who gives it`);
+  parent
+    .command("list")
+    .description(`list every ${one} that is described or in use`)
+    .action(() => runOnSystem(cli(), (context) => list(context, noun)));
+  parent
+    .command("remove")
+    .description(`remove your description of a ${one}; that of a feed stays`)
+    .argument("<id>", `the ${one}'s id`)
+    .action((id) =>
+      runOnSystem(cli(), async (context) => {
+        await removeDescription(context, context.systemId, kind, readGivenId(id));
+        return { object: { id }, text: `Removed your description of ${one} ${id}.` };
+      }),
+    );
+}
+
+async function list({ db, systemId, systemOption }: SystemContext, { kind, command, many, one, columns }: Noun) {
+  const language = await mainLanguageOf(db, systemId);
+  const all: readonly Described[] =
+    kind === "vehicle_type" ? await describedTypesEver(db, systemId) : await describedAll(db, systemId, kind);
+  const rows = all.map(({ id, published }) => {
+    const cells = Object.entries(columns).map(([title, name]) => {
+      const value = (published as Readonly<Record<string, unknown>>)[name];
+      return [title, Array.isArray(value) ? textIn(value as never, language) : (value ?? null)];
+    });
+    return { id, ...Object.fromEntries(cells) } as Readonly<Record<string, unknown>>;
+  });
+  const titles: Columns<Readonly<Record<string, unknown>>> = Object.fromEntries(
+    ["id", ...Object.keys(columns)].map((title) => [title, title]),
+  );
+  const notes =
+    kind === "vehicle_type"
+      ? unknownNotes(all as readonly Described<"vehicle_type">[], `bikeshare ${systemOption}${command}`)
+      : [];
+  return { object: { [many]: all.map(describedJson) }, table: table(rows, titles, `No ${one}s.`), notes };
+}
+
+function unknownNotes(types: readonly Described<"vehicle_type">[], command: string): string[] {
+  const isUnknown = ({ published }: Described<"vehicle_type">) =>
+    published.form_factor === undefined || published.propulsion_type === undefined;
+  const unknown = types.filter(isUnknown).map(({ id }) => id);
+  if (unknown.length === 0) return [];
+  return [
+    `The form or the propulsion of ${unknown.join(", ")} is unknown. GBFS requires both, so the feeds say bicycle, human.`,
+    `Set them: ${command} set ${unknown[0] ?? ""} --form-factor bicycle --propulsion-type electric_assist`,
+  ];
+}
+
+/** `stations describe` and `show`, `bikes describe` and `show`: what GBFS publishes of them beyond their state. */
+export function registerFleetFacts(parent: ParentCommand, cli: OpenCli, kind: "station" | "bike"): void {
+  registerSet(parent, cli, kind, "describe", `describe a ${kind} for GBFS`);
+  registerShow(parent, cli, kind, `show your description of a ${kind}`);
+}
+
+function registerSet(parent: ParentCommand, cli: OpenCli, kind: FactKind, verb: string, description: string): void {
+  const set: ParentCommand = parent
+    .command(verb)
+    .description(`${description}; its facts take precedence over imported feeds, an empty value clears one`)
+    .argument("<id>", "its id");
+  addFactOptions(set, kind);
+  set.action((...[id]: readonly unknown[]) => {
+    const changes = readFactOptions(kind, set.opts());
+    return runOnSystem(cli(), async (context) => {
+      const described = await describe(context, context.systemId, kind, readGivenId(String(id)), changes);
+      return describedResult(context, described);
+    });
+  });
+}
+
+function registerShow(parent: ParentCommand, cli: OpenCli, kind: FactKind, description: string): void {
+  parent
+    .command("show")
+    .description(description)
+    .argument("<id>", "its id")
+    .action((id) =>
+      runOnSystem(cli(), async (context) =>
+        describedResult(context, await describedOne(context.db, context.systemId, kind, readGivenId(id))),
+      ),
+    );
+}
+
+/** Returns the output of one described thing. */
+export async function describedResult({ db, systemId }: SystemContext, described: Described): Promise<Result> {
+  const facts = describedFacts(described, await mainLanguageOf(db, systemId));
+  return { object: describedJson(described), facts };
+}
+
+/** `zones import`, `show` and `remove`. */
+export function registerZones(program: ParentCommand, cli: OpenCli): void {
+  const zones = program.command("zones").description("manage the geofencing zones that GBFS publishes");
+  zones
+    .command("import")
+    .description("replace all zones by those of a file")
+    .argument("<file>", 'GeoJSON: a FeatureCollection of MultiPolygons with GBFS rules, and its "global_rules"')
+    .action(async (file) => {
+      const changes = readZones(file, await readFile(file, "utf8"));
+      return runOnSystem(cli(), async (context) => {
+        const described = await describe(context, context.systemId, "geofencing_zones", "", changes);
+        return { object: describedJson(described), facts: { zones: described.published.features?.length ?? 0 } };
+      });
+    });
+  zones
+    .command("show")
+    .description("show the zones that GBFS publishes")
+    .action(() =>
+      runOnSystem(cli(), async (context) => {
+        const described = await describedOne(context.db, context.systemId, "geofencing_zones", "");
+        return { object: describedJson(described), facts: { zones: described.published.features?.length ?? 0 } };
+      }),
+    );
+  zones
+    .command("remove")
+    .description("remove your zones; those of a feed stay")
+    .action(() =>
+      runOnSystem(cli(), async (context) => {
+        await removeDescription(context, context.systemId, "geofencing_zones", "");
+        return { object: {}, text: "Removed your zones." };
+      }),
+    );
+}
+
+/** Reads a FeatureCollection with `global_rules`, or a `geofencing_zones` document of GBFS. */
+function readZones(file: string, text: string): FactChanges<"geofencing_zones"> {
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch {
+    throw new UsageError(`${file} is not JSON.`);
+  }
+  const data = fieldOf(document, "data") ?? document;
+  const collection = fieldOf(data, "geofencing_zones") ?? data;
+  const features = fieldOf(collection, "features");
+  const rules = fieldOf(data, "global_rules") ?? fieldOf(collection, "global_rules");
+  if (features === undefined) throw new UsageError(`${file} is no GeoJSON FeatureCollection: it has no features.`);
+  if (rules === undefined) {
+    const example = '"global_rules":[{"ride_start_allowed":true,"ride_end_allowed":true,"ride_through_allowed":true}]';
+    throw new UsageError(`${file} does not say what holds outside its zones. Add ${example} beside "features".`);
+  }
+  // The verb reads them strictly.
+  return { features, global_rules: rules } as FactChanges<"geofencing_zones">;
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
+}

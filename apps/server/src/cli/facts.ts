@@ -1,0 +1,120 @@
+import { type FactChanges, type FactKind, factKinds, type Facts, type FieldType } from "@bikeshare/contract";
+import type { Described } from "../city/descriptions/service.ts";
+import { textIn } from "../city/descriptions/service.ts";
+import type { ParentCommand } from "./context.ts";
+import { UsageError } from "./options.ts";
+
+// The options that set facts, and their output, from the contract's list of facts.
+
+/** Adds an option for each fact of a kind. An empty value clears one. */
+export function addFactOptions(command: ParentCommand, kind: FactKind): void {
+  const facts: Facts = factKinds[kind];
+  for (const [name, { type, about }] of Object.entries(facts)) {
+    command.option(`${optionOf(name)} <value>`, helpOf(type, about), collect, []);
+  }
+}
+
+/** @throws UsageError without any fact */
+export function readFactOptions<Kind extends FactKind>(
+  kind: Kind,
+  given: Readonly<Record<string, unknown>>,
+): FactChanges<Kind> {
+  const facts: Facts = factKinds[kind];
+  const changes = Object.entries(facts).flatMap(([name, { type }]): [string, unknown][] => {
+    const values = (given[propertyOf(name)] ?? []) as readonly string[];
+    if (values.length === 0) return [];
+    return [[name, values.every((value) => value === "") ? null : readOption(optionOf(name), type, values)]];
+  });
+  if (changes.length === 0)
+    throw new UsageError(`Give at least one of ${Object.keys(facts).map(optionOf).join(", ")}.`);
+  return Object.fromEntries(changes) as FactChanges<Kind>;
+}
+
+/** Returns a described thing as `--json` prints it. */
+export function describedJson({ id, published, own, from }: Described): object {
+  return { ...(id === "" ? {} : { id }), published, own, from };
+}
+
+/** Returns the published facts as people read them, each with who gives it. */
+export function describedFacts({ id, published, from }: Described, language: string): object {
+  const sources = from as Readonly<Record<string, string>>;
+  const lines = Object.entries<unknown>({ ...published }).map(([name, value]): [string, unknown] => {
+    const text = valueText(value, language);
+    const source = sources[name] ?? "";
+    return [name, source === "operator" ? text : `${String(text)} (${source})`];
+  });
+  return { ...(id === "" ? {} : { id }), ...Object.fromEntries<unknown>(lines) };
+}
+
+function valueText(value: unknown, language: string): unknown {
+  if (isText(value)) return value.length === 1 ? textIn(value, language) : textLines(value);
+  return typeof value === "object" ? JSON.stringify(value) : value;
+}
+
+type Texts = readonly { readonly text: string; readonly language: string }[];
+
+function isText(value: unknown): value is Texts {
+  return Array.isArray(value) && value.length > 0 && typeof (value[0] as { text?: unknown }).text === "string";
+}
+
+function textLines(texts: Texts): string {
+  return texts.map(({ text, language }) => `${language}=${text}`).join("; ");
+}
+
+/** Returns a fact's option: `--feed-contact-email`. */
+export function optionOf(name: string): string {
+  return `--${name.replaceAll("_", "-")}`;
+}
+
+function propertyOf(name: string): string {
+  return name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
+}
+
+function helpOf({ kind, words, item }: FieldType, about: string): string {
+  if (kind === "oneOf") return `${about}: ${words?.join(", ") ?? ""}`;
+  if (kind === "text" || kind === "textUri") return `${about}; in several languages: en=… again nb=…`;
+  if (kind === "list" && item?.kind === "oneOf")
+    return `${about}; separated by commas: ${item.words?.join(", ") ?? ""}`;
+  if (kind === "list" && item?.kind === "id") return `${about}; separated by commas`;
+  if (kind === "list" || kind === "object" || kind === "multiPolygon") return `${about}; JSON`;
+  return about;
+}
+
+const IN_LANGUAGE = /^([A-Za-z]{2,3}(?:-[A-Za-z]{2})?)=(.*)$/s;
+
+function readOption(option: string, type: FieldType, values: readonly string[]): unknown {
+  const [value = "", ...others] = values;
+  if (type.kind === "text" || type.kind === "textUri") {
+    const texts = values.map((each) => IN_LANGUAGE.exec(each)).filter((match) => match !== null);
+    if (texts.length === values.length) return texts.map(([, language, text]) => ({ text, language }));
+    if (others.length === 0) return value;
+    throw new UsageError(`${option} is given ${values.length} times: begin each with its language, such as en=.`);
+  }
+  if (others.length > 0) throw new UsageError(`${option} is given ${values.length} times: give it once.`);
+  switch (type.kind) {
+    case "boolean":
+      return ["true", "false"].includes(value) ? value === "true" : value;
+    case "integer":
+    case "number":
+      return Number.isNaN(Number(value)) ? value : Number(value);
+    case "list":
+      return type.item?.kind === "oneOf" || type.item?.kind === "id" ? value.split(",") : readJson(option, value);
+    case "object":
+    case "multiPolygon":
+      return readJson(option, value);
+    default:
+      return value;
+  }
+}
+
+function readJson(option: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UsageError(`${option} is ${JSON.stringify(text)}: it must be JSON.`);
+  }
+}

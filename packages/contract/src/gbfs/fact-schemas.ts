@@ -1,0 +1,103 @@
+import { extendApi } from "@anatine/zod-openapi";
+import { z } from "zod";
+import { MAX_IDENTIFIER_LENGTH } from "../limits.ts";
+import { namedObject } from "../named-object.ts";
+import { type FactChanges, type FactKind, factKinds, type Facts, type FactsOf } from "./facts.ts";
+import type { Field, FieldType } from "./types.ts";
+
+// The schemas of facts in requests and answers. They show the form of each; the service checks its meaning as well, such as
+// whether a time zone exists, and says what is wrong.
+
+/** The longest text of any fact. */
+const MAX_TEXT_LENGTH = 2_000;
+
+const localText = z.object({ text: z.string().max(MAX_TEXT_LENGTH), language: z.string().max(35) }).strict();
+const positions = z.array(z.array(z.array(z.array(z.number()).min(2).max(3)).min(4)).min(1)).min(1);
+const multiPolygon = z.object({ type: z.literal("MultiPolygon"), coordinates: positions }).strict();
+
+/** @param isGiven in a request: a text may be a single string, and an object may leave out or null what it does not say */
+function schemaOf(type: FieldType, isGiven: boolean): z.ZodTypeAny {
+  const { kind, min, max, words = [], item, fields = {} } = type;
+  switch (kind) {
+    case "text":
+    case "textUri": {
+      const texts = z.array(localText).min(1);
+      return isGiven ? z.union([z.string().max(MAX_TEXT_LENGTH), texts]) : texts;
+    }
+    case "boolean":
+      return z.boolean();
+    case "integer":
+    case "number": {
+      const number = kind === "integer" ? z.number().int() : z.number();
+      const atLeast = min === undefined ? number : number.min(min);
+      return max === undefined ? atLeast : atLeast.max(max);
+    }
+    case "oneOf":
+      return z.enum(words as [string, ...string[]]); // every table lists one word or more
+    case "list":
+      return z.array(item === undefined ? z.unknown() : schemaOf(item, isGiven)).min(min ?? 0);
+    case "object":
+      return objectOf(fields, isGiven);
+    case "counts":
+      return z.record(z.number().int());
+    case "multiPolygon":
+      return multiPolygon;
+    default:
+      return z.string().max(kind === "id" ? MAX_IDENTIFIER_LENGTH : MAX_TEXT_LENGTH);
+  }
+}
+
+function objectOf(fields: Readonly<Record<string, Field>>, isGiven: boolean): z.ZodTypeAny {
+  // A field that has ended is that of an older version: facts have the newest form.
+  const current = Object.entries(fields).filter(([, { until }]) => until === undefined);
+  const shape = current.map(([name, { type, required }]) => {
+    const schema = schemaOf(type, isGiven);
+    return [name, required === undefined ? schema.optional() : schema];
+  });
+  return z.object(Object.fromEntries(shape) as z.ZodRawShape).strict();
+}
+
+function shapeOf(facts: Facts, isGiven: boolean): z.ZodRawShape {
+  return Object.fromEntries(
+    Object.entries(facts).map(([name, { type, about }]) => {
+      const schema = schemaOf(type, isGiven);
+      return [name, (isGiven ? schema.nullable() : schema).optional().describe(about)];
+    }),
+  );
+}
+
+const titles: Readonly<Record<FactKind, string>> = {
+  system: "System",
+  vehicle_type: "VehicleType",
+  region: "Region",
+  station: "Station",
+  bike: "Bike",
+  pricing_plan: "PricingPlan",
+  geofencing_zones: "GeofencingZones",
+};
+
+/** The schema of changes to facts: null removes a value, what is left out stays. */
+export function factChangesOf<Kind extends FactKind>(kind: Kind): z.ZodType<FactChanges<Kind>> {
+  const schema = z.object(shapeOf(factKinds[kind], true)).strict();
+  return extendApi(schema, { title: `${titles[kind]}FactChanges` });
+}
+
+/** Something that is described, with who gives each of its facts. */
+export interface DescribedFacts<Kind extends FactKind> {
+  id: string;
+  published: FactsOf<Kind>;
+  own: FactsOf<Kind>;
+  from: Record<string, "operator" | "source" | "default">;
+}
+
+/** The schema of something that is described. */
+export function describedFactsOf<Kind extends FactKind>(kind: Kind): z.ZodType<DescribedFacts<Kind>> {
+  const facts = namedObject(`${titles[kind]}Facts`, "Facts in the form of GBFS 3.1.", shapeOf(factKinds[kind], false));
+  const schema = namedObject(`Described${titles[kind]}`, "What GBFS publishes, and who gives each fact.", {
+    id: z.string().describe("Your id of it; empty for the system and its zones"),
+    published: facts.describe("What applies: your value, else that of the first source, else a default"),
+    own: facts.describe("What you have set"),
+    from: z.record(z.enum(["operator", "source", "default"])).describe("Who gives each published fact"),
+  });
+  return schema;
+}

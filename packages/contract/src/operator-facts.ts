@@ -1,0 +1,106 @@
+import { z } from "zod";
+import { type EndpointMetadata, errors, idParam, noQuery } from "./endpoint.ts";
+import { errorBody } from "./errors.ts";
+import { describedFactsOf, factChangesOf } from "./gbfs/fact-schemas.ts";
+import type { FactKind } from "./gbfs/facts.ts";
+
+const metadata = { scope: "operator" } as const satisfies EndpointMetadata;
+const bodyErrors = { 413: errorBody, 415: errorBody };
+
+/** The only one of a kind: the system itself, or its zones. */
+function single<Kind extends FactKind, const Path extends string>(kind: Kind, path: Path, noun: string) {
+  const at = `/operator/v1/${path}` as const;
+  const described = describedFactsOf(kind);
+  return {
+    get: {
+      method: "GET",
+      path: at,
+      summary: `Read the facts of ${noun}`,
+      metadata,
+      query: noQuery,
+      responses: { 200: described, ...errors },
+    },
+    set: {
+      method: "PATCH",
+      path: at,
+      summary: `Set facts of ${noun}`,
+      metadata,
+      query: noQuery,
+      description: "What is left out stays; null removes your value, so that a source's counts again.",
+      body: factChangesOf(kind),
+      responses: { 200: described, ...errors, ...bodyErrors },
+    },
+  } as const;
+}
+
+/** Those with ids of their own. */
+function many<Kind extends FactKind, const Path extends string>(
+  kind: Kind,
+  path: Path,
+  noun: string,
+  described = describedFactsOf(kind),
+) {
+  const at = `/operator/v1/${path}/:id` as const;
+  const found = { 404: errorBody, ...errors };
+  return {
+    get: {
+      method: "GET",
+      path: at,
+      summary: `Read the facts of a ${noun}`,
+      metadata,
+      query: noQuery,
+      pathParams: idParam,
+      responses: { 200: described, ...found },
+    },
+    set: {
+      method: "PATCH",
+      path: at,
+      summary: `Set facts of a ${noun}`,
+      metadata,
+      query: noQuery,
+      description: "What is left out stays; null removes your value, so that a source's counts again.",
+      pathParams: idParam,
+      body: factChangesOf(kind),
+      responses: { 200: described, ...found, ...bodyErrors },
+    },
+    remove: {
+      method: "DELETE",
+      path: at,
+      summary: `Remove your facts of a ${noun}`,
+      metadata,
+      query: noQuery,
+      description: "What sources say of it stays. Refused while something refers to it that no source describes.",
+      pathParams: idParam,
+      responses: { 200: z.object({}).strict(), ...found },
+    },
+  } as const;
+}
+
+/** Those of which there are few, so that one answer lists all. */
+function listed<Kind extends FactKind, const Path extends string>(kind: Kind, path: Path, noun: string) {
+  const at = `/operator/v1/${path}` as const;
+  const described = describedFactsOf(kind);
+  const list = z.object({ data: z.array(described) }).strict();
+  return {
+    list: {
+      method: "GET",
+      path: at,
+      summary: `List the ${noun}s with their facts`,
+      metadata,
+      query: noQuery,
+      responses: { 200: list, ...errors },
+    },
+    ...many(kind, path, noun, described),
+  } as const;
+}
+
+/** What GBFS publishes beyond the state of stations and bikes. */
+export const factEndpoints = {
+  system: single("system", "system", "the system"),
+  vehicleTypes: listed("vehicle_type", "vehicle_types", "vehicle type"),
+  regions: listed("region", "regions", "region"),
+  pricingPlans: listed("pricing_plan", "pricing_plans", "pricing plan"),
+  stationFacts: many("station", "station_facts", "station"),
+  bikeFacts: many("bike", "bike_facts", "bike"),
+  geofencingZones: single("geofencing_zones", "geofencing_zones", "the geofencing zones"),
+} as const;
