@@ -3,9 +3,11 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { zstdCompressSync } from "node:zlib";
+import { scopeNames } from "@bikeshare/contract";
 import { createHttpClient, fillCity, memoryMiB, percentilesOf } from "@bikeshare/load";
+import { issueKey } from "../../src/partners/keys/service.ts";
 import { onPostgres, say, serve } from "../processes.ts";
-import { makeOperatorKey, makePartner, openNewSystem } from "../provision.ts";
+import { makeOperatorKey, makePartner, openNewSystem, SYSTEM_ID } from "../provision.ts";
 import { createOthers, reading } from "./others.ts";
 
 /*
@@ -24,6 +26,8 @@ interface Target {
   readonly url: string;
   /** A partner's key with its usual 60 requests a minute: the attacker's. */
   readonly key: string;
+  /** Another of the same partner, with 100,000. */
+  readonly fastKey: string;
 }
 
 interface Burst {
@@ -38,6 +42,7 @@ const bursts: readonly Burst[] = [
   { name: "300 who do not read it, br", start: (target) => silent(target, "/docs/js/scalar.js", "br") },
   { name: "300 who do not read a feed of bikes, br", start: (target) => silent(target, bikesFeed, "br") },
   { name: "300 who do not read it, gzip", start: (target) => silent(target, bikesFeed, "gzip") },
+  { name: "60 who ask for 90 pages of 200 bikes and do not read them, again every 2 s", start: unreadLists },
   { name: "20 who read /docs/js/scalar.js for ever", start: (target) => greedy(target, "/docs/js/scalar.js", "") },
   { name: "20 who read a feed of bikes for ever, br", start: (target) => greedy(target, bikesFeed, "br") },
   { name: "20 who read /openapi.json for ever, br", start: (target) => greedy(target, "/openapi.json", "br") },
@@ -49,6 +54,8 @@ export function hostileCallers(): Promise<void> {
   return onPostgres(async ({ directory, connectionString }) => {
     const context = await openNewSystem(connectionString);
     const attacker = await makePartner(context, "Attacker", { rateLimit: null });
+    const input = { systemId: SYSTEM_ID, kind: "live", partnerId: attacker.partnerId, scopes: scopeNames } as const;
+    const { key: fastKey } = await issueKey(context, { ...input, rateLimit: 100_000 });
     const other = await makePartner(context, "Other");
     const operatorKey = await makeOperatorKey(context);
     await context.db.close();
@@ -60,7 +67,7 @@ export function hostileCallers(): Promise<void> {
     for (const burst of bursts) {
       // A service of its own, so that no burst pays for the one before.
       const { url, pid, stop } = await start();
-      const target = { url, key: attacker.key };
+      const target = { url, key: attacker.key, fastKey };
       say(await measure(burst, target, other.key, pid));
       await stop();
     }
@@ -133,6 +140,24 @@ async function silent({ url }: Target, path: string, coding: string): Promise<()
     socket.write(get(path, coding));
   }
   return destroyAll(sockets);
+}
+
+/** Callers who send many requests for long pages ahead, never read, and come back. */
+async function unreadLists({ url, fastKey }: Target): Promise<() => void> {
+  const page = `GET /v1/bikes?limit=200 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${fastKey}\r\n\r\n`;
+  let end = () => undefined as void;
+  const begin = async () => {
+    end();
+    const sockets = await Promise.all(Array.from({ length: 60 }, () => open(url)));
+    for (const socket of sockets) socket.pause().write(page.repeat(90));
+    end = destroyAll(sockets);
+  };
+  await begin();
+  const timer = setInterval(() => void begin(), 2_000);
+  return () => {
+    clearInterval(timer);
+    end();
+  };
 }
 
 /** Callers who ask again as soon as they have read something. */
