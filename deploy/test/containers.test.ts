@@ -186,7 +186,7 @@ describe("the containers", () => {
     expect(node).toBe(readFileSync(join(deploy, "../.node-version"), "utf8").trim());
     expect(dockerfile.lastIndexOf("\nUSER 10001:10001")).toBeGreaterThan(dockerfile.lastIndexOf("\nRUN "));
     for (const [, name = ""] of dockerfile.matchAll(/\b([A-Z][A-Z_]+)=/g)) {
-      expect(isVariable(name) || name.startsWith("NODE_"), name).toBe(true);
+      expect(isVariable(name) || /^(NODE|MALLOC)_/.test(name), name).toBe(true);
     }
     const [, command = ""] = /CMD (\[.*fetch.*\])/.exec(dockerfile) ?? [];
     const [, , script = ""] = JSON.parse(command) as string[];
@@ -194,7 +194,8 @@ describe("the containers", () => {
     const ignored = read("docker/Dockerfile.dockerignore").split("\n");
     const needed = ignored.filter((line) => line.startsWith("!") && !line.includes("*")).map((line) => line.slice(1));
     for (const path of needed) expect(existsSync(join(deploy, "..", path)), path).toBe(true);
-    // The server's build copies these examples.
+    // The server's build copies the guides, and these examples.
+    expect(ignored).toContain("!docs/*.md");
     const [, examples = "[]"] =
       /EXAMPLES = (\[.*\])/.exec(readFileSync(join(deploy, "../apps/server/tools/copy-packages.ts"), "utf8")) ?? [];
     expect(needed).toEqual(expect.arrayContaining((JSON.parse(examples) as string[]).map((name) => `deploy/${name}`)));
