@@ -9,7 +9,12 @@ describe("who sees which events", () => {
       "ride.cancelled",
       "ride.corrected",
     ]);
-    expect(viewerWith("p", ["events:read", "stations:read"]).names).toEqual(["station.offline", "station.online"]);
+    expect(viewerWith("p", ["events:read", "stations:read"]).names).toEqual([
+      "station.offline",
+      "station.online",
+      "alert.opened",
+      "alert.ended",
+    ]);
     expect(viewerWith("p", ["events:read", "reservations:write"]).names).toEqual([]);
   });
 
