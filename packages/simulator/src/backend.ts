@@ -87,7 +87,8 @@ export function createOutages({ schedule, send }: Backend) {
     /** A station goes offline until a time. */
     begin(station: CityStation, until: number) {
       if (offline.has(station)) return;
-      send({ path: "stations/offline", subjectId: station.id, item: { id: station.id } });
+      const summary = `${station.name} is closed for repairs`;
+      send({ path: "stations/offline", subjectId: station.id, item: { id: station.id, summary } });
       add(station, until);
     },
     has: (station: CityStation) => offline.has(station),

@@ -14,6 +14,7 @@ import {
   type RideStart,
   type Station,
   type StationCommand,
+  type StationOffline,
   stationList,
   type StationUpsert,
 } from "@bikeshare/contract";
@@ -21,7 +22,7 @@ import {
 /** The items that the operator interface accepts, by path under /operator/v1. */
 interface Items {
   readonly stations: StationUpsert;
-  readonly "stations/offline": StationCommand;
+  readonly "stations/offline": StationOffline;
   readonly "stations/online": StationCommand;
   readonly bikes: BikeUpsert;
   readonly "bikes/reports": BikeReport;

@@ -10,7 +10,8 @@ import {
   startSimulation,
 } from "@bikeshare/simulator";
 import { Option } from "@commander-js/extra-typings";
-import { DEMO_SEED, describeDemoVehicleTypes } from "../runtime/demo/demo-city.ts";
+import { DEMO_SEED } from "../runtime/demo/demo-city.ts";
+import { describeDemoTypes } from "../runtime/demo/demo-facts.ts";
 import { createSimulatorKeys } from "../runtime/demo/keys.ts";
 import { integer } from "../runtime/startup/values.ts";
 import { type CliContext, type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
@@ -69,7 +70,7 @@ async function simulate(cli: CliContext, options: SimulateOptions): Promise<void
         throw new Error(`No service answers at ${baseUrl}: start it with \`bikeshare serve\`.`, { cause: error });
       });
       mustBeOurs(systemId, seen, city.stations[0].id);
-      await describeDemoVehicleTypes(context, systemId);
+      await describeDemoTypes(context, systemId);
       await run(baseUrl, access.operatorKey, seen);
       return undefined;
     } finally {

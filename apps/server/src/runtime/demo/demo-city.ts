@@ -1,40 +1,12 @@
-import type { BatchResults, FactChanges } from "@bikeshare/contract";
-import {
-  type City,
-  type CityRide,
-  createRandom,
-  describeCity,
-  EBIKE_RANGE_METERS,
-  makeCity,
-  makeHistory,
-} from "@bikeshare/simulator";
+import type { BatchResults } from "@bikeshare/contract";
+import { type City, type CityRide, createRandom, describeCity, makeCity, makeHistory } from "@bikeshare/simulator";
 import { lengthOf } from "../../city/counts/service.ts";
-import { describe, describedSystem, describedTypesEver, missingFacts } from "../../city/descriptions/service.ts";
 import { upsertBikes } from "../../city/fleet/bike-commands.ts";
 import { batchOf, type PastRide, writePastRides } from "../../city/fleet/ride-import.ts";
 import { upsertStations } from "../../city/fleet/station-commands.ts";
 import type { ActorContext } from "../../command-context.ts";
 import type { Database } from "../../storage/db/database.ts";
-
-/** The types of a made-up city's bikes. */
-const vehicleTypes: Readonly<Record<string, FactChanges<"vehicle_type">>> = {
-  bike: { name: "Bike", form_factor: "bicycle", propulsion_type: "human" },
-  ebike: {
-    name: "E-bike",
-    form_factor: "bicycle",
-    propulsion_type: "electric_assist",
-    max_range_meters: EBIKE_RANGE_METERS,
-  },
-};
-
-/** Describes the types of a made-up city's bikes, unless an operator has. */
-export async function describeDemoVehicleTypes(context: ActorContext, systemId: string): Promise<void> {
-  const types = await describedTypesEver(context.db, systemId);
-  const described = types.filter(({ published }) => published.propulsion_type !== undefined);
-  for (const [id, changes] of Object.entries(vehicleTypes)) {
-    if (!described.some((type) => type.id === id)) await describe(context, systemId, "vehicle_type", id, changes);
-  }
-}
+import { describeDemo } from "./demo-facts.ts";
 
 type DemoContext = ActorContext & { readonly db: Database };
 
@@ -65,7 +37,7 @@ export async function fillWithDemoCity(context: DemoContext, systemId: string): 
   const now = clock();
   const history = makeHistory(city, createRandom(DEMO_SEED + 1), { ...HISTORY, now });
   const { stations, bikes } = describeCity(city, history.standing);
-  await describeDemoSystem(context, systemId, city);
+  await describeDemo(context, systemId, city);
   // One transaction each, where the interface takes 1,000 items at a time.
   assertAllDone(await upsertStations(context, systemId, stations));
   assertAllDone(await upsertBikes(context, systemId, bikes));
@@ -78,24 +50,6 @@ export async function fillWithDemoCity(context: DemoContext, systemId: string): 
     }
   };
   await Promise.all([write(0), write(1)]);
-}
-
-/** Describes the system as the demo's, except for facts that its operator has set. */
-async function describeDemoSystem(context: ActorContext, systemId: string, city: City): Promise<void> {
-  const system = await describedSystem(context.db, systemId);
-  const isMissing = new Set(system === undefined ? [] : missingFacts(system));
-  const changes: FactChanges<"system"> = {
-    ...(isMissing.has("name") ? { name: "Demo city" } : {}),
-    // The time zone of the land nearest to the fictional city, which lies in the North Sea.
-    ...(isMissing.has("timezone") ? { timezone: "Europe/Amsterdam" } : {}),
-    ...(isMissing.has("language") ? { language: "en" } : {}),
-    ...(isMissing.has("feed_contact_email") ? { feed_contact_email: "feeds@demo-city.example" } : {}),
-  };
-  if (Object.keys(changes).length > 0) await describe(context, systemId, "system", "", changes);
-  await describeDemoVehicleTypes(context, systemId);
-  for (const id of new Set(city.stations.map(({ regionId }) => regionId))) {
-    await describe(context, systemId, "region", id, { name: id.charAt(0).toUpperCase() + id.slice(1) });
-  }
 }
 
 function assertAllDone({ failed, results }: BatchResults): void {
