@@ -56,6 +56,13 @@ export const operatorPages: readonly Page[] = [
     load: async () => (await import("./pages/operator/reservation-page.tsx")).ReservationPage,
   },
   {
+    path: "/operator/alerts",
+    title: "Alerts",
+    audience: "operator",
+    isListed: true,
+    load: async () => (await import("./pages/operator/alerts-page.tsx")).AlertsPage,
+  },
+  {
     path: "/operator/imports",
     title: "Imports",
     audience: "operator",

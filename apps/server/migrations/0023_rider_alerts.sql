@@ -1,5 +1,5 @@
 -- oldest program: 0.1.0
--- Alerts to riders: docs/decisions/events.md#alerts-to-riders.
+-- Alerts to riders: docs/decisions/city.md#alerts-to-riders.
 
 -- step: transaction
 -- system. What riders should know, until 90 days after its end.

@@ -170,23 +170,23 @@ describe("requests without a key", () => {
     call(path, { ...from(address), ...more }, { url: limited.url });
 
   it("are counted by address, whatever they ask for; beyond the limit they are 429 with Retry-After", async () => {
-    for (const path of ["/openapi.json", "/gbfs/3.0/gbfs.json", "/none"]) {
+    for (const path of ["/openapi/gbfs.json", "/gbfs/3.0/gbfs.json", "/none"]) {
       expect((await ask(path, "192.0.2.1")).status).not.toBe(429);
     }
-    for (const path of ["/docs", "/gbfs/none/3.0/gbfs.json", "/openapi.json", "/docs/js/scalar.js"]) {
+    for (const path of ["/docs", "/gbfs/none/3.0/gbfs.json", "/openapi/gbfs.json", "/docs/js/scalar.js"]) {
       const { status, headers, body } = await ask(path, "192.0.2.1:5000");
       expect([status, headers["retry-after"]]).toEqual([429, "60"]);
       expect(JSON.parse(body.toString())).toMatchObject({ error: "rate_limited" });
       if (path.startsWith("/gbfs")) expect(headers["access-control-allow-origin"]).toBe("*");
     }
-    expect((await ask("/openapi.json", "192.0.2.2")).status).toBe(200);
+    expect((await ask("/openapi/gbfs.json", "192.0.2.2")).status).toBe(200);
     app.clock.advance(60_000);
-    expect((await ask("/openapi.json", "192.0.2.1")).status).toBe(200);
+    expect((await ask("/openapi/gbfs.json", "192.0.2.1")).status).toBe(200);
   });
 
   it("of a /64 are counted together", async () => {
     const statuses = [];
-    for (const n of [1, 2, 3, 4]) statuses.push((await ask("/openapi.json", `[2001:db8::${n}]:99`)).status);
+    for (const n of [1, 2, 3, 4]) statuses.push((await ask("/openapi/gbfs.json", `[2001:db8::${n}]:99`)).status);
     expect(statuses).toEqual([200, 200, 200, 429]);
   });
 

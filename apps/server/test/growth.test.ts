@@ -84,7 +84,7 @@ const bounds: Readonly<Record<string, Bound>> = {
   webhook_station_notices: { growsWith: "stations" },
   webhook_mails: { deletedBy: "mails.remove", when: "they are sent or given up" },
   alerts: { deletedBy: "alerts.delete", when: "nothing was found for a day" },
-  rider_alerts: { deletedBy: "alerts.deletePast", when: "they ended 90 days ago" },
+  rider_alerts: { deletedBy: "riderAlerts.deletePast", when: "90 days have passed since their end" },
   check_acknowledgements: { deletedBy: "checkAcknowledgements.deleteEnded", when: "what was found is over" },
   operator_mails: { deletedBy: "operatorMails.delete", when: "they are sent or given up" },
   webhook_log_sizes: { deletedBy: "logSizes.deletePast", when: "the day's attempts are dropped" },

@@ -123,13 +123,15 @@ describe("the programs of the guides", () => {
 it("the operator's guide names every path with what may fail there, as the contract has it", () => {
   const text = guide("operators-guide.md");
   interface Endpoint {
+    readonly method: string;
     readonly path: string;
     readonly summary: string;
     readonly metadata: EndpointMetadata;
   }
   const endpoints = Object.values(operatorContract).flatMap((noun): Endpoint[] => Object.values(noun) as Endpoint[]);
-  expect(endpoints).toHaveLength(12);
-  for (const { path, summary, metadata } of endpoints) {
+  const writing = endpoints.filter(({ method }) => method !== "GET");
+  expect(writing).toHaveLength(14);
+  for (const { path, summary, metadata } of writing) {
     const codes = (metadata.itemErrors ?? metadata.conflicts ?? []).map((code) => `\`${code}\``).join(", ");
     expect(text).toContain(`| \`${path.replace("/operator/v1/", "")}\` | ${summary} | ${codes} |`);
   }

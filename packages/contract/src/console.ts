@@ -4,6 +4,7 @@
  */
 import { initContract } from "@ts-rest/core";
 import { accountEndpoints } from "./console/account.ts";
+import { alertEndpoints } from "./console/alerts.ts";
 import { partnerAuditEndpoints, systemAuditEndpoints } from "./console/audit.ts";
 import { checkEndpoints } from "./console/checks.ts";
 import { deliveryEndpoints } from "./console/deliveries.ts";
@@ -110,6 +111,7 @@ type ConsoleContract = {
   readonly imports: typeof importEndpoints;
   readonly feeds: typeof feedEndpoints;
   readonly descriptions: typeof descriptionEndpoints;
+  readonly alerts: typeof alertEndpoints;
   readonly partnerStations: typeof partnerStationEndpoints;
   readonly systemStations: typeof systemStationEndpoints;
   readonly partnerSearch: typeof partnerSearchEndpoints;
@@ -146,6 +148,7 @@ export const consoleContract: ConsoleContract = c.router(
     imports: importEndpoints,
     feeds: feedEndpoints,
     descriptions: descriptionEndpoints,
+    alerts: alertEndpoints,
     partnerStations: partnerStationEndpoints,
     systemStations: systemStationEndpoints,
     partnerSearch: partnerSearchEndpoints,

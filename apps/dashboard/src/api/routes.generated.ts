@@ -156,6 +156,11 @@ export const routes = {
     set: "PATCH /console/v1/systems/:system_id/facts/:kind/:id",
     remove: "POST /console/v1/systems/:system_id/facts/:kind/:id/remove",
   },
+  alerts: {
+    list: "GET /console/v1/systems/:system_id/alerts",
+    open: "POST /console/v1/systems/:system_id/alerts",
+    end: "POST /console/v1/systems/:system_id/alerts/:id/end",
+  },
   partnerStations: {
     list: "GET /console/v1/systems/:system_id/partners/:partner_id/stations",
   },

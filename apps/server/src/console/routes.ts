@@ -5,6 +5,7 @@ import { acknowledge, unacknowledge } from "../health/checks/acknowledgements.ts
 import { partnerOverview } from "../health/overview/partner-overview.ts";
 import { systemOverview } from "../health/overview/system-overview.ts";
 import { bindContract } from "../http/bind.ts";
+import { alertRoutes } from "./alerts-routes.ts";
 import { answeringByContract, type ConsoleRoutes } from "./answers.ts";
 import { consoleCaller, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
@@ -74,6 +75,7 @@ function consoleRoutes(context: ConsoleContext, reads: RideContext): ConsoleRout
     imports: importRoutes(context),
     feeds: feedRoutes(context, long),
     descriptions: descriptionRoutes(context),
+    alerts: alertRoutes(context, long),
     partnerStations: partnerStationRoutes(mapOf),
     systemStations: systemStationRoutes(mapOf),
     partnerSearch: partnerSearchRoutes(long),

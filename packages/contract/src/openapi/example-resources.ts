@@ -75,7 +75,7 @@ export const exampleOperatorAlert: OperatorAlert = {
   source: "operator",
   summary: [
     { text: "City Hall is closed until Friday", language: "en" },
-    { text: "City Hall está cerrada hasta el viernes", language: "es" },
+    { text: "City Hall cerrada hasta el viernes", language: "es" },
   ],
   description: null,
   url: [{ text: "https://bikes.example/works/city-hall", language: "en" }],

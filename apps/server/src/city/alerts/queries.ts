@@ -9,48 +9,48 @@ const columns = columnsOfTable("rider_alerts").without("system_id");
 
 const select = `select ${columns.list()} from rider_alerts where system_id = $1`;
 
-const lockById = statement("alerts.lock", `${select} and id = any($2::text[]) order by id for update`);
+const lockById = statement("riderAlerts.lock", `${select} and id = any($2::text[]) order by id for update`);
 
 const lockClosures = statement(
-  "alerts.lockClosures",
+  "riderAlerts.lockClosures",
   `${select} and ended_at is null and closes_station = any($2::text[]) order by id for update`,
 );
 
 const lockOfStations = statement(
-  "alerts.lockOfStations",
+  "riderAlerts.lockOfStations",
   `${select} and ended_at is null and source = 'operator'
      and (closes_station = any($2::text[]) or content -> 'station_ids' ?| $2::text[])
    order by id for update`,
 );
 
 const lockOfSource = statement(
-  "alerts.lockOfSource",
+  "riderAlerts.lockOfSource",
   `${select} and (id = any($3::text[]) or ended_at is null and source = $2) order by id for update`,
 );
 
 // Alerts that others have locked are left for the next sweep.
 const claimOverdue = statement(
-  "alerts.claimOverdue",
+  "riderAlerts.claimOverdue",
   `${select} and id = any($3::text[]) and ended_at is null and ends_at <= $2::timestamptz
    order by id for update skip locked`,
 );
 
 const listOverdue = statement(
-  "alerts.listOverdue",
+  "riderAlerts.listOverdue",
   `select id from rider_alerts
    where system_id = $1 and ended_at is null and ends_at <= $2::timestamptz and not id = any($4::text[])
    order by ends_at, id limit $3`,
 );
 
 const insert = statement(
-  "alerts.insert",
+  "riderAlerts.insert",
   `insert into rider_alerts (system_id, ${columns.list()})
    select placed.system_id, ${columns.list("w")} from ${rowsOfSystem(columns.unnest(2, "w"))}
    on conflict do nothing returning id`,
 );
 
 const update = statement(
-  "alerts.update",
+  "riderAlerts.update",
   `update rider_alerts a set ${columns.without("id").assignments("w")}
    from ${columns.unnest(2, "w")} where a.system_id = $1 and a.id = w.id`,
 );
@@ -58,7 +58,7 @@ const update = statement(
 const isOpen = "ended_at is null and (ends_at is null or ends_at > $2::timestamptz)";
 
 const countOpen = statement(
-  "alerts.countOpen",
+  "riderAlerts.countOpen",
   `select count(*)::int as n from rider_alerts where system_id = $1 and source = 'operator' and ${isOpen}`,
 );
 
@@ -66,11 +66,11 @@ const conditions = { open: isOpen, ended: `not (${isOpen})`, all: "$2::timestamp
 
 const pageOf = (status: AlertStatus) => ({
   after: statement(
-    `alerts.page.${status}`,
+    `riderAlerts.page.${status}`,
     `${select} and ${conditions[status]} and ($3::text is null or id > $3) order by id limit $4 offset $5`,
   ),
   count: statement(
-    `alerts.count.${status}`,
+    `riderAlerts.count.${status}`,
     `select count(*)::int as n from rider_alerts where system_id = $1 and ${conditions[status]}`,
   ),
 });
@@ -80,15 +80,15 @@ export type AlertStatus = keyof typeof conditions;
 
 const pages = { open: pageOf("open"), ended: pageOf("ended"), all: pageOf("all") } as const;
 
-const find = statement("alerts.find", `${select} and id = $2`);
+const find = statement("riderAlerts.find", `${select} and id = $2`);
 
 const findStanding = statement(
-  "alerts.standingStations",
+  "riderAlerts.standingStations",
   "select id from stations where system_id = $1 and id = any($2::text[]) and status <> 'removed'",
 );
 
 const deletePast = statement(
-  "alerts.deletePast",
+  "riderAlerts.deletePast",
   `with past as (
      select id from rider_alerts where system_id = $1 and ended_at < $2::timestamptz order by ended_at limit $3),
    deleted as (

@@ -1,0 +1,199 @@
+import type { OperatorAlert } from "@bikeshare/contract";
+import { useQuery } from "@tanstack/preact-query";
+import { useState } from "preact/hooks";
+import { api, queries } from "../../api/api.ts";
+import { Button } from "../../components/button.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { EmptyState } from "../../components/empty-state.tsx";
+import { SelectField } from "../../components/field.tsx";
+import { type Column, Table } from "../../components/table.tsx";
+import { Time } from "../../components/time.tsx";
+import { PageHeader } from "../../layout/page-header.tsx";
+import { useUrlState } from "../../layout/url-state.ts";
+import { useOperatorAccess } from "../../session/session.ts";
+import { NotFoundPage } from "../not-found-page.tsx";
+import { useAction } from "../use-action.ts";
+import { OpenAlertDialog, typeNames } from "./open-alert-dialog.tsx";
+
+/** Alerts to riders: opened, listed and ended. */
+export function AlertsPage() {
+  const access = useOperatorAccess();
+  const url = useUrlState();
+  const [isOpening, setOpening] = useState(false);
+  const [ending, setEnding] = useState<OperatorAlert>();
+  const systemId = access?.systemId ?? "";
+  const status = url.get("status") === "ended" ? "ended" : "open";
+  const { data, error, refetch } = useQuery({
+    queryKey: ["alerts", systemId, status],
+    queryFn: ({ signal }) => api.alerts.list({ params: { system_id: systemId }, query: { status }, signal }),
+    enabled: access !== undefined,
+  });
+  if (access === undefined) return <NotFoundPage />;
+  const reload = () => queries.invalidateQueries({ queryKey: ["alerts", systemId] });
+  const canEnd = (alert: OperatorAlert) => access.canChange && status === "open" && alert.source === "operator";
+  return (
+    <div class="stack">
+      <PageHeader
+        title="Alerts"
+        actions={
+          access.canChange && (
+            <Button variant="primary" onClick={() => setOpening(true)}>
+              Open an alert
+            </Button>
+          )
+        }
+      >
+        What riders should know. Apps and planners show alerts from the moment they are opened.
+      </PageHeader>
+      <search class="filters" aria-label="Filters">
+        <SelectField
+          label="Status"
+          value={status}
+          choices={[
+            { value: "open", label: "Open" },
+            { value: "ended", label: "Ended in the last 90 days" },
+          ]}
+          onChange={(value) => url.filter({ status: value === "open" ? "" : value })}
+        />
+      </search>
+      <h2 class="visually-hidden">The list</h2>
+      <Table
+        caption="Alerts"
+        columns={[...columns(status), ...endColumn(canEnd, setEnding)]}
+        rows={data?.data}
+        rowKey={({ id }) => id}
+        error={error}
+        onRetry={() => void refetch()}
+        empty={<EmptyState title={status === "open" ? "No open alerts" : "No alert has ended"} />}
+      />
+      {data !== undefined && data.total > data.data.length && (
+        <p class="muted">
+          {data.data.length} of {data.total}. <code>bikeshare alerts list</code> shows all.
+        </p>
+      )}
+      {isOpening && (
+        <OpenAlertDialog systemId={systemId} onClose={() => setOpening(false)} onOpened={() => void reload()} />
+      )}
+      <EndDialog
+        systemId={systemId}
+        alert={ending}
+        onClose={() => setEnding(undefined)}
+        onEnded={() => void reload()}
+      />
+    </div>
+  );
+}
+
+function columns(status: "open" | "ended"): readonly Column<OperatorAlert>[] {
+  return [
+    {
+      id: "summary",
+      title: "Summary",
+      cell: ({ id, summary }) => (
+        <>
+          {summary[0]?.text}
+          <br />
+          <span class="mono muted">{id}</span>
+        </>
+      ),
+    },
+    { id: "type", title: "Type", cell: ({ type }) => typeNames[type] },
+    { id: "places", title: "About", cell: placesText },
+    { id: "times", title: "Applies", cell: ({ times }) => <Times times={times} /> },
+    {
+      id: "source",
+      title: "Source",
+      isSecondary: true,
+      cell: ({ source }) => (source === "operator" ? "you" : `feed ${source}`),
+    },
+    status === "open"
+      ? {
+          id: "opened",
+          title: "Opened",
+          isSecondary: true,
+          cell: ({ opened_at: at }) => <Time at={at} show="relative" />,
+        }
+      : { id: "ended", title: "Ended", cell: ({ ended_at: at }) => <Time at={at} /> },
+  ];
+}
+
+function placesText({ station_ids: stations, region_ids: regions }: OperatorAlert): string {
+  const places = [...stations, ...regions.map((id) => `region ${id}`)];
+  return places.length === 0 ? "the whole system" : places.join(", ");
+}
+
+function Times({ times }: Pick<OperatorAlert, "times">) {
+  if (times.length === 0) return <>until further notice</>;
+  return (
+    <>
+      {times.map(({ start, end }) => (
+        <div key={`${start} ${end}`}>
+          {start !== null && (
+            <>
+              from <Time at={start} />{" "}
+            </>
+          )}
+          {end === null ? (
+            "until further notice"
+          ) : (
+            <>
+              until <Time at={end} />
+            </>
+          )}
+        </div>
+      ))}
+    </>
+  );
+}
+
+/** Feeds end their alerts themselves. */
+function endColumn(
+  canEnd: (alert: OperatorAlert) => boolean,
+  onEnd: (alert: OperatorAlert) => void,
+): Column<OperatorAlert>[] {
+  const cell = (alert: OperatorAlert) =>
+    canEnd(alert) && (
+      <Button onClick={() => onEnd(alert)} label={`End the alert ${alert.id}`}>
+        End
+      </Button>
+    );
+  return [{ id: "end", title: "", align: "end", cell }];
+}
+
+interface EndDialogProps {
+  readonly systemId: string;
+  /** Undefined: none is about to be ended. */
+  readonly alert: OperatorAlert | undefined;
+  readonly onClose: () => void;
+  readonly onEnded: () => void;
+}
+
+function EndDialog({ systemId, alert, onClose, onEnded }: EndDialogProps) {
+  const { run, isPending } = useAction();
+  const end = () =>
+    void run(async () => {
+      await api.alerts.end({ params: { system_id: systemId, id: alert?.id ?? "" }, body: {} });
+      onEnded();
+      onClose();
+    });
+  return (
+    <Dialog
+      title="End this alert?"
+      isOpen={alert !== undefined}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button variant="danger" pending={isPending} onClick={end}>
+            End
+          </Button>
+        </>
+      }
+    >
+      <p>“{alert?.summary[0]?.text}” is shown to riders no more.</p>
+      {alert?.closes_station !== null && (
+        <p>Station {alert?.closes_station} stays offline. The alert ends by itself when the station is back online.</p>
+      )}
+    </Dialog>
+  );
+}
