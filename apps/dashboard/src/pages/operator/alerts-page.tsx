@@ -10,7 +10,7 @@ import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
-import { useOperatorAccess } from "../../session/session.ts";
+import { type Access, useOperatorAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { useAction } from "../use-action.ts";
 import { OpenAlertDialog, typeNames } from "./open-alert-dialog.tsx";
@@ -18,19 +18,9 @@ import { OpenAlertDialog, typeNames } from "./open-alert-dialog.tsx";
 /** Alerts to riders: opened, listed and ended. */
 export function AlertsPage() {
   const access = useOperatorAccess();
-  const url = useUrlState();
   const [isOpening, setOpening] = useState(false);
-  const [ending, setEnding] = useState<OperatorAlert>();
-  const systemId = access?.systemId ?? "";
-  const status = url.get("status") === "ended" ? "ended" : "open";
-  const { data, error, refetch } = useQuery({
-    queryKey: ["alerts", systemId, status],
-    queryFn: ({ signal }) => api.alerts.list({ params: { system_id: systemId }, query: { status }, signal }),
-    enabled: access !== undefined,
-  });
   if (access === undefined) return <NotFoundPage />;
-  const reload = () => queries.invalidateQueries({ queryKey: ["alerts", systemId] });
-  const canEnd = (alert: OperatorAlert) => access.canChange && status === "open" && alert.source === "operator";
+  const reload = () => void queries.invalidateQueries({ queryKey: ["alerts", access.systemId] });
   return (
     <div class="stack">
       <PageHeader
@@ -45,14 +35,33 @@ export function AlertsPage() {
       >
         What riders should know. Apps and planners show alerts from the moment they are opened.
       </PageHeader>
+      <AlertList access={access} reload={reload} />
+      {isOpening && <OpenAlertDialog systemId={access.systemId} onClose={() => setOpening(false)} onOpened={reload} />}
+    </div>
+  );
+}
+
+interface AlertListProps {
+  readonly access: Access;
+  readonly reload: () => void;
+}
+
+function AlertList({ access: { systemId, canChange }, reload }: AlertListProps) {
+  const url = useUrlState();
+  const [ending, setEnding] = useState<OperatorAlert>();
+  const status = url.get("status") === "ended" ? "ended" : "open";
+  const { data, error, refetch } = useQuery({
+    queryKey: ["alerts", systemId, status],
+    queryFn: ({ signal }) => api.alerts.list({ params: { system_id: systemId }, query: { status }, signal }),
+  });
+  const canEnd = (alert: OperatorAlert) => canChange && status === "open" && alert.source === "operator";
+  return (
+    <>
       <search class="filters" aria-label="Filters">
         <SelectField
           label="Status"
           value={status}
-          choices={[
-            { value: "open", label: "Open" },
-            { value: "ended", label: "Ended in the last 90 days" },
-          ]}
+          choices={statusChoices}
           onChange={(value) => url.filter({ status: value === "open" ? "" : value })}
         />
       </search>
@@ -71,18 +80,15 @@ export function AlertsPage() {
           {data.data.length} of {data.total}. <code>bikeshare alerts list</code> shows all.
         </p>
       )}
-      {isOpening && (
-        <OpenAlertDialog systemId={systemId} onClose={() => setOpening(false)} onOpened={() => void reload()} />
-      )}
-      <EndDialog
-        systemId={systemId}
-        alert={ending}
-        onClose={() => setEnding(undefined)}
-        onEnded={() => void reload()}
-      />
-    </div>
+      <EndDialog systemId={systemId} alert={ending} onClose={() => setEnding(undefined)} onEnded={reload} />
+    </>
   );
 }
+
+const statusChoices = [
+  { value: "open", label: "Open" },
+  { value: "ended", label: "Ended in the last 90 days" },
+];
 
 function columns(status: "open" | "ended"): readonly Column<OperatorAlert>[] {
   return [

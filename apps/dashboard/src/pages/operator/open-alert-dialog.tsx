@@ -64,30 +64,7 @@ export function OpenAlertDialog({ systemId, onClose, onOpened }: OpenAlertDialog
           maxLength={255}
           onInput={(summary) => change({ summary })}
         />
-        <TextField label="Description" value={wanted.description} onInput={(description) => change({ description })} />
-        <TextField
-          label="Web page"
-          type="url"
-          placeholder="https://"
-          value={wanted.url}
-          onInput={(url) => change({ url })}
-        />
-        <InstantField label="Begins" value={wanted.start} onInput={(start) => change({ start })} />
-        <InstantField label="Ends" value={wanted.end} onInput={(end) => change({ end })} />
-        <TextField
-          label="Stations"
-          hint="Their ids, with commas between. None, and no regions: the alert is about the whole system."
-          monospace
-          value={wanted.stations}
-          onInput={(stations) => change({ stations })}
-        />
-        <TextField
-          label="Regions"
-          hint="Their ids, with commas between."
-          monospace
-          value={wanted.regions}
-          onInput={(regions) => change({ regions })}
-        />
+        <MoreFields wanted={wanted} change={change} />
         <div class="row form-actions">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" variant="primary" pending={isPending}>
@@ -96,6 +73,43 @@ export function OpenAlertDialog({ systemId, onClose, onOpened }: OpenAlertDialog
         </div>
       </Form>
     </Dialog>
+  );
+}
+
+interface MoreFieldsProps {
+  readonly wanted: typeof blank;
+  readonly change: (changed: Partial<typeof blank>) => void;
+}
+
+/** What an alert may leave out. */
+function MoreFields({ wanted, change }: MoreFieldsProps) {
+  return (
+    <>
+      <TextField label="Description" value={wanted.description} onInput={(description) => change({ description })} />
+      <TextField
+        label="Web page"
+        type="url"
+        placeholder="https://"
+        value={wanted.url}
+        onInput={(url) => change({ url })}
+      />
+      <InstantField label="Begins" value={wanted.start} onInput={(start) => change({ start })} />
+      <InstantField label="Ends" value={wanted.end} onInput={(end) => change({ end })} />
+      <TextField
+        label="Stations"
+        hint="Their ids, with commas between. None, and no regions: the alert is about the whole system."
+        monospace
+        value={wanted.stations}
+        onInput={(stations) => change({ stations })}
+      />
+      <TextField
+        label="Regions"
+        hint="Their ids, with commas between."
+        monospace
+        value={wanted.regions}
+        onInput={(regions) => change({ regions })}
+      />
+    </>
   );
 }
 
