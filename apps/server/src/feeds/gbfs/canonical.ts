@@ -8,6 +8,7 @@ import {
   type LocalText,
 } from "@bikeshare/contract";
 import { emailFrom, languageFrom, timeZoneFrom } from "../../city/descriptions/lenient-values.rules.ts";
+import { openingHoursFrom } from "../../city/descriptions/opening-hours.rules.ts";
 import { geometryFrom } from "./geometry.ts";
 import { booleanFrom, identifierFrom, instantFrom, isObject, type JsonObject, numberFrom, textFrom } from "./values.ts";
 
@@ -45,6 +46,7 @@ const scalars: { readonly [Kind in FieldType["kind"]]?: readonly [read: (value: 
     instant: [rfc3339From, "not_an_instant"],
     language: [languageFrom, "not_a_language"],
     timeZone: [timeZoneFrom, "not_a_time_zone"],
+    openingHours: [openingHoursFrom, "not_opening_hours"],
     colour: [colourFrom, "not_a_colour"],
     currency: [currencyFrom, "not_a_currency"],
     country: [countryFrom, "not_a_country"],
