@@ -125,7 +125,10 @@ function readTexts(
 }
 
 function readNumber(type: FieldType, value: unknown, context: ReadingContext, field: string): number | undefined {
-  const number = numberFrom(value);
+  const said = numberFrom(value);
+  // Some feeds write a share as a percentage.
+  const isPercent = type.max === 1 && said !== undefined && said > 1 && said <= 100;
+  const number = isPercent ? said / 100 : said;
   const { kind, min = -GREATEST_INTEGER, max = GREATEST_INTEGER } = type;
   if (number === undefined || number < min || number > max) {
     context.problem(field, value, number === undefined ? "not_a_number" : "out_of_range");

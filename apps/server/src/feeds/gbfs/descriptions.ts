@@ -6,6 +6,7 @@ import { currentRecord, isComplete, readObject, readValue } from "./canonical.ts
 import { dataOf, DEFAULT_LANGUAGE, snapshotTime } from "./feed.ts";
 import { FeedFailure, type Problem, ProblemLog } from "./problems.ts";
 import { boundedJson, type DocumentContext, RecordReader, UnknownFields } from "./record-reader.ts";
+import { type Reference, References } from "./references.ts";
 import { identifierFrom, isObject, type JsonObject } from "./values.ts";
 
 /** The feeds that describe a system as a whole, in the order in which they are read. */
@@ -29,6 +30,9 @@ export interface Description {
   readonly problems: readonly Problem[];
   /** Fields that GBFS does not know: they are not taken. */
   readonly notTaken: readonly string[];
+  /** The ids of its records, and other records that they name. */
+  readonly ids: readonly string[];
+  readonly references: readonly Reference[];
   /**
    * All that it says, in canonical form: records as an array, `system_information` and `geofencing_zones` as an object. As
    * JSON, in which the same description is the same text, because the zones of a city have megabytes.
@@ -59,17 +63,28 @@ export function readDescription(
   const data = dataOf(feed, document);
   const problems = new ProblemLog(feed);
   const at = snapshotTime(document, now, problems);
-  const context = { now, language, problems, unknownFields: new UnknownFields() };
+  const context: DocumentContext = {
+    now,
+    language,
+    problems,
+    unknownFields: new UnknownFields(),
+    references: new References(),
+  };
   const { json, ...more } = feed === "system_information" ? readSystem(data, context) : readData(feed, data, context);
   if (json.length > MAX_DOCUMENT_BYTES) throw new FeedFailure(feed, "it says too much to be kept");
   const digest = createHash("sha256").update(json).digest("base64");
-  return { feed, at, json, digest, ...more, problems: problems.list(), notTaken: context.unknownFields.list() };
+  return {
+    ...{ feed, at, json, digest, ...more },
+    problems: problems.list(),
+    notTaken: context.unknownFields.list(),
+    references: context.references.list(),
+  };
 }
 
 function readSystem(
   data: JsonObject,
   context: DocumentContext,
-): Pick<Description, "json" | "publishedId" | "language"> {
+): Pick<Description, "json" | "ids" | "publishedId" | "language"> {
   // 3.x lists the languages, the chief one first; a document before it has one for all of its texts.
   const { languages } = data;
   const language = languageFrom(Array.isArray(languages) ? languages[0] : data["language"]);
@@ -79,24 +94,28 @@ function readSystem(
   const system = readObject(gbfsFeeds.system_information.fields, { ...data, ...known }, reader, "") ?? {};
   const publishedId = system["system_id"];
   return {
+    ids: [],
     json: boundedJson(system, MAX_RECORD_LENGTH, reader) ?? "{}",
     ...(typeof publishedId === "string" && { publishedId }),
     ...(language !== undefined && { language }),
   };
 }
 
-function readData(feed: Exclude<DescriptiveFeed, "system_information">, data: JsonObject, context: DocumentContext) {
-  if (feed === "geofencing_zones") return { json: readZones(data, context) };
+function readData(
+  feed: Exclude<DescriptiveFeed, "system_information">,
+  data: JsonObject,
+  context: DocumentContext,
+): Pick<Description, "json" | "ids"> {
+  if (feed === "geofencing_zones") return { json: readZones(data, context), ids: [] };
   const { fields, records }: GbfsFeed = gbfsFeeds[feed];
   const [list] = records ? [records.list] : Object.keys(fields);
   if (list === undefined) throw new Error(`The table of feeds has no field of ${feed}.`);
   const items = itemsIn(feed, data, list);
   const ofItem = fields[list]?.type.item?.fields ?? {};
-  const read = records
-    ? readRecords(feed, items, { fields: ofItem, idField: records.id }, context)
-    : readItems(feed, items, ofItem, context);
+  const byId = records && readRecords(feed, items, { fields: ofItem, idField: records.id }, context);
+  const read = byId ? [...byId.values()] : readItems(feed, items, ofItem, context);
   if (items.length > 0 && read.length === 0) throw new FeedFailure(feed, "none of its records can be used");
-  return { json: `[${read.join(",")}]` };
+  return { json: `[${read.join(",")}]`, ids: [...(byId?.keys() ?? [])] };
 }
 
 function itemsIn(feed: DescriptiveFeed, data: JsonObject, list: string): readonly unknown[] {
@@ -112,7 +131,7 @@ function readRecords(
   items: readonly unknown[],
   { fields, idField }: { readonly fields: Fields; readonly idField: string },
   context: DocumentContext,
-): string[] {
+): ReadonlyMap<string, string> {
   const reject = (record: string | null, field: string, value: unknown, reason: string) =>
     context.problems.add({ record, field, value, reason, action: "rejected" });
   const records = new Map<string, string>();
@@ -128,7 +147,7 @@ function readRecords(
       if (json !== undefined) records.set(id, json);
     }
   }
-  return [...records].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, json]) => json);
+  return new Map([...records].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** Reads items that have no id, in their order. */
@@ -142,6 +161,7 @@ function readItems(feed: DescriptiveFeed, items: readonly unknown[], fields: Fie
 }
 
 function jsonOf(record: JsonObject, reader: RecordReader): string[] {
+  reader.refers(record);
   return [boundedJson(record, MAX_RECORD_LENGTH, reader)].filter((json) => json !== null);
 }
 
@@ -155,5 +175,6 @@ function readZones(data: JsonObject, context: DocumentContext): string {
   if (features.length > 0 && read.length === 0) throw new FeedFailure(feed, "none of its records can be used");
   const reader = new RecordReader(data, null, context);
   const global = rules && readValue(rules.type, data["global_rules"], reader, "global_rules");
+  reader.refers(global);
   return `{"features":[${read.join(",")}]${global === undefined ? "" : `,"global_rules":${JSON.stringify(global)}`}}`;
 }

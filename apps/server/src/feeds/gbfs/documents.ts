@@ -132,6 +132,7 @@ function docksAvailable(reader: RecordReader): string | null {
   const docks =
     reader.raw[field] === undefined ? undefined : readValue(docksAvailableType, reader.raw[field], reader, field);
   if (!Array.isArray(docks) || docks.length === 0) return null;
+  reader.refers(docks);
   const json = `[${docks
     .map((each) => JSON.stringify(each))
     .toSorted()

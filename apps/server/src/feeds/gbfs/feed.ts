@@ -7,6 +7,7 @@ import {
   type Rejection,
   UnknownFields,
 } from "./record-reader.ts";
+import { type Reference, References } from "./references.ts";
 import { identifierFrom, instantFrom, isObject, type JsonObject } from "./values.ts";
 
 /** The records of one feed that can be used, by id. */
@@ -22,6 +23,8 @@ export interface Feed<Content> {
   readonly problems: readonly Problem[];
   /** Fields of its records that GBFS does not know: they are not taken. */
   readonly notTaken: readonly string[];
+  /** Other records that its records name. */
+  readonly references: readonly Reference[];
 }
 
 /** The language of texts whose feed names none. */
@@ -57,7 +60,8 @@ export function readFeed<Content extends object>(
   const items = listIn(name, format, document);
   const problems = new ProblemLog(name);
   const unknownFields = new UnknownFields();
-  const context = { now, language, problems, unknownFields };
+  const references = new References();
+  const context = { now, language, problems, unknownFields, references };
   const at = snapshotTime(document, now, problems);
   const records = new Map<string, Content>();
   const rejected = new Set<string>();
@@ -80,7 +84,16 @@ export function readFeed<Content extends object>(
   }
   for (const id of records.keys()) rejected.delete(id);
   if (records.size === 0) throw new FeedFailure(name, items.length ? "none of its records can be used" : "it is empty");
-  return { name, at, records, rejected, rejections, problems: problems.list(), notTaken: unknownFields.list() };
+  return {
+    name,
+    at,
+    records,
+    rejected,
+    rejections,
+    problems: problems.list(),
+    notTaken: unknownFields.list(),
+    references: references.list(),
+  };
 }
 
 function listIn(name: string, { lists, maxRecords }: FeedFormat<unknown>, document: unknown): readonly unknown[] {

@@ -100,7 +100,7 @@ export async function importGbfs(
  * @throws FeedFailure when not one feed of stations or vehicles can be used; nothing was changed then
  */
 export async function importSnapshot(db: Queryable, context: ApplyContext, source: GbfsSource): Promise<ImportOutcome> {
-  const reading = await readSnapshot(source, context.now);
+  const reading = { ...(await readSnapshot(source, context.now)), isWhole: true };
   const { information, status, vehicles } = reading.snapshot;
   if (!information && !status && !vehicles) throw nothingUsable(reading.failures);
   const unread = ((await source.names?.()) ?? []).filter((name) => !READ.has(name));

@@ -2,6 +2,7 @@ import type { Field } from "@bikeshare/contract";
 import { shorten } from "../report-files.ts";
 import { GREATEST_INTEGER, MAX_TEXT_LENGTH, type ReadingContext, readValue } from "./canonical.ts";
 import type { ProblemLog } from "./problems.ts";
+import type { References } from "./references.ts";
 import { booleanFrom, identifierFrom, instantFrom, numberFrom, textFrom, type JsonObject } from "./values.ts";
 
 /** Older than any bike-share feed: Lyft's feeds say 86,400 s for "never". */
@@ -17,6 +18,7 @@ export interface DocumentContext {
   readonly language: string;
   readonly problems: ProblemLog;
   readonly unknownFields: UnknownFields;
+  readonly references: References;
 }
 
 /** Limits the names of unknown fields. Too high: a feed of random names fills the report. */
@@ -64,6 +66,11 @@ export class RecordReader implements ReadingContext {
     this.#document.problems.add({ record: this.#id, field, value, reason, action: "repaired" });
   }
 
+  /** Notes which other records a value in canonical form names. */
+  refers(value: unknown): void {
+    this.#document.references.note(this.#id, value);
+  }
+
   unknown(field: string): void {
     this.#document.unknownFields.add(field);
   }
@@ -88,7 +95,9 @@ export class RecordReader implements ReadingContext {
       facts[name] = value;
       isAny = true;
     }
-    return isAny ? boundedJson(facts, maxLength, this) : null;
+    if (!isAny) return null;
+    this.refers(facts);
+    return boundedJson(facts, maxLength, this);
   }
 
   /**

@@ -6,16 +6,19 @@ import { createReportSummary, type ReportSummary } from "../imports/report.rules
 import { removeOldReports } from "../report-files.ts";
 import type { Applied } from "./apply.ts";
 import { rejectedFeed, type Problem } from "./problems.ts";
+import { unknownReferences } from "./references.ts";
 import type { SourceSnapshot } from "./snapshot.ts";
 
 /** Everything that was wrong with a snapshot: in its feeds, in getting them, and in whose stations it names. */
-export function problemsOf({ snapshot, failures }: SourceSnapshot, { stations, bikes }: Applied): Problem[] {
+export function problemsOf(reading: SourceSnapshot, { stations, bikes }: Applied): Problem[] {
+  const { snapshot, failures } = reading;
   const { information, status, vehicles, descriptions = [] } = snapshot;
   const stationFeed = (status ?? information)?.name ?? "station_status";
   const vehicleFeed = vehicles?.name ?? "vehicle_status";
   return [
     ...failures.map(({ feed, message }) => rejectedFeed(feed, message)),
     ...[information, status, vehicles, ...descriptions].flatMap((feed) => feed?.problems ?? []),
+    ...unknownReferences(reading),
     ...stations.ownedByOthers.map((id) => ownedByOtherSource(stationFeed, "station_id", id)),
     ...bikes.ownedByOthers.map((id) => ownedByOtherSource(vehicleFeed, "vehicle_id", id)),
   ];

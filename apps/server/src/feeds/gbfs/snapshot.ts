@@ -30,6 +30,8 @@ export interface GbfsSnapshot {
 export interface SourceSnapshot {
   readonly snapshot: GbfsSnapshot;
   readonly failures: readonly FeedFailure[];
+  /** Whether it has all feeds of its source: one that is not there does not exist. */
+  readonly isWhole?: boolean;
 }
 
 /**
