@@ -140,7 +140,7 @@ function readNumber(type: FieldType, value: unknown, context: ReadingContext, fi
 
 /** Reads a word in today's writing, an old one, or another case of either. */
 function readWord(type: FieldType, value: unknown, context: ReadingContext, field: string): string | undefined {
-  const said = String(value);
+  const said = typeof value === "string" || typeof value === "number" ? String(value) : "";
   const { words = [], oldWords = {} } = type;
   const isSaid = (word: string) => word === said || word.toLowerCase() === said.toLowerCase();
   const old = Object.hasOwn(oldWords, said) ? oldWords[said] : undefined;
@@ -250,14 +250,16 @@ function currentRule(rule: JsonObject): JsonObject {
 }
 
 /** Schemes of addresses that run or reveal something where they are opened. */
-const UNSAFE_SCHEMES = new Set(["javascript:", "data:", "vbscript:", "file:", "blob:"]);
+const UNSAFE_SCHEMES = new Set(["javascript", "data", "vbscript", "file", "blob"]);
+/** Parsing each address of a city would cost as much as all the rest of its feeds. */
+const URI = /^([a-z][a-z\d+.-]*):[^\s\p{Cc}]+$/iu;
 
 /** Returns an address: of the web, or of an app. */
 function uriFrom(value: unknown): string | undefined {
   const text = typeof value === "string" ? textFrom(value) : undefined;
-  if (text === undefined || text.length > MAX_TEXT_LENGTH || /[\p{Cc}\s]/u.test(text)) return undefined;
-  const uri = URL.parse(text);
-  return uri === null || UNSAFE_SCHEMES.has(uri.protocol) ? undefined : text;
+  if (text === undefined || text.length > MAX_TEXT_LENGTH) return undefined;
+  const [, scheme] = URI.exec(text) ?? [];
+  return scheme === undefined || UNSAFE_SCHEMES.has(scheme.toLowerCase()) ? undefined : text;
 }
 
 /** Returns a day; of an instant, the day in its own zone. */

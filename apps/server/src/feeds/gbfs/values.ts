@@ -31,7 +31,7 @@ export function textFrom(value: unknown): string | undefined {
 
 function localisedText(variants: readonly unknown[]): string | undefined {
   const objects = variants.filter(isObject);
-  const english = objects.filter((variant) => /^en\b/i.test(String(variant["language"])));
+  const english = objects.filter(({ language }) => typeof language === "string" && /^en\b/i.test(language));
   for (const variant of [...english, ...objects]) {
     const text = Array.isArray(variant["text"]) ? undefined : textFrom(variant["text"]);
     if (text !== undefined) return text;
