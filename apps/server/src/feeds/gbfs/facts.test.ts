@@ -61,8 +61,12 @@ describe("facts of stations and vehicles", () => {
     await apply({ information: stationsOf(5, links) });
     // A late snapshot changes nothing.
     await apply({ information: stationsOf(3, { post_code: "0002" }), status: statusOf(3) });
-    const { vehicle_capacity: _, ...others } = links;
-    const read = { ...others, parking_hoop: true, vehicle_types_capacity: [{ vehicle_type_ids: ["ebike"], count: 3 }] };
+    const { rental_uris } = links;
+    const read = {
+      rental_uris,
+      parking_hoop: true,
+      vehicle_types_capacity: [{ vehicle_type_ids: ["ebike"], count: 3 }],
+    };
     expect(await kept()).toEqual([[read, docks.vehicle_docks_available]]);
     const before = await versions();
     const { stations } = await apply({ information: stationsOf(6, links), status: statusOf(6, docks) });
@@ -104,7 +108,7 @@ describe("facts of stations and vehicles", () => {
 
   test("an import says once which plans, stations and regions its records name and the source does not have", async () => {
     const documents = city23();
-    const { vehicles } = { vehicles: (documents["free_bike_status"] as { data: { bikes: object[] } }).data.bikes };
+    const vehicles = (documents["free_bike_status"] as { data: { bikes: object[] } }).data.bikes;
     const bikes = vehicles.map((vehicle) => ({ ...vehicle, pricing_plan_id: "lost", home_station_id: "harbour" }));
     const alert = {
       alert_id: "1",
@@ -115,7 +119,7 @@ describe("facts of stations and vehicles", () => {
     };
     const { problems } = await importSnapshot(
       database.db,
-      { systemId, source: "gbfs", now: NOW, ids },
+      { systemId: database.systemId, source: "gbfs", now: NOW, ids },
       sourceOf({
         ...documents,
         free_bike_status: dated(0, { bikes }),
