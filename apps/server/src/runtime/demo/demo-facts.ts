@@ -7,10 +7,7 @@ import type { ActorContext } from "../../command-context.ts";
 
 const system: FactChanges<"system"> = {
   published_id: "demo-city",
-  name: [
-    { text: "Demo city", language: "en" },
-    { text: "Demostad", language: "nl" },
-  ],
+  name: "Demo city",
   // That of the land nearest to the made-up city, which lies in the North Sea.
   timezone: "Europe/Amsterdam",
   language: "en",
