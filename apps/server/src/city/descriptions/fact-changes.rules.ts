@@ -1,5 +1,6 @@
 import { type FactChanges, type FactKind, factKinds, type Facts, type FactsOf } from "@bikeshare/contract";
 import { FactIssue, readFactValue } from "./fact-values.rules.ts";
+import type { Described } from "./published-facts.rules.ts";
 
 /**
  * Returns what the operator says of a thing after some changes: null removes a value, what is left out stays.
@@ -30,23 +31,27 @@ export interface KnownIds {
 }
 
 /**
- * Checks facts together.
- * @param published the facts as they would be published
- * @throws FactIssue where one is missing, or two exclude each other
+ * Checks facts together. What a source gives is not checked: it is published as far as it fits.
+ * @throws FactIssue where a fact is missing, or two exclude each other
  */
-export function requireFitting<Kind extends FactKind>(kind: Kind, published: FactsOf<Kind>, known: KnownIds): void {
+export function requireFitting<Kind extends FactKind>(
+  kind: Kind,
+  { own, published }: Pick<Described<Kind>, "own" | "published">,
+  known: KnownIds,
+): void {
   const facts: Facts = factKinds[kind];
   const values = published as Readonly<Record<string, unknown>>;
   const missing = Object.keys(facts).find((name) => facts[name]?.required === true && values[name] === undefined);
   if (missing !== undefined) throw new FactIssue(missing, undefined, `given: ${facts[missing]?.about ?? ""}`);
-  fitting[kind]?.(published, known);
+  fitting[kind]?.(own, known, published);
 }
 
-const fitting: { readonly [Kind in FactKind]?: (values: FactsOf<Kind>, known: KnownIds) => void } = {
-  system(system) {
-    requirePlaceholder("station_links", system.station_links, "{station_id}", system.rental_apps);
-    requirePlaceholder("vehicle_links", system.vehicle_links, "{vehicle_id}", system.rental_apps);
-    const { start_date: start, termination_date: end } = system;
+type Fitting<Kind extends FactKind> = (own: FactsOf<Kind>, known: KnownIds, published: FactsOf<Kind>) => void;
+
+const fitting: { readonly [Kind in FactKind]?: Fitting<Kind> } = {
+  system({ station_links, vehicle_links }, _, { rental_apps, start_date: start, termination_date: end }) {
+    requirePlaceholder("station_links", station_links, "{station_id}", rental_apps);
+    requirePlaceholder("vehicle_links", vehicle_links, "{vehicle_id}", rental_apps);
     if (start !== undefined && end !== undefined && end < start) {
       throw new FactIssue("termination_date", end, `a day after start_date, ${start}`);
     }

@@ -24,7 +24,7 @@ const plan = {
 
 function set(kind: FactKind, given: object) {
   const values = applyChanges(kind, {}, given as FactChanges<FactKind>, "nb");
-  requireFitting(kind, values, known);
+  requireFitting(kind, { own: values, published: values }, known);
   return values;
 }
 

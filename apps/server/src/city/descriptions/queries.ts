@@ -173,22 +173,26 @@ export async function findPublishedIdOfSource(db: QueryRunner, systemId: string)
   return (await db.query<{ published_id: string }>(publishedIdOfSource, [systemId]))[0]?.published_id;
 }
 
-const stationExists = statement(
-  "descriptions.stationExists",
-  "select exists (select from stations where system_id = $1 and id = $2 and status <> 'removed') as is_there",
+const stationFacts = statement(
+  "descriptions.stationFacts",
+  "select source_facts as facts from stations where system_id = $1 and id = $2 and status <> 'removed'",
 );
-const bikeExists = statement(
-  "descriptions.bikeExists",
-  "select exists (select from bikes where system_id = $1 and id = $2 and vehicle_state <> 'removed') as is_there",
+const bikeFacts = statement(
+  "descriptions.bikeFacts",
+  "select source_facts as facts from bikes where system_id = $1 and id = $2 and vehicle_state <> 'removed'",
 );
 
-/** Tells whether there is a station or bike, removed ones aside. */
-export async function findWhetherExists(
+/**
+ * Returns what its source says of a station or bike beyond the columns; undefined where there is no such thing, removed ones
+ * aside.
+ */
+export async function findFactsOfSource<Kind extends "station" | "bike">(
   db: QueryRunner,
   systemId: string,
-  kind: "station" | "bike",
+  kind: Kind,
   id: string,
-): Promise<boolean> {
-  const exists = kind === "station" ? stationExists : bikeExists;
-  return oneRow(await db.query<{ is_there: boolean }>(exists, [systemId, id])).is_there;
+): Promise<FactsOf<Kind> | undefined> {
+  const statementOfKind = kind === "station" ? stationFacts : bikeFacts;
+  const [row] = await db.query<{ facts: FactsOf<Kind> | null }>(statementOfKind, [systemId, id]);
+  return row && (row.facts ?? {});
 }

@@ -17,7 +17,7 @@ import {
   findRiddenTypes,
   findTypeUses,
   findUsedRegions,
-  findWhetherExists,
+  findFactsOfSource,
   findWhetherRegionUsed,
   listOwnDescriptions,
   lockDescriptions,
@@ -129,13 +129,21 @@ async function namedIds(db: QueryRunner, systemId: string, kind: FactKind): Prom
   }
 }
 
-/** Returns what is known of one thing; nothing but its id where nobody describes it. */
+/**
+ * Returns what is known of one thing; nothing but its id where nobody describes it.
+ * @throws ServiceError `not_found` for a station or bike that does not exist
+ */
 export async function describedOne<Kind extends FactKind>(
   db: QueryRunner,
   systemId: string,
   kind: Kind,
   id: string,
 ): Promise<Described<Kind>> {
+  if (kind === "station" || kind === "bike") {
+    const ofSource = await findFactsOfSource(db, systemId, kind, id);
+    if (ofSource === undefined) throw serviceError("not_found", kind);
+    return mergeFacts<Kind>(id, await findDescription(db, systemId, kind, id), [ofSource as FactsOf<Kind>]);
+  }
   const all = await describedAll(db, systemId, kind);
   return all.find((each) => each.id === id) ?? mergeFacts<Kind>(id, undefined, []);
 }
@@ -157,9 +165,6 @@ export function describe<Kind extends FactKind>(
   const now = new Date(context.clock());
   return context.db.transaction(async (tx) => {
     await lockDescriptions(tx, systemId, now);
-    if ((kind === "station" || kind === "bike") && !(await findWhetherExists(tx, systemId, kind, id))) {
-      throw serviceError("not_found", kind);
-    }
     const held = (await findDescription(tx, systemId, kind, id)) ?? {};
     const language = await mainLanguageOf(tx, systemId);
     try {
@@ -167,7 +172,7 @@ export function describe<Kind extends FactKind>(
       await updateDescription(tx, systemId, kind, { id, content: own }, now);
       if ("name" in changes && kind === "system") await renameSystem(tx, systemId, nameOf(systemId, own));
       const described = await describedOne(tx, systemId, kind, id);
-      requireFitting(kind, described.published, await knownIds(tx, systemId));
+      requireFitting(kind, described, await knownIds(tx, systemId));
       const subject = id === "" ? systemId : id;
       await insertActOf(context, tx, { systemId, action: `${kind}.described`, subject, detail: changes });
       return described;
