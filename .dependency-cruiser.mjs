@@ -160,7 +160,7 @@ const serverLayers = [
     to: {
       path: `${server}/(${anyNoun})/`,
       // How any work waits, which is nobody's.
-      pathNot: `${server}/storage/background/(ask-together|within)[.]ts$`,
+      pathNot: `${server}/storage/background/within[.]ts$`,
       ...valueOnly,
     },
   },
@@ -317,7 +317,7 @@ const upward = [
   },
   {
     from: ["partners/keys/routes.ts", "partners/suspend-or-remove.ts"],
-    to: "city/(reservations/service|fleet/reservation-commands)[.]ts|webhooks/endpoints/endpoint-status[.]ts",
+    to: "city/(reservations/service|fleet/reservation-commands)[.]ts|webhooks/endpoints/endpoint-settings[.]ts",
     comment: "A partner that goes takes its reservations and its webhook along; /v1/me counts its reservations.",
   },
   {
@@ -326,7 +326,7 @@ const upward = [
     comment: "A rotation encrypts the secrets of people's authenticator apps again.",
   },
   {
-    from: ["storage/partitions/service.ts", "storage/set-aside/service.ts", "storage/replica/open-reads.ts"],
+    from: ["storage/partitions/service.ts", "storage/set-aside/service.ts", "storage/replica/service.ts"],
     to: "city/(systems|changes)/service[.]ts|partners/audit/queries[.]ts",
     comment: "Partitions and set-aside work exist for each system; a replica is read for a checkpoint.",
   },

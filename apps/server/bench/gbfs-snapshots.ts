@@ -1,6 +1,6 @@
 import { applySnapshot } from "../src/feeds/gbfs/apply.ts";
 import { readDocument } from "../src/feeds/gbfs/documents.ts";
-import { readSnapshot, type GbfsSource } from "../src/feeds/gbfs/snapshot.ts";
+import { type GbfsSource, readSnapshot } from "../src/feeds/gbfs/snapshot.ts";
 import { postgresMicroseconds } from "./postgres-time.ts";
 import { describeMachine, onPostgres, say } from "./processes.ts";
 import { type BenchContext, openNewSystem } from "./provision.ts";

@@ -1,7 +1,7 @@
 import { listFilters } from "@bikeshare/rules";
 import { openDatabase } from "../src/storage/db/database.ts";
 import { LIMIT, pagesOf, readerOf } from "./lists/reader.ts";
-import { combinationsOf, type Combination } from "./lists/requests.ts";
+import { type Combination, combinationsOf } from "./lists/requests.ts";
 import type { ListName } from "./lists/rows.ts";
 import { openMeter, type Work } from "./lists/work.ts";
 import { startWriting } from "./lists/writer.ts";

@@ -24,8 +24,8 @@ import {
 } from "@bikeshare/simulator";
 import { findFreePort } from "@bikeshare/test-kit";
 import { createIds } from "../src/ids.ts";
-import { openStore } from "../src/storage/db/open.ts";
-import { auditLogOwner } from "../src/storage/partitions/audit-owner.ts";
+import { openStore } from "../src/storage/db/connections.ts";
+import { auditLogOwner } from "../src/storage/partitions/service.ts";
 import { brokenInvariants, describeMachine, inDirectory, say, serve } from "./processes.ts";
 import { makeOperatorKey, makePartner, makeSystem } from "./provision.ts";
 import { sampleFeeds } from "./soak/gbfs-samples.ts";

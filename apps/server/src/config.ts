@@ -4,7 +4,6 @@ import { DEFAULT_MAX_CONNECTIONS } from "./http/connections.ts";
 import { parseOrigins } from "./http/cors.ts";
 import { DEFAULT_PUBLIC_RATE_LIMIT } from "./http/public-limit.ts";
 import { parseNetworks } from "./outbound/addresses/network-list.ts";
-import { headerPairs, mailAddresses, otlpTracesUrl, share } from "./runtime/startup/seeing-values.ts";
 import {
   baseUrl,
   color,
@@ -12,20 +11,24 @@ import {
   domains,
   duration,
   feedUrl,
+  headerPairs,
   hostName,
+  integer,
   issuerUrl,
+  mailAddresses,
   mailSender,
   mailServerUrl,
   oneOf,
   optional,
+  otlpTracesUrl,
   redisUrl,
+  securityContact,
   senderAt,
   severalOf,
-  securityContact,
+  share,
   shownName,
   systemId,
   warningsOfTypos,
-  integer,
 } from "./runtime/startup/values.ts";
 import type { BackupSchedule } from "./storage/backup/schedule.ts";
 import { type AddressRules, parsePorts, type PortRange } from "./webhooks/rules/receiver-url.ts";

@@ -8,7 +8,7 @@ import { upsertStations } from "../src/city/fleet/station-commands.ts";
 import { readConfig } from "../src/config.ts";
 import { issueKey } from "../src/partners/keys/service.ts";
 import { createPartner } from "../src/partners/service.ts";
-import { type Service, serve } from "../src/runtime/serve.ts";
+import { serve, type Service } from "../src/runtime/serve.ts";
 import { keyContext } from "./built-app.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { until } from "./until.ts";

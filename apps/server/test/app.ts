@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { buildApp } from "../src/app.ts";
 import type { Ids } from "../src/ids.ts";
 import { NetworkList } from "../src/outbound/addresses/network-list.ts";
-import { type IssuedKey, issueKey, type IssueInput } from "../src/partners/keys/service.ts";
+import { type IssuedKey, type IssueInput, issueKey } from "../src/partners/keys/service.ts";
 import { createPartner } from "../src/partners/service.ts";
 import { closeApp } from "./close-app.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";

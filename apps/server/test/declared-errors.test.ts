@@ -4,7 +4,7 @@ import type { BatchResultWriter } from "../src/city/fleet/batch.ts";
 import { createPartner } from "../src/partners/service.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, keyContext } from "./built-app.ts";
-import { endpoints, type Endpoint, sampleId } from "./endpoints.ts";
+import { type Endpoint, endpoints, sampleId } from "./endpoints.ts";
 
 let app: TestApp;
 let operatorKey: string;

@@ -10,7 +10,7 @@ import { verify } from "@bikeshare/webhooks";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { upsertBikes } from "../src/city/fleet/bike-commands.ts";
 import { upsertStations } from "../src/city/fleet/station-commands.ts";
-import { registerSecrets } from "../src/cli/secrets.ts";
+import { registerSecrets } from "../src/cli/maintenance.ts";
 import { createIds } from "../src/ids.ts";
 import { issueKey } from "../src/partners/keys/service.ts";
 import { createPartner } from "../src/partners/service.ts";

@@ -4,7 +4,7 @@ import { createPartner, partnersOf, setPartner } from "../src/partners/service.t
 import { removePartner, resumePartner, suspendPartner } from "../src/partners/suspend-or-remove.ts";
 import { statement } from "../src/storage/db/statement.ts";
 import { startTestApp, type TestApp } from "./app.ts";
-import { type BuiltApp, buildAnother, keyContext } from "./built-app.ts";
+import { buildAnother, type BuiltApp, keyContext } from "./built-app.ts";
 import { expectWithin } from "./expect-within.ts";
 import { until } from "./until.ts";
 

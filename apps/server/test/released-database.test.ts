@@ -7,7 +7,7 @@ import { checkInvariants } from "../src/health/check/service.ts";
 import { restoreBackup } from "../src/storage/backup/restore.ts";
 import type { Database } from "../src/storage/db/database.ts";
 import { isMigrated } from "../src/storage/db/migrate/migrate.ts";
-import { type BuiltApp, buildAnother } from "./built-app.ts";
+import { buildAnother, type BuiltApp } from "./built-app.ts";
 import { createEmptyDatabase } from "./database.ts";
 
 /**

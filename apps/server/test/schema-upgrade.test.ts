@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { openStore } from "../src/storage/db/connections.ts";
 import { isMigrated, migrate } from "../src/storage/db/migrate/migrate.ts";
 import type { Program } from "../src/storage/db/migrate/program.ts";
-import { openStore } from "../src/storage/db/open.ts";
 import { columnTypes } from "../src/storage/db/tables.generated.ts";
-import { auditLogOwner } from "../src/storage/partitions/audit-owner.ts";
+import { auditLogOwner } from "../src/storage/partitions/service.ts";
 import { readVersion } from "../src/version.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother } from "./built-app.ts";

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { MAX_CALLS_OF_OWNER } from "../src/http/command-combiner.ts";
+import { MAX_CALLS_OF_OWNER } from "../src/http/idempotency.ts";
 import { stopAnswering } from "../src/http/stopping.ts";
 import type { Transaction } from "../src/storage/db/database.ts";
 import { statement } from "../src/storage/db/statement.ts";

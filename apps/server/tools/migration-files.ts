@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { splitStatements } from "../src/storage/db/migrate/sql-statements.rules.ts";
+import { splitStatements } from "../src/storage/db/migrate/schema-change.rules.ts";
 
 const DIRECTORY = join(import.meta.dirname, "../migrations");
 

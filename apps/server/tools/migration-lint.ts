@@ -1,7 +1,12 @@
 import { createHash } from "node:crypto";
-import { changeBy } from "../src/storage/db/migrate/schema-change.rules.ts";
-import { type SqlStatement, splitStatements } from "../src/storage/db/migrate/sql-statements.rules.ts";
-import { oldestProgramOf, parseSteps, type Step } from "../src/storage/db/migrate/steps.rules.ts";
+import {
+  changeBy,
+  oldestProgramOf,
+  parseSteps,
+  splitStatements,
+  type SqlStatement,
+  type Step,
+} from "../src/storage/db/migrate/schema-change.rules.ts";
 import {
   blockedBy,
   type LockMode,

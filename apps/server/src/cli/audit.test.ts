@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { statement } from "../storage/db/statement.ts";
-import { registerAudit } from "./audit.ts";
 import { registerKeys } from "./keys.ts";
-import { registerPartners } from "./partners.ts";
+import { registerAudit, registerPartners } from "./partners.ts";
 import { registerSystems } from "./systems.ts";
 
 const START = Date.parse("2026-06-01T08:00:00.000Z");

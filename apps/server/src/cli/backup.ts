@@ -1,9 +1,8 @@
 import { stat } from "node:fs/promises";
-import { shellWord } from "../shell-word.ts";
+import { shellWord } from "../printable.ts";
 import { createBackup } from "../storage/backup/backup.ts";
-import { restoreBackup } from "../storage/backup/restore.ts";
+import { restoreBackup, verifyBackup } from "../storage/backup/restore.ts";
 import { createBackupIn } from "../storage/backup/schedule.ts";
-import { verifyBackup } from "../storage/backup/verify.ts";
 import { secretsPath } from "../storage/secrets/secrets.ts";
 import { readVersion } from "../version.ts";
 import { type CliContext, type OpenCli, type ParentCommand, run, stopSignal } from "./context.ts";

@@ -1,7 +1,18 @@
+import { existsSync } from "node:fs";
 import { listLongRides } from "../city/fleet/finish-rides.ts";
 import { systemsOf } from "../city/systems/service.ts";
 import { checkInvariants } from "../health/check/service.ts";
-import { type DeploymentContext, type OpenCli, type ParentCommand, runOnDeployment } from "./context.ts";
+import { checked, failure } from "../health/checks/check.ts";
+import { checkDatabase, checkMachine, type DoctorResult } from "../health/doctor/checks.ts";
+import { checkConfiguration } from "../health/doctor/doctor.rules.ts";
+import {
+  type CliContext,
+  type DeploymentContext,
+  type OpenCli,
+  type ParentCommand,
+  run,
+  runOnDeployment,
+} from "./context.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
 /** `check`: the invariants of the stored data. */
@@ -9,7 +20,7 @@ export function registerCheck(program: ParentCommand, cli: OpenCli): void {
   program
     .command("check")
     .description("check the stored data for broken invariants; exit status 1 when one is broken")
-    .action(() => runOnDeployment(cli(), check));
+    .action(() => runOnDeployment(cli(), checkSystems));
 }
 
 /** Long rides that are listed. */
@@ -17,10 +28,10 @@ const MAX_LONG_RIDES = 20;
 
 type Invariant = Awaited<ReturnType<typeof checkInvariants>>[number];
 
-const marks = { error: "BROKEN", warning: "WARNING" } as const;
+const severityMarks = { error: "BROKEN", warning: "WARNING" } as const;
 
-const columns: Columns<Invariant> = {
-  status: ({ broken, severity }) => (broken === 0 ? "ok" : marks[severity]),
+const invariantColumns: Columns<Invariant> = {
+  status: ({ broken, severity }) => (broken === 0 ? "ok" : severityMarks[severity]),
   invariant: "name",
   violations: "broken",
   examples: "examples",
@@ -38,20 +49,24 @@ interface Report {
 }
 
 /** Checks the system that `--system` names, otherwise all. */
-async function check(context: DeploymentContext): Promise<Result> {
+async function checkSystems(context: DeploymentContext): Promise<Result> {
   const { db, system: named } = context;
   const all = named === undefined ? (await systemsOf(db)).map((system) => system.system_id) : [];
   const systems = all.length > 1 ? all : [await context.resolveSystem(db, named)];
   const reports: Report[] = [];
   for (const systemId of systems) reports.push(await checkSystem(context, systemId, all.length > 1));
-  const checked = reports.map(({ object }) => object);
-  const [first] = checked;
-  const rows = checked.flatMap(({ system, invariants }) => invariants.map((invariant) => ({ system, ...invariant })));
+  const objects = reports.map(({ object }) => object);
+  const [first] = objects;
+  const rows = objects.flatMap(({ system, invariants }) => invariants.map((invariant) => ({ system, ...invariant })));
   const broken = rows.filter(isBroken);
   const where = [...new Set(broken.map(({ system }) => system))].join(", ");
   return {
-    object: checked.length === 1 && first !== undefined ? first : { ok: broken.length === 0, systems: checked },
-    table: table(rows, checked.length === 1 ? columns : { system: "system", ...columns }, "No invariants."),
+    object: objects.length === 1 && first !== undefined ? first : { ok: broken.length === 0, systems: objects },
+    table: table(
+      rows,
+      objects.length === 1 ? invariantColumns : { system: "system", ...invariantColumns },
+      "No invariants.",
+    ),
     notes: reports.flatMap(({ notes }) => notes),
     failure:
       broken.length === 0
@@ -83,5 +98,55 @@ async function checkSystem(
         ? []
         : [`Under way for longer than LONG_RIDE_AFTER: ${long}. \`${end}\` ends rides whose end was never reported.`]),
     ],
+  };
+}
+
+const SET_DATA_DIR =
+  "Set DATA_DIR or DATABASE_URL to the service's values. The first start of a service creates the directory.";
+
+/** `doctor`: common problems, each with its fix. */
+export function registerDoctor(program: ParentCommand, cli: OpenCli): void {
+  program
+    .command("doctor")
+    .description(
+      "check the configuration, this machine, the database and background work; exit status 1 when a check fails",
+    )
+    .action(() => run(cli(), examine));
+}
+
+async function examine(context: CliContext): Promise<Result> {
+  const { config, clock } = context;
+  const results: DoctorResult[] = [
+    ...checkConfiguration(config),
+    ...(await checkMachine(config, clock())),
+    ...(await checked("database", "Correct DATABASE_URL or DATA_DIR.", async () => {
+      // Opening would create an empty database, and the directory's name is most likely wrong.
+      if (config.databaseUrl === undefined && !existsSync(config.dataDir))
+        return failure("database", `DATA_DIR=${config.dataDir} does not exist`, SET_DATA_DIR);
+      const server = await context.openDatabaseAsIs();
+      try {
+        return await checkDatabase({ ...server, config, clock });
+      } finally {
+        await server.close();
+      }
+    })),
+  ];
+  const failures = results.filter(({ status, acknowledged }) => status === "failure" && acknowledged === undefined);
+  const marks = { ok: "ok", info: "ok", warning: "WARNING", failure: "FAILURE" } as const;
+  const columns = {
+    status: ({ status, acknowledged }: DoctorResult) => (acknowledged === undefined ? marks[status] : "acknowledged"),
+    check: "check",
+    detail: "detail",
+  } as const;
+  return {
+    object: {
+      ok: failures.length === 0,
+      checks: results.map(({ check, status, detail, fix, acknowledged }) => ({
+        ...{ check, status, detail, fix, acknowledged },
+      })),
+    },
+    table: table(results, columns, "No checks."),
+    notes: results.flatMap(({ check, fix }) => (fix === undefined ? [] : [`${check}: ${fix}`])),
+    failure: failures.length === 0 ? undefined : `${failures.length} of ${results.length} checks failed.`,
   };
 }

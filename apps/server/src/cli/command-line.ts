@@ -8,9 +8,8 @@ import { prepareDataDir } from "../runtime/startup/checks.ts";
 import { explainDatabaseFailure, explainFullDisk } from "../runtime/startup/database-failure.ts";
 import { watchLauncher } from "../runtime/startup/launcher.ts";
 import { createSignals } from "../runtime/startup/signals.ts";
-import { openServer, openStore } from "../storage/db/open.ts";
-import { auditLogOwner } from "../storage/partitions/audit-owner.ts";
-import { createFirstPartitions } from "../storage/partitions/service.ts";
+import { openServer, openStore } from "../storage/db/connections.ts";
+import { auditLogOwner, createFirstPartitions } from "../storage/partitions/service.ts";
 import { readVersion } from "../version.ts";
 import type { CliContext, OpenCli, ParentCommand, RunCommand } from "./context.ts";
 import { UsageError } from "./options.ts";
@@ -134,22 +133,22 @@ const groups: readonly { readonly words: readonly string[]; readonly load: () =>
   { words: ["alerts"], load: async () => (await import("./alerts.ts")).registerAlerts },
   { words: ["stations"], load: async () => (await import("./fleet.ts")).registerStations },
   { words: ["bikes"], load: async () => (await import("./fleet.ts")).registerBikes },
-  { words: ["rides"], load: async () => (await import("./rides.ts")).registerRides },
+  { words: ["rides"], load: async () => (await import("./fleet.ts")).registerRides },
   { words: ["partners"], load: async () => (await import("./partners.ts")).registerPartners },
   { words: ["keys"], load: async () => (await import("./keys.ts")).registerKeys },
   { words: ["console"], load: async () => (await import("./console.ts")).registerConsole },
-  { words: ["secrets"], load: async () => (await import("./secrets.ts")).registerSecrets },
+  { words: ["secrets"], load: async () => (await import("./maintenance.ts")).registerSecrets },
   { words: ["webhooks"], load: async () => (await import("./webhooks.ts")).registerWebhooks },
   { words: ["import"], load: loadImports },
-  { words: ["migrate"], load: async () => (await import("./migrate.ts")).registerMigrate },
+  { words: ["migrate"], load: async () => (await import("./maintenance.ts")).registerMigrate },
   { words: ["gbfs"], load: async () => (await import("./gbfs-check.ts")).registerGbfs },
   { words: ["check"], load: async () => (await import("./check.ts")).registerCheck },
-  { words: ["audit"], load: async () => (await import("./audit.ts")).registerAudit },
-  { words: ["openapi"], load: async () => (await import("./openapi.ts")).registerOpenApi },
-  { words: ["set-aside"], load: async () => (await import("./set-aside.ts")).registerSetAside },
-  { words: ["doctor"], load: async () => (await import("./doctor.ts")).registerDoctor },
-  { words: ["forget"], load: async () => (await import("./forget.ts")).registerForget },
-  { words: ["distribute"], load: async () => (await import("./distribute.ts")).registerDistribute },
+  { words: ["audit"], load: async () => (await import("./partners.ts")).registerAudit },
+  { words: ["openapi"], load: async () => (await import("./run.ts")).registerOpenApi },
+  { words: ["set-aside"], load: async () => (await import("./maintenance.ts")).registerSetAside },
+  { words: ["doctor"], load: async () => (await import("./check.ts")).registerDoctor },
+  { words: ["forget"], load: async () => (await import("./maintenance.ts")).registerForget },
+  { words: ["distribute"], load: async () => (await import("./maintenance.ts")).registerDistribute },
   { words: ["backup", "restore"], load: async () => (await import("./backup.ts")).registerBackup },
   { words: ["run"], load: async () => (await import("./run.ts")).registerRun },
   { words: ["simulate"], load: async () => (await import("./simulate.ts")).registerSimulate },
@@ -165,7 +164,7 @@ const groups: readonly { readonly words: readonly string[]; readonly load: () =>
 
 async function loadImports(): Promise<Register> {
   const { registerImportGbfs } = await import("./gbfs.ts");
-  const { registerImportTrips } = await import("./import-trips.ts");
+  const { registerImportTrips } = await import("./imports.ts");
   const { registerImports } = await import("./imports.ts");
   return below("import", "import data", (imports, cli) => {
     registerImportGbfs(imports, cli);

@@ -9,7 +9,7 @@ import { createMailer } from "../outbound/mail/mailer.ts";
 import { type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
 import { option, parsed, UsageError } from "./options.ts";
 import { localAddress } from "./serve.ts";
-import { addressOfStart } from "./start-lock.ts";
+import { addressOfStart } from "./start.ts";
 
 /** `console invite` and `reset`. */
 export function registerConsole(program: ParentCommand, cli: OpenCli): void {

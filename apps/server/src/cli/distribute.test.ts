@@ -12,7 +12,7 @@ import { distribute, planDistribution } from "../storage/distribution/service.ts
 import { listPartitions } from "../storage/partitions/partition-queries.ts";
 import { dailyTables, eventsTable } from "../storage/partitions/partition.rules.ts";
 import { createPartitions, createPartitionsBesideDefault } from "../storage/partitions/service.ts";
-import { registerDistribute } from "./distribute.ts";
+import { registerDistribute } from "./maintenance.ts";
 
 let harness: CliHarness;
 beforeEach(async () => {

@@ -1,14 +1,15 @@
 import { type Bike, MAX_PAGE_SIZE, type Station, stationStatus, vehicleState } from "@bikeshare/contract";
 import type { PageRequest } from "@bikeshare/rules";
 import { listBikes } from "../city/bikes/service.ts";
+import { endAbandonedRides, endRidesStartedBefore } from "../city/fleet/finish-rides.ts";
 import { listStations } from "../city/stations/service.ts";
 import { oneOf } from "../runtime/startup/values.ts";
 import type { Page } from "../storage/lists/page.ts";
 import { type ListReader, readContextOn } from "../storage/lists/read-context.ts";
-import { type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
+import { type OpenCli, type ParentCommand, runOnSystem, type SystemContext } from "./context.ts";
 import { registerFleetFacts } from "./descriptions.ts";
-import { limitOption, option } from "./options.ts";
-import { type Columns, table } from "./output.ts";
+import { limitOption, option, pastInstant, readValue, UsageError } from "./options.ts";
+import { type Columns, type Result, table } from "./output.ts";
 
 /** Too high: the answer fills memory. Use the API to read everything. */
 const MAX_LIMIT = 10_000;
@@ -106,4 +107,42 @@ async function readBeginning<Item>(read: ReadPage, limit: number): Promise<{ ite
 
 function restOf(items: readonly unknown[], total: number): string[] {
   return items.length >= total ? [] : [`${items.length} of ${total}. --limit shows more rows, --json all fields.`];
+}
+
+/** `rides end`: ends rides whose end was never reported. */
+export function registerRides(program: ParentCommand, cli: OpenCli): void {
+  program
+    .command("rides")
+    .description("manage rides whose end was never reported")
+    .command("end")
+    .description("end rides whose end was never reported; a bike without a report since then becomes missing")
+    .argument("[id...]", "the rides")
+    .option("--older-than <time>", "all rides that started before this time: RFC 3339, or a duration ago such as 24h")
+    .option("--yes", "confirm --older-than: ended rides stay ended")
+    .action((ids, { olderThan, yes = false }) => {
+      if (ids.length > 0 === (olderThan !== undefined))
+        throw new UsageError("Name either the rides or a time with --older-than.");
+      const context = cli();
+      const before =
+        olderThan === undefined ? undefined : readValue("--older-than", olderThan, pastInstant(context.clock()));
+      if (before !== undefined && !yes) {
+        throw new UsageError(
+          `This ends every ride that started before ${before.toISOString()}. Nothing was changed. Add --yes to do it.`,
+        );
+      }
+      return runOnSystem(context, (opened) => endRides(opened, ids, before));
+    });
+}
+
+async function endRides(context: SystemContext, ids: readonly string[], before: Date | undefined): Promise<Result> {
+  const { results, failed } =
+    before === undefined
+      ? await endAbandonedRides(context, context.systemId, ids, "operator")
+      : await endRidesStartedBefore(context, context.systemId, before);
+  const columns = { ride: "id", result: ({ error }: (typeof results)[number]) => error?.message ?? "ended" } as const;
+  return {
+    object: { results, failed },
+    table: table(results, columns, "No such ride is under way."),
+    failure: failed === 0 ? undefined : `${failed} of ${results.length} rides could not be ended.`,
+  };
 }

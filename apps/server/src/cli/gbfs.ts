@@ -1,11 +1,11 @@
 import type { StationsWaiting } from "../city/fleet/station-snapshot.ts";
-import { type PollResult, type FeedProblem, startFollowing } from "../feeds/gbfs/follow.ts";
-import { importGbfs, type ImportCounts, type ImportOutcome } from "../feeds/gbfs/import.ts";
+import { type FeedProblem, type PollResult, startFollowing } from "../feeds/gbfs/follow.ts";
+import { type ImportCounts, importGbfs, type ImportOutcome } from "../feeds/gbfs/import.ts";
 import { type ReplayOutcome, replaySnapshots } from "../feeds/gbfs/replay.ts";
 import { describePendingStations, writeReport } from "../feeds/gbfs/report.ts";
 import { reportsDirectory } from "../feeds/report-files.ts";
 import { duration } from "../runtime/startup/values.ts";
-import { FLEET_TABLES, careForTables } from "../storage/db/vacuum.ts";
+import { careForTables, FLEET_TABLES } from "../storage/db/vacuum.ts";
 import { type CliContext, type OpenCli, type ParentCommand, runOnSystem, stopSignal } from "./context.ts";
 import { option, UsageError } from "./options.ts";
 import { PROGRESS_INTERVAL_MS } from "./output.ts";

@@ -5,7 +5,7 @@ import { Writable } from "node:stream";
 import { Command } from "@commander-js/extra-typings";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { CITY_TIME, city23 } from "../../test/gbfs/city.ts";
+import { city23, CITY_TIME } from "../../test/gbfs/city.ts";
 import { readConfig } from "../config.ts";
 import { createIds } from "../ids.ts";
 import type { CliContext } from "./context.ts";

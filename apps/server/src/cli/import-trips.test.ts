@@ -4,11 +4,11 @@ import { Readable } from "node:stream";
 import { createTestIds } from "@bikeshare/test-kit";
 import { Command } from "@commander-js/extra-typings";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { examples, type TripImportHarness, NOW, openTripImportHarness } from "../../test/trips/trip-import.harness.ts";
+import { examples, NOW, openTripImportHarness, type TripImportHarness } from "../../test/trips/trip-import.harness.ts";
 import { readConfig } from "../config.ts";
 import { listImports } from "../feeds/imports/service.ts";
 import type { CliContext } from "./context.ts";
-import { registerImportTrips } from "./import-trips.ts";
+import { registerImportTrips } from "./imports.ts";
 
 let harness: TripImportHarness;
 let printed: {

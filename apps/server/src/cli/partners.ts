@@ -1,6 +1,7 @@
 import { DEFAULT_MAX_RESERVATIONS, EVENT_RETENTION_DAYS, RATE_WINDOW_SECONDS } from "@bikeshare/contract";
 import { type KeyAllowance, MAX_OWN_KEY_DAYS, MAX_OWN_KEYS, MAX_RATE_LIMIT } from "@bikeshare/contract/console";
 import { commandError } from "../command-errors.ts";
+import { listActs } from "../partners/audit/queries.ts";
 import {
   createPartner,
   type PartnerRow,
@@ -13,7 +14,7 @@ import {
 import { removePartner, resumePartner, suspendPartner } from "../partners/suspend-or-remove.ts";
 import { integer } from "../runtime/startup/values.ts";
 import { type OpenCli, type ParentCommand, runOnSystem, type SystemContext } from "./context.ts";
-import { option, plainName, readValue, scopeList, UsageError } from "./options.ts";
+import { limitOption, option, pastInstant, plainName, readValue, scopeList, UsageError } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 import { heldNotes } from "./webhooks.ts";
 
@@ -169,7 +170,7 @@ async function describeRemoval(context: SystemContext, id: string): Promise<stri
   ].join("\n");
 }
 
-const columns: Columns<PartnerRow> = {
+const partnerColumns: Columns<PartnerRow> = {
   id: "id",
   name: "name",
   status: statusText,
@@ -183,7 +184,7 @@ async function list(context: SystemContext, all: boolean): Promise<Result> {
   const rows = partners.filter((row) => all || row.removed_at === null);
   return {
     object: { partners: rows.map((row) => ({ ...row, status: partnerStatus(row), max_reservations: limitOf(row) })) },
-    table: table(rows, columns, "No partners. `partners create` creates one."),
+    table: table(rows, partnerColumns, "No partners. `partners create` creates one."),
   };
 }
 
@@ -194,4 +195,27 @@ function statusText(partner: PartnerRow): string {
 
 function limitOf({ max_reservations }: PartnerRow): number {
   return max_reservations ?? DEFAULT_MAX_RESERVATIONS;
+}
+
+/** `audit list`. */
+export function registerAudit(program: ParentCommand, cli: OpenCli): void {
+  program
+    .command("audit")
+    .description("read the audit log")
+    .command("list")
+    .description("list who changed systems, partners, keys, webhooks and people, newest first")
+    .option("--since <time>", "only entries from this time on: RFC 3339, or a duration ago such as 24h")
+    .option("--actor <actor>", "only this actor: cli:<account>, server, person:<id>, or cli for every account")
+    .option("--subject <id>", "only changes of this system, partner, key, endpoint, delivery or person")
+    .addOption(limitOption(100_000, 100))
+    .action(({ since: text, ...filters }) => {
+      const context = cli();
+      const since = text === undefined ? undefined : readValue("--since", text, pastInstant(context.clock()));
+      return runOnSystem(context, async ({ db, systemId }) => {
+        const entries = await listActs(db, systemId, { since, ...filters });
+        const detail = (entry: (typeof entries)[number]) => JSON.stringify(entry.detail);
+        const columns = { at: "at", actor: "actor", action: "action", subject: "subject", detail } as const;
+        return { object: { entries }, table: table(entries, columns, "No audit entries.") };
+      });
+    });
 }

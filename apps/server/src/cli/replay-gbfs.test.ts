@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
-import { CITY_TIME, city23 } from "../../test/gbfs/city.ts";
+import { city23, CITY_TIME } from "../../test/gbfs/city.ts";
 import { registerReplayGbfs } from "./gbfs.ts";
 
 let harness: CliHarness;

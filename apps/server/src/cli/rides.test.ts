@@ -5,7 +5,7 @@ import { upsertBikes } from "../city/fleet/bike-commands.ts";
 import { startRides } from "../city/fleet/start-rides.ts";
 import { createIds } from "../ids.ts";
 import { registerCheck } from "./check.ts";
-import { registerRides } from "./rides.ts";
+import { registerRides } from "./fleet.ts";
 
 let harness: CliHarness;
 const clock = createTestClock();

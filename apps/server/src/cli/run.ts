@@ -1,7 +1,8 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import type { CliContext, OpenCli, ParentCommand, RunCommand } from "./context.ts";
+import { readVersion } from "../version.ts";
+import { type CliContext, type OpenCli, type ParentCommand, run, type RunCommand } from "./context.ts";
 import { UsageError } from "./options.ts";
 
 /** A command's words. */
@@ -51,4 +52,20 @@ function readCommand(text: string): string[] {
   if (REJECTED.has(words[0] ?? ""))
     throw new UsageError(`${words[0]} cannot be one of several commands: run it by itself.`);
   return words;
+}
+
+/** `openapi`: the document without a running service. */
+export function registerOpenApi(program: ParentCommand, cli: OpenCli): void {
+  program
+    .command("openapi")
+    .description("print the OpenAPI document that the service serves at /openapi.json")
+    .action(() =>
+      run(cli(), async ({ config }) => {
+        // Loaded here: the other commands would wait for it.
+        const { createOpenApiDocument } = await import("@bikeshare/contract/openapi");
+        const baseUrl = config.publicUrl ?? `http://${config.host}:${config.port}`;
+        const document = createOpenApiDocument({ baseUrl, version: readVersion() });
+        return { object: document, text: JSON.stringify(document, null, 2) };
+      }),
+    );
 }

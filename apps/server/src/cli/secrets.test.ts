@@ -4,7 +4,7 @@ import { createTestClock } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { loadSecrets } from "../storage/secrets/secrets.ts";
-import { registerSecrets } from "./secrets.ts";
+import { registerSecrets } from "./maintenance.ts";
 
 let harness: CliHarness;
 

@@ -1,22 +1,161 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { ensureLockFile, tryExclusiveLock } from "@bikeshare/embedded-postgres";
 import { createOperatorClient, readCity, type Simulation, startSimulation } from "@bikeshare/simulator";
+import type { Delivery } from "@bikeshare/webhooks";
 import { Option } from "@commander-js/extra-typings";
 import { systemsOf } from "../city/systems/service.ts";
+import { type Config, ConfigError } from "../config.ts";
 import { isLogForPeople } from "../logger.ts";
+import { loopbackAddresses } from "../outbound/addresses/address-guard.ts";
+import { NetworkList } from "../outbound/addresses/network-list.ts";
+import { shellWord } from "../printable.ts";
 import { DEMO_SEED, demoCity, fillWithDemoCity, isEmpty } from "../runtime/demo/demo-city.ts";
 import { createSimulatorKeys, demoPartner, issueDemoKey, type SimulatorKeys } from "../runtime/demo/keys.ts";
 import { inviteToDemo, type SignInLinks } from "../runtime/demo/people.ts";
+import { isSampleReceiver, type SampleReceiver, startSampleReceiver } from "../runtime/demo/sample-receiver.ts";
+import { prepareDataDir } from "../runtime/startup/checks.ts";
 import { openDashboardPages } from "../runtime/startup/dashboard-pages.ts";
 import { integer } from "../runtime/startup/values.ts";
-import { shellWord } from "../shell-word.ts";
 import { type Database, openDatabase } from "../storage/db/database.ts";
+import { loadSecrets, secretsPath } from "../storage/secrets/secrets.ts";
+import { loadEndpoints } from "../webhooks/endpoints/dispatch-endpoints.ts";
+import { setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
+import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
+import type { AddressRules } from "../webhooks/rules/receiver-url.ts";
 import type { CliContext, OpenCli, ParentCommand } from "./context.ts";
 import { option } from "./options.ts";
 import type { Output } from "./output.ts";
 import { localAddress } from "./serve.ts";
-import { lockStart, trimmedText } from "./start-lock.ts";
-import { startSampleWebhooks } from "./start-webhooks.ts";
+
+/** The right to be the one `start` of a data directory. The system takes it back when the process ends, however it ends. */
+interface StartLock {
+  /** Writes the address down for a second `start`, which names it. */
+  publish(url: string): Promise<void>;
+  release(): Promise<void>;
+}
+
+/**
+ * A second `start` would point the demo partner's webhooks at its own receiver, and leave the first with none when it ends.
+ * (Any number of `serve` may share a data directory.)
+ * @throws ConfigError when one is running, with its address
+ */
+export async function lockStart(config: Pick<Config, "dataDir">): Promise<StartLock> {
+  await prepareDataDir(config);
+  const lockFile = join(config.dataDir, "start.lock");
+  const addressFile = join(config.dataDir, "start.url");
+  await ensureLockFile(lockFile);
+  const lock = tryExclusiveLock(lockFile);
+  if (lock === undefined) {
+    // A `start` that is still starting has no address yet.
+    const url = await trimmedText(addressFile);
+    throw new ConfigError(
+      `DATA_DIR=${config.dataDir}: \`start\` is running there already${url === "" ? "" : `, at ${url}`}. Use that one, stop it first, or set DATA_DIR to another directory.`,
+    );
+  }
+  await rm(addressFile, { force: true });
+  return {
+    publish: (url) => writeFile(addressFile, `${url}\n`),
+    async release() {
+      await rm(addressFile, { force: true });
+      lock.release();
+    },
+  };
+}
+
+/** Returns the address of the `start` that is running on a data directory; undefined where none is. */
+export async function addressOfStart({ dataDir }: Pick<Config, "dataDir">): Promise<string | undefined> {
+  const url = await trimmedText(join(dataDir, "start.url"));
+  if (url === "") return undefined;
+  const lock = tryExclusiveLock(join(dataDir, "start.lock"));
+  // A `start` that was killed has left its address behind, and nothing that holds the lock.
+  lock?.release();
+  return lock === undefined ? url : undefined;
+}
+
+/** Returns a file's text, trimmed; empty when the file does not exist. */
+export async function trimmedText(file: string): Promise<string> {
+  return (await readFile(file, "utf8").catch(() => "")).trim();
+}
+
+/** The sample receiver of `start`: verifies deliveries and prints them. */
+export interface SampleWebhooks {
+  /** The configuration, with receivers on this machine allowed. */
+  readonly config: Config;
+  /** Makes the receiver the endpoint of the demo's partner, unless that has chosen another. */
+  connect(db: Database, systemId: string, partnerId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Deliveries printed one by one; later ones are counted. Too high: fills the terminal. */
+const SHOWN = 12;
+/** Milliseconds between two counts. */
+const COUNT_INTERVAL_MS = 30_000;
+
+export async function startSampleWebhooks(cli: CliContext): Promise<SampleWebhooks> {
+  const printer = createPrinter(cli.output);
+  const receiver = await startSampleReceiver((delivery) => printer.show(delivery));
+  const config: Config = { ...cli.config, webhooks: rulesForTrying(cli.config.webhooks) };
+  return {
+    config,
+    connect: (db, systemId, partnerId) => connect({ ...cli, config }, receiver, db, { systemId, partnerId }),
+    close: async () => {
+      printer.close();
+      await receiver.close();
+    },
+  };
+}
+
+/** Returns the rules of `start`, under which developers receive webhooks on this machine. */
+export function rulesForTrying({ allowNetworks, allowPorts }: AddressRules): AddressRules {
+  const networks = new NetworkList([...allowNetworks.networks, ...loopbackAddresses]);
+  return { allowNetworks: networks, allowPorts, allowEveryLoopbackPort: true };
+}
+
+async function connect(
+  { actor, clock, config, ids, output }: CliContext,
+  receiver: SampleReceiver,
+  db: Database,
+  partner: { readonly systemId: string; readonly partnerId: string },
+): Promise<void> {
+  const { webhookKeys } = await loadSecrets(secretsPath(config), (bytes) => ids.randomBytes(bytes));
+  const cipher = createSecretCipher(webhookKeys);
+  const mine = async () => {
+    const all = await loadEndpoints({ db, cipher }, partner.systemId);
+    return all.find(({ partnerId }) => partnerId === partner.partnerId);
+  };
+  const before = await mine();
+  if (before !== undefined && !isSampleReceiver(before.url)) return;
+  await setEndpoint(
+    { db, clock, ids, actor, cipher, rules: config.webhooks },
+    { ...partner, url: receiver.url, ...(before === undefined ? { events: EVENTS } : {}) },
+  );
+  const secrets = (await mine())?.secrets.map(({ text }) => text) ?? [];
+  receiver.expect(secrets, { onError: (error) => output.note(`webhook rejected: ${String(error)}`) });
+}
+
+const EVENTS = ["ride.started", "ride.completed", "station.offline", "station.online", "reservation.created"];
+
+function createPrinter(output: Output): { show(delivery: Delivery): void; close(): void } {
+  let shown = 0;
+  let counted = 0;
+  const timer = setInterval(() => {
+    if (counted > 0) output.note(`webhooks: ${counted} more received and verified`);
+    counted = 0;
+  }, COUNT_INTERVAL_MS);
+  timer.unref();
+  return {
+    show(delivery) {
+      if (++shown > SHOWN) {
+        counted++;
+        return;
+      }
+      output.note(`webhook received, signature verified: ${delivery.event} ${delivery.delivery_id}`);
+      if (shown === SHOWN) output.note("webhooks: further ones are counted");
+    },
+    close: () => clearInterval(timer),
+  };
+}
 
 /** `start`: the service with a sample city, for trying it. */
 export function registerStart(program: ParentCommand, cli: OpenCli): void {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
-import { CITY_TIME, city23 } from "../../test/gbfs/city.ts";
+import { city23, CITY_TIME } from "../../test/gbfs/city.ts";
 import { type FeedServer, startFeedServer } from "../../test/gbfs/feed-server.ts";
 import { until } from "../../test/until.ts";
 import { registerSyncGbfs } from "./gbfs.ts";

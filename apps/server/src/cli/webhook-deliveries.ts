@@ -4,7 +4,7 @@ import { Option } from "@commander-js/extra-typings";
 import type { ActorContext } from "../command-context.ts";
 import { printable } from "../printable.ts";
 import { oneOf } from "../runtime/startup/values.ts";
-import { offeredEvents } from "../webhooks/endpoints/endpoint.rules.ts";
+import { offeredEvents } from "../webhooks/endpoints/endpoint-context.ts";
 import {
   type DeliveryDetail,
   type DeliveryView,

@@ -6,10 +6,14 @@ import type { Config } from "../config.ts";
 import { readSecrets } from "../runtime/startup/service-secrets.ts";
 import { integer, oneOf } from "../runtime/startup/values.ts";
 import { secretsPath } from "../storage/secrets/secrets.ts";
-import type { PartnerScope, SecretContext } from "../webhooks/endpoints/endpoint-context.ts";
+import {
+  MAX_OVERLAP_DAYS,
+  offeredEvents,
+  type PartnerScope,
+  type SecretContext,
+} from "../webhooks/endpoints/endpoint-context.ts";
 import { rotateSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
-import { setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
-import { pauseEndpoint, removeEndpoint, resumeEndpoint } from "../webhooks/endpoints/endpoint-status.ts";
+import { pauseEndpoint, removeEndpoint, resumeEndpoint, setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
 import {
   type EndpointOverview,
   type EndpointView,
@@ -17,15 +21,13 @@ import {
   showEndpoint,
   unreadableEvents,
 } from "../webhooks/endpoints/endpoint-view.ts";
-import { MAX_OVERLAP_DAYS, offeredEvents } from "../webhooks/endpoints/endpoint.rules.ts";
 import { dropHeld, type HeldDeliveries, sendHeld, showHeld } from "../webhooks/endpoints/held.ts";
 import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
 import type { AddressRules } from "../webhooks/rules/receiver-url.ts";
 import { type CliContext, type OpenCli, type ParentCommand, runOnSystem, type SystemContext } from "./context.ts";
 import { listOf, option, overlapOption, partnerOption, UsageError } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
-import { addressOfStart } from "./start-lock.ts";
-import { rulesForTrying } from "./start-webhooks.ts";
+import { addressOfStart, rulesForTrying } from "./start.ts";
 import { registerDeliveries } from "./webhook-deliveries.ts";
 
 /** `webhooks`: a partner's endpoint; its deliveries are in webhook-deliveries.ts. */

@@ -2,8 +2,7 @@ import { MAX_PAGE_SIZE } from "@bikeshare/contract";
 import { endAlert, listAllAlerts, openAlert } from "../city/alerts/service.ts";
 import type { ConsoleRoutes } from "./answers.ts";
 import { consoleCaller } from "./authorize.ts";
-import type { ConsoleContext } from "./context.ts";
-import type { LongReads } from "./long-reads.ts";
+import type { ConsoleContext, LongReads } from "./context.ts";
 
 /** Routes with which the operator tells riders of closures, moves and disturbances. */
 export function alertRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["alerts"] {

@@ -7,8 +7,7 @@ import { consoleNeedsOf } from "../http/authenticate.ts";
 import type { RateLimits } from "../http/rate-limits/rate-limits.ts";
 import { insertFirstActOf } from "../partners/audit/queries.ts";
 import { partnerWithId } from "../partners/service.ts";
-import { createSessionFinder, type FoundSession } from "./find-session.ts";
-import { bringsSession, frameToken, sessionToken } from "./session-cookie.ts";
+import { bringsSession, createSessionFinder, type FoundSession, frameToken, sessionToken } from "./session-cookie.ts";
 import { type MembershipRow, noteUse } from "./sessions/service.ts";
 import { CONFIRMATION_MINUTES, confirmedUntil, isCsrfToken, isLastUseDue } from "./sessions/session.rules.ts";
 

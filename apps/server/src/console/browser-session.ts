@@ -8,7 +8,7 @@ import type { BeginSession } from "./people/context.ts";
 import { namedBaseUrl } from "./people/invitation.rules.ts";
 import type { PasskeyProof } from "./people/sign-in.ts";
 import { setSessionCookie } from "./session-cookie.ts";
-import { type Browser, endSession, type SessionRow, sessionOf, startSession } from "./sessions/service.ts";
+import { type Browser, endSession, sessionOf, type SessionRow, startSession } from "./sessions/service.ts";
 import { confirmedUntil, csrfTokenOf } from "./sessions/session.rules.ts";
 
 /** A request and its reply, through which a browser gets its cookie. */

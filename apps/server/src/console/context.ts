@@ -1,4 +1,5 @@
 import type { SignInOptions } from "@bikeshare/contract/console";
+import type { FastifyRequest } from "fastify";
 import { createRunningUndos, type RunningUndos } from "../feeds/imports/running-undos.ts";
 import type { CursorCipher } from "../http/cursor.ts";
 import { logoUrl } from "../http/dashboard.ts";
@@ -9,20 +10,22 @@ import { NetworkList } from "../outbound/addresses/network-list.ts";
 import { createMailer, type Mailer } from "../outbound/mail/mailer.ts";
 import type { Branding } from "../runtime/startup/branding.ts";
 import type { PageCache } from "../storage/background/page-cache.ts";
-import type { Database } from "../storage/db/database.ts";
+import type { Database, Queryable } from "../storage/db/database.ts";
+import type { FilteredReads, ListReader } from "../storage/lists/read-context.ts";
 import { createTokenCipher } from "../storage/secrets/encryption.ts";
 import type { AllSecrets } from "../storage/secrets/secrets.ts";
 import { type AddressProber, createAddressProber } from "../webhooks/address-probe.ts";
 import { createSecretCipher, type SecretCipher } from "../webhooks/endpoints/secret.ts";
 import type { AddressRules } from "../webhooks/rules/receiver-url.ts";
+import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import { createIdentityProvider, type ProviderSettings } from "./identity-provider/provider.ts";
 import { createLiveFeed, type LiveFeed } from "./live/live-hub.ts";
 import { SIGN_IN_PURPOSE } from "./people/authenticator-app.ts";
 import {
-  type InvitationLimits,
-  type SignInContext,
   createInvitationLimits,
   createSignInLimits,
+  type InvitationLimits,
+  type SignInContext,
 } from "./people/context.ts";
 import { DEFAULT_SERVICE_NAME } from "./people/mails.ts";
 import { createPasswordHashing } from "./people/passwords.ts";
@@ -110,4 +113,30 @@ export function createConsoleContext(given: ConsoleOptions): ConsoleContext {
     undos: createRunningUndos(options),
     addressProber: createAddressProber({ rules: webhookRules, monotonic, userAgent: `bikeshare/${version}` }),
   };
+}
+
+export type LongRequest = ConsoleRequest & Pick<FastifyRequest, "signal">;
+
+/**
+ * Reads of pages that may take long. They must not make the service reject reservations: a partner's pages share one
+ * connection with its filtered lists, and a read does not begin after its caller has disconnected.
+ */
+export interface LongReads {
+  /** The database for services whose statements take long. */
+  databaseFor(request: LongRequest): Queryable;
+  /** Runs several statements that take long together. */
+  hold<Result>(request: LongRequest, work: () => Promise<Result>): Promise<Result>;
+}
+
+export function createLongReads(reads: FilteredReads): LongReads {
+  return {
+    databaseFor: (request) => reads.databaseFor(readerOf(request)),
+    hold: (request, work) => reads.hold(readerOf(request), work),
+  };
+}
+
+/** Each person of the operator reads for themselves. */
+function readerOf(request: LongRequest): ListReader {
+  const { systemId, partnerId, actor } = consoleCaller(request);
+  return { systemId, partnerId: partnerId ?? actor, signal: request.signal, isPage: true };
 }

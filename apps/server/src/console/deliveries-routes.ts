@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import type { ResendSelection } from "@bikeshare/contract/console";
 import { cursorScope, readPageRequest, serviceError } from "@bikeshare/rules";
 import { cursorPosition } from "../http/cursor.ts";
 import { type PositionCodec, timePosition } from "../storage/lists/page.ts";
@@ -7,18 +8,22 @@ import { curlOf, signedCurlOf } from "../webhooks/log/curl.ts";
 import { findFailingBeside, listDeliveries, type ReadContext, showDelivery } from "../webhooks/log/deliveries.ts";
 import { deliveriesCsv } from "../webhooks/log/delivery-csv.ts";
 import { pageHints } from "../webhooks/log/delivery-view.ts";
-import { redeliver } from "../webhooks/log/resend.ts";
+import {
+  cancelResend,
+  countResend,
+  redeliver,
+  type ResendChoice,
+  showResend,
+  startResend,
+} from "../webhooks/log/resend.ts";
 import type { DeliveryPosition } from "../webhooks/log/search-sql-fragments.ts";
 import type { ConsoleRoutes } from "./answers.ts";
-import { partnerCaller } from "./authorize.ts";
-import type { ConsoleContext } from "./context.ts";
+import { consoleCaller, partnerCaller } from "./authorize.ts";
+import type { ConsoleContext, LongReads, LongRequest } from "./context.ts";
 import { deliveryDetailJson, deliveryJson, filterOf } from "./delivery-json.ts";
-import type { LongReads, LongRequest } from "./long-reads.ts";
-
-type Routes = ConsoleRoutes;
 
 /** A partner's deliveries. */
-export function deliveryRoutes(context: ConsoleContext, long: LongReads): Routes["deliveries"] {
+export function deliveryRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["deliveries"] {
   const { db, clock } = context;
   const reading: ReadContext = { db, clock, hints: pageHints };
   const searching = (request: LongRequest): ReadContext => ({ ...reading, db: long.databaseFor(request) });
@@ -68,7 +73,7 @@ export function deliveryRoutes(context: ConsoleContext, long: LongReads): Routes
 }
 
 /** Returns the route that exports a list as a file. */
-function exportRoute(searching: (request: LongRequest) => ReadContext): Pick<Routes["deliveries"], "export"> {
+function exportRoute(searching: (request: LongRequest) => ReadContext): Pick<ConsoleRoutes["deliveries"], "export"> {
   const exports = createExports();
   return {
     export: async ({ query, request, reply }) => {
@@ -126,4 +131,65 @@ function createExports(): Exports {
       }
     },
   };
+}
+
+interface ResendCall {
+  readonly params: { readonly partner_id: string; readonly resend_id?: string };
+  readonly request: LongRequest;
+}
+
+interface ChoosingCall extends ResendCall {
+  readonly body: ResendSelection;
+}
+
+/** The person who sends deliveries again, and the deliveries' owner. */
+interface Resender {
+  readonly actor: string;
+  readonly scope: PartnerScope;
+}
+
+/** A partner's deliveries sent again by its admins, many at once. */
+export function resendRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["resends"] {
+  return routesFor(context, long, ({ request }) => {
+    const { actor, systemId, partnerId } = partnerCaller(request);
+    return { actor, scope: { systemId, partnerId } };
+  });
+}
+
+/** The same by the operator's admins. */
+export function systemResendRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["systemResends"] {
+  return routesFor(context, long, ({ request, params }) => {
+    const { actor, systemId } = consoleCaller(request);
+    return { actor, scope: { systemId, partnerId: params.partner_id } };
+  });
+}
+
+function routesFor(context: ConsoleContext, long: LongReads, resenderOf: (call: ResendCall) => Resender) {
+  return {
+    count: async (call: ChoosingCall) => {
+      const { actor, scope } = resenderOf(call);
+      const count = () => countResend({ ...context, actor }, scope, choiceOf(call.body));
+      return { status: 200 as const, body: { total: await long.hold(call.request, count) } };
+    },
+    create: async (call: ChoosingCall) => {
+      const { actor, scope } = resenderOf(call);
+      const start = () => startResend({ ...context, actor }, scope, choiceOf(call.body));
+      return { status: 200 as const, body: await long.hold(call.request, start) };
+    },
+    get: async (call: ResendCall) => ({
+      status: 200 as const,
+      body: await showResend(context, resenderOf(call).scope, call.params.resend_id ?? ""),
+    }),
+    cancel: async (call: ResendCall) => {
+      const { actor, scope } = resenderOf(call);
+      return {
+        status: 200 as const,
+        body: await cancelResend({ ...context, actor }, scope, call.params.resend_id ?? ""),
+      };
+    },
+  };
+}
+
+function choiceOf({ ids, filters = {} }: ResendSelection): ResendChoice {
+  return ids === undefined ? { filter: filterOf(filters) } : { ids };
 }

@@ -1,7 +1,7 @@
 import { consoleContract, type Delivery } from "@bikeshare/contract/console";
 import { sign } from "@bikeshare/webhooks";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type BuiltApp, buildAnother } from "../../test/built-app.ts";
+import { buildAnother, type BuiltApp } from "../../test/built-app.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import {
   answered,

@@ -3,9 +3,8 @@ import { createReplay, stopReplay } from "../webhooks/log/replays.ts";
 import { redeliver } from "../webhooks/log/resend.ts";
 import { type ConsoleRoutes, dateOf } from "./answers.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
-import type { ConsoleContext } from "./context.ts";
-import type { LongReads } from "./long-reads.ts";
-import { type WebhookCaller, setWebhook, settingsJson, webhookChanges } from "./webhook-routes.ts";
+import type { ConsoleContext, LongReads } from "./context.ts";
+import { settingsJson, setWebhook, type WebhookCaller, webhookChanges } from "./webhook-routes.ts";
 
 type Routes = ConsoleRoutes["endpoints"];
 

@@ -1,14 +1,14 @@
 import type { FeedSource, FollowedFeed, ImportDetail } from "@bikeshare/contract/console";
-import { ServiceError, cursorScope, readPageRequest } from "@bikeshare/rules";
+import { cursorScope, readPageRequest, ServiceError } from "@bikeshare/rules";
 import { commandError } from "../command-errors.ts";
 import {
   type SourceContents,
-  type SourceState,
-  type StoredFeedHealth,
   sourceContents,
+  type SourceState,
   sourceStates,
+  type StoredFeedHealth,
 } from "../feeds/gbfs/source-state.ts";
-import { type ImportRow, findImport, importPage, importReport, reportEntries } from "../feeds/imports/service.ts";
+import { findImport, importPage, importReport, type ImportRow, reportEntries } from "../feeds/imports/service.ts";
 import { requireUndoable } from "../feeds/imports/undo.ts";
 import { feedAdvice, feedState, sourceCondition } from "../health/checks/feed-sources.rules.ts";
 import { cursorPosition } from "../http/cursor.ts";
@@ -17,9 +17,8 @@ import type { Queryable } from "../storage/db/database.ts";
 import { type PositionCodec, timePosition } from "../storage/lists/page.ts";
 import type { ConsoleRoutes, Served } from "./answers.ts";
 import { consoleCaller } from "./authorize.ts";
-import type { ConsoleContext } from "./context.ts";
+import type { ConsoleContext, LongReads } from "./context.ts";
 import { shownAct } from "./log-routes.ts";
-import type { LongReads } from "./long-reads.ts";
 
 /** Routes with which the operator sees the sources of a system's stations and bikes. */
 export function feedRoutes({ db, clock }: ConsoleContext, long: LongReads): ConsoleRoutes["feeds"] {

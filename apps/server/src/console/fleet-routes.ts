@@ -7,23 +7,22 @@ import type {
   StationChange,
   StationMap,
 } from "@bikeshare/contract/console";
-import { type PageRequest, cursorScope, readPageRequest, serviceError } from "@bikeshare/rules";
+import { cursorScope, type PageRequest, readPageRequest, serviceError } from "@bikeshare/rules";
 import { getBike, listBikes } from "../city/bikes/service.ts";
 import { endAbandonedRides } from "../city/fleet/finish-rides.ts";
 import { reservationOfAnyPartner, reservationsOf } from "../city/reservations/service.ts";
-import { type RideContext, getRide, listRides } from "../city/rides/service.ts";
+import { getRide, listRides, type RideContext } from "../city/rides/service.ts";
 import { getStation, stationsForMap } from "../city/stations/service.ts";
 import { resourceHistory, stationHistory } from "../events/resource-history.ts";
 import { jsonBody } from "../http/bind.ts";
 import { cursorPosition } from "../http/cursor.ts";
 import { type ReadyBody, readyBody, useReadyBody } from "../http/response-body.ts";
 import { isoInstant } from "../iso-instant.ts";
-import { type Page, type PositionCodec, idPosition, timePosition } from "../storage/lists/page.ts";
+import { idPosition, type Page, type PositionCodec, timePosition } from "../storage/lists/page.ts";
 import type { ListReader } from "../storage/lists/read-context.ts";
 import type { ConsoleRoutes } from "./answers.ts";
-import { type ConsoleRequest, consoleCaller } from "./authorize.ts";
-import type { ConsoleContext } from "./context.ts";
-import type { LongReads } from "./long-reads.ts";
+import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
+import type { ConsoleContext, LongReads } from "./context.ts";
 
 type FleetRoutes = ConsoleRoutes["fleet"];
 

@@ -1,8 +1,7 @@
 import type { ShownKey } from "@bikeshare/contract/console";
 import { keyPrefix, keyStatus } from "@bikeshare/rules";
 import { commandError } from "../command-errors.ts";
-import { exceedingKeys, whatIsLeft } from "../partners/keys/allowance.rules.ts";
-import { effectiveRateLimit } from "../partners/keys/key.rules.ts";
+import { effectiveRateLimit, exceedingKeys, whatIsLeft } from "../partners/keys/key.rules.ts";
 import { issueKey, type KeyRow, keysOf, keyWithId, revokeKey, rotateKey } from "../partners/keys/service.ts";
 import { partnersOf, partnerWithId } from "../partners/service.ts";
 import { requirePartner } from "../webhooks/endpoints/endpoint-context.ts";

@@ -3,8 +3,8 @@ import { requireEndpointOrRemoved } from "../webhooks/endpoints/endpoint-context
 import type { ConsoleRoutes } from "./answers.ts";
 import { consoleSession, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
-import { sessionStillOf } from "./find-session.ts";
 import { deliveriesKey, openEventStream } from "./live/live-hub.ts";
+import { sessionStillOf } from "./session-cookie.ts";
 
 type Routes = ConsoleRoutes;
 

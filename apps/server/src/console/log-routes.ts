@@ -4,20 +4,19 @@ import { cursorScope, readPageRequest, serviceError } from "@bikeshare/rules";
 import { cursorPosition } from "../http/cursor.ts";
 import { type ActRow, searchActs } from "../partners/audit/service.ts";
 import {
-  type LogPosition,
-  type UsageRange,
   callersOf,
+  type LogPosition,
   requestWithId,
   searchRequests,
   usageByDay,
   usageByMinute,
+  type UsageRange,
 } from "../partners/request-log/service.ts";
 import type { Queryable } from "../storage/db/database.ts";
 import { type PositionCodec, timePosition } from "../storage/lists/page.ts";
-import { type ConsoleRoutes, type Served, dateOf } from "./answers.ts";
+import { type ConsoleRoutes, dateOf, type Served } from "./answers.ts";
 import { consoleCaller } from "./authorize.ts";
-import type { ConsoleContext } from "./context.ts";
-import type { LongReads, LongRequest } from "./long-reads.ts";
+import type { ConsoleContext, LongReads, LongRequest } from "./context.ts";
 import { personWithEmail } from "./people/sign-in.ts";
 
 const DEFAULT_DAYS = 30;

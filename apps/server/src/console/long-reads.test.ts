@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { type BuiltApp, buildAnother, keyContext } from "../../test/built-app.ts";
+import { buildAnother, type BuiltApp, keyContext } from "../../test/built-app.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import { until } from "../../test/until.ts";
 import { type EndpointsHarness, openEndpointsHarness } from "../../test/webhooks/endpoints.harness.ts";

@@ -13,8 +13,7 @@ import {
 import { removePartner, resumePartner, suspendPartner } from "../partners/suspend-or-remove.ts";
 import type { ConsoleRoutes, Served } from "./answers.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
-import type { ConsoleContext } from "./context.ts";
-import type { LongReads } from "./long-reads.ts";
+import type { ConsoleContext, LongReads } from "./context.ts";
 
 type Routes = ConsoleRoutes;
 

@@ -6,23 +6,23 @@ import { consoleSession } from "./authorize.ts";
 import { addressOf, beginIn, type Exchange, showSession } from "./browser-session.ts";
 import type { ConsoleContext } from "./context.ts";
 import {
+  acceptAtProvider,
   ATTEMPT_TIMEOUT_SECONDS,
+  beginAttempt,
+  confirmAtProvider,
+  connectIdentity,
+  identify,
   type ProviderAttempt,
   type ProviderProof,
   type ProviderPurpose,
   type ProviderSignIn,
   ProviderSignInError,
-  acceptAtProvider,
-  beginAttempt,
-  confirmAtProvider,
-  connectIdentity,
-  identify,
   readAttempt,
   requireProvider,
   signInAtProvider,
 } from "./people/identities.ts";
 import { namedBaseUrl } from "./people/invitation.rules.ts";
-import { mailRemoved } from "./removed-mail.ts";
+import { mailRemoved } from "./people/mails.ts";
 import { attemptToken, clearAttemptCookie, setAttemptCookie } from "./session-cookie.ts";
 import { confirmSession } from "./sessions/service.ts";
 

@@ -2,14 +2,13 @@ import { consoleContract } from "@bikeshare/contract/console";
 import type { FastifyInstance } from "fastify";
 import type { RideContext } from "../city/rides/service.ts";
 import { acknowledge, unacknowledge } from "../health/checks/acknowledgements.ts";
-import { partnerOverview } from "../health/overview/partner-overview.ts";
-import { systemOverview } from "../health/overview/system-overview.ts";
+import { partnerOverview, systemOverview } from "../health/overview/overview.ts";
 import { bindContract } from "../http/bind.ts";
 import { alertRoutes } from "./alerts-routes.ts";
 import { answeringByContract, type ConsoleRoutes } from "./answers.ts";
 import { consoleCaller, partnerCaller } from "./authorize.ts";
-import type { ConsoleContext } from "./context.ts";
-import { deliveryRoutes } from "./deliveries-routes.ts";
+import { type ConsoleContext, createLongReads, type LongReads, type LongRequest } from "./context.ts";
+import { deliveryRoutes, resendRoutes, systemResendRoutes } from "./deliveries-routes.ts";
 import { descriptionRoutes } from "./descriptions-routes.ts";
 import { endpointRoutes } from "./endpoints-routes.ts";
 import { feedRoutes, importRoutes } from "./feeds-routes.ts";
@@ -17,11 +16,9 @@ import { fleetRoutes, partnerStationRoutes, stationMapOf, systemStationRoutes } 
 import { partnerKeyRoutes, systemKeyRoutes } from "./keys-routes.ts";
 import { liveRoutes } from "./live-routes.ts";
 import { partnerAuditRoutes, partnerRequestRoutes, systemAuditRoutes, systemRequestRoutes } from "./log-routes.ts";
-import { createLongReads, type LongReads, type LongRequest } from "./long-reads.ts";
 import { partnerRoutes } from "./partners-routes.ts";
 import { operatorPeopleRoutes, partnerPeopleRoutes } from "./people-routes.ts";
 import { providerRoutes } from "./provider-routes.ts";
-import { resendRoutes, systemResendRoutes } from "./resend-routes.ts";
 import { search } from "./search/service.ts";
 import {
   accountRoutes,

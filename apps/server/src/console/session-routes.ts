@@ -7,7 +7,6 @@ import { consoleSession } from "./authorize.ts";
 import { addressOf, beginIn, describeSession, passkeyProof, showSession, signOutAddress } from "./browser-session.ts";
 import type { ConsoleContext } from "./context.ts";
 import { embeddedSessionOf, endEmbeddedSession, openDashboardLink } from "./dashboard-links/service.ts";
-import type { AccountOwner } from "./people/account-owner.ts";
 import {
   addPasskey,
   credentialsOf,
@@ -20,10 +19,11 @@ import {
 } from "./people/account.ts";
 import { beginSetup } from "./people/authenticator-app.ts";
 import { acceptInvitation, openInvitation } from "./people/invitations.ts";
+import { mailRemoved } from "./people/mails.ts";
+import type { AccountOwner } from "./people/members.ts";
 import { beginAuthentication, beginRegistration } from "./people/passkeys.ts";
 import { relyingParty } from "./people/relying-party.rules.ts";
 import { confirmPerson, requireMethod, signInWithPasskey, signInWithPassword } from "./people/sign-in.ts";
-import { mailRemoved } from "./removed-mail.ts";
 import { clearFrameCookie, clearSessionCookie, setFrameCookie } from "./session-cookie.ts";
 import { confirmSession, endSession, endSessionOf, endSessionsOf, sessionsOf } from "./sessions/service.ts";
 

@@ -1,6 +1,6 @@
 import { consoleContract } from "@bikeshare/contract/console";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type BuiltApp, buildAnother } from "../../test/built-app.ts";
+import { buildAnother, type BuiltApp } from "../../test/built-app.ts";
 import { openFrame, type SignedIn, signIn } from "../../test/sign-in.ts";
 import { type EndpointsHarness, openEndpointsHarness } from "../../test/webhooks/endpoints.harness.ts";
 import { updateHeartbeat } from "../webhooks/queue/lane-queries.ts";

@@ -4,8 +4,14 @@ import { z } from "zod";
 import type { ProbedAddress } from "../webhooks/address-probe.ts";
 import type { PartnerScope } from "../webhooks/endpoints/endpoint-context.ts";
 import { rotateSecret, showSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
-import { type SetEndpoint, type SettingContext, setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
-import { pauseEndpoint, removeEndpoint, resumeEndpoint } from "../webhooks/endpoints/endpoint-status.ts";
+import {
+  pauseEndpoint,
+  removeEndpoint,
+  resumeEndpoint,
+  type SetEndpoint,
+  setEndpoint,
+  type SettingContext,
+} from "../webhooks/endpoints/endpoint-settings.ts";
 import { findShownEndpoint } from "../webhooks/endpoints/endpoint-view.ts";
 import { dropHeld, sendHeld, showHeld } from "../webhooks/endpoints/held.ts";
 import { showBody } from "../webhooks/log/delivery-view.ts";
@@ -13,9 +19,8 @@ import { adviceOn } from "../webhooks/log/failure-advice.rules.ts";
 import { retryEndpointNow, sendTestDelivery } from "../webhooks/log/resend.ts";
 import type { ConsoleRoutes, Served } from "./answers.ts";
 import { type ConsoleRequest, consoleSession, partnerCaller, requireConfirmed } from "./authorize.ts";
-import type { ConsoleContext } from "./context.ts";
+import type { ConsoleContext, LongReads } from "./context.ts";
 import { withoutCredentials } from "./delivery-json.ts";
-import type { LongReads } from "./long-reads.ts";
 
 /** A partner's webhook: its address, events and secret, and how it does. */
 export function webhookRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["webhook"] {

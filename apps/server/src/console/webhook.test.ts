@@ -2,7 +2,7 @@ import { deliveryNames } from "@bikeshare/contract";
 import { consoleContract } from "@bikeshare/contract/console";
 import { verify } from "@bikeshare/webhooks";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type BuiltApp, buildAnother } from "../../test/built-app.ts";
+import { buildAnother, type BuiltApp } from "../../test/built-app.ts";
 import { startReceiver } from "../../test/servers/raw-receiver.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import { type EndpointsHarness, openEndpointsHarness } from "../../test/webhooks/endpoints.harness.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { locate, restrictedTo, readPosition, viewerWith, writePosition } from "./event.rules.ts";
+import { locate, readPosition, restrictedTo, viewerWith, writePosition } from "./event.rules.ts";
 
 describe("who sees which events", () => {
   it("lets a key see the events of the resources it may read, and no others", () => {

@@ -1,10 +1,9 @@
 import type { EventName } from "@bikeshare/contract";
-import { type RowOf, arrayOf, columnsOfTable } from "../storage/db/columns.ts";
-import type { QueryRunner, Queryable, Transaction } from "../storage/db/database.ts";
+import { arrayOf, columnsOfTable, type RowOf } from "../storage/db/columns.ts";
+import type { Queryable, QueryRunner, Transaction } from "../storage/db/database.ts";
 import type { ReadPool } from "../storage/db/read-pool.ts";
-import { oneRow } from "../storage/db/rows.ts";
+import { oneRow, rowsOfSystem } from "../storage/db/rows.ts";
 import { statement } from "../storage/db/statement.ts";
-import { rowsOfSystem } from "../storage/db/system-rows.ts";
 import { type FetchSize, fetchSize, joinRows } from "../storage/lists/page.ts";
 import { insertDeliveries } from "../webhooks/queue/sql-fragments.ts";
 import type { DayCount, EventPosition, EventViewer } from "./event.rules.ts";

@@ -8,7 +8,7 @@ import {
   rethrow,
 } from "../../test/events/events.harness.ts";
 import { until } from "../../test/until.ts";
-import { systemsOf, createSystem } from "../city/systems/service.ts";
+import { createSystem, systemsOf } from "../city/systems/service.ts";
 import { openListener } from "../storage/db/listener.ts";
 import { statement } from "../storage/db/statement.ts";
 import { recordEvents } from "./outbox.ts";

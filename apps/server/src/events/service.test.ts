@@ -1,9 +1,9 @@
-import { eventNames, type EventName } from "@bikeshare/contract";
+import { type EventName, eventNames } from "@bikeshare/contract";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
-  everything,
   type EventsHarness,
+  everything,
   numbersOn,
   openEventsHarness,
   type Page,

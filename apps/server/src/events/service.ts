@@ -1,6 +1,6 @@
 import type { EventName } from "@bikeshare/contract";
 import { type PageRequest, serviceError } from "@bikeshare/rules";
-import { toPage, type PositionCodec, type Page, startOf } from "../storage/lists/page.ts";
+import { type Page, type PositionCodec, startOf, toPage } from "../storage/lists/page.ts";
 import type { ReadContext } from "../storage/lists/read-context.ts";
 import type { EventBlocks } from "./event-blocks.ts";
 import {
@@ -9,17 +9,17 @@ import {
   type EventPosition,
   type EventViewer,
   locate,
-  restrictedTo,
   readPosition,
+  restrictedTo,
   writePosition,
 } from "./event.rules.ts";
 import {
   countEventsBetween,
-  findPosition,
-  findPositionAfter,
   countEventsByDay,
   findEvent,
   findNewestEvent,
+  findPosition,
+  findPositionAfter,
   listEventRows,
 } from "./queries.ts";
 

@@ -1,8 +1,7 @@
 import type { Socket } from "node:net";
 import { Client, fetch, type Response } from "undici";
-import { judgeAddress, portOf } from "../outbound/addresses/address-guard.ts";
+import { judgeAddress, lookUpLikeSystem, portOf, resolveName } from "../outbound/addresses/address-guard.ts";
 import { type ConnectLimits, type ConnectOptions, connectTo } from "../outbound/addresses/connect.ts";
-import { lookUpLikeSystem, resolveName } from "../outbound/addresses/resolve.ts";
 import { lazySecureContext } from "../outbound/addresses/sockets.ts";
 
 const DNS_TIMEOUT_MS = 5_000;

@@ -8,11 +8,18 @@ import {
   serviceError,
 } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { LastUses } from "../partners/keys/key-cache.ts";
 import { effectiveRateLimit } from "../partners/keys/key.rules.ts";
-import type { LastUses } from "../partners/keys/last-use.ts";
 import type { KeyRow } from "../partners/keys/service.ts";
-import { authenticate, type AuthenticateOptions, endpointOf } from "./authenticate.ts";
-import { type CompromisedKeysOptions, keysIn, keysInUrl, markCompromisedKeys } from "./compromised-keys.ts";
+import {
+  authenticate,
+  type AuthenticateOptions,
+  type CompromisedKeysOptions,
+  endpointOf,
+  keysIn,
+  keysInUrl,
+  markCompromisedKeys,
+} from "./authenticate.ts";
 import type { PublicLimit } from "./public-limit.ts";
 import { countedAddress, type Transport } from "./transport.ts";
 

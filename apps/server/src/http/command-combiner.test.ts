@@ -8,7 +8,7 @@ import {
   MAX_CALLS_OF_OWNER,
   MAX_ITEMS,
   MAX_WAIT_MS,
-} from "./command-combiner.ts";
+} from "./idempotency.ts";
 import type { CallOutcome } from "./idempotency/service.ts";
 
 interface Call extends CombinableCall {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { makeKey } from "../partners/keys/key.rules.ts";
-import { keysIn, keysInUrl } from "./compromised-keys.ts";
+import { keysIn, keysInUrl } from "./authenticate.ts";
 
 const key = makeKey("live", randomBytes);
 

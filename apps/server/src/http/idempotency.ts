@@ -1,11 +1,12 @@
 import { idempotencyKey } from "@bikeshare/contract";
 import { serviceError } from "@bikeshare/rules";
 import type { FastifyRequest } from "fastify";
+import { CommitOutcomeUnknown, isUnavailable } from "../storage/db/errors.ts";
 import { callerOf } from "./authenticate.ts";
-import { type CombinableCall, CommandCombiner } from "./command-combiner.ts";
 import {
   type Answer,
   type CallName,
+  type CallOutcome,
   type CombinedWork,
   doOnce,
   doOnceTogether,
@@ -16,6 +17,233 @@ import {
   waitWhileRunning,
   type Work,
 } from "./idempotency/service.ts";
+
+/** A queue that serves those who wait in it in turn, however many items each has put in. */
+class FairQueue<Item> {
+  /** The items of each owner; the owner whose turn is next comes first. */
+  readonly #itemsOf = new Map<string, Item[]>();
+
+  get isEmpty(): boolean {
+    return this.#itemsOf.size === 0;
+  }
+
+  add(owner: string, item: Item): void {
+    const items = this.#itemsOf.get(owner);
+    if (items === undefined) this.#itemsOf.set(owner, [item]);
+    else items.push(item);
+  }
+
+  /** Takes items, one of each owner after the other, as long as their weights add up to `limit` at most; at least one. */
+  take(limit: number, weightOf: (item: Item) => number): Item[] {
+    const taken: Item[] = [];
+    let weight = 0;
+    for (;;) {
+      const [next] = this.#itemsOf;
+      if (next === undefined) return taken;
+      const [owner, items] = next;
+      const [item] = items;
+      if (item === undefined) throw new Error("an owner without items is not kept");
+      weight += weightOf(item);
+      if (weight > limit && taken.length > 0) return taken;
+      taken.push(item);
+      items.shift();
+      // Moves the owner to the end of the queue.
+      this.#itemsOf.delete(owner);
+      if (items.length > 0) this.#itemsOf.set(owner, items);
+    }
+  }
+}
+
+/** A call that may share a transaction with others. */
+export interface CombinableCall {
+  /** Calls of different systems are never combined. */
+  readonly systemId: string;
+  /** The key that made the call; keys take turns. */
+  readonly owner: string;
+  /** The number of its items. */
+  readonly items: number;
+}
+
+interface CommandCombinerOptions<Call, Result> {
+  /**
+   * Runs calls of one system in one transaction. If it fails, none of them had any effect.
+   * @param onCommitting called when all statements have been sent and only the commit remains
+   * @returns an outcome for each, in order
+   */
+  readonly runTogether: (
+    systemId: string,
+    calls: readonly Call[],
+    onCommitting: () => void,
+  ) => Promise<readonly CallOutcome<Result>[]>;
+  /** Tells whether a call may run again when it is unknown whether it took effect. */
+  readonly isRepeatable: (call: Call) => boolean;
+  /** Runs one call in its own transaction. */
+  readonly runAlone: (call: Call) => Promise<Result>;
+  /** Milliseconds, of any epoch. */
+  readonly monotonic?: () => number;
+}
+
+/** Limits the items of one transaction. Too low: a commit serves fewer calls. Too high: holds locks for longer. */
+export const MAX_ITEMS = 200;
+/** Transactions of a system that are open at once: one that is decided on, and one that waits for the disk. */
+const MAX_OPEN = 2;
+/** Limits the calls that run alone at once. Too high: takes connections from other verbs. */
+const ALONE_CONCURRENCY = 4;
+/** Limits the calls of one owner that may wait or run. More mean that the database is too slow for the load. */
+export const MAX_CALLS_OF_OWNER = 1_000;
+export const MAX_CALLS = 4_000;
+/** How long a call waits before it is rejected: about as long as a caller waits for a connection of the pool. */
+export const MAX_WAIT_MS = 5_000;
+
+interface Waiting<Call, Result> {
+  readonly call: Call;
+  readonly since: number;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The calls of a system that wait, and the transactions that serve them. */
+interface Lane<Call, Result> {
+  readonly systemId: string;
+  readonly queue: FairQueue<Waiting<Call, Result>>;
+  /** Transactions that are open. */
+  open: number;
+  /** Whether a transaction is about to begin, or has statements to send. */
+  isBusy: boolean;
+}
+
+/**
+ * Combines calls of one verb: while a transaction runs, others gather, and the next transaction, which begins while the one
+ * before is committed, serves all of them. Where nothing runs, a call waits for nothing. If calls fail together, each runs
+ * alone, so that none breaks another.
+ */
+export class CommandCombiner<Call extends CombinableCall, Result> {
+  readonly #options: CommandCombinerOptions<Call, Result>;
+  readonly #monotonic: () => number;
+  readonly #lanes = new Map<string, Lane<Call, Result>>();
+  readonly #alone = new FairQueue<Waiting<Call, Result>>();
+  #servingAlone = 0;
+  readonly #callsOf = new Map<string, number>();
+  #calls = 0;
+
+  constructor(options: CommandCombinerOptions<Call, Result>) {
+    this.#options = options;
+    this.#monotonic = options.monotonic ?? (() => performance.now());
+  }
+
+  /** Runs a call, with others or alone. @throws ServiceError `unavailable` when too many wait; whatever the call throws */
+  async run(call: Call): Promise<Result> {
+    const { owner } = call;
+    const ofOwner = this.#callsOf.get(owner) ?? 0;
+    if (ofOwner >= MAX_CALLS_OF_OWNER || this.#calls >= MAX_CALLS) throw overloaded();
+    this.#callsOf.set(owner, ofOwner + 1);
+    this.#calls++;
+    try {
+      return await new Promise<Result>((resolve, reject) => {
+        this.#add({ call, since: this.#monotonic(), resolve, reject });
+      });
+    } finally {
+      this.#calls--;
+      const left = (this.#callsOf.get(owner) ?? 1) - 1;
+      if (left === 0) this.#callsOf.delete(owner);
+      else this.#callsOf.set(owner, left);
+    }
+  }
+
+  #add(waiting: Waiting<Call, Result>): void {
+    const { systemId, owner } = waiting.call;
+    const lane = this.#lanes.get(systemId) ?? { systemId, queue: new FairQueue(), open: 0, isBusy: false };
+    this.#lanes.set(systemId, lane);
+    lane.queue.add(owner, waiting);
+    this.#serveNext(lane);
+  }
+
+  /** Begins a transaction for the calls that wait, unless another has to come further first. */
+  #serveNext(lane: Lane<Call, Result>): void {
+    if (lane.isBusy || lane.open >= MAX_OPEN) return;
+    if (lane.queue.isEmpty) {
+      if (lane.open === 0) this.#lanes.delete(lane.systemId);
+      return;
+    }
+    lane.isBusy = true;
+    lane.open++;
+    // Calls that have arrived together are read one after the other.
+    setImmediate(() => void this.#serve(lane));
+  }
+
+  async #serve(lane: Lane<Call, Result>): Promise<void> {
+    let isCommitting = false;
+    const onCommitting = () => {
+      if (isCommitting) return;
+      isCommitting = true;
+      lane.isBusy = false;
+      this.#serveNext(lane);
+    };
+    const batch = lane.queue.take(MAX_ITEMS, ({ call }) => call.items);
+    await this.#runTogether(lane.systemId, batch, onCommitting);
+    lane.open--;
+    onCommitting();
+    this.#serveNext(lane);
+  }
+
+  async #runTogether(
+    systemId: string,
+    batch: readonly Waiting<Call, Result>[],
+    onCommitting: () => void,
+  ): Promise<void> {
+    const now = this.#monotonic();
+    const isLate = ({ since }: Waiting<Call, Result>) => now - since > MAX_WAIT_MS;
+    for (const { reject } of batch.filter(isLate)) reject(overloaded());
+    const inTime = batch.filter((waiting) => !isLate(waiting));
+    if (inTime.length === 0) return;
+    try {
+      const calls = inTime.map(({ call }) => call);
+      const outcomes = await this.#options.runTogether(systemId, calls, onCommitting);
+      for (const [index, waiting] of inTime.entries()) this.#finish(waiting, outcomes[index] ?? "run-alone");
+    } catch (error) {
+      for (const waiting of inTime)
+        this.#finish(waiting, this.#mayRunAlone(error, waiting.call) ? "run-alone" : { error });
+    }
+  }
+
+  /**
+   * Tells whether a failed call may run in its own transaction. Not when the database is unavailable, since it could not
+   * serve single calls either. After a commit without an answer it is unknown whether the call took effect: only idempotent
+   * calls may run again, and the callers of the others may retry.
+   */
+  #mayRunAlone(error: unknown, call: Call): boolean {
+    if (error instanceof CommitOutcomeUnknown) return this.#options.isRepeatable(call);
+    return !isUnavailable(error);
+  }
+
+  #finish(waiting: Waiting<Call, Result>, outcome: CallOutcome<Result>): void {
+    if (outcome === "run-alone") this.#addAlone(waiting);
+    else if ("result" in outcome) waiting.resolve(outcome.result);
+    else waiting.reject(outcome.error);
+  }
+
+  #addAlone(waiting: Waiting<Call, Result>): void {
+    this.#alone.add(waiting.call.owner, waiting);
+    if (this.#servingAlone < ALONE_CONCURRENCY) this.#serveAlone().catch(waiting.reject);
+  }
+
+  async #serveAlone(): Promise<void> {
+    this.#servingAlone++;
+    while (!this.#alone.isEmpty) {
+      for (const { call, resolve, reject } of this.#alone.take(1, () => 1)) {
+        await this.#options.runAlone(call).then(resolve, reject);
+      }
+    }
+    this.#servingAlone--;
+  }
+}
+
+/** Before a caller whose call was refused should try again. */
+const RETRY_SECONDS = 1;
+
+function overloaded(): Error {
+  return serviceError("unavailable", "commands", { retryAfterSeconds: RETRY_SECONDS });
+}
 
 /** A request that its sender may repeat. */
 export interface RepeatableRequest {
@@ -79,14 +307,14 @@ function nameOf({ systemId, caller, path, key: header }: RepeatableRequest): Cal
 }
 
 /** A verb whose calls share transactions. */
-export interface CombinedVerb<Input> {
+interface CombinedVerb<Input> {
   /** Runs requests of a system in the given transaction. Each succeeds or is rejected separately. */
   readonly together: (systemId: string, ...rest: Parameters<CombinedWork<Input>>) => ReturnType<CombinedWork<Input>>;
   /** Runs one request. */
   readonly alone: (systemId: string, input: Input, ...rest: Parameters<Work>) => Promise<Answer>;
 }
 
-type Call<Input> = CombinableCall & RepeatableCall<Input>;
+type InputCall<Input> = CombinableCall & RepeatableCall<Input>;
 
 /**
  * Like `withIdempotency`, for requests of one verb that share transactions
@@ -95,13 +323,13 @@ type Call<Input> = CombinableCall & RepeatableCall<Input>;
  * @param items the number of a request's items
  */
 export function combineRequests<Input>(context: IdempotencyContext, verb: CombinedVerb<Input>) {
-  const runAlone = ({ systemId, name, bodyHash, input }: Call<Input>): Promise<RepeatableAnswer> => {
+  const runAlone = ({ systemId, name, bodyHash, input }: InputCall<Input>): Promise<RepeatableAnswer> => {
     const work = (tx: Parameters<Work>[0]) => verb.alone(systemId, input, tx);
     return name === undefined
       ? context.db.transaction(async (tx) => ({ ...(await work(tx)), replayed: false }))
       : doOnce(context, name, bodyHash, work);
   };
-  const combiner = new CommandCombiner<Call<Input>, RepeatableAnswer>({
+  const combiner = new CommandCombiner<InputCall<Input>, RepeatableAnswer>({
     runTogether: (systemId, calls, onCommitting) =>
       doOnceTogether(context, systemId, calls, (...work) => verb.together(systemId, ...work), onCommitting),
     isRepeatable: ({ name }) => name !== undefined,

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
-import type { CountedRoute, CountRequest, RequestMetrics } from "../health/metrics/request-metrics.ts";
+import type { CountedRoute, CountRequest, RequestMetrics } from "../health/metrics/http-metrics.ts";
 import type { Activity, ActivityTracker } from "../health/tracing/activity.ts";
 import type { Tracer } from "../health/tracing/tracer.ts";
 

@@ -3,8 +3,8 @@ import {
   isDecodable,
   queryEncodingError,
   type ServiceError,
-  type ServiceErrorOptions,
   serviceError,
+  type ServiceErrorOptions,
 } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 

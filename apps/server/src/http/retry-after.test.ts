@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readRetryAfter } from "./retry-after.ts";
+import { readRetryAfter } from "./errors.ts";
 
 type Header = Parameters<typeof readRetryAfter>[0][number];
 const now = Date.parse("2026-01-01T00:00:00Z");

@@ -2,10 +2,10 @@ import { cancelAllReservations } from "../city/fleet/reservation-commands.ts";
 import type { ActorContext } from "../command-context.ts";
 import {
   pauseForSuspension,
-  type ResumedEndpoint,
-  resumeAfterSuspension,
   removeEndpointOf,
-} from "../webhooks/endpoints/endpoint-status.ts";
+  resumeAfterSuspension,
+  type ResumedEndpoint,
+} from "../webhooks/endpoints/endpoint-settings.ts";
 import { insertActOf } from "./audit/queries.ts";
 import { notifyKeysChanged, revokeKeysOf } from "./keys/service.ts";
 import { mustLock, type PartnerRow, writePartner } from "./service.ts";

@@ -1,15 +1,15 @@
 import { flushCompileCache } from "node:module";
 import type { Config } from "../config.ts";
-import { checkConditions, createConditions } from "../health/conditions/conditions.ts";
+import { checkConditions, type Conditions, createConditions } from "../health/conditions/conditions.ts";
 import { type ActivityTracker, createActivityTracker } from "../health/tracing/activity.ts";
-import { createLogger, logConsoleWarnings, type Logger } from "../logger.ts";
+import { createLogger, isLogForPeople, logConsoleWarnings, type Logger } from "../logger.ts";
+import { watchForHangs } from "../storage/background/hang-watch.ts";
+import { openStore, type Store } from "../storage/db/connections.ts";
 import { ping, STATEMENT_TIMEOUT_MS } from "../storage/db/database.ts";
-import { openStore, type Store } from "../storage/db/open.ts";
-import { auditLogOwner } from "../storage/partitions/audit-owner.ts";
+import { auditLogOwner } from "../storage/partitions/service.ts";
 import type { ServeOptions } from "./running-service.ts";
 import { checkBeforeStart } from "./startup/checks.ts";
 import { explainDatabaseFailure } from "./startup/database-failure.ts";
-import { endIfHanging } from "./startup/end-if-hanging.ts";
 
 /** A running service. */
 export interface Service {
@@ -84,4 +84,30 @@ async function openDatabaseFor(config: Config, logger: Logger, observer: Activit
   } catch (error) {
     throw explainDatabaseFailure(error, config);
   }
+}
+
+interface HangingProcess {
+  readonly logger: Logger;
+  readonly conditions: Conditions;
+  readonly closers: (() => Promise<void>)[];
+}
+
+/** Ends this process when it hangs, if a supervisor then starts another one. */
+function endIfHanging(
+  { config, onHang }: { readonly config: Config; readonly onHang?: () => void },
+  { logger, conditions, closers }: HangingProcess,
+): void {
+  if (onHang === undefined) return;
+  const format = isLogForPeople(config) ? "text" : "json";
+  const watch = watchForHangs({
+    timeoutMs: config.hangTimeoutMs,
+    conditions,
+    lastLine: { format: config.logLevel === "silent" ? "none" : format },
+    onHang: (work, seconds) => {
+      const message = `${work} hangs; this process ends, so that its supervisor starts another one`;
+      logger.fatal({ condition: "process_hangs", work, seconds }, message);
+      onHang();
+    },
+  });
+  closers.push(() => watch.close());
 }

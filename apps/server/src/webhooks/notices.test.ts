@@ -5,7 +5,7 @@ import { noticesIn, subscribe, tellingsOf } from "../../test/notices.ts";
 import { until } from "../../test/until.ts";
 import { createSystem } from "../city/systems/service.ts";
 import { statement } from "../storage/db/statement.ts";
-import { startStationNotices, publishChangedStations } from "./notices.ts";
+import { publishChangedStations, startStationNotices } from "./notices.ts";
 
 const SECOND = 1_000;
 const MINUTE = STATION_NOTICE_SECONDS * SECOND;

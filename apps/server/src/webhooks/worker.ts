@@ -1,18 +1,17 @@
 import { systemsOf } from "../city/systems/service.ts";
 import type { Conditions } from "../health/conditions/conditions.ts";
-import type { SystemBacklog } from "../health/metrics/backlog-metrics.ts";
-import type { Metrics } from "../health/metrics/metrics.ts";
+import type { Metrics, SystemBacklog } from "../health/metrics/metrics.ts";
 import type { TracedAttempt, Tracer } from "../health/tracing/tracer.ts";
 import type { Ids } from "../ids.ts";
 import type { Mailer } from "../outbound/mail/mailer.ts";
 import { startPeriodic } from "../storage/background/periodic.ts";
 import type { WorkWatch } from "../storage/background/work-watch.ts";
-import { type Database, type Queryable, openDatabase } from "../storage/db/database.ts";
+import { type Database, openDatabase, type Queryable } from "../storage/db/database.ts";
 import { dayOf, oldestKept } from "../storage/partitions/partition.rules.ts";
 import type { DispatchObserver, InFlight } from "./dispatcher/attempt-runner.ts";
 import { LEASE_TIMEOUTS, type LeaseTimeouts } from "./dispatcher/lanes.ts";
 import type { CompletedAttempt, RecordFailures } from "./dispatcher/result-writer.ts";
-import { POLL_INTERVAL_MS, SystemDispatcher, createSuspectSlots } from "./dispatcher/system-dispatcher.ts";
+import { createSuspectSlots, POLL_INTERVAL_MS, SystemDispatcher } from "./dispatcher/system-dispatcher.ts";
 import { type DispatchEndpoint, loadEndpoints } from "./endpoints/dispatch-endpoints.ts";
 import { recordServiceKey } from "./endpoints/endpoint-secrets.ts";
 import type { SecretCipher } from "./endpoints/secret.ts";
@@ -20,7 +19,7 @@ import { queueReplays } from "./log/replays.ts";
 import { countBacklog, listFailingEndpoints, listLargestLogs } from "./queue/backlog-queries.ts";
 import { SILENCE_MS } from "./rules/after-attempt.ts";
 import type { AddressRules } from "./rules/receiver-url.ts";
-import { type Sender, createSender } from "./sender/sender.ts";
+import { createSender, type Sender } from "./sender/sender.ts";
 import { createMailLimiter, logFailures, recordFailureMails, startMailOutbox } from "./warnings/failure-mail.ts";
 
 /** Sends the deliveries of all systems. Any number of processes may have one: they share the lanes. */

@@ -10,7 +10,7 @@ import { startSession } from "../../src/console/sessions/service.ts";
 import { createIds } from "../../src/ids.ts";
 import { insertFailure } from "../../src/storage/set-aside/queries.ts";
 import { createEmptyDatabase } from "../database.ts";
-import { CITY_TIME, city23 } from "../gbfs/city.ts";
+import { city23, CITY_TIME } from "../gbfs/city.ts";
 import { examples } from "../trips/trip-import.harness.ts";
 import { type CliHarness, openCliHarness } from "./cli.harness.ts";
 

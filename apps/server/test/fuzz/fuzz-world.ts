@@ -14,8 +14,8 @@ import { addPartners } from "../partners.ts";
 import { signIn } from "../sign-in.ts";
 import { fillSystem } from "../walker-world.ts";
 import {
-  IDENTITY_LIFETIME_MS,
   type Identity,
+  IDENTITY_LIFETIME_MS,
   type IdentityName,
   makeIdentities,
   OTHER_PARTNER,

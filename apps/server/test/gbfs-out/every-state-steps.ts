@@ -1,8 +1,8 @@
 import {
+  type BatchItem,
   batchOf,
   bikeReport,
   bikeUpsert,
-  type BatchItem,
   rideCancel,
   rideEnd,
   rideStart,
@@ -28,15 +28,15 @@ import { importSnapshot } from "../../src/feeds/gbfs/import.ts";
 import { FeedFailure } from "../../src/feeds/gbfs/problems.ts";
 import { sourceOf } from "../gbfs/city.ts";
 import {
-  nasty,
-  stationId,
   bikeId,
-  rideId,
-  optional,
-  stationItem,
   bikeItem,
+  nasty,
+  optional,
   reportItem,
+  rideId,
   snapshot,
+  stationId,
+  stationItem,
   typeId,
   typeWords,
 } from "./every-state-values.ts";

@@ -8,8 +8,8 @@ import { FEED_MIN_AGE_MS, gbfsRoutes, type KeptPage } from "../../src/feeds/gbfs
 import { createSystemList } from "../../src/feeds/gbfs-out/system-list.ts";
 import { bindContract } from "../../src/http/bind.ts";
 import { allowOrigins } from "../../src/http/cors.ts";
-import { handleErrors, answerUnknownRoutes } from "../../src/http/errors.ts";
-import { compressAnswers, answerConditionally, sendExactJsonType } from "../../src/http/response-body.ts";
+import { answerUnknownRoutes, handleErrors } from "../../src/http/errors.ts";
+import { answerConditionally, compressAnswers, sendExactJsonType } from "../../src/http/response-body.ts";
 import { createPageCache, type PageCache } from "../../src/storage/background/page-cache.ts";
 import { openListener } from "../../src/storage/db/listener.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";

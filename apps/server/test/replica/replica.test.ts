@@ -5,7 +5,7 @@ import { randomRuns } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { checkReplicas } from "../../src/health/checks/database-checks.ts";
 import { findIsCommitWaiting } from "../../src/health/database-health/service.ts";
-import { checkReplica } from "../../src/health/doctor/database-checks.ts";
+import { checkReplica } from "../../src/health/doctor/checks.ts";
 import { openDatabase } from "../../src/storage/db/database.ts";
 import { codeOf, isOutage, wasNeverRun } from "../../src/storage/db/errors.ts";
 import { openReadPool } from "../../src/storage/db/read-pool.ts";

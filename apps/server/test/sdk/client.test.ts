@@ -1,7 +1,7 @@
 import { type ClientHarness, describeClient } from "../../../../packages/sdk/test/client-suite.ts";
 import { createSequencer } from "../../src/events/sequencer.ts";
 import { startTestApp } from "../app.ts";
-import { type BuiltApp, buildAnother } from "../built-app.ts";
+import { buildAnother, type BuiltApp } from "../built-app.ts";
 import { bikeRow, rideRow, rowWriter, stationRow } from "../rows.ts";
 import { until } from "../until.ts";
 

@@ -9,7 +9,7 @@ import { statement } from "../../src/storage/db/statement.ts";
 import { resultOf } from "../../src/webhooks/dispatcher/result-writer.ts";
 import { type SetEndpoint, setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
 import { createSecretCipher, type SecretCipher } from "../../src/webhooks/endpoints/secret.ts";
-import { type ClaimedRow, claimDeliveries, insertResults } from "../../src/webhooks/queue/lane-queries.ts";
+import { claimDeliveries, type ClaimedRow, insertResults } from "../../src/webhooks/queue/lane-queries.ts";
 import type {
   AnsweredAttempt,
   AttemptFailure,

@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import { NetworkList } from "../../src/outbound/addresses/network-list.ts";
 import type { AttemptResult } from "../../src/webhooks/rules/after-attempt.ts";
 import { createSender, type Sender, type SenderOptions } from "../../src/webhooks/sender/sender.ts";
-import { startReceiver, type RawReceiver } from "../servers/raw-receiver.ts";
+import { type RawReceiver, startReceiver } from "../servers/raw-receiver.ts";
 
 export const anyPort = [{ from: 1, to: 65_535 }];
 export const loopback = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: anyPort };

@@ -1,8 +1,7 @@
 import { columnsOfTable } from "../../storage/db/columns.ts";
 import type { QueryRunner, Transaction } from "../../storage/db/database.ts";
-import { oneRow } from "../../storage/db/rows.ts";
+import { oneRow, rowsOfSystem } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
-import { rowsOfSystem } from "../../storage/db/system-rows.ts";
 import type { StoredAlert } from "./alert.rules.ts";
 
 const columns = columnsOfTable("rider_alerts").without("system_id");

@@ -1,8 +1,7 @@
 import type { Transaction } from "../../storage/db/database.ts";
 import type { ReadPool } from "../../storage/db/read-pool.ts";
-import { oneRow } from "../../storage/db/rows.ts";
+import { oneRow, rowsOfSystem } from "../../storage/db/rows.ts";
 import { type Statement, statement } from "../../storage/db/statement.ts";
-import { rowsOfSystem } from "../../storage/db/system-rows.ts";
 
 /** A list whose changes can be followed: its table. */
 export type FollowedTable = "stations" | "bikes" | "rides" | "reservations";

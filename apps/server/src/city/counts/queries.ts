@@ -1,7 +1,6 @@
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
-import { oneRow } from "../../storage/db/rows.ts";
+import { oneRow, rowsOfSystem } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
-import { rowsOfSystem } from "../../storage/db/system-rows.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 
 /** The lists whose length is kept. */

@@ -1,5 +1,5 @@
 import type { Transaction } from "../../storage/db/database.ts";
-import { updateListCount, updateRideCounts, type CountedList, countList } from "./queries.ts";
+import { type CountedList, countList, updateListCount, updateRideCounts } from "./queries.ts";
 
 /**
  * Slots that a count is spread over. Too low: writers wait for each other's commit (one slot: 40 % slower at 16

@@ -4,20 +4,20 @@ import {
   type BatchResult,
   type BatchResults,
   type BatchWarning,
+  batchWarning,
   type ErrorArguments,
   type ErrorCode,
+  errorMessage,
   type ItemError,
   type MessageArguments,
-  batchWarning,
-  errorMessage,
 } from "@bikeshare/contract";
 import { type RideCommand, rideTransitions } from "@bikeshare/rules";
 import type { CommandContext } from "../../command-context.ts";
 import { describeIssues } from "../../issues.ts";
 import { TransactionConflict } from "../../storage/db/errors.ts";
-import { type NamedStations, missingStation, presentStation } from "./bike.rules.ts";
+import { missingStation, type NamedStations, presentStation } from "./bike.rules.ts";
 import { type FleetCommand, runCommand } from "./command.ts";
-import { type RideState, findBikesOfRides } from "./ride-queries.ts";
+import { findBikesOfRides, type RideState } from "./ride-queries.ts";
 import { describeRide } from "./ride.rules.ts";
 import { findNamedStations } from "./station-queries.ts";
 

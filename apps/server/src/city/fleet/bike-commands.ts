@@ -5,8 +5,8 @@ import { type Batch, type BatchResultWriter, type Indexed, runBatch, runSharedBa
 import {
   type BikeState,
   type LocatedItem,
-  type NamedStations,
   missingStation,
+  type NamedStations,
   newBike,
   newPublicId,
   presentStation,

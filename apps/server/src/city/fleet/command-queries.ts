@@ -1,6 +1,6 @@
-import { CHANGED } from "../../storage/db/change-position.ts";
 import { columnsOfTable } from "../../storage/db/columns.ts";
 import type { Transaction } from "../../storage/db/database.ts";
+import { CHANGED } from "../../storage/db/sql-fragments.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { isSubscribed } from "../../webhooks/queue/sql-fragments.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
-  type Item,
   type FleetHarness,
+  type Item,
   openFleetHarness,
   outcomes,
   stationItem,

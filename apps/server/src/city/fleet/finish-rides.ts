@@ -1,5 +1,5 @@
 import type { BatchItem, BatchResults, ItemError, RideCancel, RideEnd } from "@bikeshare/contract";
-import { type StoredTime, endReasonAt, isIssue, rideLength, storedEnd } from "@bikeshare/rules";
+import { endReasonAt, isIssue, rideLength, storedEnd, type StoredTime } from "@bikeshare/rules";
 import type { ActorContext, CommandContext } from "../../command-context.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Queryable } from "../../storage/db/database.ts";
@@ -7,28 +7,28 @@ import { valueOf } from "../../storage/db/rows.ts";
 import { systemsOf } from "../systems/service.ts";
 import {
   type Batch,
+  hasKnownStations,
   type Indexed,
   type LockedRides,
-  type RideBatch,
-  type RideItem,
-  hasKnownStations,
   lockRideBatch,
+  type RideBatch,
   rideFor,
+  type RideItem,
   runSharedBatch,
 } from "./batch.ts";
 import {
-  type BikeState,
-  NOWHERE,
-  type ReportedLocation,
   availableAgain,
+  type BikeState,
   datedLocation,
   datedState,
   later,
   locationOf,
+  NOWHERE,
+  type ReportedLocation,
 } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
 import { updateCancelledRides } from "./reservation-queries.ts";
-import { type LongRide, type RideState, countLongRides, listLongRides, updateRides } from "./ride-queries.ts";
+import { countLongRides, listLongRides, type LongRide, type RideState, updateRides } from "./ride-queries.ts";
 import { isSameCancel, isSameEnd } from "./ride.rules.ts";
 
 /** Ends rides: each bike is available where its ride ended, unless a later report of it is known. */

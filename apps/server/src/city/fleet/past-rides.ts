@@ -1,11 +1,11 @@
 import type { BatchItem, BatchResults, ItemError, PastRideUpsert, RideCorrection } from "@bikeshare/contract";
 import {
-  type StoredTime,
   correctedEndReason,
   doOverlap,
   isIssue,
   rideLength,
   storedEnd,
+  type StoredTime,
   storedTime,
 } from "@bikeshare/rules";
 import type { CommandContext } from "../../command-context.ts";
@@ -13,27 +13,27 @@ import { TransactionConflict } from "../../storage/db/errors.ts";
 import { valueOf } from "../../storage/db/rows.ts";
 import {
   type BatchResultWriter,
-  type Indexed,
-  type RideBatch,
   hasKnownStations,
+  type Indexed,
   lockRideBatch,
+  type RideBatch,
   rideFor,
   runBatch,
 } from "./batch.ts";
 import {
-  type BikeState,
-  type Dated,
-  type NamedStations,
-  type ReportedLocation,
   availableAgain,
+  type BikeState,
   changedBike,
+  type Dated,
   datedLocation,
   datedState,
   later,
+  type NamedStations,
   presentStation,
+  type ReportedLocation,
 } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
-import { type RideState, type RideTimes, insertPastRides, listOverlappingRides, updateRides } from "./ride-queries.ts";
+import { insertPastRides, listOverlappingRides, type RideState, type RideTimes, updateRides } from "./ride-queries.ts";
 import { describeRide, overlapIssue } from "./ride.rules.ts";
 
 /** Adds rides that are over, or corrects them. Makes no events and moves no bike. */

@@ -1,6 +1,6 @@
-import { CHANGED } from "../../storage/db/change-position.ts";
 import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
+import { CHANGED } from "../../storage/db/sql-fragments.ts";
 import { statement } from "../../storage/db/statement.ts";
 
 const columns = columnsOfTable("stations").only("id", "name", "lat", "lon");

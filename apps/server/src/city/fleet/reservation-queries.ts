@@ -1,10 +1,9 @@
 import type { WantedBike } from "@bikeshare/rules";
-import { CHANGED } from "../../storage/db/change-position.ts";
 import { arrayOf, columnsOf, columnsOfTable } from "../../storage/db/columns.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
-import { oneRow } from "../../storage/db/rows.ts";
+import { oneRow, rowsOfSystem } from "../../storage/db/rows.ts";
+import { CHANGED } from "../../storage/db/sql-fragments.ts";
 import { statement } from "../../storage/db/statement.ts";
-import { rowsOfSystem } from "../../storage/db/system-rows.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 
 type Row = Tables["reservations"];

@@ -8,10 +8,6 @@ import { codeOf, sqlState } from "../../storage/db/errors.ts";
 import { recordDeletedRows } from "../changes/service.ts";
 import { countRides } from "../counts/service.ts";
 import {
-  type HeldRides,
-  type ImportOverlaps,
-  type ImportedRides,
-  type RideMark,
   copyIntoPastRides,
   copyIntoRides,
   countUntouchedRides,
@@ -21,10 +17,14 @@ import {
   findHeldOrTriedRides,
   findHeldRides,
   findImportOverlaps,
+  type HeldRides,
+  type ImportedRides,
+  type ImportOverlaps,
   insertMissingRides,
   insertTriedRides,
   listChangedRides,
   listUntouchedRides,
+  type RideMark,
   truncatePastRides,
   updateStatementTimeout,
 } from "./ride-import-queries.ts";

@@ -11,7 +11,7 @@ import {
 import type { CommandContext } from "../../command-context.ts";
 import { valueOf } from "../../storage/db/rows.ts";
 import { type Batch, type BatchResultWriter, type Indexed, runSharedBatch } from "./batch.ts";
-import { type BikeState, type NamedStations, missingStation, presentStation } from "./bike.rules.ts";
+import { type BikeState, missingStation, type NamedStations, presentStation } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
 import type { LockedReservation } from "./reservation-queries.ts";
 import { insertStartedRides, listOverlappingRides, type RideState, type RideTimes } from "./ride-queries.ts";

@@ -1,6 +1,6 @@
-import { CHANGED } from "../../storage/db/change-position.ts";
 import { arrayOf, columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
+import { CHANGED } from "../../storage/db/sql-fragments.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { freeDocks, hasOwnDocks, standingBikes } from "./dock-sql-fragments.ts";

@@ -1,14 +1,14 @@
 import type { StationRow, StationWrite, WaitingKey, WaitingRow } from "./station-snapshot-queries.ts";
 import {
-  type JoinedStation,
-  type SnapshotTimes,
-  type StationChange,
-  type StationParts,
   informationFields,
   isGivenUp,
   isPlaceholder,
+  type JoinedStation,
   joinParts,
   mergeParts,
+  type SnapshotTimes,
+  type StationChange,
+  type StationParts,
   statusFields,
 } from "./station.rules.ts";
 

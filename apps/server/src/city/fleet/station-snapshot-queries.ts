@@ -1,7 +1,7 @@
 import type { Command } from "../../command-context.ts";
-import { CHANGED } from "../../storage/db/change-position.ts";
 import { arrayOf, columnsOfTable } from "../../storage/db/columns.ts";
 import { oneRow } from "../../storage/db/rows.ts";
+import { CHANGED } from "../../storage/db/sql-fragments.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import type { Position } from "./bike.rules.ts";

@@ -6,14 +6,12 @@ import type { FleetCommand } from "./command.ts";
 import { chunksOf } from "./snapshot-rows.ts";
 import { listStationJson } from "./station-queries.ts";
 import {
+  decideStation,
   type Decision,
   type FeedTimes,
   type SnapshotContext,
-  decideStation,
 } from "./station-snapshot-decision.rules.ts";
 import {
-  type StationRow,
-  type WaitingKey,
   countStations,
   deletePendingParts,
   findPositions,
@@ -24,15 +22,17 @@ import {
   listStationIds,
   listStations,
   lockFeedStations,
+  type StationRow,
   updateFeedStations,
+  type WaitingKey,
 } from "./station-snapshot-queries.ts";
 import {
+  advance,
+  refuseTooMany,
   type StationChange,
   type StationInformation,
   type StationParts,
   type StationStatusReport,
-  advance,
-  refuseTooMany,
 } from "./station.rules.ts";
 
 /** Stations of a source of which one part has not arrived yet. */

@@ -1,6 +1,6 @@
 import type { Reservation } from "@bikeshare/contract";
 import type { FleetReservation } from "@bikeshare/contract/console";
-import { type PageRequest, listFilters, reservationLimit } from "@bikeshare/rules";
+import { listFilters, type PageRequest, reservationLimit } from "@bikeshare/rules";
 import type { PartnerHolds } from "../../health/metrics/sampled-metrics.ts";
 import { millisecondsOf } from "../../iso-instant.ts";
 import type { Database, Queryable } from "../../storage/db/database.ts";
@@ -12,7 +12,6 @@ import type { Sieve, SortedRows } from "../../storage/lists/sorted-rows.ts";
 import type { ReservationOwner } from "../fleet/reservation-commands.ts";
 import { systemsOf } from "../systems/service.ts";
 import {
-  type ReservationFilters,
   countActiveReservations,
   findPartnerLimit,
   findReservation,
@@ -21,6 +20,7 @@ import {
   listReservationPage,
   listReservationsBy,
   rememberedReservations,
+  type ReservationFilters,
 } from "./queries.ts";
 
 export type { ReservationFilters } from "./queries.ts";

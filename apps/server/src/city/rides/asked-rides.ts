@@ -3,7 +3,7 @@ import { millisecondsOf } from "../../iso-instant.ts";
 import { conditionsOf } from "../../storage/lists/conditions.ts";
 import type { Bind, Filter, FilterableList } from "../../storage/lists/filtered-queries.ts";
 import type { TimePosition } from "../../storage/lists/page.ts";
-import type { DayFilters } from "./stretches.rules.ts";
+import type { DayFilters } from "./ride-day.rules.ts";
 
 export interface RideFilters {
   readonly status?: string | undefined;

@@ -1,7 +1,6 @@
 import { within } from "../../storage/background/within.ts";
 import { MAX_DAYS, type ReadDays } from "./queries.ts";
-import { DAY_MS, type RideDay, rideDay } from "./ride-day.rules.ts";
-import type { PastDays } from "./stretches.rules.ts";
+import { DAY_MS, type PastDays, type RideDay, rideDay } from "./ride-day.rules.ts";
 
 /** The days in memory of a system's past rides; valid while `lateChanges` equals the database's value. */
 export interface KnownDays extends PastDays {

@@ -12,7 +12,7 @@ import { countRides } from "../counts/service.ts";
 import { upsertPastRides } from "../fleet/past-rides.ts";
 import { createDayIndex, type DayIndex } from "./day-index.ts";
 import { listQuickRideRows, type RideFilters } from "./filtered-queries.ts";
-import { createPastCounts, type PastCounts } from "./past-counts.ts";
+import { createPastCounts, type PastCounts } from "./memory.ts";
 import { listChangedDays } from "./queries.ts";
 import { listRides } from "./service.ts";
 

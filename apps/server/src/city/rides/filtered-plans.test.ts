@@ -7,7 +7,7 @@ import { countRides } from "../counts/service.ts";
 import { needsDays } from "./asked-rides.ts";
 import { createDayIndex, type DayIndex } from "./day-index.ts";
 import { listFilteredRideRows, type RideFilters } from "./filtered-queries.ts";
-import { createPastCounts } from "./past-counts.ts";
+import { createPastCounts } from "./memory.ts";
 import { listChangedDays } from "./queries.ts";
 
 const RIDES = 10_000;

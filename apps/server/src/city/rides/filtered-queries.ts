@@ -26,21 +26,22 @@ import {
   withoutTimes,
 } from "./asked-rides.ts";
 import type { KnownDays } from "./day-index.ts";
-import type { PastCount, PastCounts, PastPart } from "./past-counts.ts";
-import { DAY_MS, type Stretch } from "./ride-day.rules.ts";
+import type { PastCount, PastCounts, PastPart } from "./memory.ts";
 import {
   behind,
   byHour,
   byHourBehind,
   changedIn,
   type CountedStretch,
+  DAY_MS,
   type PageSpan,
   partsOf,
   type PastDays,
   ridesBetween,
   spanOf,
+  type Stretch,
   stretchesOf,
-} from "./stretches.rules.ts";
+} from "./ride-day.rules.ts";
 
 export type { RideFilters } from "./asked-rides.ts";
 

@@ -9,7 +9,7 @@ import { readContextOn } from "../../storage/lists/read-context.ts";
 import { countRides } from "../counts/service.ts";
 import { createDayIndex } from "./day-index.ts";
 import type { RideFilters } from "./filtered-queries.ts";
-import { createPastCounts } from "./past-counts.ts";
+import { createPastCounts } from "./memory.ts";
 import { listChangedDays } from "./queries.ts";
 import { listRides } from "./service.ts";
 

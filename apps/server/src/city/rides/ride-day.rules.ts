@@ -46,7 +46,7 @@ export interface Stretch {
 }
 
 /** The filters of a list of rides other than the start time. */
-export interface ChangeFilters {
+interface ChangeFilters {
   /** The ride was changed at this instant or later. */
   readonly since: number | undefined;
   readonly status: string | undefined;
@@ -96,7 +96,7 @@ function together<Group extends StatusOfDay>(groups: readonly Group[], keyOf: (g
 }
 
 /** Returns which rides were changed at an instant or later: all of them, none, or some. */
-export function changedOf(
+function changedOf(
   { first, last }: Pick<StatusOfDay, "first" | "last">,
   since: number | undefined,
 ): "all" | "none" | "some" {
@@ -142,7 +142,7 @@ function countOfHours(
  * Returns a day as parts with known numbers, the youngest first: whole where that decides, else by the hour.
  * @param isCut whether a part of the day is asked for
  */
-export function partsOfDay(day: RideDay, filters: ChangeFilters, isCut: boolean): Stretch[] {
+function partsOfDay(day: RideDay, filters: ChangeFilters, isCut: boolean): Stretch[] {
   const n = countOfDay(day, filters);
   if (n === 0) return [];
   if (n !== undefined && !isCut) return [{ from: day.from, to: day.to, n }];
@@ -150,7 +150,7 @@ export function partsOfDay(day: RideDay, filters: ChangeFilters, isCut: boolean)
 }
 
 /** Returns the hours of a day, the youngest first. */
-export function hoursOf(day: RideDay, filters: ChangeFilters): Stretch[] {
+function hoursOf(day: RideDay, filters: ChangeFilters): Stretch[] {
   const hours = Math.ceil((day.to - day.from) / HOUR_MS);
   return Array.from({ length: hours }, (_, index) => {
     const hour = hours - 1 - index;
@@ -163,11 +163,205 @@ export function hoursOf(day: RideDay, filters: ChangeFilters): Stretch[] {
  * Returns how many rides of a day and a status started between two instants, in whole hours; undefined: one of them is
  * under way.
  */
-export function ridesOfDay(
+function ridesOfDay(
   day: RideDay,
   { from, to }: Pick<Stretch, "from" | "to">,
   status: string | undefined,
 ): number | undefined {
   const [begin, end] = [Math.floor((from - day.from) / HOUR_MS), Math.ceil((to - day.from) / HOUR_MS)];
   return countOfHours(day, { since: undefined, status }, begin, end);
+}
+
+/** A part of the list whose rides are counted. */
+export interface CountedStretch extends Stretch {
+  readonly n: number;
+}
+
+/** Filters by what is known of a ride's day. */
+export interface DayFilters extends ChangeFilters {
+  /** The ride started at this instant or later, … */
+  readonly from: number;
+  /** … and before this one. */
+  readonly to: number;
+}
+
+/** The days of past rides in memory. */
+export interface PastDays {
+  /** Milliseconds since 1970: what is known ends here. */
+  readonly upto: number;
+  /** … and begins here: where older days have not been looked at yet; else without an end. */
+  readonly since: number;
+  /** The youngest first. Days that are missing have no rides. */
+  readonly days: readonly RideDay[];
+}
+
+/** Returns the past as parts, the youngest first, each with the number of its rides that pass filters. */
+export function* partsOf({ days, since }: PastDays, filters: DayFilters): Generator<Stretch> {
+  const { from, to } = filters;
+  for (const day of days) {
+    if (day.from >= to) continue;
+    if (day.to <= from) return;
+    yield* partsOfDay(day, filters, from > day.from || to < day.to);
+  }
+  if (since > -Infinity) yield { from: -Infinity, to: since, n: undefined };
+}
+
+/**
+ * Returns the parts of the list in which rides pass filters, the youngest first.
+ * @param parts past parts, the youngest first, each with its number; undefined: to be counted
+ * @param upto where the past begins: younger rides are counted
+ */
+export function stretchesOf(
+  parts: Iterable<Stretch>,
+  upto: number,
+  { from, to }: Pick<DayFilters, "from" | "to">,
+): Stretch[] {
+  const stretches: { from: number; readonly to: number; readonly n: number | undefined }[] = [];
+  const add = (part: Stretch) => {
+    const clipped = { from: Math.max(part.from, from), to: Math.min(part.to, to) };
+    if (clipped.from >= clipped.to || part.n === 0) return;
+    const isCut = clipped.from > part.from || clipped.to < part.to;
+    const n = isCut ? undefined : part.n;
+    const last = stretches.at(-1);
+    // Neighbours that are counted are counted together.
+    if (n === undefined && last !== undefined && last.n === undefined && last.from === clipped.to)
+      last.from = clipped.from;
+    else stretches.push({ ...clipped, n });
+  };
+  add({ from: upto, to: Infinity, n: undefined });
+  for (const part of parts) add(part);
+  return stretches;
+}
+
+/** Returns the stretches with those that hold some of `limit` rides behind `skip` by the hour, where they are days. */
+export function* byHour(
+  stretches: readonly CountedStretch[],
+  { days }: Pick<PastDays, "days">,
+  filters: ChangeFilters,
+  { skip, limit }: { readonly skip: number; readonly limit: number },
+): Generator<CountedStretch> {
+  let passed = 0;
+  for (const stretch of stretches) {
+    const isHeld = passed < skip + limit && passed + stretch.n > skip;
+    const day = isHeld ? days.find(({ from, to }) => from === stretch.from && to === stretch.to) : undefined;
+    if (day === undefined) yield stretch;
+    else for (const hour of hoursOf(day, filters)) yield { ...hour, n: hour.n ?? 0 };
+    passed += stretch.n;
+  }
+}
+
+/** Returns the stretches with the first days behind an instant by the hour: enough for a page. */
+export function* byHourBehind(
+  stretches: Iterable<Stretch>,
+  { days }: Pick<PastDays, "days">,
+  filters: ChangeFilters,
+  at: number,
+): Generator<Stretch> {
+  let split = 0;
+  for (const stretch of stretches) {
+    const isNear = stretch.from <= at && split < 2;
+    const day = isNear ? days.find(({ from, to }) => from === stretch.from && to === stretch.to) : undefined;
+    split += Number(day !== undefined);
+    if (day === undefined) yield stretch;
+    else yield* hoursOf(day, filters);
+  }
+}
+
+/** About how many rides of a status started between two instants: of what is not past, as many as in the hours before. */
+export function ridesBetween(
+  { days, upto, since }: PastDays,
+  { from, to }: Pick<Stretch, "from" | "to">,
+  status: string | undefined,
+): number {
+  if (from < since) return Infinity;
+  const isRecent = to > upto;
+  const begin = isRecent ? Math.min(from, upto - RECENT_MS) : from;
+  let sum = 0;
+  for (const day of days) {
+    if (day.from >= to) continue;
+    if (day.to <= begin) break;
+    sum += ridesOfDay(day, { from: begin, to }, status) ?? 0;
+  }
+  return sum;
+}
+
+/** Rides younger than this are not past yet. */
+const RECENT_MS = 2 * HOUR_MS;
+
+/** Where the rides of a page are found. */
+export interface PageSpan {
+  /** All of them started from this instant on and before that one. */
+  readonly from: number;
+  readonly to: number;
+  /** So many rides to skip from there: from the beginning of the list's order, or from its end. */
+  readonly skip: number;
+  readonly fromEnd: boolean;
+  readonly limit: number;
+}
+
+/** Finds a page of `limit` rides behind `skip`, from the nearer end of the stretches that hold it. */
+export function spanOf(stretches: readonly CountedStretch[], skip: number, limit: number): PageSpan | undefined {
+  let passed = 0;
+  let first: { readonly to: number; readonly skip: number } | undefined;
+  for (const { from, to, n } of stretches) {
+    if (first === undefined && skip < passed + n) first = { to, skip: skip - passed };
+    passed += n;
+    if (first === undefined || passed < skip + limit) continue;
+    const after = passed - skip - limit;
+    const isNearEnd = after < first.skip;
+    return { from, to: first.to, skip: isNearEnd ? after : first.skip, fromEnd: isNearEnd, limit };
+  }
+  // The last page has fewer.
+  return first === undefined || passed <= skip ? undefined : spanOf(stretches, skip, passed - skip);
+}
+
+/**
+ * Returns which rides of a part of the past were changed at an instant or later: all of them, none, or some (or that is not
+ * known).
+ * @param days the past days, the youngest first
+ */
+export function changedIn(
+  part: Pick<Stretch, "from" | "to">,
+  { days, upto, since: begin }: PastDays,
+  { since, status }: ChangeFilters,
+): "all" | "none" | "some" {
+  if (since === undefined) return "all";
+  if (part.to > upto || part.from < begin) return "some";
+  let [all, none] = [true, true];
+  for (const { from, isUnderWay, statuses } of days) {
+    if (from >= part.to) continue;
+    if (from + DAY_MS <= part.from) break;
+    if (isUnderWay) return "some";
+    for (const each of statuses) {
+      if (status !== undefined && each.status !== status) continue;
+      const changed = changedOf(each, since);
+      all &&= changed === "all";
+      none &&= changed === "none";
+    }
+    if (!all && !none) return "some";
+  }
+  return none ? "none" : "all";
+}
+
+/**
+ * Between which starts the `limit` rides lie that follow an instant in the list: nothing outside is looked at.
+ * @param stretches undefined numbers count for none
+ */
+export function behind(
+  stretches: Iterable<Stretch>,
+  at: number,
+  limit: number,
+): { readonly from: number; readonly to: number } {
+  let to: number | undefined;
+  let from = at;
+  let sure = 0;
+  for (const stretch of stretches) {
+    // A cursor's own stretch may hold any number of rides behind it.
+    if (stretch.from > at) continue;
+    to ??= stretch.to;
+    from = stretch.from;
+    if (stretch.to <= at) sure += stretch.n ?? 0;
+    if (sure >= limit) break;
+  }
+  return { from, to: to ?? at };
 }

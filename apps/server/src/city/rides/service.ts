@@ -2,12 +2,12 @@ import { listFilters, type PageRequest } from "@bikeshare/rules";
 import { type ChangePage, type ChangeRange, listChanges } from "../../storage/lists/change-queries.ts";
 import { conditionsOf } from "../../storage/lists/conditions.ts";
 import {
-  toPage,
   type Page,
   type PageRows,
   startOf,
   type TimePosition,
   timePositionOf,
+  toPage,
 } from "../../storage/lists/page.ts";
 import type { ListReader, ReadContext } from "../../storage/lists/read-context.ts";
 import { needsDays } from "./asked-rides.ts";

@@ -1,7 +1,17 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { DAY_MS, HOUR_MS, rideDay, type RideGroup } from "./ride-day.rules.ts";
-import { behind, byHour, changedIn, partsOf, spanOf, stretchesOf } from "./stretches.rules.ts";
+import {
+  behind,
+  byHour,
+  changedIn,
+  DAY_MS,
+  HOUR_MS,
+  partsOf,
+  rideDay,
+  type RideGroup,
+  spanOf,
+  stretchesOf,
+} from "./ride-day.rules.ts";
 
 /** Stretches of ten milliseconds, the youngest first. */
 const row = <N extends number | undefined>(numbers: readonly N[]) =>

@@ -2,7 +2,6 @@ import { serviceError } from "@bikeshare/rules";
 import type { RegistrationResponseJSON } from "@simplewebauthn/server";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { endSessionsOf } from "../sessions/service.ts";
-import { type AccountOwner, lockOwner } from "./account-owner.ts";
 import { finishSetup, removeAuthenticatorApp } from "./authenticator-app.ts";
 import type { SignInContext } from "./context.ts";
 import {
@@ -16,6 +15,7 @@ import {
   updatePassword,
 } from "./credential-queries.ts";
 import { requireProvider } from "./identities.ts";
+import { type AccountOwner, lockOwner } from "./members.ts";
 import { finishRegistration } from "./passkeys.ts";
 import { findPerson } from "./queries.ts";
 import { recordActOf } from "./sign-in.ts";

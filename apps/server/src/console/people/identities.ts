@@ -5,26 +5,26 @@ import { type Identity, isInDomains, isProvedSince } from "../identity-provider/
 import { type IdentityProvider, type ProviderSecrets, ProviderUnavailable } from "../identity-provider/provider.ts";
 import { endSessionsOf } from "../sessions/service.ts";
 import { makeToken } from "../sessions/session.rules.ts";
-import { lockOwner } from "./account-owner.ts";
 import { type AddressProof, covers, proofOf } from "./address-proof.rules.ts";
 import type { BeginSession, SignInContext } from "./context.ts";
 import {
-  type IdentityRow,
   findIdentity,
+  type IdentityRow,
   insertIdentity,
   listIdentities,
   updateIdentityUse,
 } from "./credential-queries.ts";
 import { namedBaseUrl } from "./invitation.rules.ts";
-import { join, lockOpenInvitation, lockedPerson, makePerson } from "./invitations.ts";
+import { join, lockedPerson, lockOpenInvitation, makePerson } from "./invitations.ts";
+import { lockOwner } from "./members.ts";
 import { type Challenge, giveChallenge, readChallenge, useChallenge } from "./passkeys.ts";
 import {
-  type Membership,
-  type PersonRow,
   findPerson,
   findPersonByEmail,
   listMembershipsOf,
   lockPerson,
+  type Membership,
+  type PersonRow,
 } from "./queries.ts";
 import { type RemovedCredentials, takeOver } from "./reset.ts";
 import { recordActOf } from "./sign-in.ts";

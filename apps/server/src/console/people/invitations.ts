@@ -6,24 +6,24 @@ import { holdPartner } from "../../partners/service.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { endSessionsOf, hasSession } from "../sessions/service.ts";
 import { hashToken, isToken, makeToken } from "../sessions/session.rules.ts";
-import type { AccountOwner } from "./account-owner.ts";
-import { type Opening, isCommandLine, openingOf, proofOf, proofOfLink } from "./address-proof.rules.ts";
+import { isCommandLine, type Opening, openingOf, proofOf, proofOfLink } from "./address-proof.rules.ts";
 import type { BeginSession, SignInContext } from "./context.ts";
 import { listIdentities, listPasskeys } from "./credential-queries.ts";
 import { invitationExpiry, isOpen, normalizedEmail } from "./invitation.rules.ts";
+import type { AccountOwner } from "./members.ts";
 import {
-  type InvitationRow,
-  type PersonRow,
   findInvitation,
   findPersonByEmail,
   insertInvitation,
   insertMembership,
   insertPerson,
+  type InvitationRow,
   listMembershipsOf,
   lockInvitation,
   lockPerson,
   lockRightToInvite,
   lockSystem,
+  type PersonRow,
   updateAccepted,
   updateProof,
   updateProves,

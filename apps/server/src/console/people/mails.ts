@@ -1,4 +1,5 @@
-import type { Mail } from "../../outbound/mail/mailer.ts";
+import type { Ids } from "../../ids.ts";
+import type { Mail, Mailer } from "../../outbound/mail/mailer.ts";
 
 /** The default name of the service in mails, pages and authenticator apps. */
 export const DEFAULT_SERVICE_NAME = "Bike-Sharing Data Service";
@@ -25,7 +26,7 @@ export function invitationMail(invitation: {
 }
 
 /** Returns the mail about the credentials that an account has lost because its address was proved for the first time. */
-export function credentialsRemovedMail(account: {
+function credentialsRemovedMail(account: {
   readonly id: string;
   readonly email: string;
   readonly serviceName: string;
@@ -44,4 +45,29 @@ export function credentialsRemovedMail(account: {
     "",
   ];
   return { id, to: email, subject: `Your account at ${serviceName}`, text: text.join("\n") };
+}
+
+/**
+ * Mails a person that their account has lost its credentials. Signing in does not wait for the mail server.
+ * @param by how the address was proved
+ */
+export function mailRemoved(
+  {
+    mailer,
+    logger,
+    serviceName,
+    ids,
+  }: {
+    readonly mailer: Mailer | undefined;
+    readonly logger: { warn(detail: object, message: string): void };
+    readonly serviceName: string;
+    readonly ids: Ids;
+  },
+  person: { readonly id: string; readonly email: string },
+  by: string,
+): void {
+  const mail = credentialsRemovedMail({ id: ids.next("mail"), email: person.email, serviceName, by });
+  mailer?.send(mail).catch((error: unknown) => {
+    logger.warn({ err: error, person: person.id }, "a mail on removed credentials could not be sent");
+  });
 }

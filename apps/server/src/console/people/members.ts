@@ -3,16 +3,19 @@ import { serviceError } from "@bikeshare/rules";
 import type { ActorContext, CommandContext } from "../../command-context.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Transaction } from "../../storage/db/database.ts";
+import { hasSession } from "../sessions/service.ts";
 import {
-  type ListedInvitation,
-  type LockedMember,
-  type MemberRow,
-  type PeopleScope,
   deleteMembership,
+  type ListedInvitation,
   listMembers,
   listOpenInvitations,
+  type LockedMember,
   lockMember,
   lockOperatorAdmins,
+  lockPerson,
+  type MemberRow,
+  type PeopleScope,
+  type PersonRow,
   updateRevoked,
   updateRevokedOf,
   updateRevokedTo,
@@ -103,4 +106,21 @@ function recordChange(
 ): Promise<void> {
   const detail = { person_id, email, ...more };
   return insertActOf(context, tx, { systemId, action, subject: partner_id ?? systemId, detail });
+}
+
+/** The person whose account it is, and the session that changes it. */
+export interface AccountOwner {
+  readonly personId: string;
+  readonly sessionId: string;
+}
+
+/**
+ * Blocks other sign-ins to an account and changes of its credentials until the transaction ends.
+ * @throws ServiceError `unauthorized` when the session has ended since it was read, because somebody has taken the account
+ * over
+ */
+export async function lockOwner(tx: Transaction, { personId, sessionId }: AccountOwner): Promise<PersonRow> {
+  const person = await lockPerson(tx, personId);
+  if (person === undefined || !(await hasSession(tx, sessionId))) throw serviceError("unauthorized", "endedSession");
+  return person;
 }

@@ -4,13 +4,13 @@ import type { Transaction } from "../../storage/db/database.ts";
 import { hashToken } from "../sessions/session.rules.ts";
 import type { SignInContext } from "./context.ts";
 import {
-  type PasskeyRow,
   deleteExpiredChallenges,
   findPasskeyOwner,
   insertPasskey,
   insertUsedChallenge,
   listPasskeys,
   lockPasskey,
+  type PasskeyRow,
   updatePasskeyUse,
 } from "./credential-queries.ts";
 import { lockPerson } from "./queries.ts";

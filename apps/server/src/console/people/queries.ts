@@ -1,5 +1,5 @@
 import type { MembershipRole } from "@bikeshare/contract/console";
-import { type RowOf, columnsOfTable } from "../../storage/db/columns.ts";
+import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { AddressProof } from "./address-proof.rules.ts";

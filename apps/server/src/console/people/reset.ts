@@ -7,7 +7,7 @@ import type { AddressProof } from "./address-proof.rules.ts";
 import { removeAuthenticatorApp } from "./authenticator-app.ts";
 import { deleteIdentities, deletePasskey, listIdentities, listPasskeys, updatePassword } from "./credential-queries.ts";
 import { normalizedEmail } from "./invitation.rules.ts";
-import { type PersonRow, findPersonByEmail, lockPerson, updateProof, updateRevokedOf } from "./queries.ts";
+import { findPersonByEmail, lockPerson, type PersonRow, updateProof, updateRevokedOf } from "./queries.ts";
 import { recordActOf } from "./sign-in.ts";
 
 /** The credentials that were removed from a person. */

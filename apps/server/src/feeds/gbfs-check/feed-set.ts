@@ -1,9 +1,9 @@
 import {
   feedNameIn,
   fieldNameIn,
-  gbfsFeedNames,
   type GbfsFeed,
   type GbfsFeedName,
+  gbfsFeedNames,
   gbfsFeeds,
   type GbfsVersion,
   gbfsVersions,

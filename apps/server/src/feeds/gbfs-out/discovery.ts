@@ -6,7 +6,7 @@ import {
   type PublishedGbfsVersion,
   publishedGbfsVersions,
 } from "@bikeshare/contract";
-import { languagesOf, mainLanguage, publishedId, type KnownSystem } from "./documents.ts";
+import { type KnownSystem, languagesOf, mainLanguage, publishedId } from "./documents.ts";
 import { type FeedData, hasTexts } from "./writer.ts";
 
 // The documents that name the addresses of others.

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { call, type GbfsOutHarness, openGbfsOutHarness } from "../../../test/gbfs-out/gbfs-out.harness.ts";
-import { CITY_TIME, city23, sourceOf } from "../../../test/gbfs/city.ts";
+import { city23, CITY_TIME, sourceOf } from "../../../test/gbfs/city.ts";
 import { createSystem } from "../../city/systems/service.ts";
 import { importSnapshot } from "../gbfs/import.ts";
 

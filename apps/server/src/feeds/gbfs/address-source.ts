@@ -3,7 +3,7 @@ import { isHttp } from "../outgoing.ts";
 import type { DocumentAge } from "./data-age.rules.ts";
 import { createDocumentReader } from "./document-reader.ts";
 import type { DiscoveredFeeds, DocumentName, Documents } from "./documents.ts";
-import { createFeedClient, type FetchOptions, type FeedClient, type Validators } from "./feed-client.ts";
+import { createFeedClient, type FeedClient, type FetchOptions, type Validators } from "./feed-client.ts";
 import { afterFailure, afterSuccess, type FeedHealth, isFailing, UNKNOWN_HEALTH } from "./feed-health.rules.ts";
 import { FeedFailure } from "./problems.ts";
 import type { GbfsSource } from "./snapshot.ts";

@@ -3,7 +3,7 @@ import { createTestIds } from "@bikeshare/test-kit";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
-import { CITY_TIME, city10, city23, city3, sourceOf, type Documents } from "../../../test/gbfs/city.ts";
+import { city10, city23, city3, CITY_TIME, type Documents, sourceOf } from "../../../test/gbfs/city.ts";
 import { until } from "../../../test/until.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { applySnapshot } from "./apply.ts";

@@ -6,16 +6,16 @@ import { applyBikeSnapshot, type BikeChanges, ignoreBikeSnapshot } from "../../c
 import type { Position } from "../../city/fleet/bike.rules.ts";
 import { type FleetCommand, runCommand } from "../../city/fleet/command.ts";
 import {
-  type StationChanges,
-  planStations,
   plannedPositions,
+  planStations,
+  type StationChanges,
   writeStations,
 } from "../../city/fleet/station-snapshot.ts";
 import type { Ids } from "../../ids.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import type { Description } from "./descriptions.ts";
 import type { Feed } from "./feed.ts";
-import { updateDescriptions, lockSourceTimes, updateSourceTimes, type SourceTimes } from "./queries.ts";
+import { lockSourceTimes, type SourceTimes, updateDescriptions, updateSourceTimes } from "./queries.ts";
 import type { GbfsSnapshot } from "./snapshot.ts";
 
 /** The source of a snapshot, and the time at which it is applied. */

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { CITY_TIME, city23, city3 } from "../../../test/gbfs/city.ts";
+import { city23, city3, CITY_TIME } from "../../../test/gbfs/city.ts";
 import { createDocumentReader, type DocumentReaderLimits } from "./document-reader.ts";
 import { readDocument } from "./documents.ts";
 import { FeedFailure } from "./problems.ts";

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { extname } from "node:path";
-import { Worker, type ResourceLimits } from "node:worker_threads";
+import { type ResourceLimits, Worker } from "node:worker_threads";
 import type { ThreadAnswer, ThreadRequest } from "./document-thread.ts";
-import type { DocumentName, DocumentContent } from "./documents.ts";
+import type { DocumentContent, DocumentName } from "./documents.ts";
 import { FeedFailure } from "./problems.ts";
 
 /** Reads documents on a separate thread, so that requests are answered meanwhile, whatever a document contains. */

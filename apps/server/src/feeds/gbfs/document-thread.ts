@@ -1,5 +1,5 @@
 import { parentPort } from "node:worker_threads";
-import { readDocument, type DocumentName, type DocumentContent } from "./documents.ts";
+import { type DocumentContent, type DocumentName, readDocument } from "./documents.ts";
 import { FeedFailure } from "./problems.ts";
 
 /** A request to the thread: to read a document, or for more of the records that it has read. */

@@ -1,5 +1,5 @@
 import type { Response } from "undici";
-import { readRetryAfter } from "../../http/retry-after.ts";
+import { readRetryAfter } from "../../http/errors.ts";
 import { createOutgoingClient, type OutgoingOptions, shownAddress } from "../outgoing.ts";
 import { MAX_DOCUMENT_BYTES, tooLarge } from "./bounded-json.ts";
 import { AnswerError } from "./problems.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { afterFailure, afterSuccess, UNKNOWN_HEALTH, type FeedHealth } from "./feed-health.rules.ts";
+import { afterFailure, afterSuccess, type FeedHealth, UNKNOWN_HEALTH } from "./feed-health.rules.ts";
 
 const fail = (health: FeedHealth, now: number, retryAfterMs: number | null = null, intervalMs = 30_000) =>
   afterFailure(health, { now, message: "HTTP 500", retryAfterMs, intervalMs });

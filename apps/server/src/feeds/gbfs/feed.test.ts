@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { CITY_TIME, city10, city23, city3 } from "../../../test/gbfs/city.ts";
+import { city10, city23, city3, CITY_TIME } from "../../../test/gbfs/city.ts";
 import { readStationInformation, readStationStatus, readVehicles } from "./documents.ts";
 import { FeedFailure } from "./problems.ts";
 

@@ -1,5 +1,5 @@
 import { tooManyRecords } from "./bounded-json.ts";
-import { ProblemLog, FeedFailure, type Problem } from "./problems.ts";
+import { FeedFailure, type Problem, ProblemLog } from "./problems.ts";
 import {
   CLOCK_TOLERANCE_MS,
   type DocumentContext,

@@ -1,10 +1,10 @@
-import { readdir, readFile, rm, mkdtemp, stat } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
-import { CITY_TIME, city23, type Documents } from "../../../test/gbfs/city.ts";
+import { city23, CITY_TIME, type Documents } from "../../../test/gbfs/city.ts";
 import { type FeedServer, startFeedServer } from "../../../test/gbfs/feed-server.ts";
 import { until } from "../../../test/until.ts";
 import { createSystem } from "../../city/systems/service.ts";

@@ -1,5 +1,5 @@
 import type { Conditions, WorkCondition } from "../../health/conditions/conditions.ts";
-import type { PollResult, FeedProblem } from "./follow.ts";
+import type { FeedProblem, PollResult } from "./follow.ts";
 
 /** A part of pino's logger. */
 interface PollLogger {

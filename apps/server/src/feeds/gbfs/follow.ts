@@ -5,15 +5,15 @@ import type { Queryable } from "../../storage/db/database.ts";
 import { runGuarded } from "../../storage/set-aside/units.ts";
 import { isHttp, shownAddress } from "../outgoing.ts";
 import { AddressSource } from "./address-source.ts";
-import { eventsOf, OtherSystemError, publishedIdOf, type EventCounts } from "./apply.ts";
+import { type EventCounts, eventsOf, OtherSystemError, publishedIdOf } from "./apply.ts";
 import { dataAge } from "./data-age.rules.ts";
 import type { FetchOptions } from "./feed-client.ts";
-import { isFailing, maxPollSilenceMs, type FeedHealth } from "./feed-health.rules.ts";
+import { type FeedHealth, isFailing, maxPollSilenceMs } from "./feed-health.rules.ts";
 import { type FeedDataAge, updateFeedHealth, updateSourceHealth } from "./health-queries.ts";
 import { applyReading, type ImportCounts, type ImportOutcome } from "./import.ts";
 import { FeedFailure } from "./problems.ts";
 import { ProblemJournal } from "./report.ts";
-import { readSnapshot, type GbfsSnapshot } from "./snapshot.ts";
+import { type GbfsSnapshot, readSnapshot } from "./snapshot.ts";
 
 export interface FollowOptions {
   readonly db: Queryable;

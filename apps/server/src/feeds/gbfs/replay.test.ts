@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { CITY_TIME } from "../../../test/gbfs/city.ts";
 import { createSystem } from "../../city/systems/service.ts";
-import { replaySnapshots, type ReplayOptions } from "./replay.ts";
+import { type ReplayOptions, replaySnapshots } from "./replay.ts";
 
 let database: TestDatabase;
 let directory: string;

@@ -4,7 +4,7 @@ import { createServer, type RequestListener, type ServerResponse } from "node:ht
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { CITY_TIME, city23 } from "../../../test/gbfs/city.ts";
+import { city23, CITY_TIME } from "../../../test/gbfs/city.ts";
 import type { FetchOptions } from "./feed-client.ts";
 import { openSource } from "./import.ts";
 import { readSnapshot } from "./snapshot.ts";

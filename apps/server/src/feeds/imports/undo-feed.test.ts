@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createTestIds } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
-import { CITY_TIME, city23 } from "../../../test/gbfs/city.ts";
+import { city23, CITY_TIME } from "../../../test/gbfs/city.ts";
 import { upsertBikes } from "../../city/fleet/bike-commands.ts";
 import { upsertStations } from "../../city/fleet/station-commands.ts";
 import { checkInvariants } from "../../health/check/service.ts";

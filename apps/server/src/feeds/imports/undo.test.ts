@@ -4,9 +4,9 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   examples,
-  type TripImportHarness,
   NOW,
   openTripImportHarness,
+  type TripImportHarness,
 } from "../../../test/trips/trip-import.harness.ts";
 import { until } from "../../../test/until.ts";
 import { batchOf, writePastRides } from "../../city/fleet/ride-import.ts";

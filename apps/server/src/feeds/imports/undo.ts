@@ -3,12 +3,12 @@ import { recordDeletedRows } from "../../city/changes/service.ts";
 import { pickSlot } from "../../city/counts/service.ts";
 import { runCommand } from "../../city/fleet/command.ts";
 import { removePlaceholderStations } from "../../city/fleet/placeholder-stations.ts";
-import { type ImportedRides, changedSince, deletePastRides } from "../../city/fleet/ride-import.ts";
+import { changedSince, deletePastRides, type ImportedRides } from "../../city/fleet/ride-import.ts";
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Database, Queryable, Transaction } from "../../storage/db/database.ts";
-import { RIDE_TABLES, careForTables } from "../../storage/db/vacuum.ts";
+import { careForTables, RIDE_TABLES } from "../../storage/db/vacuum.ts";
 import { followedUntil } from "../gbfs/source-state.ts";
 import {
   deleteSource,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { columnKey, tripFormats, recogniseHeader } from "./formats.ts";
+import { columnKey, recogniseHeader, tripFormats } from "./formats.ts";
 import { ImportFileError } from "./problems.ts";
 
 function rejection(header: readonly string[]): ImportFileError {

@@ -1,7 +1,7 @@
 import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type TripImportHarness, NOW, openTripImportHarness } from "../../../test/trips/trip-import.harness.ts";
+import { NOW, openTripImportHarness, type TripImportHarness } from "../../../test/trips/trip-import.harness.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { tripFormats } from "./formats.ts";
 import { openTimeZone } from "./time-zone.rules.ts";

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { examples, type TripImportHarness, openTripImportHarness } from "../../../test/trips/trip-import.harness.ts";
+import { examples, openTripImportHarness, type TripImportHarness } from "../../../test/trips/trip-import.harness.ts";
 import type { Database } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { runningImports, whileReporting } from "../imports/progress.ts";

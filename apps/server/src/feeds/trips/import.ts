@@ -23,8 +23,7 @@ import { createReportSummary } from "../imports/report.rules.ts";
 import { addToImport, beginImport, finishImport, type ImportReport } from "../imports/service.ts";
 import { shownAddress } from "../outgoing.ts";
 import { shorten } from "../report-files.ts";
-import { findInputs, type FoundInputs } from "./inputs/find-inputs.ts";
-import type { TripInput } from "./inputs/input.ts";
+import { findInputs, type FoundInputs, type TripInput } from "./inputs.ts";
 import {
   createProgressMeter,
   type ProgressMeter,
@@ -35,7 +34,7 @@ import {
 import { ImportFileError, type ImportFileErrorReason, type RejectReason, type WarningReason } from "./problems.ts";
 import { openSpool, type Spool } from "./spool.ts";
 import { type StagedFile, stageTripFile } from "./stage.ts";
-import { createShiftCounter } from "./time-shift.rules.ts";
+import { createShiftCounter } from "./trip-times.rules.ts";
 
 /** Warnings of one file that are remembered. Beyond it, which only a broken file reaches, warnings may repeat. */
 const MAX_REMEMBERED_WARNINGS = 10_000;

@@ -1,10 +1,10 @@
 import type { Readable } from "node:stream";
 import type { Ids } from "../../ids.ts";
 import type { Database } from "../../storage/db/database.ts";
-import type { TripInput } from "./inputs/input.ts";
+import type { TripInput } from "./inputs.ts";
 import type { ImportFileErrorReason } from "./problems.ts";
-import type { TimeShift } from "./time-shift.rules.ts";
 import type { TimeZone } from "./time-zone.rules.ts";
+import type { TimeShift } from "./trip-times.rules.ts";
 
 /** The options and dependencies of an import. */
 export interface TripImportOptions {

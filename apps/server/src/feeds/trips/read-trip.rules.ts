@@ -1,15 +1,15 @@
 import { isPathStep } from "@bikeshare/contract";
 import type { PastRide } from "../../city/fleet/ride-import.ts";
-import type { TripField, Layout } from "./formats.ts";
+import type { Layout, TripField } from "./formats.ts";
 import type { RowProblem, WarningReason } from "./problems.ts";
 import type { TimeZone } from "./time-zone.rules.ts";
 import {
   clockChangeAt,
+  compactLocal,
   DURATION_TOLERANCE_MS,
+  readWallTime,
   resolveTripTimes,
   type TripTimes,
-  compactLocal,
-  readWallTime,
   type WallTime,
 } from "./trip-times.rules.ts";
 

@@ -1,4 +1,4 @@
-import { open, rm, type FileHandle } from "node:fs/promises";
+import { type FileHandle, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { makeDirectory } from "@bikeshare/embedded-postgres";

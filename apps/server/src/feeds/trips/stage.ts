@@ -1,16 +1,16 @@
 import { LongLineError, OpenQuoteError, readRecords } from "@bikeshare/csv";
 import type { StationSighting } from "../../city/fleet/placeholder-stations.ts";
 import { type Layout, recogniseHeader } from "./formats.ts";
-import type { TripInput } from "./inputs/input.ts";
+import type { TripInput } from "./inputs.ts";
 import {
+  countRowIssues,
   ImportFileError,
   type RejectReason,
   type RowProblem,
-  type WarningReason,
-  countRowIssues,
   SPREADSHEET,
+  type WarningReason,
 } from "./problems.ts";
-import { type Trip, createTripReader, type TripEnd } from "./read-trip.rules.ts";
+import { createTripReader, type Trip, type TripEnd } from "./read-trip.rules.ts";
 import type { Spool } from "./spool.ts";
 import type { TimeZone } from "./time-zone.rules.ts";
 import { readTripText } from "./trip-file.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createShiftCounter } from "./time-shift.rules.ts";
+import { createShiftCounter } from "./trip-times.rules.ts";
 
 const ride = (shiftSeconds: number | null, importId: string | null = "import_1") => ({
   row: 1,

@@ -2,8 +2,7 @@ import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
-import { ALWAYS_ALLOWED_BYTES, MAX_UNPACK_RATIO } from "./inputs/find-inputs.ts";
-import { CHUNK_BYTES, inBinaryUnits, type TripInput } from "./inputs/input.ts";
+import { ALWAYS_ALLOWED_BYTES, CHUNK_BYTES, inBinaryUnits, MAX_UNPACK_RATIO, type TripInput } from "./inputs.ts";
 import { ImportFileError } from "./problems.ts";
 
 const GZIP = Buffer.from([0x1f, 0x8b]);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
-import { webhookInvariants } from "./event-invariants.ts";
+import { webhookInvariants } from "./queries.ts";
 import { checkInvariants } from "./service.ts";
 
 const ours = new Set([...webhookInvariants.map(([name]) => name), "placed_system"]);

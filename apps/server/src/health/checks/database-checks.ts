@@ -11,8 +11,7 @@ import {
   listLongTransactions,
   listMissingReplicas,
 } from "../database-health/service.ts";
-import { type CheckResult, failure, ok, warning } from "./check.ts";
-import { thresholds } from "./thresholds.ts";
+import { type CheckResult, failure, ok, thresholds, warning } from "./check.ts";
 
 const GB = 1e9;
 

@@ -1,6 +1,5 @@
 import { MAX_DIFFERENCE_MS } from "../conditions/service-clock.ts";
-import type { CheckName } from "./check.ts";
-import { thresholds } from "./thresholds.ts";
+import { type CheckName, thresholds } from "./check.ts";
 
 const percent = (share: number) => `${Math.round(share * 100)} %`;
 const seconds = (ms: number) => `${ms / 1_000} s`;

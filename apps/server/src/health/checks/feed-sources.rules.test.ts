@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { checkSource, feedAdvice, type SourceFacts, sourceCondition } from "./feed-sources.rules.ts";
+import { checkSource, feedAdvice, sourceCondition, type SourceFacts } from "./feed-sources.rules.ts";
 
 const NOW = Date.UTC(2026, 0, 10);
 const ago = (minutes: number) => new Date(NOW - minutes * 60_000);

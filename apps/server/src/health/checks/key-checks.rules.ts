@@ -1,7 +1,6 @@
 /** What is wrong with keys, or soon will be, and with their requests. */
 import type { RequestCounts } from "@bikeshare/contract/console";
-import type { CheckLink, CheckName, CheckResult } from "./check.ts";
-import { thresholds } from "./thresholds.ts";
+import { type CheckLink, type CheckName, type CheckResult, thresholds } from "./check.ts";
 
 /** What a check has found that a partner has to mend. */
 export interface PartnerCheckResult extends CheckResult {

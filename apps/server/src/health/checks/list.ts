@@ -1,9 +1,9 @@
 import { systemsOf } from "../../city/systems/service.ts";
 import type { Config } from "../../config.ts";
-import { START_REDIS } from "../../http/rate-limits/redis-remedies.ts";
+import { START_REDIS } from "../../http/rate-limits/rate-limits.ts";
 import type { WorkStatus } from "../../storage/background/work-watch.ts";
 import type { Database } from "../../storage/db/database.ts";
-import { type Check, type CheckName, checked, type CheckResult, failure, isCheckName, ok } from "./check.ts";
+import { type Check, checked, type CheckName, type CheckResult, failure, isCheckName, ok } from "./check.ts";
 import {
   checkConnections,
   checkDatabaseSize,
@@ -19,7 +19,7 @@ import {
   checkLatestBackup,
   checkRedisMemory,
 } from "./machine-checks.ts";
-import { type ProcessReports, reportedChecks } from "./process-reports.ts";
+import { type ProcessReports, reportedChecks } from "./stored-checks.ts";
 import { type SystemCheckContext, systemCheckFinders } from "./system-checks.ts";
 
 /** Where a statement of ours fails on a schema that it knows. */

@@ -1,13 +1,12 @@
 import { access, constants, statfs } from "node:fs/promises";
 import type { Config } from "../../config.ts";
-import { redisRemedy } from "../../http/rate-limits/redis-remedies.ts";
+import { redisRemedy } from "../../http/rate-limits/rate-limits.ts";
 import { CHECK_REQUEST, type RateStore } from "../../http/rate-limits/shared-windows.ts";
+import { shellWord } from "../../printable.ts";
 import { expiryOf, readCertificate } from "../../runtime/startup/certificate.ts";
-import { shellWord } from "../../shell-word.ts";
 import type { WorkStatus } from "../../storage/background/work-watch.ts";
 import { latestBackup, maxBackupAgeMs } from "../../storage/backup/schedule.ts";
-import { type CheckResult, failure, ok, warning } from "./check.ts";
-import { thresholds } from "./thresholds.ts";
+import { type CheckResult, failure, ok, thresholds, warning } from "./check.ts";
 
 /** What is wrong with a machine, and with what it alone reaches. */
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { type KeyFacts, checkKeys, type Reader } from "./key-checks.rules.ts";
-import { type EndpointFacts, checkEndpoint } from "./webhook-checks.rules.ts";
+import { checkKeys, type KeyFacts, type Reader } from "./key-checks.rules.ts";
+import { checkEndpoint, type EndpointFacts } from "./webhook-checks.rules.ts";
 
 const now = Date.UTC(2026, 5, 1);
 const readers = ["partner", "operator"] as const satisfies readonly Reader[];

@@ -1,6 +1,7 @@
+import { systemsOf } from "../../city/systems/service.ts";
 import type { Ids } from "../../ids.ts";
 import type { Mailer } from "../../outbound/mail/mailer.ts";
-import { type MailOutcome, startOutbox } from "../../outbound/mail/outbox.ts";
+import { type MailOutcome, type MailQueue, startOutbox } from "../../outbound/mail/outbox.ts";
 import { type PeriodicWork, startPeriodic } from "../../storage/background/periodic.ts";
 import type { WorkWatch } from "../../storage/background/work-watch.ts";
 import type { Database, Transaction } from "../../storage/db/database.ts";
@@ -24,11 +25,36 @@ import {
 } from "./check-state.rules.ts";
 import { type Check, type CheckName, type CheckResult, isCheckName } from "./check.ts";
 import { type RunCheck, runChecks } from "./list.ts";
-import { insertOperatorMails, operatorMailQueues } from "./operator-mails.ts";
-import { deleteCheckRow, lockCheckRows, updateCheckRows } from "./queries.ts";
+import {
+  claimOperatorMail,
+  deleteCheckRow,
+  deleteExpiredOperatorMails,
+  deleteOperatorMail,
+  insertOperatorMails,
+  lockCheckRows,
+  updateCheckRows,
+} from "./queries.ts";
 import { rowOf, stateOf } from "./stored-checks.ts";
 
-export interface CheckRunnerOptions {
+/** The mails to the operator. They are no system's; the first one's list has those that end processes. */
+async function operatorMailQueues(db: Database): Promise<MailQueue[]> {
+  return (await systemsOf(db)).slice(0, 1).map((system) => queueOf(db, system.system_id));
+}
+
+function queueOf(db: Database, systemId: string): MailQueue {
+  return {
+    systemId,
+    async claim(now, delays) {
+      const mail = await claimOperatorMail(db, now, delays);
+      return mail && { ...mail, to: mail.address, detail: {} };
+    },
+    delete: (id) => deleteOperatorMail(db, id),
+    deleteExpired: async (expiry) =>
+      (await deleteExpiredOperatorMails(db, expiry)).map((mail) => ({ ...mail, detail: {} })),
+  };
+}
+
+interface CheckRunnerOptions {
   readonly db: Database;
   readonly clock: () => number;
   readonly ids: Ids;

@@ -1,7 +1,35 @@
 import type { Queryable } from "../../storage/db/database.ts";
 import { type CheckState, isActive, type Notice } from "./check-state.rules.ts";
-import type { CheckResult } from "./check.ts";
+import { type CheckName, type CheckResult, failure } from "./check.ts";
 import { type CheckRow, listCheckRows } from "./queries.ts";
+
+/** The checks whose state a part of this process knows, and reports. */
+export const reportedChecks = ["redis", "replica", "clock"] as const satisfies readonly CheckName[];
+type ReportedCheck = (typeof reportedChecks)[number];
+
+interface Report {
+  readonly detail: string;
+  readonly fix: string;
+  readonly status?: "warning" | "failure";
+}
+
+/** What the parts of this process have noticed themselves, so that `/readyz` has it at once. */
+export interface ProcessReports {
+  /** @param report undefined: it is well again */
+  set(check: ReportedCheck, report: Report | undefined): void;
+  list(): readonly CheckResult[];
+}
+
+export function createProcessReports(): ProcessReports {
+  const results = new Map<ReportedCheck, CheckResult>();
+  return {
+    set(check, report) {
+      if (report === undefined) results.delete(check);
+      else results.set(check, { ...failure(check, report.detail, report.fix), status: report.status ?? "failure" });
+    },
+    list: () => [...results.values()],
+  };
+}
 
 /** The checks that need the operator now, as any process has found them. */
 export async function activeChecks(db: Queryable): Promise<readonly CheckState[]> {

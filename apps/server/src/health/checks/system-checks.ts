@@ -9,12 +9,11 @@ import { utcMinute } from "../../iso-instant.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { failingWorkOf } from "../../storage/set-aside/service.ts";
 import { countLiveWorkers, countSetAsideDeliveries, oldestDueAt } from "../../webhooks/backlog.ts";
+import { isStranded } from "../../webhooks/endpoints/endpoint-context.ts";
 import { listShownEndpoints } from "../../webhooks/endpoints/endpoint-view.ts";
-import { isStranded } from "../../webhooks/endpoints/endpoint.rules.ts";
-import { type CheckName, type checkScopes, type CheckResult, failure, ok, warning } from "./check.ts";
+import { type CheckName, type CheckResult, type checkScopes, failure, ok, thresholds, warning } from "./check.ts";
 import { checkSource } from "./feed-sources.rules.ts";
 import { findEventWait } from "./queries.ts";
-import { thresholds } from "./thresholds.ts";
 
 type NamesOf<Scope> = { [Name in CheckName]: (typeof checkScopes)[Name] extends Scope ? Name : never }[CheckName];
 

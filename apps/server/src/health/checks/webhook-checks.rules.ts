@@ -1,6 +1,6 @@
 /** What is wrong with a partner's webhooks. */
 import { MAX_COUNTED_DELIVERIES } from "@bikeshare/contract";
-import { isStranded, pauseDescriptions } from "../../webhooks/endpoints/endpoint.rules.ts";
+import { isStranded, pauseDescriptions } from "../../webhooks/endpoints/endpoint-context.ts";
 import { counted, type PartnerCheckResult, type Reader } from "./key-checks.rules.ts";
 
 type PauseReason = keyof typeof pauseDescriptions;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { DatabaseNode, DistributionState } from "../../storage/distribution/examine.ts";
-import { judgeDistribution } from "./distribution-check.rules.ts";
+import type { DatabaseNode, DistributionState } from "../../storage/distribution/service.ts";
+import { judgeDistribution } from "./doctor.rules.ts";
 
 const settings = {
   max_connections: 100,

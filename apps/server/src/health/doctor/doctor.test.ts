@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createTestIds } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type CliHarness, openCliHarness } from "../../../test/cli/cli.harness.ts";
-import { registerDoctor } from "../../cli/doctor.ts";
+import { registerDoctor } from "../../cli/check.ts";
 import { readConfig } from "../../config.ts";
 import { updateApiHeartbeat } from "../../http/rate-limits/queries.ts";
 import { statement } from "../../storage/db/statement.ts";
@@ -15,8 +15,8 @@ import { createSecretCipher } from "../../webhooks/endpoints/secret.ts";
 import { acknowledge } from "../checks/acknowledgements.ts";
 import type { CheckResult } from "../checks/check.ts";
 import { deleteCheckRow, updateCheckRows } from "../checks/queries.ts";
-import { checkConfiguration } from "./configuration.rules.ts";
-import type { DoctorResult } from "./database-checks.ts";
+import type { DoctorResult } from "./checks.ts";
+import { checkConfiguration } from "./doctor.rules.ts";
 
 describe("a configuration", () => {
   it.each([

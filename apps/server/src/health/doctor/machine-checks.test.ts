@@ -9,7 +9,7 @@ import { makeCertificate } from "../../../test/servers/certificates.ts";
 import { readConfig } from "../../config.ts";
 import type { CheckResult } from "../checks/check.ts";
 import { judgeFreeSpace } from "../checks/machine-checks.ts";
-import { checkMachine } from "./machine-checks.ts";
+import { checkMachine } from "./checks.ts";
 
 /** Where nothing listens. */
 const NOBODY = "127.0.0.1:1";

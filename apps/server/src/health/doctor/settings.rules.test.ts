@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { statement } from "../../storage/db/statement.ts";
+import { judgeSettings, judgeUnusedIndex } from "./doctor.rules.ts";
 import { findSettings, listUnusedIndexes, type ServerSettings } from "./queries.ts";
-import { judgeSettings, judgeUnusedIndex } from "./settings.rules.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { MetricSources, SystemBacklog } from "./backlog-metrics.ts";
+import type { MetricSources, SystemBacklog } from "./metrics.ts";
 import { createMetrics, type ReadableMetrics } from "./registry.ts";
 import type { CountedAttempt, CountedResult } from "./webhook-metrics.ts";
 

@@ -1,7 +1,6 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import { createBacklogMetrics } from "./backlog-metrics.ts";
 import { createHttpMetrics } from "./http-metrics.ts";
-import type { Metrics } from "./metrics.ts";
+import { createBacklogMetrics, type Metrics } from "./metrics.ts";
 import { createMailMetrics, createWebhookMetrics } from "./webhook-metrics.ts";
 
 /** The metrics of this process, which can be read. */

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { StatementObserver } from "../../storage/db/statement-observer.ts";
+import type { StatementObserver } from "../../storage/db/statement.ts";
 
 /** A span of a trace that is recorded. Attributes hold neither secrets nor what callers sent. */
 export interface Span {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { serveKept } from "../kept-document.ts";
 import { type CodedBody, codedBody } from "../response-body.ts";
-import { docsHeader } from "./page.ts";
+import { docsHeader } from "./serve-guides.ts";
 
 /** Serves the reference, for partners and for the operator's backend, and the program that draws it. */
 export function serveReference(app: FastifyInstance): void {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createSearch, type SearchEntry } from "./search.ts";
+import { createSearch, type SearchEntry } from "./guides.ts";
 
 const entry = (title: string, text: string): SearchEntry => ({ title, within: "Guide", address: `/${title}`, text });
 const entries = [

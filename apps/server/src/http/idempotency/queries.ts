@@ -1,9 +1,8 @@
 import { IDEMPOTENCY_KEY_HOURS } from "@bikeshare/contract";
 import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
-import { oneRow } from "../../storage/db/rows.ts";
+import { oneRow, rowsOfSystem } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
-import { rowsOfSystem } from "../../storage/db/system-rows.ts";
 
 /** Names a call that may come again: a key means something only to its caller, at one path. */
 export interface CallName {

@@ -27,3 +27,46 @@ export function createMemoryRateLimits(clock: () => number, processes: () => num
     processes,
   };
 }
+
+/** Redis's errors while it counts, and the operator's remedy for each. */
+const REMEDIES: readonly (readonly [says: RegExp, remedy: string])[] = [
+  [/LOADING/, "It reads its file after a start: wait until it has, and it is used by itself."],
+  [
+    /READONLY/,
+    "It is a replica: name the primary in REDIS_URL, or, if there is none any more, make it one: `redis-cli replicaof no one`.",
+  ],
+  [
+    /MISCONF/,
+    "It cannot save its file: make room on its disk, or have it save none, as counts need none: `redis-cli config set save ''`.",
+  ],
+  [/OOM/, "Its memory is full: raise its maxmemory, and let no other use fill it."],
+  [/NOAUTH|WRONGPASS|invalid password/, "Correct the user and the password in REDIS_URL."],
+  [
+    /NOPERM|can't run this command/,
+    "Give the account the commands and keys that docs/configuration.md lists under Redis.",
+  ],
+  [
+    /DB index is out of range/,
+    "Name a database number in REDIS_URL that it has: 0 to 15, unless it is set up for more.",
+  ],
+  [
+    /unknown command/,
+    "It lacks a command that docs/configuration.md lists under Redis: undo `rename-command`, or take a Redis that has it.",
+  ],
+  [
+    /^(?:MOVED|CLUSTERDOWN) /,
+    "It is a node of a cluster: name a proxy before the cluster in REDIS_URL, or a Redis that is in none.",
+  ],
+  [
+    /no answer within/,
+    "It is slow, or the way to it is: `redis-cli --latency` from this machine, and its own log, say which.",
+  ],
+];
+
+/** For anything else: it is away, or hangs. */
+export const START_REDIS = "Start it, or correct REDIS_URL.";
+
+/** @param message of the error with which Redis, or the way to it, failed */
+export function redisRemedy(message: string): string {
+  return REMEDIES.find(([says]) => says.test(message))?.[1] ?? START_REDIS;
+}

@@ -9,10 +9,10 @@ import { hasRedis, type RedisServer, startDelay, startRedis, WITH_REDIS } from "
 import { until } from "../../../test/until.ts";
 import { readConfig } from "../../config.ts";
 import { checkRedis, checkRedisMemory } from "../../health/checks/machine-checks.ts";
-import { createProcessReports } from "../../health/checks/process-reports.ts";
+import { createProcessReports } from "../../health/checks/stored-checks.ts";
 import { createConditions } from "../../health/conditions/conditions.ts";
 import { updateApiHeartbeat } from "./queries.ts";
-import { redisRemedy } from "./redis-remedies.ts";
+import { redisRemedy } from "./rate-limits.ts";
 import { type OpenRateLimits, openRateLimits } from "./service.ts";
 
 const LIMIT = 60;

@@ -6,14 +6,13 @@ import {
   rateDecision,
   type WindowState,
 } from "@bikeshare/rules";
-import type { ProcessReports } from "../../health/checks/process-reports.ts";
+import type { ProcessReports } from "../../health/checks/stored-checks.ts";
 import type { Conditions } from "../../health/conditions/conditions.ts";
 import { startPeriodic } from "../../storage/background/periodic.ts";
 import type { WorkWatch } from "../../storage/background/work-watch.ts";
 import type { Database } from "../../storage/db/database.ts";
 import { deleteApiProcess, updateApiHeartbeat } from "./queries.ts";
-import { createMemoryRateLimits, type RateLimits, type SweptRateLimiter } from "./rate-limits.ts";
-import { redisRemedy } from "./redis-remedies.ts";
+import { createMemoryRateLimits, type RateLimits, redisRemedy, type SweptRateLimiter } from "./rate-limits.ts";
 import { SharedWindows } from "./shared-windows.ts";
 
 export { countApiProcesses } from "./queries.ts";

@@ -1,8 +1,47 @@
+import { lookup, Resolver } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
 import type { NetworkList } from "./network-list.ts";
 
+/**
+ * Why there is no connection.
+ *
+ * - `address_refused`: the address may not be called, by our own rules.
+ * - `dns`, `dns_timeout`: the name has no address, or nobody said so in time.
+ * - `connect_refused`, `connect_timeout`, `connect`: no connection; the timeout counts the TLS handshake in.
+ * - `tls`: no connection that can be trusted, such as a wrong or expired certificate.
+ * - `reset`: closed by the server as soon as it had accepted.
+ */
+export type ConnectFailureCode =
+  | "address_refused"
+  | "dns"
+  | "dns_timeout"
+  | "connect_refused"
+  | "connect_timeout"
+  | "connect"
+  | "tls"
+  | "reset";
+
+/** A failure of some kind, and its description. */
+export interface DescribedFailure<Kind extends string> {
+  readonly failure: Kind;
+  readonly detail: string;
+}
+
+export type ConnectFailure = DescribedFailure<ConnectFailureCode>;
+
+/** Long enough for OpenSSL's sentences, too short for a server that writes its own. */
+const MAX_DETAIL_LENGTH = 300;
+
+/** Describes a failure in a text that may be shown: without control characters and of bounded length, whatever its source. */
+export function describeFailure<Kind extends string>(failure: Kind, words: string): DescribedFailure<Kind> {
+  // oxlint-disable-next-line no-control-regex -- control characters are the point
+  const safe = words.replace(/[\u0000-\u001f\u007f]+/g, " ").trim();
+  return { failure, detail: safe.length > MAX_DETAIL_LENGTH ? `${safe.slice(0, MAX_DETAIL_LENGTH - 1)}…` : safe };
+}
+
 /** `named`: the operator has named its network. `reason` is a stable word, for logs. */
-export type AddressVerdict =
+type AddressVerdict =
   | { readonly ok: true; readonly named: boolean }
   | { readonly ok: false; readonly reason: string; readonly message: string };
 
@@ -23,7 +62,7 @@ export function judgeAddress(address: string, allowNetworks?: NetworkList): Addr
 }
 
 /** A range that no call of ours may reach. */
-export interface RefusedRange {
+interface RefusedRange {
   readonly network: string;
   /** A stable word for it. */
   readonly kind: string;
@@ -142,4 +181,78 @@ export function literalAddress({ hostname }: URL): string | undefined {
 export function portOf({ port, protocol }: URL): number {
   if (port !== "") return Number(port);
   return protocol === "https:" ? 443 : 80;
+}
+
+/** The name servers. Without servers: those of the system. */
+interface ResolveOptions {
+  readonly timeoutMs: number;
+  /** `address:port` each. */
+  readonly servers?: readonly string[] | undefined;
+}
+
+export type Resolution = { readonly addresses: readonly string[] } | ConnectFailure;
+
+/** Twice within the 3 s, so that one lost packet does not fail an attempt. c-ares doubles it for each repeat. */
+const FIRST_TRY_TIMEOUT_MS = 900;
+const MAX_TRIES = 3;
+
+/**
+ * All addresses of a name, IPv4 first: where a receiver has both, IPv4 is the one that others have tried.
+ *
+ * DNS only, without `/etc/hosts`: the system's own lookup runs on Node's few threads, and names whose servers never
+ * answer would hold up every file and every other name of the process. Never throws.
+ */
+export async function resolveName(name: string, { timeoutMs, servers }: ResolveOptions): Promise<Resolution> {
+  if (isLoopbackName(name)) return { addresses: loopbackAddresses };
+  // A resolver per name: it can be cancelled separately, and uses separate ports.
+  const resolver = new Resolver({ timeout: FIRST_TRY_TIMEOUT_MS, tries: MAX_TRIES });
+  if (servers !== undefined) resolver.setServers(servers);
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    resolver.cancel();
+  }, timeoutMs);
+  const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+  clearTimeout(timer);
+  const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+  if (addresses.length > 0) return { addresses };
+  return explain(
+    name,
+    answers.flatMap((answer) => (answer.status === "rejected" ? [codeOf(answer.reason)] : [])),
+    isLate,
+  );
+}
+
+/**
+ * All addresses of a name as every program of this machine sees them, `/etc/hosts` included: for names that the operator
+ * has configured. Never throws.
+ */
+export async function lookUpLikeSystem(name: string, timeoutMs: number): Promise<Resolution> {
+  const late = new AbortController();
+  const found = lookup(name, { all: true, order: "ipv4first" }).then(
+    (answers): Resolution => ({ addresses: answers.map(({ address }) => address) }),
+    (error: unknown) => explain(name, [codeOf(error)], false),
+  );
+  const over = wait(timeoutMs, undefined, { signal: late.signal, ref: false }).then(
+    () => explain(name, [], true),
+    () => found,
+  );
+  const answer = await Promise.race([found, over]);
+  late.abort();
+  return answer;
+}
+
+function explain(name: string, codes: readonly string[], isLate: boolean): ConnectFailure {
+  if (isLate || codes.includes("ETIMEOUT")) {
+    return describeFailure("dns_timeout", `DNS did not answer in time for ${name}.`);
+  }
+  if (codes.every((code) => code === "ENOTFOUND")) return describeFailure("dns", `${name} does not exist in DNS.`);
+  if (codes.every((code) => code === "ENODATA" || code === "ENOTFOUND")) {
+    return describeFailure("dns", `${name} has no address.`);
+  }
+  return describeFailure("dns", `DNS could not answer for ${name} (${codes.join(", ")}).`);
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "unknown";
 }

@@ -1,9 +1,14 @@
 import type { Socket } from "node:net";
 import type { SecureContext } from "node:tls";
-import { isLoopbackName, literalAddress, portOf } from "./address-guard.ts";
-import { type ConnectFailure, describeFailure } from "./connect-failure.ts";
+import {
+  type ConnectFailure,
+  describeFailure,
+  isLoopbackName,
+  literalAddress,
+  portOf,
+  type Resolution,
+} from "./address-guard.ts";
 import { NetworkList } from "./network-list.ts";
-import type { Resolution } from "./resolve.ts";
 import { connectFirst, startTls } from "./sockets.ts";
 
 /** Limits of opening a connection. */

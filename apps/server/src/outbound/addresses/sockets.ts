@@ -1,7 +1,7 @@
 import { constants } from "node:crypto";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls, createSecureContext, type SecureContext, type TLSSocket } from "node:tls";
-import { type ConnectFailure, describeFailure } from "./connect-failure.ts";
+import { type ConnectFailure, describeFailure } from "./address-guard.ts";
 
 export interface RaceLimits {
   /** For all addresses together. */

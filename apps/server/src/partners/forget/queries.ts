@@ -1,7 +1,7 @@
 import { eventNames } from "@bikeshare/contract";
-import { CHANGED } from "../../storage/db/change-position.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
+import { CHANGED } from "../../storage/db/sql-fragments.ts";
 import { type Statement, statement } from "../../storage/db/statement.ts";
 
 /** A table whose rows may contain a reservation as JSON. */

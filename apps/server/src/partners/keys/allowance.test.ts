@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { createPartner, setKeyAllowance } from "../service.ts";
 import { removePartner, suspendPartner } from "../suspend-or-remove.ts";
-import { exceedingKeys } from "./allowance.rules.ts";
+import { exceedingKeys } from "./key.rules.ts";
 import { issueKey, keysOf, MAX_OVERLAP_MS, revokeKey, rotateKey } from "./service.ts";
 
 const DAY_MS = 86_400_000;

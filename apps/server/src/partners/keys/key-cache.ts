@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { KeyRow } from "./service.ts";
+import type { KeyRow, KeyUse } from "./service.ts";
 
 /** The keys that requests carry, cached for as long as notifications of revoked keys arrive. */
 export interface KeyCache {
@@ -11,7 +11,7 @@ export interface KeyCache {
   clear(): void;
 }
 
-export interface KeyCacheOptions {
+interface KeyCacheOptions {
   readonly find: (presented: string) => Promise<KeyRow | undefined>;
   /** Whether notifications arrive at present; while they do not, every request looks its key up. */
   readonly listening: () => boolean;
@@ -111,4 +111,24 @@ export function lookUpTogether<Key, Found>(
       waiting.push({ key, resolve, reject });
       running ??= run();
     });
+}
+
+/** Records when, for which path and from which address each key was last used, outside of the request's path. */
+export interface LastUses {
+  note(use: KeyUse): void;
+  /** Writes the records since the last call. A failure loses only these records. */
+  flush(): Promise<void>;
+}
+
+export function createLastUses(write: (uses: readonly KeyUse[]) => Promise<void>): LastUses {
+  let noted = new Map<string, KeyUse>();
+  return {
+    note: (use) => void noted.set(`${use.systemId}\n${use.id}`, use),
+    async flush() {
+      if (noted.size === 0) return;
+      const uses = [...noted.values()];
+      noted = new Map();
+      await write(uses);
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createLastUses } from "./last-use.ts";
+import { createLastUses } from "./key-cache.ts";
 import type { KeyUse } from "./service.ts";
 
 const use = (id: string, path: string): KeyUse => ({

@@ -6,8 +6,7 @@ import { commandError } from "../../command-errors.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { insertActOf } from "../audit/queries.ts";
 import { holdPartner } from "../service.ts";
-import { type BoundedKey, excessOf, isTooSoon, ownKeysIn } from "./allowance.rules.ts";
-import { makeKey } from "./key.rules.ts";
+import { type BoundedKey, excessOf, isTooSoon, makeKey, ownKeysIn } from "./key.rules.ts";
 import {
   deleteEndedOwnKeys,
   deleteKey,

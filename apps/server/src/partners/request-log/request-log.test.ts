@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../../test/app.ts";
-import { type BuiltApp, buildAnother, keyContext } from "../../../test/built-app.ts";
+import { buildAnother, type BuiltApp, keyContext } from "../../../test/built-app.ts";
 import { createTestDatabase } from "../../../test/database.ts";
 import { dailyTables } from "../../storage/partitions/partition.rules.ts";
 import { emptyDefault } from "../../storage/partitions/service.ts";

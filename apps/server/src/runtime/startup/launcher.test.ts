@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { isBroken, ancestorsOf, type Processes } from "./launcher.ts";
+import { ancestorsOf, isBroken, type Processes } from "./launcher.ts";
 import { createHangStop, createSignals } from "./signals.ts";
 
 /** Processes by number: their parent, and what is known of them. */

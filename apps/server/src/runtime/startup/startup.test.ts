@@ -13,10 +13,10 @@ import { createTestDatabase, type TestDatabase } from "../../../test/database.ts
 import { copyDatabase, dropDatabase, withDatabaseName } from "../../../test/server-commands.ts";
 import { resolveSystem } from "../../city/systems/service.ts";
 import { type Config, ConfigError, readConfig } from "../../config.ts";
+import { openStore } from "../../storage/db/connections.ts";
 import { openDatabase } from "../../storage/db/database.ts";
-import { openStore } from "../../storage/db/open.ts";
 import { statement } from "../../storage/db/statement.ts";
-import { auditLogOwner } from "../../storage/partitions/audit-owner.ts";
+import { auditLogOwner } from "../../storage/partitions/service.ts";
 import type { ServeOptions } from "../running-service.ts";
 import { serve } from "../serve.ts";
 import { explainListenFailure } from "./checks.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { IntervalTask } from "./interval-task.ts";
+import { IntervalTask } from "./periodic.ts";
 
 test("work is done once per interval, at once when made due, and again after a failure", async () => {
   let now = 0;

@@ -10,3 +10,32 @@ export async function within(ms: number, work: Promise<void>): Promise<void> {
     clearTimeout(timer);
   }
 }
+
+/**
+ * Shares a database query among concurrent callers. Each caller gets an answer whose query began after its call: a caller
+ * during a query waits for the next one.
+ */
+export function askTogether<Answer>(ask: () => Promise<Answer>): () => Promise<Answer> {
+  let waiting: PromiseWithResolvers<Answer> | undefined;
+  let isAsking = false;
+
+  async function askWhileAwaited(): Promise<void> {
+    while (waiting !== undefined) {
+      const asked = waiting;
+      // Later callers start a new request: this answer may be older than the data that they must see.
+      waiting = undefined;
+      await ask().then(asked.resolve, asked.reject);
+    }
+    isAsking = false;
+  }
+  return () => {
+    waiting ??= Promise.withResolvers();
+    const { promise, reject } = waiting;
+    if (!isAsking) {
+      isAsking = true;
+      // Requests of the same pass of the event loop join.
+      setImmediate(() => void askWhileAwaited().catch(reject));
+    }
+    return promise;
+  };
+}

@@ -13,12 +13,19 @@ import {
   claimDraft,
   draftOf,
   readArchive,
+  RowCounter,
   writeArchive,
 } from "./archive.ts";
-import { type BackedUpTable, createManifest, entryNames, FORMAT, type Manifest, manifestShape } from "./manifest.ts";
+import {
+  type BackedUpTable,
+  createManifest,
+  entryNames,
+  FORMAT,
+  type Manifest,
+  manifestShape,
+  readSecretsOf,
+} from "./manifest.ts";
 import { type CopiedTable, copyOut, findInstant, listCopiedTables, lockForReading } from "./queries.ts";
-import { RowCounter } from "./row-counter.ts";
-import { readSecretsOf } from "./secrets.ts";
 
 export interface BackupOptions {
   /** The database, which may be in use. */

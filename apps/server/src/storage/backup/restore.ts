@@ -1,20 +1,22 @@
-import { readFile, statfs, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { chmod, mkdtemp, readFile, rm, statfs, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { makeDirectory } from "@bikeshare/embedded-postgres";
+import { makeDirectory, openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
+import { systemsOf } from "../../city/systems/service.ts";
+import { checkInvariants, type InvariantCheck } from "../../health/check/service.ts";
 import { openDatabase, type Transaction } from "../db/database.ts";
 import { codeOf } from "../db/errors.ts";
 import { knownMigrations, migrate } from "../db/migrate/migrate.ts";
 import { careForTables } from "../db/vacuum.ts";
 import { dailyTables } from "../partitions/partition.rules.ts";
 import { createPartitionsOf } from "../partitions/service.ts";
-import { type ArchiveReader, BackupFileError, readArchive } from "./archive.ts";
-import { type BackupSummary, checkedSizeOf, readManifest } from "./backup.ts";
-import { type BackedUpTable, entryNames, type Manifest } from "./manifest.ts";
-import { copyIn, type CopiedTable, deleteIndexes, findTableWithRows, listCopiedTables } from "./queries.ts";
-import { RowCounter } from "./row-counter.ts";
+import { type ArchiveReader, BackupFileError, readArchive, RowCounter } from "./archive.ts";
+import { type BackupSummary, checkedSizeOf, readManifest, unlessAborted } from "./backup.ts";
+import { type BackedUpTable, entryNames, type Manifest, readSecretsOf } from "./manifest.ts";
+import { type CopiedTable, copyIn, deleteIndexes, findTableWithRows, listCopiedTables } from "./queries.ts";
 
-export interface RestoreOptions {
+interface RestoreOptions {
   /** A database without data of ours. */
   readonly connectionString: string;
   /** The path for the secrets. An existing file must have the same content. */
@@ -174,4 +176,56 @@ async function writeSecrets(path: string, secrets: string): Promise<void> {
   await writeFile(path, secrets, { flag: "wx", mode: 0o600, flush: true }).catch((error: unknown) => {
     if (codeOf(error) !== "EEXIST") throw error;
   });
+}
+
+/** The result of verifying a backup. */
+interface VerifiedBackup extends BackupSummary {
+  readonly systems: readonly { readonly id: string; readonly invariants: readonly InvariantCheck[] }[];
+}
+
+/**
+ * Restores a backup into a temporary PostgreSQL, checks that its secrets belong to its data, and checks every system's rows
+ * against the invariants. Removes the temporary PostgreSQL at the end, even when the signal aborts.
+ * @throws BackupFileError
+ */
+export async function verifyBackup(
+  path: string,
+  { onTable = () => undefined, signal }: Pick<RestoreOptions, "onTable"> & { readonly signal?: AbortSignal } = {},
+): Promise<VerifiedBackup> {
+  const directory = await mkdtemp(join(tmpdir(), "bikeshare-verify-"));
+  try {
+    // As root, PostgreSQL runs as another account, which must have access to its files below.
+    await chmod(directory, 0o711);
+    const server = await openEmbeddedPostgres({
+      dataDir: join(directory, "data"),
+      systemDirectory: join(directory, "system"),
+      log: () => undefined,
+      isDurable: false,
+    });
+    try {
+      const secretsPath = join(directory, "secrets.json");
+      const options = { ...server, secretsPath, onTable, dataDirectory: directory };
+      // After the signal, the verification may still run: closing the server ends it.
+      return await unlessAborted(verifyInto(path, options), signal);
+    } finally {
+      await server.close();
+    }
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Restores a backup into an empty database, verifies it there, and keeps the database. @throws BackupFileError */
+export async function verifyInto(path: string, options: RestoreOptions): Promise<VerifiedBackup> {
+  const summary = await restoreBackup(options, path);
+  const db = openDatabase({ connectionString: options.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
+  try {
+    await readSecretsOf(db, options.secretsPath);
+    const systems = [];
+    for (const { system_id: id } of await systemsOf(db))
+      systems.push({ id, invariants: await checkInvariants(db, id) });
+    return { ...summary, systems };
+  } finally {
+    await db.close();
+  }
 }

@@ -16,8 +16,7 @@ import { loadSecrets } from "../secrets/secrets.ts";
 import { BackupFileError, readArchive, writeArchive } from "./archive.ts";
 import { createBackup } from "./backup.ts";
 import { entryNames, type Manifest } from "./manifest.ts";
-import { restoreBackup } from "./restore.ts";
-import { verifyBackup, verifyInto } from "./verify.ts";
+import { restoreBackup, verifyBackup, verifyInto } from "./restore.ts";
 
 let directory: string;
 let harness: FleetHarness;

@@ -1,7 +1,10 @@
+import { type EmbeddedPostgresEvent, openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import { type Database, openDatabase } from "./database.ts";
+import { isMigrated, migrate } from "./migrate/migrate.ts";
 import { checkServing, holdDuringOutages, type OutageGate } from "./outage-gate.ts";
 import { openReadPool, type ReadPool } from "./read-pool.ts";
-import type { StatementObserver } from "./statement-observer.ts";
+import type { StatementObserver } from "./statement.ts";
+import { careForTables } from "./vacuum.ts";
 
 /**
  * The connections of a process that answers requests, separated by purpose, so that none of them waits for another, nor
@@ -30,7 +33,7 @@ export const FILTERED_CONNECTIONS = 3;
 /** One processor each, and no just-in-time compilation for statements that run once. */
 export const FILTERED_SESSION_OPTIONS = "-c max_parallel_workers_per_gather=0 -c jit=off";
 
-export interface RequestConnectionsOptions {
+interface RequestConnectionsOptions {
   readonly connectionString: string;
   /** After it PostgreSQL cancels a statement of a filtered list. */
   readonly filteredStatementTimeoutMs: number;
@@ -65,4 +68,90 @@ export function openRequestConnections(options: RequestConnectionsOptions): Requ
       await Promise.all([readPool.close(), vital.close(), filtered.close()]);
     },
   };
+}
+
+interface OpenStoreOptions {
+  /** Undefined: our own PostgreSQL in `dataDir`. */
+  readonly databaseUrl: string | undefined;
+  readonly dataDir: string;
+  readonly onEmbeddedEvent: (event: EmbeddedPostgresEvent) => void;
+  readonly onConnectionLost: (error: Error) => void;
+  readonly auditLog: AuditLogOwner;
+  /** Reports the slow steps of migrating, for the log. */
+  readonly onMigrating?: (message: string) => void;
+  /** After it a statement is cancelled; 0 for never. */
+  readonly statementTimeoutMs: number;
+  readonly observer?: StatementObserver;
+}
+
+/** Runs statements as the superuser. Only our own PostgreSQL gives that. */
+type AsSuperuser = (statements: string) => Promise<void>;
+
+/** The functions that change the owner of the audit log in our own PostgreSQL. */
+export interface AuditLogOwner {
+  /** Gives the audit log to its own role, where that has not been done, or was undone for a migration. */
+  protect(db: Database, asSuperuser: AsSuperuser): Promise<void>;
+  /** Lets migrations change the audit log, until it is protected again. */
+  lend(asSuperuser: AsSuperuser): Promise<void>;
+}
+
+/** The database, its schema up to date. `close` also closes our own PostgreSQL, which stops unless others use it. */
+export interface Store {
+  readonly db: Database;
+  /** Names of the migrations that opening has applied. */
+  readonly applied: readonly string[];
+  close(): Promise<void>;
+}
+
+/** A PostgreSQL to connect to. `close` closes our own, which stops unless others use it. */
+interface Server {
+  readonly connectionString: string;
+  /** Undefined where the PostgreSQL is not our own. */
+  readonly asSuperuser?: AsSuperuser;
+  close(): Promise<void>;
+}
+
+/** Opens our own PostgreSQL where no other is configured. */
+export async function openServer({
+  databaseUrl,
+  dataDir,
+  onEmbeddedEvent,
+}: Pick<OpenStoreOptions, "databaseUrl" | "dataDir" | "onEmbeddedEvent">): Promise<Server> {
+  return databaseUrl === undefined
+    ? openEmbeddedPostgres({ dataDir, log: onEmbeddedEvent })
+    : { connectionString: databaseUrl, close: () => Promise.resolve() };
+}
+
+/** Opens the configured database, or our own, and migrates it. */
+export async function openStore(options: OpenStoreOptions): Promise<Store> {
+  const server = await openServer(options);
+  const db = openDatabase({
+    ...{ connectionString: server.connectionString, observer: options.observer, name: "general" },
+    statementTimeoutMs: options.statementTimeoutMs,
+    onConnectionLost: options.onConnectionLost,
+  });
+  const close = async () => {
+    await db.close();
+    await server.close();
+  };
+  try {
+    const applied = (await isMigrated(db)) ? [] : await bringUpToDate(db, server, options);
+    if (server.asSuperuser !== undefined) await options.auditLog.protect(db, server.asSuperuser);
+    return { db, applied, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function bringUpToDate(
+  db: Database,
+  server: Server,
+  { onMigrating, auditLog }: OpenStoreOptions,
+): Promise<string[]> {
+  if (server.asSuperuser !== undefined) await auditLog.lend(server.asSuperuser);
+  const applied = await migrate(db, { ...(onMigrating && { report: onMigrating }) });
+  // Rewriting a table clears its visibility map, which index-only scans need.
+  if (applied.length > 0) await careForTables(db.connectionString, ["rides"]);
+  return applied;
 }

@@ -2,8 +2,7 @@ import pg from "pg";
 import { DatabaseUnavailable } from "./errors.ts";
 import { createNotifier } from "./notifier.ts";
 import { ReportingClient, requirePrimary } from "./primary.ts";
-import type { StatementObserver } from "./statement-observer.ts";
-import type { Statement } from "./statement.ts";
+import type { Statement, StatementObserver } from "./statement.ts";
 import { inTransaction, type Queryable, runStatement } from "./transaction.ts";
 
 export type { Queryable, QueryRunner, Transaction } from "./transaction.ts";

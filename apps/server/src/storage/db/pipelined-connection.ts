@@ -2,8 +2,7 @@ import pg from "pg";
 import { closeWithin, connectionSettings, STATEMENT_TIMEOUT_MS, timeouts, watchConnections } from "./database.ts";
 import { DatabaseUnavailable, isStalePlan, nameConnectionError } from "./errors.ts";
 import { ReportingClient, requirePrimary } from "./primary.ts";
-import type { StatementObserver } from "./statement-observer.ts";
-import { prepareAgain, preparedName, type Statement } from "./statement.ts";
+import { prepareAgain, preparedName, type Statement, type StatementObserver } from "./statement.ts";
 
 /** Sends each statement without waiting for the result of the one before. */
 export interface PipelinedConnection {

@@ -1,9 +1,8 @@
 import { availableParallelism } from "node:os";
-import { IS_DISTRIBUTED } from "./distributed.ts";
 import type { OutageGate } from "./outage-gate.ts";
 import { createPipelinedConnection, type PipelinedConnection } from "./pipelined-connection.ts";
-import type { StatementObserver } from "./statement-observer.ts";
-import { type Statement, statement } from "./statement.ts";
+import { IS_DISTRIBUTED } from "./sql-fragments.ts";
+import { type Statement, statement, type StatementObserver } from "./statement.ts";
 
 /** Runs short reads over a few pipelined connections: each is sent without waiting for the result of the one before. */
 export interface ReadPool {

@@ -11,3 +11,16 @@ export function valueOf<Key, Value>(map: ReadonlyMap<Key, Value>, key: Key): Val
   if (value === undefined) throw new Error(`expected a value for ${String(key)}`);
   return value;
 }
+
+/**
+ * Returns SQL for the source and the condition of an `insert … select`: rows from parameters, joined with the one row of
+ * the system `$1` in `placed_systems`, whose `placed.system_id` is to be inserted. PostgreSQL needs none of it. A
+ * distributed database does not know where rows from parameters alone belong: it gathers them on its coordinator, copies
+ * them to the system's machine, and commits in two phases.
+ * @param rows such as `unnest(…) as w (id, …)`
+ * @param condition a further condition on a row
+ */
+export function rowsOfSystem(rows: string, condition?: string): string {
+  const other = condition === undefined ? "" : ` and ${condition}`;
+  return `placed_systems placed cross join ${rows} where placed.system_id = $1${other}`;
+}

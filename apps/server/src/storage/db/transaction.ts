@@ -13,8 +13,7 @@ import {
   sqlState,
 } from "./errors.ts";
 import type { Notifier } from "./notifier.ts";
-import type { StatementObserver } from "./statement-observer.ts";
-import { prepareAgain, preparedName, type Statement } from "./statement.ts";
+import { prepareAgain, preparedName, type Statement, type StatementObserver } from "./statement.ts";
 
 /** Something that runs single statements. */
 export interface QueryRunner {

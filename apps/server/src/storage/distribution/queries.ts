@@ -1,6 +1,6 @@
 import type { Queryable } from "../db/database.ts";
-import { IS_DISTRIBUTED } from "../db/distributed.ts";
 import { oneRow } from "../db/rows.ts";
+import { IS_DISTRIBUTED } from "../db/sql-fragments.ts";
 import { statement } from "../db/statement.ts";
 import type { TableKind } from "./table-kinds.ts";
 

@@ -3,16 +3,41 @@ import type { Database, Queryable } from "../db/database.ts";
 import { missingFor, tableSteps } from "./distribution.rules.ts";
 import { firstSystemTable, giveOwnShard, sharesShard } from "./own-shard.ts";
 import {
+  type DatabaseNode,
   deleteLocalRows,
+  findExtension,
   findServerState,
   insertExtension,
   listDistributedTables,
+  listNodes,
   type ServerState,
   updateDatabaseSettings,
   updateToReference,
   updateToSystem,
 } from "./queries.ts";
 import { readTableKinds } from "./table-kinds.ts";
+
+export type { DatabaseNode } from "./queries.ts";
+
+/** The distribution of a database with the extension. */
+export interface DistributionState {
+  /** Tables that only the coordinator has. */
+  readonly undistributed: readonly string[];
+  /** Systems that lie in a shard with others. */
+  readonly sharing: readonly string[];
+  readonly nodes: readonly DatabaseNode[];
+}
+
+/** Undefined for a database without the extension. */
+export async function examineDistribution(db: Database): Promise<DistributionState | undefined> {
+  if (!(await findExtension(db))) return undefined;
+  const { references, systems } = tableSteps(await readTableKinds(), await listDistributedTables(db));
+  const sharing: string[] = [];
+  for (const { system_id: systemId } of await systemsOf(db)) {
+    if (await sharesShard(db, systemId)) sharing.push(systemId);
+  }
+  return { undistributed: [...references, ...systems], sharing, nodes: await listNodes(db) };
+}
 
 /**
  * The initial number of shards. One is enough: each system gets its own, and every further one would be another table on
@@ -21,7 +46,7 @@ import { readTableKinds } from "./table-kinds.ts";
 const FIRST_SHARDS = 1;
 
 /** The result of `distribute`, or of its plan. */
-export interface Distribution {
+interface Distribution {
   /** Whether it creates the extension. */
   readonly extension: boolean;
   /** Tables that it distributes. */

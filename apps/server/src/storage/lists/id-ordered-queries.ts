@@ -5,7 +5,7 @@ import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import { type Condition, conditionsOf, type FilterValues } from "./conditions.ts";
 import { type Filter, type FilterableList, listFiltered } from "./filtered-queries.ts";
-import { toPage, type FetchSize, fetchSize, joinRows, jsonField, type Page, type PageRows, startOf } from "./page.ts";
+import { type FetchSize, fetchSize, joinRows, jsonField, type Page, type PageRows, startOf, toPage } from "./page.ts";
 import type { ListReader, ReadContext } from "./read-context.ts";
 import { rememberableList, rememberedColumns } from "./remembered-queries.ts";
 import { sievesOf } from "./sieves.ts";

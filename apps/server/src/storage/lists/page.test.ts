@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { toPage, jsonField, splitRows, fetchSize, startOf, timePosition } from "./page.ts";
+import { fetchSize, jsonField, splitRows, startOf, timePosition, toPage } from "./page.ts";
 
 /** Rows as the database joins them; JSON escapes line ends, so no row holds one. */
 const rows = fc.array(

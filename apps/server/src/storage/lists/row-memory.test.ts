@@ -6,8 +6,8 @@ import { createTestDatabase, type TestDatabase } from "../../../test/database.ts
 import { type BikeFilters, listBikes } from "../../city/bikes/service.ts";
 import { createChangeWatch } from "../../city/changes/service.ts";
 import { listReservations } from "../../city/reservations/service.ts";
-import { CHANGED } from "../db/change-position.ts";
 import { openReadPool, type ReadPool } from "../db/read-pool.ts";
+import { CHANGED } from "../db/sql-fragments.ts";
 import { statement } from "../db/statement.ts";
 import { splitRows } from "./page.ts";
 import { readContextOn } from "./read-context.ts";

@@ -1,6 +1,5 @@
 import type { PageRequest } from "@bikeshare/rules";
-import { askTogether } from "../background/ask-together.ts";
-import { within } from "../background/within.ts";
+import { askTogether, within } from "../background/within.ts";
 import { catchUp, type KnownRows, learnRows, type RowsOfOwner, type RowSource } from "./known-rows.ts";
 import { type PageRows, startOf } from "./page.ts";
 import { listRemembered, type RememberableList } from "./remembered-queries.ts";

@@ -9,14 +9,13 @@ import { insertAct } from "../../partners/audit/queries.ts";
 import { createPartner } from "../../partners/service.ts";
 import { createBackup } from "../backup/backup.ts";
 import { restoreBackup } from "../backup/restore.ts";
+import { openStore, type Store } from "../db/connections.ts";
 import { openDatabase } from "../db/database.ts";
 import { migrate } from "../db/migrate/migrate.ts";
-import { openStore, type Store } from "../db/open.ts";
 import { statement } from "../db/statement.ts";
 import { loadSecrets } from "../secrets/secrets.ts";
-import { auditLogOwner } from "./audit-owner.ts";
 import { addDays, dailyTables, dayOf } from "./partition.rules.ts";
-import { createFirstPartitions, createPartitionsOf, dropPastDays, emptyDefault } from "./service.ts";
+import { auditLogOwner, createFirstPartitions, createPartitionsOf, dropPastDays, emptyDefault } from "./service.ts";
 
 let directory: string;
 let store: Store;

@@ -10,7 +10,7 @@ import { openDatabase } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import { listPartitions } from "./partition-queries.ts";
 import { dayOf, eventsTable } from "./partition.rules.ts";
-import { dropPastDays, createPartitions } from "./service.ts";
+import { createPartitions, dropPastDays } from "./service.ts";
 
 const HOUR = 3_600_000;
 

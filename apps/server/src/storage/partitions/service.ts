@@ -1,6 +1,7 @@
 import { systemsOf } from "../../city/systems/service.ts";
 import { type PeriodicWork, startPeriodic } from "../background/periodic.ts";
 import type { WorkWatch } from "../background/work-watch.ts";
+import type { AuditLogOwner } from "../db/connections.ts";
 import type { Database, Queryable, Transaction } from "../db/database.ts";
 import { codeOf, sqlState } from "../db/errors.ts";
 import {
@@ -11,10 +12,13 @@ import {
   findDays,
   findFirstDay,
   findHasOwnFunctions,
+  findIsProtected,
   insertPartition,
+  LENDING,
   listPartitions,
   lockDefault,
   lockPartitions,
+  PROTECTION,
   updateLockTimeout,
   updateStatementTimeout,
 } from "./partition-queries.ts";
@@ -22,17 +26,17 @@ import {
   type DailyTable,
   dailyTables,
   type DayColumn,
-  defaultOf,
   dayOf,
   dayOfPartition,
   daysAhead,
   daysPast,
   daysWithout,
+  defaultOf,
   endOf,
   oldestKept,
 } from "./partition.rules.ts";
 
-export interface PartitionContext {
+interface PartitionContext {
   readonly db: Database;
   readonly clock: () => number;
   /** Logs warnings for the operator. */
@@ -52,7 +56,7 @@ const MAX_BATCHES = 100;
 /** Milliseconds between two runs. Too high: with more than a day, midnight finds no partition. */
 const INTERVAL_MS = 60_000;
 
-export interface PartitionKeeperOptions extends PartitionContext {
+interface PartitionKeeperOptions extends PartitionContext {
   /** The partitions of a table could not be maintained; the others were, and it is tried again with the next run. */
   readonly onError: (error: unknown) => void;
   readonly watch?: WorkWatch | undefined;
@@ -244,3 +248,11 @@ async function unlessInUse<Result>(work: () => Promise<Result>): Promise<Result 
     throw error;
   }
 }
+
+/** Keeps the audit log of our own PostgreSQL from the service's role. */
+export const auditLogOwner: AuditLogOwner = {
+  async protect(db, asSuperuser) {
+    if (!(await findIsProtected(db))) await asSuperuser(PROTECTION);
+  },
+  lend: (asSuperuser) => asSuperuser(LENDING),
+};

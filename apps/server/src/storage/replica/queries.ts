@@ -1,6 +1,6 @@
 import type { QueryRunner } from "../db/database.ts";
-import { IS_DISTRIBUTED } from "../db/distributed.ts";
 import { oneRow } from "../db/rows.ts";
+import { IS_DISTRIBUTED } from "../db/sql-fragments.ts";
 import { statement } from "../db/statement.ts";
 
 /** A position that a primary has written durably: every acknowledged commit lies before it. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { QueryRunner } from "../db/database.ts";
 import { codeOf, DatabaseUnavailable, sqlState } from "../db/errors.ts";
 import { createPipelinedConnection, type PipelinedConnectionOptions } from "../db/pipelined-connection.ts";
-import type { StatementObserver } from "../db/statement-observer.ts";
+import type { StatementObserver } from "../db/statement.ts";
 import { findReplayedPosition, type ReplayedPosition, type WrittenPosition } from "./queries.ts";
 import { judge, LagMeter, type Verdict } from "./replica.rules.ts";
 

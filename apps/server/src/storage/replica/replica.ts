@@ -1,8 +1,8 @@
-import { askTogether } from "../background/ask-together.ts";
 import { startPeriodic } from "../background/periodic.ts";
+import { askTogether } from "../background/within.ts";
 import { createPipelinedConnection } from "../db/pipelined-connection.ts";
 import { keepPlans, READ_CONNECTIONS } from "../db/read-pool.ts";
-import type { StatementObserver } from "../db/statement-observer.ts";
+import type { StatementObserver } from "../db/statement.ts";
 import { findPrimarySettings, findWrittenPosition, updateToken, type WrittenPosition } from "./queries.ts";
 import {
   type LeftOut,

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { createProcessReports } from "../../health/checks/process-reports.ts";
+import { createProcessReports } from "../../health/checks/stored-checks.ts";
 import { createConditions } from "../../health/conditions/conditions.ts";
 import type { ReplicaStatus } from "./replica.ts";
-import { createReplicaReport } from "./report.ts";
+import { createReplicaReport } from "./service.ts";
 
 it("a replica that is left out for 5 s is a line in the log and a concern, with what to do, until it is used again", () => {
   let now = 0;

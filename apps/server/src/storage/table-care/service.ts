@@ -3,7 +3,7 @@ import { type PeriodicWork, startPeriodic } from "../background/periodic.ts";
 import type { WorkWatch } from "../background/work-watch.ts";
 import type { Database } from "../db/database.ts";
 import { vacuumTables, withoutTimeout } from "../db/vacuum.ts";
-import { notifyToCancel, findProcess, listNeglectedTables } from "./queries.ts";
+import { findProcess, listNeglectedTables, notifyToCancel } from "./queries.ts";
 
 /** Between two looks: the most that a list is slow for after rows were written by somebody who does not care for its tables. */
 const INTERVAL_MS = 5_000;

@@ -1,9 +1,9 @@
 import { signSync, standardHeadersSync } from "@bikeshare/webhooks/node";
 import type { SignatureSchemes, SigningSecret } from "../endpoints/dispatch-endpoints.ts";
 import type { ClaimedRow } from "../queue/lane-queries.ts";
-import { type AttemptResult, afterResult } from "../rules/after-attempt.ts";
+import { afterResult, type AttemptResult } from "../rules/after-attempt.ts";
 import type { Sender } from "../sender/sender.ts";
-import { type Lane, type QueueName, adjustConcurrency, canStartAttempt } from "./lanes.ts";
+import { adjustConcurrency, canStartAttempt, type Lane, type QueueName } from "./lanes.ts";
 import { type CompletedAttempt, type Message, resultOf } from "./result-writer.ts";
 
 export interface AttemptRunnerOptions {

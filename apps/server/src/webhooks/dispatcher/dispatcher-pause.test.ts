@@ -2,11 +2,11 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
 import {
   type DispatchHarness,
-  openDispatchHarness,
   type HarnessEndpoint,
+  openDispatchHarness,
 } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, createGate, type Gate } from "../../../test/webhooks/far.ts";
-import { resumeEndpoint } from "../endpoints/endpoint-status.ts";
+import { resumeEndpoint } from "../endpoints/endpoint-settings.ts";
 import { showEndpoint } from "../endpoints/endpoint-view.ts";
 import { createReplay } from "../log/replays.ts";
 

@@ -6,8 +6,8 @@ import { statement } from "../../storage/db/statement.ts";
 import { addDays, dailyTables } from "../../storage/partitions/partition.rules.ts";
 import { createPartitions } from "../../storage/partitions/service.ts";
 import {
-  type ClaimedRow,
   claimDeliveries,
+  type ClaimedRow,
   insertResults,
   listOrphans,
   updateClaimsReleased,

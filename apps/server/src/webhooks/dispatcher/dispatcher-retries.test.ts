@@ -2,8 +2,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
 import {
   type DispatchHarness,
-  openDispatchHarness,
   type HarnessEndpoint,
+  openDispatchHarness,
 } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, broken } from "../../../test/webhooks/far.ts";
 

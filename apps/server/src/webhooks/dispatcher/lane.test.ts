@@ -4,9 +4,6 @@ import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
 import type { ClaimedRow } from "../queue/lane-queries.ts";
 import { HEALTHY } from "../rules/after-attempt.ts";
 import {
-  type Lane,
-  MAX_IN_FLIGHT_PER_ENDPOINT,
-  MIN_LEASE_LEFT_MS,
   addClaimed,
   adjustConcurrency,
   advanceCursor,
@@ -14,6 +11,9 @@ import {
   canStartAttempt,
   claimRequestFor,
   createLane,
+  type Lane,
+  MAX_IN_FLIGHT_PER_ENDPOINT,
+  MIN_LEASE_LEFT_MS,
 } from "./lanes.ts";
 
 const endpoint: DispatchEndpoint = {

@@ -1,17 +1,17 @@
-import { IntervalTask } from "../../storage/background/interval-task.ts";
+import { IntervalTask } from "../../storage/background/periodic.ts";
 import type { Database } from "../../storage/db/database.ts";
 import { dayOf, oldestKept } from "../../storage/partitions/partition.rules.ts";
 import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
 import { deletePastLogSizes, insertLogSizes, listLogSizes } from "../queue/backlog-queries.ts";
 import {
-  type ClaimRequest,
   type ClaimedRow,
+  claimLanes,
+  type ClaimRequest,
+  deleteWorker,
   type HealthRow,
+  listOrphans,
   type Membership,
   type OrphanRow,
-  claimLanes,
-  deleteWorker,
-  listOrphans,
   updateClaimsReleased,
   updateHeartbeat,
   updateLanesReleased,

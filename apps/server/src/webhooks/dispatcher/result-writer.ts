@@ -6,25 +6,25 @@ import { isOfValues } from "../../storage/set-aside/units.ts";
 import { activateByAnswers, pauseByAnswers } from "../endpoints/dispatch-endpoints.ts";
 import {
   type ClaimedRow,
+  insertResults,
   type OrphanRow,
   type ResultRow,
-  insertResults,
   updateLaneHealth,
   updateSetAside,
 } from "../queue/lane-queries.ts";
 import {
   type AfterAttempt,
+  afterAttempt,
   type AttemptResult,
   type EndpointHealth,
+  failureOf,
   MAX_CRASHES,
   type PauseCause,
   SET_ASIDE,
   type Warning,
-  afterAttempt,
-  failureOf,
 } from "../rules/after-attempt.ts";
 import type { KeptAnswer } from "../rules/log-budget.ts";
-import { type Lane, healthRowOf } from "./lanes.ts";
+import { healthRowOf, type Lane } from "./lanes.ts";
 
 /** An attempt that has ended, and the result to write. */
 export interface CompletedAttempt {

@@ -4,9 +4,9 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { until } from "../../../test/until.ts";
 import {
   type DispatchHarness,
+  type HarnessEndpoint,
   loopback,
   openDispatchHarness,
-  type HarnessEndpoint,
 } from "../../../test/webhooks/dispatcher.harness.ts";
 import type { FarRequest } from "../../../test/webhooks/far.ts";
 import { loadEndpoints } from "../endpoints/dispatch-endpoints.ts";

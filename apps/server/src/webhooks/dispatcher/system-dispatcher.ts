@@ -1,31 +1,31 @@
 import { Coalescer } from "../../storage/background/coalescer.ts";
-import { IntervalTask } from "../../storage/background/interval-task.ts";
+import { IntervalTask } from "../../storage/background/periodic.ts";
 import type { WorkWatch } from "../../storage/background/work-watch.ts";
 import type { Database } from "../../storage/db/database.ts";
 import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
 import {
-  type OrphanRow,
-  type ResultRow,
-  type SuspectLane,
   claimDeliveries,
   claimSuspects,
   insertResults,
   listSuspectLanes,
+  type OrphanRow,
+  type ResultRow,
+  type SuspectLane,
   updateDueToHeld,
 } from "../queue/lane-queries.ts";
 import { MAX_SUSPECTS_TOGETHER, SET_ASIDE } from "../rules/after-attempt.ts";
 import { AttemptRunner, type AttemptRunnerOptions } from "./attempt-runner.ts";
 import {
-  type Lane,
-  LaneKeeper,
-  type LeaseTimeouts,
-  type QueueName,
   addClaimed,
   advanceCursor,
   canClaim,
   canStartAttempt,
   claimRequestFor,
   freeSlotsOf,
+  type Lane,
+  LaneKeeper,
+  type LeaseTimeouts,
+  type QueueName,
 } from "./lanes.ts";
 import {
   type CompletedAttempt,

@@ -4,10 +4,9 @@ import { until } from "../../../test/until.ts";
 import { type EndpointsHarness, openEndpointsHarness, otherCipher } from "../../../test/webhooks/endpoints.harness.ts";
 import { createSystem } from "../../city/systems/service.ts";
 import { createPartner } from "../../partners/service.ts";
-import { loadEndpoints, activateByAnswers, pauseByAnswers } from "./dispatch-endpoints.ts";
+import { activateByAnswers, loadEndpoints, pauseByAnswers } from "./dispatch-endpoints.ts";
 import { rotateSecret } from "./endpoint-secrets.ts";
-import { setEndpoint } from "./endpoint-settings.ts";
-import { pauseEndpoint, resumeEndpoint } from "./endpoint-status.ts";
+import { pauseEndpoint, resumeEndpoint, setEndpoint } from "./endpoint-settings.ts";
 
 let harness: EndpointsHarness;
 beforeEach(async () => {

@@ -3,10 +3,10 @@ import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import type { EndpointStatus, PauseCause } from "../rules/after-attempt.ts";
 import {
   type EndpointRow,
-  type SecretRow,
   listEndpoints,
   listSecrets,
   notifyEndpointChanged,
+  type SecretRow,
   updatePaused,
   updateStatus,
 } from "./endpoint-queries.ts";

@@ -1,4 +1,4 @@
-import { type RowOf, columnsOfTable } from "../../storage/db/columns.ts";
+import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";

@@ -2,11 +2,11 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { until } from "../../../test/until.ts";
 import {
   type DispatchHarness,
-  openDispatchHarness,
   type HarnessEndpoint,
+  openDispatchHarness,
 } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, createGate, type Gate } from "../../../test/webhooks/far.ts";
-import { removeEndpoint } from "./endpoint-status.ts";
+import { removeEndpoint } from "./endpoint-settings.ts";
 
 let harness: DispatchHarness;
 let endpoint: HarnessEndpoint;

@@ -6,8 +6,7 @@ import { redeliver } from "../log/resend.ts";
 import { updateDueToHeld } from "../queue/lane-queries.ts";
 import { loadEndpoints } from "./dispatch-endpoints.ts";
 import { rotateSecret } from "./endpoint-secrets.ts";
-import { setEndpoint } from "./endpoint-settings.ts";
-import { pauseEndpoint, resumeEndpoint, removeEndpoint } from "./endpoint-status.ts";
+import { pauseEndpoint, removeEndpoint, resumeEndpoint, setEndpoint } from "./endpoint-settings.ts";
 import { showEndpoint } from "./endpoint-view.ts";
 
 let harness: EndpointsHarness;

@@ -5,9 +5,8 @@ import { type EndpointsHarness, openEndpointsHarness, otherCipher } from "../../
 import { createConditions } from "../../health/conditions/conditions.ts";
 import { createMetrics } from "../../health/metrics/registry.ts";
 import { startWebhookWorker } from "../worker.ts";
-import { rotateSecret, recordServiceKey } from "./endpoint-secrets.ts";
-import { setEndpoint } from "./endpoint-settings.ts";
-import { removeEndpoint } from "./endpoint-status.ts";
+import { recordServiceKey, rotateSecret } from "./endpoint-secrets.ts";
+import { removeEndpoint, setEndpoint } from "./endpoint-settings.ts";
 import { createSecretCipher, type SecretCipher } from "./secret.ts";
 
 let harness: EndpointsHarness;

@@ -2,19 +2,26 @@ import { systemsOf } from "../../city/systems/service.ts";
 import { commandError } from "../../command-errors.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import type { SigningSecret } from "./dispatch-endpoints.ts";
-import { type PartnerScope, lockExistingEndpoint, recordEndpointAct, type SecretContext } from "./endpoint-context.ts";
+import {
+  lockExistingEndpoint,
+  MAX_ACTIVE_SECRETS,
+  MAX_OVERLAP_DAYS,
+  MAX_OVERLAP_MS,
+  type PartnerScope,
+  recordEndpointAct,
+  type SecretContext,
+} from "./endpoint-context.ts";
 import {
   type EncryptionKeyRow,
   type EndpointRow,
-  type SecretRow,
   findEncryptionKey,
   insertEncryptionKey,
   insertSecret,
   listActiveSecrets,
   listSecrets,
+  type SecretRow,
   updateSecretsEnd,
 } from "./endpoint-queries.ts";
-import { MAX_ACTIVE_SECRETS, MAX_OVERLAP_DAYS, MAX_OVERLAP_MS } from "./endpoint.rules.ts";
 import { createSecret, describeMismatch, type SecretCipher, SecretsFileMismatch } from "./secret.ts";
 
 /** A secret that replaces others. */

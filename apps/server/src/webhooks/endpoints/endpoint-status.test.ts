@@ -3,7 +3,7 @@ import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../
 import { listDeliveries } from "../log/deliveries.ts";
 import { updateDueToHeld } from "../queue/lane-queries.ts";
 import { rotateSecret } from "./endpoint-secrets.ts";
-import { pauseEndpoint, resumeEndpoint } from "./endpoint-status.ts";
+import { pauseEndpoint, resumeEndpoint } from "./endpoint-settings.ts";
 import { showEndpoint } from "./endpoint-view.ts";
 
 let harness: EndpointsHarness;

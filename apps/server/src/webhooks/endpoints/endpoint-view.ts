@@ -6,17 +6,22 @@ import { dayOf, oldestKept } from "../../storage/partitions/partition.rules.ts";
 import { listLargestLogs } from "../queue/backlog-queries.ts";
 import { countWorkers } from "../queue/lane-queries.ts";
 import { listLatestReplays, type ReplayRow } from "../queue/replay-queries.ts";
-import { type PartnerScope, requireEndpointOrRemoved } from "./endpoint-context.ts";
 import {
+  describeShownStatus,
+  describeStatus,
+  isRemoved,
+  type PartnerScope,
+  requireEndpointOrRemoved,
+} from "./endpoint-context.ts";
+import {
+  countEndpoint,
   type EndpointCounts,
   type EndpointRow,
-  type SummaryRow,
-  countEndpoint,
   findEndpoint,
   listActiveSecrets,
   listEndpointSummaries,
+  type SummaryRow,
 } from "./endpoint-queries.ts";
-import { describeShownStatus, describeStatus, isRemoved } from "./endpoint.rules.ts";
 
 /** An endpoint as its partner sees it. Never with a secret. */
 export interface EndpointView extends Omit<EndpointRow, "tag" | "url">, EndpointCounts {

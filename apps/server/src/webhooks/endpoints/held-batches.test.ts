@@ -6,7 +6,7 @@ import { listDeliveries } from "../log/deliveries.ts";
 import { queueReplays, stopReplay } from "../log/replays.ts";
 import { redeliver } from "../log/resend.ts";
 import { updateDueToHeld } from "../queue/lane-queries.ts";
-import { pauseEndpoint, removeEndpoint, resumeEndpoint } from "./endpoint-status.ts";
+import { pauseEndpoint, removeEndpoint, resumeEndpoint } from "./endpoint-settings.ts";
 import { showEndpoint } from "./endpoint-view.ts";
 import { sendHeld, showHeld } from "./held.ts";
 

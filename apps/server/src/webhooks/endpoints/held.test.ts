@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
-import { webhookInvariants } from "../../health/check/event-invariants.ts";
+import { webhookInvariants } from "../../health/check/queries.ts";
 import { checkInvariants } from "../../health/check/service.ts";
 import { systemCheckFinders } from "../../health/checks/system-checks.ts";
 import { listDeliveries, summarizeDeliveries } from "../log/deliveries.ts";
 import { queueReplays } from "../log/replays.ts";
 import { redeliver, startResend } from "../log/resend.ts";
 import { updateDueToHeld } from "../queue/lane-queries.ts";
-import { pauseEndpoint, resumeEndpoint } from "./endpoint-status.ts";
+import { pauseEndpoint, resumeEndpoint } from "./endpoint-settings.ts";
 import { showEndpoint } from "./endpoint-view.ts";
 import { dropHeld, sendHeld, showHeld } from "./held.ts";
 

@@ -1,7 +1,7 @@
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
-import { type HeldRange, countHeld, insertHeldReplay, updateHeldDropped } from "../queue/enqueue-queries.ts";
+import { countHeld, type HeldRange, insertHeldReplay, updateHeldDropped } from "../queue/enqueue-queries.ts";
 import { lockExistingEndpoint, type PartnerScope, recordEndpointAct, requireEndpoint } from "./endpoint-context.ts";
 
 /** What is held at an endpoint, without what an unfinished replay sends. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createSecretCipher, createSecret, SecretsFileMismatch } from "./secret.ts";
+import { createSecret, createSecretCipher, SecretsFileMismatch } from "./secret.ts";
 
 const owner = { systemId: "main", endpointId: "endpoint_1", secretId: "secret_1" };
 const key = (byte: number, id = byte) => ({ id, key: new Uint8Array(32).fill(byte) });

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
 import type { Database } from "../../storage/db/database.ts";
-import { pauseEndpoint } from "../endpoints/endpoint-status.ts";
+import { pauseEndpoint } from "../endpoints/endpoint-settings.ts";
 import { listDeliveries } from "./deliveries.ts";
 import { queueReplays } from "./replays.ts";
-import { type ResendChoice, cancelResend, countResend, showResend, startResend } from "./resend.ts";
+import { cancelResend, countResend, type ResendChoice, showResend, startResend } from "./resend.ts";
 
 let harness: EndpointsHarness;
 let endpointId: string;

@@ -2,7 +2,7 @@ import { serviceError } from "@bikeshare/rules";
 import { signSync, standardHeadersSync } from "@bikeshare/webhooks/node";
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
-import { recordEndpointAct, requireEndpointOrRemoved, type PartnerScope } from "../endpoints/endpoint-context.ts";
+import { type PartnerScope, recordEndpointAct, requireEndpointOrRemoved } from "../endpoints/endpoint-context.ts";
 import { listActiveSecrets } from "../endpoints/endpoint-queries.ts";
 import type { SecretCipher } from "../endpoints/secret.ts";
 import { type ReadContext, showDelivery } from "./deliveries.ts";

@@ -5,8 +5,7 @@ import {
   openEndpointsHarness,
   unanswered,
 } from "../../../test/webhooks/endpoints.harness.ts";
-import { setEndpoint } from "../endpoints/endpoint-settings.ts";
-import { pauseEndpoint, resumeEndpoint } from "../endpoints/endpoint-status.ts";
+import { pauseEndpoint, resumeEndpoint, setEndpoint } from "../endpoints/endpoint-settings.ts";
 import { claimDeliveries, deleteWorker, updateDueToHeld, updateHeartbeat } from "../queue/lane-queries.ts";
 import { type DeliveryListInput, listDeliveries, showDelivery } from "./deliveries.ts";
 import { redeliver } from "./resend.ts";

@@ -10,22 +10,22 @@ import { type ChangeRow, listNewestDeliveries } from "./delivery-change-queries.
 import type { DeliveryFilter } from "./delivery-filter.rules.ts";
 import {
   type AttemptRow,
+  countRecentDeliveries,
   type DeliveryRow,
   type DeliverySummary,
+  findDelivery,
   type FoundDelivery,
   type LatestAttempt,
-  countRecentDeliveries,
-  findDelivery,
   listAttempts,
   listLatestAttempts,
 } from "./delivery-queries.ts";
 import { findNextProblem, listFoundDeliveries } from "./delivery-search-queries.ts";
 import {
   type Circumstances,
-  type Exchange,
-  type Hints,
   commandHints,
+  type Exchange,
   explainDelivery,
+  type Hints,
   readExchange,
 } from "./delivery-view.ts";
 import type { DeliveryPosition, DeliverySearch } from "./search-sql-fragments.ts";

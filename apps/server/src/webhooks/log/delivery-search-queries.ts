@@ -1,6 +1,6 @@
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
-import { IS_DISTRIBUTED } from "../../storage/db/distributed.ts";
 import { oneRow } from "../../storage/db/rows.ts";
+import { IS_DISTRIBUTED } from "../../storage/db/sql-fragments.ts";
 import { type Statement, statement } from "../../storage/db/statement.ts";
 import { type SearchIndex, searchIndexFor } from "./delivery-filter.rules.ts";
 import type { DeliveryRow } from "./delivery-queries.ts";

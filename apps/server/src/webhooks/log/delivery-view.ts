@@ -1,9 +1,9 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
 import { addDays, dayOf } from "../../storage/partitions/partition.rules.ts";
+import { describeStatus, isRemoved } from "../endpoints/endpoint-context.ts";
 import type { EndpointRow } from "../endpoints/endpoint-queries.ts";
-import { describeStatus, isRemoved } from "../endpoints/endpoint.rules.ts";
 import { DROPPED, isTestDelivery } from "../queue/sql-fragments.ts";
-import { MAX_TRIES, SET_ASIDE, describeOutcome } from "../rules/after-attempt.ts";
+import { describeOutcome, MAX_TRIES, SET_ASIDE } from "../rules/after-attempt.ts";
 import type { AttemptRow, DeliveryRow, LatestAttempt } from "./delivery-queries.ts";
 
 type ExplainedDelivery = Pick<

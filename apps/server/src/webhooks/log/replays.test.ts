@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
 import type { Database } from "../../storage/db/database.ts";
-import { pauseEndpoint, resumeEndpoint } from "../endpoints/endpoint-status.ts";
+import { pauseEndpoint, resumeEndpoint } from "../endpoints/endpoint-settings.ts";
 import { showEndpoint } from "../endpoints/endpoint-view.ts";
 import { insertReplay } from "../queue/replay-queries.ts";
 import { listDeliveries } from "./deliveries.ts";

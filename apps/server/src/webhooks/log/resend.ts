@@ -6,13 +6,14 @@ import { commandError } from "../../command-errors.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import {
+  isRemoved,
+  offeredEvents,
   type PartnerScope,
   recordEndpointAct,
   requireEndpoint,
   requireEndpointOrRemoved,
 } from "../endpoints/endpoint-context.ts";
 import type { EndpointRow } from "../endpoints/endpoint-queries.ts";
-import { isRemoved, offeredEvents } from "../endpoints/endpoint.rules.ts";
 import {
   insertRedelivery,
   insertTestDelivery,
@@ -21,15 +22,15 @@ import {
   updateDueNow,
 } from "../queue/enqueue-queries.ts";
 import { countWorkers } from "../queue/lane-queries.ts";
-import { TEST_SUFFIX, isTestDelivery } from "../queue/sql-fragments.ts";
+import { isTestDelivery, TEST_SUFFIX } from "../queue/sql-fragments.ts";
 import { MAX_TRIES } from "../rules/after-attempt.ts";
 import {
   type BulkResendRow,
-  MAX_RESENDS,
-  type NamedDeliveries,
   countChosen,
   findBulkResend,
   insertBulkResend,
+  MAX_RESENDS,
+  type NamedDeliveries,
 } from "./bulk-resend-queries.ts";
 import { type DeliveryScope, endpointOf, likelyDays, requireDelivery, searchOf } from "./deliveries.ts";
 import type { DeliveryFilter } from "./delivery-filter.rules.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
-import { pauseEndpoint } from "../endpoints/endpoint-status.ts";
+import { pauseEndpoint } from "../endpoints/endpoint-settings.ts";
 import { claimDeliveries } from "../queue/lane-queries.ts";
 import { listDeliveries } from "./deliveries.ts";
 import { retryEndpointNow } from "./resend.ts";

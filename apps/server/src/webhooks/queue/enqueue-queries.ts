@@ -2,7 +2,7 @@ import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
-import { DROPPED, IS_TAKING_HELD, PENDING_AGAIN, UNLESS_QUEUED, insertIntoQueue } from "./sql-fragments.ts";
+import { DROPPED, insertIntoQueue, IS_TAKING_HELD, PENDING_AGAIN, UNLESS_QUEUED } from "./sql-fragments.ts";
 
 /** A delivery that tells of no event. */
 interface NewTestDelivery {

@@ -1,11 +1,11 @@
 import { finished } from "node:stream/promises";
-import { type RowOf, type WrittenRow, columnsOf, columnsOfTable } from "../../storage/db/columns.ts";
+import { columnsOf, columnsOfTable, type RowOf, type WrittenRow } from "../../storage/db/columns.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { type Statement, statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { bigints, booleans, dates, integers, rowEncoder, smallints, texts, timestamps } from "./binary-format.ts";
-import { QUEUE_ORDER, indexedMatch, isOfSystem, matchesDelivery } from "./sql-fragments.ts";
+import { indexedMatch, isOfSystem, matchesDelivery, QUEUE_ORDER } from "./sql-fragments.ts";
 
 /** A lane under the token of one holder. */
 interface LaneToken {

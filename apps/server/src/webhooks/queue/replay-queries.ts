@@ -3,9 +3,9 @@ import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import {
-  IS_TAKING_HELD,
   indexedMatch,
   insertIntoQueue,
+  IS_TAKING_HELD,
   isTest,
   matchesDelivery,
   PENDING_AGAIN,

@@ -1,5 +1,5 @@
 import type { DeliveryName } from "@bikeshare/contract";
-import { rowsOfSystem } from "../../storage/db/system-rows.ts";
+import { rowsOfSystem } from "../../storage/db/rows.ts";
 
 /**
  * SQL that is true for rows of the system `$1`, for the changed table of a statement that finds its rows in another way,

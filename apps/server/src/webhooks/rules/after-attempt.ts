@@ -1,4 +1,4 @@
-import type { ConnectFailureCode, DescribedFailure } from "../../outbound/addresses/connect-failure.ts";
+import type { ConnectFailureCode, DescribedFailure } from "../../outbound/addresses/address-guard.ts";
 import type { ConnectTimings } from "../../outbound/addresses/connect.ts";
 
 /** One POST as it goes to a receiver. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type AfterResult, type EndpointResult, type EndpointStatus, HEALTHY, afterResult } from "./after-attempt.ts";
+import { type AfterResult, afterResult, type EndpointResult, type EndpointStatus, HEALTHY } from "./after-attempt.ts";
 
 const START = Date.parse("2026-06-01T12:00:00.000Z");
 const HOUR = 3_600_000;

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import {
   type AfterResult,
+  afterResult,
   type EndpointHealth,
   type EndpointResult,
   type EndpointStatus,
   HEALTHY,
   RETRY_DELAYS_MS,
   SILENCE_MS,
-  afterResult,
 } from "./after-attempt.ts";
 
 const START = Date.parse("2026-06-01T12:00:00.000Z");

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { DAILY_ANSWER_BYTES, sizeOfAnswer, ANSWER_SUMMARY, WHOLE_FAILURES_PER_HOUR } from "../rules/log-budget.ts";
+import { ANSWER_SUMMARY, DAILY_ANSWER_BYTES, sizeOfAnswer, WHOLE_FAILURES_PER_HOUR } from "../rules/log-budget.ts";
 import { type ChangedSize, LogMeter } from "./log-budget.ts";
 
 const NOON = Date.parse("2026-06-01T12:00:00.000Z");

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type AttemptEnd, MAX_TRIES, RETRY_DELAYS_MS, afterAttempt } from "./after-attempt.ts";
+import { afterAttempt, type AttemptEnd, MAX_TRIES, RETRY_DELAYS_MS } from "./after-attempt.ts";
 
 const AT = Date.parse("2026-06-01T12:00:00.000Z");
 const HOUR = 3_600_000;

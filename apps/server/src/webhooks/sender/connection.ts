@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { describeFailure } from "../../outbound/addresses/connect-failure.ts";
+import { describeFailure } from "../../outbound/addresses/address-guard.ts";
 import { describeTlsError } from "../../outbound/addresses/sockets.ts";
 import type { Failure, Header } from "../rules/after-attempt.ts";
 import { InvalidResponseError, ResponseParser, type ResponseViolation } from "./response-parser.ts";

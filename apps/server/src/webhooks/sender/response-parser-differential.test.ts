@@ -1,4 +1,4 @@
-import { request, type IncomingMessage } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { Duplex } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

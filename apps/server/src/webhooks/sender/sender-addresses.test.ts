@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startDnsServer, type DnsReply, type DnsServer } from "../../../test/servers/dns-server.ts";
+import { type DnsReply, type DnsServer, startDnsServer } from "../../../test/servers/dns-server.ts";
 import { answer } from "../../../test/servers/raw-receiver.ts";
 import { anyPort, openReceiver, openSender, post } from "../../../test/webhooks/sender.harness.ts";
 import { NetworkList } from "../../outbound/addresses/network-list.ts";

@@ -1,8 +1,7 @@
 import { setImmediate } from "node:timers/promises";
-import { readRetryAfter } from "../../http/retry-after.ts";
-import { describeFailure } from "../../outbound/addresses/connect-failure.ts";
+import { readRetryAfter } from "../../http/errors.ts";
+import { describeFailure, resolveName } from "../../outbound/addresses/address-guard.ts";
 import { type ConnectOptions, type ConnectTimings, connectTo } from "../../outbound/addresses/connect.ts";
-import { resolveName } from "../../outbound/addresses/resolve.ts";
 import { lazySecureContext } from "../../outbound/addresses/sockets.ts";
 import type {
   AttemptRecord,

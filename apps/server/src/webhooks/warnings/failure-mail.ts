@@ -1,19 +1,19 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
-import { type MemoryRateLimiter, createMemoryRateLimiter } from "@bikeshare/rules";
+import { createMemoryRateLimiter, type MemoryRateLimiter } from "@bikeshare/rules";
 import type { Ids } from "../../ids.ts";
 import { utcMinute } from "../../iso-instant.ts";
 import { type MailOutbox, type MailQueue, type OutboxOptions, startOutbox } from "../../outbound/mail/outbox.ts";
 import type { Database, Transaction } from "../../storage/db/database.ts";
 import type { CompletedAttempt } from "../dispatcher/result-writer.ts";
-import { pauseDescriptions } from "../endpoints/endpoint.rules.ts";
+import { pauseDescriptions } from "../endpoints/endpoint-context.ts";
 import {
+  describeOutcome,
   FAILING_LIMIT_MS,
   LEAST_DELIVERIES,
   LEAST_FAILURES,
   MAX_TRIES,
   type PauseCause,
   SCHEDULE_HOURS,
-  describeOutcome,
 } from "../rules/after-attempt.ts";
 import { senderLimits } from "../sender/sender-limits.ts";
 import { claimMail, deleteExpiredMails, deleteMail, insertMails } from "./failure-mail-queries.ts";

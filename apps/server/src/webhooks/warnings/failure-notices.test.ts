@@ -2,12 +2,12 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
 import {
   type DispatchHarness,
-  openDispatchHarness,
   type HarnessEndpoint,
+  openDispatchHarness,
 } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered } from "../../../test/webhooks/far.ts";
 import type { CompletedAttempt } from "../dispatcher/result-writer.ts";
-import { pauseEndpoint } from "../endpoints/endpoint-status.ts";
+import { pauseEndpoint } from "../endpoints/endpoint-settings.ts";
 import { createMailLimiter, logFailures, type NoticeContext, recordFailureMails } from "./failure-mail.ts";
 
 const HOUR = 3_600_000;

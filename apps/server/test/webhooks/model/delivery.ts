@@ -1,4 +1,4 @@
-import { type AttemptEnd, type DeliveryState, afterAttempt } from "../../../src/webhooks/rules/after-attempt.ts";
+import { afterAttempt, type AttemptEnd, type DeliveryState } from "../../../src/webhooks/rules/after-attempt.ts";
 
 /** What can happen to a delivery. */
 export type DeliveryCommand = "succeed" | "retry" | "give_up" | "hold" | "probe" | "redeliver" | "replay" | "drop";

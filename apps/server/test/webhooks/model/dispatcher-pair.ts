@@ -1,7 +1,7 @@
 import { createSystem } from "../../../src/city/systems/service.ts";
 import type { Database } from "../../../src/storage/db/database.ts";
 import { statement } from "../../../src/storage/db/statement.ts";
-import { pauseEndpoint, resumeEndpoint } from "../../../src/webhooks/endpoints/endpoint-status.ts";
+import { pauseEndpoint, resumeEndpoint } from "../../../src/webhooks/endpoints/endpoint-settings.ts";
 import { createReplay } from "../../../src/webhooks/log/replays.ts";
 import { redeliver } from "../../../src/webhooks/log/resend.ts";
 import type { DispatchHarness } from "../dispatcher.harness.ts";

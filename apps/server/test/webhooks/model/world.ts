@@ -1,9 +1,9 @@
 import {
+  afterResult,
   type AttemptOutcome,
   type EndpointHealth,
   type EndpointStatus,
   HEALTHY,
-  afterResult,
 } from "../../../src/webhooks/rules/after-attempt.ts";
 import { type Delivery, deliveryAfter, type DeliveryEvent, newDelivery } from "./delivery.ts";
 

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { crc32, deflateRawSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { findInputs, type InputSearch } from "../inputs.ts";
 import { readTripText } from "../trip-file.ts";
-import { findInputs, type InputSearch } from "./find-inputs.ts";
 
 let directory: string;
 let server: Server;

@@ -4,7 +4,7 @@ import { statement } from "../statement.ts";
 import type { QueryRunner } from "../transaction.ts";
 import type { RecordedMigration } from "./compatibility.rules.ts";
 import type { Program } from "./program.ts";
-import { splitStatements } from "./sql-statements.rules.ts";
+import { splitStatements } from "./schema-change.rules.ts";
 
 /** The number of the last migration of version 0.1.0. Programs before it recorded other contents by the same numbers. */
 export const BASE = 7;

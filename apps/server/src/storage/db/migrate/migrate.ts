@@ -25,9 +25,7 @@ import {
   type LockHolder,
   type Runner,
 } from "./queries.ts";
-import { lockedTables } from "./schema-change.rules.ts";
-import { splitStatements } from "./sql-statements.rules.ts";
-import { BATCH_CONDITION, type Step } from "./steps.rules.ts";
+import { BATCH_CONDITION, lockedTables, splitStatements, type Step } from "./schema-change.rules.ts";
 
 export interface MigrateOptions extends StepOptions {
   /** The number of the last migration to apply; all when left out. */

@@ -2,9 +2,7 @@ import { assertCompatible, pendingMigrations } from "./compatibility.rules.ts";
 import { assertKnownSchema } from "./known-schema.ts";
 import { type Migration, type Program, readProgram } from "./program.ts";
 import { listRecordedMigrations, listTableSizes, type Runner, type TableSize } from "./queries.ts";
-import { changeBy } from "./schema-change.rules.ts";
-import { type SqlStatement, splitStatements } from "./sql-statements.rules.ts";
-import type { Step } from "./steps.rules.ts";
+import { changeBy, splitStatements, type SqlStatement, type Step } from "./schema-change.rules.ts";
 import {
   type Blocked,
   blockedBy,

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readVersion } from "../../../version.ts";
-import { oldestProgramOf, parseSteps, type Step } from "./steps.rules.ts";
+import { oldestProgramOf, parseSteps, type Step } from "./schema-change.rules.ts";
 
 /** A program's knowledge of the schema. */
 export interface Program {

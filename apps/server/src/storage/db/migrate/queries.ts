@@ -1,6 +1,6 @@
 import type { Queryable } from "../database.ts";
-import { IS_DISTRIBUTED } from "../distributed.ts";
 import { codeOf, sqlState } from "../errors.ts";
+import { IS_DISTRIBUTED } from "../sql-fragments.ts";
 import { statement } from "../statement.ts";
 import type { RecordedMigration } from "./compatibility.rules.ts";
 import { explainUnknownBook } from "./known-schema.ts";

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../../test/database.ts";
 import type { Queryable } from "../database.ts";
 import { statement } from "../statement.ts";
-import { changeBy } from "./schema-change.rules.ts";
-import { splitStatements } from "./sql-statements.rules.ts";
+import { changeBy, splitStatements } from "./schema-change.rules.ts";
 
 let database: TestDatabase;
 

@@ -1,26 +1,89 @@
+import { once } from "node:events";
+import { stat } from "node:fs/promises";
+import { connect } from "node:net";
 import type { Config } from "../../config.ts";
-import { readSecretsOf } from "../../storage/backup/secrets.ts";
+import { START_REDIS } from "../../http/rate-limits/rate-limits.ts";
+import { shellWord } from "../../printable.ts";
+import { readSecretsOf } from "../../storage/backup/manifest.ts";
 import { type Database, openDatabase } from "../../storage/db/database.ts";
 import { UnknownSchemaError } from "../../storage/db/migrate/known-schema.ts";
 import { isMigrated } from "../../storage/db/migrate/migrate.ts";
-import { examineDistribution } from "../../storage/distribution/examine.ts";
+import { examineDistribution } from "../../storage/distribution/service.ts";
 import { examineReplica } from "../../storage/replica/service.ts";
 import { secretsPath } from "../../storage/secrets/secrets.ts";
 import { acknowledgementOf } from "../checks/acknowledgement.rules.ts";
 import { acknowledgements } from "../checks/acknowledgements.ts";
-import { checked, checkScopes, type CheckResult, failure, isCheckName, ok, warning } from "../checks/check.ts";
-import { allSystemChecks, databaseChecks, runChecks } from "../checks/list.ts";
+import { checked, type CheckResult, checkScopes, failure, isCheckName, ok, warning } from "../checks/check.ts";
+import { allSystemChecks, databaseChecks, machineChecks, runChecks } from "../checks/list.ts";
+import { checkRedis } from "../checks/machine-checks.ts";
 import { activeChecks } from "../checks/stored-checks.ts";
-import { judgeDistribution } from "./distribution-check.rules.ts";
+import { judgeDistribution, judgeRole, judgeSettings, judgeUnusedIndex } from "./doctor.rules.ts";
 import { findRoleRights, findSettings, findSynchronousStandbys, listUnusedIndexes } from "./queries.ts";
-import { judgeRole, judgeSettings, judgeUnusedIndex } from "./settings.rules.ts";
+
+/** Maximum time for another machine to accept a connection. */
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** Checks this machine, and whether it reaches the others that the configuration names. */
+export async function checkMachine(config: Config, now: number): Promise<CheckResult[]> {
+  const found = await Promise.all([
+    // Always recent enough: main.ts refuses an older Node.
+    Promise.resolve([ok("node", `Node ${process.versions.node}`)]),
+    checked("secrets file", "Name the file in SECRETS_FILE that the service has been using.", () =>
+      checkSecretsFile(config),
+    ),
+    checked("redis", START_REDIS, () => checkRedis(config)),
+    ...machineChecks(config, () => now).map(({ name, fix, find }) => checked(name, fix, find)),
+    ...outboundAddresses(config).map(([variable, address]) =>
+      checked(`${variable} reachable`, "Correct the address, or let the firewall pass it.", () =>
+        checkReachable(variable, address),
+      ),
+    ),
+  ]);
+  return found.flat();
+}
+
+async function checkSecretsFile(config: Config): Promise<CheckResult> {
+  const path = secretsPath(config);
+  const { mode } = await stat(path);
+  if ((mode & 0o077) === 0 || process.platform === "win32") return ok("secrets file", path);
+  return warning(
+    "secrets file",
+    `${path} can be read by other accounts of this machine`,
+    `chmod 600 ${shellWord(path)}`,
+  );
+}
+
+/** The other machines that the configuration names, by variable. */
+function outboundAddresses({ gbfsSync, mail, identityProvider }: Config): [variable: string, address: URL][] {
+  const named: readonly (readonly [string, string | undefined])[] = [
+    ["GBFS_SYNC_URL", gbfsSync?.url],
+    ["SMTP_URL", mail?.smtpUrl],
+    ["OIDC_ISSUER", identityProvider?.issuer],
+  ];
+  return named.flatMap(([variable, address]) =>
+    address === undefined ? [] : [[variable, new URL(address)] as [string, URL]],
+  );
+}
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { "http:": 80, "https:": 443, "smtp:": 587, "smtps:": 465 };
+
+async function checkReachable(variable: string, { hostname, port, protocol }: URL): Promise<CheckResult> {
+  const to = { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) || (DEFAULT_PORTS[protocol] ?? 443) };
+  const socket = connect(to);
+  try {
+    await once(socket, "connect", { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) });
+    return ok(`${variable} reachable`, `${to.host}:${to.port} accepts connections`);
+  } finally {
+    socket.destroy();
+  }
+}
 
 const MIN_UNUSED_INDEX_BYTES = 100 * 1024 ** 2;
 
 /** Where a statement of ours fails on a schema that it knows. */
 const FAILED_CHECK = "Look at the log of PostgreSQL.";
 
-export interface DatabaseCheckOptions {
+interface DatabaseCheckOptions {
   readonly connectionString: string;
   readonly config: Config;
   readonly clock: () => number;

@@ -1,14 +1,217 @@
 import { createReadStream, readSync } from "node:fs";
 import { open, readdir, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
-import type { Readable } from "node:stream";
+import { basename, join } from "node:path";
+import { type Readable, Transform } from "node:stream";
+import { crc32 } from "node:zlib";
 import { makeDirectory } from "@bikeshare/embedded-postgres";
-import { isAddress, shownAddress } from "../../outgoing.ts";
-import { ImportFileError } from "../problems.ts";
-import { readRange } from "../spool.ts";
-import { type ArchiveBounds, readArchive } from "./archive.ts";
-import { download, type DownloadLimits } from "./download.ts";
-import { CHUNK_BYTES, inBinaryUnits, type TripInput } from "./input.ts";
+import yauzl from "yauzl";
+import { createOutgoingClient, isAddress, type OutgoingResponse, shownAddress } from "../outgoing.ts";
+import { ImportFileError } from "./problems.ts";
+import { readRange } from "./spool.ts";
+
+/** Bytes read at a time. Smaller costs a round of promises more often; larger only takes memory. */
+export const CHUNK_BYTES = 256 * 1024;
+
+/** One trip file, wherever it lies: in a folder, in an archive, or brought here from elsewhere. */
+export interface TripInput {
+  /** The input's name in messages and reports. */
+  readonly name: string;
+  /** Bytes that `open` gives. */
+  readonly size: number;
+  /** The file is a text among others, so that it may be no trip file at all. */
+  readonly mayBeOther?: boolean;
+  /** Opens its bytes from the beginning. They may be compressed with gzip. */
+  open(): Promise<Readable>;
+}
+
+/** Bytes as an operator reads them: 64 MiB. */
+export function inBinaryUnits(bytes: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${Number(value.toFixed(1))} ${units[unit] ?? ""}`;
+}
+
+/** A file in a zip archive. */
+interface ArchiveEntry {
+  readonly path: string;
+  /** Bytes, unpacked. */
+  readonly size: number;
+  open(): Promise<Readable>;
+}
+
+/** The limits on the content of an archive. */
+interface ArchiveBounds {
+  /** Bytes of all its files, unpacked. */
+  readonly bytes: number;
+  readonly files: number;
+}
+
+/**
+ * Lists the files of a zip archive in the order of their paths, without leftovers of the Finder and other programs. The
+ * caller closes the file after the last entry is read.
+ * @throws ImportFileError when it is broken, encrypted, packed with an unknown method, or too large
+ */
+async function readArchive(fd: number, most: ArchiveBounds): Promise<readonly ArchiveEntry[]> {
+  const zip = await rejecting(() => yauzl.fromFdPromise(fd, { lazyEntries: true, autoClose: false }));
+  const found: yauzl.Entry[] = [];
+  let size = 0;
+  await rejecting(async () => {
+    for await (const entry of zip.eachEntry()) {
+      if (isFolder(entry) || isLeftover(entry.fileName)) continue;
+      found.push(entry);
+      size += entry.uncompressedSize;
+      if (found.length > most.files) {
+        throw new ImportFileError("too_large", null, "the zip archive, with those in it, has more files than are read");
+      }
+      if (size > most.bytes) {
+        throw new ImportFileError(
+          "too_large",
+          null,
+          `the zip archive unpacks to more than ${inBinaryUnits(most.bytes)}, far more than trips of its size do`,
+        );
+      }
+    }
+  });
+  return found
+    .map((entry) => ({ path: entry.fileName, size: entry.uncompressedSize, open: () => openEntry(zip, entry) }))
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+async function openEntry(zip: yauzl.ZipFile, entry: yauzl.Entry): Promise<Readable> {
+  if (entry.isEncrypted()) throw broken("it is encrypted: unpack it with its password first");
+  if (!entry.canDecodeFileData()) {
+    throw broken(
+      `it is packed by method ${entry.compressionMethod}, which is not understood: unpack it first, or pack it as usual (deflate)`,
+    );
+  }
+  const packed = await rejecting(() => zip.openReadStreamPromise(entry));
+  const checked = verifyChecksum(entry.crc32);
+  // The reader reports the failure; the packed stream has no other listener.
+  packed.on("error", (error) => checked.destroy(asArchiveError(error)));
+  checked.on("close", () => packed.destroy());
+  return packed.pipe(checked);
+}
+
+/** Passes bytes on; fails at their end when they are not those that were packed. */
+function verifyChecksum(expected: number): Transform {
+  let sum = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      sum = crc32(chunk, sum);
+      done(null, chunk);
+    },
+    flush(done) {
+      done(sum === expected ? null : broken("its checksum is wrong: it was damaged on its way"));
+    },
+  });
+}
+
+function isFolder({ fileName }: yauzl.Entry): boolean {
+  return fileName.endsWith("/");
+}
+
+/** Tells whether a file is a leftover of a program: a resource fork of the Finder, or a hidden file. */
+function isLeftover(path: string): boolean {
+  return path.split("/").includes("__MACOSX") || basename(path).startsWith(".");
+}
+
+async function rejecting<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw asArchiveError(error);
+  }
+}
+
+function asArchiveError(error: unknown): ImportFileError {
+  if (error instanceof ImportFileError) return error;
+  return broken(error instanceof Error ? error.message : String(error), { cause: error });
+}
+
+function broken(why: string, options?: ErrorOptions): ImportFileError {
+  return new ImportFileError("broken_zip", null, `the zip archive cannot be read: ${why}`, options);
+}
+
+/** Trip files lie in object stores, one or two redirects behind the operator's page. */
+const MAX_REDIRECTS = 5;
+
+/** Limits of a download. */
+interface DownloadLimits {
+  /** Milliseconds for the whole download. */
+  readonly timeoutMs: number;
+  /** Milliseconds for which the server may send nothing. */
+  readonly silenceMs: number;
+  /** Ends the download. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Returns the bytes at an address. A user and password in it go to its own origin alone.
+ * @throws ImportFileError when they cannot be downloaded
+ */
+async function* download(address: string, limits: DownloadLimits): AsyncGenerator<Buffer, void, undefined> {
+  const { signal } = limits;
+  const silent = new AbortController();
+  const timeout = AbortSignal.timeout(limits.timeoutMs);
+  const silence = setTimeout(() => silent.abort(), limits.silenceMs);
+  let answer: OutgoingResponse | undefined;
+  try {
+    answer = await request(address, AbortSignal.any([signal, timeout, silent.signal]));
+    const { ok, status, body } = answer.response;
+    if (!ok || body === null) throw new Error(`the server answered HTTP ${status}`);
+    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+      silence.refresh();
+      yield Buffer.from(chunk);
+      silence.refresh();
+    }
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw asDownloadError(error, { isSilent: silent.signal.aborted, isLate: timeout.aborted }, limits);
+  } finally {
+    clearTimeout(silence);
+    await answer?.close();
+  }
+}
+
+async function request(address: string, signal: AbortSignal): Promise<OutgoingResponse> {
+  const url = URL.parse(address);
+  if (url === null) throw new Error("it is not a valid URL");
+  const credentials = takeCredentials(url);
+  return createOutgoingClient(url).get(url, {
+    headers: ({ origin }) => ({ accept: "*/*", ...(origin === url.origin ? credentials : {}) }),
+    maxRedirects: MAX_REDIRECTS,
+    // The reader counts the bytes; compressed data that never yield any end as silence.
+    maxBytes: Number.POSITIVE_INFINITY,
+    signal,
+  });
+}
+
+/** `fetch` accepts no user and password in a URL. */
+function takeCredentials(url: URL): { readonly authorization?: string } {
+  if (url.username === "" && url.password === "") return {};
+  const text = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  url.username = "";
+  url.password = "";
+  return { authorization: `Basic ${Buffer.from(text).toString("base64")}` };
+}
+
+function asDownloadError(
+  error: unknown,
+  { isSilent, isLate }: { readonly isSilent: boolean; readonly isLate: boolean },
+  { silenceMs, timeoutMs }: DownloadLimits,
+): ImportFileError {
+  if (error instanceof ImportFileError) return error;
+  const cause = error instanceof TypeError && error.cause instanceof Error ? error.cause : error;
+  let why = cause instanceof Error ? cause.message : String(cause);
+  if (isLate) why = `it was not complete after ${timeoutMs / 1000} s`;
+  if (isSilent) why = `the server sent nothing for ${silenceMs / 1000} s`;
+  return new ImportFileError("unreadable", null, `it cannot be downloaded: ${why}`, { cause: error });
+}
 
 /** The locations to search for inputs, and the dependencies of the search. */
 export interface InputSearch {

@@ -1,0 +1,251 @@
+import { access } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { riderRef } from "@bikeshare/contract";
+import { forgetRider } from "../partners/forget/service.ts";
+import { explainDatabaseFailure } from "../runtime/startup/database-failure.ts";
+import { duration } from "../runtime/startup/values.ts";
+import { openDatabase } from "../storage/db/database.ts";
+import { planMigrations, type PlannedLock, type PlannedStatement } from "../storage/db/migrate/plan.ts";
+import { distribute, planDistribution } from "../storage/distribution/service.ts";
+import { removeOldKeys, rotateKeys, type RotationContext } from "../storage/key-rotation/rotate.ts";
+import { secretsPath } from "../storage/secrets/secrets.ts";
+import { releaseUnits, setAsideUnits } from "../storage/set-aside/service.ts";
+import {
+  type CliContext,
+  type DeploymentContext,
+  type OpenCli,
+  type ParentCommand,
+  run,
+  runOnDeployment,
+  runOnSystem,
+  type SystemContext,
+} from "./context.ts";
+import { option, parsed, UsageError } from "./options.ts";
+import { type Result, table } from "./output.ts";
+
+/** `migrate` and `migrate plan`. */
+export function registerMigrate(program: ParentCommand, cli: OpenCli): void {
+  const command = program
+    .command("migrate")
+    .description("apply pending migrations; safe beside a running service and other migrations")
+    .action(() => run(cli(), migrate));
+  command
+    .command("plan")
+    .description("list what `migrate` would do, with locks and estimated durations; changes nothing")
+    .action(() => run(cli(), plan));
+}
+
+/** Every command migrates when it opens the database; this one does nothing else. */
+function migrate({ withDatabase }: CliContext): Promise<Result> {
+  return withDatabase((_db, applied) =>
+    Promise.resolve({ object: { applied }, ...(applied.length === 0 ? { text: "The schema is up to date." } : {}) }),
+  );
+}
+
+async function plan({ config, openDatabaseAsIs }: CliContext): Promise<Result> {
+  const server = await openDatabaseAsIs();
+  const db = openDatabase({ connectionString: server.connectionString, maxConnections: 1 });
+  try {
+    const steps = await planMigrations(db);
+    if (steps.length === 0) return { object: { steps }, text: "The schema is up to date." };
+    const notes = ["Nothing was changed. `bikeshare migrate` applies them, as does the start of the service."];
+    return { object: { steps }, text: describe(steps), notes };
+  } catch (error) {
+    throw explainDatabaseFailure(error, config);
+  } finally {
+    await db.close();
+    await server.close();
+  }
+}
+
+/** Describes the statements that lock or last; counts the others. */
+function describe(steps: readonly PlannedStatement[]): string {
+  const migrations = [...new Set(steps.map(({ migration }) => migration))];
+  const lines = migrations.flatMap((name) => {
+    const its = steps.filter(({ migration }) => migration === name);
+    const shown = its.filter(({ locks, work }) => locks.length > 0 || work === "unknown");
+    const rest = its.length - shown.length;
+    return [
+      name,
+      ...shown.map(describeStatement),
+      ...(rest === 0 ? [] : [`  ${rest} statements that touch no existing table: nobody waits.`]),
+    ];
+  });
+  return lines.join("\n");
+}
+
+const kinds: Readonly<Record<PlannedStatement["kind"], string>> = {
+  transaction: "in a transaction",
+  autocommit: "in no transaction",
+  backfill: "in batches",
+};
+
+const works: Readonly<Record<PlannedStatement["work"], string>> = {
+  none: "reads and writes no rows",
+  scan: "reads the table",
+  "index build": "builds an index",
+  rows: "writes rows",
+  rewrite: "rewrites the table",
+  unknown: "unknown: see the statement in PostgreSQL's manual",
+};
+
+function describeStatement({
+  step,
+  kind,
+  statement,
+  locks,
+  work,
+  estimated_seconds: seconds,
+}: PlannedStatement): string {
+  const about = work === "none" || seconds === null ? "" : `, about ${seconds} s`;
+  return [
+    `  step ${step}, ${kinds[kind]}: ${statement}`,
+    `    ${works[work]}${about}`,
+    ...locks.map((lock) => `    ${describeLock(lock)}`),
+  ].join("\n");
+}
+
+function describeLock({ table: name, lock, blocks, bytes, rows }: PlannedLock): string {
+  const size = `${rows.toLocaleString("en")} rows, ${(bytes / 1024 ** 2).toFixed(1)} MiB`;
+  return `lock: ${lock} on ${name} (${size}), blocks ${blocks} until the step ends`;
+}
+
+/** `distribute`: from one PostgreSQL to several with Citus. */
+export function registerDistribute(program: ParentCommand, cli: OpenCli): void {
+  program
+    .command("distribute")
+    .description("distribute the database over several machines with Citus; stop the service first. Safe to repeat")
+    .option("--dry-run", "show what it would do, and change nothing")
+    .action(({ dryRun = false }) => run(cli(), (context) => distributeDatabase(context, dryRun)));
+}
+
+function distributeDatabase({ output, withDatabase }: CliContext, dryRun: boolean): Promise<Result> {
+  return withDatabase(async (db) => {
+    const done = dryRun
+      ? await planDistribution(db)
+      : await distribute(db, (step) => output.progress(`Distributing ${step} …`));
+    const { extension, tables, systems } = done;
+    const isUnchanged = !extension && tables.length === 0 && systems.length === 0;
+    const object = { ...done, dry_run: dryRun };
+    if (isUnchanged) return { object, text: "The database is distributed already." };
+    const facts = { "extension created": extension, "tables distributed": tables, "systems with a shard": systems };
+    return { object, facts, notes: [dryRun ? "Nothing was changed (--dry-run)." : "Start the service again."] };
+  });
+}
+
+const waitTime = duration("0s", "24h");
+
+/** `secrets rotate` and `secrets remove-old-keys`. */
+export function registerSecrets(program: ParentCommand, cli: OpenCli): void {
+  const secrets = program.command("secrets").description("manage the keys of the secrets file");
+  const wait = () =>
+    option("--wait <duration>", "how long processes may take to read the file", waitTime).default(
+      waitTime("60s"),
+      "60s",
+    );
+  secrets
+    .command("rotate")
+    .description("replace the keys while the service runs; resumes after an interruption")
+    .addOption(wait())
+    .action(({ wait: waitMs }) =>
+      runOnDeployment(cli(), async (context) => {
+        const rotated = await rotateKeys(await rotationOf(context, waitMs));
+        const { keys, changed, unreadable } = rotated;
+        return {
+          object: { keys, reencrypted: changed, unreadable },
+          notes: [
+            ...(unreadable === 0 ? [] : [`${unreadable} secrets are encrypted with a lost key and were not changed.`]),
+            "The old keys still decrypt. Run `secrets remove-old-keys` in an hour, when their cursors have expired.",
+          ],
+        };
+      }),
+    );
+  secrets
+    .command("remove-old-keys")
+    .description("remove the keys that `secrets rotate` replaced")
+    .addOption(wait())
+    .option("--now", "remove them before their cursors have expired")
+    .action(({ wait: waitMs, now = false }) =>
+      runOnDeployment(cli(), async (context) => {
+        const { removed } = await removeOldKeys(await rotationOf(context, waitMs), now);
+        return { object: { removed } };
+      }),
+    );
+}
+
+async function rotationOf(context: DeploymentContext, waitMs: number): Promise<RotationContext> {
+  const path = secretsPath(context.config);
+  await access(path).catch(() => {
+    throw new Error(`There is no secrets file ${path}. Set SECRETS_FILE or DATA_DIR to the service's values.`);
+  });
+  return { ...context, path, waitMs, sleep: (ms) => sleep(ms), onWaiting: (text) => context.output.note(text) };
+}
+
+/** `forget`: erasure, as data protection law names it. */
+export function registerForget(program: ParentCommand, cli: OpenCli): void {
+  program
+    .command("forget")
+    .description("erase a rider's reference from reservations, events, webhooks and their log")
+    .addOption(
+      option("--rider-ref <ref>", "a partner's reference for the rider", (text) =>
+        parsed(riderRef, text),
+      ).makeOptionMandatory(),
+    )
+    .action(({ riderRef: reference }) =>
+      runOnSystem(cli(), async (context) => {
+        const tables = await forgetRider(context, context.systemId, reference);
+        const rows = Object.values(tables).reduce((sum, n) => sum + n, 0);
+        return {
+          object: { rows, tables },
+          facts: { "rows changed": rows, ...tables },
+          notes: ["A search of every table found no other occurrence."],
+        };
+      }),
+    );
+}
+
+/** `set-aside list` and `release`: background jobs that keep failing. */
+export function registerSetAside(program: ParentCommand, cli: OpenCli): void {
+  const setAside = program
+    .command("set-aside")
+    .description("manage background jobs that keep failing (all others continue)");
+  setAside
+    .command("list")
+    .description("list the background jobs that fail or are set aside (webhooks: `webhooks deliveries`)")
+    .action(() => runOnSystem(cli(), list));
+  setAside
+    .command("release")
+    .description("retry a background job within seconds, once its cause is fixed")
+    .argument("[id]", "the id of the reservation, station, event or source that fails")
+    .option("--all", "every failing job of the system")
+    .action((id, { all = false }) => {
+      if ((id === undefined) !== all) throw new UsageError("Name either the id of a failing job or --all.");
+      return runOnSystem(cli(), (context) => release(context, id));
+    });
+}
+
+async function list({ db, systemId }: SystemContext): Promise<Result> {
+  const units = await setAsideUnits(db, systemId);
+  const columns = {
+    job: "work",
+    id: "unit",
+    since: "since",
+    crashes: "crashes",
+    failures: "failures",
+    "next try": ({ next_try_at: at }: (typeof units)[number]) => at ?? "when released",
+    reason: "message",
+  } as const;
+  return { object: { units }, table: table(units, columns, "No failing background jobs.") };
+}
+
+async function release(context: SystemContext, id: string | undefined): Promise<Result> {
+  const released = await releaseUnits(context, context.systemId, id);
+  return {
+    object: { released },
+    table: table(released, { job: "work", id: "unit" }, "No failing background jobs."),
+    notes:
+      released.length === 0
+        ? []
+        : ["A worker retries each within seconds; `set-aside list` shows those that fail again."],
+  };
+}
