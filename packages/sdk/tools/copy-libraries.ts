@@ -3,7 +3,7 @@
  * their types, point there: so the published package depends on nothing. Run after the compiler (`pnpm run build`).
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const packages = fileURLToPath(new URL("../node_modules/@bikeshare/", import.meta.url));
@@ -20,8 +20,8 @@ copyPackage("rules", "testing/rules", { index: "testing/rules" });
 function copyPackage(name: string, folder: string, entries: Readonly<Record<string, string>>): void {
   rmSync(dist + folder, { recursive: true, force: true });
   mkdirSync(dist + folder);
-  /** What a module's copy is called: `index`, and of other packages `contract-limits`. */
-  const fileName = (module: string) => module.replace(`${name}/dist/`, "").replace("/dist/", "-");
+  /** What a module's copy is called: `index`, and of other packages `contract-limits` and `contract-gbfs-facts`. */
+  const fileName = (module: string) => module.replace(`${name}/dist/`, "").replace("/dist/", "-").replaceAll("/", "-");
   for (const [entry, exporter] of Object.entries(entries)) {
     for (const extension of [".js", ".d.ts"]) {
       for (const module of reachable(`${name}/dist/${entry}`, extension)) {
@@ -54,8 +54,8 @@ function reachable(module: string, extension: string, found: Set<string> = new S
 
 /** The module that an import means: `rules/dist/index`. */
 function resolve(specifier: string, importer: string): string {
-  const [, beside] = /^\.\/([\w.-]+)\.(?:js|ts)$/.exec(specifier) ?? [];
-  if (beside !== undefined) return importer.replace(/[^/]+$/, beside);
+  const [, path] = /^(\.{1,2}\/[\w./-]+)\.(?:js|ts)$/.exec(specifier) ?? [];
+  if (path !== undefined) return join(dirname(importer), path);
   const [, name, entry = "index"] = /^@bikeshare\/(\w+)(?:\/(\w+))?$/.exec(specifier) ?? [];
   if (name === undefined) throw new Error(`${importer} imports ${specifier}: the copy would not be whole`);
   return `${name}/dist/${entry}`;
