@@ -27,9 +27,11 @@ const PREFLIGHT_MAX_AGE = "600";
 export function allowOrigins(app: FastifyInstance, origins: readonly string[]): void {
   app.addHook("onRequest", (request, reply, done) => {
     const allowed = allowedOrigin(request, reply, origins);
-    if (allowed !== undefined && isRead(request)) {
+    const isPublic = allowed === "*";
+    // Of the public feeds also the errors of other methods may be read, and any OPTIONS is answered.
+    if (allowed !== undefined && (isPublic || isRead(request))) {
       reply.header("access-control-allow-origin", allowed);
-      if (isPreflight(request)) {
+      if (isPreflight(request) || (isPublic && request.method === "OPTIONS")) {
         sendPreflight(request, reply);
         return;
       }
@@ -45,7 +47,7 @@ function allowedOrigin(
   reply: FastifyReply,
   origins: readonly string[],
 ): string | undefined {
-  if (url.startsWith("/gbfs/")) return "*";
+  if (/^\/gbfs(?:[/?]|$)/.test(url)) return "*";
   if (origins.length === 0 || !/^\/(?:v1|openapi\.json)(?:[/?]|$)/.test(url)) return undefined;
   vary(reply, "origin");
   return headers.origin !== undefined && origins.includes(headers.origin) ? headers.origin : undefined;

@@ -10,6 +10,7 @@ import type {
   vehicleFields,
   vehicleTypeFields,
 } from "@bikeshare/contract";
+import { isLicenceId } from "../../city/systems/facts.rules.ts";
 import { sortById } from "../../storage/lists/page.ts";
 import { EARLIEST_MS, NO_ADDRESS, UNSPECIFIED } from "./defaults.ts";
 import { type Hours, hoursFrom, isOpenAt, localTime, plainHours } from "./hours.rules.ts";
@@ -72,7 +73,7 @@ function inMain(system: KnownSystem, text: string | null): readonly LocalText[] 
 export function systemInformation(system: KnownSystem, manifestUrl: string | undefined): Data<"system_information"> {
   const { facts } = system;
   const { licence, terms_last_updated, privacy_last_updated } = facts;
-  const isId = licence !== undefined && !licence.includes(":");
+  const isId = licence !== undefined && isLicenceId(licence);
   return {
     system_id: publishedId(system),
     languages: languagesOf(system),

@@ -148,6 +148,16 @@ describe("discovery", { shuffle: false }, () => {
     expect(headers["cache-control"]).toBeUndefined();
   });
 
+  test.each([
+    ["OPTIONS", "/gbfs/3.0/gbfs.json", 204],
+    ["OPTIONS", "/gbfs/9.9/nothing.json", 204],
+    ["POST", "/gbfs/3.0/gbfs.json", 405],
+    ["GET", "/gbfs", 404],
+  ])("%s %s is readable by any site", async (method, path, status) => {
+    const answer = await call(path, {}, method);
+    expect([answer.status, answer.headers["access-control-allow-origin"]]).toEqual([status, "*"]);
+  });
+
   test("a parameter that means nothing is refused", async () =>
     expect((await call("/gbfs/3.0/gbfs.json?x=1")).status).toBe(400));
 });
