@@ -209,8 +209,11 @@ const canonical: { readonly [Feed in Exclude<FeedName, "gbfs">]: Canonical<Feed>
     const stations = alerts.length === 0 ? new Set<string>() : await listPublishedStationIds(tx, city.system.id);
     return systemAlerts(alerts, { stations, regions: idsOf(await city.regions()) });
   },
-  geofencing_zones: async ({ city }) =>
-    geofencingZones(await city.zones(), new Set(publishedTypes(await city.types()).keys())),
+  geofencing_zones: async ({ city }) => {
+    const { features = [], global_rules = [] } = await city.zones();
+    if (features.length + global_rules.length === 0) return undefined;
+    return geofencingZones({ features, global_rules }, new Set(publishedTypes(await city.types()).keys()));
+  },
 };
 
 async function stationInputs({ tx, city: { system, stationFacts } }: Inputs) {

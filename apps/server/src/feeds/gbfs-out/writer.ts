@@ -17,8 +17,8 @@ import {
 } from "@bikeshare/contract";
 import { EARLIEST_MS, NO_ADDRESS } from "./defaults.ts";
 
-// Writes canonical data as a version of GBFS has it. A writer is made once for each feed and version from the table of
-// fields, so that a record costs little more than the concatenation of its parts.
+// Writes canonical data as a version of GBFS has it. How a value is converted is decided once for each feed and version, by
+// the table of fields; what is the same in the version is not even copied, so that JSON.stringify does nearly all the work.
 
 /** The languages of a document. Only versions before 3.0, whose texts are in one language, depend on them. */
 export interface DocumentLanguages {
@@ -28,8 +28,8 @@ export interface DocumentLanguages {
   readonly main: string;
 }
 
-/** Returns a value as JSON; undefined where the version cannot express it. */
-type Write = (value: unknown, languages: DocumentLanguages) => string | undefined;
+/** Returns a canonical value as a version has it. */
+type Convert = (value: unknown, languages: DocumentLanguages) => unknown;
 
 type CanonicalRecord = Readonly<Record<string, unknown>>;
 
@@ -44,114 +44,95 @@ export function writeData<Feed extends GbfsFeedName>(
   languages: DocumentLanguages,
 ): string {
   const key = `${version}/${feed}`;
-  const write = writers.get(key) ?? feedWriter(feed, version);
-  writers.set(key, write);
-  return write(data, languages) ?? "{}";
+  const convert = converters.get(key) ?? feedConverter(feed, version) ?? same;
+  converters.set(key, convert);
+  return JSON.stringify(convert(data, languages));
 }
 
-const writers = new Map<string, Write>();
+const converters = new Map<string, Convert>();
+const same: Convert = (value) => value;
 
-function feedWriter(feed: GbfsFeedName, version: GbfsVersion): Write {
+/** @returns undefined where the version has the feed as it is */
+function feedConverter(feed: GbfsFeedName, version: GbfsVersion): Convert | undefined {
   const { fields, records }: GbfsFeed = gbfsFeeds[feed];
   const rename = (field: string) => fieldNameIn(version, feed, field);
   const list = records && fields[records.list];
-  // The old names of a feed are those of its lists and of the fields of its records.
   const recordFields = list?.type.item?.fields;
-  if (records === undefined || recordFields === undefined) return objectWriter(fields, version);
-  const items = listWriter(objectWriter(recordFields, version, rename));
-  const name = JSON.stringify(rename(records.list));
-  return (data, languages) => `{${name}:${items((data as CanonicalRecord)[records.list] ?? [], languages)}}`;
+  if (records === undefined || recordFields === undefined) return objectConverter(fields, version);
+  // The old names of a feed are those of its list and of the fields of its records.
+  const convertItems = listConverter(objectConverter(recordFields, version, rename)) ?? same;
+  const name = rename(records.list);
+  return (data, languages) => ({ [name]: convertItems((data as CanonicalRecord)[records.list] ?? [], languages) });
 }
 
-/** A field of a record, ready to be written. */
-interface Part {
+/** A field of a record, and how a version has it. */
+interface FieldConversion {
   readonly name: string;
-  /** Its name in the version, as JSON with a colon. */
-  readonly prefix: string;
+  /** Its name in the version. */
+  readonly newName: string;
   /** Derives it from others, where the version has it under another meaning. */
   readonly derive: Derive | undefined;
-  readonly write: Write;
+  readonly convert: Convert | undefined;
 }
 
-function objectWriter(fields: Fields, version: GbfsVersion, rename: (name: string) => string = (name) => name): Write {
+function objectConverter(
+  fields: Fields,
+  version: GbfsVersion,
+  rename: (name: string) => string = (name) => name,
+): Convert | undefined {
   const derived = isAtLeast(version, "3.0") ? undefined : before30.get(fields);
-  const parts: Part[] = Object.entries(fields)
+  const conversions: FieldConversion[] = Object.entries(fields)
     .filter(([, field]) => hasField(version, field))
     .map(([name, field]: [string, Field]) => ({
       name,
-      prefix: `${JSON.stringify(rename(name))}:`,
+      newName: rename(name),
       derive: derived?.[name],
-      write: writerOf(field.type, version),
+      convert: converterOf(field.type, version),
     }));
+  // Fields that ended before 3.0 are in no canonical record.
+  const isSame = ({ name, newName, derive, convert }: FieldConversion) =>
+    name === newName && derive === undefined && convert === undefined;
+  const isLeftOut = (field: Field) => field.until === undefined && !hasField(version, field);
+  if (conversions.every(isSame) && !Object.values(fields).some(isLeftOut)) return undefined;
   return (value, languages) => {
     const record = value as CanonicalRecord; // as the table says
-    let json = "{";
-    for (const { name, prefix, derive, write } of parts) {
+    const converted: Record<string, unknown> = {};
+    for (const { name, newName, derive, convert } of conversions) {
       const given = derive === undefined ? record[name] : derive(record, languages);
-      if (given === undefined || given === null) continue;
-      const written = write(given, languages);
-      if (written === undefined) continue;
-      json += json === "{" ? prefix + written : `,${prefix}${written}`;
+      if (given !== undefined) converted[newName] = convert === undefined ? given : convert(given, languages);
     }
-    return `${json}}`;
+    return converted;
   };
 }
 
-function writerOf(type: FieldType, version: GbfsVersion): Write {
+function converterOf(type: FieldType, version: GbfsVersion): Convert | undefined {
   const isSince30 = isAtLeast(version, "3.0");
   switch (type.kind) {
     case "text":
     case "textUri":
-      return isSince30 ? writeTexts : writeText;
+      return isSince30 ? undefined : oneText;
     case "instant":
-      return isSince30 ? writeJson : writeSeconds;
-    case "boolean":
-      return (value) => (value === true ? "true" : "false");
-    case "integer":
-    case "number":
-      return (value) => (Number.isFinite(value) ? String(value) : undefined);
+      return isSince30 ? undefined : seconds;
     case "list":
-      return requiringItems(type.min ?? 0, listWriter(type.item ? writerOf(type.item, version) : writeJson));
+      return type.item && listConverter(converterOf(type.item, version));
     case "object":
-      return objectWriter(type.fields ?? {}, version);
+      return objectConverter(type.fields ?? {}, version);
     default:
-      return writeJson;
+      return undefined;
   }
 }
 
-function listWriter(writeItem: Write): (items: unknown, languages: DocumentLanguages) => string {
-  return (items, languages) => {
-    let json = "[";
-    for (const item of items as readonly unknown[]) {
-      const written = writeItem(item, languages);
-      if (written !== undefined) json += json === "[" ? written : `,${written}`;
-    }
-    return `${json}]`;
-  };
+function listConverter(convert: Convert | undefined): Convert | undefined {
+  return convert && ((items, languages) => (items as readonly unknown[]).map((item) => convert(item, languages)));
 }
 
-function requiringItems(min: number, write: Write): Write {
-  if (min === 0) return write;
-  return (items, languages) => ((items as readonly unknown[]).length < min ? undefined : write(items, languages));
-}
-
-const writeJson: Write = (value) => JSON.stringify(value);
-
-const writeTexts: Write = (texts) => {
-  const each = (texts as readonly LocalText[]).map(
-    ({ text, language }) => `{"text":${JSON.stringify(text)},"language":${JSON.stringify(language)}}`,
-  );
-  return each.length === 0 ? undefined : `[${each.join(",")}]`;
-};
-
-const writeText: Write = (value, languages) => {
+const oneText: Convert = (value, languages) => {
   const texts = value as readonly LocalText[];
   const inLanguage = (wanted: string) => texts.find(({ language }) => language === wanted);
-  const text = inLanguage(languages.wanted) ?? inLanguage(languages.main) ?? texts[0];
-  return text && JSON.stringify(text.text);
+  return (inLanguage(languages.wanted) ?? inLanguage(languages.main) ?? texts[0])?.text;
 };
 
-const writeSeconds: Write = (instant) => String(Math.floor(Math.max(Date.parse(String(instant)), EARLIEST_MS) / 1000));
+const seconds: Convert = (instant) => Math.floor(Math.max(Date.parse(String(instant)), EARLIEST_MS) / 1000);
 
 type Derive = (record: CanonicalRecord, languages: DocumentLanguages) => unknown;
 
