@@ -44,6 +44,7 @@ const bounds: Readonly<Record<string, Bound>> = {
   reservations: { growsWith: "reservations" },
   reservation_quotas: { growsWith: "partners" },
   removed_bikes: { deletedBy: "changes.deletePastRemovedBikes", when: "7 days have passed" },
+  retired_public_ids: { deletedBy: "publicIds.deletePast", when: "10 minutes have passed" },
   change_resets: { growsWith: "lists" },
   list_counts: { growsWith: "lists: 16 rows for each" },
   ride_counts: { growsWith: "hours in which a ride started: 8,784 rows a year" },
@@ -62,7 +63,7 @@ const bounds: Readonly<Record<string, Bound>> = {
   gbfs_descriptions: { growsWith: "feeds of sources" },
   descriptions: { growsWith: "what the operator describes: stations, bikes, types, regions and plans" },
   gbfs_documents: { growsWith: "feeds of sources" },
-  gbfs_publications: { growsWith: "published feeds" },
+  gbfs_publications: { growsWith: "published feeds and their languages" },
   imports: { growsWith: "imports that wrote something" },
   running_imports: {
     deletedBy: "runningImports.deleteDead",

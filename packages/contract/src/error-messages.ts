@@ -115,6 +115,7 @@ export const errorMessages = {
     alert: "There is no alert with this id, or it ended long ago.",
     bike: "There is no bike with this id.",
     description: "You have set nothing of {id} that could be removed.",
+    publicId: "No bike has this public id, or had it in the last {minutes} minutes.",
     event: "There is no event with this id that the key may see.",
     reservation: "You have no reservation with this id.",
     ride: "There is no ride with this id.",

@@ -1,13 +1,15 @@
 import { initContract } from "@ts-rest/core";
-import type { z } from "zod";
 import { operatorAlertList, operatorAlertListQuery } from "./alerts.ts";
+import { z } from "zod";
 import { batchOf, batchResults } from "./batch.ts";
 import { dashboardLinkEndpoints } from "./dashboard-links.ts";
 import { bodyErrors, type EndpointMetadata, errors, noQuery } from "./endpoint.ts";
 import type { ErrorCode } from "./error-catalogue.ts";
+import { errorBody } from "./errors.ts";
 import { idempotencyHeaders } from "./idempotency.ts";
 import { ALERT_RETENTION_DAYS } from "./limits.ts";
 import { factEndpoints } from "./operator-facts.ts";
+import { namedObject } from "./named-object.ts";
 import {
   alertEnd,
   alertUpsert,
@@ -22,6 +24,7 @@ import {
   stationOffline,
   stationUpsert,
 } from "./operator-items.ts";
+import { identifier, identifierParam, timestamp } from "./values.ts";
 
 const c = initContract();
 
@@ -82,7 +85,30 @@ const stations = {
   }),
 };
 
+/** A bike as the public feeds name it. */
+const publicBike = namedObject("PublicBike", "The bike that has a public id, or had it a moment ago.", {
+  id: identifier.describe("Your id of the bike"),
+  public_id: z.string(),
+  retired_at: timestamp.nullable().describe("When a ride's end replaced the public id; null: the bike still has it"),
+});
+
+/** Minutes for which a public id finds its bike after another has replaced it. Too low: a rider's link is dead on arrival. */
+export const RETIRED_PUBLIC_ID_MINUTES = 10;
+
+const findBike = {
+  method: "GET",
+  path: "/operator/v1/bikes",
+  summary: "Find the bike of a public id",
+  description:
+    "For your app, when it is opened by a link of the GBFS feeds. A public id changes when a ride ends, and finds its bike " +
+    `for ${RETIRED_PUBLIC_ID_MINUTES} minutes more.`,
+  metadata: { scope: "operator" } as const satisfies EndpointMetadata,
+  query: z.object({ public_id: identifierParam.describe("The `vehicle_id` or `bike_id` of the feeds") }).strict(),
+  responses: { 200: publicBike, ...errors, 404: errorBody },
+} as const;
+
 const bikes = {
+  find: findBike,
   upsert: batch("bikes", bikeUpsert, {
     title: "BikeUpserts",
     summary: "Make or change bikes",

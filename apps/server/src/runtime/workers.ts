@@ -1,4 +1,5 @@
 import { startAlertSweeper, startPastAlertsSweeper } from "../city/alerts/service.ts";
+import { startPublicIdSweeper } from "../city/bikes/public-ids.ts";
 import { startRemovedBikesSweeper } from "../city/changes/service.ts";
 import { startReservationSweeper as startSweepingReservations } from "../city/fleet/reservation-commands.ts";
 import { systemsOf } from "../city/systems/service.ts";
@@ -91,6 +92,12 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
       ...reporting("deleting old removed bikes", { quietMs: 15 * 60_000 }),
     }),
     ...startAlertWork(options),
+    startPublicIdSweeper({
+      db,
+      clock,
+      systems: () => systemIds(db),
+      ...reporting("deleting retired public ids", { quietMs: 5 * 60_000 }),
+    }),
     startUsageSweeper({
       db,
       clock,

@@ -74,6 +74,13 @@ const updateBikeRows = statement(
    select json from changed where json is not null order by id`,
 );
 
+const insertRetiredPublicIds = statement(
+  "fleet.retirePublicIds",
+  `insert into retired_public_ids (system_id, public_id, bike_id, retired_at)
+   select $1, public_id, bike_id, $2::timestamptz from unnest($3::text[], $4::text[]) as w(public_id, bike_id)
+   on conflict (system_id, public_id) do nothing`,
+);
+
 // A command that changes a station's bikes locks the station's row first, so that the recount sees every other change.
 // Stations that mirror a feed are locked only where their counters change.
 const lockCounted = statement(
@@ -143,6 +150,17 @@ const shift = statement(
    from total
    where s.system_id = $1 and s.id = total.id`,
 );
+
+/** Records public ids that bikes have no more. */
+export function retirePublicIds(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  retired: readonly { readonly publicId: string; readonly bikeId: string }[],
+): void {
+  const publicIds = retired.map(({ publicId }) => publicId);
+  tx.send(insertRetiredPublicIds, [systemId, now, publicIds, retired.map(({ bikeId }) => bikeId)]);
+}
 
 /** Locks bikes in the order of their ids. */
 export function lockBikes(tx: Transaction, systemId: string, ids: readonly string[]): Promise<BikeState[]> {

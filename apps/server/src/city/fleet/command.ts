@@ -14,6 +14,7 @@ import {
   lockBikesOfRides,
   lockCountedStations,
   lockFreeBikes,
+  retirePublicIds,
   updateBikes,
   updateCounters,
   updateCountersBy,
@@ -363,6 +364,10 @@ export class FleetCommand implements Command {
     if (changed.length === 0) return;
     const rows = changed.map((change) => withPublicId(change, this.ids));
     const written = updateBikes(this.tx, this.systemId, this.now, rows);
+    const retired = changed.flatMap(({ before: { id, public_id: publicId } }, index) =>
+      publicId === null || publicId === rows[index]?.public_id ? [] : [{ publicId, bikeId: id }],
+    );
+    if (retired.length > 0) retirePublicIds(this.tx, this.systemId, this.now, retired);
     for (const { before, after } of changed) {
       const vehicleTypeId = before.vehicle_type_id;
       for (const shift of counterShifts(before, after)) this.shiftCounters({ ...shift, vehicleTypeId });

@@ -423,6 +423,12 @@ export interface Tables {
     readonly ride_cancelled_at: Date | null;
     readonly change_position: number;
   };
+  readonly retired_public_ids: {
+    readonly system_id: string;
+    readonly public_id: string;
+    readonly bike_id: string;
+    readonly retired_at: Date;
+  };
   readonly ride_counts: {
     readonly system_id: string;
     readonly period: "month" | "day" | "hour";
@@ -773,6 +779,7 @@ export const columnTypes = {
   request_log: { system_id: "text", logged_on: "date", id: "text", at: "timestamptz", key_id: "text", partner_id: "text", method: "text", route: "text", status: "smallint", error: "text", ms: "real", address: "text", message: "text", target: "text", body: "text", body_bytes: "integer" },
   reservation_quotas: { system_id: "text", partner_id: "text" },
   reservations: { system_id: "text", id: "text", partner_id: "text", status: "text", station_id: "text", bike_id: "text", vehicle_type_id: "text", rider_ref: "text", created_at: "timestamptz", expires_at: "timestamptz", cancelled_at: "timestamptz", cancel_reason: "text", ride_id: "text", updated_at: "timestamptz", ride_cancelled_at: "timestamptz", change_position: "bigint" },
+  retired_public_ids: { system_id: "text", public_id: "text", bike_id: "text", retired_at: "timestamptz" },
   ride_counts: { system_id: "text", period: "text", starts_at: "timestamptz", slot: "smallint", n: "bigint", changes: "bigint" },
   rider_alerts: { system_id: "text", id: "text", source: "text", type: "text", content: "jsonb", opened_at: "timestamptz", ends_at: "timestamptz", ended_at: "timestamptz", updated_at: "timestamptz", closes_station: "text" },
   rides: { system_id: "text", id: "text", bike_id: "text", status: "text", start_station_id: "text", end_station_id: "text", started_at: "timestamptz", ended_at: "timestamptz", duration_seconds: "integer", distance_meters: "integer", vehicle_type_id: "text", rider_category: "text", end_reason: "text", is_countable: "boolean", reservation_id: "text", updated_at: "timestamptz", source: "text", import_id: "text", change_position: "bigint" },
