@@ -31,7 +31,7 @@ export function callsOn(app: TestApp): Calls {
   return {
     keyFor,
     sendBody,
-    send: (endpoint, headers = {}, query = "") => {
+    send: (endpoint, headers = {}, query = endpoint.query) => {
       const { body } = endpoint;
       const called = { ...endpoint, path: endpoint.path + query };
       if (body === undefined) return sendBody(called, headers, undefined);

@@ -1,13 +1,15 @@
 import { type EndpointMetadata, operatorContract, partnerContract, type Scope, scopeNames } from "@bikeshare/contract";
 import { createOpenApiDocument, createOperatorOpenApiDocument } from "@bikeshare/contract/openapi";
 import type { AppRoute, AppRouter } from "@ts-rest/core";
-import type { z } from "zod";
+import { z } from "zod";
 
 /** An endpoint of a contract, as a test calls it. */
 export interface Endpoint {
   readonly method: string;
   /** With ids of `sampleId` in it. */
   readonly path: string;
+  /** Required parameters with the value `sampleId`, such as `?public_id=sample-1`; empty where there are none. */
+  readonly query: string;
   readonly scope: EndpointMetadata["scope"];
   readonly metadata: EndpointMetadata;
   readonly successStatus: number;
@@ -56,6 +58,7 @@ function endpointsOf(contract: AppRouter, document: Document): Endpoint[] {
     return {
       method: route.method,
       path: route.path.replaceAll(":id", sampleId),
+      query: requiredQuery(route),
       scope: metadata.scope,
       metadata,
       successStatus,
@@ -64,6 +67,12 @@ function endpointsOf(contract: AppRouter, document: Document): Endpoint[] {
       body: "body" in route && route.body !== undefined ? exampleBody(route, document) : undefined,
     };
   });
+}
+
+function requiredQuery({ query }: AppRoute): string {
+  const parameters = query instanceof z.ZodObject ? Object.entries(query.shape as z.ZodRawShape) : [];
+  const required = parameters.filter(([, type]) => !type.isOptional()).map(([name]) => `${name}=${sampleId}`);
+  return required.length === 0 ? "" : `?${required.join("&")}`;
 }
 
 function exampleBody(route: AppRoute, { paths }: Document): Readonly<Record<string, unknown>> {

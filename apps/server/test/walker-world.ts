@@ -25,6 +25,10 @@ const insertEvents = statement(
   `insert into event_outbox (system_id, id, name, occurred_at, data)
    select system_id, id, 'ride.completed', ended_at, json from rides where system_id = $1 and status = 'completed'`,
 );
+const retirePublicId = statement(
+  "test.retirePublicId",
+  `insert into retired_public_ids (system_id, public_id, bike_id, retired_at) values ($1, $2, $2, '${FAR}')`,
+);
 const forgetReservations = statement(
   "test.forgetReservations",
   "delete from reservations where system_id = $1 and id not like 'sample-%'",
@@ -49,6 +53,7 @@ const freeBikes = statement(
 export async function fillWorld(app: TestApp): Promise<void> {
   await createSystem(app.db, operatedSystem, "Another city", app.clock());
   await addPartners(app.db, operatedSystem, [sampleId]);
+  await app.db.query(retirePublicId, [operatedSystem, sampleId]);
   await fillSystem(app);
 }
 

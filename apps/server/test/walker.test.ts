@@ -126,11 +126,11 @@ describe.each(guarded.filter(({ scope }) => scope !== "operator"))("$method $pat
 });
 
 describe.each(endpoints)("$method $path for anybody who may call it", (endpoint) => {
-  const { path, success, successStatus, statuses } = endpoint;
+  const { path, query, success, successStatus, statuses } = endpoint;
 
   it("refuses an unknown query parameter and names it", async () => {
     for (const name of ["colour", "Limit", "constructor", "__proto__"]) {
-      const response = await calls.send(endpoint, await calls.allowed(endpoint), `?${name}=blue`);
+      const response = await calls.send(endpoint, await calls.allowed(endpoint), `${query || "?"}&${name}=blue`);
       expect(await expectError(response, 400, "invalid_parameter")).toBe(`unknown parameter ${name}.`);
     }
   });

@@ -1,6 +1,6 @@
 import { initContract } from "@ts-rest/core";
-import { operatorAlertList, operatorAlertListQuery } from "./alerts.ts";
 import { z } from "zod";
+import { operatorAlertList, operatorAlertListQuery } from "./alerts.ts";
 import { batchOf, batchResults } from "./batch.ts";
 import { dashboardLinkEndpoints } from "./dashboard-links.ts";
 import { bodyErrors, type EndpointMetadata, errors, noQuery } from "./endpoint.ts";
@@ -91,6 +91,8 @@ const publicBike = namedObject("PublicBike", "The bike that has a public id, or 
   public_id: z.string(),
   retired_at: timestamp.nullable().describe("When a ride's end replaced the public id; null: the bike still has it"),
 });
+
+export type PublicBike = z.infer<typeof publicBike>;
 
 /** Minutes for which a public id finds its bike after another has replaced it. Too low: a rider's link is dead on arrival. */
 export const RETIRED_PUBLIC_ID_MINUTES = 10;

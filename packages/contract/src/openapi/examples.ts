@@ -15,6 +15,7 @@ import type {
   StationOffline,
   StationUpsert,
 } from "../operator-items.ts";
+import type { PublicBike } from "../operator.ts";
 import type { ListEnvelope } from "../paging.ts";
 import type { ReservationExtension, ReservationRequest } from "../reservations.ts";
 import type { Example } from "./document.ts";
@@ -191,6 +192,16 @@ export const answerExamples: Examples = {
         url: "https://bikes.example/dashboard/embedded/partners/partner_0VbeTqWcA3kLx9mPz2RsYd/overview#7Jr0Vb9mYwQh2KpXc4TzNf8LsDgAe1RuIo5Wj3MkHqE",
         expires_at: "2026-03-14T08:26:43.512Z",
       } satisfies DashboardLink,
+    },
+  },
+  PublicBike: {
+    bike: {
+      summary: "A bike whose last ride has just ended",
+      value: {
+        id: exampleRide.bike_id,
+        public_id: "v_ZpDf3Y0c1kq9TgWmXs7B",
+        retired_at: "2026-03-14T08:20:26.000Z",
+      } satisfies PublicBike,
     },
   },
   BatchResults: {

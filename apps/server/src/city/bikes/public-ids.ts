@@ -1,4 +1,4 @@
-import { RETIRED_PUBLIC_ID_MINUTES } from "@bikeshare/contract";
+import { type PublicBike, RETIRED_PUBLIC_ID_MINUTES } from "@bikeshare/contract";
 import { serviceError } from "@bikeshare/rules";
 import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../../storage/background/periodic.ts";
 import type { Database } from "../../storage/db/database.ts";
@@ -10,13 +10,6 @@ interface PublicIdContext {
 }
 
 const KEPT_MS = RETIRED_PUBLIC_ID_MINUTES * 60_000;
-
-/** A bike that is found by a public id. */
-export interface PublicBike {
-  readonly id: string;
-  readonly public_id: string;
-  readonly retired_at: string | null;
-}
 
 /**
  * Returns the bike that has a public id, or had it until some minutes ago.
