@@ -79,31 +79,8 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
       monotonic: () => performance.now(),
       ...reporting("keeping lists fast", { quietMs: 2 * 60_000 }),
     }),
-    startIdempotencySweeper({
-      db,
-      clock,
-      systems: () => systemIds(db),
-      ...reporting("deleting old answers", { quietMs: 15 * 60_000 }),
-    }),
-    startRemovedBikesSweeper({
-      db,
-      clock,
-      systems: () => systemIds(db),
-      ...reporting("deleting old removed bikes", { quietMs: 15 * 60_000 }),
-    }),
+    ...startSweepers(options),
     ...startAlertWork(options),
-    startPublicIdSweeper({
-      db,
-      clock,
-      systems: () => systemIds(db),
-      ...reporting("deleting retired public ids", { quietMs: 5 * 60_000 }),
-    }),
-    startUsageSweeper({
-      db,
-      clock,
-      systems: () => systemIds(db),
-      ...reporting("deleting old usage of keys", { quietMs: 15 * 60_000 }),
-    }),
   ];
   const following = await followFeed(options);
   const backups = await startBackups(options);
@@ -122,6 +99,37 @@ function startAlertWork({ db, clock, ids, conditions }: WorkersOptions): Work[] 
   return [
     startAlertSweeper({ db, clock, ids, systems, ...reporting("ending alerts") }),
     startPastAlertsSweeper({ db, clock, systems, ...reporting("deleting old alerts", { quietMs: 15 * 60_000 }) }),
+  ];
+}
+
+/** Starts the deletion of rows that are of no more use. */
+function startSweepers({ db, clock, conditions }: WorkersOptions): Work[] {
+  const reporting = reportingTo(conditions);
+  return [
+    startIdempotencySweeper({
+      db,
+      clock,
+      systems: () => systemIds(db),
+      ...reporting("deleting old answers", { quietMs: 15 * 60_000 }),
+    }),
+    startRemovedBikesSweeper({
+      db,
+      clock,
+      systems: () => systemIds(db),
+      ...reporting("deleting old removed bikes", { quietMs: 15 * 60_000 }),
+    }),
+    startPublicIdSweeper({
+      db,
+      clock,
+      systems: () => systemIds(db),
+      ...reporting("deleting retired public ids", { quietMs: 5 * 60_000 }),
+    }),
+    startUsageSweeper({
+      db,
+      clock,
+      systems: () => systemIds(db),
+      ...reporting("deleting old usage of keys", { quietMs: 15 * 60_000 }),
+    }),
   ];
 }
 

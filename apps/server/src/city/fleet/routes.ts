@@ -2,13 +2,12 @@ import type { BatchItem, BatchResults, operatorContract } from "@bikeshare/contr
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyRequest } from "fastify";
 import type { CommandContext } from "../../command-context.ts";
-import { callerOf } from "../../http/authenticate.ts";
 import { jsonBody } from "../../http/bind.ts";
 import { combineRequests, markReplay, repeatableRequest, withIdempotency } from "../../http/idempotency.ts";
 import type { Answer, RepeatableAnswer } from "../../http/idempotency/service.ts";
 import type { Database } from "../../storage/db/database.ts";
 import { endAlerts, upsertAlerts } from "../alerts/service.ts";
-import { findPublicBike } from "../bikes/public-ids.ts";
+import { publicBikeRoute } from "../bikes/routes.ts";
 import { resultsOf } from "./batch.ts";
 import { reportBikes, upsertBikes } from "./bike-commands.ts";
 import { cancelRides, endRides } from "./finish-rides.ts";
@@ -75,10 +74,7 @@ export function operatorRoutes(
       remove: batch(removeStations),
     },
     bikes: {
-      find: async ({ request, query }) => {
-        const { system_id: systemId } = callerOf(request).key;
-        return { status: 200, body: await findPublicBike(context, systemId, query.public_id) };
-      },
+      find: publicBikeRoute(context),
       upsert: batch(upsertBikes),
       report: combined(reportBikes),
     },
