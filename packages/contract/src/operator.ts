@@ -8,8 +8,8 @@ import type { ErrorCode } from "./error-catalogue.ts";
 import { errorBody } from "./errors.ts";
 import { idempotencyHeaders } from "./idempotency.ts";
 import { ALERT_RETENTION_DAYS } from "./limits.ts";
-import { factEndpoints } from "./operator-facts.ts";
 import { namedObject } from "./named-object.ts";
+import { factEndpoints } from "./operator-facts.ts";
 import {
   alertEnd,
   alertUpsert,

@@ -339,9 +339,11 @@ describe("of types, regions and plans", () => {
         { ...usual, vehicle_type_id: "x", propulsion_type: "human" },
       ],
     });
-    const regions = systemRegions([{ id: "r", facts: { name: en("R") } }]);
-    expect(regions && sent("system_regions", regions, version)).toMatchObject({ regions: [{ region_id: "r" }] });
-    expect(systemRegions([])).toBeUndefined();
+    const regions = systemRegions(system, [{ id: "r", facts: {} }]);
+    expect(regions && sent("system_regions", regions, version)).toMatchObject({
+      regions: [{ region_id: "r", name: version === "2.3" ? "r" : en("r") }],
+    });
+    expect(systemRegions(system, [])).toBeUndefined();
     expect(systemPricingPlans([])).toBeUndefined();
   });
 

@@ -10,7 +10,6 @@ import type {
   vehicleFields,
   vehicleTypeFields,
 } from "@bikeshare/contract";
-import { isLicenceId } from "../../city/systems/facts.rules.ts";
 import { sortById } from "../../storage/lists/page.ts";
 import { EARLIEST_MS, NO_ADDRESS, UNSPECIFIED } from "./defaults.ts";
 import { type Hours, hoursFrom, isOpenAt, localTime, plainHours } from "./hours.rules.ts";
@@ -73,7 +72,7 @@ function inMain(system: KnownSystem, text: string | null): readonly LocalText[] 
 export function systemInformation(system: KnownSystem, manifestUrl: string | undefined): Data<"system_information"> {
   const { facts } = system;
   const { licence, terms_last_updated, privacy_last_updated } = facts;
-  const isId = licence !== undefined && isLicenceId(licence);
+  const isId = licence !== undefined && !licence.includes(":");
   return {
     system_id: publishedId(system),
     languages: languagesOf(system),
@@ -336,9 +335,12 @@ function typesAvailable({ vehicle_types_available: types, num_bikes_available }:
 }
 
 /** @returns undefined where there is no region at all */
-export function systemRegions(regions: readonly Known<RegionFacts>[]): Data<"system_regions"> | undefined {
+export function systemRegions(
+  system: KnownSystem,
+  regions: readonly Known<RegionFacts>[],
+): Data<"system_regions"> | undefined {
   if (regions.length === 0) return undefined;
-  return { regions: regions.map(({ id, facts }) => ({ ...facts, region_id: id })) };
+  return { regions: regions.map(({ id, facts }) => ({ region_id: id, name: facts.name ?? inMain(system, id) })) };
 }
 
 /** @returns undefined where there is no plan at all */

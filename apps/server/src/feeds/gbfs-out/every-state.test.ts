@@ -133,7 +133,7 @@ test.skipIf(!schemasAreHere)(
           }
         }
       }),
-      { numRuns: randomRuns(16), seed: 20_261_121 },
+      { numRuns: randomRuns(8), seed: 20_261_121 },
     );
   },
 );

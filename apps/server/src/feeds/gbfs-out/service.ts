@@ -202,7 +202,7 @@ const canonical: { readonly [Feed in Exclude<FeedName, "gbfs">]: Canonical<Feed>
   },
   system_hours: ({ city: { system } }) => systemHours(system),
   system_calendar: ({ city: { system } }) => systemCalendar(system),
-  system_regions: async ({ city }) => systemRegions(await city.regions()),
+  system_regions: async ({ city }) => systemRegions(city.system, await city.regions()),
   system_pricing_plans: async ({ city }) => systemPricingPlans(await city.plans()),
   system_alerts: async ({ tx, city, now }) => {
     const alerts = await city.alerts(new Date(now));
