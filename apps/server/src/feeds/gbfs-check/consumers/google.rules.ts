@@ -2,7 +2,7 @@ import { isAtLeast } from "@bikeshare/contract";
 import type { FeedLoss } from "@bikeshare/contract/console";
 import { isObject } from "../../gbfs/values.ts";
 import type { FeedSet } from "../feed-set.ts";
-import { recordsOf } from "../rules/rule.ts";
+import { objectsIn, recordsOf } from "../rules/rule.ts";
 import { type Consumer, counted, type Taken } from "./consumer.ts";
 
 /** Google Maps: what its guide for micromobility partners requires beyond GBFS. It takes a feed after a review. */
@@ -31,15 +31,16 @@ function take(set: FeedSet): Taken {
     });
   if (set.one("system_pricing_plans") === undefined)
     losses.push({ text: "finds no prices", fix: "Publish system_pricing_plans.json.", count: all });
-  if (isAtLeast(set.version, "3.0"))
-    losses.push({
-      text: `documents GBFS 2 alone, not ${set.version}`,
-      fix: "Give Google the address of 2.3.",
-      count: 0,
-    });
+  if (isAtLeast(set.version, "3.0") && !publishesVersion2(set))
+    losses.push({ text: `documents GBFS 2 alone, not ${set.version}`, fix: "Publish 2.3 too.", count: 0 });
   const isRefused = apps.length === 0 || unlinked.length === rented.length;
   const shown = (of: number) => ({ shown: isRefused ? 0 : of, of });
   return { stations: shown(stations.length), vehicles: shown(vehicles.length), losses };
+}
+
+/** Its guide describes version 2, which most systems publish beside a newer one. */
+function publishesVersion2(set: FeedSet): boolean {
+  return objectsIn(set.field("gbfs_versions", "versions")).some(({ version }) => typeof version === "string" && version.startsWith("2."));
 }
 
 function appsOf(set: FeedSet): string[] {
