@@ -84,6 +84,13 @@ export const operatorPages: readonly Page[] = [
     load: async () => (await import("./pages/operator/feeds-page.tsx")).FeedsPage,
   },
   {
+    path: "/operator/feed-quality",
+    title: "Feed quality",
+    audience: "operator",
+    isListed: true,
+    load: async () => (await import("./pages/operator/feed-quality-page.tsx")).FeedQualityPage,
+  },
+  {
     path: "/operator/systems",
     title: "System",
     audience: "operator",

@@ -13,6 +13,7 @@ const commandErrors = {
     removedEndpoint:
       "The endpoint of partner {partnerId} was removed{when}. `webhooks set` with --url and --events creates it again.",
     replay: "There is no replay {id}. `webhooks show` names an endpoint's latest.",
+    feedSource: "No source {id} with an address is followed. The page of feeds lists the sources.",
     setAside: "No background job of {id} fails. `set-aside list` shows those that fail.",
     system: "There is no system {id}. `systems list` shows the systems.",
     systemOption: 'There is no system "{id}". There are: {ids}.',

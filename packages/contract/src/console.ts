@@ -11,6 +11,7 @@ import { deliveryEndpoints } from "./console/deliveries.ts";
 import { descriptionEndpoints } from "./console/descriptions.ts";
 import { embeddedSessionEndpoints } from "./console/embedded.ts";
 import { systemEndpoints } from "./console/endpoints.ts";
+import { feedQualityEndpoints } from "./console/feed-quality.ts";
 import { feedEndpoints } from "./console/feeds.ts";
 import { fleetEndpoints } from "./console/fleet.ts";
 import { importEndpoints } from "./console/imports.ts";
@@ -31,6 +32,7 @@ export { consoleNeeds } from "./console/endpoint.ts";
 export * from "./console/account.ts";
 export type { AuditQuery, ShownAct } from "./console/audit.ts";
 export * from "./console/credentials.ts";
+export type { FeedQuality } from "./console/feed-quality.ts";
 export * from "./console/feed-report.ts";
 export { type SignInNotice, signInNotice } from "./console/identity-provider.ts";
 export type {
@@ -110,6 +112,7 @@ type ConsoleContract = {
   readonly fleet: typeof fleetEndpoints;
   readonly imports: typeof importEndpoints;
   readonly feeds: typeof feedEndpoints;
+  readonly feedQuality: typeof feedQualityEndpoints;
   readonly descriptions: typeof descriptionEndpoints;
   readonly alerts: typeof alertEndpoints;
   readonly partnerStations: typeof partnerStationEndpoints;
@@ -147,6 +150,7 @@ export const consoleContract: ConsoleContract = c.router(
     fleet: fleetEndpoints,
     imports: importEndpoints,
     feeds: feedEndpoints,
+    feedQuality: feedQualityEndpoints,
     descriptions: descriptionEndpoints,
     alerts: alertEndpoints,
     partnerStations: partnerStationEndpoints,

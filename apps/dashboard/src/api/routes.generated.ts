@@ -149,6 +149,9 @@ export const routes = {
   feeds: {
     list: "GET /console/v1/systems/:system_id/feeds",
   },
+  feedQuality: {
+    check: "GET /console/v1/systems/:system_id/feed-quality",
+  },
   descriptions: {
     feeds: "GET /console/v1/systems/:system_id/gbfs-feeds",
     list: "GET /console/v1/systems/:system_id/facts/:kind",

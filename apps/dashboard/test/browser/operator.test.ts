@@ -68,6 +68,17 @@ it("a partner sees who of the operator looked at its pages", async () => {
   await page.getByRole("cell", { name: "Operator viewer" }).first().waitFor();
 });
 
+it("the operator sees what planners show of the system's feeds, and how to show more", async () => {
+  const { open } = await visitAs("operator viewer");
+  const page = await open("/operator/feed-quality");
+  for (const name of ["lamassu", "OpenTripPlanner", "MOTIS", "Google"])
+    await page.getByRole("heading", { name, level: 3 }).waitFor();
+  await page.getByText(/Shows 0 of \d+ stations: no pricing plans./).waitFor();
+  await page.getByText("Publish system_pricing_plans.json, with one plan at least.").waitFor();
+  await page.getByText("All listed files can be read.").waitFor();
+  await inspect(page, "operator-feed-quality");
+});
+
 it("a ride is found in the list, and leads to its stations and what happened there", async () => {
   const { open } = await visitAs("operator viewer");
   const page = await open("/operator/rides?status=completed");

@@ -11,6 +11,7 @@ import { type ConsoleContext, createLongReads, type LongReads, type LongRequest 
 import { deliveryRoutes, resendRoutes, systemResendRoutes } from "./deliveries-routes.ts";
 import { descriptionRoutes } from "./descriptions-routes.ts";
 import { endpointRoutes } from "./endpoints-routes.ts";
+import { feedQualityRoutes } from "./feed-quality-routes.ts";
 import { feedRoutes, importRoutes } from "./feeds-routes.ts";
 import { fleetRoutes, partnerStationRoutes, stationMapOf, systemStationRoutes } from "./fleet-routes.ts";
 import { partnerKeyRoutes, systemKeyRoutes } from "./keys-routes.ts";
@@ -71,6 +72,7 @@ function consoleRoutes(context: ConsoleContext, reads: RideContext): ConsoleRout
     fleet: fleetRoutes(context, reads, long),
     imports: importRoutes(context),
     feeds: feedRoutes(context, long),
+    feedQuality: feedQualityRoutes(context),
     descriptions: descriptionRoutes(context),
     alerts: alertRoutes(context, long),
     partnerStations: partnerStationRoutes(mapOf),

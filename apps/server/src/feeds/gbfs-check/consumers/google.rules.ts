@@ -40,7 +40,9 @@ function take(set: FeedSet): Taken {
 
 /** Its guide describes version 2, which most systems publish beside a newer one. */
 function publishesVersion2(set: FeedSet): boolean {
-  return objectsIn(set.field("gbfs_versions", "versions")).some(({ version }) => typeof version === "string" && version.startsWith("2."));
+  return objectsIn(set.field("gbfs_versions", "versions")).some(
+    ({ version }) => typeof version === "string" && version.startsWith("2."),
+  );
 }
 
 function appsOf(set: FeedSet): string[] {

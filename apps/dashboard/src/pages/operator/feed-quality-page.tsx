@@ -1,0 +1,192 @@
+import type { FeedFinding, FeedReport, FeedSeverity, FeedVerdict } from "@bikeshare/contract/console";
+import { useQuery } from "@tanstack/preact-query";
+import type { ComponentChildren } from "preact";
+import { api } from "../../api/api.ts";
+import { Sentence } from "../../components/code.tsx";
+import { EmptyState } from "../../components/empty-state.tsx";
+import { ErrorState } from "../../components/error-state.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { Status, type Tone } from "../../components/status.tsx";
+import { Tabs } from "../../components/tabs.tsx";
+import { Time } from "../../components/time.tsx";
+import { PageHeader } from "../../layout/page-header.tsx";
+import { useUrlState } from "../../layout/url-state.ts";
+import { useOperatorAccess } from "../../session/session.ts";
+import { NotFoundPage } from "../not-found-page.tsx";
+import "./feed-quality-page.css";
+
+/** The tab of the system's own feeds, as the address names it: not at all. */
+const OWN = "";
+
+/** What planners make of the feeds that the system publishes, and of those that it follows. */
+export function FeedQualityPage() {
+  const access = useOperatorAccess();
+  const url = useUrlState();
+  const own = useFeedQuality(access?.systemId, OWN);
+  if (access === undefined) return <NotFoundPage />;
+  const { data, error, refetch } = own;
+  if (data === undefined)
+    return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
+  const tab = (id: string, label: string) => ({
+    ...{ id, label },
+    content: () => <Checked key={id} systemId={access.systemId} source={id} />,
+  });
+  return (
+    <div class="stack">
+      <PageHeader title="Feed quality">
+        What journey planners show of your feeds, and what to change. A result is kept for 3 minutes.
+      </PageHeader>
+      {data.sources.length === 0 ? (
+        <Checked systemId={access.systemId} source={OWN} />
+      ) : (
+        <Tabs
+          label="Feeds"
+          tabs={[tab(OWN, "Published"), ...data.sources.map((name) => tab(name, `Source: ${name}`))]}
+          selected={url.get("source")}
+          onSelect={(source) => url.filter({ source })}
+        />
+      )}
+    </div>
+  );
+}
+
+function useFeedQuality(systemId: string | undefined, source: string) {
+  const query = source === OWN ? {} : { source };
+  return useQuery({
+    queryKey: ["feed-quality", systemId, source],
+    queryFn: ({ signal }) => api.feedQuality.check({ params: { system_id: systemId ?? "" }, query, signal }),
+    enabled: systemId !== undefined,
+    refetchOnWindowFocus: false,
+  });
+}
+
+function Checked({ systemId, source }: { readonly systemId: string; readonly source: string }) {
+  const { data, error, refetch } = useFeedQuality(systemId, source);
+  if (data === undefined)
+    return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (data.report === null) {
+    return (
+      <Notice tone="danger" title="This feed cannot be read">
+        {data.failure}
+      </Notice>
+    );
+  }
+  return <Report report={data.report} />;
+}
+
+function Report({ report }: { readonly report: FeedReport }) {
+  const { findings, verdicts, passed } = report;
+  return (
+    <div class="stack">
+      <p class="muted">
+        {report.system_name ?? report.system_id}, GBFS {report.version}, checked <Time at={report.checked_at} />
+      </p>
+      <div class="verdicts">
+        {verdicts.map((verdict) => (
+          <Verdict key={verdict.consumer} verdict={verdict} />
+        ))}
+      </div>
+      <section class="stack">
+        <h2>What to change</h2>
+        {findings.length === 0 ? (
+          <EmptyState title="Nothing to change">The feed is as its specification wants it.</EmptyState>
+        ) : (
+          <ol class="feed-findings">
+            {findings.map((finding) => (
+              <Finding key={`${finding.rule} ${finding.file} ${finding.path} ${finding.text}`} finding={finding} />
+            ))}
+          </ol>
+        )}
+      </section>
+      {passed.length > 0 && (
+        <section class="stack">
+          <h2>What is fine</h2>
+          <ul class="feed-passed">
+            {passed.map((text) => (
+              <li key={text}>
+                <Status tone="success">{text}</Status>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </div>
+  );
+}
+
+const states: Readonly<Record<FeedVerdict["state"], readonly [tone: Tone, word: string]>> = {
+  complete: ["success", "shows all"],
+  partial: ["warning", "loses something"],
+  nothing: ["danger", "shows nothing"],
+};
+
+function Verdict({ verdict: { name, state, stations, vehicles, losses } }: { readonly verdict: FeedVerdict }) {
+  const [tone, word] = states[state];
+  return (
+    <article class="verdict">
+      <div class="verdict-head">
+        <h3>{name}</h3>
+        <Status tone={tone}>{word}</Status>
+      </div>
+      <Share noun="Stations" of={stations} />
+      <Share noun="Vehicles" of={vehicles} />
+      {losses.map(({ text, fix }) => (
+        <p key={text}>
+          <strong>
+            <Sentence>{`${text.charAt(0).toUpperCase()}${text.slice(1)}.`}</Sentence>
+          </strong>{" "}
+          <span class="muted">
+            <Sentence>{fix}</Sentence>
+          </span>
+        </p>
+      ))}
+    </article>
+  );
+}
+
+function Share({ noun, of: { shown, of } }: { readonly noun: string; readonly of: FeedVerdict["stations"] }) {
+  if (of === 0) return null;
+  return (
+    <div class="share">
+      <span class="muted">{noun}</span>
+      <progress max={of} value={shown} aria-label={noun} />
+      <span>
+        {shown.toLocaleString("en-US")} of {of.toLocaleString("en-US")}
+      </span>
+    </div>
+  );
+}
+
+const severities: Readonly<Record<FeedSeverity, readonly [tone: Tone, word: string]>> = {
+  error: ["danger", "error"],
+  warning: ["warning", "warning"],
+  note: ["info", "note"],
+};
+
+function Finding({ finding }: { readonly finding: FeedFinding }) {
+  const { severity, text, fix, file, path, count, examples } = finding;
+  const [tone, word] = severities[severity];
+  const shown: ComponentChildren[] = examples.flatMap(({ id, value }) => {
+    const parts = [id, value].filter((part) => part !== null);
+    return parts.length === 0 ? [] : [parts.join(": ")];
+  });
+  return (
+    <li>
+      <Status tone={tone}>{word}</Status>
+      <div>
+        <strong>
+          <Sentence>{text}</Sentence>
+        </strong>
+        <div>
+          <Sentence>{fix}</Sentence>
+        </div>
+        <div class="muted">
+          <span class="mono">{[file, path].filter((part) => part !== "").join(" ")}</span>
+          {count > 1 && <> · {count.toLocaleString("en-US")} times</>}
+        </div>
+        {shown.length > 0 && <div class="muted mono">{shown.join(" · ")}</div>}
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,36 @@
+import { once } from "node:events";
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+import type { FeedReport } from "@bikeshare/contract/console";
+import type { CheckRequest } from "./check-thread.ts";
+import type { CheckOptions } from "./check.ts";
+import type { FeedFiles } from "./feed-set.ts";
+
+/** Memory of a check. The largest known sets take a third of it. */
+const LIMITS = { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 32 };
+/** Milliseconds of a check. The largest known sets take two seconds. */
+const TIMEOUT_MS = 60_000;
+
+/**
+ * Checks a feed set on a thread of its own, so that requests are answered meanwhile, whatever is in the files.
+ * @throws Error when it takes too much memory or time
+ */
+export async function checkFeedApart(files: FeedFiles, options: CheckOptions): Promise<FeedReport> {
+  const extension = extname(import.meta.url);
+  const thread = new Worker(new URL(`./check-thread${extension}`, import.meta.url), {
+    resourceLimits: LIMITS,
+    // From source, our packages are read as source too.
+    execArgv: extension === ".ts" ? ["--conditions=@bikeshare/source"] : [],
+  });
+  try {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const answered = once(thread, "message", { signal });
+    thread.postMessage({ files, options } satisfies CheckRequest);
+    const [report] = (await answered) as [FeedReport];
+    return report;
+  } catch (error) {
+    throw new Error("checking the files takes too much time or memory", { cause: error });
+  } finally {
+    await thread.terminate();
+  }
+}

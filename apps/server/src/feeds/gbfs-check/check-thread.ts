@@ -1,0 +1,13 @@
+import { parentPort } from "node:worker_threads";
+import { checkFeed, type CheckOptions } from "./check.ts";
+import type { FeedFiles } from "./feed-set.ts";
+
+/** A feed set to check. */
+export interface CheckRequest {
+  readonly files: FeedFiles;
+  readonly options: CheckOptions;
+}
+
+parentPort?.on("message", ({ files, options }: CheckRequest) => {
+  parentPort?.postMessage(checkFeed(files, options));
+});
