@@ -29,7 +29,7 @@ const shownCheck = z
     partner_name: z.string().nullable(),
     link: z
       .object({
-        page: z.enum(["overview", "webhook", "deliveries", "keys", "requests", "feeds", "rides"]),
+        page: z.enum(["overview", "webhook", "deliveries", "keys", "requests", "feeds", "feed-quality", "rides"]),
         query: z.record(z.string()).describe("The page's filters"),
       })
       .strict()

@@ -7,7 +7,7 @@ import { EmptyState } from "../../components/empty-state.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Notice } from "../../components/notice.tsx";
-import { Status, type Tone } from "../../components/status.tsx";
+import { Status, StatusMark, type Tone } from "../../components/status.tsx";
 import { Tabs } from "../../components/tabs.tsx";
 import { Time } from "../../components/time.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
@@ -82,11 +82,14 @@ function Report({ report }: { readonly report: FeedReport }) {
       <p class="muted">
         {report.system_name ?? report.system_id}, GBFS {report.version}, checked <Time at={report.checked_at} />
       </p>
-      <div class="verdicts">
-        {verdicts.map((verdict) => (
-          <Verdict key={verdict.consumer} verdict={verdict} />
-        ))}
-      </div>
+      <section class="stack">
+        <h2>What planners show</h2>
+        <div class="verdicts">
+          {verdicts.map((verdict) => (
+            <Verdict key={verdict.consumer} verdict={verdict} />
+          ))}
+        </div>
+      </section>
       <section class="stack">
         <h2>What to change</h2>
         {findings.length === 0 ? (
@@ -105,7 +108,8 @@ function Report({ report }: { readonly report: FeedReport }) {
           <ul class="feed-passed">
             {passed.map((text) => (
               <li key={text}>
-                <Status tone="success">{text}</Status>
+                <StatusMark tone="success" />
+                {text}
               </li>
             ))}
           </ul>

@@ -25,5 +25,6 @@ export const checkLinks: Readonly<Record<Page, string>> = {
   keys: "Show the key",
   requests: "Show these requests",
   feeds: "Show the feeds",
+  "feed-quality": "Show what planners lose",
   rides: "Show these rides",
 };

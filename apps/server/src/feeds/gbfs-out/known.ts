@@ -2,7 +2,7 @@ import type { FactsOf } from "@bikeshare/contract";
 import { openAlerts } from "../../city/alerts/service.ts";
 import { type Described, describedAll, describedOne, describedSystem } from "../../city/descriptions/service.ts";
 import { systemsOf } from "../../city/systems/service.ts";
-import type { Transaction } from "../../storage/db/database.ts";
+import type { Queryable } from "../../storage/db/database.ts";
 import type {
   AlertFacts,
   BikeFacts,
@@ -35,7 +35,7 @@ function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
 }
 
 /** Returns every system of the deployment, oldest first. */
-export async function knownSystems(tx: Transaction): Promise<KnownSystem[]> {
+export async function knownSystems(tx: Queryable): Promise<KnownSystem[]> {
   const systems: KnownSystem[] = [];
   for (const { system_id: id } of await systemsOf(tx)) {
     const city = await knownCity(tx, id);
@@ -45,7 +45,7 @@ export async function knownSystems(tx: Transaction): Promise<KnownSystem[]> {
 }
 
 /** @returns undefined where there is no such system */
-export async function knownCity(tx: Transaction, systemId: string): Promise<KnownCity | undefined> {
+export async function knownCity(tx: Queryable, systemId: string): Promise<KnownCity | undefined> {
   const system = await describedSystem(tx, systemId);
   if (system === undefined) return undefined;
   const all = <Kind extends "vehicle_type" | "region" | "pricing_plan">(kind: Kind) =>

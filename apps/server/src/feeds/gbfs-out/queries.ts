@@ -82,6 +82,20 @@ const updatePublicId = statement(
    from unnest($2::text[], $3::text[]) as given(id, public_id) where b.system_id = $1 and b.id = given.id`,
 );
 
+const countThings = statement(
+  "gbfsOut.countPublished",
+  `select (select count(*) from stations s where system_id = $1 and ${isStationPublished("s")})::int as stations,
+          (select count(*) from bikes b where system_id = $1 and ${isBikeShown("b")})::int as vehicles`,
+);
+
+/** Counts published stations, and vehicles that may be published. */
+export async function countPublished(
+  db: Queryable,
+  systemId: string,
+): Promise<{ readonly stations: number; readonly vehicles: number }> {
+  return oneRow(await db.query<{ stations: number; vehicles: number }>(countThings, [systemId]));
+}
+
 export function listPublishedStations(db: Queryable, systemId: string): Promise<PublishedStation[]> {
   return db.query<PublishedStation>(listStations, [systemId]);
 }

@@ -4,7 +4,7 @@ import { serviceError } from "@bikeshare/rules";
 import { newPublicId } from "../../city/fleet/bike.rules.ts";
 import { hasSystem, systemsOf } from "../../city/systems/service.ts";
 import type { Ids } from "../../ids.ts";
-import type { Database, Transaction } from "../../storage/db/database.ts";
+import type { Database, Queryable, Transaction } from "../../storage/db/database.ts";
 import { EARLIEST_MS } from "./defaults.ts";
 import { discovery, type FeedName, feedsIn, manifest, manifestUrl, nameIn, versionsOf } from "./discovery.ts";
 import {
@@ -28,6 +28,7 @@ import {
 import { dayAfter, localTime } from "./hours.rules.ts";
 import { type KnownCity, knownCity, knownSystems } from "./known.ts";
 import {
+  countPublished,
   hasPublishedStations,
   listPublishedBikes,
   listPublishedStationIds,
@@ -110,6 +111,14 @@ export async function gbfsDocument(context: GbfsContext, document: DocumentName)
       languages: languagesOf(city.system),
     };
   });
+}
+
+/** Returns what the checks ask of a system's feeds; undefined: there is no such system. */
+export async function publishedFacts(db: Queryable, systemId: string) {
+  const city = await knownCity(db, systemId);
+  if (city === undefined) return undefined;
+  const counts = await countPublished(db, systemId);
+  return { ...counts, system: city.system, plans: (await city.plans()).length };
 }
 
 /** Days for which the feeds of a system stay after its last day. */

@@ -51,6 +51,7 @@ export const checkScopes = {
   imports: "system",
   "long rides": "system",
   feeds: "system",
+  planners: "system",
   "webhook address": "partner page",
   "webhook paused": "partner",
   "webhook failing": "partner",
@@ -73,7 +74,7 @@ export function isCheckName(name: string): name is CheckName {
 
 /** Where a result is seen and put right, on the dashboard. */
 export interface CheckLink {
-  readonly page: "overview" | "webhook" | "deliveries" | "keys" | "requests" | "feeds" | "rides";
+  readonly page: "overview" | "webhook" | "deliveries" | "keys" | "requests" | "feeds" | "feed-quality" | "rides";
   readonly query: Readonly<Record<string, string>>;
 }
 

@@ -33,6 +33,7 @@ export const checkDescriptions: Readonly<Record<CheckName, string>> = {
   "long rides": "a ride is under way for longer than `LONG_RIDE_AFTER`",
   feeds:
     "nothing was read or applied of a followed feed for 20 minutes or three polls; warning where its data are too old",
+  planners: "stations are published without a pricing plan, or the system's id is still `main`",
   "webhook address": "the partner has set none",
   "webhook paused": "the endpoint is paused; failure unless somebody chose to",
   "webhook failing": "the endpoint has answered nothing with success lately",

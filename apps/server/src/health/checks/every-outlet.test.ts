@@ -324,6 +324,15 @@ const incidents: Readonly<Record<CheckName, Incident>> = {
       await run("delete from gbfs_feed_health where system_id = $1");
     },
   },
+  planners: {
+    begin: () =>
+      run(
+        `insert into stations (system_id, id, name, lat, lon, is_installed, is_renting, is_returning, status, updated_at,
+           source, counters)
+         values ($1, 'station-1', 'Central', 59.9, 10.7, true, true, true, 'online', now(), 'operator', 'mirrored')`,
+      ),
+    end: () => run("delete from stations where system_id = $1"),
+  },
   "webhook address": { begin: () => undefined, end: () => active.begin() },
   "webhook paused": endpoint(", pause_reason, paused_at", "'paused', $3, $3, 'failing', $3)"),
   "webhook failing": {

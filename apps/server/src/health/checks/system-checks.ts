@@ -13,6 +13,7 @@ import { isStranded } from "../../webhooks/endpoints/endpoint-context.ts";
 import { listShownEndpoints } from "../../webhooks/endpoints/endpoint-view.ts";
 import { type CheckName, type CheckResult, type checkScopes, failure, ok, thresholds, warning } from "./check.ts";
 import { checkSource } from "./feed-sources.rules.ts";
+import { checkPlanners } from "./planner-checks.ts";
 import { findEventWait } from "./queries.ts";
 
 type NamesOf<Scope> = { [Name in CheckName]: (typeof checkScopes)[Name] extends Scope ? Name : never }[CheckName];
@@ -36,6 +37,7 @@ export const systemCheckFinders: Readonly<Record<NamesOf<"system">, Find>> = {
   imports: checkImports,
   "long rides": checkLongRides,
   feeds: checkFeeds,
+  planners: checkPlanners,
 };
 
 /** Whether events are numbered and webhooks sent. Each worker signs on for every system. */
