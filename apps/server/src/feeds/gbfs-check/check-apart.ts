@@ -22,14 +22,16 @@ export async function checkFeedApart(files: FeedFiles, options: CheckOptions): P
     // From source, our packages are read as source too.
     execArgv: extension === ".ts" ? ["--conditions=@bikeshare/source"] : [],
   });
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
     const answered = once(thread, "message", { signal });
     thread.postMessage({ files, options } satisfies CheckRequest);
     const [report] = (await answered) as [FeedReport];
     return report;
   } catch (error) {
-    throw new Error("checking the files takes too much time or memory", { cause: error });
+    if (signal.aborted) throw new Error("checking the files takes too long", { cause: error });
+    const isTooMuch = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
+    throw isTooMuch ? new Error("checking the files takes too much memory", { cause: error }) : error;
   } finally {
     await thread.terminate();
   }

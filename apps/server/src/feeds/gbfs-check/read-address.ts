@@ -36,11 +36,13 @@ export async function readAddress(location: URL, options: ReadAddressOptions): P
   const listed = listedFeeds(data);
   if (listed.length === 0)
     throw new Error(`${shownAddress(location.href)} lists no feeds. Give the address of a gbfs.json.`);
-  const files: FeedFile[] = [{ name: "gbfs", language: null, address: shownAddress(location.href), ...first }];
-  files.push(...(await inTurn(listed.slice(0, MAX_FILES), (feed) => reader.read(feed, first.url))));
+  const { url: from, bytes, http, etag } = first;
+  const files: ReadFile[] = [
+    { name: "gbfs", language: null, address: shownAddress(location.href), bytes, http, from, etag },
+  ];
+  files.push(...(await inTurn(listed.slice(0, MAX_FILES), (feed) => reader.read(feed, from))));
   const manifest = manifestAddress(files);
-  if (manifest !== undefined)
-    files.push(await reader.read({ name: "manifest", language: null, url: manifest }, first.url));
+  if (manifest !== undefined) files.push(await reader.read({ name: "manifest", language: null, url: manifest }, from));
   const read = await inTurn(files, (file) => reader.readAgain(file));
   return { kind: "address", location: shownAddress(location.href), files: read };
 }

@@ -1,0 +1,100 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
+import { expect, onTestFinished, test } from "vitest";
+import { cleanDocuments, type Documents, FEED_TIME } from "../../../test/gbfs-check/clean-feed.ts";
+import { checkFeed } from "./check.ts";
+import { followVehicles } from "./follow-vehicles.ts";
+import { createFileReader, readAddress } from "./read-address.ts";
+
+type Answer = (request: IncomingMessage, response: ServerResponse, json: string) => void;
+
+/** Serves documents whose gbfs.json lists them at this server. */
+async function serve(documents: Documents, answer: Answer) {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? "");
+    const document: unknown = documents[(request.url ?? "").slice(1, -".json".length)];
+    if (document === undefined) response.writeHead(404).end();
+    else answer(request, response, JSON.stringify(document));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(async () => {
+    server.close();
+    server.closeAllConnections();
+    await once(server, "close");
+  });
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  for (const feed of documents["gbfs"].data.feeds) feed.url = `${base}/${feed.name}.json`;
+  return { url: new URL(`${base}/gbfs.json`), asked };
+}
+
+const options = { monotonic: () => performance.now() };
+const rulesOf = async (url: URL) => {
+  const { findings } = checkFeed(await readAddress(url, options), { now: FEED_TIME });
+  return findings.map(({ rule }) => rule).toSorted();
+};
+
+test("a server that compresses, validates and lets every site read lacks nothing but encryption", async () => {
+  const { url } = await serve(cleanDocuments(), (request, response, json) => {
+    const etag = `"${json.length}"`;
+    const headers = { etag, "access-control-allow-origin": "*" };
+    if (request.headers["if-none-match"] === etag) response.writeHead(304, headers).end();
+    else response.writeHead(200, { ...headers, "content-encoding": "gzip" }).end(gzipSync(json));
+  });
+  expect(await rulesOf(url)).toEqual(["not-https"].flatMap((rule) => Array.from({ length: 11 }, () => rule)));
+});
+
+test("a plain server is told what it lacks", async () => {
+  const { url } = await serve(cleanDocuments(), (_, response, json) => response.end(json));
+  const found = new Set(await rulesOf(url));
+  expect(found).toEqual(new Set(["not-https", "no-cors", "no-not-modified", "no-gzip"]));
+});
+
+test("a file that fails is a finding, and the others are checked", async () => {
+  const documents = cleanDocuments();
+  delete documents["system_alerts"];
+  const { url } = await serve(documents, (_, response, json) => response.end(json));
+  const { findings } = checkFeed(await readAddress(url, options), { now: FEED_TIME });
+  expect(findings.find(({ rule }) => rule === "file-unreadable")).toMatchObject({
+    file: "system_alerts.json",
+    text: "The file cannot be read: HTTP 404.",
+  });
+});
+
+test("a list leads to public addresses alone: nothing else of this machine is asked", async () => {
+  const inside = await serve(cleanDocuments(), (_, response, json) => response.end(json));
+  const documents = cleanDocuments();
+  const { url } = await serve(documents, (_, response, json) => response.end(json));
+  documents["gbfs"].data.feeds[0].url = new URL("/system_information.json", inside.url).href;
+  await readAddress(url, options);
+  expect(inside.asked).toEqual([]);
+});
+
+test("a manifest, and a page that lists no feeds, are refused with what to do", async () => {
+  const manifest = {
+    data: { datasets: [{ system_id: "a", versions: [{ version: "3.0", url: "https://a.example/gbfs.json" }] }] },
+  };
+  const documents = { ...cleanDocuments(), manifest, other: { data: {} } };
+  const { url } = await serve(documents, (_, response, json) => response.end(json));
+  await expect(readAddress(new URL("/manifest.json", url), options)).rejects.toThrow(/one by one: https:\/\/a.example/);
+  await expect(readAddress(new URL("/other.json", url), options)).rejects.toThrow(/Give the address of a gbfs.json/);
+});
+
+test("a vehicle that turns up elsewhere under its old id is found while the vehicles are watched", async () => {
+  const documents = cleanDocuments();
+  const { url } = await serve(documents, (_, response, json) => response.end(json));
+  const files = await readAddress(url, options);
+  const moves = [0.00001, 0.02];
+  const followed = await followVehicles(files, {
+    minutes: 1,
+    read: createFileReader(url, options),
+    wait: async () => {
+      documents["vehicle_status"].data.vehicles[0].lat += moves.shift() ?? 0;
+      documents["vehicle_status"].last_updated = new Date(FEED_TIME + moves.length).toISOString();
+      await Promise.resolve();
+    },
+  });
+  expect(followed).toMatchObject({ minutes: 1, kept: ["v1"], isMoving: true });
+});
