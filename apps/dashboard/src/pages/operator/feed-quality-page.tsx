@@ -1,6 +1,5 @@
 import type { FeedFinding, FeedReport, FeedSeverity, FeedVerdict } from "@bikeshare/contract/console";
 import { useQuery } from "@tanstack/preact-query";
-import type { ComponentChildren } from "preact";
 import { api } from "../../api/api.ts";
 import { Sentence } from "../../components/code.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
@@ -171,7 +170,7 @@ const severities: Readonly<Record<FeedSeverity, readonly [tone: Tone, word: stri
 function Finding({ finding }: { readonly finding: FeedFinding }) {
   const { severity, text, fix, file, path, count, examples } = finding;
   const [tone, word] = severities[severity];
-  const shown: ComponentChildren[] = examples.flatMap(({ id, value }) => {
+  const shown = examples.flatMap(({ id, value }) => {
     const parts = [id, value].filter((part) => part !== null);
     return parts.length === 0 ? [] : [parts.join(": ")];
   });

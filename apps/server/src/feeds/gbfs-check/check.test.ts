@@ -1,3 +1,4 @@
+// oxlint-disable typescript/no-unsafe-return, typescript/no-unsafe-member-access, typescript/no-unsafe-assignment, typescript/no-unsafe-argument, typescript/no-unsafe-call -- tests spoil documents in ways that no type has
 import { expect, test } from "vitest";
 import { cleanDocuments, type Documents, FEED_TIME, filesOf } from "../../../test/gbfs-check/clean-feed.ts";
 import { checkFeed, rules } from "./check.ts";
@@ -77,7 +78,7 @@ const faults: Readonly<Record<string, Fault>> = {
   "unknown-vehicle-type": spoiled((d) => (vehicle(d).vehicle_type_id = "moped")),
   "vehicle-types-missing": spoiled((d) => delete d["vehicle_types"]),
   "unknown-plan": spoiled((d) => (vehicle(d).pricing_plan_id = "gone")),
-  "station-in-one-file": spoiled((d) => documents(d["station_status"]).pop()),
+  "station-in-one-file": spoiled((d) => recordsOf(d["station_status"]).pop()),
   "unknown-station": spoiled((d) => (vehicle(d).home_station_id = "gone")),
   "unknown-region": spoiled((d) => (station(d).region_id = "east")),
   "id-repeated": spoiled((d) => (vehicle(d, 1).vehicle_id = "v1")),
@@ -86,20 +87,20 @@ const faults: Readonly<Record<string, Fault>> = {
   "types-exceed-count": spoiled((d) => (status(d).vehicle_types_available[0].count = 5)),
   "count-exceeds-capacity": spoiled((d) => (status(d).num_docks_available = 40)),
   "coordinates-coarse": spoiled((d) => {
-    for (const each of documents(d["station_information"])) Object.assign(each, { lat: 59.91, lon: 10.72 });
+    for (const each of recordsOf(d["station_information"])) Object.assign(each, { lat: 59.91, lon: 10.72 });
   }),
   "far-away": spoiled((d) => Object.assign(station(d), { lat: 10.71234, lon: 59.91234 })),
   ahead: spoiled((d) => (d["vehicle_status"].last_updated = "2026-08-01T12:10:00Z")),
   old: spoiled((d) => (d["vehicle_status"].last_updated = "2026-08-01T11:00:00Z")),
   "reported-equal": spoiled((d) => {
-    for (const each of documents(d["station_status"])) each.last_reported = "2026-08-01T11:59:00Z";
+    for (const each of recordsOf(d["station_status"])) each.last_reported = "2026-08-01T11:59:00Z";
   }),
   "reported-long-ago": spoiled((d) => (status(d).last_reported = "2026-07-30T11:59:00Z")),
-  "alert-over": spoiled((d) => (documents(d["system_alerts"])[0].times[0].end = "2026-07-15T00:00:00Z")),
+  "alert-over": spoiled((d) => (recordsOf(d["system_alerts"])[0].times[0].end = "2026-07-15T00:00:00Z")),
   "zone-over": spoiled((d) => (zone(d).end = "2026-07-15T00:00:00Z")),
   "hours-unreadable": spoiled((d) => (system(d).opening_hours = "always")),
   capitals: spoiled((d) => {
-    for (const each of documents(d["station_information"])) each.name[0].text = "CENTRAL STATION";
+    for (const each of recordsOf(d["station_information"])) each.name[0].text = "CENTRAL STATION";
   }),
   html: spoiled((d) => (station(d).name[0].text = "<b>Central</b>")),
   "ids-stay": { files: (files) => ({ ...files, followed: { minutes: 10, reads: 20, kept: ["v1"], isMoving: true } }) },
@@ -113,7 +114,7 @@ const faults: Readonly<Record<string, Fault>> = {
 };
 
 // oxlint-disable-next-line typescript/no-explicit-any -- tests spoil documents in ways that no type has
-function documents(document: any): any[] {
+function recordsOf(document: any): any[] {
   return Object.values(document.data)[0] as unknown[];
 }
 
@@ -151,7 +152,7 @@ test.each(Object.entries(faults))("%s is found where it is, and says how to mend
 test("thousands of equal findings are one, with their number and three examples", () => {
   const { findings } = check(
     spoiled((d) => {
-      for (const each of documents(d["station_status"])) each.is_renting = 1;
+      for (const each of recordsOf(d["station_status"])) each.is_renting = 1;
     }),
   );
   expect(findings).toEqual([

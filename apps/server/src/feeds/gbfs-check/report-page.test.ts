@@ -1,3 +1,4 @@
+// oxlint-disable typescript/no-unsafe-member-access -- tests spoil documents in ways that no type has
 import { expect, test } from "vitest";
 import { cleanDocuments, FEED_TIME, filesOf } from "../../../test/gbfs-check/clean-feed.ts";
 import { checkFeed } from "./check.ts";

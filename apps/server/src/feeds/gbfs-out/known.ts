@@ -69,7 +69,7 @@ function givenHours({ published, from }: Described<"system">): FactsOf<"system">
 
 /** Returns the facts of stations or bikes: the operator's value, else that of the thing's source. */
 async function factsById(
-  tx: Transaction,
+  tx: Queryable,
   systemId: string,
   kind: "station" | "bike",
 ): Promise<ReadonlyMap<string, StationFacts & BikeFacts>> {
