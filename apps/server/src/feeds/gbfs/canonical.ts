@@ -195,10 +195,11 @@ export function readObject(
   const read: Record<string, unknown> = {};
   for (const [name, { type, required }] of currentFields(fields)) {
     // The type of a GeoJSON object says nothing that its place does not.
-    const [only, ...others] = type.words ?? [];
-    const isConstant = required === true && only !== undefined && others.length === 0;
-    const content = isConstant ? only : readValue(type, given[name], context, pathOf(path, name));
-    if (content !== undefined) read[name] = content;
+    if (required === true && type.words?.length === 1) read[name] = type.words[0];
+    else if (given[name] !== undefined) {
+      const content = readValue(type, given[name], context, pathOf(path, name));
+      if (content !== undefined) read[name] = content;
+    }
   }
   return Object.keys(read).length === 0 ? undefined : read;
 }
@@ -216,21 +217,25 @@ export function currentFields(fields: Fields): readonly (readonly [string, Field
   return current;
 }
 
+/** Fields of stations that 3.0 has in another shape. */
+const oldCapacities = [
+  ["vehicle_types_capacity", "vehicle_capacity"],
+  ["vehicle_docks_capacity", "vehicle_type_capacity"],
+] as const;
+
 /** Returns a record with the names and shapes of today in place of those of old versions. */
 export function currentRecord(feed: GbfsFeedName, record: JsonObject): JsonObject {
   const { oldNames }: GbfsFeed = gbfsFeeds[feed];
-  const renamed = Object.entries(oldNames?.fields ?? {}).filter(([name, old]) => old in record && !(name in record));
-  const capacities = [
-    ["vehicle_types_capacity", "vehicle_capacity"],
-    ["vehicle_docks_capacity", "vehicle_type_capacity"],
-  ].filter(([name = "", old = ""]) => isObject(record[old]) && record[name] === undefined);
+  const names = oldNames?.fields === undefined ? [] : Object.entries(oldNames.fields);
+  const renamed = names.filter(([name, old]) => old in record && !(name in record));
+  const capacities = oldCapacities.filter(([name, old]) => isObject(record[old]) && record[name] === undefined);
   if (renamed.length + capacities.length === 0) return record;
   const current: Record<string, unknown> = { ...record };
   for (const [name, old] of renamed) {
     current[name] = record[old];
     delete current[old];
   }
-  for (const [name = "", old = ""] of capacities) {
+  for (const [name, old] of capacities) {
     const counts: readonly [string, unknown][] = Object.entries(record[old] ?? {});
     current[name] = counts.map(([id, count]) => ({ vehicle_type_ids: [id], count }));
   }
@@ -252,13 +257,14 @@ function currentRule(rule: JsonObject): JsonObject {
 /** Schemes of addresses that run or reveal something where they are opened. */
 const UNSAFE_SCHEMES = new Set(["javascript", "data", "vbscript", "file", "blob"]);
 /** Parsing each address of a city would cost as much as all the rest of its feeds. */
-const URI = /^([a-z][a-z\d+.-]*):[^\s\p{Cc}]+$/iu;
+const URI = /^([a-z][a-z\d+.-]*):[\x21-\x7e]+$/i;
+const IRI = /^([a-z][a-z\d+.-]*):[^\s\p{Cc}\p{Cs}]+$/iu;
 
 /** Returns an address: of the web, or of an app. */
 function uriFrom(value: unknown): string | undefined {
-  const text = typeof value === "string" ? textFrom(value) : undefined;
-  if (text === undefined || text.length > MAX_TEXT_LENGTH) return undefined;
-  const [, scheme] = URI.exec(text) ?? [];
+  const text = typeof value === "string" ? value.trim() : "";
+  if (text.length > MAX_TEXT_LENGTH) return undefined;
+  const [, scheme] = URI.exec(text) ?? IRI.exec(text) ?? [];
   return scheme === undefined || UNSAFE_SCHEMES.has(scheme.toLowerCase()) ? undefined : text;
 }
 
