@@ -36,3 +36,8 @@ export function millisecondsOf(instant: string): number {
   const isBetween = /\.\d{3}\d*[1-9]/.test(instant);
   return Date.parse(instant) + Number(isBetween);
 }
+
+/** Parses an instant of the wire; undefined where none is given. */
+export function dateOf(instant: string | undefined): Date | undefined {
+  return instant === undefined ? undefined : new Date(instant);
+}

@@ -4,11 +4,12 @@ import type {
   DeliveryDetail as DeliveryDetailJson,
   DeliveryFilters,
 } from "@bikeshare/contract/console";
+import { dateOf } from "../iso-instant.ts";
 import type { DeliveryDetail, DeliveryView } from "../webhooks/log/deliveries.ts";
 import { type DeliveryFilter, readCodeFilter } from "../webhooks/log/delivery-filter.rules.ts";
 import type { Exchange, HeaderPair } from "../webhooks/log/delivery-view.ts";
 import { adviceOn } from "../webhooks/log/failure-advice.rules.ts";
-import { dateOf, type Served } from "./answers.ts";
+import type { Served } from "./answers.ts";
 
 /** Returns a delivery as the pages get it. */
 export function deliveryJson(view: DeliveryView): Served<Delivery> {

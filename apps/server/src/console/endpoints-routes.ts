@@ -1,7 +1,8 @@
+import { dateOf } from "../iso-instant.ts";
 import { listShownEndpoints, logBytesByPartner } from "../webhooks/endpoints/endpoint-view.ts";
 import { createReplay, stopReplay } from "../webhooks/log/replays.ts";
 import { redeliver } from "../webhooks/log/resend.ts";
-import { type ConsoleRoutes, dateOf } from "./answers.ts";
+import type { ConsoleRoutes } from "./answers.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import type { ConsoleContext, LongReads } from "./context.ts";
 import { settingsJson, setWebhook, type WebhookCaller, webhookChanges } from "./webhook-routes.ts";

@@ -2,6 +2,7 @@ import { REQUEST_LOG_DAYS } from "@bikeshare/contract";
 import type { AuditQuery, DaysQuery, MinutesQuery, RequestQuery, ShownAct } from "@bikeshare/contract/console";
 import { cursorScope, readPageRequest, serviceError } from "@bikeshare/rules";
 import { cursorPosition } from "../http/cursor.ts";
+import { dateOf } from "../iso-instant.ts";
 import { type ActRow, searchActs } from "../partners/audit/service.ts";
 import {
   callersOf,
@@ -14,7 +15,7 @@ import {
 } from "../partners/request-log/service.ts";
 import type { Queryable } from "../storage/db/database.ts";
 import { type PositionCodec, timePosition } from "../storage/lists/page.ts";
-import { type ConsoleRoutes, dateOf, type Served } from "./answers.ts";
+import type { ConsoleRoutes, Served } from "./answers.ts";
 import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext, LongReads, LongRequest } from "./context.ts";
 import { personWithEmail } from "./people/sign-in.ts";
