@@ -90,6 +90,7 @@ function resultOf(report: FeedReport, page: string | undefined): Result {
     object: report,
     text: reportText(report),
     notes: page === undefined ? [] : [`The page is ${page}.`],
-    failure: report.errors === 0 ? undefined : `The feed has ${report.errors} kinds of error.`,
+    failure:
+      report.errors === 0 ? undefined : `The feed has ${report.errors} ${report.errors === 1 ? "error" : "errors"}.`,
   };
 }

@@ -18,7 +18,7 @@ export function readOwnFeed(
   systemId: string,
   version: PublishedGbfsVersion = USUAL_VERSION,
 ): Promise<FeedFiles> {
-  return readOwn(`${systemId}, GBFS ${version}`, async (name) => {
+  return readOwn(systemId, async (name) => {
     const feed = feedsIn(version).find((each) => nameIn(version, each) === name);
     if (feed === undefined) return undefined;
     try {
