@@ -6,8 +6,8 @@ import { createReportSummary, type ReportSummary } from "../imports/report.rules
 import { removeOldReports } from "../report-files.ts";
 import type { Applied } from "./apply.ts";
 import { rejectedFeed, type Problem } from "./problems.ts";
-import { unknownReferences } from "./references.ts";
 import type { SourceSnapshot } from "./snapshot.ts";
+import { unknownReferences } from "./unknown-references.ts";
 
 /** Everything that was wrong with a snapshot: in its feeds, in getting them, and in whose stations it names. */
 export function problemsOf(reading: SourceSnapshot, { stations, bikes }: Applied): Problem[] {
