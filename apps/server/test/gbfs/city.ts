@@ -1,3 +1,4 @@
+import { languageFrom } from "../../src/city/descriptions/lenient-values.rules.ts";
 import { readDocument } from "../../src/feeds/gbfs/documents.ts";
 import type { GbfsSource } from "../../src/feeds/gbfs/snapshot.ts";
 
@@ -213,12 +214,12 @@ export function city3(version: "3.0" | "3.1"): Documents {
 
 /** Documents as a source. */
 export function sourceOf(documents: { readonly [name: string]: object | undefined }): GbfsSource {
-  const system = documents["system_information"] as { readonly data?: { readonly language?: string } } | undefined;
+  const system = documents["system_information"] as { readonly data?: { readonly language?: unknown } } | undefined;
   return {
     read(feed, now) {
       const document = documents[feed];
       const bytes = Buffer.from(JSON.stringify(document) ?? "");
-      return Promise.resolve(document && readDocument(feed, bytes, now, system?.data?.language).content);
+      return Promise.resolve(document && readDocument(feed, bytes, now, languageFrom(system?.data?.language)).content);
     },
   };
 }

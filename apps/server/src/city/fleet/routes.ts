@@ -73,11 +73,7 @@ export function operatorRoutes(
       online: batch(bringStationsOnline),
       remove: batch(removeStations),
     },
-    bikes: {
-      find: publicBikeRoute(context),
-      upsert: batch(upsertBikes),
-      report: combined(reportBikes),
-    },
+    bikes: { find: publicBikeRoute(context), upsert: batch(upsertBikes), report: combined(reportBikes) },
     rides: {
       upsertPast: batch(upsertPastRides),
       start: combined(startRides),

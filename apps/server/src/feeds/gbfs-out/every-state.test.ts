@@ -8,6 +8,8 @@ import { openGbfsOutHarness } from "../../../test/gbfs-out/gbfs-out.harness.ts";
 import { schemaErrors, schemasAreHere, unlessHere } from "../../../test/gbfs-out/official-schemas.ts";
 import { addPartners } from "../../../test/partners.ts";
 import { createSystem } from "../../city/systems/service.ts";
+import { otp } from "../gbfs-check/consumers/otp.rules.ts";
+import { FeedSet } from "../gbfs-check/feed-set.ts";
 import { feedsIn, nameIn } from "./discovery.ts";
 import { gbfsDocument } from "./service.ts";
 
@@ -72,6 +74,18 @@ function checkReferences(version: PublishedGbfsVersion, documents: Map<string, D
   }
 }
 
+/** OpenTripPlanner drops no vehicle, such as an e-bike without a range. It takes no release candidate. */
+function checkConsumers(version: PublishedGbfsVersion, documents: Map<string, Document>): void {
+  if (version === "3.1-RC3") return;
+  const files = [...documents].map(([name, document]) => ({
+    ...{ name, language: null, address: `${name}.json` },
+    bytes: Buffer.from(JSON.stringify(document)),
+  }));
+  const set = new FeedSet({ kind: "own", location: "test", files }, subject.harness.clock());
+  const { vehicles, losses } = otp.take(set);
+  expect(vehicles.shown, JSON.stringify(losses)).toBe(vehicles.of);
+}
+
 /** The vehicles of each type add up to all that are available at a station. */
 function checkSums(version: PublishedGbfsVersion, documents: Map<string, Document>): void {
   for (const station of documents.get("station_status")?.data["stations"] ?? []) {
@@ -127,6 +141,7 @@ test.skipIf(!schemasAreHere)(
             for (const [feed, document] of documents) expect(schemaErrors(version, feed, document), feed).toEqual([]);
             checkReferences(version, documents);
             checkSums(version, documents);
+            checkConsumers(version, documents);
             checkTimes(before.get(version), documents);
             await checkPrivacy(documents, version);
             before.set(version, documents);

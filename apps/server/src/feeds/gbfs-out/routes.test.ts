@@ -368,3 +368,46 @@ describe("the live state", () => {
     ).rejects.toThrow(/timezone/);
   });
 });
+
+describe("a system with texts in two languages", () => {
+  beforeAll(async () => {
+    await createSystem(harness.db, "two", "two", harness.clock());
+    await describeFacts({ ...harness.live, actor: "test" }, "two", "system", "", {
+      language: "nb",
+      name: [
+        { text: "Byen", language: "nb" },
+        { text: "The city", language: "en" },
+      ],
+    });
+    harness.clock.advance(3000);
+  });
+
+  test("has a list of feeds and a document in each in 2.3, the main one at its old address", async () => {
+    const { data } = await read("/gbfs/two/2.3/gbfs.json");
+    const lists = data as unknown as Record<string, { feeds: Item[] }>;
+    const urls = (language: string) => lists[language]?.feeds.map(({ url }) => String(url)) ?? [];
+    expect(Object.keys(lists)).toEqual(["nb", "en"]);
+    expect(urls("nb")).toContain("https://bikes.example/gbfs/two/2.3/system_information.json");
+    expect(urls("en")).toContain("https://bikes.example/gbfs/two/2.3/en/system_information.json");
+    expect(urls("en")).toContain("https://bikes.example/gbfs/two/2.3/station_status.json");
+    const nameIn = async (path: string) => (await read(path)).data["name"];
+    expect(await nameIn("/gbfs/two/2.3/system_information.json")).toBe("Byen");
+    expect(await nameIn("/gbfs/two/2.3/nb/system_information.json")).toBe("Byen");
+    expect(await nameIn("/gbfs/two/2.3/en/system_information.json")).toBe("The city");
+    for (const url of urls("en")) {
+      expect((await call(url.replace("https://bikes.example", ""))).status).toBe(200);
+    }
+  });
+
+  test("has its feeds for 30 days after its last day, by its own clock, then 410", async () => {
+    const day = (days: number) => new Date(harness.clock() + days * 86_400_000).toISOString().slice(0, 10);
+    const statusAfter = async (termination_date: string) => {
+      await describeFacts({ ...harness.live, actor: "test" }, "two", "system", "", { termination_date });
+      const { url } = await harness.process();
+      const { status, body } = await callUrl(`${url}/gbfs/two/3.0/station_status.json`);
+      return [status, (JSON.parse(body) as { error?: string }).error];
+    };
+    expect(await statusAfter(day(-30))).toEqual([200, undefined]);
+    expect(await statusAfter(day(-31))).toEqual([410, "system_ended"]);
+  });
+});
