@@ -1,11 +1,15 @@
-import { z } from "zod";
-import { type EndpointMetadata, errors, idParam, noQuery } from "./endpoint.ts";
+import { bodyErrors, type EndpointMetadata, errors, idParam, noQuery } from "./endpoint.ts";
 import { errorBody } from "./errors.ts";
-import { describedFactsOf, factChangesOf } from "./gbfs/fact-schemas.ts";
+import { describedFactsOf, describedListOf, factChangesOf, removedFacts } from "./gbfs/fact-schemas.ts";
 import type { FactKind } from "./gbfs/facts.ts";
+import { idempotencyHeaders } from "./idempotency.ts";
 
 const metadata = { scope: "operator" } as const satisfies EndpointMetadata;
-const bodyErrors = { 413: errorBody, 415: errorBody };
+const changing = {
+  ...metadata,
+  idempotent: true,
+  conflicts: ["idempotency_in_progress"],
+} as const satisfies EndpointMetadata;
 
 /** The only one of a kind: the system itself, or its zones. */
 function single<Kind extends FactKind, const Path extends string>(kind: Kind, path: Path, noun: string) {
@@ -24,7 +28,8 @@ function single<Kind extends FactKind, const Path extends string>(kind: Kind, pa
       method: "PATCH",
       path: at,
       summary: `Set facts of ${noun}`,
-      metadata,
+      metadata: changing,
+      headers: idempotencyHeaders,
       query: noQuery,
       description: "What is left out stays; null removes your value, so that a source's counts again.",
       body: factChangesOf(kind),
@@ -56,7 +61,8 @@ function many<Kind extends FactKind, const Path extends string>(
       method: "PATCH",
       path: at,
       summary: `Set facts of a ${noun}`,
-      metadata,
+      metadata: changing,
+      headers: idempotencyHeaders,
       query: noQuery,
       description: "What is left out stays; null removes your value, so that a source's counts again.",
       pathParams: idParam,
@@ -71,7 +77,7 @@ function many<Kind extends FactKind, const Path extends string>(
       query: noQuery,
       description: "What sources say of it stays. Refused while something refers to it that no source describes.",
       pathParams: idParam,
-      responses: { 200: z.object({}).strict(), ...found },
+      responses: { 200: removedFacts, ...found, 413: errorBody, 415: errorBody },
     },
   } as const;
 }
@@ -80,7 +86,6 @@ function many<Kind extends FactKind, const Path extends string>(
 function listed<Kind extends FactKind, const Path extends string>(kind: Kind, path: Path, noun: string) {
   const at = `/operator/v1/${path}` as const;
   const described = describedFactsOf(kind);
-  const list = z.object({ data: z.array(described) }).strict();
   return {
     list: {
       method: "GET",
@@ -88,7 +93,7 @@ function listed<Kind extends FactKind, const Path extends string>(kind: Kind, pa
       summary: `List the ${noun}s with their facts`,
       metadata,
       query: noQuery,
-      responses: { 200: list, ...errors },
+      responses: { 200: describedListOf(kind, described), ...errors },
     },
     ...many(kind, path, noun, described),
   } as const;

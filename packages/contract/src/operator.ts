@@ -188,8 +188,19 @@ const alerts = {
   },
 } as const;
 
+/**
+ * The endpoints by noun. Said in so many words because the compiler can only write a type of this size that has a name.
+ */
+type OperatorContract = {
+  readonly stations: typeof stations;
+  readonly bikes: typeof bikes;
+  readonly rides: typeof rides;
+  readonly alerts: typeof alerts;
+  readonly dashboardLinks: typeof dashboardLinkEndpoints;
+} & typeof factEndpoints;
+
 /** The interface of the operator's own backend, which feeds the service. Operator keys only. */
-export const operatorContract = c.router(
+export const operatorContract: OperatorContract = c.router(
   { stations, bikes, rides, alerts, ...factEndpoints, dashboardLinks: dashboardLinkEndpoints },
   { strictStatusCodes: true },
 );

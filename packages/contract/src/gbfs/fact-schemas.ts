@@ -87,17 +87,28 @@ export interface DescribedFacts<Kind extends FactKind> {
   id: string;
   published: FactsOf<Kind>;
   own: FactsOf<Kind>;
-  from: Record<string, "operator" | "source" | "default">;
+  from: { [Name in keyof FactsOf<Kind>]?: "operator" | "source" | "default" };
 }
 
 /** The schema of something that is described. */
 export function describedFactsOf<Kind extends FactKind>(kind: Kind): z.ZodType<DescribedFacts<Kind>> {
+  const names = Object.keys(factKinds[kind]);
+  const giver = z.enum(["operator", "source", "default"]).optional();
   const facts = namedObject(`${titles[kind]}Facts`, "Facts in the form of GBFS 3.1.", shapeOf(factKinds[kind], false));
-  const schema = namedObject(`Described${titles[kind]}`, "What GBFS publishes, and who gives each fact.", {
+  const from = z.object(Object.fromEntries(names.map((name) => [name, giver]))).strict();
+  return namedObject(`Described${titles[kind]}`, "What GBFS publishes, and who gives each fact.", {
     id: z.string().describe("Your id of it; empty for the system and its zones"),
     published: facts.describe("What applies: your value, else that of the first source, else a default"),
     own: facts.describe("What you have set"),
-    from: z.record(z.enum(["operator", "source", "default"])).describe("Who gives each published fact"),
-  });
-  return schema;
+    from: from.describe("Who gives each published fact"),
+  }) as z.ZodType<DescribedFacts<Kind>, z.ZodTypeDef, unknown> as z.ZodType<DescribedFacts<Kind>>;
 }
+
+/** The schema of everything of a kind. */
+export function describedListOf<Kind extends FactKind>(kind: Kind, described: z.ZodType<DescribedFacts<Kind>>) {
+  const description = "Everything of this kind that is described or in use, by id.";
+  return namedObject(`Described${titles[kind]}List`, description, { data: z.array(described) });
+}
+
+/** The schema of the answer to a removal. */
+export const removedFacts = namedObject("RemovedFacts", "Whose facts of yours were removed.", { id: z.string() });

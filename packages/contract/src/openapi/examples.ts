@@ -1,6 +1,7 @@
 import type { BatchResults } from "../batch.ts";
 import type { DashboardLink, DashboardLinkRequest } from "../dashboard-links.ts";
 import type { GbfsDocument } from "../gbfs.ts";
+import type { FactsOf } from "../gbfs/facts.ts";
 import type {
   AlertEnd,
   AlertUpsert,
@@ -145,6 +146,73 @@ const gbfsVersions: GbfsDocument = {
 
 const cursor = "AYx2pQm0b3JzZT1zdGFwbGU";
 
+const systemFacts = {
+  name: [{ text: "City bikes", language: "en" }],
+  timezone: "Europe/Oslo",
+  station_links: { web: "https://bikes.example/stations/{station_id}", ios: "citybikes://stations/{station_id}" },
+  rental_apps: { ios: { store_uri: "https://apps.example/citybikes", discovery_uri: "citybikes://open" } },
+} satisfies FactsOf<"system">;
+
+const typeFacts = {
+  ...{ form_factor: "bicycle", propulsion_type: "electric_assist", max_range_meters: 60_000 },
+  ...{ return_constraint: "any_station", default_pricing_plan_id: "e-ride" },
+} satisfies FactsOf<"vehicle_type">;
+
+const regionFacts = {
+  name: [
+    { text: "North", language: "en" },
+    { text: "Nord", language: "nb" },
+  ],
+} satisfies FactsOf<"region">;
+
+const stationFacts = {
+  ...{ post_code: "0150", city: "Oslo", rental_methods: ["key", "creditcard"], is_charging_station: true },
+} satisfies FactsOf<"station">;
+
+const bikeFacts = { vehicle_equipment: ["winter_tires"] } satisfies FactsOf<"bike">;
+
+const planFacts = {
+  ...{ currency: "EUR", price: 1, is_taxable: false },
+  name: [{ text: "Single e-bike ride", language: "en" }],
+  description: [{ text: "1.00 € to unlock, then 0.20 € a minute", language: "en" }],
+  per_min_pricing: [{ start: 0, rate: 0.2, interval: 1 }],
+} satisfies FactsOf<"pricing_plan">;
+
+const ring = [
+  [10.74, 59.91],
+  [10.75, 59.91],
+  [10.75, 59.92],
+  [10.74, 59.91],
+];
+const zoneRule = { ride_start_allowed: true, ride_end_allowed: false, ride_through_allowed: true };
+const zoneFacts = {
+  features: [
+    {
+      type: "Feature",
+      geometry: { type: "MultiPolygon", coordinates: [[ring]] },
+      properties: { name: [{ text: "Palace park", language: "en" }], rules: [zoneRule] },
+    },
+  ],
+  global_rules: [{ ...zoneRule, ride_end_allowed: true }],
+} satisfies FactsOf<"geofencing_zones">;
+
+function described(id: string, facts: object) {
+  const from = Object.fromEntries(Object.keys(facts).map((name) => [name, "operator"]));
+  return { id, published: facts, own: facts, from };
+}
+
+function factExample(summary: string, id: string, facts: object): Record<string, Example> {
+  return { facts: { summary, value: described(id, facts) } };
+}
+
+function factListExample(id: string, facts: object): Record<string, Example> {
+  return { list: { summary: "One of them", value: { data: [described(id, facts)] } } };
+}
+
+function changeExample(summary: string, changes: object): Record<string, Example> {
+  return { change: { summary, value: changes } };
+}
+
 /** The examples of a successful answer. */
 export const answerExamples: Examples = {
   Station: { station: { summary: "A station", value: exampleStation } },
@@ -204,6 +272,17 @@ export const answerExamples: Examples = {
       } satisfies PublicBike,
     },
   },
+  DescribedSystem: factExample("The facts of a system", "", systemFacts),
+  DescribedVehicleType: factExample("The facts of a type", "ebike", typeFacts),
+  DescribedVehicleTypeList: factListExample("ebike", typeFacts),
+  DescribedRegion: factExample("The facts of a region", "north", regionFacts),
+  DescribedRegionList: factListExample("north", regionFacts),
+  DescribedStation: factExample("The facts of a station", "harbour", stationFacts),
+  DescribedBike: factExample("The facts of a bike", "bike-17", bikeFacts),
+  DescribedPricingPlan: factExample("The facts of a plan", "e-ride", planFacts),
+  DescribedPricingPlanList: factListExample("e-ride", planFacts),
+  DescribedGeofencingZones: factExample("One zone", "", zoneFacts),
+  RemovedFacts: { removed: { summary: "Removed", value: { id: "e-ride" } } },
   BatchResults: {
     mixed: { summary: "Two items done, one failed", value: batchResults },
   },
@@ -224,6 +303,18 @@ export const requestExamples: Examples = {
       value: { viewer: "ada@transit.example" } satisfies DashboardLinkRequest,
     },
   },
+  SystemFactChanges: changeExample("Links, and the store of the app that they open", {
+    ...{ name: "City bikes", station_links: systemFacts.station_links, rental_apps: systemFacts.rental_apps },
+    phone_number: null,
+  }),
+  VehicleTypeFactChanges: changeExample("What it costs, and where it may be left", {
+    ...{ name: "E-bike", default_pricing_plan_id: "e-ride", return_constraint: "any_station" },
+  }),
+  RegionFactChanges: changeExample("Its name in two languages", regionFacts),
+  StationFactChanges: changeExample("How riders pay there", stationFacts),
+  BikeFactChanges: changeExample("What is on the bike", bikeFacts),
+  PricingPlanFactChanges: changeExample("A price by the minute", { ...planFacts, name: "Single e-bike ride" }),
+  GeofencingZonesFactChanges: changeExample("One zone", zoneFacts),
   StationUpserts: batchExample("A new station", stationUpsert),
   StationsOffline: batchExample("One station, and what riders are told", stationOffline),
   StationsOnline: batchExample("One station", stationCommand),

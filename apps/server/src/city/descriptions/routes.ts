@@ -1,8 +1,17 @@
-import type { DescribedFacts, FactChanges, FactKind, operatorContract } from "@bikeshare/contract";
+import {
+  type DescribedFacts,
+  type FactChanges,
+  type FactKind,
+  factKinds,
+  type operatorContract,
+} from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyRequest } from "fastify";
 import type { CommandContext } from "../../command-context.ts";
 import { callerOf } from "../../http/authenticate.ts";
+import { jsonBody } from "../../http/bind.ts";
+import { markReplay, repeatableRequest, withIdempotency } from "../../http/idempotency.ts";
+import type { Database } from "../../storage/db/database.ts";
 import {
   type Described,
   describe,
@@ -20,7 +29,8 @@ interface CallOfOne extends Call {
   readonly params: { readonly id: string };
 }
 
-interface Changing<Kind extends FactKind> {
+interface Changing<Kind extends FactKind> extends Call {
+  readonly reply: { header(name: string, value: string): unknown };
   readonly body: FactChanges<Kind>;
 }
 
@@ -30,29 +40,34 @@ type FactRoutes = Omit<
 >;
 
 /** The endpoints with which the operator's backend sets what GBFS publishes. */
-export function factRoutes(context: CommandContext): FactRoutes {
+export function factRoutes(context: CommandContext & { readonly db: Database }): FactRoutes {
   const { db } = context;
   const systemOf = ({ request }: Call) => callerOf(request).key.system_id;
   const acting = ({ request }: Call) => ({ ...context, actor: `key:${callerOf(request).key.id}` });
-  const answer = <Kind extends FactKind>(described: Described<Kind>) => ({
+  const read = async <Kind extends FactKind>(kind: Kind, call: Call, id: string) => ({
     status: 200 as const,
-    body: described as unknown as DescribedFacts<Kind>,
+    body: wireOf(kind, await describedOne(db, systemOf(call), kind, id)),
   });
-  const read = async <Kind extends FactKind>(kind: Kind, call: Call, id: string) =>
-    answer(await describedOne(db, systemOf(call), kind, id));
-  const set = async <Kind extends FactKind>(kind: Kind, call: Call & Changing<Kind>, id: string) =>
-    answer(await describe(acting(call), systemOf(call), kind, id, call.body));
+  const set = async <Kind extends FactKind>(kind: Kind, call: Changing<Kind>, id: string) => {
+    const answer = await withIdempotency(context, repeatableRequest(call.request), async (tx) => {
+      const described = await describe({ ...acting(call), db: tx }, systemOf(call), kind, id, call.body);
+      return { status: 200, body: JSON.stringify(wireOf(kind, described)) };
+    });
+    markReplay(call.reply, answer);
+    return { status: 200 as const, body: jsonBody<DescribedFacts<Kind>>(answer.body) };
+  };
 
   const single = <Kind extends FactKind>(kind: Kind) => ({
     get: (call: Call) => read(kind, call, ""),
-    set: (call: Call & Changing<Kind>) => set(kind, call, ""),
+    set: (call: Changing<Kind>) => set(kind, call, ""),
   });
   const many = <Kind extends FactKind>(kind: Kind) => ({
     get: (call: CallOfOne) => read(kind, call, call.params.id),
     set: (call: CallOfOne & Changing<Kind>) => set(kind, call, call.params.id),
     remove: async (call: CallOfOne) => {
-      await removeDescription(acting(call), systemOf(call), kind, call.params.id);
-      return { status: 200 as const, body: {} };
+      const { id } = call.params;
+      await removeDescription(acting(call), systemOf(call), kind, id);
+      return { status: 200 as const, body: { id } };
     },
   });
   const listed = <Kind extends FactKind>(
@@ -60,7 +75,7 @@ export function factRoutes(context: CommandContext): FactRoutes {
     all = (systemId: string): Promise<Described<Kind>[]> => describedAll(db, systemId, kind),
   ) => ({
     list: async (call: Call) => {
-      const data = (await all(systemOf(call))) as unknown as DescribedFacts<Kind>[];
+      const data = (await all(systemOf(call))).map((described) => wireOf(kind, described));
       return { status: 200 as const, body: { data } };
     },
     ...many(kind),
@@ -74,4 +89,14 @@ export function factRoutes(context: CommandContext): FactRoutes {
     bikeFacts: many("bike"),
     geofencingZones: single("geofencing_zones"),
   };
+}
+
+/** Returns what the contract lists: a source may give fields of GBFS that nobody can set. */
+function wireOf<Kind extends FactKind>(
+  kind: Kind,
+  { id, published, own, from }: Described<Kind>,
+): DescribedFacts<Kind> {
+  const known = <Values extends object>(values: Values) =>
+    Object.fromEntries(Object.entries(values).filter(([name]) => Object.hasOwn(factKinds[kind], name))) as Values;
+  return { id, published: known(published), own, from: known(from) };
 }
