@@ -1,4 +1,4 @@
-import type { operatorContract, partnerContract } from "@bikeshare/contract";
+import type { partnerContract } from "@bikeshare/contract";
 import { serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { callerOf, partnerOf } from "../../http/authenticate.ts";
@@ -8,7 +8,6 @@ import { listEndpoint } from "../../http/list-endpoint.ts";
 import { idPosition } from "../../storage/lists/page.ts";
 import type { ReadContext } from "../../storage/lists/read-context.ts";
 import type { ChangeWatch } from "../changes/service.ts";
-import { findPublicBike } from "./public-ids.ts";
 import { type BikeFilters, getBike, listBikeChanges, listBikes } from "./service.ts";
 
 /** The endpoints of bikes. */
@@ -32,15 +31,5 @@ export function bikeRoutes(
       if (bike === undefined) throw serviceError("not_found", "bike");
       return { status: 200, body: jsonBody(bike) };
     },
-  };
-}
-
-/** The endpoint with which the operator's app resolves a public id. */
-export function publicBikeRoute(
-  context: Parameters<typeof findPublicBike>[0],
-): RouterImplementation<(typeof operatorContract)["bikes"]>["find"] {
-  return async ({ request, query }) => {
-    const { system_id: systemId } = callerOf(request).key;
-    return { status: 200, body: await findPublicBike(context, systemId, query.public_id) };
   };
 }

@@ -2,12 +2,13 @@ import type { BatchItem, BatchResults, operatorContract } from "@bikeshare/contr
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyRequest } from "fastify";
 import type { CommandContext } from "../../command-context.ts";
+import { callerOf } from "../../http/authenticate.ts";
 import { jsonBody } from "../../http/bind.ts";
 import { combineRequests, markReplay, repeatableRequest, withIdempotency } from "../../http/idempotency.ts";
 import type { Answer, RepeatableAnswer } from "../../http/idempotency/service.ts";
 import type { Database } from "../../storage/db/database.ts";
 import { endAlerts, upsertAlerts } from "../alerts/service.ts";
-import { publicBikeRoute } from "../bikes/routes.ts";
+import { findPublicBike } from "../bikes/public-ids.ts";
 import { resultsOf } from "./batch.ts";
 import { reportBikes, upsertBikes } from "./bike-commands.ts";
 import { cancelRides, endRides } from "./finish-rides.ts";
@@ -20,6 +21,11 @@ type Verb<Item> = (
   systemId: string,
   items: readonly BatchItem<Item>[],
 ) => Promise<BatchResults>;
+
+interface PublicBikeCall {
+  readonly request: FastifyRequest;
+  readonly query: { readonly public_id: string };
+}
 
 interface BatchCall<Item> {
   readonly request: FastifyRequest;
@@ -73,7 +79,14 @@ export function operatorRoutes(
       online: batch(bringStationsOnline),
       remove: batch(removeStations),
     },
-    bikes: { find: publicBikeRoute(context), upsert: batch(upsertBikes), report: combined(reportBikes) },
+    bikes: {
+      find: async ({ request, query }: PublicBikeCall) => ({
+        status: 200 as const,
+        body: await findPublicBike(context, callerOf(request).key.system_id, query.public_id),
+      }),
+      upsert: batch(upsertBikes),
+      report: combined(reportBikes),
+    },
     rides: {
       upsertPast: batch(upsertPastRides),
       start: combined(startRides),
