@@ -214,7 +214,7 @@ export function city3(version: "3.0" | "3.1"): Documents {
 
 /** Documents as a source. */
 export function sourceOf(documents: { readonly [name: string]: object | undefined }): GbfsSource {
-  const system = documents["system_information"] as { readonly data?: { readonly language?: unknown } } | undefined;
+  const system: { readonly data?: { readonly language?: unknown } } | undefined = documents["system_information"];
   return {
     read(feed, now) {
       const document = documents[feed];
