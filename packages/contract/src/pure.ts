@@ -6,8 +6,6 @@ export * from "./alert-words.ts";
 export * from "./batch-warnings.ts";
 export * from "./error-catalogue.ts";
 export * from "./event-names.ts";
-export * from "./gbfs/facts.ts";
-export type { FieldType } from "./gbfs/types.ts";
 export * from "./limits.ts";
 export * from "./messages.ts";
 export * from "./scopes.ts";

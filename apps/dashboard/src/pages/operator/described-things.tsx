@@ -1,5 +1,5 @@
 import type { DescribedFactsOfKind } from "@bikeshare/contract/console";
-import type { FactKind } from "@bikeshare/contract/pure";
+import type { FactKind } from "@bikeshare/contract/facts";
 import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { api } from "../../api/api.ts";

@@ -1,5 +1,5 @@
 import type { DescribedFactsOfKind } from "@bikeshare/contract/console";
-import { type FactKind, factKinds, type Facts, type FieldType } from "@bikeshare/contract/pure";
+import { type FactKind, factKinds, type Facts, type FieldType } from "@bikeshare/contract/facts";
 import { useQuery } from "@tanstack/preact-query";
 import { api, queries } from "../../api/api.ts";
 import { TextField } from "../../components/field.tsx";
