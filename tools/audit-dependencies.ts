@@ -19,7 +19,7 @@ import { pinIssues, releaseAgeIssues } from "./pin-rules.ts";
 const root = join(import.meta.dirname, "..");
 /** The version that builds and releases use. */
 const PNPM = "pnpm@12.21.0";
-/** Longer than any registry takes that answers at all. */
+/** Timeout of a request to the registry. No registry that answers at all takes as long. */
 const TIMEOUT_MS = 120_000;
 
 /** What pnpm prints on stdout, whatever its exit status is: that of `audit` says that there is something. */

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Of a failure's message. More would bury the other failures. */
+/** Maximum lines of a failure's message. Too high: one failure buries the others. */
 const MAX_REASON_LINES = 12;
 
 const [status, reportsDirectory, summariesDirectory] = process.argv.slice(2);

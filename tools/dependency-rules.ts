@@ -22,7 +22,7 @@ const LICENCES: ReadonlySet<string> = new Set([
 const OTHER_LICENCES: Readonly<Record<string, string>> = {
   // MPL-2.0, unchanged, for building the dashboard alone: nothing of it is shipped.
   lightningcss: "MPL-2.0",
-  // The same, for tests of the dashboard.
+  // MPL-2.0, unchanged, for testing the dashboard alone.
   "axe-core": "MPL-2.0",
 };
 

@@ -1,6 +1,6 @@
 import type { Findings, RunResult } from "@bikeshare/load";
 
-/** More lag than this is the load test's own delay, which would be blamed on the server. */
+/** Maximum start lag. Too high: delays of the load test itself are blamed on the server. */
 const MAX_START_LAG_P99_MS = 5;
 
 /** Why the figures of a run say nothing of the server. Empty: they do. */

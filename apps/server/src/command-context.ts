@@ -20,7 +20,7 @@ export interface CommandContext {
 /** The indexes of those of several calls or items that have been answered before: whatever is returned for them is ignored. */
 export type AnsweredIndexes = Promise<ReadonlySet<number>>;
 
-/** The same for commands that the audit log records. */
+/** The context of commands that the audit log records. */
 export interface ActorContext extends CommandContext {
   /** The actor: `cli:` and the account that runs the command, `server`, or the person who has signed in. */
   readonly actor: string;

@@ -14,8 +14,8 @@ export interface TestDatabase {
 }
 
 /**
- * Milliseconds that a test's own statements, and what waits for their connections, may take. Lower fails tests that do
- * much at once on a machine that is busy for a while.
+ * Milliseconds for a test's own statements, and for the wait for their connections. Too low: fails tests with many
+ * concurrent statements on a busy machine.
  */
 const TEST_TIMEOUT_MS = 60_000;
 

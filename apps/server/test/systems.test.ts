@@ -9,7 +9,7 @@ import { bikeRow, rideRow, rowWriter, stationRow } from "./rows.ts";
 import { refused, slice } from "./walk.ts";
 
 let app: TestApp;
-/** The same service, as a partner of another system sees it. */
+/** The service as a partner of the other system sees it. */
 let elsewhere: TestApp;
 
 beforeAll(async () => {

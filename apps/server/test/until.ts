@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 
-/** Milliseconds after which a condition counts as never true. Lower fails good tests on a machine that is busy for a while. */
+/** Milliseconds after which a condition counts as never true. Too low: fails good tests on a busy machine. */
 const HANG_TIMEOUT_MS = 60_000;
 
 /** Asks again and again until the answer is yes; gives the milliseconds that took. Fails after `bound` milliseconds. */

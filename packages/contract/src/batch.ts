@@ -4,7 +4,7 @@ import { errorBody } from "./errors.ts";
 import { issueText } from "./messages.ts";
 import { namedObject } from "./named-object.ts";
 
-/** Items that one batch may hold. More would hold locks for too long; fewer waste round trips. */
+/** Items that one batch may hold. Too low: costs round trips. Too high: holds locks for too long. */
 export const MAX_BATCH = 1000;
 
 /** A parsed item of a batch: its content, or its issues. */

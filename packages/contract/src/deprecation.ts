@@ -25,7 +25,7 @@ export function deprecationHeaders({ since, sunset, successor }: Deprecation): R
   };
 }
 
-/** The same in words, for the documents. */
+/** Describes a deprecation in a sentence, for the documents. */
 export function describeDeprecation({ since, sunset, successor }: Deprecation): string {
   const instead = successor === undefined ? "Nothing replaces it." : `Use \`${successor}\` instead.`;
   return `**Deprecated since ${since}; a release from ${sunset} on may be without it.** ${instead}`;

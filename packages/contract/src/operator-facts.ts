@@ -11,7 +11,7 @@ const changing = {
   conflicts: ["idempotency_in_progress"],
 } as const satisfies EndpointMetadata;
 
-/** The only one of a kind: the system itself, or its zones. */
+/** Returns the endpoints of a kind that a system has once: the system itself, or its zones. */
 function single<Kind extends FactKind, const Path extends string>(kind: Kind, path: Path, noun: string) {
   const at = `/operator/v1/${path}` as const;
   const described = describedFactsOf(kind);
@@ -38,7 +38,7 @@ function single<Kind extends FactKind, const Path extends string>(kind: Kind, pa
   } as const;
 }
 
-/** Those with ids of their own. */
+/** Returns the endpoints of a kind whose things have ids. */
 function many<Kind extends FactKind, const Path extends string>(
   kind: Kind,
   path: Path,
@@ -82,7 +82,7 @@ function many<Kind extends FactKind, const Path extends string>(
   } as const;
 }
 
-/** Those of which there are few, so that one answer lists all. */
+/** Returns the endpoints of a kind with so few things that one answer lists all. */
 function listed<Kind extends FactKind, const Path extends string>(kind: Kind, path: Path, noun: string) {
   const at = `/operator/v1/${path}` as const;
   const described = describedFactsOf(kind);
@@ -99,7 +99,7 @@ function listed<Kind extends FactKind, const Path extends string>(kind: Kind, pa
   } as const;
 }
 
-/** What GBFS publishes beyond the state of stations and bikes. */
+/** Endpoints for the facts that GBFS publishes besides the state of stations and bikes. */
 export const factEndpoints = {
   system: single("system", "system", "the system"),
   vehicleTypes: listed("vehicle_type", "vehicle_types", "vehicle type"),

@@ -56,7 +56,8 @@ export async function waitForLock(attempt: () => KernelLock | undefined, signal?
     signal?.throwIfAborted();
     const lock = attempt();
     if (lock) return lock;
-    // Lower wakes the processor for nothing while another process runs initdb (half a second), higher delays every second start.
+    // Too low: wakes the processor while another process runs initdb (half a second). Too high: delays every second
+    // start.
     await sleep(10, undefined, signal ? { signal } : {});
   }
 }

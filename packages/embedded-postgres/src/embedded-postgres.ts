@@ -97,8 +97,8 @@ type Membership = {
 };
 
 /**
- * Longer than a supervisor takes to restart us, so that the next process joins; well below the minute after which an
- * operator checks.
+ * Seconds for which PostgreSQL survives its last process. Too low: a supervisor restarts the process too late to join
+ * it. Too high: PostgreSQL still runs when an operator checks, a minute later.
  */
 const SURVIVOR_SECONDS = 15;
 

@@ -79,7 +79,9 @@ export async function signalPostmaster(
   }
 }
 
-/** Enough for the last start's lines; more would only make an error message unreadable. */
+/**
+ * Bytes of the log in an error message. Too low: omits lines of the last start. Too high: makes the message unreadable.
+ */
 const TAIL_BYTES = 4096;
 
 /** Returns the lines that the PostgreSQL process `pid` itself wrote at the end of the cluster's newest log. */

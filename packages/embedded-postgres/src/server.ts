@@ -35,7 +35,9 @@ export type Cluster = {
   log: LogEvent;
 };
 
-/** Lower burns processor while waiting; higher is felt in each start, which takes 20 to 50 ms. */
+/**
+ * Interval of the readiness check. Too low: costs processor time. Too high: delays each start, which takes 20 to 50 ms.
+ */
 const POLL_INTERVAL_MS = 5;
 
 /**

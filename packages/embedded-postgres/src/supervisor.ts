@@ -8,11 +8,17 @@ import type { SurvivorTask } from "./end-survivor.ts";
 import { isPostmasterOf, type Postmaster } from "./postmaster.ts";
 import { type Cluster, ensureRunning } from "./server.ts";
 
-/** Between two checks whether PostgreSQL lives. Lower costs processor all day, higher lengthens each outage. */
+/**
+ * Interval between two checks whether PostgreSQL runs. Too low: costs processor time all day. Too high: lengthens each
+ * outage.
+ */
 const POLL_INTERVAL_MS = 100;
 /** After a server lived this long it is restarted without delay. */
 const PROVEN_AFTER_MS = 10_000;
-/** Lower would fill the log of a machine whose disk is full; higher delays the restart once the cause is gone. */
+/**
+ * Maximum delay of a restart. Too low: fills the log of a machine whose disk is full. Too high: delays the restart once
+ * the cause is gone.
+ */
 const MAX_RESTART_DELAY_MS = 10_000;
 
 export type Supervisor = { restartedCount: () => number; end: () => Promise<void> };

@@ -17,7 +17,7 @@ export type { PostgresServer } from "./postgres-server.ts";
 export interface ReplicatedPostgres {
   /** Of the service's role and database, on whichever server is the primary: stays the same over failovers. */
   readonly primaryUrl: string;
-  /** The same on whichever server is the replica. Refuses connections while there is none. */
+  /** The URL of whichever server is the replica. It refuses connections while there is none. */
   readonly replicaUrl: string;
   readonly primary: () => PostgresServer;
   readonly replica: () => PostgresServer;

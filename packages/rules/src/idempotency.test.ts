@@ -4,7 +4,7 @@ import { canonicalJson } from "./idempotency.ts";
 
 fc.configureGlobal({ seed: 1 });
 
-/** The same value with the members of every object the other way round. */
+/** Returns the value with the members of every object in reverse order. */
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);
   if (typeof value !== "object" || value === null) return value;

@@ -8,8 +8,8 @@ import type { Hooks } from "./hooks.ts";
 /** How long and how often a call is tried. */
 export interface RetryOptions {
   /**
-   * Milliseconds that one request may take, its response's body included. Default 30,000. Lower and slow networks fail
-   * though they would have answered; higher and a hanging connection is noticed later.
+   * Milliseconds for one request, including the body of its response. Default 30,000. Too low: slow networks fail. Too
+   * high: a hanging connection is noticed late.
    */
   readonly timeoutMs?: number | undefined;
   /**

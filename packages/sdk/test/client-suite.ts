@@ -37,7 +37,7 @@ const stations = numbered("station", 230);
 const rides = numbered("ride", 450);
 const newestFirst = rides.toReversed();
 
-/** More than the client's own longest timer: what limits a call, and must not go off. */
+/** The longest timer that Node supports: a timeout that must never fire. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Tests of all that a client can be asked for, on a harness with nothing in it. */

@@ -47,7 +47,7 @@ export async function openFakeHarness(): Promise<ParityHarness> {
   return harnessOf(createHarnessFake());
 }
 
-/** The same, listening. */
+/** Opens the fake on a port. */
 export async function openListeningHarness(): Promise<ParityHarness> {
   const fake = createHarnessFake();
   const { url, close } = await fake.listen();

@@ -20,7 +20,7 @@ export interface Figures {
   readonly reasons: ReadonlyMap<string, number>;
 }
 
-/** Distinct reasons kept. More would fill memory where a message names an id. */
+/** Maximum distinct reasons that are kept. Too high: messages that contain ids fill the memory. */
 const MAX_REASONS = 50;
 const RATE_WINDOW_MS = 60_000;
 

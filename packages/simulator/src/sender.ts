@@ -20,9 +20,9 @@ export interface SenderOptions {
   readonly onRequest: (outcome: Answer["kind"], reason: string) => void;
 }
 
-/** Requests at once. More occupy the service's connections; with fewer, a rush hour queues here. */
+/** Concurrent requests. Too low: the rush hour queues here. Too high: occupies the service's connections. */
 const LANES = 4;
-/** Items of a request. More make each answer slower; fewer make more requests. */
+/** Items of a request. Too low: makes more requests. Too high: makes each answer slower. */
 const MAX_BATCH_ITEMS = 100;
 /** Until a failed request is sent again; doubled each time. */
 const FIRST_RETRY_DELAY_MS = 100;

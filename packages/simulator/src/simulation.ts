@@ -33,7 +33,7 @@ export interface Simulation {
   standing(): ReadonlyMap<string, CityStation>;
 }
 
-/** Longer makes fewer, larger requests, and rides that start late. */
+/** Interval between two steps. Too low: makes many small requests. Too high: rides start late. */
 const TICK_INTERVAL_MS = 250;
 /** Unacknowledged commands at which the city waits for the service, so that an outage fills no memory. */
 const MAX_WAITING_COMMANDS = 20_000;

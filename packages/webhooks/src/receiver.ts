@@ -52,7 +52,7 @@ export interface ReceiverResponse {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Lower refuses large deliveries (today they have a few kB); higher lets strangers fill more memory. */
+/** Too low: refuses large deliveries (today they have a few kB). Too high: strangers can fill more memory. */
 const DEFAULT_MAX_BODY_BYTES = 1_048_576;
 
 /**

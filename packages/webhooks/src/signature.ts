@@ -17,12 +17,15 @@ export interface SignatureHeader {
   readonly signatures: readonly string[];
 }
 
-/** Characters. Lower refuses a header of ours with over 100 signatures; higher lets a hostile one cost more. */
+/**
+ * Maximum characters of the header. Too low: refuses our header with over 100 signatures. Too high: a hostile header
+ * costs more time.
+ */
 const MAX_HEADER_LENGTH = 8192;
 
 /**
- * The latest time that can be signed: in the year 5138. A later one is in milliseconds.
- * Lower ends sooner; higher takes milliseconds of this century for seconds.
+ * The latest time that can be signed, in the year 5138; a greater number is in milliseconds. Too high: takes
+ * milliseconds of this century for seconds.
  */
 const MAX_TIMESTAMP_SECONDS = 99_999_999_999;
 

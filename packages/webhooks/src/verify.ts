@@ -17,8 +17,8 @@ export type Clock = () => number;
 export const systemClock: Clock = () => Date.now();
 
 /**
- * Seconds between the signing and now, in either direction. Lower refuses deliveries to machines whose clock is slightly
- * wrong; higher leaves more time to replay a captured delivery.
+ * Maximum seconds between the signing and now, in either direction. Too low: refuses deliveries to machines whose clock
+ * is slightly wrong. Too high: an attacker has more time to replay a captured delivery.
  */
 export const DEFAULT_TOLERANCE_SECONDS = 300;
 

@@ -11,7 +11,7 @@ const TAKES_SCREENSHOTS = process.env["TEST_SCREENSHOTS"] === "1";
 const OUTPUT_DIRECTORY = join(import.meta.dirname, "../../test-output");
 
 const DESKTOP = { width: 1280, height: 900 };
-/** Until what a test waits for on a page is there. Lower fails good tests on a machine that is busy for a while. */
+/** Limits the wait for an element of a page. Too low: fails good tests on a busy machine. */
 const PAGE_TIMEOUT_MS = 120_000;
 /** As narrow as phones are. */
 export const PHONE = { width: 360, height: 740 };

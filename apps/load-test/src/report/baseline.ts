@@ -26,7 +26,7 @@ const FIGURES: readonly {
   { title: "unexpected answers", unit: "/s", of: ({ unexpected }) => unexpected },
 ];
 
-/** More make the interval's ends steadier. */
+/** Resamples for the confidence interval. Too low: the interval's ends vary between runs. */
 const RESAMPLES = 2000;
 /** Neighbouring seconds are alike (a checkpoint, a collection of garbage), so they are drawn together. */
 const BLOCK_SECONDS = 5;

@@ -11,7 +11,7 @@ import { type BadDay, expectBack } from "./bad-day.ts";
  */
 
 const HOUR_S = 3_600;
-/** Longer than the clocks' comparison takes to come round. */
+/** Duration of each clock offset. It exceeds the interval at which processes compare clocks. */
 const EACH_MS = 20_000;
 
 export const clocks: BadDay = {

@@ -9,7 +9,7 @@ import { type BadDay, expectBack } from "./bad-day.ts";
  */
 
 const TAKEN_MS = 15_000;
-/** More than PostgreSQL gives out. */
+/** Connections to open. It exceeds PostgreSQL's `max_connections`. */
 const WANTED = 220;
 
 const endOurs = statement(

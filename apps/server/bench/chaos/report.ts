@@ -7,7 +7,7 @@ const MAX_GAP_MS = 5_000;
 /** Of the most in the second half of a run over the most in the first, and MiB beside it: garbage is collected late. */
 const MAX_MEMORY_GROWTH = 1.25;
 const MEMORY_NOISE_MIB = 16;
-/** Shorter runs end before memory has stopped growing. */
+/** Minimum samples before growth of memory is judged: in shorter runs memory still grows. */
 const SAMPLES_FOR_GROWTH = 100;
 const UNAVAILABLE = "503 unavailable";
 

@@ -14,7 +14,10 @@ type Rates = readonly number[];
 
 /** Parts of a phase: what a held transaction costs grows with time, and shows in the last ones. */
 const PARTS = 6;
-/** Deliveries that always wait, so that the dispatcher never idles. More only make the machine's memory part of it. */
+/**
+ * Deliveries that always wait, so that the dispatcher never idles. Too high: the measurement includes the memory of the
+ * machine.
+ */
 const WAITING = 5_000;
 
 const dead = statement("held.dead", "select n_dead_tup as n from pg_stat_user_tables where relname = 'webhook_queue'");

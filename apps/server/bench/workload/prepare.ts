@@ -21,7 +21,7 @@ interface PrepareOptions {
 
 const EVENTS = deliveryNames.filter((name) => name !== "station.updated" && name !== "bike.state_changed");
 const STATIONS_OF_EACH = 8;
-/** For one that reserves. Fewer, and many reservations are refused. */
+/** Bikes for each client that makes reservations. Too low: the service refuses many reservations. */
 const BIKES_FOR_A_HOLDER = 3;
 
 /** Migrates the database and makes a system for a workload: partners with keys and webhooks, stations and bikes. */

@@ -15,15 +15,15 @@ import { addFactOptions, describedFacts, describedJson, readFactOptions } from "
 import { readGivenId, UsageError } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
-/** Things with ids of their own that only GBFS knows, each with its own commands. */
+/** A kind of thing with ids and with its own commands, known only to GBFS. */
 type Noun = {
   readonly [Kind in FactKind]: {
     readonly kind: Kind;
     readonly command: string;
-    /** What one of them is called, and all of them in `--json`. */
+    /** The singular name, and the key of the list in `--json`. */
     readonly one: string;
     readonly many: string;
-    /** A column for each of these facts. */
+    /** The columns of a table, each with its fact. */
     readonly columns: Readonly<Record<string, keyof Described<Kind>["published"]>>;
   };
 }[FactKind];
@@ -59,17 +59,17 @@ const pricingPlans = {
   columns: { name: "name", price: "price", currency: "currency", description: "description" },
 } as const satisfies Noun;
 
-/** `vehicle-types set`, `list`, `show` and `remove`. */
+/** Registers `vehicle-types set`, `list`, `show` and `remove`. */
 export function registerVehicleTypes(program: ParentCommand, cli: OpenCli): void {
   registerNoun(program, cli, vehicleTypes);
 }
 
-/** `regions set`, `list`, `show` and `remove`. */
+/** Registers `regions set`, `list`, `show` and `remove`. */
 export function registerRegions(program: ParentCommand, cli: OpenCli): void {
   registerNoun(program, cli, regions);
 }
 
-/** `pricing-plans set`, `list`, `show` and `remove`. */
+/** Registers `pricing-plans set`, `list`, `show` and `remove`. */
 export function registerPricingPlans(program: ParentCommand, cli: OpenCli): void {
   registerNoun(program, cli, pricingPlans);
 }
@@ -127,7 +127,10 @@ function unknownNotes(types: readonly Described<"vehicle_type">[], command: stri
   ];
 }
 
-/** `stations describe` and `show`, `bikes describe` and `show`: what GBFS publishes of them beyond their state. */
+/**
+ * Registers `stations describe` and `show`, `bikes describe` and `show`, for the facts that GBFS publishes besides
+ * their state.
+ */
 export function registerFleetFacts(parent: ParentCommand, cli: OpenCli, kind: "station" | "bike"): void {
   registerSet(parent, cli, kind, "describe", `describe a ${kind} for GBFS`);
   registerShow(parent, cli, kind, `show your description of a ${kind}`);
@@ -166,7 +169,7 @@ export async function describedResult({ db, systemId }: SystemContext, described
   return { object: describedJson(described), facts };
 }
 
-/** `zones import`, `show` and `remove`. */
+/** Registers `zones import`, `show` and `remove`. */
 export function registerZones(program: ParentCommand, cli: OpenCli): void {
   const zones = program.command("zones").description("manage the geofencing zones that GBFS publishes");
   zones
@@ -200,7 +203,7 @@ export function registerZones(program: ParentCommand, cli: OpenCli): void {
     );
 }
 
-/** Reads a FeatureCollection with `global_rules`, or a `geofencing_zones` document of GBFS. */
+/** Reads a FeatureCollection with `global_rules`, or GBFS's `geofencing_zones` document. */
 function readZones(file: string, text: string): FactChanges<"geofencing_zones"> {
   let document: unknown;
   try {
@@ -217,7 +220,7 @@ function readZones(file: string, text: string): FactChanges<"geofencing_zones"> 
     const example = '"global_rules":[{"ride_start_allowed":true,"ride_end_allowed":true,"ride_through_allowed":true}]';
     throw new UsageError(`${file} does not say what holds outside its zones. Add ${example} beside "features".`);
   }
-  // The verb reads them strictly.
+  // The service validates them.
   return { features, global_rules: rules } as FactChanges<"geofencing_zones">;
 }
 

@@ -4,9 +4,9 @@ import { textIn } from "../city/descriptions/service.ts";
 import type { ParentCommand } from "./context.ts";
 import { UsageError } from "./options.ts";
 
-// The options that set facts, and their output, from the contract's list of facts.
+// Command-line options that set facts, and the output of facts. Both follow from the contract's list of facts.
 
-/** Adds an option for each fact of a kind. An empty value clears one. */
+/** Adds an option for each fact of a kind. An empty value removes the fact. */
 export function addFactOptions(command: ParentCommand, kind: FactKind): void {
   const facts: Facts = factKinds[kind];
   for (const [name, { type, about }] of Object.entries(facts)) {
@@ -14,7 +14,7 @@ export function addFactOptions(command: ParentCommand, kind: FactKind): void {
   }
 }
 
-/** @throws UsageError without any fact */
+/** Reads the facts from the options. @throws UsageError when there is none */
 export function readFactOptions<Kind extends FactKind>(
   kind: Kind,
   given: Readonly<Record<string, unknown>>,
@@ -30,12 +30,12 @@ export function readFactOptions<Kind extends FactKind>(
   return Object.fromEntries(changes) as FactChanges<Kind>;
 }
 
-/** Returns a described thing as `--json` prints it. */
+/** Returns a described thing for `--json`. */
 export function describedJson({ id, published, own, from }: Described): object {
   return { ...(id === "" ? {} : { id }), published, own, from };
 }
 
-/** Returns the published facts as people read them, each with who gives it. */
+/** Returns the published facts for people, each with its origin. */
 export function describedFacts({ id, published, from }: Described, language: string): object {
   const sources = from as Readonly<Record<string, string>>;
   const lines = Object.entries<unknown>({ ...published }).map(([name, value]): [string, unknown] => {
@@ -61,7 +61,7 @@ function textLines(texts: Texts): string {
   return texts.map(({ text, language }) => `${language}=${text}`).join("; ");
 }
 
-/** Returns a fact's option: `--feed-contact-email`. */
+/** Returns the option of a fact: `--feed-contact-email`. */
 export function optionOf(name: string): string {
   return `--${name.replaceAll("_", "-")}`;
 }

@@ -88,7 +88,7 @@ async function total({ url, key }: Running, path: string): Promise<number> {
   return ((await response.json()) as { total_pages: number }).total_pages;
 }
 
-/** For twenty rides to end. Lower fails on a machine that does much else beside a simulated city. */
+/** Limits the wait until twenty rides have ended. Too low: fails on a busy machine. */
 const RIDES_TIMEOUT_MS = 300_000;
 
 /** Asks every second and a half at most: the demo's key makes 60 requests a minute. */

@@ -8,7 +8,7 @@ import { addFactOptions, describedJson, optionOf, readFactOptions } from "./fact
 import { readValue } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
-/** `systems create`, `set`, `show` and `list`. */
+/** Registers `systems create`, `set`, `show` and `list`. */
 export function registerSystems(program: ParentCommand, cli: OpenCli): void {
   const systems = program.command("systems").description("manage the bike-share systems of this deployment");
   systems

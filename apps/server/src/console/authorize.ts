@@ -43,7 +43,7 @@ export function consoleCaller(request: ConsoleRequest): ConsoleCaller {
   return request.consoleCaller;
 }
 
-/** The same, of the audience `partner`. */
+/** Returns the caller of an endpoint of the audience `partner`. */
 export function partnerCaller(request: ConsoleRequest): ConsoleCaller & { readonly partnerId: string } {
   const caller = consoleCaller(request);
   if (caller.partnerId === null) throw new Error(`${request.url} is not a partner's page`);
@@ -191,8 +191,8 @@ interface SessionRate {
 }
 
 /**
- * Limits the requests in any 60 s of one person, in all sessions together, or of one frame: ten pages with a request a
- * second. More come from a program with a stolen cookie, or from a faulty page.
+ * Requests in any 60 s of one person in all sessions together, or of one frame: ten pages with a request a second. Too
+ * low: refuses people with many open tabs. Too high: permits more to a program with a stolen cookie.
  */
 const SESSION_RATE_LIMIT = 600;
 /** For how many requests one that changes something counts: it is an entry of the audit log, which is kept. */

@@ -35,8 +35,8 @@ export function beginIn(context: ConsoleContext, { request }: Exchange): BeginSe
 const hintContextOf = (issuer: string | undefined, personId: string) => `id token ${personId} ${issuer ?? ""}`;
 
 /**
- * Maximum characters of an ID token in the sign-out URL. Longer tokens contain lists of groups, and servers reject such
- * URLs.
+ * Maximum characters of an ID token in the sign-out URL. Too high: identity servers reject the URL, because longer
+ * tokens contain lists of groups.
  */
 const MAX_HINT_LENGTH = 4_000;
 

@@ -156,7 +156,7 @@ export function resendRoutes(context: ConsoleContext, long: LongReads): ConsoleR
   });
 }
 
-/** The same by the operator's admins. */
+/** Routes with which the operator's admins resend a partner's deliveries in bulk. */
 export function systemResendRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["systemResends"] {
   return routesFor(context, long, ({ request, params }) => {
     const { actor, systemId } = consoleCaller(request);

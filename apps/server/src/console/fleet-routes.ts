@@ -168,7 +168,7 @@ export function partnerStationRoutes(mapOf: MapOf): ConsoleRoutes["partnerStatio
   };
 }
 
-/** The same for the operator. */
+/** Routes of a system's stations for the operator. */
 export function systemStationRoutes(mapOf: MapOf): ConsoleRoutes["systemStations"] {
   return {
     list: async ({ params, reply }) => ({ status: 200, body: useReadyBody(reply, await mapOf(params.system_id)) }),

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** The same ids in both systems, which differ in their names. */
+/** Fills a system with ids that the other system has too; only the names differ. */
 async function fill(systemId: string): Promise<void> {
   const day = new Date(app.clock()).toISOString().slice(0, 10);
   await app.db.transaction(async (tx) => {

@@ -8,7 +8,10 @@ import { sessionStillOf } from "./session-cookie.ts";
 
 type Routes = ConsoleRoutes;
 
-/** Shorter than the minute after which proxies close silent connections. The session is checked as often. */
+/**
+ * Interval of heartbeats, and of the check of the session. Too low: sends more. Too high: proxies close connections
+ * that are silent for a minute.
+ */
 const HEARTBEAT_INTERVAL_MS = 15_000;
 
 /** Changes as they happen. */

@@ -129,7 +129,7 @@ function partnerSearchRoutes(long: LongReads): SearchRoutes["partnerSearch"] {
   return { search: searchRoute(long) };
 }
 
-/** The same for the operator. */
+/** Routes of the operator's search. */
 function systemSearchRoutes(long: LongReads): SearchRoutes["systemSearch"] {
   return { search: searchRoute(long) };
 }

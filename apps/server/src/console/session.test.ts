@@ -76,7 +76,7 @@ it.each([
   expect(cookie).toMatch(/^__Host-bikeshare_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
   const [pair = ""] = cookie.split(";", 1);
   expect((await fetch(`${app.url}/console/v1/session`, { headers: { ...headers, cookie: pair } })).status).toBe(200);
-  // The same token in the cookie of a plain connection, which anybody on the way may have written, is none.
+  // The cookie of an unencrypted connection is ignored, because anybody on the network path may have written it.
   const plain = pair.replace("__Host-", "");
   expect((await fetch(`${app.url}/console/v1/session`, { headers: { ...headers, cookie: plain } })).status).toBe(401);
 });

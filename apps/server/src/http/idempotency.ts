@@ -89,7 +89,7 @@ export const MAX_ITEMS = 200;
 const MAX_OPEN = 2;
 /** Limits the calls that run alone at once. Too high: takes connections from other verbs. */
 const ALONE_CONCURRENCY = 4;
-/** Limits the calls of one owner that may wait or run. More mean that the database is too slow for the load. */
+/** Limits the calls of one owner that wait or run. Too high: a slow database delays other owners. */
 export const MAX_CALLS_OF_OWNER = 1_000;
 export const MAX_CALLS = 4_000;
 /** How long a call waits before it is rejected: about as long as a caller waits for a connection of the pool. */

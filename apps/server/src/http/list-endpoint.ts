@@ -35,7 +35,7 @@ export function listEndpoint<Position, Filters extends object>(
   return async (call: ListCall<Filters>) => ({ status: 200 as const, body: jsonBody<never>(await read(call)) });
 }
 
-/** The same, giving the body as text: for a list whose pages are cached. */
+/** Like `listEndpoint`, and returns the body as text, for a list whose pages are cached. */
 export function pageReader<Position, Filters extends object>(
   cursors: CursorCipher,
   list: PagedList<Position, Filters>,

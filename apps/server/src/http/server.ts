@@ -35,7 +35,8 @@ const TIMEOUT_CHECK_INTERVAL_MS = 5_000;
  */
 const STALL_TIMEOUT_MS = 30_000;
 /**
- * Longer than the 60 s for which load balancers keep idle connections, so that we never close one that is about to be used.
+ * Time for which an idle connection stays open. It exceeds the 60 s of load balancers, so that we never close a
+ * connection that a balancer is about to use.
  */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 

@@ -94,7 +94,10 @@ export function closeConnectionsWhenDraining(http: FastifyInstance): {
   return { is: () => draining, begin: () => (draining = true) };
 }
 
-/** Longer than a busy machine delays a process; shorter than callers wait. */
+/**
+ * Minimum standstill before requests are refused. Too low: refuses requests on a busy machine. Too high: callers time
+ * out first.
+ */
 const MAX_STANDSTILL_MS = 5_000;
 const HEARTBEAT_INTERVAL_MS = 250;
 /** Time to read the requests that waited in the sockets, after the process resumes. */

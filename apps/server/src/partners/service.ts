@@ -121,7 +121,7 @@ export function overviewsOf(context: Pick<ActorContext, "db" | "clock">, systemI
   return listPartnerOverviews(context.db, systemId, new Date(context.clock()));
 }
 
-/** The same of one, also one that was removed. */
+/** Returns one partner with its keys, endpoint and usage, even a removed one. */
 export async function overviewOf(
   context: Pick<ActorContext, "db" | "clock">,
   systemId: string,
@@ -140,7 +140,7 @@ export async function partnerWithId(
   return partner !== undefined && partnerStatus(partner) !== "removed" ? partner : undefined;
 }
 
-/** The same, for as long as the transaction is open: the partner is neither suspended nor removed meanwhile. */
+/** Like `partnerWithId`, and locks the partner until the transaction ends: nobody suspends or removes it meanwhile. */
 export async function holdPartner(tx: Transaction, systemId: string, id: string): Promise<PartnerRow | undefined> {
   const partner = await lockPartner(tx, systemId, id);
   return partner !== undefined && partnerStatus(partner) !== "removed" ? partner : undefined;

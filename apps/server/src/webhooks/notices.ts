@@ -52,11 +52,11 @@ function publishStations(
 }
 
 /**
- * Time between two sweeps: the longest delay of the first change after a quiet minute. Shorter reads every station more
- * often; longer and a partner's map lags.
+ * Interval between two sweeps, and the longest delay of the first change after a quiet minute. Too low: reads stations
+ * more often. Too high: partners' maps lag.
  */
 const SWEEP_INTERVAL_MS = 3_000;
-/** Stations in one transaction. More keep their notices locked for longer; fewer make more transactions. */
+/** Stations in one transaction. Too low: makes more transactions. Too high: locks their notices for longer. */
 const BATCH_SIZE = 500;
 
 /** Publishes changed stations every few seconds. */

@@ -233,7 +233,7 @@ function endpointLoader(
   };
 }
 
-/** Failing endpoints that are shown one by one. More become more time series than anybody reads. */
+/** Failing endpoints that the metrics list one by one. Too high: creates more time series than anybody reads. */
 const SHOWN_FAILING = 20;
 
 /** Partners whose log is shown one by one: the largest. */

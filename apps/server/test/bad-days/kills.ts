@@ -48,7 +48,7 @@ export interface KillsReport {
 
 /** So that the next holder of its leases is at work when it goes on. */
 const FROZEN_BEYOND_LEASE_MS = 3_000;
-/** Ends a hang. Lower fails a run on a machine that does much else: a start has taken a minute there. */
+/** Limits the wait for a start. Too low: fails a run on a busy machine, where a start has taken a minute. */
 const START_TIMEOUT_MS = 300_000;
 const RIDERS = 8;
 const HOLDERS = 8;

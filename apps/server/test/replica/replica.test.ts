@@ -85,7 +85,7 @@ function startCallers() {
       await sleep(PAUSE_BEFORE_REPEAT_MS);
     }
   };
-  /** The same of an operator's command on one thing. */
+  /** Sends an operator's command about one item, again until a process answers. */
   const commanded = async (
     { post }: Process,
     path: string,
@@ -163,7 +163,10 @@ function startCallers() {
 
 /** Milliseconds. It waits for some twenty changes of state, each a matter of seconds where the machine is busy. */
 const STORY_TIMEOUT_MS = 600_000;
-/** Of one change. Less than the story's, so that a failure names the one that did not come. */
+/**
+ * Limits the wait for one change. It is lower than the limit of the whole test, so that a failure names the missing
+ * change.
+ */
 const STATE_TIMEOUT_MS = 240_000;
 
 it("lists are followed without a loss, though the replica knows nothing of the transactions that write", async () => {

@@ -3,7 +3,7 @@ import { noQuery } from "../endpoint.ts";
 import { givenInstant } from "../values.ts";
 import { consoleBodyErrors, consoleErrors, consoleNeeds, systemPath } from "./endpoint.ts";
 
-/** Longer than any name of a machine or of a check's subject. */
+/** Maximum characters of a machine's name or of a check's subject. No real one is as long. */
 const MAX_LENGTH = 300;
 
 /** The identity of the acknowledged check, as the overview shows it. */

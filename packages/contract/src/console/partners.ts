@@ -36,7 +36,7 @@ const partnerName = z
   .max(MAX_NAME_LENGTH, issueText("tooLong", { limit: MAX_NAME_LENGTH }))
   .refine(isPlainName, issueText("plainName"));
 
-/** More than the bikes of any city, so that a mistyped number is noticed. */
+/** Maximum reservations. It exceeds the bikes of any city, and so rejects mistyped numbers only. */
 const MAX_RESERVATIONS = 1_000_000;
 const maxReservations = z.number().int().min(1).max(MAX_RESERVATIONS).nullable().describe("Null: the default");
 

@@ -52,7 +52,7 @@ export type IssuedInvitation = z.infer<typeof issuedInvitation>;
 const invitation = z.object({ email: emailAddress, role: membershipRole }).strict();
 const role = z.object({ role: membershipRole }).strict();
 
-/** The same for a partner's people and for those of the whole system. */
+/** Returns the endpoints for the people of a partner, or of a whole system. */
 function peopleEndpoints<
   const Path extends string,
   Params extends z.ZodRawShape,

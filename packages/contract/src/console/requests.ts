@@ -192,7 +192,7 @@ function usageEndpoints<const Base extends `/console/v1/systems/:system_id${stri
   } as const;
 }
 
-/** The same endpoints for a partner's own requests, and for all of a system. */
+/** Returns the endpoints for the requests of a partner, or of a whole system. */
 function requestEndpoints<const Base extends `/console/v1/systems/:system_id${string}`, Shape extends z.ZodRawShape>(
   base: Base,
   pathParams: z.ZodObject<Shape, "strip">,

@@ -92,7 +92,7 @@ export const resendEndpoints = {
 const operators = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
 const systemPath = "/console/v1/systems/:system_id/endpoints/:partner_id/resends";
 
-/** The same by the operator's admins. */
+/** Resends by the operator's admins. */
 export const systemResendEndpoints = {
   count: { ...resendEndpoints.count, path: `${systemPath}/count`, metadata: operators },
   create: { ...resendEndpoints.create, path: systemPath, metadata: operators },

@@ -47,7 +47,7 @@ export const partnerStationEndpoints = {
   },
 } as const;
 
-/** The same for the operator. */
+/** Stations for the operator. */
 export const systemStationEndpoints = {
   list: {
     ...list,

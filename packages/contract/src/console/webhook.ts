@@ -65,7 +65,10 @@ export type Webhook = z.infer<typeof webhook>;
 
 const shownWebhook = z.object({ webhook: webhook.nullable().describe("Null: none was ever set") }).strict();
 
-/** Longer than any accepted address, so that an address that is too long is rejected with a reason. */
+/**
+ * Maximum characters of a requested address. It exceeds the limit of accepted addresses, so that the service rejects an
+ * address that is too long with a reason.
+ */
 const MAX_GIVEN_ADDRESS = 4_096;
 const givenAddress = z.string().min(1).max(MAX_GIVEN_ADDRESS);
 

@@ -5,17 +5,20 @@ import { namedObject } from "../named-object.ts";
 import { type FactChanges, type FactKind, factKinds, type Facts, type FactsOf } from "./facts.ts";
 import type { Field, FieldType } from "./types.ts";
 
-// The schemas of facts in requests and answers. They show the form of each; the service checks its meaning as well, such as
-// whether a time zone exists, and says what is wrong.
+// The schemas of facts in requests and answers. They define the form of each fact. The service also checks the meaning,
+// such as whether a time zone exists, and says what is wrong.
 
-/** The longest text of any fact. */
+/** Maximum characters of a text. Too high: one fact fills every document. */
 const MAX_TEXT_LENGTH = 2_000;
 
 const localText = z.object({ text: z.string().max(MAX_TEXT_LENGTH), language: z.string().max(35) }).strict();
 const positions = z.array(z.array(z.array(z.array(z.number()).min(2).max(3)).min(4)).min(1)).min(1);
 const multiPolygon = z.object({ type: z.literal("MultiPolygon"), coordinates: positions }).strict();
 
-/** @param isGiven in a request: a text may be a single string, and an object may leave out or null what it does not say */
+/**
+ * @param isGiven whether the schema is for requests, in which a text may be a string, and fields of objects may be null
+ * or absent
+ */
 function schemaOf(type: FieldType, isGiven: boolean): z.ZodTypeAny {
   const { kind, min, max, words = [], item, fields = {} } = type;
   switch (kind) {
@@ -33,7 +36,7 @@ function schemaOf(type: FieldType, isGiven: boolean): z.ZodTypeAny {
       return max === undefined ? atLeast : atLeast.max(max);
     }
     case "oneOf":
-      return z.enum(words as [string, ...string[]]); // every table lists one word or more
+      return z.enum(words as [string, ...string[]]); // every table lists at least one word
     case "list":
       return z.array(item === undefined ? z.unknown() : schemaOf(item, isGiven)).min(min ?? 0);
     case "object":
@@ -48,7 +51,7 @@ function schemaOf(type: FieldType, isGiven: boolean): z.ZodTypeAny {
 }
 
 function objectOf(fields: Readonly<Record<string, Field>>, isGiven: boolean): z.ZodTypeAny {
-  // A field that has ended is that of an older version: facts have the newest form.
+  // A field with an end belongs to older versions only: facts have the newest form.
   const current = Object.entries(fields).filter(([, { until }]) => until === undefined);
   const shape = current.map(([name, { type, required }]) => {
     const schema = schemaOf(type, isGiven);
@@ -76,13 +79,13 @@ const titles: Readonly<Record<FactKind, string>> = {
   geofencing_zones: "GeofencingZones",
 };
 
-/** The schema of changes to facts: null removes a value, what is left out stays. */
+/** Returns the schema of changes to facts: null removes a fact, an omitted fact stays. */
 export function factChangesOf<Kind extends FactKind>(kind: Kind): z.ZodType<FactChanges<Kind>> {
   const schema = z.object(shapeOf(factKinds[kind], true)).strict();
   return extendApi(schema, { title: `${titles[kind]}FactChanges` });
 }
 
-/** Something that is described, with who gives each of its facts. */
+/** A described thing, with the origin of each of its facts. */
 export interface DescribedFacts<Kind extends FactKind> {
   id: string;
   published: FactsOf<Kind>;
@@ -90,7 +93,7 @@ export interface DescribedFacts<Kind extends FactKind> {
   from: { [Name in keyof FactsOf<Kind>]?: "operator" | "source" | "default" };
 }
 
-/** The schema of something that is described. */
+/** Returns the schema of a described thing. */
 export function describedFactsOf<Kind extends FactKind>(kind: Kind): z.ZodType<DescribedFacts<Kind>> {
   const names = Object.keys(factKinds[kind]);
   const giver = z.enum(["operator", "source", "default"]).optional();
@@ -104,7 +107,7 @@ export function describedFactsOf<Kind extends FactKind>(kind: Kind): z.ZodType<D
   }) as z.ZodType<DescribedFacts<Kind>, z.ZodTypeDef, unknown> as z.ZodType<DescribedFacts<Kind>>;
 }
 
-/** The schema of everything of a kind. */
+/** Returns the schema of the list of all things of a kind. */
 export function describedListOf<Kind extends FactKind>(kind: Kind, described: z.ZodType<DescribedFacts<Kind>>) {
   const description = "Everything of this kind that is described or in use, by id.";
   return namedObject(`Described${titles[kind]}List`, description, { data: z.array(described) });

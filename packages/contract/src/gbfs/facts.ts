@@ -10,14 +10,14 @@ import {
 } from "./feeds.ts";
 import { type FieldType, id, list, object, text, uri, type ValueOf } from "./types.ts";
 
-/** A fact that the operator can set: a field of GBFS, or one that several fields follow from. */
+/** A fact that the operator can set: a GBFS field, or a value from which several fields follow. */
 export interface Fact<Value = unknown> {
   readonly type: FieldType<Value>;
-  /** The label of its input. */
+  /** The label of its form field. */
   readonly label: string;
-  /** What it is, in a few words; where it is needed, also what readers lose without it. */
+  /** A short description; for a needed fact, also what readers lose without it. */
   readonly about: string;
-  /** Whether what it belongs to cannot be published without it. */
+  /** Whether GBFS cannot publish the thing without this fact. */
   readonly required?: true;
 }
 
@@ -179,7 +179,9 @@ const zonesFacts = {
   global_rules: needed(list(object(zoneRuleFields)), "Elsewhere", "The rules outside all zones"),
 } as const satisfies Facts;
 
-/** What the operator can describe, and the facts of each. Ids are those of the operator; a system has no other. */
+/**
+ * The kinds of things that the operator can describe, with their facts. Ids are the operator's; a system has no others.
+ */
 export const factKinds = {
   system: systemFacts,
   vehicle_type: vehicleTypeFacts,
@@ -195,7 +197,10 @@ export type FactKind = keyof typeof factKinds;
 /** The facts of one thing, in canonical form. */
 export type FactsOf<Kind extends FactKind> = ValueOf<(typeof factKinds)[Kind]>;
 
-/** The same as an operator gives them: a text is one string in the system's main language, or several; null: no longer. */
+/**
+ * Changes to facts. A text is a string in the system's main language, or one for each of several languages. Null
+ * removes a fact.
+ */
 export type FactChanges<Kind extends FactKind> = {
   readonly [Name in keyof FactsOf<Kind>]?:
     | FactsOf<Kind>[Name]

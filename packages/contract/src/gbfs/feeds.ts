@@ -34,8 +34,8 @@ import {
   uri,
 } from "./types.ts";
 
-// Every field of every GBFS feed, from 1.0 to 3.1. What is read, published and checked follows from these tables. Fields
-// stand under their newest names; `names` of a feed has the older ones.
+// Every field of every GBFS feed, from 1.0 to 3.1. Reading, publishing and checking follow from these tables. Fields
+// have their newest names; `oldNames` of a feed lists the older ones.
 
 const rentalUris = object({ android: { type: uri }, ios: { type: uri }, web: { type: uri } });
 const app = object({ store_uri: { type: uri, required: true }, discovery_uri: { type: uri, required: true } });
@@ -156,7 +156,7 @@ const rentalMethods = [
   ...["key", "creditcard", "paypass", "applepay", "androidpay", "transitcard", "accountnumber", "phone"],
 ] as const;
 
-/** Words in capitals up to 2.0, in small letters since. */
+/** Words that are upper case up to 2.0 and lower case since. */
 function sinceLowerCase<Word extends string>(words: readonly Word[]) {
   return {
     since: Object.fromEntries(words.map((word) => [word, "2.1"])) as { [Each in Word]: "2.1" }, // of these words
@@ -186,10 +186,10 @@ export const stationInformationFields = {
   parking_hoop: { type: boolean, since: "2.3" },
   contact_phone: { type: string, since: "2.3" },
   capacity: { type: integer(0) },
-  /** Vehicles that may stand in a station's area, by type. */
+  /** Vehicles that may be returned in a station's area, by type. */
   vehicle_types_capacity: { type: countOfTypes, since: "3.0" },
   vehicle_capacity: { type: counts, since: "2.1", until: "2.3" },
-  /** Docks by the types that fit them. */
+  /** Docks by the vehicle types that fit them. */
   vehicle_docks_capacity: { type: countOfTypes, since: "3.0" },
   vehicle_type_capacity: { type: counts, since: "2.1", until: "2.3" },
   is_valet_station: { type: boolean, since: "2.1" },
@@ -224,7 +224,7 @@ export const vehicleFields = {
   vehicle_type_id: { type: id, since: "2.1" },
   last_reported: { type: instant, since: "2.1" },
   current_range_meters: { type: number(0), since: "2.1" },
-  /** 0 to 1. */
+  /** From 0 to 1. */
   current_fuel_percent: { type: number(0, 1), since: "2.3" },
   station_id: { type: id, since: "2.1" },
   home_station_id: { type: id, since: "2.3" },
@@ -281,7 +281,7 @@ export const alertFields = {
   last_updated: { type: instant },
 } as const satisfies Fields;
 
-/** Of a zone, or of everywhere outside all zones. */
+/** The fields of a rule of one zone, or of the area outside all zones. */
 export const zoneRuleFields = {
   vehicle_type_ids: { type: list(id), since: "3.0" },
   vehicle_type_id: { type: list(id), since: "2.1", until: "2.3" },
@@ -330,16 +330,16 @@ const versionFields = {
 
 /** A feed: the `data` of one document. */
 export interface GbfsFeed {
-  /** The fields of `data`. A feed of records has a list of them among these. */
+  /** The fields of `data`. For a feed of records, one of them is the list. */
   readonly fields: Fields;
-  /** The field with its records, and the field with a record's id; absent where the feed has no records. */
+  /** The field with the records, and the records' field with the id; absent for a feed without records. */
   readonly records?: { readonly list: string; readonly id: string };
-  /** Versions that have the feed; absent: all. */
+  /** The first version with the feed; absent: all versions have it. */
   readonly since?: GbfsVersion;
   readonly until?: GbfsVersion;
-  /** The first version in which `data` has no other fields than these. */
+  /** The first version in which `data` has no further fields. */
   readonly closedSince?: GbfsVersion;
-  /** Older names, each up to a version: of the feed itself, and of fields. */
+  /** Older names of the feed itself and of its fields, each with the last version that uses it. */
   readonly oldNames?: {
     readonly until: GbfsVersion;
     readonly feed?: string;
@@ -352,7 +352,7 @@ function feedOf(listName: string, idField: string, record: Fields, more: Omit<Gb
   return { fields: { [listName]: records }, records: { list: listName, id: idField }, ...more } satisfies GbfsFeed;
 }
 
-/** Every feed, by its newest name. `gbfs`, the list of feeds, differs too much between versions to stand here. */
+/** Every feed by its newest name, except the list of feeds (`gbfs`), which differs too much between versions. */
 export const gbfsFeeds = {
   gbfs_versions: {
     fields: { versions: { type: list(object(versionFields)), required: true } },

@@ -1,4 +1,4 @@
-/** Every version of GBFS that we read or check, oldest first. */
+/** Every version of GBFS that the service reads or checks, oldest first. */
 export const gbfsVersions = ["1.0", "1.1", "2.0", "2.1", "2.2", "2.3", "3.0", "3.1-RC3"] as const;
 
 export type GbfsVersion = (typeof gbfsVersions)[number];
@@ -6,19 +6,21 @@ export type GbfsVersion = (typeof gbfsVersions)[number];
 /** A text in one language. */
 export interface LocalText {
   readonly text: string;
-  /** A BCP 47 tag as GBFS takes it: a language, and a country where one is given. */
+  /** A BCP 47 tag in the form of GBFS: a language, and optionally a country. */
   readonly language: string;
 }
 
-/** GeoJSON: polygons, each of closed rings of `[longitude, latitude]`; the first ring is the outer one. */
+/**
+ * A GeoJSON MultiPolygon: polygons of closed rings of `[longitude, latitude]`. The first ring of each is the outer one.
+ */
 export interface MultiPolygon {
   readonly type: "MultiPolygon";
   readonly coordinates: readonly (readonly (readonly (readonly number[])[])[])[];
 }
 
 /**
- * The type of a field. `Value` is the value in its canonical form: that of GBFS 3.1, whatever the version of a document.
- * `string` and the kinds below it are written alike in every version.
+ * The type of a field. `Value` is the canonical value: that of GBFS 3.1, whatever the document's version. Every version
+ * writes the kinds from `string` on alike.
  */
 export interface FieldType<Value = unknown> {
   readonly kind:
@@ -38,7 +40,7 @@ export interface FieldType<Value = unknown> {
     | "licence" // an SPDX identifier
     | "country" // ISO 3166-1, two letters
     | "text" // a string up to 2.3, `LocalText[]` since 3.0
-    | "textUri" // the same of a URI
+    | "textUri" // like `text`, for a URI
     | "instant" // POSIX seconds up to 2.3, RFC 3339 since 3.0
     | "boolean" // 0 or 1 before 2.0
     | "integer"
@@ -48,38 +50,38 @@ export interface FieldType<Value = unknown> {
     | "object"
     | "counts" // numbers by the id of a vehicle type
     | "multiPolygon";
-  /** Of a number: its bounds. Of a list: how many items it has at least. */
+  /** For a number: its bounds. For a list: its minimum length. */
   readonly min?: number;
   readonly max?: number;
-  /** Of `oneOf`: the words. */
+  /** For `oneOf`: the words. */
   readonly words?: readonly string[];
-  /** Of `oneOf`: the first version of words that not every version has. */
+  /** For `oneOf`: the first version of each word that is not in every version. */
   readonly wordsSince?: Readonly<Record<string, GbfsVersion>>;
-  /** Of `oneOf`: other writings of old versions, each with the word of today. */
+  /** For `oneOf`: spellings of old versions, each with its newest word. */
   readonly oldWords?: Readonly<Record<string, string>>;
   /** The last version with `oldWords`. */
   readonly oldWordsUntil?: GbfsVersion;
-  /** Of a list: the type of its items. */
+  /** For a list: the type of its items. */
   readonly item?: FieldType;
-  /** Of an object: its fields. */
+  /** For an object: its fields. */
   readonly fields?: Fields;
-  /** Never present; it carries the type of the value. */
+  /** Never set. It carries the type of the value. */
   readonly value?: Value;
 }
 
 /** A field of a record. */
 export interface Field<Value = unknown> {
   readonly type: FieldType<Value>;
-  /** The first and the last version that has it; without one: the first and the last that there is. */
+  /** The first and the last version with the field; absent: the first or last version of all. */
   readonly since?: GbfsVersion;
   readonly until?: GbfsVersion;
-  /** Whether every version that has it requires it, or the first that does, or the last. */
+  /** Whether every version with the field requires it, or only those since or until a version. */
   readonly required?: true | { readonly since: GbfsVersion } | { readonly until: GbfsVersion };
 }
 
 export type Fields = Readonly<Record<string, Field>>;
 
-/** An object in canonical form; GBFS has no null, so that an unknown field is absent or undefined. */
+/** An object in canonical form. GBFS has no null: an unknown field is absent or undefined. */
 export type ValueOf<Of extends Fields> = {
   readonly [Name in keyof Of]?: (Of[Name] extends Field<infer Value> ? Value : never) | undefined;
 };
@@ -115,7 +117,7 @@ function numeric(kind: "integer" | "number", min?: number, max?: number): FieldT
   return { kind, ...(min !== undefined && { min }), ...(max !== undefined && { max }) };
 }
 
-/** Words of some versions alone: new words by their first version, and writings that were replaced. */
+/** Words that not every version has: new words by their first version, and replaced spellings. */
 interface WordsOfVersions<Word extends string> {
   readonly since?: { readonly [Each in Word]?: GbfsVersion };
   readonly old?: { readonly until: GbfsVersion; readonly words: Readonly<Record<string, Word>> };
@@ -133,7 +135,7 @@ export function oneOf<const Word extends string>(
   };
 }
 
-/** Returns the words that a version takes. */
+/** Returns the words that a version accepts. */
 export function wordsIn(
   version: GbfsVersion,
   { words = [], wordsSince, oldWords, oldWordsUntil }: FieldType,
@@ -165,7 +167,7 @@ export function requiresField(version: GbfsVersion, field: Field): boolean {
     : isBetween(version, undefined, required.until);
 }
 
-/** Tells whether one version is as new as another, or newer. */
+/** Tells whether one version is the same as another, or newer. */
 export function isAtLeast(version: GbfsVersion, other: GbfsVersion): boolean {
   return gbfsVersions.indexOf(version) >= gbfsVersions.indexOf(other);
 }

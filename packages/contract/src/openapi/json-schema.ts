@@ -97,7 +97,7 @@ function orNull(schema: JsonSchema): JsonSchema {
   };
 }
 
-/** The same names with other values. */
+/** Returns an object with the same keys and converted values. */
 export function mapValues<Value, Result>(
   source: Readonly<Record<string, Value>>,
   convert: (value: Value, name: string) => Result,

@@ -37,7 +37,9 @@ export function chart(options: ChartOptions): Markup {
 const PICTURE_TOP = 56;
 const NAME_WIDTH = 120;
 
-/** The same as a file of its own, readable on light and on dark pages. Its names are told apart by colour and by place. */
+/**
+ * Draws the chart as a file of its own, readable on light and dark pages. Colour and position distinguish its series.
+ */
 export function drawPicture(options: ChartOptions): string {
   const names = linesOf(options).map(
     ({ name }, index) =>

@@ -34,7 +34,7 @@ export interface Answer {
 export interface HttpClient {
   /** Sends a request, or queues it until a connection is free. Never throws: `onAnswer` gets every outcome. */
   send(request: HttpRequest, onAnswer: (answer: Answer) => void): void;
-  /** The same. Never rejects. */
+  /** Like `send`, and returns the outcome. Never rejects. */
   ask(request: HttpRequest): Promise<Answer>;
   /** Requests that were sent or queued and are not answered yet. */
   pending(): number;
@@ -48,7 +48,7 @@ export interface HttpClientOptions extends Partial<Omit<ConnectionOptions, "url"
   readonly localAddresses?: readonly string[];
 }
 
-/** An answer that takes longer is an error. Longer hides a server that hangs; shorter blames one that is only slow. */
+/** Timeout of a request. Too low: counts a slow server as failing. Too high: hides a server that hangs. */
 export const REQUEST_TIMEOUT_MS = 10_000;
 /** Servers and load balancers keep an idle connection for longer: none ends just when a request is sent over it. */
 const IDLE_TIMEOUT_MS = 4_000;

@@ -3,7 +3,7 @@ import { apiRequest, type ApiRequest } from "../contract/endpoints.ts";
 import { createHttpClient, type HttpClient } from "../http/client.ts";
 import type { World } from "./scenario.ts";
 
-/** Items that are read of each list. More takes more of the key's requests and makes no difference to the load. */
+/** Maximum items read of each list. Too high: uses up the key's rate limit without a benefit to the load. */
 const MAX_ITEMS = 30_000;
 
 /** Reads what scenarios need to know of a service. @param key may read stations, bikes and rides */

@@ -1,9 +1,9 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 
 /**
- * Shorter waits are spent turning the event loop, as timers are exact to a millisecond only. Shorter lets requests start
- * later than meant; longer takes processor time from the server on the same machine: a fifth of a core at 200 requests
- * a second with 1 ms.
+ * Waits below this time spin the event loop, because timers are exact to a millisecond only. Too low: requests start
+ * late. Too high: takes processor time from a server on the same machine (1 ms takes a fifth of a core at 200 requests
+ * a second).
  */
 const SPIN_MS = 0.5;
 

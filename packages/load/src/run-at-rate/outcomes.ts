@@ -15,7 +15,7 @@ export interface OutcomeCounter {
   issues(): string[];
 }
 
-/** Sentences that are kept. More fill memory where each names an id. */
+/** Maximum error messages that are kept. Too high: messages that contain ids fill the memory. */
 const MAX_ISSUES = 20;
 
 export function createOutcomeCounter(): OutcomeCounter {

@@ -57,7 +57,7 @@ const observer: RequestObserver = {
 const streams = plan.streams.map((_, index) => streamAt(index));
 post({ kind: "ready", histograms: streams.map(({ histograms }) => histograms) });
 const [startsAt] = (await once(port, "message")) as [number];
-// The same instant on every thread, though each has a monotonic clock of its own.
+// An instant that all threads agree on, although each has its own monotonic clock.
 const startAt = startsAt - performance.timeOrigin;
 const ticking = tick(startAt);
 await Promise.all(streams.map((stream) => stream.run(startAt)));

@@ -23,7 +23,10 @@ export type ReceiverRequest =
   | { readonly kind: "secrets"; readonly secrets: readonly string[] }
   | { readonly kind: "result"; readonly events: readonly string[] };
 
-/** The first retries are over by then. Longer delays the report of a service that lost some. */
+/**
+ * Limits the wait for outstanding deliveries; the first retries are over by then. Too high: delays the report of lost
+ * deliveries.
+ */
 const DRAIN_TIMEOUT_MS = 20_000;
 const POLL_INTERVAL_MS = 100;
 

@@ -27,7 +27,7 @@ export interface Figures {
   readonly slowestMs: number;
 }
 
-/** Shorter pauses are the load's own. */
+/** Minimum pause that counts as an outage. The load itself causes shorter ones. */
 const SHORTEST_GAP_MS = 500;
 
 /** Figures of the attempts that began in a span. @param to default: the end of the last attempt */

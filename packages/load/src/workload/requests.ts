@@ -23,7 +23,7 @@ export interface Requests {
   readonly attempts: readonly Attempt[];
   /** Answers that no service may give, whatever befalls it: internal errors, and `unavailable` without `Retry-After`. */
   readonly wrongAnswers: readonly string[];
-  /** The same request again and again until the service has decided on it. Never rejects. */
+  /** Repeats a request until the service has decided on it. Never rejects. */
   send(input: RequestInput): Promise<Answer>;
   /** Resolves when a request of each kind that was sent after now is answered. @returns milliseconds from now */
   untilServed(): Promise<number>;
@@ -33,9 +33,9 @@ export interface Requests {
 
 /** Clients that wait longer would hide how soon the service is back. */
 const PAUSE_BEFORE_REPEAT_MS = 100;
-/** Longer than the service lets any of its own waits take. */
+/** Timeout of a request. It exceeds the longest wait inside the service. */
 const REQUEST_TIMEOUT_MS = 20_000;
-/** More than there are clients: each waits for nobody else's answer. */
+/** Maximum connections. It exceeds the number of clients, so that no client waits for another. */
 const MAX_CONNECTIONS = 5_000;
 
 /** @param base the service's address, or a load balancer's */

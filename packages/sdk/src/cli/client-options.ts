@@ -4,7 +4,7 @@ import { type OptionValues, textOf } from "./command.ts";
 import type { Environment } from "./environment.ts";
 import type { Output } from "./output.ts";
 
-/** Shorter waits for the rate limit are over before a message about them is read. */
+/** Minimum wait for the rate limit that is announced. Shorter waits end before a person has read the message. */
 const MIN_ANNOUNCED_WAIT_MS = 2_000;
 
 /**

@@ -10,7 +10,7 @@ export class ApiPromise<Data> implements Promise<Data> {
     this.#response = response;
   }
 
-  /** The same with its response: status, headers, `Request-Id`, attempts. */
+  /** Returns the result with its response: status, headers, `Request-Id`, attempts. */
   withResponse(): Promise<ApiResponse<Data>> {
     return this.#response;
   }

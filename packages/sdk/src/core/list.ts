@@ -75,10 +75,9 @@ export interface List<Item> extends PromiseLike<Page<Item>>, AsyncIterable<Item>
    */
   checkpoint(): string | undefined;
   /**
-   * The same list from a position on: from a `checkpoint()` or a `next_cursor` of a list with the same filters. Nothing is
-   * left out; items of one page may come again where it changed meanwhile.
-   *
-   * @throws UsageError when it is empty: a finished iteration has no checkpoint, there is nothing to resume
+   * Returns the list from a position on: from a `checkpoint()`, or from a `next_cursor` of a list with the same
+   * filters. Omits nothing; repeats items of a page that changed meanwhile.
+   * @throws UsageError when the checkpoint is empty: a finished iteration has nothing to resume
    */
   resumeFrom(checkpoint: string): List<Item>;
 }
@@ -89,7 +88,7 @@ export interface ListSource<Item> {
   readonly operation: string;
   /** Requests a page. The response is unchecked, unless the client validates. */
   readonly request: (query: Query) => Promise<ApiResponse<ListEnvelope<Item>>>;
-  /** The same for all pages. */
+  /** The filters, equal on all pages. */
   readonly filters: Query;
   readonly signal: AbortSignal | undefined;
 }

@@ -107,7 +107,7 @@ function buildPath(template: string, id: string | undefined, query: Query): stri
 /** Returns an object without its undefined properties: passing an option on as undefined means its default. */
 export function withoutUndefined<Values extends object>(values: Values): Partial<Defined<Values>> {
   const entries = Object.entries(values).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as Partial<Defined<Values>>; // The same properties, fewer.
+  return Object.fromEntries(entries) as Partial<Defined<Values>>; // A subset of the properties.
 }
 
 type Defined<Values> = { [Name in keyof Values]: Exclude<Values[Name], undefined> };

@@ -1,13 +1,13 @@
 import { type BikeShareError, ConnectionError, TimeoutError } from "../errors/errors.ts";
 
-/** The first delay is at most this. Lower strains a service that is just coming back; higher makes a hiccup felt. */
+/** Maximum first delay. Too low: burdens a service that is recovering. Too high: makes a short failure noticeable. */
 const FIRST_DELAY_MS = 500;
 /** No delay is longer, unless the service asks for it. */
 const MAX_DELAY_MS = 8_000;
 /** Spreads callers that got the same `Retry-After`, so that they do not all return in the same instant. */
 const RETRY_AFTER_JITTER_MS = 250;
 
-/** Retries that a client may spend in a row. Lower and a short outage fails calls; higher prolongs a long one. */
+/** Retries that a client may spend in a row. Too low: a short outage fails calls. Too high: prolongs a long outage. */
 const BUDGET = 20;
 /** The amount that a success adds to the budget: in the long run one retry for ten successes. */
 const BUDGET_PER_SUCCESS = 0.1;

@@ -23,25 +23,25 @@ import {
   updateAlerts,
 } from "./queries.ts";
 
-// How commands on the fleet change alerts: stations that go offline, and feeds. Rows of stations are locked before.
+// Changes of alerts by commands on the fleet (stations that go offline) and by feeds. Callers lock the stations first.
 
-/** What alerts need of a command on the fleet. */
+/** The context in which a command changes alerts. */
 export interface AlertCommand extends Command {
   locks(kind: "alerts"): void;
   record(event: NewEvent): void;
   notify(channel: "stations"): void;
 }
 
-/** An alert as it was locked, and as it is to be; undefined: it is new. */
+/** A locked alert before and after a change. `before` is undefined for a new alert. */
 export interface AlertChange {
   readonly before: StoredAlert | undefined;
   readonly after: StoredAlert;
 }
 
 /**
- * Writes alerts that are locked, or new, with an event for each that opens or ends. One that the clock has ended ends
- * first, whatever else becomes of it.
- * @throws TransactionConflict when another command has opened one of the new ones
+ * Writes locked or new alerts, and an event for each that opens or ends. An alert that the clock has ended is written
+ * as ended before any other change.
+ * @throws TransactionConflict when another command has opened one of the new alerts
  */
 export async function writeAlerts(command: AlertCommand, changes: readonly AlertChange[]): Promise<void> {
   const written = changes.filter(({ before, after }) => before !== after);
@@ -58,7 +58,7 @@ export async function writeAlerts(command: AlertCommand, changes: readonly Alert
     if (wasOpen && after.ended_at !== null) record("alert.ended", after, after.ended_at);
     if (!wasOpen && after.ended_at === null) record("alert.opened", after, after.opened_at);
   }
-  // Ended ones first: a station has one open closure at a time.
+  // Write ended alerts first, because a station has at most one open closure.
   await updateAlerts(
     tx,
     systemId,
@@ -69,14 +69,14 @@ export async function writeAlerts(command: AlertCommand, changes: readonly Alert
   command.notify("stations");
 }
 
-/** A station that is taken offline, with what riders are told. */
+/** A station that goes offline, with the summary for riders. */
 export interface StationClosure {
   readonly stationId: string;
   readonly summary: Parameters<typeof canonicalTexts>[0];
 }
 
 /**
- * Opens an alert for each of the stations, which are locked, or changes the summary of the one that is open.
+ * Opens an alert for each of the locked stations, or changes the summary of its open alert.
  * @returns the stations whose alerts were opened or changed
  */
 export async function openClosures(
@@ -86,7 +86,7 @@ export async function openClosures(
   if (closures.length === 0) return new Set();
   const { tx, systemId, now, ids } = command;
   command.locks("alerts");
-  // Of several for one station the last counts.
+  // The last of several closures of a station counts.
   const wanted = new Map(closures.map((closure) => [closure.stationId, closure.summary]));
   const held = await lockClosuresOf(tx, systemId, [...wanted.keys()]);
   const open = new Map(held.map((alert) => [alert.closes_station, alert]));
@@ -108,7 +108,7 @@ export async function openClosures(
   return new Set(changes.flatMap(({ before, after }) => (before === after ? [] : [after.closes_station ?? ""])));
 }
 
-/** Ends the alerts with which the stations, which are locked, were taken offline. @returns the stations that had one */
+/** Ends the alerts that were opened when the locked stations went offline. @returns the stations that had one */
 export async function endClosures(command: AlertCommand, stationIds: readonly string[]): Promise<ReadonlySet<string>> {
   if (stationIds.length === 0) return new Set();
   command.locks("alerts");
@@ -117,7 +117,7 @@ export async function endClosures(command: AlertCommand, stationIds: readonly st
   return new Set(held.flatMap(({ closes_station: stationId }) => stationId ?? []));
 }
 
-/** Ends the operator's alerts that are about no other stations than these, which are locked and about to be removed. */
+/** Ends the operator's alerts that concern only these stations, which are locked and about to be removed. */
 export async function endAlertsOfRemoved(
   command: AlertCommand,
   stationIds: readonly string[],
@@ -138,18 +138,18 @@ export async function endAlertsOfRemoved(
   return new Set();
 }
 
-/** What became of a feed's alerts. */
+/** The result of applying a feed's alerts. */
 export interface AppliedAlerts {
   readonly opened: number;
   readonly changed: number;
   readonly ended: number;
-  /** Without an id or a summary, with another's id, or more than a feed may have. */
+  /** Alerts without an id or a summary, with the id of another source's alert, or beyond the limit of a feed. */
   readonly ignored: number;
 }
 
 /**
- * Makes a source's open alerts those that its feed has: one that appears opens, one that is gone ends. The source's row is
- * locked, and stations before.
+ * Makes a source's open alerts equal those of its feed: a new alert opens, a missing one ends. The caller has locked
+ * the stations and then the source's row.
  * @param records in canonical form
  */
 export async function applyAlerts(
@@ -160,7 +160,7 @@ export async function applyAlerts(
   const { tx, systemId, now } = command;
   command.locks("alerts");
   const readable = new Map(records.flatMap((record) => feedAlert(record) ?? []).map((alert) => [alert.id, alert]));
-  // By id, so that the same ones are kept from one time to the next.
+  // Sorting by id keeps the same alerts at each run.
   const kept = [...readable.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(0, MAX_SOURCE_ALERTS);
   const held = await lockAlertsOfSource(
     tx,
@@ -180,7 +180,7 @@ export async function applyAlerts(
       continue;
     }
     const opened = newAlert({ id, source, type, content }, now);
-    // A feed may go on listing an alert whose times are over.
+    // A feed may still list an alert whose times are over.
     if (alertAt(opened, now).ended_at !== null) continue;
     named.add(id);
     changes.push({ before, after: isOpen ? changedAlert(before, type, content, now) : opened });
@@ -198,12 +198,12 @@ export async function applyAlerts(
   };
 }
 
-/** Ends the alerts of a source that is given up. */
+/** Ends the alerts of a source that the operator removes. */
 export async function endAlertsOfSource(command: AlertCommand, source: string): Promise<void> {
   await applyAlerts(command, source, []);
 }
 
-/** Returns the changes that end alerts: at an instant, or when the clock has ended them. */
+/** Returns the changes that end alerts at `now`, or earlier where their times ended earlier. */
 export function endingOf(alerts: readonly StoredAlert[], now: Date): AlertChange[] {
   return alerts.map((before) => {
     const shown = alertAt(before, now);

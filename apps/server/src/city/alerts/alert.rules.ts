@@ -11,7 +11,7 @@ import {
 /** An alert in GBFS's canonical form. */
 export type AlertRecord = ValueOf<typeof alertFields>;
 
-/** What an alert says, in GBFS's canonical form; what it does not say is absent. */
+/** The content of an alert in GBFS's canonical form, without unknown fields. */
 export interface AlertContent extends Pick<
   AlertRecord,
   "description" | "url" | "times" | "station_ids" | "region_ids" | "last_updated"
@@ -19,7 +19,7 @@ export interface AlertContent extends Pick<
   readonly summary: readonly LocalText[];
 }
 
-/** An alert as it is stored. */
+/** A stored alert. */
 export interface StoredAlert {
   readonly id: string;
   readonly source: string;
@@ -32,36 +32,38 @@ export interface StoredAlert {
   readonly closes_station: string | null;
 }
 
-/** Alerts that a source may have, so that no feed floods the events: further ones, in the order of their ids, are left out. */
+/**
+ * Maximum alerts of a source; the others, in the order of their ids, are ignored. Too high: one feed floods the events.
+ */
 export const MAX_SOURCE_ALERTS = 1_000;
-/** Open alerts that the operator may have: one for each station of a large system, and some more. */
+/** Maximum open alerts of the operator. Too low: a large system cannot close every station. */
 export const MAX_OPEN_ALERTS = 5_000;
 
-/** Most of a feed's alert that is kept. Too high: a feed fills deliveries to partners. */
+/** Limits of a feed's alert. Too high: a feed inflates the deliveries to partners. */
 const FEED_LIMITS = { summary: 1_000, description: 5_000, url: 1_000, languages: 20, ids: 1_000, times: 50 } as const;
 
-/** Returns when the last of an alert's times ends; null: it has none, or one that lasts until further notice. */
+/** Returns the end of an alert's last time; null: it has no times, or one that lasts until further notice. */
 function endOfTimes(times: AlertContent["times"]): Date | null {
   const ends = (times ?? []).map(({ end }) => (end === undefined ? Number.NaN : Date.parse(end)));
   const last = Math.max(...ends);
   return ends.length === 0 || Number.isNaN(last) ? null : new Date(last);
 }
 
-/** Returns an alert as readers see it at an instant: the clock ends it, whether or not that has been written. */
+/** Returns an alert as readers see it at an instant: ended by the clock, even if the end is not stored yet. */
 export function alertAt(alert: StoredAlert, now: Date): StoredAlert {
   const { ended_at: endedAt, ends_at: endsAt } = alert;
   if (endedAt !== null || endsAt === null || endsAt > now) return alert;
   return { ...alert, ended_at: endsAt, updated_at: endsAt };
 }
 
-/** Returns an open alert as it is after its end at an instant. */
+/** Returns an open alert, ended at an instant. */
 export function endedAlert(alert: StoredAlert, at: Date): StoredAlert {
-  // Processes' clocks differ a little.
+  // The clocks of two processes may differ slightly.
   const ended_at = at < alert.opened_at ? alert.opened_at : at;
   return { ...alert, ended_at, updated_at: ended_at };
 }
 
-/** Returns a new alert, which is open. */
+/** Returns a new, open alert. */
 export function newAlert(
   alert: Pick<StoredAlert, "id" | "source" | "type" | "content"> & { readonly closes_station?: string },
   now: Date,
@@ -70,18 +72,18 @@ export function newAlert(
   return { closes_station: null, ...alert, opened_at: now, ends_at, ended_at: null, updated_at: now };
 }
 
-/** Returns an open alert with another type and content; the same where nothing differs. */
+/** Returns an open alert with another type and content, or the same object when nothing differs. */
 export function changedAlert(alert: StoredAlert, type: Alert["type"], content: AlertContent, now: Date): StoredAlert {
   if (alert.type === type && textOf(alert.content) === textOf(content)) return alert;
   return { ...alert, type, content, ends_at: endOfTimes(content.times), updated_at: now };
 }
 
-/** Returns a content's text, which is the same for contents that say the same. */
+/** Returns a content's JSON, which is equal for equal contents. */
 function textOf(content: AlertContent): string {
   return JSON.stringify(contentOf(content));
 }
 
-/** Returns a content with its fields in one order, without those that say nothing. */
+/** Returns a content with its fields in a fixed order, without empty ones. */
 function contentOf(fields: AlertContent): AlertContent {
   const { summary, description, url, times = [], station_ids: stations = [], region_ids: regions = [] } = fields;
   return {
@@ -104,17 +106,17 @@ function textsOf(texts: readonly LocalText[]): LocalText[] {
   return texts.map(({ text, language }) => ({ text, language }));
 }
 
-/** A text of a request: one in the system's main language, or one in each of several. */
+/** A text of a request: a string in the system's main language, or one string for each of several languages. */
 type GivenText = NonNullable<AlertUpsert["summary"]>;
 
-/** Returns a text of a request in canonical form. */
+/** Converts a text of a request to canonical form. */
 export function canonicalTexts(given: GivenText, language: string): LocalText[] {
   return typeof given === "string" ? [{ text: given, language }] : textsOf(given);
 }
 
 /**
- * Returns the content that an operator's item leaves an alert with: what the item leaves out stays.
- * @returns undefined when that has no summary
+ * Merges an item of the operator into an alert's content. Omitted fields keep their value.
+ * @returns undefined when the result has no summary
  */
 export function mergedContent(
   held: AlertContent | undefined,
@@ -146,14 +148,14 @@ function canonicalTime(start: string | undefined, end: string | undefined) {
   };
 }
 
-/** An alert of a feed that can be kept. */
+/** An alert of a feed that can be stored. */
 export interface FeedAlert {
   readonly id: string;
   readonly type: Alert["type"];
   readonly content: AlertContent;
 }
 
-/** Returns what is kept of a feed's alert, bounded; undefined for one without an id or a summary. */
+/** Returns a feed's alert within FEED_LIMITS; undefined when it has no id or no summary. */
 export function feedAlert(record: AlertRecord): FeedAlert | undefined {
   const { alert_id: id, type = "other", summary, description, url, times, last_updated: updated } = record;
   const bounded = (texts: readonly LocalText[] | undefined, limit: number) =>
@@ -189,11 +191,11 @@ function isInstant(text: string): boolean {
 }
 
 function shortened(text: string, limit: number): string {
-  // Not between the halves of a character.
+  // Does not cut a surrogate pair.
   return text.length <= limit ? text : `${text.slice(0, limit - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }
 
-/** Returns a text in a language; else in one of its variants, else the first. */
+/** Returns a text in a language, else in a variant of the language, else the first text. */
 function plainText(texts: readonly LocalText[] | undefined, language: string): string | null {
   const base = (tag: string) => tag.split("-")[0];
   const found =
@@ -217,7 +219,7 @@ function sharedFields({ id, type, content, opened_at, ended_at, updated_at }: St
   };
 }
 
-/** Returns an alert as partners see it. @param language the system's main one */
+/** Returns an alert as partners see it. @param language the system's main language */
 export function partnersAlert(alert: StoredAlert, language: string): Alert {
   const { summary, description, url } = alert.content;
   const { id, type, ...rest } = sharedFields(alert);

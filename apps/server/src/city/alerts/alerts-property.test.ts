@@ -15,14 +15,14 @@ afterAll(() => harness.close());
 
 const station = fc.constantFrom("A", "B");
 const alertId = fc.constantFrom("one", "two");
-/** Minutes from now at which an alert ends. */
+/** Minutes from now until an alert ends. */
 const end = fc.option(fc.integer({ min: 1, max: 10 }), { nil: undefined });
 
 const command = fc.oneof(
   fc.record({ do: fc.constant("offline" as const), station, summary: fc.constantFrom(undefined, "Closed", "Moved") }),
   fc.record({ do: fc.constant("online" as const), station }),
   fc.record({ do: fc.constant("open" as const), id: alertId, end }),
-  // The clock is to end closures too.
+  // Closures with an end let the clock end some of them.
   fc.record({ do: fc.constant("limit closure" as const), station, end: fc.integer({ min: 1, max: 10 }) }),
   fc.record({ do: fc.constant("end" as const), id: alertId }),
   fc.record({ do: fc.constant("feed" as const), ids: fc.uniqueArray(fc.constantFrom("one", "f1", "f2")) }),
@@ -30,7 +30,7 @@ const command = fc.oneof(
 );
 type Command = typeof command extends fc.Arbitrary<infer One> ? One : never;
 
-/** Commands that are sent at once, and the minutes that pass before. */
+/** Concurrent commands, and the minutes that pass before them. */
 const round = fc.record({ minutes: fc.nat(6), commands: fc.array(command, { minLength: 1, maxLength: 5 }) });
 
 const closures = statement(
@@ -95,7 +95,9 @@ it("whatever is commanded at once: a station has one open closure at most, and e
   );
 });
 
-/** Expects that each alert's events are opened, ended, opened, …, and that those whose last is opened are open. */
+/**
+ * Expects each alert's events to alternate between opened and ended, and an alert to be open if the last one is opened.
+ */
 async function expectAlternating(): Promise<void> {
   const { db, systemId } = harness;
   const events = await db.query<{ id: string; name: string }>(alertEvents, [systemId]);

@@ -27,7 +27,7 @@ const lockOfSource = statement(
   `${select} and (id = any($3::text[]) or ended_at is null and source = $2) order by id for update`,
 );
 
-// Alerts that others have locked are left for the next sweep.
+// Alerts that other transactions have locked wait for the next sweep.
 const claimOverdue = statement(
   "riderAlerts.claimOverdue",
   `${select} and id = any($3::text[]) and ended_at is null and ends_at <= $2::timestamptz
@@ -74,7 +74,7 @@ const pageOf = (status: AlertStatus) => ({
   ),
 });
 
-/** Which alerts are listed. */
+/** The status by which alerts are filtered. */
 export type AlertStatus = keyof typeof conditions;
 
 const pages = { open: pageOf("open"), ended: pageOf("ended"), all: pageOf("all") } as const;
@@ -96,12 +96,12 @@ const deletePast = statement(
    select count(*)::int as n from deleted`,
 );
 
-/** Locks alerts by their ids. */
+/** Locks alerts by id. */
 export function lockAlerts(tx: Transaction, systemId: string, ids: readonly string[]): Promise<StoredAlert[]> {
   return tx.query<StoredAlert>(lockById, [systemId, ids]);
 }
 
-/** Locks the alerts that are not written as ended with which stations were taken offline. */
+/** Locks the open closures of stations. */
 export function lockClosuresOf(
   tx: Transaction,
   systemId: string,
@@ -110,7 +110,7 @@ export function lockClosuresOf(
   return tx.query<StoredAlert>(lockClosures, [systemId, stationIds]);
 }
 
-/** Locks the operator's alerts that are not written as ended and are about any of the stations. */
+/** Locks the operator's open alerts about any of the stations. */
 export function lockAlertsOfStations(
   tx: Transaction,
   systemId: string,
@@ -119,7 +119,7 @@ export function lockAlertsOfStations(
   return tx.query<StoredAlert>(lockOfStations, [systemId, stationIds]);
 }
 
-/** Locks the alerts of a source that are not written as ended, and those with some ids, whoever has them. */
+/** Locks the open alerts of a source, and the alerts of any source with the given ids. */
 export function lockAlertsOfSource(
   tx: Transaction,
   systemId: string,
@@ -129,7 +129,7 @@ export function lockAlertsOfSource(
   return tx.query<StoredAlert>(lockOfSource, [systemId, source, ids]);
 }
 
-/** Locks those of the alerts whose times are over and that are not written as ended; none that others have locked. */
+/** Locks those of the alerts whose times are over and whose end is not stored. Skips alerts that others have locked. */
 export function claimOverdueAlerts(
   tx: Transaction,
   systemId: string,
@@ -139,7 +139,7 @@ export function claimOverdueAlerts(
   return tx.query<StoredAlert>(claimOverdue, [systemId, now, ids]);
 }
 
-/** Returns alerts whose times are over and that are not written as ended, the oldest first. @param apart those to leave out */
+/** Returns alerts whose times are over and whose end is not stored, oldest first. @param apart ids to omit */
 export async function listOverdueAlerts(
   db: QueryRunner,
   systemId: string,
@@ -148,7 +148,7 @@ export async function listOverdueAlerts(
   return (await db.query<{ id: string }>(listOverdue, [systemId, now, limit, apart])).map(({ id }) => id);
 }
 
-/** Inserts those of the alerts whose ids are free. @returns how many */
+/** Inserts the alerts whose ids are free. @returns how many */
 export async function insertAlerts(tx: Transaction, systemId: string, alerts: readonly StoredAlert[]): Promise<number> {
   if (alerts.length === 0) return 0;
   return (await tx.query(insert, [systemId, ...columns.arrays(alerts)])).length;
@@ -164,11 +164,11 @@ export async function countOpenAlerts(db: QueryRunner, systemId: string, now: Da
   return oneRow(await db.query<{ n: number }>(countOpen, [systemId, now])).n;
 }
 
-/** The rows of a page of alerts. */
+/** The range of a page of alerts. */
 interface AlertRange {
   readonly after?: string | undefined;
   readonly skip?: number;
-  /** Null: all. */
+  /** Null: no limit. */
   readonly limit: number | null;
 }
 
@@ -193,7 +193,7 @@ export async function findAlert(db: QueryRunner, systemId: string, id: string): 
   return (await db.query<StoredAlert>(find, [systemId, id]))[0];
 }
 
-/** Returns those of the stations that exist and are not removed. */
+/** Returns the ids of those stations that exist and are not removed. */
 export async function findStandingStations(
   db: QueryRunner,
   systemId: string,

@@ -10,7 +10,7 @@ import { getAlert, listOperatorsAlerts, listPartnersAlerts } from "./service.ts"
 
 type AlertContext = ReadContext & { readonly clock: () => number };
 
-/** The endpoints of alerts. Few are open at once: each request reads them from the database. */
+/** Routes of alerts. Each request reads the database, because few alerts are open at once. */
 export function alertRoutes(
   { filtered, clock }: AlertContext,
   cursors: CursorCipher,
@@ -33,7 +33,7 @@ export function alertRoutes(
   };
 }
 
-/** The operator's list of alerts. */
+/** Returns the handler of the operator's list of alerts. */
 export function operatorAlertList(
   { filtered, clock }: AlertContext,
   cursors: CursorCipher,

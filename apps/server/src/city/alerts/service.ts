@@ -44,10 +44,10 @@ import {
   lockAlerts,
 } from "./queries.ts";
 
-/** The source of the operator's own alerts. */
+/** The source of alerts that the operator creates. */
 const OPERATOR = "operator";
 
-/** Opens alerts, or changes those that are open. */
+/** Opens alerts, or changes open ones. */
 export function upsertAlerts(
   context: CommandContext,
   systemId: string,
@@ -85,16 +85,16 @@ export function upsertAlerts(
   );
 }
 
-/** What decides on an item, beside the alert itself. */
+/** The facts, besides the alert itself, on which an item's outcome depends. */
 interface UpsertFacts {
   readonly places: Places;
   readonly language: string;
   readonly now: Date;
-  /** The operator's open alerts. */
+  /** The number of the operator's open alerts. */
   readonly open: number;
 }
 
-/** @param before the alert, if it is open: one that has ended is opened anew */
+/** @param before the open alert with this id; undefined for an ended one, which opens again */
 function decideUpsert(
   before: StoredAlert | undefined,
   item: AlertUpsert,
@@ -163,7 +163,10 @@ interface Places {
   readonly regions: ReadonlySet<string>;
 }
 
-/** Returns the stations and regions that exist of those that items name. The stations are locked: none is removed meanwhile. */
+/**
+ * Returns which of the stations and regions in the items exist. Locks the stations, so that nobody removes them
+ * meanwhile.
+ */
 async function findPlaces(command: FleetCommand, items: readonly AlertUpsert[]): Promise<Places> {
   const { tx, systemId } = command;
   const stations = await command.lockStations(items.flatMap(({ station_ids: ids }) => ids ?? []));
@@ -173,24 +176,24 @@ async function findPlaces(command: FleetCommand, items: readonly AlertUpsert[]):
   return { stations: new Set(standing), regions: new Set(regions.map(({ id }) => id)) };
 }
 
-/** Ids that a message shows. */
+/** Maximum ids in one message. */
 const MAX_SHOWN = 20;
 
-/** Returns the ids that are not known, as a message lists them; empty: all are. */
+/** Returns the unknown ids as a list for a message; empty: all are known. */
 function unknownOf(ids: readonly string[] | undefined, known: ReadonlySet<string>): string {
   const unknown = (ids ?? []).filter((id) => !known.has(id));
   return unknown.slice(0, MAX_SHOWN).join(", ") + (unknown.length > MAX_SHOWN ? ", …" : "");
 }
 
 /**
- * Opens or changes one alert, as an act of somebody.
- * @throws ServiceError with what is wrong; nothing was changed then
+ * Opens or changes one alert on behalf of an actor.
+ * @throws ServiceError that says what is wrong; nothing has changed
  */
 export function openAlert(context: ActorContext, systemId: string, item: AlertUpsert): Promise<OperatorAlert> {
   return act(context, systemId, "alert.opened", item.id, (inside) => upsertAlerts(inside, systemId, [{ item }]));
 }
 
-/** Ends one alert, as an act of somebody. @throws ServiceError `not_found`; of a feed's alert, `invalid_parameter` */
+/** Ends one alert on behalf of an actor. @throws ServiceError `not_found`, or `invalid_parameter` for a feed's alert */
 export function endAlert(context: ActorContext, systemId: string, id: string): Promise<OperatorAlert> {
   return act(context, systemId, "alert.ended", id, (inside) => endAlerts(inside, systemId, [{ item: { id } }]));
 }
@@ -214,7 +217,7 @@ function act(
   });
 }
 
-/** Returns a page of the open alerts as partners see them, by id. */
+/** Returns a page of the open alerts as partners see them, ordered by id. */
 export async function listPartnersAlerts(
   db: QueryRunner,
   systemId: string,
@@ -225,7 +228,7 @@ export async function listPartnersAlerts(
   return readPage(db, systemId, "open", now, request, (alert) => partnersAlert(alert, language));
 }
 
-/** Returns a page of the alerts as the operator sees them, by id. */
+/** Returns a page of the alerts as the operator sees them, ordered by id. */
 export function listOperatorsAlerts(
   db: QueryRunner,
   systemId: string,
@@ -235,7 +238,7 @@ export function listOperatorsAlerts(
   return readPage(db, systemId, status, now, request, operatorsAlert);
 }
 
-/** Returns the first alerts as the operator sees them, by id, and how many there are. */
+/** Returns the first alerts as the operator sees them, ordered by id, and the total. */
 export async function listAllAlerts(
   db: QueryRunner,
   systemId: string,
@@ -263,18 +266,21 @@ async function readPage(
   };
 }
 
-/** Returns an alert as partners see it, also one that has ended; undefined when there is none. */
+/** Returns an open or ended alert as partners see it; undefined: there is none. */
 export async function getAlert(db: QueryRunner, systemId: string, id: string, now: Date): Promise<Alert | undefined> {
   const alert = await findAlert(db, systemId, id);
   return alert && partnersAlert(alertAt(alert, now), await mainLanguageOf(db, systemId));
 }
 
-/** Returns the open alerts in GBFS's canonical form, by id. They may name stations and regions that are not published. */
+/**
+ * Returns the open alerts in GBFS's canonical form, ordered by id. They may name stations and regions that are not
+ * published.
+ */
 export async function openAlerts(db: QueryRunner, systemId: string, now: Date): Promise<AlertRecord[]> {
   return (await listAlertRows(db, systemId, "open", now, { limit: null })).map(gbfsAlert);
 }
 
-/** Returns alerts that the clock has ended and that are not written as ended. @param apart ids that are left out */
+/** Returns alerts whose times are over and whose end is not stored. @param apart ids to omit */
 export function overdueAlerts(
   { db, clock }: Pick<CommandContext, "db" | "clock">,
   systemId: string,
@@ -285,7 +291,7 @@ export function overdueAlerts(
 }
 
 /**
- * Writes those of the alerts as ended whose times are over. Any number of processes may do so at once: each ends once.
+ * Stores the end of those alerts whose times are over. Processes may call it concurrently: each alert ends once.
  * @returns how many ended
  */
 export function endOverdueAlerts(context: CommandContext, systemId: string, ids: readonly string[]): Promise<number> {
@@ -298,14 +304,14 @@ export function endOverdueAlerts(context: CommandContext, systemId: string, ids:
 }
 
 /**
- * Time between two sweeps. Readers see an alert end at once; the event waits for the sweep. Too low: most sweeps find
- * nothing. Too high: delays the event.
+ * Interval between two sweeps. Readers see the end of an alert at once; its event waits for the sweep. Too low: most
+ * sweeps find nothing. Too high: delays the event.
  */
 const INTERVAL_MS = 2_000;
 /** Alerts in one transaction. Too low: makes more transactions. Too high: locks them for longer. */
 const BATCH_SIZE = 200;
 
-/** Writes alerts as ended whose times are over. */
+/** Starts the sweeper that stores the end of alerts whose times are over. */
 export function startAlertSweeper({
   systems,
   onError,
@@ -333,7 +339,7 @@ export function startAlertSweeper({
 const DELETE_INTERVAL_MS = 10 * 60_000;
 const DELETE_BATCH_SIZE = 1_000;
 
-/** Deletes alerts that ended long ago. */
+/** Starts the sweeper that deletes alerts long after their end. */
 export function startPastAlertsSweeper({
   db,
   clock,

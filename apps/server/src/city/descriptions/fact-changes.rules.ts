@@ -3,7 +3,7 @@ import { FactIssue, readFactValue } from "./fact-values.rules.ts";
 import type { Described } from "./published-facts.rules.ts";
 
 /**
- * Returns what the operator says of a thing after some changes: null removes a value, what is left out stays.
+ * Returns the operator's facts after changes: null removes a fact, an omitted fact stays.
  * @param language of texts that name none
  * @throws FactIssue for a value that GBFS does not allow
  */
@@ -31,8 +31,9 @@ export interface KnownIds {
 }
 
 /**
- * Checks facts together. What a source gives is not checked: it is published as far as it fits.
- * @throws FactIssue where a fact is missing, or two exclude each other
+ * Checks that facts are complete and consistent. Does not check the facts of sources: GBFS publishes as much of them as
+ * is valid.
+ * @throws FactIssue when a fact is missing, or two exclude each other
  */
 export function requireFitting<Kind extends FactKind>(
   kind: Kind,
@@ -89,7 +90,7 @@ const fitting: { readonly [Kind in FactKind]?: Fitting<Kind> } = {
   geofencing_zones(zones, { types }) {
     zones.features?.forEach(({ properties = {} }, index) => {
       const path = `features[${index}].properties`;
-      // OpenTripPlanner fails the whole feed on a zone without a rule.
+      // OpenTripPlanner rejects the whole feed when a zone has no rule.
       if ((properties.rules ?? []).length === 0) throw new FactIssue(`${path}.rules`, [], "one or more rules");
       const ids = properties.rules?.flatMap((rule) => rule.vehicle_type_ids ?? []) ?? [];
       requireKnown(`${path}.rules`, ids, types, "vehicle type");

@@ -4,12 +4,12 @@ import { emailFrom, languageFrom, timeZoneFrom } from "./lenient-values.rules.ts
 import { openingHoursFrom } from "./opening-hours.rules.ts";
 import { multiPolygonIssue } from "./polygons.rules.ts";
 
-// Reads facts that an operator sets, strictly: a value that GBFS does not allow is refused with what it must be.
+// Parses facts that an operator sets. Rejects a value that GBFS does not allow, and says what the value must be.
 
-/** Why a value is refused. */
+/** The reason why a value is rejected. */
 export class FactIssue extends Error {
   override readonly name = "FactIssue";
-  /** The field, as a path below the fact: `ios.store_uri`. */
+  /** The path of the field within the fact: `ios.store_uri`. */
   readonly path: string;
   readonly value: unknown;
   /** What it must be. */
@@ -27,7 +27,7 @@ export class FactIssue extends Error {
 const MAX_LINE_LENGTH = 255;
 const MAX_TEXT_LENGTH = 2_000;
 const MAX_URI_LENGTH = 2_000;
-/** Items of a list. Too high: one fact fills every document. */
+/** Maximum items of a list. Too high: one fact fills every document. */
 const MAX_ITEMS = 1_000;
 /** The greatest number that consumers in Java and C++ read into an `int`. */
 const MAX_NUMBER = 2_147_483_647;
@@ -136,7 +136,7 @@ function readObject(fields: Fields, value: unknown, path: string, language: stri
   return Object.fromEntries(read) as object;
 }
 
-/** Takes one string in the given language, or a list of texts with their languages. */
+/** Parses a string in the given language, or a list of texts with their languages. */
 function readText(kind: "text" | "textUri", value: unknown, path: string, language: string): readonly LocalText[] {
   const list: unknown = typeof value === "string" ? [{ text: value, language }] : value;
   if (!Array.isArray(list) || list.length === 0 || list.length > MAX_ITEMS) {
@@ -165,7 +165,7 @@ function lineFrom(text: string): string | undefined {
   return isLine ? text : undefined;
 }
 
-/** A text may have several lines, and no other control characters. */
+/** Returns a text, which may have several lines but no other control characters. */
 function textFrom(text: string): string | undefined {
   const trimmed = text.trim();
   const isFit = trimmed !== "" && trimmed.length <= MAX_TEXT_LENGTH && trimmed.isWellFormed();
@@ -188,7 +188,7 @@ function instantFrom(text: string): string | undefined {
   return Number.isNaN(at) ? undefined : `${new Date(at).toISOString().slice(0, 19)}Z`;
 }
 
-/** Zones such as `EST` are fixed offsets: an operator who enters one means a region that also has summer time. */
+/** Rejects zones such as `EST`, which are fixed offsets: an operator who enters one means a region with summer time. */
 function regionalZone(text: string): string | undefined {
   const zone = timeZoneFrom(text);
   return zone !== undefined && (zone === "UTC" || /^\w+\/./.test(text)) ? zone : undefined;
@@ -196,7 +196,7 @@ function regionalZone(text: string): string | undefined {
 
 function strictLanguageFrom(text: string): string | undefined {
   try {
-    // `Intl` knows what is well-formed, GBFS takes its first parts.
+    // `Intl` checks whether the tag is well-formed; GBFS takes its language and country.
     const [canonical] = Intl.getCanonicalLocales(text.trim().replaceAll("_", "-"));
     return languageFrom(canonical);
   } catch {
@@ -210,7 +210,7 @@ function currencyFrom(text: string): string | undefined {
   return currencies.has(text.toUpperCase()) ? text.toUpperCase() : undefined;
 }
 
-/** Schemes that run something, or read from the reader's own machine. */
+/** Schemes that run code, or read from the reader's own machine. */
 const UNSAFE_SCHEME = /^(javascript|data|vbscript|file|blob|about|view-source):/i;
 
 function appAddressFrom(text: string): string | undefined {
@@ -224,7 +224,7 @@ function webAddressFrom(text: string): string | undefined {
   return /^https?:\/\//i.test(text) && appAddressFrom(text) !== undefined ? text : undefined;
 }
 
-/** The version of the SPDX list to which GBFS 3.0 refers. A newer licence needs its address instead. */
+/** Licences of the SPDX list version that GBFS 3.0 refers to. A newer licence must be set by its address. */
 const licenceByLowerCase = new Map(licences.map((id) => [id.toLowerCase(), id]));
 
 function licenceFrom(text: string): string | undefined {

@@ -1,4 +1,4 @@
-// Parse a fact's value in any spelling that feeds and operators use; undefined for invalid ones.
+// Parse a fact's value in any spelling that feeds and operators use. They return undefined for invalid values.
 
 /** Returns a text as a GBFS language: two or three letters, and optionally a country. `en_us` is `en-US`. */
 export function languageFrom(value: unknown): string | undefined {
@@ -9,9 +9,9 @@ export function languageFrom(value: unknown): string | undefined {
   return language.toLowerCase() + (country === undefined ? "" : `-${country.toUpperCase()}`);
 }
 
-/** Returns the name of an IANA time zone that this machine knows, in its usual writing. */
+/** Returns the name of an IANA time zone that this machine knows, in its canonical spelling. */
 export function timeZoneFrom(value: unknown): string | undefined {
-  // A zone is a place, not an offset such as +01:00, which `Intl` takes as well.
+  // `Intl` also accepts an offset such as +01:00, which is no time zone.
   if (typeof value !== "string" || !/^[a-z]/i.test(value.trim())) return undefined;
   try {
     return new Intl.DateTimeFormat("en", { timeZone: value.trim() }).resolvedOptions().timeZone;
@@ -22,9 +22,9 @@ export function timeZoneFrom(value: unknown): string | undefined {
 
 const EMAIL = /^[\w+-]+(\.[\w+-]+)*@([a-z\d]([a-z\d-]*[a-z\d])?\.)+[a-z]{2,}$/i;
 
-/** Returns an address for electronic mail, in the characters that everybody takes. */
+/** Returns a mail address that consists of commonly accepted characters. */
 export function emailFrom(value: unknown): string | undefined {
   const text = typeof value === "string" ? value.trim() : "";
-  // RFC 5321 allows no more; the bound also keeps the pattern quick.
+  // RFC 5321 allows no more characters. The bound also keeps the pattern fast.
   return text.length <= 254 && EMAIL.test(text) ? text : undefined;
 }

@@ -11,7 +11,7 @@ import { listRegions, listVehicleTypes } from "./lists.ts";
 
 type ListOfSystem = (db: QueryRunner, systemId: string, page: PageRequest<string>) => Promise<Page<string>>;
 
-/** The endpoints of regions and vehicle types. Each request assembles its list, so it counts as a slow read. */
+/** Routes of regions and vehicle types. They count as slow reads, because each request assembles its list. */
 export function systemRoutes(
   { filtered }: ReadContext,
   cursors: CursorCipher,

@@ -1,6 +1,6 @@
 /**
- * Reads the `opening_hours` of OpenStreetMap, as GBFS 3.0 asks for them. Checks the words, their order and the times.
- * Does not check holidays, which differ between countries.
+ * Parses OpenStreetMap's `opening_hours`, which GBFS 3.0 uses. Checks the words, their order and the times, but not
+ * holidays, which differ between countries.
  */
 
 const DAY = "(?:Mo|Tu|We|Th|Fr|Sa|Su)";
@@ -20,17 +20,17 @@ function list(item: string): string {
   return `(?:${item}(?: ?, ?${item})*)`;
 }
 
-/** The parts of a rule, in their order; each may be left out. */
+/** The parts of a rule in their order; each is optional. */
 const parts = [YEARS, DATES, WEEKS, ":", DAYS, TIMES, "(?:off|closed|open|unknown)", '"[^"]*"'].map(
   (part) => new RegExp(`${part}(?![A-Za-z0-9])`, "y"),
 );
 const BETWEEN_RULES = /\s*(?:;|\|\||,)\s*/y;
 const SPACE = /\s*/y;
 
-/** Most characters. */
+/** Maximum characters, as in OpenStreetMap. */
 const MAX_LENGTH = 255;
 
-/** Returns hours in their usual writing; undefined where the text is none. */
+/** Returns opening hours in their canonical spelling; undefined for an invalid text. */
 export function openingHoursFrom(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
   const text = value.trim().replaceAll(/ {2,}/g, " ");
@@ -54,7 +54,7 @@ function areRules(text: string): boolean {
     if (found === 0) return false;
     if (at === text.length) return true;
     if (!take(BETWEEN_RULES)) return false;
-    // A semicolon may end the last rule.
+    // The last rule may end with a semicolon.
     if (at === text.length) return !text.trimEnd().endsWith(",");
   }
 }

@@ -1,12 +1,12 @@
-/** GeoJSON positions are `[longitude, latitude]`, and perhaps a height. */
+/** A GeoJSON position: `[longitude, latitude]`, and optionally a height. */
 type Position = readonly number[];
 
-/** Points of one MultiPolygon. Too high: comparing its edges, each with each, delays other requests. */
+/** Maximum points of a MultiPolygon. Too high: comparing its edges pairwise delays other requests. */
 const MAX_POINTS = 5_000;
 
 /**
- * Returns what a value must be to be a MultiPolygon that consumers survive: closed rings without crossings, whose holes lie
- * inside; undefined where it is one.
+ * Returns what is wrong with a MultiPolygon, or undefined. Consumers need closed rings without crossings, and holes
+ * inside their polygon.
  */
 export function multiPolygonIssue(value: unknown): string | undefined {
   const { type, coordinates } = (typeof value === "object" && value !== null ? value : {}) as Record<string, unknown>;
@@ -48,7 +48,7 @@ interface Edge {
   readonly last: number;
 }
 
-/** Tells whether two edges of a polygon's rings cross. Edges are compared along the west-east axis, so that few pairs are. */
+/** Tells whether two edges of a polygon's rings cross. Sorts edges from west to east, so that it compares few pairs. */
 function hasCrossing(rings: readonly (readonly Position[])[]): boolean {
   const edges = rings.flatMap((positions, ring) =>
     positions
@@ -69,7 +69,7 @@ function hasCrossing(rings: readonly (readonly Position[])[]): boolean {
   });
 }
 
-/** Two edges of a ring that follow each other share a position. */
+/** Tells whether two edges follow each other in a ring, and so share a position. */
 function areNeighbours(a: Edge, b: Edge): boolean {
   if (a.ring !== b.ring) return false;
   const distance = Math.abs(a.at - b.at);
@@ -81,7 +81,7 @@ function cross(a: Edge, b: Edge): boolean {
   return sides[0] * sides[1] < 0 && sides[2] * sides[3] < 0;
 }
 
-/** On which side of an edge a position lies: the sign. */
+/** Returns the side of an edge on which a position lies, as a sign. */
 function side({ from, to }: Edge, position: Position): number {
   return Math.sign((x(to) - x(from)) * (y(position) - y(from)) - (y(to) - y(from)) * (x(position) - x(from)));
 }
@@ -93,7 +93,7 @@ function holeIssue(polygons: readonly (readonly (readonly Position[])[])[]): str
   return isOutside ? "holes that lie inside their polygon's first ring" : undefined;
 }
 
-/** Tells whether a ring contains a position, or has it on its edge. */
+/** Tells whether a position is inside a ring or on its edge. */
 function contains(ring: readonly Position[], position: Position): boolean {
   let isInside = false;
   for (let at = 1; at < ring.length; at++) {

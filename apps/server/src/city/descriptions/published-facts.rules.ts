@@ -1,21 +1,24 @@
 import type { FactKind, FactsOf } from "@bikeshare/contract";
 
-/** Who gives a fact. */
+/** The origin of a fact. */
 type FactSource = "operator" | "source" | "default";
 
-/** What is known of one thing: of each fact the operator's value, else that of the first source, else a default. */
+/** The facts of one thing. Each is the operator's value, else the first source's, else a default. */
 export interface Described<Kind extends FactKind = FactKind> {
-  /** The operator's id; empty: there is one of its kind. */
+  /** The operator's id; empty for a kind that a system has once. */
   readonly id: string;
   readonly published: FactsOf<Kind>;
-  /** What the operator has set. */
+  /** The facts that the operator has set. */
   readonly own: FactsOf<Kind>;
   readonly from: { readonly [Name in keyof FactsOf<Kind>]?: FactSource };
 }
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Merges what is said of one thing. @param said by sources, the first source first */
+/**
+ * Merges the operator's facts, the sources' facts and the defaults of one thing. @param said by sources, the first
+ * source first
+ */
 export function mergeFacts<Kind extends FactKind>(
   id: string,
   own: FactsOf<Kind> | undefined,
@@ -29,7 +32,7 @@ export function mergeFacts<Kind extends FactKind>(
   ];
   const published: Record<string, unknown> = {};
   const from: Record<string, FactSource> = {};
-  // A level later in the list gives what none before it gives, fields included that only sources have.
+  // Each level adds the facts that no earlier level has, including fields that only sources have.
   for (const [source, values] of levels) {
     for (const [name, value] of Object.entries(values)) {
       if (value === undefined || name in published) continue;
@@ -40,7 +43,7 @@ export function mergeFacts<Kind extends FactKind>(
   return { id, published, own: own ?? {}, from } as Described<Kind>;
 }
 
-/** Returns a text in a language, else in the first there is; null where there is none. */
+/** Returns a text in a language, else the first text; null: there is none. */
 export function textIn(
   texts: readonly { readonly text: string; readonly language: string }[] | undefined,
   language: string,

@@ -35,22 +35,22 @@ const remove = statement(
   "delete from descriptions where system_id = $1 and kind = $2 and id = $3 returning id",
 );
 
-/** One thing that the operator describes. */
+/** The operator's facts of one thing. */
 export interface OwnDescription<Kind extends FactKind> {
   readonly id: string;
   readonly content: FactsOf<Kind>;
 }
 
 /**
- * Locks what the operator says of a system, until the transaction ends: descriptions refer to each other, so that one
- * changes at a time. @returns what the operator says of the system itself
+ * Locks the operator's descriptions of a system until the transaction ends. Descriptions refer to each other, so only
+ * one changes at a time. @returns the operator's facts of the system itself
  */
 export async function lockDescriptions(tx: Transaction, systemId: string, now: Date): Promise<FactsOf<"system">> {
   await tx.query(insertSystem, [systemId, now]);
   return oneRow(await tx.query<OwnDescription<"system">>(lockSystem, [systemId])).content;
 }
 
-/** Returns what the operator says of a thing; undefined: nothing. */
+/** Returns the operator's facts of a thing; undefined: there are none. */
 export async function findDescription<Kind extends FactKind>(
   db: QueryRunner,
   systemId: string,
@@ -60,7 +60,7 @@ export async function findDescription<Kind extends FactKind>(
   return (await db.query<OwnDescription<Kind>>(find, [systemId, kind, id]))[0]?.content;
 }
 
-/** Returns everything of a kind that the operator describes, ordered by id. */
+/** Returns the operator's facts of every thing of a kind, ordered by id. */
 export function listOwnDescriptions<Kind extends FactKind>(
   db: QueryRunner,
   systemId: string,
@@ -69,7 +69,7 @@ export function listOwnDescriptions<Kind extends FactKind>(
   return db.query<OwnDescription<Kind>>(list, [systemId, kind]);
 }
 
-/** Stores what the operator says of a thing, and tells listeners once the transaction has committed. */
+/** Stores the operator's facts of a thing, and notifies listeners when the transaction commits. */
 export async function updateDescription<Kind extends FactKind>(
   tx: Transaction,
   systemId: string,
@@ -78,11 +78,11 @@ export async function updateDescription<Kind extends FactKind>(
   now: Date,
 ): Promise<void> {
   await tx.query(upsert, [systemId, kind, id, JSON.stringify(content), now]);
-  // The listeners of the stations' channel also cache documents that contain descriptions.
+  // The listeners of the channel of stations also cache documents with descriptions.
   tx.notify("stations", systemId);
 }
 
-/** @returns false when the operator says nothing of it */
+/** Deletes the operator's facts of a thing. @returns false when there are none */
 export async function deleteDescription(
   tx: Transaction,
   systemId: string,
@@ -104,7 +104,7 @@ const isUsed = statement(
   "select exists (select from stations where system_id = $1 and region_id = $2) as is_used",
 );
 
-// Steps through an index from each type to the next: as many looks as there are types, however many rows there are.
+// Steps through an index from each type to the next: the cost depends on the number of types, not of rows.
 const distinctTypes = (table: "bikes" | "rides") => `
   (with recursive step (id) as (
      (select vehicle_type_id from ${table} where system_id = $1 and vehicle_type_id is not null
@@ -132,7 +132,7 @@ const uses = statement(
      exists (select from (${atStations}) as s where id = $2) as by_stations`,
 );
 
-/** Returns the ids that stations name. */
+/** Returns the ids of the regions in which stations are. */
 export async function findUsedRegions(db: QueryRunner, systemId: string): Promise<string[]> {
   return (await db.query<{ id: string }>(used, [systemId])).map(({ id }) => id);
 }
@@ -141,17 +141,17 @@ export async function findWhetherRegionUsed(db: QueryRunner, systemId: string, i
   return oneRow(await db.query<{ is_used: boolean }>(isUsed, [systemId, id])).is_used;
 }
 
-/** Returns the ids that bikes and stations name. */
+/** Returns the ids of the vehicle types of bikes and stations. */
 export async function findNamedTypes(db: QueryRunner, systemId: string): Promise<string[]> {
   return (await db.query<{ id: string }>(namedNow, [systemId])).map(({ id }) => id);
 }
 
-/** Returns the ids that rides name. */
+/** Returns the ids of the vehicle types of rides. */
 export async function findRiddenTypes(db: QueryRunner, systemId: string): Promise<string[]> {
   return (await db.query<{ id: string }>(namedEver, [systemId])).map(({ id }) => id);
 }
 
-/** Who names a type. */
+/** The rows that name a vehicle type. */
 interface TypeUses {
   readonly by_bikes: boolean;
   readonly by_rides: boolean;
@@ -168,7 +168,7 @@ const publishedIdOfSource = statement(
    order by first_at, source limit 1`,
 );
 
-/** Returns what the first source that names itself calls its system (GBFS's `system_id`); undefined: none does. */
+/** Returns the `system_id` that the first source with one publishes; undefined: no source publishes one. */
 export async function findPublishedIdOfSource(db: QueryRunner, systemId: string): Promise<string | undefined> {
   return (await db.query<{ published_id: string }>(publishedIdOfSource, [systemId]))[0]?.published_id;
 }
@@ -183,8 +183,8 @@ const bikeFacts = statement(
 );
 
 /**
- * Returns what its source says of a station or bike beyond the columns; undefined where there is no such thing, removed ones
- * aside.
+ * Returns the facts of a station or bike from its source, besides those in columns; undefined: it does not exist or was
+ * removed.
  */
 export async function findFactsOfSource<Kind extends "station" | "bike">(
   db: QueryRunner,

@@ -39,7 +39,7 @@ type FactRoutes = Omit<
   "stations" | "bikes" | "rides" | "alerts" | "dashboardLinks"
 >;
 
-/** The endpoints with which the operator's backend sets what GBFS publishes. */
+/** Routes with which the operator's backend sets what GBFS publishes. */
 export function factRoutes(context: CommandContext & { readonly db: Database }): FactRoutes {
   const { db } = context;
   const systemOf = ({ request }: Call) => callerOf(request).key.system_id;
@@ -91,7 +91,7 @@ export function factRoutes(context: CommandContext & { readonly db: Database }):
   };
 }
 
-/** Returns what the contract lists: a source may give fields of GBFS that nobody can set. */
+/** Returns the fields that the contract lists. A source may also give GBFS fields that the operator cannot set. */
 function wireOf<Kind extends FactKind>(
   kind: Kind,
   { id, published, own, from }: Described<Kind>,

@@ -8,7 +8,7 @@ export interface SaidFeed {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** The feed that describes the things of a kind, and the name of their id in it. */
+/** The feed that describes each kind of thing, and the feed's field with the id. */
 const feeds: { readonly [Kind in FactKind]?: { readonly feed: string; readonly id: string } } = {
   vehicle_type: { feed: "vehicle_types", id: "vehicle_type_id" },
   region: { feed: "system_regions", id: "region_id" },
@@ -16,12 +16,12 @@ const feeds: { readonly [Kind in FactKind]?: { readonly feed: string; readonly i
 };
 
 /**
- * Returns what sources say of each thing of a kind, by its id, the first source first. It has fields of GBFS that the
- * operator cannot set as well: they are published as they are.
+ * Returns the sources' facts of each thing of a kind, by id, the first source first. They include GBFS fields that the
+ * operator cannot set, which are published unchanged.
  */
 export function saidOfKind<Kind extends FactKind>(kind: Kind, said: readonly SaidFeed[]): Map<string, FactsOf<Kind>[]> {
   const byId = new Map<string, FactsOf<Kind>[]>();
-  // The records are those of this kind, as `readDescription` stores them.
+  // `readDescription` stores the records of this kind.
   const add = (id: string, record: Values) => byId.set(id, [...(byId.get(id) ?? []), record as FactsOf<Kind>]);
   for (const { feed, content } of said) {
     if (kind === "system" && feed === "system_information") add("", systemRecord(content as Values));
@@ -35,7 +35,7 @@ export function saidOfKind<Kind extends FactKind>(kind: Kind, said: readonly Sai
   return byId;
 }
 
-/** One fact stands for two fields of GBFS, in either case. The source's id is a fact of the deployment's first source alone. */
+/** Converts a system's record to facts: one fact stands for two GBFS fields. Omits the source's id. */
 function systemRecord({ system_id: _, languages, license_id, license_url, ...system }: Values): Values {
   const [language] = (languages ?? []) as readonly unknown[];
   return { ...system, language: system["language"] ?? language, licence: license_id ?? license_url };

@@ -27,10 +27,10 @@ import { type SaidFeed, saidOfKind } from "./said-facts.rules.ts";
 
 export { type Described, textIn } from "./published-facts.rules.ts";
 
-/** Facts without which readers get a default: worth asking the operator for. */
+/** Facts that readers need. GBFS publishes a default for a missing one, so the operator is asked to set it. */
 const WANTED = ["name", "timezone", "language", "feed_contact_email"] as const;
 
-/** Returns the facts of the system that neither the operator nor a source gives, although readers need them. */
+/** Returns the facts that readers need and neither the operator nor a source gives. */
 export function missingFacts({ from }: Described<"system">): (typeof WANTED)[number][] {
   return WANTED.filter((name) => from[name] === undefined || from[name] === "default");
 }
@@ -39,7 +39,7 @@ interface Warn {
   warn(fields: object, message: string): void;
 }
 
-/** Warns, once for each system, of facts that readers need and nobody gives: GBFS publishes defaults until then. */
+/** Logs a warning for each system that lacks facts which readers need. GBFS publishes defaults meanwhile. */
 export async function warnOfMissingFacts(db: Queryable, logger: Warn): Promise<void> {
   for (const { system_id: system } of await systemsOf(db)) {
     const missing = missingFacts((await readSaid(db, system)).system);
@@ -49,7 +49,7 @@ export async function warnOfMissingFacts(db: Queryable, logger: Warn): Promise<v
   }
 }
 
-/** The system's own description, and what its sources say of everything. */
+/** The operator's description of the system, and the sources' descriptions of everything. */
 interface Said {
   readonly feeds: readonly SaidFeed[];
   readonly system: Described<"system">;
@@ -63,7 +63,7 @@ async function readSaid(db: QueryRunner, systemId: string): Promise<Said> {
   const said = saidOfKind("system", feeds).get("") ?? [];
   const { language = "en" } = mergeFacts<"system">("", own, said).published;
   const textOf = (text: string) => [{ text, language }];
-  // A system that was named when it was made has no text in a language yet.
+  // A system named at its creation has no localized name yet.
   const named = listedName === undefined || listedName === systemId ? own : { name: textOf(listedName), ...own };
   const system = mergeFacts<"system">("", named, said, {
     ...{ published_id: publishedId, name: textOf(systemId) },
@@ -77,15 +77,15 @@ export async function mainLanguageOf(db: QueryRunner, systemId: string): Promise
   return (await readSaid(db, systemId)).system.published.language ?? "en";
 }
 
-/** Returns what is known of the system itself; undefined without such a system. */
+/** Returns the facts of the system itself; undefined: there is no such system. */
 export async function describedSystem(db: QueryRunner, systemId: string): Promise<Described<"system"> | undefined> {
   return (await hasSystem(db, systemId)) ? (await readSaid(db, systemId)).system : undefined;
 }
 
 /**
- * Returns everything of a kind that somebody describes or names, ordered by id. Of stations and bikes: those that the
- * operator describes.
- * @param named further ids of which something must be returned, such as vehicle types of past rides
+ * Returns the facts of every thing of a kind that is described or in use, ordered by id. Of stations and bikes, only
+ * those that the operator describes.
+ * @param named further ids to include, such as vehicle types of past rides
  */
 export async function describedAll<Kind extends FactKind>(
   db: QueryRunner,
@@ -98,7 +98,7 @@ export async function describedAll<Kind extends FactKind>(
   return mergeAll(db, systemId, kind, said, [...named, ...(await namedIds(db, systemId, kind))]);
 }
 
-/** Every vehicle type that is described, or that a bike, a station or a ride names. */
+/** Returns every vehicle type that is described, or that a bike, a station or a ride has. */
 export async function describedTypesEver(db: QueryRunner, systemId: string): Promise<Described<"vehicle_type">[]> {
   return describedAll(db, systemId, "vehicle_type", await findRiddenTypes(db, systemId));
 }
@@ -130,7 +130,7 @@ async function namedIds(db: QueryRunner, systemId: string, kind: FactKind): Prom
 }
 
 /**
- * Returns what is known of one thing; nothing but its id where nobody describes it.
+ * Returns the facts of one thing; only its id when nobody describes it.
  * @throws ServiceError `not_found` for a station or bike that does not exist
  */
 export async function describedOne<Kind extends FactKind>(
@@ -149,11 +149,11 @@ export async function describedOne<Kind extends FactKind>(
 }
 
 /**
- * Changes what the operator says of a thing, which takes precedence over sources; null removes a value, what is left out
+ * Changes the operator's facts of a thing, which take precedence over sources. Null removes a fact, an omitted fact
  * stays.
  * @param id empty for the system and for its zones
- * @throws ServiceError `invalid_parameter` for a value that GBFS does not allow, or that does not fit the others; `not_found`
- *   for a station or bike that does not exist. Nothing is changed then.
+ * @throws ServiceError `invalid_parameter` for a value that GBFS does not allow or that contradicts another;
+ * `not_found` for a station or bike that does not exist. Nothing has changed then.
  */
 export function describe<Kind extends FactKind>(
   context: ActorContext,
@@ -196,15 +196,15 @@ async function knownIds(tx: Transaction, systemId: string): Promise<KnownIds> {
   return { plans: new Set(plans.map(({ id }) => id)), types: new Set(types.map(({ id }) => id)) };
 }
 
-/** Returns the name under which a system is listed: that which the operator has set, or its id. */
+/** Returns the name under which a system is listed: the operator's name for it, or its id. */
 function nameOf(systemId: string, { name, language = "en" }: FactsOf<"system">): string {
   return textIn(name, language) ?? systemId;
 }
 
 /**
- * Removes what the operator says of a thing; what sources say stays.
- * @throws ServiceError `not_found` when that is nothing, `invalid_parameter` while something refers to a thing that no source
- *   describes
+ * Removes the operator's facts of a thing; the sources' facts stay.
+ * @throws ServiceError `not_found` when there are none, `invalid_parameter` when something refers to a thing that no
+ * source describes
  */
 export async function removeDescription(
   context: ActorContext,
@@ -222,7 +222,7 @@ export async function removeDescription(
   });
 }
 
-/** Returns what refers to a thing, in the plural. */
+/** Returns the kinds of things that refer to a thing, in the plural. */
 async function usersOf(tx: Transaction, systemId: string, kind: FactKind, id: string): Promise<string[]> {
   switch (kind) {
     case "vehicle_type": {

@@ -32,9 +32,9 @@ export interface CreateReservation extends ReservationOwner {
 }
 
 /**
- * How often the free bikes of a station may all be gone by the time that they are locked, before the request is refused
- * while there are others. Each time others got them, so somebody was served; more attempts keep a connection waiting at a
- * station that many want a bike of.
+ * Attempts to find a free bike at a station when other requests take all candidates before this one locks them. Too
+ * low: refuses a request although bikes are free. Too high: keeps a connection waiting at a station that many riders
+ * use.
  */
 const MAX_ATTEMPTS = 5;
 

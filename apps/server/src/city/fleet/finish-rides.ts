@@ -225,7 +225,7 @@ export async function allLongRides(db: Queryable, startedBefore: Date): Promise<
   return Promise.all(systems.map(({ system_id: systemId }) => longRidesOf(db, systemId, startedBefore)));
 }
 
-/** The same of one system. */
+/** Finds the rides of one system that started before an instant and are still under way. */
 export async function longRidesOf(db: Queryable, systemId: string, startedBefore: Date): Promise<LongRides> {
   const [oldest] = await listLongRides(db, systemId, startedBefore, 1);
   return { systemId, n: await countLongRides(db, systemId, startedBefore), oldest };

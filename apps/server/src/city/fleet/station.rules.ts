@@ -26,7 +26,10 @@ export interface StationStatusReport {
   readonly num_docks_disabled: number | null;
   /** Compact JSON as it is sent, ordered by vehicle type: two that are equal are the same text. */
   readonly vehicle_types_available: string;
-  /** The same of free docks, by the types that fit them; null where the source does not count them. */
+  /**
+   * Free docks by the vehicle types that fit them, as compact JSON ordered by type; null when the source does not count
+   * them.
+   */
   readonly vehicle_docks_available: string | null;
   /** Milliseconds since 1970. */
   readonly last_reported: number | null;

@@ -63,8 +63,8 @@ const from = (size: FetchSize) =>
   );
 
 /**
- * Limits the rides that are skipped with their rows. More are skipped in the index alone, and the page is found from the
- * ride behind them.
+ * Rides that are skipped by reading their rows. Beyond this number only the index is read, and the page starts from the
+ * ride that follows.
  */
 const NEAR = 400;
 
@@ -140,7 +140,7 @@ export interface Depth {
   readonly pastChanges: number;
 }
 
-/** The same where it is known among which rides the page begins. `holds` is false when that is no longer so. */
+/** Lists a page of rides from a known position. `holds` is false when the position is no longer valid. */
 export async function listRideRowsAt(
   readPool: ReadPool,
   systemId: string,

@@ -117,7 +117,7 @@ function countOfDay(day: RideDay, { since, status }: ChangeFilters): number | un
   return sum;
 }
 
-/** The same of the hours from one up to another. */
+/** Returns how many rides of a range of hours pass filters; undefined: that is not known without looking at each. */
 function countOfHours(
   { groups }: RideDay,
   { since, status }: ChangeFilters,

@@ -123,7 +123,7 @@ function change(
   });
 }
 
-/** The same with something new to sign in with, which ends every other session: somebody else may have begun it. */
+/** Adds a sign-in method and ends every other session, because somebody else may have started one of them. */
 function add(
   context: SignInContext,
   owner: AccountOwner,

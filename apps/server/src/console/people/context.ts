@@ -116,8 +116,8 @@ const PER_PARTNER = 50;
 /** Limits the invitations of one partner, or of the operator, to one address: a link may get lost twice. */
 const PER_INVITER_AND_ADDRESS = 3;
 /**
- * Limits the invitations of all partners to one address. Higher than for one partner, so that one cannot prevent another's
- * invitations.
+ * Limits the invitations of all partners to one address. It is higher than the limit of one partner, so that one
+ * partner cannot block the invitations of another.
  */
 const PER_ADDRESS = 10;
 

@@ -21,8 +21,8 @@ const HASH_OF_NOBODY =
 /** Hashed at the same time: 38 MiB in all, and one core of two left for everything else. */
 const MAX_RUNNING = 2;
 /**
- * Limits the verifications that wait for a free slot, for about a second. More people than this never sign in at once, only
- * programs.
+ * Verifications that wait for a free slot, for about a second. Too low: refuses people. Too high: programs that guess
+ * passwords fill the queue.
  */
 const MAX_WAITING = 50;
 /** Limits the waiting verifications of one network or person: a person waits for one, and only a program for many. */

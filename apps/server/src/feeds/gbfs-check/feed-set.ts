@@ -32,7 +32,7 @@ export interface FeedFile {
   /** Why there are no bytes. */
   readonly failure?: string | undefined;
   readonly http?: HttpFacts | undefined;
-  /** The same file a little later; absent: it was not read again. */
+  /** The file as a second read returned it a little later; absent: it was not read again. */
   readonly later?: Uint8Array | undefined;
 }
 

@@ -1,16 +1,16 @@
 // JSON whose cost is known before it is parsed: the parser itself has no bounds.
 
 /**
- * Limits the bytes of a decompressed document. The largest known feeds have 15 MB. Too low: rejects them. Too high:
- * multiplies with the memory that parsing takes per byte.
+ * Maximum bytes of a decompressed document. The largest known feeds have 15 MB. Too low: rejects them. Too high:
+ * parsing takes a multiple of it in memory.
  */
 export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
 /**
- * JSON values in a document. 26,000 vehicles of 20 fields are half a million; higher lets a document of small objects
- * take thirty times its size in memory.
+ * Maximum JSON values in a document. 26,000 vehicles of 20 fields are half a million values. Too high: a document of
+ * small objects takes thirty times its size in memory.
  */
 const MAX_VALUES = 1_000_000;
-/** Levels of objects and arrays. Feeds have six; a geofence has ten. */
+/** Maximum nesting of objects and arrays. Feeds have six levels, and geofences ten. */
 const MAX_DEPTH = 64;
 
 /** Returns the error for a document that is larger than is read. */
@@ -25,7 +25,7 @@ export function tooManyRecords(most: number): Error {
   return new Error(`it has more than ${most.toLocaleString("en")} records`);
 }
 
-/** The level of a record: the document, its `data`, a list and the record. */
+/** The depth of a record: document, `data`, list, record. */
 const RECORD_DEPTH = 4;
 
 /**
@@ -46,7 +46,7 @@ export function parseBounded(bytes: Uint8Array, maxRecords = MAX_VALUES): unknow
 const [QUOTE, COMMA, BACKSLASH] = Buffer.from(`",\\`);
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from("[]{}");
 
-/** Counts values, levels and records; whether it is JSON at all is for the parser to say. */
+/** Counts values, depth and records. Does not check whether the bytes are JSON: the parser does. */
 function checkExtent(bytes: Uint8Array, maxRecords: number): void {
   let values = 0;
   let records = 0;

@@ -43,15 +43,17 @@ function isInService(record: StationStatusReport | VehicleReport): boolean {
 }
 
 const HOUR_MS = 3_600_000;
-/** Times `ttl` for which `last_updated` may stay as it is. Lower: a publisher that is late once is stale. */
+/**
+ * Multiple of `ttl` after which an unchanged `last_updated` is stale. Too low: reports a publisher that is late once.
+ */
 const TTL_FACTOR = 10;
 /** The lowest limit. Too low: reports short outages of the publisher. Too high: partners see bikes that left hours ago. */
 const MIN_STALE_AFTER_MS = HOUR_MS;
 /** The highest limit. Too high: a document with a long `ttl` is never stale. */
 const MAX_STALE_AFTER_MS = 24 * HOUR_MS;
 /**
- * How long the records may stay as they are while `last_updated` advances. Lower: the night of a small system is reported (ten
- * stations of Oslo did not change for 7 hours).
+ * Maximum time without a change of the records while `last_updated` advances. Too low: reports the night of a small
+ * system (ten stations of Oslo did not change for 7 hours).
  */
 const MAX_UNCHANGED_MS = 24 * HOUR_MS;
 

@@ -19,9 +19,12 @@ export const UNKNOWN_HEALTH: FeedHealth = {
   retryAt: 0,
 };
 
-/** The longest pause without a `Retry-After`. Higher, and a recovered feed is noticed late. */
+/**
+ * Maximum pause without a `Retry-After`. Too low: burdens a failing server. Too high: delays updates from a recovered
+ * feed.
+ */
 const MAX_BACKOFF_MS = 5 * 60_000;
-/** The longest pause that a server may ask for. Higher, and one wrong header stops a city for the day. */
+/** Maximum `Retry-After` that is obeyed. Too high: one wrong header stops the updates of a city for a day. */
 const MAX_RETRY_AFTER_MS = 60 * 60_000;
 /** After so many doublings any interval exceeds the longest pause. */
 const MAX_DOUBLINGS = 20;

@@ -230,7 +230,7 @@ test("what is wrong with a record is written down once, however often its feed r
   expect((await stat(report ?? "")).mode & 0o777).toBe(0o600);
 });
 
-/** The same stations under other names, as of later. */
+/** Returns a later page with the same stations under other names. */
 function renamed(page: FeedServer["pages"][string]): object {
   const document = page as { data: { stations: { station_id: string }[] } };
   const others = document.data.stations.map((station) => ({ ...station, station_id: `other-${station.station_id}` }));

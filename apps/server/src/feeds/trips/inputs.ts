@@ -9,7 +9,7 @@ import { createOutgoingClient, isAddress, type OutgoingResponse, shownAddress } 
 import { ImportFileError } from "./problems.ts";
 import { readRange } from "./spool.ts";
 
-/** Bytes read at a time. Smaller costs a round of promises more often; larger only takes memory. */
+/** Bytes of one read. Too low: costs processor time for more promises. Too high: takes memory. */
 export const CHUNK_BYTES = 256 * 1024;
 
 /** One trip file, wherever it lies: in a folder, in an archive, or brought here from elsewhere. */

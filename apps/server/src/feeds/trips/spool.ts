@@ -130,7 +130,7 @@ async function readMarks(file: FileHandle, position: number, rows: number): Prom
   return { rows: marks.subarray(0, rows), starts: marks.subarray(rows) };
 }
 
-/** Bytes read at a time. Larger pieces pile up until they are collected; smaller ones cost more calls. */
+/** Bytes of one read. Too low: costs more calls. Too high: buffers fill the memory until they are collected. */
 const CHUNK_BYTES = 128 * 1024;
 
 /**

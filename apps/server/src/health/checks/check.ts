@@ -152,7 +152,7 @@ export const thresholds = {
   databaseSize: { warning: 0.85, failure: 0.95 },
   /** Share of max_connections. With fewer free ones the next process that starts gets none. */
   connections: 0.9,
-  /** Longer than any transaction of ours but an import, a backup or a migration. */
+  /** Exceeds the longest transaction of the service, except imports, backups and migrations. */
   transactionMs: 30 * MINUTE_MS,
   /** A replica that keeps up lags by less; a failover to one that lags takes longer. */
   replicaLagMs: 30_000,

@@ -156,7 +156,7 @@ export function feedAdvice(message: string): string {
 export function checkSource(facts: SourceFacts, now: number): CheckResult[] {
   const { state, text, action, since } = sourceCondition(facts, now);
   if (state === "well" || state === "not_followed" || action === null) return [];
-  // Shorter failures are the network's, and over before anybody looks; the page of feeds shows them.
+  // Shorter failures come from the network and end before anybody looks. The page of feeds shows them.
   if ((state === "failing" || state === "rejected") && !isTooOld(facts, now)) return [];
   return [
     (state === "stale" ? warning : failure)("feeds", `the source ${facts.source}: ${text}`, action, {

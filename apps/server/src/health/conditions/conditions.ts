@@ -50,7 +50,10 @@ export interface WorkCondition {
   readonly watch: WorkWatch;
 }
 
-/** Between two lines about one condition. Shorter fills disks; longer, and the end of a log shows nothing. */
+/**
+ * Interval between two log lines about one condition. Too low: fills the disk. Too high: the end of a log does not show
+ * the condition.
+ */
 const REPEAT_INTERVAL_MS = 60_000;
 /** Most work is retried within seconds. */
 const DEFAULT_QUIET_MS = 15_000;

@@ -144,8 +144,8 @@ export function judgeUnusedIndex({ index, bytes }: { readonly index: string; rea
 }
 
 /**
- * Within it, what a machine's crash has left prepared is finished once the machine is back. Longer, and what was acknowledged
- * is not seen, and what it has locked waits.
+ * Maximum interval at which Citus finishes transactions that a crash left prepared. Too high: acknowledged changes stay
+ * invisible, and their locks block other transactions.
  */
 const MAX_RECOVERY_INTERVAL_MS = 10_000;
 

@@ -20,7 +20,10 @@ export interface MetricsOptions {
   readonly timeoutMs?: number;
 }
 
-/** Milliseconds. Longer, and scrapers, which usually wait 10 s, lose all metrics for the sake of a few. */
+/**
+ * Milliseconds for reading one group of metrics. Too high: scrapers, which usually wait 10 s, lose all metrics because
+ * of a few.
+ */
 const READ_TIMEOUT_MS = 5_000;
 
 /** Makes the metrics of this process, with the usual ones of Node: CPU, memory, event loop, garbage collection. */

@@ -21,9 +21,9 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
-/** Milliseconds for a request to be sent whole, and for a connection to rest. Longer keeps dead connections. */
+/** Milliseconds for receiving a whole request, and for an idle connection. Too high: keeps dead connections. */
 const REQUEST_TIMEOUT_MS = 5_000;
-/** Scrapers are few; more connections than this are somebody's mistake. */
+/** Maximum connections. A deployment has few scrapers; more connections come from a mistake. */
 const MAX_CONNECTIONS = 32;
 
 /**

@@ -119,7 +119,7 @@ export interface SearchHit extends SearchEntry {
 }
 
 const MAX_HITS = 40;
-/** Longer than any useful query. */
+/** Maximum characters of a search. No useful query is as long. */
 const MAX_QUERY_LENGTH = 100;
 /** Limits the words of a search; further ones are ignored. Too high: one search delays everybody's requests. */
 const MAX_WORDS = 8;

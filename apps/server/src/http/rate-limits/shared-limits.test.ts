@@ -16,7 +16,7 @@ import { readReply, scriptArguments, windowScript } from "./window-script.ts";
 const LIMIT = 60;
 const PROCESSES = 3;
 const SHARE = LIMIT / PROCESSES;
-/** Longer than a busy machine lets an answer wait: where a test is not about that, none may be late. */
+/** Timeout of tests that are not about timeouts. Too low: fails them on a busy machine. */
 const NEVER_LATE_MS = 10_000;
 
 let redis: RedisServer;

@@ -95,7 +95,7 @@ export const refusedIpv4: readonly RefusedRange[] = [
   range("168.63.129.16/32", "metadata", "a cloud's own services"),
 ];
 
-/** The same for IPv6. */
+/** The IPv6 ranges that are refused. */
 export const refusedIpv6: readonly RefusedRange[] = [
   range("::/128", "this_network", "“this network”"),
   range("::1/128", "loopback", "this machine itself"),

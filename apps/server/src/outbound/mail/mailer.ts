@@ -37,8 +37,8 @@ export interface MailerOptions {
 }
 
 /**
- * Milliseconds. Servers that greet late on purpose take up to 30 s; longer only keeps a dead one's connection, and must
- * stay below the wait before a second try.
+ * Milliseconds for sending a mail. Too low: fails servers that delay their greeting on purpose, by up to 30 s. Too
+ * high: keeps the connection of a dead server, and the second attempt begins before the first has ended.
  */
 export const MAIL_TIMEOUT_MS = 45_000;
 

@@ -103,7 +103,7 @@ export const notifyKeysChanged = notifyKeyChanged;
 
 /** Most days for which both keys of a rotation work. */
 export const MAX_OVERLAP_DAYS = 30;
-/** The same in milliseconds. */
+/** `MAX_OVERLAP_DAYS` in milliseconds. */
 export const MAX_OVERLAP_MS = MAX_OVERLAP_DAYS * 24 * 3_600_000;
 
 /**

@@ -96,7 +96,10 @@ function storable(text: string): string {
 /** Bytes of one caller's details that may be kept at once, and in a second on the average: 16 MiB a day. */
 const CALLER_BURST_BYTES = 1_048_576;
 const CALLER_BYTES_PER_SECOND = 194;
-/** The same for all callers of this process together: 512 MiB a day. */
+/**
+ * Bytes of the details of all callers of this process that may be kept at once, and in an average second: 512 MiB a
+ * day.
+ */
 const TOTAL_BURST_BYTES = 33_554_432;
 const TOTAL_BYTES_PER_SECOND = 6_214;
 

@@ -14,7 +14,7 @@ export interface Logo {
   readonly type: "image/svg+xml" | "image/png";
 }
 
-/** Larger than any logo needs. Every page loads it. */
+/** Maximum bytes of a logo. Too high: slows down every page. */
 const MAX_LOGO_BYTES = 100_000;
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 

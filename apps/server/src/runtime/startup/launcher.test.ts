@@ -72,7 +72,7 @@ it.each([["SIGTERM"], ["SIGINT"], ["SIGHUP"], ["launcher"]])(
     await stopped;
     expect(isWatched).toBe(false);
     source.emit("SIGHUP");
-    // The same signal once more, passed on by what launched the process.
+    // The process that launched this one forwards the signal a second time.
     now += 499;
     source.emit("SIGINT");
     expect(exits).toEqual([]);

@@ -23,9 +23,9 @@ export interface ListenerOptions {
 }
 
 /**
- * Between two heartbeats, and how long one may take to arrive. Together they bound how long a cache trusts a connection
- * over which nothing arrives; they must stay below the second within which a revoked key fails everywhere. Shorter only
- * costs a transaction more often.
+ * Interval between two heartbeats, and the time within which one must arrive. The sum bounds how long a cache trusts a
+ * silent connection, and must stay below the second within which a revoked key fails everywhere. Too low: costs more
+ * transactions.
  */
 const HEARTBEAT_INTERVAL_MS = 300;
 const HEARTBEAT_TIMEOUT_MS = 500;

@@ -27,8 +27,8 @@ export interface Filter {
   /** A cheaper way to count the rows than one by one. */
   readonly total?: Total;
   /**
-   * The same rows as alternatives that an index each holds whole, in the list's order: the first page is read row by row from
-   * these. A row may meet several of them.
+   * The rows as alternatives, each of which one index returns in the list's order; the first page is read from these. A
+   * row may match several of them.
    */
   readonly indexed?: readonly string[] | undefined;
   /** The name of its prepared statements, when one plan suits all values. Undefined: planned for each request. */

@@ -47,9 +47,9 @@ export interface KnownRows {
   standingAt: number;
 }
 
-/** Milliseconds until it is asked again which changes are still to come. Until then those since are read for each page. */
+/** Milliseconds between two queries for the changes still to come. In between, each page reads the changes since. */
 const STANDING_MS = 1_000;
-/** The same while these are many. */
+/** The interval while these changes are many. */
 const MANY_STANDING_MS = 100;
 const MANY = 500;
 /** The records of older changes may be deleted: those of removed bikes are stored for some days. */

@@ -29,13 +29,16 @@ export interface RowMemoryOptions extends Omit<RowSource, "monotonic"> {
   readonly maxBytes?: number;
 }
 
-/** Longer than reading a list of the largest system takes, 100,000 bikes. After it the database counts instead. */
+/**
+ * Maximum wait for a list to be read. Reading the 100,000 bikes of the largest system takes less. After it, the
+ * database counts instead.
+ */
 const MAX_WAIT_MS = 1_000;
 /** What all lists take together, with some 60 bytes a row. A list that would exceed it is counted in the database. */
 const MAX_BYTES = 72_000_000;
 /** Of it, one list at most: a million reservations. */
 const SHARE_OF_LIST = 0.86;
-/** The same, of a system's lists of one kind: its 100,000 bikes find room however many reservations there are. */
+/** Maximum share of all lists of one kind, such as reservations. The rest has room for a system's 100,000 bikes. */
 const SHARE_OF_KIND = 0.9;
 /** After it a list is learnt anew: the program of 0.1.0 notes no changes. And one that was too long is tried again. */
 const MAX_AGE_MS = 10 * 60_000;

@@ -132,7 +132,10 @@ export async function deleteRowsOfDay(db: Queryable, column: DayColumn, systemId
   await db.query(deleteDay(column), [systemId, day]);
 }
 
-/** The same for `limit` rows at most, and none that others hold locked. @returns how many */
+/**
+ * Deletes up to `limit` of a system's rows of a day, and skips rows that other transactions have locked. @returns how
+ * many
+ */
 export async function deleteSomeRowsOfDay(
   db: Queryable,
   column: DayColumn,

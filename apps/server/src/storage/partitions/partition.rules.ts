@@ -21,8 +21,8 @@ export interface DailyTable {
   /** Whether rows of a day without a partition go into a default partition, rather than fail. */
   readonly hasDefault: boolean;
   /**
-   * Percent of a page that inserts fill; 100 when left out. Less leaves rows that are updated room on their page, so that
-   * their indexes are not written again.
+   * Percent of a page that inserts fill; default 100. A lower value leaves room for updated rows on their page, so that
+   * PostgreSQL does not write their index entries again.
    */
   readonly fillfactor?: number;
   /** Days for which rows are kept; those of events when left out: a delivery may be sent again for as long. */

@@ -128,8 +128,8 @@ export async function createPartitionsOf(tx: Transaction, table: DailyTable, day
 }
 
 /**
- * The same for a table with a default partition. One that is in use is left for the next time; so is a day of which the
- * default partition has rows: its rows stay there, all of them, until they are past.
+ * Like `createPartitionsOf`, for a table whose default partition has rows. Skips a partition that is in use until the
+ * next call, and a day that has rows in the default partition: they stay there until the day is past.
  * @returns the days that stay in the default partition
  */
 export async function createPartitionsBesideDefault(

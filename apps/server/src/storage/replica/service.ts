@@ -44,7 +44,7 @@ export async function examineReplica(
 
 type Reason = NonNullable<ReplicaStatus["leftOut"]>["reason"];
 
-/** Longer than restarts and bursts of writes, which need no report. */
+/** Minimum duration of a reported lag. Too low: reports restarts and bursts of writes. */
 const REPORT_AFTER_MS = 5_000;
 
 const REASONS: Readonly<Record<Reason, string>> = {

@@ -9,7 +9,7 @@ import { findProcess, listNeglectedTables, notifyToCancel } from "./queries.ts";
 const INTERVAL_MS = 5_000;
 /** Between two attempts to cancel a vacuum at the end. Too low: costs statements. Too high: delays the end of the process. */
 const CANCEL_INTERVAL_MS = 100;
-/** Smaller tables are read whole in no time, whatever is known of them. */
+/** Minimum pages of an analyzed table. PostgreSQL reads smaller tables quickly even without statistics. */
 const MIN_PAGES = 100;
 /** A table rests for so many times as long as its vacuum took: all of them together use a twentieth of one processor. */
 const REST_FACTOR = 20;

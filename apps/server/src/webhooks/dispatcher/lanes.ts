@@ -86,7 +86,10 @@ export type QueueName = "regular" | "replay";
  * Limits the deliveries in flight to one endpoint. Too low: slows a distant endpoint down. Too high: overloads a small one.
  */
 export const MAX_IN_FLIGHT_PER_ENDPOINT = 10;
-/** Deliveries claimed beyond the concurrency limit. More would be logged as unknown when the process dies, though never sent. */
+/**
+ * Deliveries claimed beyond the concurrency limit. Too high: when the process dies, more deliveries are logged as
+ * unknown although they were never sent.
+ */
 const MAX_CLAIMED_AHEAD = 100;
 /**
  * The maximum number of deliveries that are begun and not written back: those in flight, and as many answered ones. They
@@ -269,8 +272,8 @@ interface LaneKeeperOptions {
 
 export interface LeaseTimeouts {
   /**
-   * For how long a lane is leased without a renewal. It must be longer than an attempt may take; longer delays the
-   * deliveries of a worker that died.
+   * Lifetime of a lane's lease without renewal; it exceeds the longest attempt. Too high: delays the deliveries of a
+   * worker that died.
    */
   readonly leaseMs: number;
   /** For how long a worker counts as alive after its last heartbeat. */
@@ -431,7 +434,7 @@ function shareOf({ workers, before, lanes }: Membership): number {
   return Math.floor(lanes / divisor) + (before < lanes % divisor ? 1 : 0);
 }
 
-/** Returns an endpoint's health as a lane's row has it. */
+/** Returns the endpoint health that the columns of a row store. */
 function healthOf(row: HealthRow): EndpointHealth {
   if (row.failing_since === null) return HEALTHY;
   return {
@@ -445,7 +448,7 @@ function healthOf(row: HealthRow): EndpointHealth {
   };
 }
 
-/** The same for writing it. */
+/** Returns the columns that store an endpoint's health. */
 export function healthRowOf(health: EndpointHealth): HealthRow {
   return {
     failing_since: dateOf(health.failingSince),

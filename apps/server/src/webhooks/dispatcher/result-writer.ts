@@ -58,7 +58,7 @@ export type RecordFailures = (
   now: Date,
 ) => Promise<void>;
 
-/** Results in one transaction. Fewer cost more commits; more hold the next ones up for longer. */
+/** Results in one transaction. Too low: costs more commits. Too high: delays the results that follow. */
 const WRITE_BATCH = 1_000;
 /** Milliseconds between two checks, when closing, whether everything is written. */
 const CLOSE_POLL_INTERVAL_MS = 20;

@@ -40,7 +40,7 @@ export async function requireEndpointOrRemoved(db: Queryable, scope: PartnerScop
   return (await findEndpoint(db, scope.systemId, scope.partnerId)) ?? rejectUnknown(db, scope);
 }
 
-/** The same, held against every other change until the transaction ends. */
+/** Like `requireEndpointOrRemoved`, and locks the row until the transaction ends. */
 export async function lockEndpointOrRemoved(tx: Transaction, scope: PartnerScope): Promise<EndpointRow> {
   return (await lockEndpoint(tx, scope.systemId, scope.partnerId)) ?? rejectUnknown(tx, scope);
 }
@@ -53,7 +53,7 @@ export async function requireEndpoint(db: Queryable, scope: PartnerScope): Promi
   return rejectRemoved(await requireEndpointOrRemoved(db, scope), scope);
 }
 
-/** The same, held against every other change until the transaction ends. */
+/** Like `requireEndpoint`, and locks the row until the transaction ends. */
 export async function lockExistingEndpoint(tx: Transaction, scope: PartnerScope): Promise<EndpointRow> {
   return rejectRemoved(await lockEndpointOrRemoved(tx, scope), scope);
 }
@@ -80,12 +80,12 @@ export async function requirePartner(
 
 /** Most days for which an old secret goes on signing beside a new one. */
 export const MAX_OVERLAP_DAYS = 7;
-/** The same in milliseconds. */
+/** `MAX_OVERLAP_DAYS` in milliseconds. */
 export const MAX_OVERLAP_MS = MAX_OVERLAP_DAYS * 24 * 3_600_000;
 
 /**
- * Secrets of an endpoint that may sign at the same time. Each adds 68 bytes to a header, of which receivers take 8 KiB in
- * all; fewer would refuse a rotation that follows a mistaken one.
+ * Secrets of an endpoint that sign at the same time. Too low: refuses the rotation that corrects a mistaken one. Too
+ * high: the signatures, of 68 bytes each, exceed the 8 KiB of headers that receivers accept.
  */
 export const MAX_ACTIVE_SECRETS = 5;
 
@@ -148,7 +148,7 @@ export function describeStatus({ status, pause_reason: reason, paused_at: paused
   return pausedAt === null ? why : `${why}, ${pausedAt.toISOString()}`;
 }
 
-/** The same for a page, which shows the time of a pause by itself. */
+/** Describes an endpoint's status without the time of a pause, which a page shows separately. */
 export function describeShownStatus(endpoint: EndpointStatusColumns): string {
   return endpoint.status === "paused" ? describePause(endpoint.pause_reason) : describeStatus(endpoint);
 }

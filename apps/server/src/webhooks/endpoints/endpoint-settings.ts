@@ -344,7 +344,7 @@ export async function removeEndpoint(
   });
 }
 
-/** The same for a partner that may have none. @returns undefined: it never had one */
+/** Like `removeEndpoint`, for a partner that may never have had one. @returns undefined: it never had one */
 export async function removeEndpointOf(
   context: ActorContext,
   tx: Transaction,

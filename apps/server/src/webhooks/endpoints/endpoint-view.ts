@@ -54,8 +54,8 @@ export async function showEndpoint(
 }
 
 /**
- * The same for a page, which counts up to MAX_COUNTED_DELIVERIES of each kind; undefined where the partner has no endpoint,
- * or has removed it.
+ * Returns a partner's endpoint for a page. Counts up to MAX_COUNTED_DELIVERIES of each kind.
+ * @returns undefined when the partner has no endpoint, or has removed it
  */
 export async function findShownEndpoint(
   context: { readonly db: Queryable; readonly clock: () => number },
@@ -127,7 +127,7 @@ export async function listEndpointsWithStatus(
   return { endpoints, workers: await countWorkers(db, systemId) };
 }
 
-/** The same for a page, which counts up to MAX_COUNTED_DELIVERIES of each kind. */
+/** Lists the endpoints for a page. Counts up to MAX_COUNTED_DELIVERIES of each kind. */
 export async function listShownEndpoints(
   context: { readonly db: Queryable; readonly clock: () => number },
   systemId: string,

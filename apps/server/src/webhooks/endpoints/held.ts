@@ -45,7 +45,7 @@ export async function sendHeld(context: ActorContext, scope: PartnerScope): Prom
   });
 }
 
-/** The same, at an endpoint that is locked. */
+/** Like `sendHeld`, for an endpoint that the caller has locked. */
 export async function sendHeldLocked(
   context: ActorContext,
   tx: Transaction,
@@ -62,7 +62,7 @@ export async function sendHeldLocked(
   return total;
 }
 
-/** Deliveries dropped in one transaction. More would lock the endpoint for more than a moment. */
+/** Deliveries dropped in one transaction. Too high: locks the endpoint for too long. */
 const DROP_BATCH = 5_000;
 
 /** A batch of held deliveries that were given up. */

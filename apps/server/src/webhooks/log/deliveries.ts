@@ -68,7 +68,7 @@ export interface DeliveryListInput extends PartnerScope, DeliveryFilter {
   readonly limit?: number | undefined;
 }
 
-/** Deliveries on a page, at most. More make one command expensive, fewer only make pages shorter. */
+/** Maximum deliveries on a page. Too low: makes pages short. Too high: makes one request expensive. */
 export const MAX_DELIVERIES = 200;
 const DEFAULT_DELIVERIES = 50;
 const DAY_MS = 86_400_000;

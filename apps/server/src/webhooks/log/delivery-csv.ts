@@ -13,8 +13,8 @@ import type { DeliveryPosition } from "./search-sql-fragments.ts";
 /** Rows of one file, at most: more is for a program, which has the events list. */
 const MAX_CSV_ROWS = 10_000;
 /**
- * Pages that a file is read from, at most: a filter that hardly anything passes reads MAX_SEARCHED_ROWS rows for each and
- * fills none. More, and a file takes minutes; fewer, and one of a million deliveries needs several.
+ * Maximum pages in one CSV file. A selective filter reads MAX_SEARCHED_ROWS rows for each page and fills none. Too low:
+ * an export of a million deliveries needs several files. Too high: one file takes minutes.
  */
 const MAX_CSV_PAGES = 100;
 /** Times that a page is asked for in a busy service, some seconds each, before the file ends without it. */

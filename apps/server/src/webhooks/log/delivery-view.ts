@@ -94,7 +94,7 @@ function describeEnd(end: AttemptEnd): string {
   return end.outcome === "rejected" && isRedirect(end.status) ? `${words}, a redirect, which is not followed` : words;
 }
 
-/** The same, with the words that the log has for a failure. */
+/** Returns the outcome of an attempt, with the log's message about a failure. */
 function describeFully(last: DetailedEnd): string {
   const words = last.outcome === "failed" && last.detail !== null ? `: ${last.detail.replace(/\.$/, "")}` : "";
   return `${describeEnd(last)}${words}`;

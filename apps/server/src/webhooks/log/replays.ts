@@ -98,8 +98,8 @@ export async function stopReplay(context: ActorContext, systemId: string, id: st
 }
 
 /**
- * Replayed deliveries of an endpoint that are queued at a time. Fewer than a second's worth would leave the endpoint idle;
- * many more make the queue long for nothing.
+ * Replayed deliveries of an endpoint that are queued at a time. Too low: the endpoint idles. Too high: lengthens the
+ * queue without benefit.
  */
 const MAX_QUEUED = 1_000;
 

@@ -75,7 +75,7 @@ export async function redeliver(context: ActorContext, scope: DeliveryScope, id:
   });
 }
 
-/** Deliveries made due in one transaction. More would keep their results from being written for long. */
+/** Deliveries made due in one transaction. Too high: delays the results of deliveries that are in flight. */
 const RETRY_BATCH = 1_000;
 
 /**

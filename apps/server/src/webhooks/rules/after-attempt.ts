@@ -140,9 +140,9 @@ const JITTER = 0.1;
 const SUSPECT_CRASHES = 2;
 
 /**
- * Deliveries that have ended one process and that a process tries at the same time. Of N that a process had claimed at its
- * end, N/100 rounds and then at most 100 single deliveries find the one that ends processes; fewer make more rounds, more
- * make more single deliveries. For the 10,000 of a large deployment this is the least.
+ * Deliveries that may have crashed a process and that a process tries at the same time. To find the one that crashes
+ * among N claimed deliveries takes N/100 rounds and then at most 100 single attempts. Too low: more rounds. Too high:
+ * more single attempts. 100 minimizes the sum for the 10,000 claims of a large deployment.
  */
 export const MAX_SUSPECTS_TOGETHER = 100;
 
@@ -154,7 +154,7 @@ export const MAX_CRASHES = SUSPECT_CRASHES + 1;
 /** The failure of a delivery that was set aside, as the log names it. */
 export const SET_ASIDE = "set_aside";
 
-/** The longest `Retry-After` that counts. Longer, and one wrong header uses up the schedule. */
+/** Maximum `Retry-After` that is obeyed. Too high: one wrong header uses up the retry schedule. */
 const MAX_RETRY_AFTER_MS = 6 * HOUR;
 
 /** The end of an attempt. */
@@ -294,7 +294,7 @@ export interface AfterResult {
 }
 
 /**
- * Milliseconds of failing after which an endpoint is paused. Less, and an outage over a weekend pauses it; more, and the
+ * Milliseconds of failing after which an endpoint is paused. Too low: an outage over a weekend pauses it. Too high: the
  * first deliveries are given up (after 73 h) before the pause holds the others.
  */
 export const FAILING_LIMIT_MS = 72 * 3_600_000;
@@ -316,8 +316,8 @@ export const LEAST_DELIVERIES = 3;
 const GONE_ANSWERS = 3;
 
 /**
- * Milliseconds from the first to the last of them, at least. Less, and a burst during one wrong second of a deployment pauses
- * the endpoint; more, and an address that is gone for good is called for longer.
+ * Minimum milliseconds from the first to the last of these responses. Too low: a burst in one wrong second of a
+ * deployment pauses the endpoint. Too high: the service keeps calling an address that is gone.
  */
 const GONE_SPAN_MS = 60_000;
 

@@ -56,7 +56,7 @@ export type UrlVerdict =
   | { readonly ok: true; readonly url: URL }
   | { readonly ok: false; readonly reason: UrlIssue; readonly message: string };
 
-/** Longer than any real receiver's URL. Too high: each row of the log may be larger. */
+/** Maximum characters of a receiver's URL. Too low: rejects real URLs. Too high: each row of the log may be larger. */
 const maxLength = 2048;
 
 /**

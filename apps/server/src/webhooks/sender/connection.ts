@@ -106,8 +106,9 @@ export class Connection {
 }
 
 /**
- * Network buffers of this size and more are freed at once. Lower costs a call for every ordinary response; higher lets a
- * receiver that sends in pieces just below it leave 64 KiB of garbage in each attempt beside the 64 KiB that are kept.
+ * Network buffers of at least this size are freed at once. Too low: costs a call for every ordinary response. Too high:
+ * a receiver that sends slightly smaller pieces leaves 64 KiB of garbage in each attempt, beside the 64 KiB that are
+ * kept.
  */
 const LARGE_BUFFER_BYTES = 2_048;
 

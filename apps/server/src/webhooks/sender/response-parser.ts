@@ -131,7 +131,7 @@ type Part = "head" | "body" | "chunk_size" | "chunk_end" | "trailers" | "end";
 
 const STATUS_LINE_START = "HTTP/1.";
 const CHUNK_SIZE = /^0*([0-9a-f]{1,13})[ \t]*(?:;.*)?$/i;
-/** A chunk-size line has at most 16 digits and CRLF; more is padding or an extension. */
+/** Maximum bytes of a chunk-size line: 16 digits and CRLF. A longer line contains padding or an extension. */
 const MAX_SIZE_LINE_BYTES = 18;
 const LF = 10;
 

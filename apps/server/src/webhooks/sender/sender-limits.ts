@@ -25,9 +25,10 @@ export interface SenderLimits extends ConnectLimits {
 export const senderLimits: SenderLimits = {
   dnsTimeoutMs: 3_000,
   connectTimeoutMs: 5_000,
-  // Higher than the lease of 25 s allows, and another worker sends the same delivery meanwhile.
+  // Too high: the lease of 25 s ends, and another worker sends the same delivery meanwhile.
   totalTimeoutMs: 15_000,
-  // RFC 8305. Lower connects twice to every distant receiver; higher delays each attempt where the first address is dead.
+  // RFC 8305. Too low: connects twice to every distant receiver. Too high: delays each attempt when the first address
+  // is dead.
   attemptDelayMs: 250,
   // A name with hundreds of dead addresses would otherwise open hundreds of sockets.
   maxAddresses: 6,
@@ -40,15 +41,15 @@ export const senderLimits: SenderLimits = {
   // 64 bytes on average for the stored part. Too high: a body of one-byte chunks takes 8 ms of processor time and leaves
   // megabytes of garbage. Too low: truncates the responses of servers that write line by line.
   maxBodyPieces: 1_024,
-  // Most servers close after 5 s or more. Higher makes us write into a connection that is being closed.
+  // Most servers close idle connections after 5 s or more. Too high: we write into a connection that is being closed.
   idleTimeoutMs: 4_000,
   maxIdleTimeoutMs: 10_000,
   // A changed DNS answer, or an address that has become a forbidden one, counts after a minute at the latest.
   maxAgeMs: 60_000,
   // Each time it ends, another attempt may fail.
   noReuseMs: 10 * 60_000,
-  // An endpoint has at most 10 attempts in flight, but one host may serve the endpoints of many partners. Lower, and most of
-  // their attempts open a connection of their own; higher lets one host hold more of all idle connections.
+  // An endpoint has at most 10 attempts in flight, but one host may serve the endpoints of many partners. Too low: most
+  // of their attempts open a connection of their own. Too high: one host holds most idle connections.
   maxIdlePerOrigin: 100,
   // Each is a file descriptor, of which a process often has 1,024.
   maxIdle: 1_000,

@@ -66,7 +66,7 @@ export async function answer(pair: ModelPair, index: number, status: number, ret
   await agreed(pair);
 }
 
-/** The same, and the process does not hear that the result was committed. */
+/** Answers one of the requests under way, and hides from the process that the result was committed. */
 export async function answerUnheard(pair: ModelPair, index: number, status: number): Promise<void> {
   if (pair.process.gate.waiting.length > 0) pair.process.db.loseNextAnswer();
   await answer(pair, index, status);

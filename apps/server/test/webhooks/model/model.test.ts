@@ -17,7 +17,7 @@ import {
 import type { Answer } from "./world.ts";
 
 const HOUR = 3_600_000;
-/** More take longer; fewer miss what must go wrong in three ways at once. */
+/** Random runs. Too low: misses faults that need three failures at once. Too high: takes long. */
 const RUNS = randomRuns(6_000);
 
 type Command = fc.Command<Pair, object>;

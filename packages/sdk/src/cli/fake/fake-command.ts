@@ -7,7 +7,7 @@ import { parseTarget, readSecret } from "../listen/receiver-options.ts";
 import { createControl } from "./control.ts";
 
 const DEFAULT_PORT = 4010;
-/** Milliseconds between two looks for new events. Lower only costs processor time; higher makes webhooks late. */
+/** Milliseconds between two checks for new events. Too low: costs processor time. Too high: delays webhooks. */
 const EVENT_INTERVAL_MS = 100;
 /** The service's own limit of deliveries in flight to one endpoint. */
 const CONCURRENCY = 10;

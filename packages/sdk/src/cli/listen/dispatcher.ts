@@ -12,11 +12,11 @@ import {
 import type { EventSink } from "./event-sink.ts";
 import { ENDPOINT, type Outcome, sendWebhook } from "./send-webhook.ts";
 
-/** Unfinished deliveries, at most. Higher only delays noticing that the receiver is broken. */
+/** Maximum unfinished deliveries. Too high: delays the report that the receiver is broken. */
 const MAX_QUEUE_SIZE = 100;
 /**
- * Time for requests in flight when the program is told to stop. Lower cuts off more; higher feels like a Ctrl-C that does
- * nothing.
+ * Time that requests in flight have after the program is told to stop. Too low: aborts more of them. Too high: Ctrl-C
+ * seems to do nothing.
  */
 const SHUTDOWN_TIMEOUT_MS = 2_000;
 /** The delay before each retry: a developer fixes and restarts in between. The service retries for days. */

@@ -8,12 +8,15 @@ import { findStart, pollEvents } from "./poll-events.ts";
 import { parseTarget, readSecret } from "./receiver-options.ts";
 
 /**
- * Seconds between two requests for new events. Lower takes the key's rate limit away from the program that is being
- * developed (this is 20 of 60 a minute); higher makes deliveries late.
+ * Seconds between two requests for new events. Too low: uses up the rate limit of the key that the developed program
+ * needs (3 s are 20 of 60 a minute). Too high: delays deliveries.
  */
 const DEFAULT_INTERVAL_SECONDS = 3;
 const MAX_INTERVAL_SECONDS = 3600;
-/** The service's own limit of deliveries in flight to one endpoint. Fewer hide how a receiver deals with several. */
+/**
+ * The service's own limit of deliveries in flight to one endpoint. Too low: hides how a receiver handles concurrent
+ * deliveries.
+ */
 const DEFAULT_CONCURRENCY = 10;
 /** Events that the service delivers but does not list. */
 const UNLISTED_EVENTS = ["station.updated", "bike.state_changed"];

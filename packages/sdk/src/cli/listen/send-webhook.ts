@@ -3,7 +3,7 @@ import type { EventRecord } from "../../json-types.generated.ts";
 import { VERSION } from "../../version.ts";
 import { sign, SIGNATURE_HEADER } from "../../webhooks.ts";
 
-/** Milliseconds for the whole request, as at the service. Lower and a receiver fails here that would not there. */
+/** Milliseconds for the whole request, as in the service. Too low: a receiver fails here and not in production. */
 const TIMEOUT_MS = 15_000;
 /** Bytes of a response that are read. Enough for a reason; a receiver's error page would fill the terminal. */
 const MAX_REASON_BYTES = 200;
