@@ -6,20 +6,23 @@ import type { CheckRequest } from "./check-thread.ts";
 import type { CheckOptions } from "./check.ts";
 import type { FeedFiles } from "./feed-set.ts";
 
-/** Memory of a check. The largest known sets take a third of it. */
+/**
+ * Memory of one check. The largest known feeds take a third of it. Too low: fails large feeds. Too high: starves
+ * requests.
+ */
 const LIMITS = { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 32 };
-/** Milliseconds of a check. The largest known sets take two seconds. */
+/** Milliseconds of one check. The largest known feeds take two seconds. */
 const TIMEOUT_MS = 60_000;
 
 /**
- * Checks a feed set on a thread of its own, so that requests are answered meanwhile, whatever is in the files.
- * @throws Error when it takes too much memory or time
+ * Checks a feed set on its own thread, so that the process answers requests meanwhile.
+ * @throws Error when the check takes too much memory or time
  */
 export async function checkFeedApart(files: FeedFiles, options: CheckOptions): Promise<FeedReport> {
   const extension = extname(import.meta.url);
   const thread = new Worker(new URL(`./check-thread${extension}`, import.meta.url), {
     resourceLimits: LIMITS,
-    // From source, our packages are read as source too.
+    // A process that runs from source resolves our packages to their source too.
     execArgv: extension === ".ts" ? ["--conditions=@bikeshare/source"] : [],
   });
   const signal = AbortSignal.timeout(TIMEOUT_MS);

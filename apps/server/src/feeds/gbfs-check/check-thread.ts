@@ -2,7 +2,7 @@ import { parentPort } from "node:worker_threads";
 import { checkFeed, type CheckOptions } from "./check.ts";
 import type { FeedFiles } from "./feed-set.ts";
 
-/** A feed set to check. */
+/** The request for a check of a feed set. */
 export interface CheckRequest {
   readonly files: FeedFiles;
   readonly options: CheckOptions;

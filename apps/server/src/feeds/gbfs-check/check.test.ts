@@ -14,7 +14,7 @@ const WELL: Http = {
   isCompressed: true,
 };
 
-/** What has to be wrong with the clean feed for each rule to find it, in its documents or in its files. */
+/** A change to the clean feed, in its documents or its files, that one rule must find. */
 interface Fault {
   readonly version?: string;
   readonly spoil?: (documents: Documents) => void;

@@ -11,17 +11,17 @@ import { referenceRules } from "./rules/reference-rules.ts";
 import type { Rule } from "./rules/rule.ts";
 import { checkStructure } from "./structure.rules.ts";
 
-/** Every rule beyond the table of fields. */
+/** Every rule that the table of fields cannot express. */
 export const rules: readonly Rule[] = [...conditionRules, ...referenceRules, ...contentRules, ...servingRules];
 
 export interface CheckOptions {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Default: all. */
+  /** Default: all consumers. */
   readonly for?: readonly FeedConsumer[] | undefined;
 }
 
-/** Checks a feed set: what is wrong with it, and what its consumers lose by that. */
+/** Checks a feed set: returns what is wrong, and what each consumer loses by it. */
 export function checkFeed(files: FeedFiles, { now, for: asked }: CheckOptions): FeedReport {
   const set = new FeedSet(files, now);
   const log = new FindingLog();

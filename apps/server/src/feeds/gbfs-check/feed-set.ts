@@ -12,52 +12,52 @@ import {
 import { parseBounded } from "../gbfs/bounded-json.ts";
 import { instantFrom, isObject, type JsonObject, numberFrom } from "../gbfs/values.ts";
 
-/** The files of a feed set, before anything in them is read. */
+/** The files of a feed set, not parsed yet. */
 export interface FeedFiles {
   readonly kind: "address" | "folder" | "own";
-  /** As it is shown: an address without its query, or a folder. */
+  /** The location as reports show it: an address without its query, or a folder. */
   readonly location: string;
   readonly files: readonly FeedFile[];
-  /** What a look at the vehicles again and again has found. */
+  /** The vehicles as several reads have found them. */
   readonly followed?: FollowedVehicles | undefined;
 }
 
 export interface FeedFile {
-  /** As gbfs.json lists it: `station_status`. */
+  /** The name in gbfs.json: `station_status`. */
   readonly name: string;
-  /** Of the list that has it, up to 2.3. */
+  /** The language of the list in gbfs.json, up to 2.3. */
   readonly language: string | null;
   readonly address: string;
   readonly bytes?: Uint8Array | undefined;
-  /** Why there are no bytes. */
+  /** The reason why there are no bytes. */
   readonly failure?: string | undefined;
   readonly http?: HttpFacts | undefined;
   /** The file as a second read returned it a little later; absent: it was not read again. */
   readonly later?: Uint8Array | undefined;
 }
 
-/** How a file was served. */
+/** The HTTP properties of a file. */
 interface HttpFacts {
   readonly isHttps: boolean;
   readonly milliseconds: number;
   readonly hasEtag: boolean;
-  /** Whether a request with its ETag was answered with 304; undefined: it has none. */
+  /** Whether the server answers a request with the ETag with 304; undefined: the file has no ETag. */
   readonly answersNotModified?: boolean | undefined;
   readonly allowsOrigins: boolean;
   readonly isCompressed: boolean;
 }
 
-/** Vehicles over some minutes. */
+/** What several reads over some minutes found about vehicles. */
 export interface FollowedVehicles {
   readonly minutes: number;
   readonly reads: number;
-  /** Ids of vehicles that were away and came back under the same id, or rode under it. */
+  /** Ids that vehicles kept after an absence or a ride. */
   readonly kept: readonly string[];
-  /** Whether `last_updated` moved at all. */
+  /** Whether `last_updated` changed at all. */
   readonly isMoving: boolean;
 }
 
-/** A record of a feed: a station, a vehicle. */
+/** A record of a feed, such as a station or a vehicle. */
 export interface FeedRecord {
   readonly raw: JsonObject;
   readonly path: string;
@@ -66,7 +66,7 @@ export interface FeedRecord {
 
 export interface FeedDocument {
   readonly name: GbfsFeedName | "gbfs";
-  /** As it is shown: `station_status.json`, or `en/station_status.json` where there are several languages. */
+  /** The name in reports: `station_status.json`, or `en/station_status.json` when there are several languages. */
   readonly file: string;
   readonly language: string | null;
   readonly content: JsonObject;
@@ -77,24 +77,24 @@ export interface FeedDocument {
   readonly source: FeedFile;
 }
 
-/** A file that could not be read. */
+/** A file that cannot be read. */
 export interface FailedFile {
   readonly file: string;
   readonly source: FeedFile;
   readonly failure: string;
 }
 
-/** A feed set as far as it can be read. */
+/** A parsed feed set, without the parts that cannot be read. */
 export class FeedSet {
   readonly files: FeedFiles;
-  /** Milliseconds since 1970: of saved files the newest `last_updated`, since they say nothing of today. */
+  /** Milliseconds since 1970. For saved files it is their newest `last_updated`, since they may be old. */
   readonly now: number;
   readonly declared: string | undefined;
-  /** The version that all files are judged by. */
+  /** The version by which all files are checked. */
   readonly version: GbfsVersion;
   readonly documents: readonly FeedDocument[];
   readonly failed: readonly FailedFile[];
-  /** Files that this version of GBFS does not have. */
+  /** Files that this version of GBFS does not define. */
   readonly unknown: readonly FeedFile[];
   readonly #names = new Map<GbfsFeedName, Map<string, string>>();
 
@@ -116,7 +116,7 @@ export class FeedSet {
     return this.documents.filter((document) => document.name === name);
   }
 
-  /** Returns the document of a feed, the English one of several, else the first. */
+  /** Returns one document of a feed: the English one, else the first. */
   one(name: GbfsFeedName | "gbfs"): FeedDocument | undefined {
     const all = this.all(name);
     return all.find(({ language }) => /^en\b/i.test(language ?? "")) ?? all[0];
@@ -199,7 +199,7 @@ function declaredVersion(parsed: readonly Parsed[]): string | undefined {
   return typeof version === "string" ? version : undefined;
 }
 
-/** Returns the version to judge by: without one it is 1.0, and a release candidate counts as its release. */
+/** Returns the version to check by: 1.0 when the feed names none; a release candidate counts as its release. */
 function knownVersion(declared: string | undefined): GbfsVersion {
   if (declared === undefined) return "1.0";
   const base = declared.replace(/-RC\d*$/, "");
@@ -235,7 +235,7 @@ function recordsOf(name: GbfsFeedName, data: JsonObject, version: GbfsVersion): 
   });
 }
 
-/** Seconds for which a document may be kept. */
+/** Returns the seconds for which a document may be cached. */
 export function ttlOf({ content }: FeedDocument): number {
   return Math.max(0, numberFrom(content["ttl"]) ?? 0);
 }

@@ -1,24 +1,24 @@
 import type { FeedFinding, FeedSeverity } from "@bikeshare/contract/console";
 import { shorten } from "../report-files.ts";
 
-/** One thing that is wrong, at one place. */
+/** One fault at one place. */
 export interface Finding extends Omit<FeedFinding, "count" | "examples" | "path"> {
-  /** Such as `data.stations[12].capacity`. */
+  /** The path of the faulty value: `data.stations[12].capacity`. */
   readonly path: string;
   readonly id?: string | undefined;
   readonly value?: unknown;
 }
 
-/** Examples of each kind of finding. */
+/** Maximum examples of each kind of finding. */
 const MAX_EXAMPLES = 3;
-/** Kinds of finding. Too high: a document of nothing but errors fills the memory. */
+/** Maximum kinds of findings. Too high: a document full of errors fills the memory. */
 const MAX_KINDS = 1_000;
 
 const RANKS: Readonly<Record<FeedSeverity, number>> = { error: 0, warning: 1, note: 2 };
 
 type Group = FeedFinding & { count: number };
 
-/** Gathers findings: equal ones become one, with their number and a few examples. */
+/** Collects findings and merges equal ones, with their number and a few examples. */
 export class FindingLog {
   readonly #groups = new Map<string, Group>();
 
@@ -34,7 +34,7 @@ export class FindingLog {
     }
   }
 
-  /** Whether a rule has found anything. */
+  /** Tells whether a rule has found anything. */
   has(rule: string): boolean {
     return this.#groups.values().some((group) => group.rule === rule);
   }
@@ -49,7 +49,7 @@ function exampleOf(path: string, id: string | undefined, value: unknown) {
   return { path, id: id ?? null, value: value === undefined ? null : shownValue(value) };
 }
 
-/** Returns a value as JSON of moderate length. */
+/** Returns a value as shortened JSON. */
 function shownValue(value: unknown): string {
   return shorten(JSON.stringify(value) ?? "undefined").replaceAll(/\s+/g, " ");
 }

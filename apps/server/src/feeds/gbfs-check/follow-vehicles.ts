@@ -4,9 +4,9 @@ import { objectsIn } from "./rules/rule.ts";
 
 export interface FollowOptions {
   readonly minutes: number;
-  /** Reads the file of an address again. */
+  /** Reads the file at an address again. */
   readonly read: (address: string) => Promise<Uint8Array>;
-  /** Waits; rejects when the command is stopped. */
+  /** Waits. Rejects when the command is stopped. */
   readonly wait: (milliseconds: number) => Promise<void>;
   readonly onRead?: (reads: number) => void;
 }
@@ -14,9 +14,9 @@ export interface FollowOptions {
 /** Seconds between two reads. Too low: floods the server. Too high: misses short rides. */
 const LEAST_SECONDS = 15;
 const MOST_SECONDS = 60;
-/** Vehicles that are remembered. */
+/** Maximum vehicles that are remembered. */
 const MAX_VEHICLES = 200_000;
-/** A vehicle that is this far from where it was has been ridden. Too low: takes wrong fixes for rides. */
+/** Minimum distance that counts as a ride. Too low: inaccurate positions count as rides. */
 const RIDDEN_METRES = 300;
 
 interface Seen {
@@ -24,7 +24,10 @@ interface Seen {
   readonly lon: number;
 }
 
-/** Reads the vehicles again and again, to see whether their ids rotate. Undefined: there is no file of vehicles. */
+/**
+ * Reads the vehicles repeatedly to find out whether their ids rotate. @returns undefined when there is no file of
+ * vehicles
+ */
 export async function followVehicles(files: FeedFiles, options: FollowOptions): Promise<FollowedVehicles | undefined> {
   const { minutes, read, wait, onRead } = options;
   const file = files.files.find(
@@ -44,14 +47,14 @@ export async function followVehicles(files: FeedFiles, options: FollowOptions): 
   return { minutes, ...watch.result() };
 }
 
-/** Remembers vehicles over several reads of their file. */
+/** Compares the vehicles of several reads. */
 class VehicleWatch {
   readonly #seen = new Map<string, Seen>();
   readonly #kept = new Set<string>();
   readonly #times = new Set<unknown>();
   reads = 0;
 
-  /** Takes a read of the file. @returns its `ttl` in seconds */
+  /** Adds a read of the file. @returns its `ttl` in seconds */
   take(bytes: Uint8Array): number {
     this.reads++;
     const content: unknown = JSON.parse(new TextDecoder().decode(bytes));
@@ -66,7 +69,7 @@ class VehicleWatch {
     }
     for (const [id, now] of present) {
       const before = this.#seen.get(id);
-      // One that was away and is back where it was may have been out of reach for a minute.
+      // A vehicle that returns to the same place may only have been out of reach for a minute.
       if (before !== undefined && metres(before, now) > RIDDEN_METRES) this.#kept.add(id);
       this.#seen.set(id, now);
     }

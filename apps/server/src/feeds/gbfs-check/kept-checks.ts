@@ -1,27 +1,27 @@
 import type { FeedReport } from "@bikeshare/contract/console";
 
-/** What a check found, or why there was nothing to check. */
+/** The result of a check, or the reason why there was nothing to check. */
 export type CheckOutcome =
   | { readonly report: FeedReport; readonly failure: null }
   | { readonly report: null; readonly failure: string };
 
-/** Milliseconds for which a result is kept. Too low: the same files are fetched again and again. Too high: it is old. */
+/** Lifetime of a result. Too low: fetches the same files again. Too high: shows outdated results. */
 const KEPT_MS = 3 * 60_000;
-/** Results that are kept. */
+/** Maximum cached results. */
 const MAX_KEPT = 50;
 
-/** Runs checks, one at a time for each system, and keeps what they find for some minutes. */
+/** Runs checks, one at a time for each system, and caches their results for some minutes. */
 export class KeptChecks {
   readonly #clock: () => number;
   readonly #kept = new Map<string, { readonly outcome: Promise<CheckOutcome>; readonly at: number }>();
-  /** The last check of each system; it never rejects. */
+  /** The latest check of each system, as a promise that never rejects. */
   readonly #last = new Map<string, Promise<unknown>>();
 
   constructor(clock: () => number) {
     this.#clock = clock;
   }
 
-  /** Returns what a check found lately, or runs it when those before it are done. */
+  /** Returns the cached result of a check, or runs the check after the system's earlier ones. */
   get(systemId: string, subject: string, check: () => Promise<FeedReport>): Promise<CheckOutcome> {
     const key = JSON.stringify([systemId, subject]);
     const now = this.#clock();

@@ -1,20 +1,20 @@
 import { type Fields, type FieldType, type GbfsVersion, isAtLeast, type LocalText, wordsIn } from "@bikeshare/contract";
 import { isObject } from "../gbfs/values.ts";
 
-// What values of each kind of field look like in each version.
+// The form of each kind of value in each version.
 
-/** GBFS began on this day: no timestamp of 1.1 or newer is earlier. */
+/** The beginning of GBFS: no timestamp of 1.1 or newer is earlier. */
 const EARLIEST_SECONDS = 1_450_155_600;
 
 interface Kind {
-  /** What GBFS has there, after "GBFS 2.3 has". */
+  /** The expected form, as the end of a sentence that begins with "GBFS 2.3 has". */
   readonly expected: (version: GbfsVersion, type: FieldType) => string;
   readonly accepts: (value: unknown, version: GbfsVersion, type: FieldType) => boolean;
-  /** How to mend it; default: write what is expected. */
+  /** How to fix it; default: write the expected form. */
   readonly fix?: string;
 }
 
-/** A text that a pattern matches. @param since the first version whose schemas look at it */
+/** Returns the rules for a text that must match a pattern. @param since the first version whose schemas check it */
 function texts(expected: string, matches: (text: string) => boolean, since: GbfsVersion = "1.0"): Kind {
   return {
     expected: () => expected,
@@ -55,7 +55,7 @@ function isTimeZone(name: string): boolean {
 }
 
 function isInBounds(value: number, version: GbfsVersion, { kind, min, max }: FieldType): boolean {
-  // Prices of 1.0 may be less than 0.
+  // Prices of 1.0 may be negative.
   if (kind === "number" && max === undefined && !isAtLeast(version, "1.1")) return true;
   return (min === undefined || value >= min) && (max === undefined || value <= max);
 }
@@ -142,7 +142,7 @@ const multiPolygon: FieldType = {
   },
 };
 
-/** Returns a type as a version writes it: in lists, objects, counts and kinds without parts. */
+/** Returns a type in the form of a version: lists, objects, counts and scalar kinds. */
 export function typeIn(version: GbfsVersion, type: FieldType): FieldType {
   const isTranslated = isAtLeast(version, "3.0");
   if (type.kind === "text") return isTranslated ? texts3 : { kind: "string" };
@@ -150,7 +150,9 @@ export function typeIn(version: GbfsVersion, type: FieldType): FieldType {
   return type.kind === "multiPolygon" ? multiPolygon : type;
 }
 
-/** Returns what is wrong with a value by itself, as the end of a sentence; undefined: nothing. @param type from `typeIn` */
+/**
+ * Returns what is wrong with a value itself, as the end of a sentence; undefined: nothing. @param type from `typeIn`
+ */
 export function valueFault(
   value: unknown,
   version: GbfsVersion,
@@ -182,7 +184,7 @@ export function valueFault(
 
 const NUMBERS: readonly string[] = ["integer", "number", "instant"];
 
-/** Says what a value is, without the value: equal faults are counted together. */
+/** Describes a value without quoting it, so that equal faults are counted together. */
 function describe(value: unknown, kind: FieldType["kind"]): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "boolean") return "true or false";

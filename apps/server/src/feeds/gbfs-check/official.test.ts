@@ -12,14 +12,14 @@ import { readFolder } from "./read-folder.ts";
 
 const NOW = Date.parse("2026-08-01T12:00:00Z");
 
-/** Rules that the official validator has too. */
+/** Rules that the official validator has as well. */
 const OFFICIAL = new Set([
   ...["field-value", "required-field", "version", "unknown-field", "file-missing"],
   ...["vehicle-position", "terms-date", "two-licences", "max-range-missing", "range-missing", "reservation-price"],
   ...["store-uri-missing", "station-types-missing", "vehicle-type-missing"],
 ]);
 
-/** Rules of which the official validator has a part: it looks at these fields alone. */
+/** Rules that the official validator applies to these fields only. */
 const PARTS: Readonly<Record<string, RegExp>> = {
   "unknown-vehicle-type": /vehicle_types_available$/,
   "unknown-plan": /default_pricing_plan_id$/,
@@ -29,7 +29,7 @@ function isOfficial({ severity, rule, path }: FeedFinding): boolean {
   return severity === "error" && (OFFICIAL.has(rule) || PARTS[rule]?.test(path) === true);
 }
 
-/** Compares file by file whether there are errors. */
+/** Compares, file by file, whether each validator finds errors. */
 function compare(files: FeedFiles): void {
   const set = new FeedSet(files, NOW);
   const official = officialErrors(set);
@@ -38,7 +38,7 @@ function compare(files: FeedFiles): void {
   const findings = checkFeed(files, { now: NOW }).findings.filter(isOfficialHere);
   const ours = new Set(findings.map(({ file }) => file));
   for (const { file } of set.documents) {
-    // The schema of 1.0 wants a number in `is_taxable`, and its specification true or false.
+    // The schema of 1.0 requires a number in `is_taxable`, its specification a boolean.
     if (set.version === "1.0" && file === "system_pricing_plans.json") continue;
     const detail = JSON.stringify({
       official: official.get(file)?.slice(0, 3),
@@ -76,7 +76,7 @@ describe.skipIf(!schemasAreHere)(`the official schemas${unlessHere}`, () => {
     const schema = readFileSync(sharedFolder("gbfs-json-schema", "v3.0", "system_information.json"), "utf8");
     const zones = JSON.parse(schema) as { properties: { data: { properties: { timezone: { enum: string[] } } } } };
     for (const zone of zones.properties.data.properties.timezone.enum) {
-      // ICU, which Node asks, does not know the zone of a clock that nobody has set.
+      // ICU, which Node uses, does not know the time zone of an unset clock.
       if (zone === "Factory") continue;
       const findings = checkFeed(systemIn(zone), { now: NOW }).findings.filter(({ path }) => path === "data.timezone");
       expect(findings, zone).toEqual([]);
@@ -93,7 +93,7 @@ function systemIn(timezone: string): FeedFiles {
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 type Documents = Record<string, Json>;
 
-/** Documents with two items in each list, which show all that more would. */
+/** Returns documents with two items in each list: enough to show every fault. */
 function shortened({ files }: FeedFiles): Documents {
   const short = (value: Json): Json => {
     if (Array.isArray(value)) return value.slice(0, value.every((each) => isObject(each)) ? 2 : 20).map(short);
@@ -156,7 +156,7 @@ function mutated(documents: Documents, version: string | undefined, mutations: r
   };
 }
 
-/** Changes a value somewhere below a path. */
+/** Changes a value at a random place below a path. */
 function changeAt(
   root: Documents,
   path: readonly string[],
@@ -173,7 +173,7 @@ function changeAt(
     parent = value;
     key = keys[step % keys.length] ?? "";
   }
-  // The schemas have a list of licences, which grows.
+  // The schemas contain a list of licences, which grows.
   if (key === "license_id") return;
   const target = parent as Documents;
   if (change === "drop") {

@@ -5,7 +5,7 @@ import { type GbfsContext, gbfsDocument } from "../gbfs-out/service.ts";
 import type { FeedFiles } from "./feed-set.ts";
 import { readOwn } from "./read-own.ts";
 
-/** The version that is checked where none is named: planners with new code read it. */
+/** The default version of a check: current planners read it. */
 const USUAL_VERSION: PublishedGbfsVersion = "3.0";
 
 export function isPublishedVersion(version: string): version is PublishedGbfsVersion {

@@ -11,7 +11,7 @@ import { createFileReader, readAddress } from "./read-address.ts";
 
 type Answer = (request: IncomingMessage, response: ServerResponse, json: string) => void;
 
-/** Serves documents whose gbfs.json lists them at this server. */
+/** Serves documents, and a gbfs.json that lists them at this server. */
 async function serve(documents: Documents, answer: Answer) {
   const asked: string[] = [];
   const server = createServer((request, response) => {

@@ -12,21 +12,21 @@ export interface ReadAddressOptions extends OutgoingOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Milliseconds for one file, and for all of them. Too low: fails slow servers. Too high: one check holds up the next. */
+/** Milliseconds for one file, and for all files. Too low: fails slow servers. Too high: one check delays the next. */
 const FILE_TIMEOUT_MS = 20_000;
 const TOTAL_TIMEOUT_MS = 90_000;
-/** Bytes of all files together. The largest known sets have 20 MB. */
+/** Maximum bytes of all files. The largest known feed sets have 20 MB. */
 const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
-/** Files that are fetched. A feed set in ten languages has 130. */
+/** Maximum files. A feed set in ten languages has 130. */
 const MAX_FILES = 150;
 const MAX_REDIRECTS = 3;
-/** Requests at a time. Too low: takes long. Too high: is rude to a small server, which then seems slow. */
+/** Concurrent requests. Too low: takes long. Too high: overloads a small server, which then seems slow. */
 const CONCURRENCY = 3;
 
-/** The origin of a page that reads feeds, as a browser names it. */
+/** The `Origin` of the requests, as a browser sends it for a page that reads feeds. */
 const ORIGIN = "https://planner.example";
 
-/** Reads the feed set at the address of a gbfs.json or a manifest.json. @throws Error when that cannot be read */
+/** Reads the feed set of a gbfs.json or a manifest.json. @throws Error when the file cannot be read */
 export async function readAddress(location: URL, options: ReadAddressOptions): Promise<FeedFiles> {
   const reader = new AddressReader(location, options);
   const first = await reader.fetch(location);
@@ -47,7 +47,7 @@ export async function readAddress(location: URL, options: ReadAddressOptions): P
   return { kind: "address", location: shownAddress(location.href), files: read };
 }
 
-/** Fetches one file of a set again, such as the vehicles. */
+/** Returns a function that fetches one file of a feed set again, such as the vehicles. */
 export function createFileReader(location: URL, options: ReadAddressOptions): (address: string) => Promise<Uint8Array> {
   return async (address) => (await new AddressReader(location, options).fetch(new URL(address))).bytes;
 }
@@ -63,7 +63,7 @@ interface Fetched extends Pick<FeedFile, "http"> {
   readonly bytes: Uint8Array;
 }
 
-/** A file with what a second request needs. */
+/** A file with the data that a second request needs. */
 interface ReadFile extends FeedFile {
   readonly from?: URL;
   readonly etag?: string | null;
@@ -73,7 +73,7 @@ class AddressReader {
   readonly #options: ReadAddressOptions;
   readonly #client: OutgoingClient;
   readonly #ends = AbortSignal.timeout(TOTAL_TIMEOUT_MS);
-  /** Files of several languages are often one. */
+  /** Requests by address: several languages often share a file. */
   readonly #fetched = new Map<string, Promise<Fetched & { readonly etag: string | null }>>();
   #bytes = 0;
 
@@ -93,7 +93,7 @@ class AddressReader {
     for (const address of feedAddresses(url, name, base)) {
       try {
         const { url: from, bytes, http, etag } = await this.fetch(address);
-        // The list says http and the server has https too: planners take what the list says.
+        // The list says http and the server also supports https: consumers use the listed address.
         const isHttps = http?.isHttps === true && !url.startsWith("http:");
         return {
           name,
@@ -111,7 +111,7 @@ class AddressReader {
     return { name, language, address: shownAddress(url), failure };
   }
 
-  /** Asks again, to see whether an unchanged file is sent again and how `last_updated` moves. */
+  /** Fetches a file again to find out whether the server resends an unchanged file, and how `last_updated` changes. */
   async readAgain({ from, etag, ...file }: ReadFile): Promise<FeedFile> {
     if (from === undefined || file.http === undefined) return file;
     const isStatus = /^(?:station_status|vehicle_status|free_bike_status)$/.test(file.name);
@@ -122,7 +122,7 @@ class AddressReader {
       const isSame = etag !== null && again.etag === etag;
       return { ...file, ...(isSame && { http: { ...file.http, answersNotModified: false } }), later: again.bytes };
     } catch {
-      // The first request has told enough.
+      // The first request has already found the fault.
       return file;
     }
   }
@@ -189,14 +189,14 @@ async function bodyOf({ body }: Response): Promise<Uint8Array> {
   return Buffer.concat(chunks, size);
 }
 
-/** Returns the cause of "fetch failed". */
+/** Returns the innermost cause of "fetch failed". */
 function innermost(error: unknown): unknown {
   let reason = error;
   while (reason instanceof TypeError && reason.cause instanceof Error) reason = reason.cause;
   return reason;
 }
 
-/** Returns the feeds of a list: those of all languages up to 2.3. */
+/** Returns the feeds of a gbfs.json; up to 2.3, those of all languages. */
 export function listedFeeds(data: JsonObject): ListedFeed[] {
   const lists: readonly (readonly [string | null, unknown])[] = Array.isArray(data["feeds"])
     ? [[null, data]]
@@ -208,7 +208,7 @@ export function listedFeeds(data: JsonObject): ListedFeed[] {
   );
 }
 
-/** Returns the address of the manifest, where the system's information names one that is not read yet. */
+/** Returns the address of the manifest if the system information names one that has not been read. */
 export function manifestAddress(files: readonly FeedFile[]): string | undefined {
   const system = files.find(({ name }) => name === "system_information")?.bytes;
   if (system === undefined || files.some(({ name }) => name === "manifest")) return undefined;
@@ -218,12 +218,12 @@ export function manifestAddress(files: readonly FeedFile[]): string | undefined 
     const address = typeof url === "string" ? URL.parse(url) : null;
     return address !== null && isHttp(address) ? address.href : undefined;
   } catch {
-    // The check of the file says what is wrong with it.
+    // The check of the file reports what is wrong with it.
     return undefined;
   }
 }
 
-/** Datasets of a manifest that a message names. */
+/** Maximum datasets of a manifest in a message. */
 const MAX_NAMED = 10;
 
 function describeManifest(data: JsonObject): string {
@@ -232,7 +232,7 @@ function describeManifest(data: JsonObject): string {
   return `This is a manifest of several feed sets. Check them one by one: ${named.join(", ")}`;
 }
 
-/** Works on a few at a time, in order. */
+/** Processes items with a few at a time, and returns the results in order. */
 async function inTurn<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
   const results = new Map<number, Result>();
   let next = 0;

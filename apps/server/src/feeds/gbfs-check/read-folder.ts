@@ -3,10 +3,10 @@ import { basename, join, relative, sep } from "node:path";
 import { MAX_DOCUMENT_BYTES, tooLarge } from "../gbfs/bounded-json.ts";
 import type { FeedFile, FeedFiles } from "./feed-set.ts";
 
-/** Files of a folder that are read. A feed set in ten languages has 130. */
+/** Maximum files of a folder. A feed set in ten languages has 130. */
 const MAX_FILES = 200;
 
-/** Reads the saved files of a folder, and of its folders of languages. @throws Error when there are none */
+/** Reads the saved files of a folder and of its language folders. @throws Error when there are none */
 export async function readFolder(folder: string): Promise<FeedFiles> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries

@@ -2,10 +2,10 @@ import { isObject } from "../gbfs/values.ts";
 import type { FeedFile, FeedFiles } from "./feed-set.ts";
 import { listedFeeds, manifestAddress } from "./read-address.ts";
 
-/** Returns the JSON of a document of a system's own feeds, such as `station_status`; undefined where it has none. */
+/** Returns the JSON of a document of a system's own feeds, such as `station_status`; undefined: the system has none. */
 export type OwnDocument = (name: string) => Promise<string | undefined>;
 
-/** Reads a system's own feeds, as they are published, without HTTP. */
+/** Reads the feeds that a system publishes, without HTTP. */
 export async function readOwn(location: string, document: OwnDocument): Promise<FeedFiles> {
   const files: FeedFile[] = [];
   const read = async (name: string, language: string | null, address: string) => {
@@ -19,7 +19,7 @@ export async function readOwn(location: string, document: OwnDocument): Promise<
   const content: unknown = list === undefined ? undefined : JSON.parse(list);
   const data = isObject(content) && isObject(content["data"]) ? content["data"] : {};
   const listed = listedFeeds(data);
-  // The texts of each language are those of one document.
+  // One document has the texts of every language.
   const addresses = new Map(listed.map(({ name, url }) => [name, url]));
   for (const [name, url] of addresses) await read(name, null, url);
   const manifest = manifestAddress(files);

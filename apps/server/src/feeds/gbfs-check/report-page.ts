@@ -1,7 +1,7 @@
 import type { FeedFinding, FeedReport, FeedSeverity, FeedVerdict } from "@bikeshare/contract/console";
 import { REPORT_STYLE } from "./report-style.ts";
 
-/** HTML that needs no more escaping. */
+/** HTML that is already escaped. */
 class Html {
   readonly text: string;
   constructor(text: string) {
@@ -23,7 +23,7 @@ function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? character);
 }
 
-/** Writes HTML: every value is escaped unless it is HTML itself. */
+/** Builds HTML from a template and escapes every value that is not HTML itself. */
 function markup(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {
   const written = parts.map((part) => {
     if (part instanceof Html) return part.text;
@@ -34,7 +34,7 @@ function markup(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {
 
 const nothing = markup``;
 
-/** Writes a report as one page that needs nothing else, for a publisher who has never heard of us. */
+/** Returns a report as one self-contained HTML page, for publishers who do not know this service. */
 export function reportPage(report: FeedReport): string {
   const { verdicts, findings, passed, files } = report;
   const name = report.system_name ?? report.system_id ?? "Feed";
@@ -153,7 +153,7 @@ function finding({ severity, text, fix, file, path, count, examples }: FeedFindi
   </li>`;
 }
 
-/** Writes what stands between back quotes as code. */
+/** Converts text between backquotes to `<code>`. */
 function inCode(text: string): readonly Html[] {
   return text.split("`").map((part, index) => (index % 2 === 1 ? markup`<code>${part}</code>` : markup`${part}`));
 }

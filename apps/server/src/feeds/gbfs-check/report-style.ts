@@ -1,4 +1,4 @@
-/** The style of the report's page: light and dark, from a telephone to paper. */
+/** The style of the report's page: light and dark, for small screens and for print. */
 export const REPORT_STYLE = `
 :root { color-scheme: light dark; --ink: #16202c; --soft: #5a6775; --line: #dfe4ea; --page: #f6f7f9; --card: #fff; --code: #eef1f5;
   --good: #0b6b46; --good-back: #e2f4ea; --loss: #8a5300; --loss-back: #fdf0d9; --bad: #b3261e; --bad-back: #fdeae8; --note: #2d5a9e; --note-back: #e7effb; }

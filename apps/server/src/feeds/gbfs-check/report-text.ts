@@ -1,12 +1,12 @@
 import type { FeedFinding, FeedReport } from "@bikeshare/contract/console";
 
-/** Kinds of note that are shown: what to mend comes first. */
+/** Maximum kinds of notes. Faults come first. */
 const MAX_NOTES = 10;
 
 const MARKS = { error: "ERROR", warning: "WARNING", note: "NOTE" } as const;
 const STATES = { complete: "ok", partial: "LOSS", nothing: "NOTHING" } as const;
 
-/** Returns a report as the terminal shows it: verdicts, then what to mend, then how much is fine. */
+/** Returns a report for the terminal: verdicts, then faults, then the number of passed rules. */
 export function reportText(report: FeedReport): string {
   const { findings, verdicts, passed, files } = report;
   const notes = findings.filter(({ severity }) => severity === "note");

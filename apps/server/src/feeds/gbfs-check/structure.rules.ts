@@ -19,7 +19,7 @@ import type { FeedDocument, FeedSet } from "./feed-set.ts";
 import type { FindingLog } from "./findings.ts";
 import { typeIn, valueFault } from "./kinds.rules.ts";
 
-/** Holds every document against the table of all fields. */
+/** Checks every document against the table of fields. */
 export function checkStructure(set: FeedSet, log: FindingLog): void {
   for (const document of set.documents) new Walk(set.version, document, log).document();
 }
@@ -31,16 +31,16 @@ interface Place {
 
 type Severity = "error" | "note";
 
-/** A field as a version has it. */
+/** A field in the form of one version. */
 interface VersionField {
   readonly name: string;
   readonly field: Field;
   readonly isRequired: boolean;
 }
 
-/** A walk through one document. */
+/** Checks one document. */
 class Walk {
-  /** The fields of each kind of object in this version, worked out once. */
+  /** The fields of each kind of object in this version, computed once. */
   readonly #fields = new Map<Fields, ReadonlyMap<string, VersionField>>();
   readonly #version: GbfsVersion;
   readonly #document: FeedDocument;
@@ -145,7 +145,7 @@ class Walk {
       }
     } else if (type.kind === "object") {
       const isClosed = this.#document.name === "vehicle_availability";
-      // A polygon may have more, such as a bounding box.
+      // A polygon may have other members, such as a bounding box.
       const fields = type.fields ?? {};
       if (given.kind === "multiPolygon") this.#known(value as JsonObject, fields, place);
       else this.#object(value as JsonObject, fields, place, isClosed);
@@ -155,7 +155,7 @@ class Walk {
     }
   }
 
-  /** Checks fields, and does not mind others. */
+  /** Checks the known fields and ignores others. */
   #known(value: JsonObject, fields: Fields, place: Place): void {
     const known = Object.fromEntries(Object.entries(value).filter(([name]) => Object.hasOwn(fields, name)));
     this.#object(known, fields, place);
@@ -195,7 +195,7 @@ class Walk {
     return typeof id === "string" ? id : undefined;
   }
 
-  /** The list of feeds: one, or up to 2.3 one for each language. */
+  /** Checks the list of feeds: one list, or up to 2.3 one for each language. */
   #discovery(data: JsonObject): void {
     const version = this.#version;
     const top: Place = { path: "data", id: undefined };
@@ -255,7 +255,7 @@ class Walk {
 }
 
 function listOfFeeds(version: GbfsVersion): FieldType {
-  // The official schemas leave `manifest` out: system_information.json has its address.
+  // The official schemas omit `manifest`, whose address is in system_information.json.
   const words = gbfsFeedNames.filter((name) => name !== "manifest" && hasFeed(version, name));
   const name: FieldType = isAtLeast(version, "1.1")
     ? { kind: "oneOf", words: ["gbfs", ...words.map((each: GbfsFeedName) => feedNameIn(version, each))] }

@@ -9,12 +9,12 @@ import {
 import { type KnownSystem, languagesOf, mainLanguage, publishedId } from "./documents.ts";
 import { type FeedData, hasTexts } from "./writer.ts";
 
-// The documents that name the addresses of others.
+// Documents that list the addresses of others.
 
-/** A feed that a system may have. `gbfs` is the list of the others. */
+/** A feed that a system may publish. `gbfs` is the list of the others. */
 export type FeedName = Exclude<GbfsFeedName, "vehicle_availability"> | "gbfs";
 
-/** Every feed that systems may have, in the order in which they are listed. */
+/** Every feed that systems may publish, in the order of the list. */
 const feedNames: readonly FeedName[] = [
   "gbfs",
   "gbfs_versions",
@@ -42,23 +42,26 @@ export function nameIn(version: PublishedGbfsVersion, feed: FeedName): string {
   return feed === "gbfs" ? feed : feedNameIn(version, feed);
 }
 
-/** The versions and the addresses of one system. */
+/** The addresses of one system's feeds. */
 export interface Addresses {
   readonly baseUrl: string;
   readonly system: KnownSystem;
 }
 
-/** The URL names the system, so that it holds when there are more one day. */
+/** Returns a feed's address. It names the system, so that it stays valid when further systems are created. */
 function urlOf({ baseUrl, system }: Addresses, version: PublishedGbfsVersion, file: string): string {
   return `${baseUrl.replace(/\/+$/, "")}/gbfs/${encodeURIComponent(system.id)}/${version}/${file}.json`;
 }
 
-/** The `data` of `gbfs.json`: 2.3 lists the feeds by language, 3.0 once. @param feeds those that the system has */
+/**
+ * Returns the `data` of `gbfs.json`: 2.3 lists the feeds by language, 3.0 once. @param feeds those that the system has
+ */
 export function discovery(addresses: Addresses, version: PublishedGbfsVersion, feeds: readonly FeedName[]): object {
   const listed = (language: string) => ({
     feeds: feeds.map((feed) => {
       const name = nameIn(version, feed);
-      // The main language stays where it was when there was no other, and what has no texts is the same in each.
+      // The address in the main language contains no language, and stays valid when languages are added. Documents
+      // without texts are equal in every language.
       const isApart = language !== mainLanguage(addresses.system) && feed !== "gbfs" && hasTexts(feed);
       return { name, url: urlOf(addresses, version, isApart ? `${language}/${name}` : name) };
     }),
@@ -67,7 +70,7 @@ export function discovery(addresses: Addresses, version: PublishedGbfsVersion, f
   return Object.fromEntries(languagesOf(addresses.system).map((language) => [language, listed(language)]));
 }
 
-/** The versions of a system. The schema of a version takes no release candidate of a later one. */
+/** Returns the versions of a system. The schema of a version rejects release candidates of later versions. */
 export function versionsOf(addresses: Addresses, version: PublishedGbfsVersion): FeedData<"gbfs_versions"> {
   return { versions: versionList(addresses, version) };
 }
@@ -78,12 +81,12 @@ function versionList(addresses: Addresses, version: PublishedGbfsVersion) {
     .map((each) => ({ version: each, url: urlOf(addresses, each, "gbfs") }));
 }
 
-/** The address of the list of all systems. */
+/** Returns the address of the list of all systems. */
 export function manifestUrl(baseUrl: string, version: PublishedGbfsVersion): string {
   return `${baseUrl.replace(/\/+$/, "")}/gbfs/${version}/manifest.json`;
 }
 
-/** Every system of the deployment. @returns undefined where there is but one, whose own list is enough */
+/** Returns the list of all systems. @returns undefined for a single system, whose own list suffices */
 export function manifest(
   systems: readonly KnownSystem[],
   baseUrl: string,

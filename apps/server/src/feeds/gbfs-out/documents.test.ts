@@ -69,7 +69,7 @@ const bike = (fields: Partial<PublishedBike> = {}): PublishedBike => ({
 });
 
 type Item = Record<string, unknown>;
-/** A document as it is sent. */
+/** Returns a document as consumers receive it. */
 const sent = <Feed extends Parameters<typeof writeData>[0]>(
   feed: Feed,
   data: FeedData<Feed>,
@@ -239,7 +239,7 @@ describe("of a station", () => {
   test("it lends nothing outside its hours, or those of the system, by the clock of the city; its bikes are counted", () => {
     const oslo = systemWith({ timezone: "Europe/Oslo", opening_hours: "06:00-22:00" });
     const renting = (time: string, facts: StationFacts = {}) => status({}, facts, oslo, Date.parse(time));
-    // An hour earlier in UTC after the change to summer time, on 29 March.
+    // Summer time begins on 29 March, so the instant in UTC is an hour earlier.
     expect(renting("2026-03-28T04:30:00Z")).toMatchObject({ is_renting: false, is_returning: true });
     expect(renting("2026-03-29T04:30:00Z")).toMatchObject({ is_renting: true });
     expect(renting("2026-03-29T20:30:00Z")).toMatchObject({ is_renting: false, num_vehicles_available: 3 });

@@ -17,17 +17,17 @@ import { linksOf, linkWriter } from "./links.rules.ts";
 import type { PublishedBike, PublishedStation, TypeUse } from "./queries.ts";
 import type { FeedData } from "./writer.ts";
 
-// The canonical `data` of each document. GBFS has no null: a field that is not known is undefined, and so left out.
+// Builds the canonical `data` of each document. GBFS has no null: an unknown field is undefined, and so omitted.
 
 type Data<Feed extends GbfsFeedName> = FeedData<Feed>;
 
-/** What is known of a system, and its id in this deployment. */
+/** The facts of a system, and its id in this deployment. */
 export interface KnownSystem {
   readonly id: string;
   readonly facts: FactsOf<"system">;
 }
 
-/** What is known of a thing beside its row, with its id. */
+/** The facts of a thing, with its id. */
 export interface Known<Facts> {
   readonly id: string;
   readonly facts: Facts;
@@ -41,14 +41,14 @@ export type RegionFacts = Omit<ValueOf<typeof regionFields>, "region_id">;
 
 export type AlertFacts = ValueOf<typeof alertFields>;
 
-/** Ids that a document may refer to. */
+/** Ids to which a document may refer. */
 type Ids = ReadonlySet<string>;
 
 export function mainLanguage({ facts }: KnownSystem): string {
   return facts.language ?? "en";
 }
 
-/** Every language of the system's own texts, the main one first. */
+/** Returns the languages of the system's own texts, the main one first. */
 export function languagesOf(system: KnownSystem): string[] {
   const texts = Object.values(system.facts).flatMap((value: unknown) => (isTexts(value) ? value : []));
   return [...new Set([mainLanguage(system), ...texts.map(({ language }) => language)])];
@@ -58,12 +58,12 @@ function isTexts(value: unknown): value is readonly LocalText[] {
   return Array.isArray(value) && value.every((item: object) => "text" in item && "language" in item);
 }
 
-/** The name that planners store the system by. */
+/** Returns the id by which planners store the system. */
 export function publishedId({ id, facts }: KnownSystem): string {
   return facts.published_id ?? id;
 }
 
-/** A text in the system's main language; an empty one is none. */
+/** Returns a text in the system's main language; undefined for an empty one. */
 function inMain(system: KnownSystem, text: string | null): readonly LocalText[] | undefined {
   return text === null || text === "" ? undefined : [{ text, language: mainLanguage(system) }];
 }
@@ -94,7 +94,7 @@ export function systemInformation(system: KnownSystem, manifestUrl: string | und
     attribution_organization_name: facts.attribution_organization_name,
     attribution_url: facts.attribution_url,
     brand_assets: facts.brand_assets,
-    // GBFS takes an address only with the day of its last change.
+    // GBFS accepts an address only together with the date of its last change.
     terms_url: terms_last_updated === undefined ? undefined : facts.terms_url,
     terms_last_updated,
     privacy_url: privacy_last_updated === undefined ? undefined : facts.privacy_url,
@@ -108,14 +108,14 @@ export function timeZoneOf({ facts }: KnownSystem): string {
 }
 
 export interface TypeInputs {
-  /** Every type that is described, or that stations and bikes name. */
+  /** Every type that is described or that stations and bikes have. */
   readonly types: readonly Known<TypeFacts>[];
   readonly plans: Ids;
   readonly uses: ReadonlyMap<string, TypeUse>;
   readonly hasStations: boolean;
 }
 
-/** Returns the facts of every type that is published, by id. */
+/** Returns the facts of every published type, by id. */
 export function publishedTypes(types: readonly Known<TypeFacts>[]): ReadonlyMap<string, TypeFacts> {
   const unspecified = types.some(({ id }) => id === UNSPECIFIED) ? [] : [{ id: UNSPECIFIED, facts: {} }];
   return new Map(sortById([...unspecified, ...types]).map(({ id, facts }) => [id, facts]));
@@ -127,10 +127,10 @@ export function vehicleTypes({ types, plans, uses, hasStations }: TypeInputs): D
     return {
       ...facts,
       vehicle_type_id: id,
-      // GBFS has no value for "not known", and assumes a plain bicycle where a vehicle has no type.
+      // GBFS cannot express an unknown type, and treats vehicles without a type as plain bicycles.
       form_factor: facts.form_factor ?? "bicycle",
       propulsion_type: facts.propulsion_type ?? "human",
-      // GBFS requires the range of whatever has a motor; 0 where it is not known.
+      // GBFS requires a range for motorized types: 0 when it is unknown.
       max_range_meters: hasMotor(facts) ? (facts.max_range_meters ?? 0) : undefined,
       return_constraint: facts.return_constraint ?? usualReturn(hasStations, uses.get(id)),
       default_pricing_plan_id: known(plans, facts.default_pricing_plan_id),
@@ -144,12 +144,12 @@ function hasMotor({ propulsion_type: propulsion = "human" }: TypeFacts): boolean
   return propulsion !== "human";
 }
 
-/** The share of a type's vehicles below which those that are found elsewhere are exceptions. */
+/** The share of a type's vehicles outside stations below which they count as exceptions. */
 const EXCEPTIONS = 0.1;
 
 /**
- * Where vehicles of a type may be left, as far as where they are tells: a planner would otherwise let riders leave them
- * anywhere. A few elsewhere are exceptions, so that one bike which is left in the street changes nothing for the others.
+ * Derives the return rule of a type from where its vehicles are; without one, planners let riders leave vehicles
+ * anywhere. A small share outside stations is ignored, so that one bike left in the street does not change the rule.
  */
 function usualReturn(hasStations: boolean, use: TypeUse | undefined): "any_station" | "free_floating" | "hybrid" {
   if (!hasStations) return "free_floating";
@@ -199,7 +199,7 @@ export function stationInformation(
 
 type TypeCounts = StationFacts["vehicle_types_capacity"];
 
-/** Returns counts without types that are not published; undefined where none is left. */
+/** Returns counts without unpublished types; undefined when none remains. */
 function ofKnownTypes(types: Ids, counts: TypeCounts): TypeCounts {
   const left = counts?.flatMap(({ vehicle_type_ids: ids = [], count }) => {
     const kept = ids.filter((id) => types.has(id));
@@ -208,7 +208,7 @@ function ofKnownTypes(types: Ids, counts: TypeCounts): TypeCounts {
   return left === undefined || left.length === 0 ? undefined : left;
 }
 
-/** Free docks: of a station whose docks the operator reports no more than its capacity leaves. */
+/** Returns a station's free docks; for operator-reported docks, at most what its capacity leaves. */
 function publishedDocks(station: PublishedStation): number | undefined {
   const { num_docks_available: docks, capacity } = station;
   if (docks === null) return undefined;
@@ -222,7 +222,7 @@ function publishedDocks(station: PublishedStation): number | undefined {
 export function stationStatus({ system, stations, facts }: StationInputs, now: number): Data<"station_status"> {
   const isOpen = openingOf(system, now);
   const records = stations.map((station) => {
-    // A station that the operator has closed lends no bikes, whatever its source reports.
+    // A station that the operator has closed rents out no bikes, whatever its source reports.
     const isOnline = station.status === "online";
     const reportedAt = reported(station.last_reported) ?? Math.max(station.updated_at.getTime(), EARLIEST_MS);
     return {
@@ -235,14 +235,17 @@ export function stationStatus({ system, stations, facts }: StationInputs, now: n
       is_installed: station.is_installed,
       is_renting: isOnline && station.is_renting && isOpen(facts.get(station.id)?.station_opening_hours),
       is_returning: isOnline && station.is_returning,
-      // GBFS requires it, and takes no time before there were such feeds.
+      // GBFS requires the field, and rejects instants before GBFS existed.
       last_reported: instant(reportedAt),
     };
   });
   return { stations: records };
 }
 
-/** Returns whether a station is open now, by its own hours or those of the system. Hours that mean nothing here are open. */
+/**
+ * Returns a function that tells whether a station is open now, by its own hours or the system's. Invalid hours count as
+ * open.
+ */
 function openingOf(system: KnownSystem, now: number): (stationHours: string | undefined) => boolean {
   const time = localTime(now, timeZoneOf(system));
   const isOpen = new Map<string, boolean>();
@@ -281,7 +284,7 @@ export function vehicleStatus(
       lon: hasPosition ? bike.lon : undefined,
       is_reserved: bike.vehicle_state === "reserved",
       is_disabled: bike.vehicle_state === "non_operational",
-      // A feed's own links hold the feed's id of the vehicle, and so end with its ownership.
+      // A feed's own links contain the feed's vehicle id, and end when the feed no longer owns the vehicle.
       rental_uris: linksOf(links(bike.public_id), bike.source === "operator" ? undefined : more.rental_uris, apps),
       vehicle_type_id: type,
       last_reported: lastReported === undefined ? undefined : instant(lastReported),
@@ -297,7 +300,10 @@ export function vehicleStatus(
   return { vehicles: records };
 }
 
-/** GBFS requires the range of whatever has a motor, and planners leave out a vehicle without: 0 where nothing is known. */
+/**
+ * Returns a vehicle's range. GBFS requires it for motorized vehicles, and planners omit vehicles without it: 0 when it
+ * is unknown.
+ */
 function rangeOf(
   { current_range_meters: range }: PublishedBike,
   facts: BikeFacts,
@@ -308,21 +314,21 @@ function rangeOf(
   return Math.round((facts.current_fuel_percent ?? 0) * (type.max_range_meters ?? 0));
 }
 
-/** When a thing last reported; undefined where that is not known, or before there were such feeds. */
+/** Returns when a thing last reported; undefined when that is unknown or before GBFS existed. */
 function reported(at: Date | null): number | undefined {
   const time = at?.getTime();
   return time === undefined || time < EARLIEST_MS ? undefined : time;
 }
 
-/** An instant to the second. */
+/** Returns an instant, to the second. */
 export function instant(at: number): string {
   return `${new Date(at).toISOString().slice(0, -".000Z".length)}Z`;
 }
 
-/** Returns the types at a station, so that they add up to the vehicles that are there. */
+/** Returns the available vehicles by type, so that their sum is the number of available vehicles. */
 function typesAvailable({ vehicle_types_available: types, num_bikes_available }: PublishedStation) {
   let rest = num_bikes_available;
-  // A row in which they are more than the vehicles does not say which of them are not there: the last ones give way.
+  // If the counts exceed the number of vehicles, the row does not say which are wrong: the last ones are reduced.
   const fitting = types.map(({ vehicle_type_id, count }) => {
     const fits = Math.min(count, rest);
     rest -= fits;
@@ -349,7 +355,9 @@ export function systemPricingPlans(plans: readonly Known<PlanFacts>[]): Data<"sy
   return { plans: plans.map(({ id, facts }) => ({ ...facts, plan_id: id })) };
 }
 
-/** Alerts, of published stations and regions. One that is left without any of those it named concerns nobody. */
+/**
+ * Returns the alerts of published stations and regions. Omits an alert when none of the places it names is published.
+ */
 export function systemAlerts(
   alerts: readonly AlertFacts[],
   { stations, regions }: { readonly stations: Ids; readonly regions: Ids },

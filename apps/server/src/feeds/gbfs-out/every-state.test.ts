@@ -51,7 +51,7 @@ const namesIn = (version: PublishedGbfsVersion) =>
         available: "num_vehicles_available",
       };
 
-/** Whatever a feed refers to is in the feed that it refers to. */
+/** Expects every reference to lead to a record of the feed that it refers to. */
 function checkReferences(version: PublishedGbfsVersion, documents: Map<string, Document>): void {
   const { vehicleFeed, vehicles, vehicleId } = namesIn(version);
   const stations = idsIn(documents, "station_information", "stations", "station_id");
@@ -74,7 +74,7 @@ function checkReferences(version: PublishedGbfsVersion, documents: Map<string, D
   }
 }
 
-/** OpenTripPlanner drops no vehicle, such as an e-bike without a range. It takes no release candidate. */
+/** Expects OpenTripPlanner to drop no vehicle, such as an e-bike without a range. It reads no release candidate. */
 function checkConsumers(version: PublishedGbfsVersion, documents: Map<string, Document>): void {
   if (version === "3.1-RC3") return;
   const files = [...documents].map(([name, document]) => ({
@@ -86,7 +86,7 @@ function checkConsumers(version: PublishedGbfsVersion, documents: Map<string, Do
   expect(vehicles.shown, JSON.stringify(losses)).toBe(vehicles.of);
 }
 
-/** The vehicles of each type add up to all that are available at a station. */
+/** Expects the vehicles by type to add up to the available vehicles of a station. */
 function checkSums(version: PublishedGbfsVersion, documents: Map<string, Document>): void {
   for (const station of documents.get("station_status")?.data["stations"] ?? []) {
     const counts = (station["vehicle_types_available"] as Item[]).map(({ count }) => Number(count));
@@ -97,7 +97,7 @@ function checkSums(version: PublishedGbfsVersion, documents: Map<string, Documen
 const seconds = ({ last_updated }: Document) =>
   typeof last_updated === "number" ? last_updated * 1000 : Date.parse(last_updated);
 
-/** Equal content keeps its `last_updated`, which never goes back. */
+/** Expects unchanged content to keep its `last_updated`, which never decreases. */
 function checkTimes(before: Map<string, Document> | undefined, after: Map<string, Document>): void {
   for (const [feed, document] of after) {
     const earlier = before?.get(feed);
@@ -107,7 +107,7 @@ function checkTimes(before: Map<string, Document> | undefined, after: Map<string
   }
 }
 
-/** What is not for publication is not published. */
+/** Expects no private data in the documents. */
 async function checkPrivacy(documents: Map<string, Document>, version: PublishedGbfsVersion): Promise<void> {
   const bikes = await subject.harness.db.query<{ id: string; public_id: string | null; vehicle_state: string }>(
     { name: "", text: "select id, public_id, vehicle_state from bikes where system_id = $1" },
@@ -134,7 +134,7 @@ test.skipIf(!schemasAreHere)(
         const before = new Map<PublishedGbfsVersion, Map<string, Document>>();
         for (const [index, { run }] of sequence.entries()) {
           await run();
-          // Every third state, and the last: publishing too often would let few sequences be tried.
+          // Publishes every third state and the last one. Publishing more often would leave time for fewer sequences.
           if (index % 3 !== 2 && index !== sequence.length - 1) continue;
           for (const version of publishedGbfsVersions) {
             const documents = await published(version);

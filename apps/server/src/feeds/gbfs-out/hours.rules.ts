@@ -1,9 +1,9 @@
 /**
- * Evaluates the part of OpenStreetMap's `opening_hours` that bike-share systems use: `24/7`, and rules of months or days of
- * a year, days of the week, times and `off`. Holidays, weeks, single years and the sun are not evaluated.
+ * Evaluates the part of OpenStreetMap's `opening_hours` that bike-share systems use: `24/7`, and rules of months or
+ * dates, weekdays, times and `off`. Does not evaluate holidays, weeks, single years or sunrise.
  */
 
-/** Hours that can be evaluated: the last rule that matches a day decides on it, with those that are added to it. */
+/** Hours that can be evaluated. The last rule that matches a day decides, together with the rules added to it. */
 export interface Hours {
   readonly rules: readonly HoursRule[];
 }
@@ -13,13 +13,13 @@ interface HoursRule {
   readonly season: Season | undefined;
   /** 0 is Sunday. */
   readonly weekdays: ReadonlySet<number>;
-  /** From and to, in minutes since the day began; an end after 1440 is on the next day. Empty: closed. */
+  /** Begin and end in minutes since midnight; an end above 1440 is on the next day. Empty: closed. */
   readonly spans: readonly (readonly [from: number, to: number])[];
-  /** Whether the spans are added to those of the rule before, which is what a comma means. */
+  /** Whether a comma adds the spans to those of the previous rule. */
   readonly isAdded: boolean;
 }
 
-/** Days of every year, each as month × 100 + day; a start after the end goes over the turn of the year. */
+/** Dates of every year, as month × 100 + day. A season may span the turn of the year. */
 interface Season {
   readonly start: number;
   readonly end: number;
@@ -39,7 +39,7 @@ const RULE = new RegExp(
   `^(?:(?<season>${DATE}(?: ?- ?${DATE})?):? ?)?(?:(?<days>${list(`${DAY}(?: ?- ?${DAY})?`)}) ?)?` +
     `(?:(?<always>24/7)|(?<times>${list(`${TIME} ?- ?${TIME}`)}))? ?(?<state>off|closed|open)?$`,
 );
-/** Between rules: a semicolon, or a comma that no item of a list follows. */
+/** Separates rules: a semicolon, or a comma that does not continue a list. */
 const NEXT_RULE = new RegExp(`\\s*;\\s*|\\s*,\\s*(?=(?:${MONTH}|${DAY}))(?<=${TIME}\\s*,\\s*)`);
 
 /** @returns undefined where it cannot be evaluated */
@@ -52,7 +52,7 @@ export function hoursFrom(text: string): Hours | undefined {
     const rule = ruleFrom(next === null ? rest : rest.slice(0, next.index), isAdded);
     if (rule === undefined) return undefined;
     rules.push(rule);
-    // Hours that never open anything, such as `Su off` alone, are taken for a mistake.
+    // Hours that never open, such as `Su off` alone, are treated as a mistake.
     if (next === null) return rules.some(({ spans }) => spans.length > 0) ? { rules } : undefined;
     isAdded = !next[0].includes(";");
     rest = rest.slice(next.index + next[0].length);
@@ -107,7 +107,7 @@ function spanFrom(text: string): readonly [number, number] {
   return [from, to <= from ? to + DAY_MINUTES : to];
 }
 
-/** A time as a clock in the city shows it. */
+/** A local time in the city. */
 export interface LocalTime {
   /** Such as 2026-01-31. */
   readonly date: string;
@@ -142,12 +142,12 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
   });
 }
 
-/** Returns the day some days later. @param date such as 2026-01-31 */
+/** Returns the date some days later. @param date such as 2026-01-31 */
 export function dayAfter(date: string, days: number): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** Tells whether hours say "open" at a local time. */
+/** Tells whether hours are open at a local time. */
 export function isOpenAt(hours: Hours, { date, minute }: LocalTime): boolean {
   const isWithin = (day: string, at: number) => spansOf(hours, day).some(([from, to]) => at >= from && at < to);
   return isWithin(date, minute) || isWithin(dayAfter(date, -1), minute + DAY_MINUTES);
@@ -170,7 +170,7 @@ function isInSeason(season: Season | undefined, dayOfYear: number): boolean {
   return start <= end ? dayOfYear >= start && dayOfYear <= end : dayOfYear >= start || dayOfYear <= end;
 }
 
-/** The hours of GBFS 2.3: of each day of the week, and the days of the year; undefined where 2.3 cannot express them. */
+/** Hours in the form of GBFS 2.3: the hours of each weekday, and the dates of the season. */
 export interface PlainHours {
   readonly rental_hours: readonly {
     readonly user_types: readonly ("member" | "nonmember")[];
@@ -184,7 +184,9 @@ export interface PlainHours {
 const weekdayWords = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;
 type Weekday = (typeof weekdayWords)[number];
 
-/** Returns hours as GBFS 2.3 has them; undefined where it cannot express them, as with hours that differ by season. */
+/**
+ * Returns hours in the form of GBFS 2.3; undefined when it cannot express them, such as hours that differ by season.
+ */
 export function plainHours({ rules }: Hours): PlainHours | undefined {
   const season = rules[0]?.season;
   if (rules.some((rule) => JSON.stringify(rule.season) !== JSON.stringify(season))) return undefined;
@@ -195,7 +197,7 @@ export function plainHours({ rules }: Hours): PlainHours | undefined {
     byTimes.set(times, [...(byTimes.get(times) ?? []), ...weekdayWords.slice(weekday, weekday + 1)]);
   };
   for (const weekday of dayNames.keys()) {
-    // 4 January 1970 was a Sunday. What goes over midnight is written as a part of each day.
+    // 4 January 1970 was a Sunday. A span over midnight becomes a part of each day.
     for (const [from, to] of spansOf(always, dayAfter("1970-01-04", weekday))) {
       if (from < DAY_MINUTES) add(weekday, from, Math.min(to, DAY_MINUTES));
       if (to > DAY_MINUTES) add((weekday + 1) % 7, Math.max(0, from - DAY_MINUTES), to - DAY_MINUTES);
@@ -208,7 +210,7 @@ export function plainHours({ rules }: Hours): PlainHours | undefined {
   return rental_hours.length === 0 ? undefined : { rental_hours, season };
 }
 
-/** GBFS 2.3 has no 24:00. */
+/** Returns a time for GBFS 2.3, which has no 24:00. */
 function timeOf(minutes: number): string {
   if (minutes >= DAY_MINUTES) return "23:59:59";
   const digits = (value: number) => String(value).padStart(2, "0");

@@ -103,7 +103,7 @@ test("has one set of public ids and one document, whichever process is asked, al
 test("is never 304 by date alone when its date is also that of another document", async () => {
   const first = await call(harness.url + path);
   const date = { "if-modified-since": String(first.headers["last-modified"]) };
-  harness.clock.advance(-60_000); // a clock that goes back puts the next document into the second of the last
+  harness.clock.advance(-60_000); // the clock goes back: the next document gets the same second as the last
   await importSnapshot(
     harness.db,
     { systemId: "imported", source: "other", now: harness.clock(), ids: harness.live.ids },

@@ -15,7 +15,7 @@ import type {
 } from "./documents.ts";
 import { listSourceFacts } from "./queries.ts";
 
-/** What is known of a system and of the things in it beside their rows. Each part is read when it is first needed. */
+/** The facts of a system and of its things, besides their rows. Each part is read when it is first needed. */
 export interface KnownCity {
   readonly system: KnownSystem;
   readonly types: () => Promise<readonly Known<TypeFacts>[]>;
@@ -24,11 +24,11 @@ export interface KnownCity {
   readonly zones: () => Promise<FactsOf<"geofencing_zones">>;
   readonly alerts: (now: Date) => Promise<readonly AlertFacts[]>;
   readonly stationFacts: () => Promise<ReadonlyMap<string, StationFacts>>;
-  /** By the operator's id. */
+  /** Facts by the operator's id of the bike. */
   readonly bikeFacts: () => Promise<ReadonlyMap<string, BikeFacts>>;
 }
 
-/** Returns a function that reads once. */
+/** Returns a function that reads a value once. */
 function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
   let held: Promise<Value> | undefined;
   return () => (held ??= read());
@@ -62,12 +62,12 @@ export async function knownCity(tx: Queryable, systemId: string): Promise<KnownC
   };
 }
 
-/** Hours that nobody gives are left out: GBFS 2.3 then has no system_hours. */
+/** Omits default hours: GBFS 2.3 then has no system_hours. */
 function givenHours({ published, from }: Described<"system">): FactsOf<"system"> {
   return from.opening_hours === "default" ? { ...published, opening_hours: undefined } : published;
 }
 
-/** Returns the facts of stations or bikes: the operator's value, else that of the thing's source. */
+/** Returns the facts of stations or bikes. Each is the operator's value, else the source's. */
 async function factsById(
   tx: Queryable,
   systemId: string,

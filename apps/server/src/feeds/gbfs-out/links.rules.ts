@@ -10,8 +10,8 @@ export interface Links {
 type Apps = FactsOf<"system">["rental_apps"];
 
 /**
- * Returns the links that a template makes of an id.
- * @param placeholder the part of a template that stands for the id
+ * Returns a function that builds an id's links from a template.
+ * @param placeholder the part of a template that the id replaces
  */
 export function linkWriter(
   templates: Links | undefined,
@@ -27,7 +27,7 @@ export function linkWriter(
   };
 }
 
-/** Returns a thing's own links, and those of a template where it has none; undefined where there are none at all. */
+/** Returns a thing's own links, else those of the template; undefined when there are none. */
 export function linksOf(made: Links | undefined, own: Links | undefined, apps: Apps): Links | undefined {
   if (own === undefined) return made;
   const usable = usableLinks(own, apps);
@@ -35,7 +35,7 @@ export function linksOf(made: Links | undefined, own: Links | undefined, apps: A
   return { web: usable.web ?? made.web, ios: usable.ios ?? made.ios, android: usable.android ?? made.android };
 }
 
-/** A link into an app is of use only where a rider without the app can get it. */
+/** Omits links into an app when riders have no link to install the app. */
 function usableLinks(links: Links | undefined, apps: Apps): Links | undefined {
   const usable: Links = {
     web: links?.web,

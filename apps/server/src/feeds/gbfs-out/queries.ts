@@ -20,18 +20,18 @@ const bikeColumns = columnsOfTable("bikes")
   .only("id", "public_id", "source", ...feedBikeFields)
   .without("number", "station_id");
 
-/** A station that is published. */
+/** A published station. */
 export interface PublishedStation extends RowOf<typeof stationColumns> {
   readonly vehicle_types_available: readonly { readonly vehicle_type_id: string; readonly count: number }[];
 }
 
-/** A bike that is published, with its own id, which is not; `station_id` is that of a published station. */
+/** A published bike, with its private id. `station_id` is that of a published station. */
 export interface PublishedBike extends RowOf<typeof bikeColumns>, Pick<Tables["bikes"], "station_id"> {
   readonly public_id: string;
 }
 
-// Published are stations that exist or are planned (not those removed, by the operator or by their source), and bikes that
-// somebody could find (not those on a ride, missing, out of contact or removed, nor those without a position).
+// Published are existing and planned stations (not those removed by the operator or their source), and bikes that a
+// rider can find (not those on a ride, missing, out of contact or removed, nor those without a position).
 const isStationPublished = (s: string) =>
   `${s}.status <> 'removed' and ${s}.offline_reason is distinct from 'removed_from_source'`;
 const isBikeShown = (b: string) => `${b}.vehicle_state in ('available', 'reserved', 'non_operational')`;
@@ -51,7 +51,7 @@ const hasStations = statement(
   `select exists (select from stations s where system_id = $1 and ${isStationPublished("s")}) as found`,
 );
 
-// In the order of public ids: the operator's ids would keep a bike's position in the list, and so reveal which bike it is.
+// Ordered by public id: the order of private ids would keep a bike's position in the list, and so reveal the bike.
 const listBikes = statement(
   "gbfsOut.listBikes",
   `select ${bikeColumns.list("b")}, s.id as station_id
@@ -112,7 +112,7 @@ export function listPublishedBikes(db: Queryable, systemId: string): Promise<Pub
   return db.query<PublishedBike>(listBikes, [systemId]);
 }
 
-/** Of the published vehicles of a type: how many stand at stations, and how many do not. */
+/** The published vehicles of a type: how many are at stations, and how many are not. */
 export interface TypeUse {
   readonly at_stations: number;
   readonly elsewhere: number;
@@ -124,12 +124,12 @@ export async function listTypeUses(db: Queryable, systemId: string): Promise<Rea
   return new Map(rows.map(({ id, ...use }) => [id, use]));
 }
 
-/** Locks the bikes that were never published. @returns their ids, in order */
+/** Locks the bikes without a public id. @returns their ids, in order */
 export async function lockBikesWithoutPublicId(tx: Transaction, systemId: string): Promise<string[]> {
   return (await tx.query<{ id: string }>(lockWithoutPublicId, [systemId])).map(({ id }) => id);
 }
 
-/** Gives locked bikes their public ids. */
+/** Sets the public ids of locked bikes. */
 export async function updatePublicIds(
   tx: Transaction,
   systemId: string,
@@ -145,7 +145,7 @@ export interface Publication {
   readonly digest: Uint8Array;
   /** Whole seconds. */
   readonly last_updated: Date;
-  /** Whether another content was published in the same second. */
+  /** Whether other content was published in the same second. */
   readonly shares_second: boolean;
 }
 
@@ -167,10 +167,10 @@ const update = statement(
    where system_id = $1 and version = $2 and feed = $3`,
 );
 
-/** The name of a feed of a system in a version of GBFS. */
+/** Identifies a feed of a system in a version of GBFS. */
 export type FeedKey = readonly [systemId: string, version: string, feed: string];
 
-/** Locks a feed's publication until the transaction ends; one that was never published has an empty digest. */
+/** Locks a feed's publication until the transaction ends. A feed that was never published has an empty digest. */
 export async function lockPublication(tx: Transaction, key: FeedKey): Promise<Publication> {
   const [held] = await tx.query<Publication>(lock, key);
   if (held !== undefined) return held;
@@ -189,7 +189,7 @@ const listFactsOf = (table: "stations" | "bikes") =>
   );
 const sourceFacts = { station: listFactsOf("stations"), bike: listFactsOf("bikes") };
 
-/** Returns what its source says of each station or bike beyond the columns, in canonical form. */
+/** Returns the sources' facts of each station or bike, besides those in columns, in canonical form. */
 export async function listSourceFacts(
   db: Queryable,
   systemId: string,

@@ -35,7 +35,7 @@ type Item = Record<string, unknown>;
 type Document = { last_updated: string; data: Record<string, Item[]> };
 const read = async (path: string) => JSON.parse((await call(path)).body) as Document;
 
-/** What a feed says when changes so far have been heard of, and its page's least age is over. */
+/** Returns a feed once it shows the changes so far, after its minimum age. */
 async function fresh(path: string, holds: (document: Document) => boolean): Promise<Document> {
   let document: Document | undefined;
   await until(async () => {
@@ -236,7 +236,7 @@ describe("an answer", () => {
 test("a date does not say which of two documents from the same second a caller has: the answer is whole", async () => {
   await createSystem(harness.db, "quick", "Quick", harness.clock());
   const write = (name: string) => upsertStations(harness.live, "quick", [{ item: { id: "s", name, lat: 1, lon: 1 } }]);
-  // Two processes, because one sends the same page for two seconds.
+  // Uses two processes, because one serves the same page for two seconds.
   const readAnew = async (headers?: Record<string, string>) => {
     const { url } = await harness.process();
     return callUrl(`${url}/gbfs/quick/3.0/station_information.json`, headers);
@@ -253,7 +253,7 @@ test("a date does not say which of two documents from the same second a caller h
 
 test("a large feed is sent as it is or in gzip, whatever else a caller takes, and to HEAD without its body", async () => {
   await createSystem(harness.db, "large", "Large", harness.clock());
-  // It is found by then at the latest.
+  // The system is found by then at the latest.
   harness.clock.advance(2000);
   const stations = Array.from({ length: 1000 }, (_, n) => ({
     item: { id: `s${n}`, name: `Straße ${n}`, lat: 1, lon: n / 10 },
@@ -301,7 +301,7 @@ describe("what there is not", () => {
       transaction: (...args: Parameters<typeof db.transaction>) => (transactions++, db.transaction(...args)),
     } as typeof db;
     const other = await harness.process({ db: counting });
-    // Again where a busy machine makes the process miss a heartbeat meanwhile, and so drop what it knows.
+    // Repeats, because a process that misses a heartbeat on a busy machine drops its cache.
     await until(async () => {
       transactions = 0;
       for (let n = 0; n < 20; n++) {
@@ -313,7 +313,7 @@ describe("what there is not", () => {
           expect((await callUrl(other.url + path)).status).toBe(404);
         }
       }
-      // Which systems there are, and once that this one has no regions.
+      // Reads the list of systems, and once that this system has no regions.
       return transactions <= 2;
     });
   });

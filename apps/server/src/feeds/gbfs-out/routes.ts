@@ -10,32 +10,31 @@ import type { SystemList } from "./system-list.ts";
 import { hasTexts } from "./writer.ts";
 
 /**
- * Time for which a GBFS feed is served although something has changed. A busy city changes many times a second, and
- * anybody may send requests: with a lower value the list of all bikes is made more often; with a higher one feeds are
- * older than their `ttl` leads callers to expect.
+ * Minimum age of a document before it is built again. Too low: a busy city changes many times a second, and anybody may
+ * send requests, so the list of all bikes is built often. Too high: documents are older than their `ttl` promises.
  */
 export const FEED_MIN_AGE_MS = 2_000;
 
-/** A document as it is kept: ready to be sent, plain or in gzip. */
+/** A cached document, ready to be sent plain or as gzip. */
 interface GbfsPage extends CodedBody, Pick<GbfsDocument, "languages" | "lastUpdated" | "sharesSecond" | "ttl"> {}
 
-/** A kept page, or the error for a feed that does not exist: requests for one then cost no more than for a page. */
+/** A cached page, or the error for a feed that does not exist. Requests for either cost the same. */
 export type KeptPage = GbfsPage | ServiceError;
 
-/** The steps of a feed's address. */
+/** The parameters of a feed's path. */
 interface FeedAddress {
-  /** Undefined: the deployment's first system. */
+  /** Undefined: the first system of the deployment. */
   readonly systemId?: string | undefined;
   readonly version: string;
   readonly language?: string | undefined;
-  /** The feed with `.json`. */
+  /** The feed's name with `.json`. */
   readonly file: string;
 }
 
-/** The version whose list of versions names every other. */
+/** The version whose list of versions includes every other. */
 const NEWEST = "3.1-RC3";
 
-/** The public feeds. Everybody reads the same few documents, so they are kept as bytes. */
+/** Routes of the public feeds. They cache documents as bytes, because all callers read the same few. */
 export function gbfsRoutes(
   context: GbfsContext,
   systems: SystemList,
@@ -61,7 +60,7 @@ export function gbfsRoutes(
     return id;
   }
 
-  /** Returns the language of a document of its own; undefined where it is the same as in the main language. */
+  /** Returns the language of the document; undefined when it equals the document in the main language. */
   async function findLanguage(main: DocumentName, named: string): Promise<string | undefined> {
     if (isAtLeast(main.version, "3.0")) throw serviceError("not_found", "path");
     const { languages } = await pageOf({ ...main, feed: "system_information" });
@@ -81,7 +80,7 @@ export function gbfsRoutes(
   return routesTo(answer);
 }
 
-/** Returns the routes, each of which names a document to an answer. */
+/** Returns the routes, each with the document that it serves. */
 function routesTo(
   answer: (address: FeedAddress, call: Call) => ReturnType<typeof send>,
 ): RouterImplementation<typeof gbfsContract> {
@@ -99,7 +98,7 @@ function routesTo(
     feed30OfSystem: (call) => answer({ systemId: call.params.system_id, version: "3.0", file: call.params.feed }, call),
     feedOfSystem: (call) => {
       const { system_id: systemId, version, feed: file } = call.params;
-      // Without a system's id: a version and a language.
+      // Addresses without a system id: a version and a language.
       if (gbfsVersionPaths.has(systemId)) return answer({ version: systemId, language: version, file }, call);
       return answer({ systemId, version, file }, call);
     },
@@ -119,8 +118,8 @@ function feedNamed(version: PublishedGbfsVersion, name: string): FeedName {
 }
 
 /**
- * Makes a page. 26,000 bikes are 4.5 MB: compressing them for every request would delay all others by 30 to 90 ms, so a
- * page is compressed once.
+ * Builds a page and compresses it once. 26,000 bikes are 4.5 MB, so compressing them for every request would delay all
+ * others by 30 to 90 ms.
  */
 async function makePage(context: GbfsContext, name: DocumentName): Promise<KeptPage> {
   try {
@@ -132,28 +131,29 @@ async function makePage(context: GbfsContext, name: DocumentName): Promise<KeptP
   }
 }
 
-/** Responds with a page, compressed where the caller accepts it, or with 304. */
+/** Responds with a page, compressed if the caller accepts it, or with 304. */
 async function send(page: GbfsPage, { headers, method }: Call["request"], reply: Call["reply"]) {
   const lastModified = page.lastUpdated.toUTCString();
   reply.header("etag", page.etag);
   reply.header("cache-control", `public, max-age=${page.ttl}`);
   reply.header("last-modified", lastModified);
   vary(reply, "accept-encoding");
-  // For two documents from the same second the date does not tell which one a caller has.
+  // When two documents have the same second, the date does not identify the caller's one.
   const known = { etag: page.etag, ...(page.sharesSecond ? {} : { "last-modified": lastModified }) };
   if (fresh(conditionsOf(headers), known)) return { status: 304 as const, body: undefined };
   const { bytes, coding } = await page.inCoding(headers["accept-encoding"]?.toString());
   if (coding !== undefined) reply.header("content-encoding", coding);
   reply.header("content-type", "application/json");
   reply.header("content-length", String(bytes.length));
-  // ts-rest passes bytes and streams through untouched; the tests hold them against the contract's schema.
+  // ts-rest passes bytes and streams through unchanged; tests check them against the contract's schema.
   const body = (method === "HEAD" ? bytes : inParts(bytes)) as unknown as Document;
   return { status: 200 as const, body };
 }
 
 /**
- * Returns the conditions that a caller sets. `Cache-Control: no-cache` is for caches on the way, and not passed on: `fresh`
- * would take it as the wish for the whole document, and some clients (`fetch` of Node) send it with every condition.
+ * Returns the caller's conditional headers without `Cache-Control: no-cache`, which concerns intermediate caches.
+ * `fresh` would treat it as a request for the whole document, and some clients (`fetch` of Node) send it with every
+ * condition.
  */
 function conditionsOf(headers: Call["request"]["headers"]): Record<string, string | undefined> {
   const { "if-none-match": tags, "if-modified-since": date } = headers;
@@ -161,8 +161,8 @@ function conditionsOf(headers: Call["request"]["headers"]): Record<string, strin
 }
 
 /**
- * The part of a call that these routes need. Fastify's own types differ between its versions, and ts-rest hands over the
- * older.
+ * The part of a call that these routes need. The types of Fastify differ between its versions, and ts-rest passes the
+ * older ones.
  */
 interface Call {
   readonly request: {

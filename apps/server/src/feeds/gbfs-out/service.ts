@@ -43,35 +43,36 @@ import {
 import { type FeedData, writeData } from "./writer.ts";
 import { geofencingZones } from "./zones.rules.ts";
 
-/** The dependencies of publishing feeds. */
+/** The context in which feeds are published. */
 export interface GbfsContext {
   readonly db: Database;
   readonly clock: () => number;
   readonly ids: Ids;
-  /** Returns the service's base address: the addresses in gbfs.json are below it. */
+  /** Returns the service's base address, which the addresses in gbfs.json begin with. */
   readonly baseUrl: () => string;
 }
 
-/** A document that is published. */
+/** A published document. */
 export interface GbfsDocument {
   readonly json: string;
   readonly lastUpdated: Date;
-  /** Whether another document was published with the same `last_updated`, which then does not distinguish them. */
+  /** Whether another document has the same `last_updated`, which then does not identify either. */
   readonly sharesSecond: boolean;
-  /** Seconds for which the document may be kept. */
+  /** Seconds for which callers may cache the document. */
   readonly ttl: number;
   /** The languages of the system, the main one first. */
   readonly languages: readonly string[];
 }
 
 /**
- * Seconds for which callers may cache documents that change with each ride, and those that seldom change. Too low: requests
- * return nothing new. Too high: a rider walks to a bike that is gone, or a new station has no name yet.
+ * Seconds for which callers may cache documents that change with each ride, and those that seldom change. Too low:
+ * callers repeat requests for unchanged documents. Too high: riders walk to bikes that are gone, and new stations
+ * appear late.
  */
 const STATUS_TTL_SECONDS = 10;
 const DESCRIPTION_TTL_SECONDS = 60;
 
-/** The name of a document. */
+/** Identifies a document. */
 export interface DocumentName {
   readonly systemId: string;
   readonly version: PublishedGbfsVersion;
@@ -81,8 +82,8 @@ export interface DocumentName {
 }
 
 /**
- * Makes a document from the current state, and records it as published.
- * @throws ServiceError `not_found` where there is no such system or feed, `system_ended` where the system is no more
+ * Builds a document from the current state, and records it as published.
+ * @throws ServiceError `not_found` when there is no such system or feed, `system_ended` when the system has ended
  */
 export async function gbfsDocument(context: GbfsContext, document: DocumentName): Promise<GbfsDocument> {
   const { db, clock } = context;
@@ -91,7 +92,7 @@ export async function gbfsDocument(context: GbfsContext, document: DocumentName)
     if (!(await hasSystem(tx, systemId))) throw serviceError("not_found", "system");
     const name = nameIn(version, feed);
     const key = [systemId, version, language === undefined ? name : `${language}/${name}`] as const;
-    // Locked before the state is read, so that the next publication is of a later state.
+    // Locks the publication before reading the state, so that the next publication has a later state.
     const held = await lockPublication(tx, key);
     const city = await knownCity(tx, systemId);
     if (city === undefined) throw serviceError("not_found", "system");
@@ -113,7 +114,7 @@ export async function gbfsDocument(context: GbfsContext, document: DocumentName)
   });
 }
 
-/** Returns what the checks ask of a system's feeds; undefined: there is no such system. */
+/** Returns the facts of a system's feeds that the checks need; undefined: there is no such system. */
 export async function publishedFacts(db: Queryable, systemId: string) {
   const city = await knownCity(db, systemId);
   if (city === undefined) return undefined;
@@ -121,7 +122,7 @@ export async function publishedFacts(db: Queryable, systemId: string) {
   return { ...counts, system: city.system, plans: (await city.plans()).length };
 }
 
-/** Days for which the feeds of a system stay after its last day. */
+/** Days for which the feeds of a system stay available after its last day. */
 const DAYS_AFTER_END = 30;
 
 function hasEnded(system: KnownSystem, now: number): boolean {
@@ -129,14 +130,14 @@ function hasEnded(system: KnownSystem, now: number): boolean {
   return end !== undefined && localTime(now, timeZoneOf(system)).date > dayAfter(end, DAYS_AFTER_END);
 }
 
-/** What documents are made of. */
+/** The data from which documents are built. */
 interface Inputs extends Pick<GbfsContext, "ids" | "baseUrl"> {
   readonly tx: Transaction;
   readonly city: KnownCity;
   readonly now: number;
 }
 
-/** Returns the `data` of a document as JSON; undefined where the system has none. */
+/** Returns the `data` of a document as JSON; undefined when the system has none. */
 async function dataOf(
   inputs: Inputs,
   { version, feed, language }: Pick<DocumentName, "version" | "feed" | "language">,
@@ -155,7 +156,10 @@ async function dataOf(
   return write(feed, await canonical[feed](inputs, version));
 }
 
-/** Feeds without which no system is, whatever they hold. An alert must be found by whoever read the list before it began. */
+/**
+ * Feeds that every system publishes, even if they are empty. A consumer that read the list before an alert began must
+ * find the alert.
+ */
 const everySystemHas: ReadonlySet<FeedName> = new Set([
   "gbfs_versions",
   "system_information",
@@ -175,7 +179,7 @@ type Canonical<Feed extends GbfsFeedName> = (
   version: PublishedGbfsVersion,
 ) => FeedData<Feed> | undefined | Promise<FeedData<Feed> | undefined>;
 
-/** The canonical `data` of each feed; undefined where the system has none. */
+/** Functions that build the canonical `data` of each feed; undefined when the system has none. */
 const canonical: { readonly [Feed in Exclude<FeedName, "gbfs">]: Canonical<Feed> } = {
   gbfs_versions: ({ city: { system }, baseUrl }, version) => versionsOf({ baseUrl: baseUrl(), system }, version),
   manifest: async ({ tx, baseUrl }, version) => manifest(await knownSystems(tx), baseUrl(), version),
@@ -204,7 +208,7 @@ const canonical: { readonly [Feed in Exclude<FeedName, "gbfs">]: Canonical<Feed>
       facts: await bikeFacts(),
       types: publishedTypes(await types()),
     };
-    // Few bikes have a home.
+    // Few bikes have a home station.
     const hasHomes = [...inputs.facts.values()].some((facts) => facts.home_station_id !== undefined);
     const stations = hasHomes ? await listPublishedStationIds(tx, system.id) : new Set<string>();
     return vehicleStatus(inputs, { stations, plans: idsOf(await plans()) });
@@ -234,8 +238,8 @@ function idsOf(known: readonly { readonly id: string }[]): ReadonlySet<string> {
 }
 
 /**
- * Gives a public id to each bike that has none, as imported bikes have before they are first published. Kept in the
- * bike's own row, so that every process publishes the same.
+ * Assigns a public id to each bike without one, such as imported bikes before their first publication. The bike's row
+ * stores the id, so that every process publishes the same one.
  */
 async function assignPublicIds(tx: Transaction, ids: Ids, systemId: string): Promise<void> {
   const bikeIds = await lockBikesWithoutPublicId(tx, systemId);
@@ -244,8 +248,8 @@ async function assignPublicIds(tx: Transaction, ids: Ids, systemId: string): Pro
 }
 
 /**
- * Returns the record of a feed's publication: the previous one while the content is the same, so that `last_updated` is the
- * time of the last change. It never goes back, whatever the clock does.
+ * Returns the record of a feed's publication. Unchanged content keeps the previous record, so `last_updated` is the
+ * time of the last change. It never decreases, even if the clock does.
  * @param now milliseconds since 1970
  */
 export function publish(held: Publication, digest: Uint8Array, now: number): Publication {

@@ -1,25 +1,25 @@
-/** The systems, cached so that an unknown path costs no query. */
+/** The cached list of systems: an unknown path costs no query. */
 export interface SystemList {
-  /** Whether there is a system with this id. */
+  /** Tells whether there is a system with this id. */
   has(systemId: string): Promise<boolean>;
-  /** The system that was made first; undefined where there is none. */
+  /** Returns the oldest system; undefined: there is none. */
   first(): Promise<string | undefined>;
 }
 
 export interface SystemListOptions {
-  /** Reads the ids of all systems, in the order in which they were made. */
+  /** Reads the ids of all systems, oldest first. */
   readonly read: () => Promise<readonly string[]>;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
 
 /**
- * Milliseconds between two reads for unknown ids, during which a new system may not be found. Too low: invented paths cause
- * more queries.
+ * Minimum interval between two reads for unknown ids. Too low: invented paths cost queries. Too high: a new system is
+ * found late.
  */
 const REREAD_INTERVAL_MS = 2_000;
 
-/** Systems are made seldom and never end, so that an id that was found stays. */
+/** Creates the cache. Systems are seldom created and never deleted, so a known id stays valid. */
 export function createSystemList({ read, clock }: SystemListOptions): SystemList {
   let ids: readonly string[] = [];
   let readAt: number | undefined;

@@ -17,18 +17,18 @@ import {
 } from "@bikeshare/contract";
 import { EARLIEST_MS, NO_ADDRESS } from "./defaults.ts";
 
-// Writes canonical data as a version of GBFS has it. How a value is converted is decided once for each feed and version, by
-// the table of fields; what is the same in the version is not even copied, so that JSON.stringify does nearly all the work.
+// Converts canonical data to a version of GBFS. The table of fields determines the conversion once for each feed and
+// version. Equal parts are not even copied, so that JSON.stringify does most of the work.
 
-/** The languages of a document. Only versions before 3.0, whose texts are in one language, depend on them. */
+/** The languages of a document. They matter before 3.0 only, when texts have one language. */
 export interface DocumentLanguages {
   /** The language of the document. */
   readonly wanted: string;
-  /** The system's main language: of texts that the wanted one has not. */
+  /** The system's main language, for texts that lack the document's language. */
   readonly main: string;
 }
 
-/** Returns a canonical value as a version has it. */
+/** Converts a canonical value to a version. */
 type Convert = (value: unknown, languages: DocumentLanguages) => unknown;
 
 type CanonicalRecord = Readonly<Record<string, unknown>>;
@@ -36,7 +36,7 @@ type CanonicalRecord = Readonly<Record<string, unknown>>;
 /** The canonical `data` of a feed. */
 export type FeedData<Feed extends GbfsFeedName> = ValueOf<(typeof gbfsFeeds)[Feed]["fields"]>;
 
-/** Returns the `data` of a feed as JSON in a version. @param data in canonical form */
+/** Returns a feed's `data` as JSON in a version. @param data in canonical form */
 export function writeData<Feed extends GbfsFeedName>(
   feed: Feed,
   data: FeedData<Feed>,
@@ -59,18 +59,18 @@ function feedConverter(feed: GbfsFeedName, version: GbfsVersion): Convert | unde
   const list = records && fields[records.list];
   const recordFields = list?.type.item?.fields;
   if (records === undefined || recordFields === undefined) return objectConverter(fields, version);
-  // The old names of a feed are those of its list and of the fields of its records.
+  // The old names of a feed concern its list and the fields of its records.
   const convertItems = listConverter(objectConverter(recordFields, version, rename)) ?? same;
   const name = rename(records.list);
   return (data, languages) => ({ [name]: convertItems((data as CanonicalRecord)[records.list] ?? [], languages) });
 }
 
-/** A field of a record, and how a version has it. */
+/** The conversion of one field of a record. */
 interface FieldConversion {
   readonly name: string;
-  /** Its name in the version. */
+  /** The field's name in the version. */
   readonly newName: string;
-  /** Derives it from others, where the version has it under another meaning. */
+  /** Derives the value from other fields when the version gives the field another meaning. */
   readonly derive: Derive | undefined;
   readonly convert: Convert | undefined;
 }
@@ -89,7 +89,7 @@ function objectConverter(
       derive: derived?.[name],
       convert: converterOf(field.type, version),
     }));
-  // Fields that ended before 3.0 are in no canonical record.
+  // No canonical record has fields that ended before 3.0.
   const isSame = ({ name, newName, derive, convert }: FieldConversion) =>
     name === newName && derive === undefined && convert === undefined;
   const isLeftOut = (field: Field) => field.until === undefined && !hasField(version, field);
@@ -136,7 +136,7 @@ const seconds: Convert = (instant) => Math.floor(Math.max(Date.parse(String(inst
 
 type Derive = (record: CanonicalRecord, languages: DocumentLanguages) => unknown;
 
-/** Fields that versions before 3.0 have otherwise than the canonical form. */
+/** Fields that versions before 3.0 define differently. */
 const before30 = new Map<Fields, Readonly<Record<string, Derive>>>([
   [
     systemInformation,
@@ -164,7 +164,7 @@ const before30 = new Map<Fields, Readonly<Record<string, Derive>>>([
   ],
 ]);
 
-/** Returns counts of several types as counts by type: each type may have all that it shares with others. */
+/** Converts counts of several types to counts by type. Each type gets the whole of a shared count. */
 function countsByType(value: unknown): Readonly<Record<string, number>> | undefined {
   if (value === undefined) return undefined;
   const counts = new Map<string, number>();

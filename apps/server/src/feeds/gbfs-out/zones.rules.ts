@@ -1,17 +1,18 @@
 import type { FactsOf, MultiPolygon, ValueOf, zoneRuleFields } from "@bikeshare/contract";
 import type { FeedData } from "./writer.ts";
 
-// Zones as consumers survive them: OpenTripPlanner reads the first rule of a zone, and fails on a zone without one.
+// Converts zones to a form that consumers can read: OpenTripPlanner reads the first rule of a zone, and fails when
+// there is none.
 
 type Rule = ValueOf<typeof zoneRuleFields>;
 type Ring = MultiPolygon["coordinates"][number][number];
 
-/** What GBFS assumes where no zone says otherwise. */
+/** The rule that GBFS assumes outside all zones. */
 const ANYWHERE: Rule = { ride_start_allowed: true, ride_end_allowed: true, ride_through_allowed: true };
 
 /**
- * @param types vehicle types that are published
- * @returns undefined where there is no zone and no rule for elsewhere
+ * Returns the zones. @param types published vehicle types
+ * @returns undefined when there is no zone and no rule for the area outside
  */
 export function geofencingZones(
   { features = [], global_rules }: FactsOf<"geofencing_zones">,
@@ -32,7 +33,7 @@ export function geofencingZones(
   };
 }
 
-/** Returns the rules that apply to published types, those for all types first. */
+/** Returns the rules of published types, those for all types first. */
 function orderedRules(rules: readonly Rule[], types: ReadonlySet<string>): Rule[] {
   const usable = rules.flatMap((rule): Rule[] => {
     const { vehicle_type_ids: ids = [], ...rest } = rule;
@@ -44,7 +45,7 @@ function orderedRules(rules: readonly Rule[], types: ReadonlySet<string>): Rule[
   return [...usable.filter(isGeneral), ...usable.filter((rule) => !isGeneral(rule))];
 }
 
-/** Returns polygons whose rings are closed; undefined where none has an area. */
+/** Returns polygons with closed rings; undefined when none has an area. */
 function closed({ coordinates }: MultiPolygon): MultiPolygon | undefined {
   const polygons = coordinates
     .map((polygon) => polygon.map(closedRing).filter((ring) => ring.length >= 4))

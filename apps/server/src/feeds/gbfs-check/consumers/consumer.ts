@@ -1,23 +1,23 @@
 import type { FeedConsumer, FeedLoss, FeedVerdict } from "@bikeshare/contract/console";
 import type { FeedSet } from "../feed-set.ts";
 
-/** What a consumer takes of a feed set. */
+/** The parts of a feed set that a consumer uses. */
 export interface Taken {
-  /** Stations and vehicles that riders see, of those that the feed has. */
+  /** How many stations and vehicles riders see, and how many the feed has. */
   readonly stations: { readonly shown: number; readonly of: number };
   readonly vehicles: { readonly shown: number; readonly of: number };
-  /** What it does not take as it is meant, the worst first. */
+  /** The parts that the consumer drops or misreads, the worst first. */
   readonly losses: readonly FeedLoss[];
 }
 
-/** A program that reads feeds, with the rules by which it takes them. Pure: also the oracle of tests. */
+/** A program that reads feeds, and the rules by which it does. It is pure, so that tests use it as an oracle. */
 export interface Consumer {
   readonly id: FeedConsumer;
   readonly name: string;
   readonly take: (set: FeedSet) => Taken;
 }
 
-/** Counts what a consumer drops, by the reason. */
+/** Counts the dropped records by reason. */
 export class Drops {
   readonly #counts = new Map<string, number>();
 
@@ -25,7 +25,7 @@ export class Drops {
     this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
   }
 
-  /** Returns the losses of the reasons that occurred, the most frequent first. */
+  /** Returns the losses with at least one record, the most frequent first. */
   losses(texts: Readonly<Record<string, (count: number) => Omit<FeedLoss, "count">>>): FeedLoss[] {
     const found = [...this.#counts].toSorted((a, b) => b[1] - a[1]);
     return found.flatMap(([reason, count]) => {
@@ -40,7 +40,7 @@ export function counted(count: number, noun: string): string {
   return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Returns what a consumer makes of a feed set, in words. */
+/** Returns the verdict on a feed set for a consumer, in words. */
 export function verdictOf({ id, name, take }: Consumer, set: FeedSet): FeedVerdict {
   const { stations, vehicles, losses } = take(set);
   const isNothing = stations.shown + vehicles.shown === 0 && stations.of + vehicles.of > 0;

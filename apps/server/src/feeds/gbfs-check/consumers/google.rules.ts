@@ -5,7 +5,10 @@ import type { FeedSet } from "../feed-set.ts";
 import { objectsIn, recordsOf } from "../rules/rule.ts";
 import { type Consumer, counted, type Taken } from "./consumer.ts";
 
-/** Google Maps: what its guide for micromobility partners requires beyond GBFS. It takes a feed after a review. */
+/**
+ * Google Maps: the requirements of its guide for micromobility partners beyond GBFS. Google reviews each feed before
+ * use.
+ */
 export const google: Consumer = { id: "google", name: "Google", take };
 
 function take(set: FeedSet): Taken {
@@ -20,7 +23,7 @@ function take(set: FeedSet): Taken {
       fix: "Add `rental_apps` with `store_uri` and `discovery_uri`.",
       count: all,
     });
-  // A docked vehicle is rented at its station.
+  // Riders rent a docked vehicle at its station.
   const rented = [...stations, ...vehicles.filter((vehicle) => vehicle.get("station_id") === undefined)];
   const unlinked = rented.filter((each) => !hasLink(each.get("rental_uris"), apps));
   if (unlinked.length > 0)
@@ -38,7 +41,7 @@ function take(set: FeedSet): Taken {
   return { stations: shown(stations.length), vehicles: shown(vehicles.length), losses };
 }
 
-/** Its guide describes version 2, which most systems publish beside a newer one. */
+/** Tells whether a feed has version 2, which the guide describes. Most systems publish it beside a newer one. */
 function publishesVersion2(set: FeedSet): boolean {
   return objectsIn(set.field("gbfs_versions", "versions")).some(
     ({ version }) => typeof version === "string" && version.startsWith("2."),

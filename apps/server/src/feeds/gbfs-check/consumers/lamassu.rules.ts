@@ -3,8 +3,8 @@ import { recordsOf } from "../rules/rule.ts";
 import { type Consumer, counted, Drops, type Taken } from "./consumer.ts";
 
 /**
- * Entur's lamassu: its GraphQL interface takes stations and vehicles only beside types and plans (`EntityCachesUpdater`),
- * and leaves vehicles out whose plan or type it does not know (`VehicleFilter`).
+ * Entur's lamassu. Its GraphQL interface shows stations and vehicles only when types and plans exist
+ * (`EntityCachesUpdater`), and omits vehicles with an unknown plan or type (`VehicleFilter`).
  */
 export const lamassu: Consumer = { id: "lamassu", name: "lamassu", take };
 
@@ -32,7 +32,7 @@ function take(set: FeedSet): Taken {
   };
 }
 
-/** Files without which it shows no station and no vehicle at all. */
+/** Returns the missing file without which lamassu shows no station and no vehicle. */
 function missingFile(set: FeedSet) {
   const needs = [
     ["system_pricing_plans", "no pricing plans", "Publish system_pricing_plans.json, with one plan at least."],
@@ -45,7 +45,7 @@ function missingFile(set: FeedSet) {
   return { why: "no stations and no vehicles", fix: "Publish both files of stations, or the vehicles." };
 }
 
-/** What ends the reading of the whole feed with an error. */
+/** Returns the error that ends the reading of the whole feed. */
 function failureOf(set: FeedSet) {
   const seen = new Set<string>();
   for (const station of recordsOf(set, "station_information")) {
@@ -90,7 +90,7 @@ function takeVehicles(set: FeedSet) {
       vehicle.get(field),
     );
     const station = typeof stationId === "string" ? stations.get(stationId) : undefined;
-    // A docked vehicle is shown as one of its station's.
+    // Shows a docked vehicle as part of its station.
     if (station !== undefined && station.get("is_virtual_station") !== true) shown++;
     else if (typeof plan === "string" && !plans.has(plan)) drops.add("plan");
     else if (typeof typeId !== "string") drops.add("no type");

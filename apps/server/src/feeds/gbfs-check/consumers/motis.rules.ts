@@ -3,7 +3,7 @@ import type { FeedSet } from "../feed-set.ts";
 import { objectsIn, recordsOf } from "../rules/rule.ts";
 import { type Consumer, counted, Drops, type Taken } from "./consumer.ts";
 
-/** MOTIS: `src/gbfs/parser.cc`. It reads every version, and guesses where a feed says nothing. */
+/** MOTIS: `src/gbfs/parser.cc`. It reads every version, and guesses missing values. */
 export const motis: Consumer = { id: "motis", name: "MOTIS", take };
 
 function take(set: FeedSet): Taken {
@@ -99,7 +99,10 @@ function takeVehicles(set: FeedSet) {
 
 const CONSTRAINTS: readonly unknown[] = ["free_floating", "roundtrip_station", "any_station", "hybrid"];
 
-/** Without a `return_constraint` it lets vehicles of the vehicles' file be left anywhere. */
+/**
+ * Returns the guesses that MOTIS makes. Without a `return_constraint`, riders may leave free-floating vehicles
+ * anywhere.
+ */
 function guesses(set: FeedSet) {
   const listed = new Map<unknown, number>();
   const docked = new Set<unknown>();
@@ -110,7 +113,7 @@ function guesses(set: FeedSet) {
   }
   for (const station of recordsOf(set, "station_status"))
     for (const { vehicle_type_id: type } of objectsIn(station.get("vehicle_types_available"))) docked.add(type);
-  // A system without stations is free-floating: the guess is right.
+  // The guess is right for a system without stations, which is free-floating.
   const guessed = [...recordsOf(set, "vehicle_types")].filter(
     (type) => !CONSTRAINTS.includes(type.get("return_constraint")) && listed.has(type.id) && docked.has(type.id),
   );

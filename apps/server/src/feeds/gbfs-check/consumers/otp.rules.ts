@@ -5,10 +5,10 @@ import type { FeedSet } from "../feed-set.ts";
 import { motorTypes, objectsIn, recordsOf, stringsIn } from "../rules/rule.ts";
 import { type Consumer, counted, Drops, type Taken } from "./consumer.ts";
 
-/** OpenTripPlanner 2: `GbfsFeedLoaderAndMapper` and the mappers of its versions 2 and 3. */
+/** OpenTripPlanner 2: `GbfsFeedLoaderAndMapper` and its mappers of versions 2 and 3. */
 export const otp: Consumer = { id: "otp", name: "OpenTripPlanner", take };
 
-/** Versions that it reads; without one it reads the feed as 2.3. */
+/** The versions that OpenTripPlanner reads. It reads a feed without a version as 2.3. */
 const VERSIONS: readonly (string | undefined)[] = [undefined, "1.1", "2.0", "2.1", "2.2", "2.3", "3.0"];
 
 function take(set: FeedSet): Taken {
@@ -32,7 +32,7 @@ interface Refusal {
   readonly fix: string;
 }
 
-/** What ends the reading of the whole feed. */
+/** Returns the error that ends the reading of the whole feed. */
 function refusalOf(set: FeedSet): Refusal | undefined {
   if (!VERSIONS.includes(set.declared))
     return {
@@ -60,7 +60,7 @@ function refusalOf(set: FeedSet): Refusal | undefined {
   return stationRefusal(set) ?? zoneRefusal(set);
 }
 
-/** A type that a station counts twice. */
+/** Returns the error for a type that a station counts twice. */
 function stationRefusal(set: FeedSet): Refusal | undefined {
   for (const station of recordsOf(set, "station_status")) {
     const types = objectsIn(station.get("vehicle_types_available")).map(({ vehicle_type_id: type }) => type);
@@ -74,7 +74,7 @@ function stationRefusal(set: FeedSet): Refusal | undefined {
   return undefined;
 }
 
-/** It reads `rules[0]` of each zone. */
+/** Returns the error for a zone without a rule: OpenTripPlanner reads `rules[0]` of each zone. */
 function zoneRefusal(set: FeedSet): Refusal | undefined {
   const bare = zonesOf(set).find((rules) => rules.length === 0);
   return bare === undefined ? undefined : { why: "a zone has no rule", fix: "Give each zone a rule, or remove it." };
@@ -141,7 +141,7 @@ function takeVehicles(set: FeedSet) {
   for (const vehicle of recordsOf(set, "vehicle_status")) {
     const [type, range] = [vehicle.get("vehicle_type_id"), numberFrom(vehicle.get("current_range_meters"))];
     const station = vehicle.get("station_id");
-    // A docked vehicle is shown as one of its station's.
+    // Shows a docked vehicle as part of its station.
     if (typeof station === "string" && station.trim() !== "") shown++;
     else if (numberFrom(vehicle.get("lat")) === undefined || numberFrom(vehicle.get("lon")) === undefined)
       drops.add("position");
@@ -163,7 +163,7 @@ function takeVehicles(set: FeedSet) {
   };
 }
 
-/** Whether a text is there: in 3.0 with every text and language. */
+/** Tells whether a text is present; in 3.0, each text must also have a language. */
 function hasText(value: unknown, { version }: FeedSet): boolean {
   if (!isAtLeast(version, "3.0")) return typeof value === "string" && value !== "";
   if (!Array.isArray(value) || value.length === 0) return false;

@@ -2,7 +2,7 @@ import { isAtLeast } from "@bikeshare/contract";
 import { isObject } from "../../gbfs/values.ts";
 import { inData, motorTypes, objectsIn, recordsOf, type Rule, stringsIn, wholeFile } from "./rule.ts";
 
-/** Fields that GBFS requires under a condition. */
+/** Rules for fields that GBFS requires under a condition. */
 export const conditionRules: readonly Rule[] = [
   {
     id: "vehicle-position",
@@ -72,7 +72,7 @@ export const conditionRules: readonly Rule[] = [
     fix: "Add the range with a full battery or tank, in metres.",
     *find(set) {
       for (const type of recordsOf(set, "vehicle_types")) {
-        // By the schemas of 2.3 and newer, a type without a propulsion type counts as one with a motor.
+        // The schemas of 2.3 and newer treat a type without a propulsion type as motorized.
         const propulsion = type.get("propulsion_type");
         const isUnknown = propulsion === undefined && isAtLeast(set.version, "2.3");
         const isMotor = typeof propulsion === "string" && MOTORS.has(propulsion);
@@ -268,7 +268,7 @@ export const conditionRules: readonly Rule[] = [
       const url = document?.data["manifest_url"];
       if (document === undefined || url === undefined) return;
       const manifest = set.one("manifest");
-      // Of saved files nobody knows whether there is one.
+      // Saved files do not show whether there is a manifest.
       if (manifest === undefined) {
         if (set.files.kind !== "folder")
           yield { ...inData(document, "manifest_url"), text: "The manifest cannot be read." };
@@ -280,7 +280,7 @@ export const conditionRules: readonly Rule[] = [
   },
 ];
 
-/** By the official schemas. */
+/** The propulsion types that the official schemas treat as motorized. */
 const MOTORS = new Set([
   ...[
     "electric",

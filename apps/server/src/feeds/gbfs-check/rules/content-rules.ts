@@ -5,18 +5,20 @@ import { inData, objectsIn, type PlacedRecord, recordsOf, type Rule, wholeFile }
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** How far a clock may be ahead. */
+/** Maximum lead of the publisher's clock. */
 const CLOCK_TOLERANCE_MS = MINUTE_MS;
-/** What a feed may be late beyond its `ttl`. */
+/** Maximum delay of a feed beyond its `ttl`. */
 const LATE_MS = 5 * MINUTE_MS;
-/** Kilometres within which a system is. Too low: finds fault with large regions. Too high: misses swapped coordinates. */
+/** Maximum extent of a system in kilometres. Too low: reports large regions. Too high: misses swapped coordinates. */
 const MAX_KM = 100;
-/** The share of records from which coarse coordinates are no accident: one in ten ends in 0 by chance. */
+/**
+ * Minimum share of coarse coordinates that is reported. Too low: reports chance, since one coordinate in ten ends in 0.
+ */
 const COARSE_SHARE = 0.1;
-/** Stations from which it is no chance that all reported in one second. */
+/** Minimum stations with the same `last_reported` that are reported. Too low: reports chance. */
 const MANY = 10;
 
-/** Values that are well formed and cannot be right. */
+/** Rules for values that are well formed and cannot be right. */
 export const contentRules: readonly Rule[] = [
   {
     id: "types-exceed-count",
@@ -229,7 +231,7 @@ export const contentRules: readonly Rule[] = [
   },
 ];
 
-/** How the files are served; of saved files nothing is known. */
+/** Rules for HTTP. They do not apply to saved files. */
 export const servingRules: readonly Rule[] = [
   served(
     "not-https",
@@ -334,7 +336,7 @@ function* laterReads(set: FeedSet) {
       if (isObject(content))
         yield { document, later: { at: instantFrom(content["last_updated"]), data: JSON.stringify(content["data"]) } };
     } catch {
-      // The first read says what is wrong with it.
+      // The first read reports what is wrong with the file.
     }
   }
 }
@@ -364,7 +366,7 @@ function median(numbers: readonly number[]): number {
 
 const KM_PER_DEGREE = 111.2;
 
-/** Near enough for a hundred kilometres. */
+/** Returns the approximate distance, for up to a hundred kilometres. */
 function kilometres(a: Position, b: Position): number {
   const east = (a.lon - b.lon) * Math.cos((b.lat * Math.PI) / 180);
   return Math.hypot(a.lat - b.lat, east) * KM_PER_DEGREE;

@@ -3,7 +3,7 @@ import { isObject } from "../../gbfs/values.ts";
 import type { FeedSet } from "../feed-set.ts";
 import { type Found, inData, objectsIn, recordsOf, type Rule, stringsIn, wholeFile } from "./rule.ts";
 
-/** Ids that lead nowhere, and ids that lead to two. */
+/** Rules for ids that refer to nothing, and for duplicate ids. */
 export const referenceRules: readonly Rule[] = [
   {
     id: "unknown-vehicle-type",
@@ -152,7 +152,7 @@ interface NamedType extends Found {
   readonly type: string;
 }
 
-/** Returns every place that names a vehicle type. */
+/** Yields every place that names a vehicle type. */
 function* typesNamed(set: FeedSet): Generator<NamedType> {
   for (const vehicle of recordsOf(set, "vehicle_status")) {
     const type = vehicle.get("vehicle_type_id");
@@ -193,7 +193,7 @@ function* textsWithoutLanguage(set: FeedSet): Generator<Found> {
       }
 }
 
-/** Up to 2.3 each language has its own list of files. */
+/** Yields the differences between the lists of files, of which each language has its own up to 2.3. */
 function* listsThatDiffer(set: FeedSet): Generator<Found> {
   const document = set.one("gbfs");
   if (document === undefined) return;

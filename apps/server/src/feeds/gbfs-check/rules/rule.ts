@@ -3,35 +3,35 @@ import type { FeedSeverity } from "@bikeshare/contract/console";
 import { isObject, type JsonObject } from "../../gbfs/values.ts";
 import type { FeedDocument, FeedRecord, FeedSet } from "../feed-set.ts";
 
-/** A place where a rule finds something. */
+/** A place at which a rule finds a fault. */
 export interface Found {
   readonly file: string;
   readonly path: string;
   readonly id?: string | undefined;
   readonly value?: unknown;
-  /** Instead of the rule's own. */
+  /** Replaces the rule's own text. */
   readonly text?: string;
   readonly fix?: string;
   readonly severity?: FeedSeverity;
 }
 
-/** What the table of fields cannot say. */
+/** A rule that the table of fields cannot express. */
 export interface Rule {
   readonly id: string;
   readonly severity: FeedSeverity;
-  /** The first version with it. */
+  /** The first version to which the rule applies. */
   readonly since?: GbfsVersion;
-  /** Feeds without which there is nothing to look at. */
+  /** Feeds that the rule needs. */
   readonly needs?: readonly GbfsFeedName[];
-  /** What is wrong where it finds something. */
+  /** The fault, in words. */
   readonly text: string;
   readonly fix: string;
-  /** What is fine where it finds nothing; absent: that is not worth a word. */
+  /** The confirmation when there is no fault; absent: the report omits it. */
   readonly fine?: string;
   readonly find: (set: FeedSet) => Iterable<Found>;
 }
 
-/** A record with its feed. */
+/** A record and its feed. */
 export interface PlacedRecord extends FeedRecord {
   readonly file: string;
   /** Returns a field by its newest name. */
@@ -40,7 +40,7 @@ export interface PlacedRecord extends FeedRecord {
   at(field: string, value?: unknown): Found;
 }
 
-/** Returns the records of a feed, with what rules ask of them. */
+/** Yields the records of a feed. */
 export function* recordsOf(set: FeedSet, name: GbfsFeedName): Generator<PlacedRecord> {
   const document = set.one(name);
   if (document === undefined) return;
@@ -57,12 +57,12 @@ export function* recordsOf(set: FeedSet, name: GbfsFeedName): Generator<PlacedRe
   }
 }
 
-/** Returns the objects of a list. */
+/** Returns the objects in a list. */
 export function objectsIn(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** Returns the texts of a list, such as ids. */
+/** Returns the strings in a list, such as ids. */
 export function stringsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 }
@@ -72,12 +72,12 @@ export function inData(document: FeedDocument, field: string): Found {
   return { file: document.file, path: `data.${field}`, value: document.data[field] };
 }
 
-/** Returns the whole of a file that is missing or wrong. */
+/** Returns the place that stands for a whole file. */
 export function wholeFile(file: string, more: Partial<Found> = {}): Found {
   return { file, path: "", ...more };
 }
 
-/** Types whose vehicles have a motor. */
+/** Returns the ids of the types with a motor. */
 export function motorTypes(set: FeedSet): Set<string> {
   const motors = new Set<string>();
   for (const type of recordsOf(set, "vehicle_types")) {
