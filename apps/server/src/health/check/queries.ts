@@ -5,8 +5,8 @@ import { type Statement, statement } from "../../storage/db/statement.ts";
 import { generatedColumns } from "../../storage/db/tables.generated.ts";
 
 /**
- * Name, meaning and query of an invariant. The query has one column of text, and a row for each thing that is wrong.
- * `warning`: what breaks it is what an import said, and the service works as well with it.
+ * Name, meaning and query of an invariant. The query returns one text column, with a row for each violation.
+ * `warning`: an import's data violates it, and the service works as well with it.
  */
 type InvariantText = readonly [name: string, meaning: string, broken: string, severity?: "error" | "warning"];
 
@@ -41,8 +41,8 @@ const bikesAndRides: readonly InvariantText[] = [
   ],
 ];
 
-// Until when the rides of the same bike that began before a ride last: those that commands wrote, and all. A ride that
-// lasted no time overlaps with none.
+// Returns, for each ride, the latest end of the bike's earlier rides: of those that commands wrote, and of all. A ride
+// without a duration overlaps with none.
 const overlaps = `
   with timed as (
     select id, bike_id, import_id, started_at,
@@ -187,7 +187,7 @@ const stationCounters: readonly InvariantText[] = [
   ],
 ];
 
-/** Kept counts. */
+/** Invariants of stored counts. */
 const counts: readonly InvariantText[] = [
   [
     "list_counts",
@@ -225,7 +225,7 @@ const fleetInvariants = [
   ...counts,
 ];
 
-// Events of rides, numbered already or not yet. Their data is the ride's JSON; what was damaged fails no other check.
+// Events of rides, numbered or not. Their data is the ride's JSON. Damaged data violates only one invariant.
 const rideEvents = `
   select name, data::json ->> 'id' as ride_id from events
   where system_id = $1 and name like 'ride.%' and data like '{%}'
@@ -233,7 +233,8 @@ const rideEvents = `
   select name, data::json ->> 'id' from event_outbox
   where system_id = $1 and name like 'ride.%' and data like '{%}'`;
 
-// Events are dropped after 30 days. From this time on none has been dropped: from the beginning while the first one is there.
+// Events are dropped after 30 days. No event after this time has been dropped: it is the beginning as long as the first
+// event exists.
 const keptFrom = `
   select case when coalesce(min(position), (select last_position + 1 from event_sequences where system_id = $1), 1) = 1
     then '-infinity' else coalesce(min(recorded_on) + 1, 'infinity') end::timestamptz as instant
@@ -286,7 +287,7 @@ const eventInvariants: readonly InvariantText[] = [
   ],
 ];
 
-/** Deliveries of events. */
+/** Invariants of the deliveries of events. */
 export const webhookInvariants: readonly InvariantText[] = [
   [
     "deliveries_queued",
@@ -314,7 +315,7 @@ export const webhookInvariants: readonly InvariantText[] = [
      where delivery.system_id = $1 and delivery.status in ('succeeded', 'failed')
        and (delivery.status = 'succeeded') <> (last.outcome = 'succeeded')`,
   ],
-  // No foreign key guards them: their tables are distributed one after the other.
+  // No foreign key enforces these, because the tables are distributed one after the other.
   ...(["webhook_secrets", "webhook_lanes", "webhook_log_sizes"] as const).map((table): InvariantText => [
     `${table}_endpoint`,
     `a row of ${table} is of an endpoint that exists`,
@@ -324,22 +325,22 @@ export const webhookInvariants: readonly InvariantText[] = [
   ]),
 ];
 
-/** Something that is true of a system's rows between any two transactions. */
+/** A condition that a system's rows fulfil between any two transactions. */
 interface Invariant {
   readonly name: string;
-  /** What must be true. */
+  /** The condition, in words. */
   readonly meaning: string;
   readonly severity: "error" | "warning";
   readonly statement: Statement;
 }
 
-/** How many rows an invariant does not hold for, and some of them. */
+/** The number of rows that violate an invariant, and examples. */
 export interface Breach {
   readonly broken: number;
   readonly examples: readonly string[];
 }
 
-/** Examples that one breach shows. */
+/** Maximum examples of one violation. */
 const MAX_EXAMPLES = 5;
 
 const jsonInvariants = (["station", "bike", "ride"] as const).map((noun): InvariantText => [
@@ -348,7 +349,7 @@ const jsonInvariants = (["station", "bike", "ride"] as const).map((noun): Invari
   `select id from ${noun}s where system_id = $1 and json is distinct from ${generatedColumns[`${noun}s`].json}`,
 ]);
 
-/** Everything that is checked. */
+/** Returns every invariant. */
 export function listInvariants(): readonly Invariant[] {
   return [...fleetInvariants, ...jsonInvariants, ...eventInvariants, ...webhookInvariants].map(
     ([name, meaning, query, severity = "error"]): Invariant => ({
@@ -365,7 +366,7 @@ export function listInvariants(): readonly Invariant[] {
   );
 }
 
-/** Counts what an invariant does not hold for, in one snapshot of the data. */
+/** Counts the violations of an invariant in one snapshot of the data. */
 export async function findBreach(db: Queryable, systemId: string, { statement: broken }: Invariant): Promise<Breach> {
   return oneRow(await db.query<Breach>(broken, [systemId]));
 }

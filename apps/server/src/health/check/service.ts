@@ -2,23 +2,23 @@ import type { Queryable } from "../../storage/db/database.ts";
 import { isDataError } from "../../storage/db/errors.ts";
 import { type Breach, findBreach, listInvariants } from "./queries.ts";
 
-/** What became of the check of one invariant. */
+/** The result of checking one invariant. */
 export interface InvariantCheck {
   readonly name: string;
-  /** What must be true. */
+  /** The invariant, in words. */
   readonly meaning: string;
-  /** A warning is to be looked at; the service works as well with it. */
+  /** `warning`: somebody should look, but the service works. */
   readonly severity: "error" | "warning";
-  /** How many rows it does not hold for. */
+  /** The number of rows that violate the invariant. */
   readonly broken: number;
-  /** Some of them: ids, or numbers that differ. */
+  /** Examples: ids, or numbers that differ. */
   readonly examples: readonly string[];
 }
 
 /**
- * Checks a system's rows against what must be true of them between any two transactions. Reads only, each invariant in
- * one statement of its own, so that it may run while the service works. Reads every row: on a large system it takes
- * minutes, and wants a connection without a time limit.
+ * Checks the invariants of a system's rows. Only reads, with one statement for each invariant, so that it may run while
+ * the service works. Reads every row: on a large system it takes minutes, and needs a connection without a statement
+ * timeout.
  */
 export async function checkInvariants(db: Queryable, systemId: string): Promise<InvariantCheck[]> {
   const checks: InvariantCheck[] = [];
@@ -30,7 +30,7 @@ export async function checkInvariants(db: Queryable, systemId: string): Promise<
   return checks;
 }
 
-/** What cannot even be read is broken, and no reason to check nothing else. */
+/** Reports data that cannot be read as a violation, so that the other invariants are still checked. */
 function describeUnreadable(error: unknown): Breach {
   if (!(error instanceof Error) || !isDataError(error)) throw error;
   return { broken: 1, examples: [`a value cannot be read: ${error.message}`] };

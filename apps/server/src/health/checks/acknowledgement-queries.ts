@@ -26,7 +26,7 @@ const removeEnded = statement(
   "checkAcknowledgements.deleteEnded",
   "delete from check_acknowledgements where name = $1 and scope = $2 and until is null",
 );
-// One subject of a check may be over while others last, or was never found again after it was acknowledged.
+// One subject of a check may be resolved while others last, or no process found it after its acknowledgement.
 const removeExpired = statement(
   "checkAcknowledgements.deleteExpired",
   "delete from check_acknowledgements where until <= $1 or until is null and found_at < $2",
@@ -52,12 +52,12 @@ export async function deleteAcknowledgement(
   return (await tx.query(remove, [name, scope, subject])).length > 0;
 }
 
-/** Deletes those that last until what was found is over. */
+/** Deletes acknowledgements that end when the finding is resolved. */
 export async function deleteEndedAcknowledgements(tx: Transaction, name: string, scope: string): Promise<void> {
   await tx.query(removeEnded, [name, scope]);
 }
 
-/** Records that a process has found what is acknowledged. */
+/** Records that a process still finds an acknowledged problem. */
 export async function updateFoundAcknowledgement(
   tx: Transaction,
   { name, scope, subject }: Pick<AcknowledgementRow, "name" | "scope" | "subject">,
@@ -66,7 +66,10 @@ export async function updateFoundAcknowledgement(
   await tx.query(find, [name, scope, subject, now]);
 }
 
-/** Deletes those whose time is over, and those that last until what was found is over, where nobody has found it since an instant. */
+/**
+ * Deletes expired acknowledgements, and those that last until the finding is resolved if no process has found it since
+ * an instant.
+ */
 export async function deleteExpiredAcknowledgements(tx: Transaction, now: Date, foundBefore: Date): Promise<void> {
   await tx.query(removeExpired, [now, foundBefore]);
 }

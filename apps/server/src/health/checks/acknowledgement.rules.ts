@@ -1,33 +1,36 @@
 import type { CheckResult } from "./check.ts";
 
-/** That somebody knows of what a check has found. */
+/** Records that somebody knows of a check's finding. */
 export interface Acknowledgement {
-  /** The check. */
+  /** The name of the check. */
   readonly name: string;
-  /** The machine or the system that it looked at; empty: the deployment. */
+  /** The machine or the system that the check examined; empty: the deployment. */
   readonly of: string;
   readonly subject: string;
-  /** The worst that is acknowledged. */
+  /** The worst severity that is acknowledged. */
   readonly severity: "warning" | "failure";
-  /** How many it counted then; null: it counts nothing. */
+  /** The check's count at the acknowledgement; null: the check counts nothing. */
   readonly count: number | null;
   readonly at: Date;
-  /** Null: until what was found is over, or gets worse. */
+  /** Null: until the finding is resolved or gets worse. */
   readonly until: Date | null;
-  /** When a process has found it last, to the hour. */
+  /** When a process last found it, to the hour. */
   readonly foundAt: Date;
 }
 
-/** By it a count is worse. Too low: what grows by itself is mailed again and again. Too high: nobody learns that it grows. */
+/**
+ * The factor by which a count must grow to be worse. Too low: natural growth sends mails repeatedly. Too high: nobody
+ * notices the growth.
+ */
 const WORSE_FACTOR = 2;
 
-/** Tells whether a result is worse than what was acknowledged: it is now a failure, or counts twice as many. */
+/** Tells whether a result is worse than its acknowledgement: it has become a failure, or counts twice as many. */
 function isWorse({ status, count }: CheckResult, acknowledged: Acknowledgement): boolean {
   if (acknowledged.severity === "warning" && status === "failure") return true;
   return acknowledged.count !== null && count !== undefined && count >= WORSE_FACTOR * acknowledged.count;
 }
 
-/** The acknowledgement of a result, whether or not it still covers it. */
+/** Returns the acknowledgement of a result, whether or not it still covers the result. */
 function findAcknowledgement(
   acknowledgements: readonly Acknowledgement[],
   of: string,
@@ -36,7 +39,7 @@ function findAcknowledgement(
   return acknowledgements.find((each) => each.name === check && each.of === of && each.subject === subject);
 }
 
-/** Returns what covers a result: it is not over, and what was found is no worse than what was acknowledged. */
+/** Returns the acknowledgement that covers a result: it has not expired, and the result is not worse. */
 export function acknowledgementOf(
   acknowledgements: readonly Acknowledgement[],
   of: string,
@@ -49,8 +52,8 @@ export function acknowledgementOf(
 }
 
 /**
- * Returns the acknowledgement that a result has outgrown: it is deleted, so that what wavers between a warning and a failure
- * is mailed once.
+ * Returns the acknowledgement that a result has outgrown. It is deleted, so that a result which alternates between
+ * warning and failure sends one mail.
  */
 export function outgrownBy(
   acknowledgements: readonly Acknowledgement[],

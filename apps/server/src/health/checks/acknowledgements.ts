@@ -8,10 +8,10 @@ import { type CheckResult, checkScopes, isCheckName } from "./check.ts";
 import { recordedResults } from "./stored-checks.ts";
 import { type SystemCheckContext, systemCheckFinders } from "./system-checks.ts";
 
-/** What of a check is acknowledged. */
+/** Identifies an acknowledged finding. */
 export type Acknowledged = Pick<Acknowledgement, "name" | "of" | "subject">;
 
-/** All acknowledgements, which may be over. */
+/** Returns all acknowledgements, including expired ones. */
 export async function acknowledgements(db: Queryable): Promise<Acknowledgement[]> {
   return (await listAcknowledgements(db)).map(({ name, subject, severity, until, ...row }) => ({
     ...{ name, subject, severity, until },
@@ -20,10 +20,10 @@ export async function acknowledgements(db: Queryable): Promise<Acknowledgement[]
 }
 
 /**
- * Acknowledges what a check has found: it stays visible, and no mail is sent of it until it is over, gets worse, or until an
- * instant.
- * @param systemId of whoever does; the audit log of that system has it
- * @throws ServiceError when no such check has found anything, or it is another system's
+ * Acknowledges a check's finding: it stays visible, and no mail is sent until it is resolved, gets worse, or an instant
+ * is reached.
+ * @param systemId the actor's system, whose audit log records it
+ * @throws ServiceError when the check has no finding, or it belongs to another system
  */
 export async function acknowledge(
   context: ActorContext & SystemCheckContext,
@@ -50,7 +50,7 @@ export async function acknowledge(
 }
 
 /**
- * Takes an acknowledgement back: what was found counts and is mailed again.
+ * Removes an acknowledgement, so that mails about the finding are sent again.
  * @returns whether there was one
  */
 export async function unacknowledge(
@@ -77,9 +77,8 @@ function requireOfSystem(systemId: string, { name, of }: Pick<Acknowledged, "nam
 }
 
 /**
- * Returns what a check has found of a subject: as a process has recorded it, or where none has yet, as a system's own check
- * finds it now.
- * @throws ServiceError when it has found nothing, or is another system's
+ * Returns a check's finding about a subject: the recorded one, or else what a system's own check finds now.
+ * @throws ServiceError when there is no finding, or it belongs to another system
  */
 async function requireFound(
   context: SystemCheckContext,

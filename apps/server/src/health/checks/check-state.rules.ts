@@ -1,65 +1,65 @@
-/** What becomes of a check that finds something, over time: when it is mailed, and when it counts as over. */
+/** The states of a check with findings over time: when mails are sent, and when it counts as resolved. */
 import { utcMinute } from "../../iso-instant.ts";
 import type { CheckResult } from "./check.ts";
 
-/** What a check has found, that somebody has to look into. */
+/** A check's findings that need attention. */
 export interface Sighting {
-  /** The check. */
+  /** The name of the check. */
   readonly name: string;
-  /** The machine or the system on which it was found; empty: it is true of the deployment. */
+  /** The machine or the system on which it was found; empty: the deployment. */
   readonly of: string;
   readonly severity: "warning" | "failure";
   readonly detail: string;
   readonly fix: string;
-  /** What was found, one by one. */
+  /** The findings. */
   readonly results: readonly CheckResult[];
 }
 
-/** A check as it is kept, its instants in milliseconds since 1970. */
+/** The stored state of a check, with instants in milliseconds since 1970. */
 export interface CheckState extends Sighting {
-  /** The worst since it began: what wavers between both worsens once. */
+  /** The worst severity since the beginning, so that a change between two severities worsens once. */
   readonly severity: Sighting["severity"];
   readonly beganAt: number;
   readonly seenAt: number;
-  /** When the latest mail about it was recorded; null: none was yet, or it has been acknowledged since. */
+  /** When the latest mail about it was recorded; null: none was, or it has been acknowledged since. */
   readonly mailedAt: number | null;
   readonly endedAt: number | null;
-  /** How often it has begun without a day between. */
+  /** How often it has begun again within a day of its end. */
   readonly episodes: number;
-  /** What a process without a mail server found, and nobody has mailed yet. */
+  /** The notice that a process without a mail server could not mail. */
   readonly unmailed: Notice | null;
 }
 
-/** What a mail says of a check. */
+/** The subject of a mail about a check. */
 export type Notice = "begins" | "worsens" | "lasts" | "ends";
 
 export interface Step {
-  /** Undefined: nothing is kept of it any more. */
+  /** Undefined: nothing more is stored about the check. */
   readonly next: CheckState | undefined;
   readonly notice: Notice | undefined;
 }
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** How long something must be found before anybody is told: a restart, or a busy minute, needs nobody. */
+/** Minimum duration before a mail. Too low: mails restarts and busy minutes. */
 const BEGIN_AFTER_MS = 2 * MINUTE_MS;
 /**
- * How long it must not be found until it counts as over; twice as long each time that it comes back. So what comes and goes
- * all day sends nine pairs of mails on the first day, and then fewer.
+ * Minimum time without findings before a check counts as resolved. It doubles each time the check finds something
+ * again. A problem that comes and goes all day sends nine pairs of mails on the first day, and fewer later.
  */
 const END_AFTER_MS = 5 * MINUTE_MS;
 const REMIND_AFTER_MS = DAY_MS;
 
 interface Found {
-  /** Whether it is mailed again each day. */
+  /** Whether a reminder is mailed each day. */
   readonly isReminded?: boolean;
-  /** Whether somebody knows of all that was found. */
+  /** Whether every finding is acknowledged. */
   readonly isAcknowledged?: boolean;
 }
 
 /**
- * What becomes of a check when a process finds something now.
- * @param stored undefined: nobody has found it lately
+ * Returns the next state of a check when a process finds something.
+ * @param stored undefined: no process has found anything lately
  */
 export function whenFound(
   stored: CheckState | undefined,
@@ -75,14 +75,14 @@ export function whenFound(
   }
   const severity = stored.severity === "failure" ? stored.severity : sighting.severity;
   const next = { ...stored, ...sighting, severity, seenAt: now };
-  // As if it had never been mailed: once the acknowledgement is over it begins again, and if it ends before, nobody is told.
+  // Treats it as never mailed: it begins again after the acknowledgement, and nobody is notified if it ends before.
   if (isAcknowledged) return { next: { ...next, mailedAt: null, unmailed: null }, notice: undefined };
   if (stored.mailedAt === null) {
     return now - stored.beganAt < BEGIN_AFTER_MS
       ? { next, notice: undefined }
       : { next: { ...next, mailedAt: now }, notice: "begins" };
   }
-  // Who was warned of a disk that fills learns at once, and not with the next reminder, that it is all but full.
+  // Somebody who was warned of a filling disk learns at once that it is full, not with the next reminder.
   if (severity !== stored.severity) return { next: { ...next, mailedAt: now }, notice: "worsens" };
   if (!isReminded || now - stored.mailedAt < REMIND_AFTER_MS) return { next, notice: undefined };
   return { next: { ...next, mailedAt: now }, notice: "lasts" };
@@ -92,7 +92,7 @@ function begunAt(now: number) {
   return { beganAt: now, seenAt: now, mailedAt: null, endedAt: null, unmailed: null };
 }
 
-/** What becomes of a check in which nobody may have found anything for a while. */
+/** Returns the next state of a check when possibly no process has found anything for a while. */
 export function whenQuiet(stored: CheckState, now: number): Step {
   if (stored.endedAt !== null) {
     return { next: now - stored.endedAt < DAY_MS ? stored : undefined, notice: undefined };
@@ -100,13 +100,13 @@ export function whenQuiet(stored: CheckState, now: number): Step {
   const quietMs = Math.min(DAY_MS, END_AFTER_MS * 2 ** (stored.episodes - 1));
   if (now - stored.seenAt < quietMs) return { next: stored, notice: undefined };
   const next = { ...stored, endedAt: stored.seenAt };
-  // Nobody needs to hear that something is over who never heard that it had begun.
+  // Somebody who was not notified of the beginning need not be notified of the end.
   return { next, notice: stored.mailedAt === null ? undefined : "ends" };
 }
 
 /**
- * Returns what is mailed of a check now: what this step tells, and what a process without a mail server has left.
- * @param waiting what was left before the step
+ * Returns the notice to mail now: that of this step, or the one that a process without a mail server left.
+ * @param waiting the notice left before the step
  */
 export function mailNow({ next, notice }: Step, waiting: Notice | null, canMail: boolean): Step {
   if (next === undefined) return { next, notice: undefined };
@@ -117,14 +117,14 @@ export function mailNow({ next, notice }: Step, waiting: Notice | null, canMail:
 }
 
 function dueNotice({ endedAt }: CheckState, notice: Notice | undefined, waiting: Notice | null): Notice | null {
-  // It has begun again before anybody was told of its end.
+  // It began again before anybody was notified of its end.
   if (notice === undefined) return waiting === "ends" && endedAt === null ? null : waiting;
   if (waiting !== "begins") return notice;
-  // Nobody needs to hear of the end who never heard of the beginning.
+  // Somebody who was not notified of the beginning need not be notified of the end.
   return notice === "ends" ? null : "begins";
 }
 
-/** Whether somebody has to look into it now. */
+/** Tells whether the check needs attention now. */
 export function isActive({ endedAt, beganAt, seenAt }: CheckState): boolean {
   return endedAt === null && seenAt - beganAt >= BEGIN_AFTER_MS;
 }
@@ -132,11 +132,11 @@ export function isActive({ endedAt, beganAt, seenAt }: CheckState): boolean {
 interface MailOptions {
   readonly serviceName: string;
   readonly isReminded?: boolean;
-  /** The page of the dashboard on which it is acknowledged; undefined: PUBLIC_URL is not set. */
+  /** The page of the dashboard with the button to acknowledge it; undefined: PUBLIC_URL is not set. */
   readonly page?: string | undefined;
 }
 
-/** The mail to the operator, which the log has where there is no mail server. */
+/** Returns the mail to the operator. Without a mail server, the log contains it. */
 export function checkMail(
   state: CheckState,
   notice: Notice,

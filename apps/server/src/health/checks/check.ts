@@ -1,4 +1,4 @@
-/** What can be wrong with a deployment: one list, which every outlet shows. */
+/** The list of everything that can be wrong with a deployment. Every outlet shows it. */
 
 /**
  * What a check looks at.
@@ -12,20 +12,20 @@ export type Outlet = "doctor" | "readyz" | "mail" | "operator overview" | "partn
 
 const ALL_OF_THE_OPERATOR: readonly Outlet[] = ["doctor", "readyz", "mail", "operator overview", "metric"];
 
-/** Where checks are shown. */
+/** The outlets that show the checks of each scope. */
 export const outletsOf: Readonly<Record<CheckScope, readonly Outlet[]>> = {
-  // Whoever changes it runs `doctor`; nothing of it happens by itself.
+  // Only people change the setup, and they run `doctor` after a change.
   setup: ["doctor"],
   process: ALL_OF_THE_OPERATOR,
   machine: ALL_OF_THE_OPERATOR,
   database: ALL_OF_THE_OPERATOR,
   system: ALL_OF_THE_OPERATOR,
-  // The operator is not woken by what a partner has to mend; the partner's own mails are webhooks/warnings.
+  // Partners fix these, so they do not alert the operator. webhooks/warnings sends mails to partners.
   partner: ["operator overview", "partner overview", "metric"],
   "partner page": ["partner overview"],
 };
 
-/** Every check that runs by itself, with what it looks at. */
+/** Every check that runs by itself, with its scope. */
 export const checkScopes = {
   "background work": "process",
   "database away": "process",
@@ -72,13 +72,13 @@ export function isCheckName(name: string): name is CheckName {
   return Object.hasOwn(checkScopes, name);
 }
 
-/** Where a result is seen and put right, on the dashboard. */
+/** The page of the dashboard on which somebody can examine and fix the problem. */
 export interface CheckLink {
   readonly page: "overview" | "webhook" | "deliveries" | "keys" | "requests" | "feeds" | "feed-quality" | "rides";
   readonly query: Readonly<Record<string, string>>;
 }
 
-/** What one check has found. */
+/** The result of one check. */
 export interface CheckResult {
   /** The check's name. */
   readonly check: string;
@@ -88,13 +88,13 @@ export interface CheckResult {
    */
   readonly status: "ok" | "info" | "warning" | "failure";
   readonly detail: string;
-  /** What to do, where something is to be done. */
+  /** The remedy, if there is one. */
   readonly fix?: string;
-  /** What of its scope it is about, such as a source of feeds: each subject is acknowledged by itself. */
+  /** The subject within the scope, such as a source of feeds. Each subject is acknowledged separately. */
   readonly subject?: string;
-  /** How many there are, where it counts: acknowledged, it is worse once there are twice as many. */
+  /** The number of affected things, for checks that count. An acknowledged result is worse once the number doubles. */
   readonly count?: number;
-  /** Since when, or by when. */
+  /** The begin of the problem, or its deadline. */
   readonly at?: Date | null;
   readonly link?: CheckLink;
 }
@@ -113,19 +113,19 @@ export function failure(check: string, detail: string, fix: string, more: More =
   return { check, status: "failure", detail, fix, ...more };
 }
 
-/** A check that the operator's outlets run. */
+/** A check for the operator. */
 export interface Check {
   readonly name: CheckName;
-  /** The machine or the system that it looks at; empty: the whole deployment. */
+  /** The machine or the system that the check examines; empty: the deployment. */
   readonly of: string;
-  /** What to do where it cannot even be looked at. */
+  /** The remedy when the check itself fails. */
   readonly fix: string;
-  /** The configuration permits what it finds: one mail tells of it, and no reminder follows. */
+  /** Whether the configuration permits the finding: one mail reports it, and no reminder follows. */
   readonly isPermitted?: boolean;
   readonly find: () => Promise<CheckResult | readonly CheckResult[]>;
 }
 
-/** Runs a check; what it throws is a failure of it. */
+/** Runs a check, and turns an exception into a failure. */
 export async function checked(
   check: string,
   fix: string,
@@ -144,27 +144,27 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 export const thresholds = {
-  /** Free space of a data directory in which the database is, and of one in which it is not. A tenth is a failure. */
+  /** Minimum free space of a data directory with and without a database. A tenth is a failure. */
   freeGib: { withDatabase: 2, without: 0.2 },
-  /** Renewals begin 30 days ahead: with fewer left they have failed. */
+  /** Renewals begin 30 days before the end. A shorter time means that they have failed. */
   certificateMs: 14 * DAY_MS,
   /** Shares of DATABASE_SIZE_LIMIT_GB. */
   databaseSize: { warning: 0.85, failure: 0.95 },
-  /** Share of max_connections. With fewer free ones the next process that starts gets none. */
+  /** Share of max_connections. Too high: the next process finds no free connection. */
   connections: 0.9,
   /** Exceeds the longest transaction of the service, except imports, backups and migrations. */
   transactionMs: 30 * MINUTE_MS,
-  /** A replica that keeps up lags by less; a failover to one that lags takes longer. */
+  /** A replica that keeps up lags less. A failover to one that lags more takes longer. */
   replicaLagMs: 30_000,
   /** The sequencer numbers events within a second or two. */
   eventWaitMs: MINUTE_MS,
   /** Deliveries are sent within a second while workers keep up; a few endpoints that hang delay only their own. */
   dueMs: 15 * MINUTE_MS,
-  /** An import reads and writes all the time; a large statement of one takes a minute. */
+  /** A running import reads and writes all the time; its largest statement takes a minute. */
   importIdleMs: 15 * MINUTE_MS,
-  /** Long enough to ask for a new key and to deploy it. */
+  /** Time to ask for a new key and to deploy it. */
   keyExpiryMs: { warning: 14 * DAY_MS, failure: 3 * DAY_MS },
-  /** Share of a key's limit. A minute above it is close: the next busy minute may exceed the limit. */
+  /** Share of a key's limit. Above it, the next busy minute may exceed the limit. */
   nearLimit: 0.8,
   /** Minimum share and number of failed requests in an hour. Too low: a single mistyped id raises a warning. */
   failingRequests: { share: 0.1, least: 20 },

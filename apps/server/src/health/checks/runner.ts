@@ -36,7 +36,10 @@ import {
 } from "./queries.ts";
 import { rowOf, stateOf } from "./stored-checks.ts";
 
-/** The mails to the operator. They are no system's; the first one's list has those that end processes. */
+/**
+ * The queues of mails to the operator. They belong to no system; the list of the first system includes mails that crash
+ * processes.
+ */
 async function operatorMailQueues(db: Database): Promise<MailQueue[]> {
   return (await systemsOf(db)).slice(0, 1).map((system) => queueOf(db, system.system_id));
 }
@@ -58,17 +61,17 @@ interface CheckRunnerOptions {
   readonly db: Database;
   readonly clock: () => number;
   readonly ids: Ids;
-  /** What this process looks at in each run. */
+  /** Returns the checks of each run. */
   readonly checks: () => Promise<readonly Check[]>;
-  /** What it knows at any time, without a look. */
+  /** Returns results that need no check. */
   readonly processResults?: () => readonly CheckResult[];
-  /** What partners have to mend, for the metric. */
+  /** Returns results that partners must fix, for the metric. */
   readonly partnerResults?: () => Promise<readonly CheckResult[]>;
   readonly addresses: readonly string[];
-  /** Undefined: the log has what would be mailed. */
+  /** Undefined: the mails go to the log. */
   readonly mailer: Mailer | undefined;
   readonly serviceName: string;
-  /** The page on which a check is acknowledged; undefined: it has no address. */
+  /** Returns the page on which a check is acknowledged; undefined: there is no address. */
   readonly pageOf?: (check: { readonly name: string; readonly of: string }) => string | undefined;
   readonly logger: { info(detail: object, message: string): void; warn(detail: object, message: string): void };
   readonly onError: (error: unknown) => void;
@@ -76,23 +79,23 @@ interface CheckRunnerOptions {
   readonly watch?: WorkWatch | undefined;
 }
 
-/** What a check found, as the outlets of this process show it. */
+/** A result as the outlets of this process show it. */
 export interface CurrentResult extends CheckResult {
   readonly check: CheckName;
   readonly isAcknowledged: boolean;
 }
 
 export interface CheckRunner extends PeriodicWork {
-  /** What the checks have found, without what is well. */
+  /** Returns the current results, without those that are ok. */
   results(): readonly CurrentResult[];
 }
 
-/** Between two runs of all checks. Too low: costs PostgreSQL. Too high: `/readyz`, the metric and mails say it late. */
+/** Interval between two runs. Too low: costs PostgreSQL. Too high: delays `/readyz`, the metric and mails. */
 const CHECK_INTERVAL_MS = 30_000;
 
 /**
- * Runs the checks again and again, and tells the operator. Any number of processes may: PostgreSQL sees to it that one of
- * them mails.
+ * Runs the checks repeatedly and notifies the operator. Any number of processes may do so: PostgreSQL ensures that one
+ * of them mails.
  */
 export function startChecks(options: CheckRunnerOptions): CheckRunner {
   const { watch, processResults = () => [], ...shared } = options;
@@ -121,7 +124,7 @@ export function startChecks(options: CheckRunnerOptions): CheckRunner {
       const known = new Set(now.map(({ check }) => check));
       const isAcknowledged = ({ check }: CheckResult) =>
         latest.some((each) => each.check === check && each.isAcknowledged);
-      // What a process knows of itself, it knows better now than at its latest run.
+      // A process knows its own state better now than at its latest run.
       return [
         ...named(found(now)).map((result) => ({ ...result, isAcknowledged: isAcknowledged(result) })),
         ...latest.filter(({ check }) => !known.has(check)),
@@ -160,7 +163,7 @@ interface CheckNotice {
   readonly notice: Notice;
 }
 
-/** Keeps what was found, and records mails about what began, got worse, lasts or is over. */
+/** Stores the findings, and records mails about checks that begin, get worse, last or end. */
 async function tell(
   options: CheckRunnerOptions,
   run: readonly RunCheck[],
@@ -205,10 +208,13 @@ async function tell(
 }
 
 const DAY_MS = 86_400_000;
-/** Between two records that what is acknowledged is still found: one that nobody finds for a day is over. */
+/**
+ * Interval between two records that an acknowledged problem still exists. One that no process finds for a day is
+ * resolved.
+ */
 const FOUND_INTERVAL_MS = 3_600_000;
 
-/** What another process has left to be mailed; nothing, once it is acknowledged. */
+/** Returns the notice that another process left to be mailed; null when it is acknowledged. */
 function waitingOf(stored: CheckState | undefined, next: CheckState): Notice | null {
   const isAcknowledged = stored?.mailedAt !== null && next.mailedAt === null && next.endedAt === null;
   return isAcknowledged ? null : (stored?.unmailed ?? null);
@@ -263,7 +269,7 @@ const SENTENCES = {
   lasts: "a check still needs attention",
 };
 
-/** What several results of one check say together: those that nobody knows of, if there are any. */
+/** Combines the results of one check: the unacknowledged ones, if there are any. */
 function sightingOf(
   { name, of }: Check,
   results: readonly CheckResult[],
@@ -279,7 +285,7 @@ function sightingOf(
   return { name, of, severity, detail: described(told), fix, results, isAcknowledged: news.length === 0 };
 }
 
-/** Results of one check that are named; the doctor has them all. */
+/** Maximum results of one check in a mail. `doctor` lists all. */
 const MAX_NAMED = 3;
 
 function described(results: readonly CheckResult[]): string {

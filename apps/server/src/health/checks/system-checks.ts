@@ -1,4 +1,4 @@
-/** What is wrong with a system, and is the operator's to mend. */
+/** Checks of a system that the operator must fix. */
 import { MAX_COUNTED_DELIVERIES } from "@bikeshare/contract";
 import { longRidesOf } from "../../city/fleet/finish-rides.ts";
 import { systemsOf } from "../../city/systems/service.ts";
@@ -21,13 +21,13 @@ type NamesOf<Scope> = { [Name in CheckName]: (typeof checkScopes)[Name] extends 
 export interface SystemCheckContext {
   readonly db: Queryable;
   readonly clock: () => number;
-  /** Milliseconds after which a ride is under way for too long. */
+  /** Milliseconds after which a ride counts as too long. */
   readonly longRideAfterMs: number;
 }
 
 type Find = (context: SystemCheckContext, systemId: string) => Promise<readonly CheckResult[]>;
 
-/** Each check of a system. */
+/** The checks of a system. */
 export const systemCheckFinders: Readonly<Record<NamesOf<"system">, Find>> = {
   workers: checkWorkers,
   events: checkEvents,
@@ -40,7 +40,7 @@ export const systemCheckFinders: Readonly<Record<NamesOf<"system">, Find>> = {
   planners: checkPlanners,
 };
 
-/** Whether events are numbered and webhooks sent. Each worker signs on for every system. */
+/** Tells whether no process numbers events and sends webhooks. Each worker registers for every system. */
 export function lacksWorker(workers: number): boolean {
   return workers === 0;
 }
@@ -75,7 +75,7 @@ async function checkLateWebhooks({ db, clock }: SystemCheckContext, systemId: st
   return [warning("late webhooks", `a webhook of ${systemId} has been due for ${minutes} min`, fix, { at: due })];
 }
 
-/** Deliveries that are held at an endpoint that was resumed: nobody sends them until somebody decides. */
+/** Checks for deliveries that are held at a resumed endpoint: nobody sends them until somebody decides. */
 async function checkHeldWebhooks(context: SystemCheckContext, systemId: string): Promise<readonly CheckResult[]> {
   const { endpoints } = await listShownEndpoints(context, systemId);
   const found = endpoints.filter(isStranded).map(({ partner_id: partner, held }) => {
@@ -129,7 +129,7 @@ async function checkImports({ db }: SystemCheckContext, systemId: string): Promi
   );
 }
 
-/** Rides that nobody ended: their bikes are hidden from everybody. */
+/** Checks for rides that nobody ended: their bikes are hidden from all readers. */
 async function checkLongRides(
   { db, clock, longRideAfterMs }: SystemCheckContext,
   systemId: string,

@@ -1,11 +1,11 @@
-/** What is wrong with a partner's webhooks. */
+/** Checks of a partner's webhooks. */
 import { MAX_COUNTED_DELIVERIES } from "@bikeshare/contract";
 import { isStranded, pauseDescriptions } from "../../webhooks/endpoints/endpoint-context.ts";
 import { counted, type PartnerCheckResult, type Reader } from "./key-checks.rules.ts";
 
 type PauseReason = keyof typeof pauseDescriptions;
 
-/** What the rules need to know of an endpoint. */
+/** The facts of an endpoint that the rules need. */
 export interface EndpointFacts {
   readonly status: "active" | "probing" | "paused";
   readonly pause_reason: PauseReason | null;
@@ -13,7 +13,7 @@ export interface EndpointFacts {
   readonly failing_since: Date | null;
   readonly pending: number;
   readonly held: number;
-  /** A replay is not finished: what is held may be about to be sent. */
+  /** Whether a replay is running, which may be about to send the held deliveries. */
   readonly is_replaying: boolean;
 }
 
@@ -46,10 +46,10 @@ const pauseActions: Readonly<Record<Reader, Readonly<Record<PauseReason, string>
     removed: "Set an address on the webhook page.",
   },
 };
-/** Somebody wanted it so. */
+/** Pauses that somebody has chosen. */
 const CHOSEN_PAUSES: readonly PauseReason[] = ["partner", "operator", "suspended"];
 
-/** What is held at an endpoint that is not paused is sent by nobody until somebody decides. */
+/** Checks for deliveries that are held at an active endpoint: nobody sends them until somebody decides. */
 export function checkHeld(endpoint: EndpointFacts, whose: Whose): PartnerCheckResult[] {
   if (!isStranded(endpoint)) return [];
   const { reader, ...of } = whose;
@@ -66,7 +66,7 @@ export function checkHeld(endpoint: EndpointFacts, whose: Whose): PartnerCheckRe
   ];
 }
 
-/** An endpoint that is paused or fails. */
+/** Checks for an endpoint that is paused or failing. */
 export function checkEndpoint(endpoint: EndpointFacts, { reader, ...whose }: Whose): PartnerCheckResult[] {
   const { status, pause_reason: reason, held } = endpoint;
   const link = { page: "webhook", query: {} } as const;
@@ -107,7 +107,7 @@ function capitalised(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
-/** What the rules need to know of the deliveries. */
+/** The facts of the deliveries that the rules need. */
 export interface DeliveryFacts {
   readonly given_up: number;
   readonly given_up_from: Date | null;
@@ -115,7 +115,7 @@ export interface DeliveryFacts {
   readonly failing: number;
 }
 
-/** Deliveries that were given up, or fail while the endpoint as a whole does not. */
+/** Checks for deliveries that were given up, or fail while the endpoint as a whole works. */
 export function checkDeliveries(
   facts: DeliveryFacts,
   endpoint: EndpointFacts,

@@ -14,39 +14,39 @@ export interface ConditionsOptions {
   readonly log: ConditionLog;
 }
 
-/** Lasting failures: each is logged at once, then once a minute with a count, and when it ends. */
+/** Lasting failures. Each is logged at once, then once a minute with a count, and when it ends. */
 export interface Conditions {
-  /** @param work recurring work, worded to fit in a sentence: "numbering events" */
+  /** @param work the name of recurring work, to fit in a sentence: "numbering events" */
   of(work: string, options?: WorkOptions): WorkCondition;
-  /** Whether a condition of this name is ongoing. */
+  /** Tells whether a condition is ongoing. */
   isOngoing(name: string): boolean;
-  /** How the works are doing that are repeated. */
+  /** Returns the status of recurring work. */
   works: () => readonly WorkStatus[];
-  /** This process has run for a while, for which works that are under way may not have got on. */
+  /** Reports that this process has run for a while, in which a running work may have made no progress. */
   passTime(ms: number): void;
-  /** Logs what is due and ends what is over. Called every few seconds. */
+  /** Logs due lines and ends conditions that are over. Called every few seconds. */
   check(): void;
 }
 
 export interface WorkOptions {
   /**
-   * How long after its last failure the work counts as recovered where nobody calls `succeeded`: longer than the pause
-   * between two tries. Ignored for causes that stop other works too, such as a full disk. `Infinity` where every success
-   * is reported.
+   * Time after the last failure when the work counts as recovered if nobody calls `succeeded`. It exceeds the pause
+   * between two attempts. Ignored for causes that stop other work too, such as a full disk. `Infinity` when every
+   * success is reported.
    */
   readonly quietMs?: number;
-  /** The level of its log lines. Default: `error`. */
+  /** The level of the log lines. Default: `error`. */
   readonly level?: "warn" | "error";
-  /** Added to every line, such as the source of a feed. */
+  /** Fields added to every line, such as the source of a feed. */
   readonly detail?: object;
 }
 
-/** Reports the outcomes of one work. */
+/** Reports the outcomes of one kind of work. */
 export interface WorkCondition {
   /** @param detail added to the log line, if this failure gets one */
   readonly failed: (error: unknown, detail?: object) => void;
   readonly succeeded: () => void;
-  /** For works that are repeated: how their runs go. A failure that is reported above is one of the run under way. */
+  /** For repeated work: reports its runs. A failure reported above belongs to the current run. */
   readonly watch: WorkWatch;
 }
 
@@ -71,7 +71,7 @@ export function createConditions({ monotonic, log }: ConditionsOptions): Conditi
     watches.set(work, watch);
     return watch;
   };
-  /** @returns whether the condition has ended */
+  /** Ends a condition if its work has recovered. @returns whether it has ended */
   const endIfRecovered = (condition: Condition, now: number): boolean => {
     if (condition.works.size > 0) return false;
     conditions.delete(condition.failure.key);
@@ -123,7 +123,7 @@ class Condition {
   readonly #startedAt: number;
   /** The latest one. */
   failure: Failure;
-  /** The works that it stops, and until when each does unless it fails again. */
+  /** The work that it stops, each with the instant at which it counts as recovered unless it fails again. */
   readonly works = new Map<string, number>();
   #writtenAt: number;
   /** Failures since the last line; `#total` counts all. */
@@ -170,7 +170,7 @@ function seconds(milliseconds: number): number {
   return Math.round(milliseconds / 1000);
 }
 
-/** How exact the end of a condition is. */
+/** Interval at which the end of a condition is noticed. */
 const CHECK_INTERVAL_MS = 5_000;
 
 /**
@@ -201,7 +201,7 @@ export function checkConditions(
   };
 }
 
-/** What a failure means for the log. */
+/** The meaning of a failure for the log. */
 interface Failure {
   /** Failures with the same key are one condition. */
   readonly key: string;

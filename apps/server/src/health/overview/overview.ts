@@ -19,9 +19,9 @@ import { lacksWorker, type SystemCheckContext } from "../checks/system-checks.ts
 import { checkDeliveries, checkEndpoint, checkHeld } from "../checks/webhook-checks.rules.ts";
 import { addCounts, byMinute, keyLoads, lastHour, totalsByKey } from "./usage.rules.ts";
 
-/** A result as an overview shows it. */
+/** A result for an overview. */
 interface OverviewResult extends CheckResult {
-  /** The machine or the system that was looked at, empty for the deployment; left out: it cannot be acknowledged. */
+  /** The machine or the system that the check examined, empty for the deployment; absent: it cannot be acknowledged. */
   readonly of?: string;
   readonly acknowledgement?: Acknowledgement | undefined;
   readonly partner_id: string | null;
@@ -30,7 +30,7 @@ interface OverviewResult extends CheckResult {
 
 const severities: readonly ShownCheck["severity"][] = ["failure", "warning", "info"];
 
-/** Shows what checks have found: first what is not acknowledged, of that the worst. */
+/** Returns the findings of checks: unacknowledged ones first, and the worst of them first. */
 function shownResults(results: readonly OverviewResult[]): ShownCheck[] {
   const rank = ({ acknowledged, severity }: ShownCheck) =>
     severities.indexOf(severity) + (acknowledged === null ? 0 : severities.length);
@@ -65,7 +65,7 @@ interface OverviewContext {
 
 const DAY_MS = 86_400_000;
 
-/** API usage and webhook health of a partner, and its checks. Every part costs one indexed statement. */
+/** Returns API usage, webhook health and checks of a partner. Each part costs one indexed statement. */
 export async function partnerOverview(
   context: OverviewContext,
   { systemId, partnerId }: { readonly systemId: string; readonly partnerId: string },
@@ -101,7 +101,7 @@ export async function partnerOverview(
   };
 }
 
-/** The partner reads its own pages: nobody has to be named. */
+/** The partner reads its own pages, so no partner is named. */
 const own = { partner_id: null, partner_name: null };
 
 function webhookResults(
@@ -128,7 +128,7 @@ const noAddress: PartnerCheckResult = {
   link: { page: "webhook", query: {} },
 };
 
-/** The check of workers, for whom it delays. */
+/** Returns the check of workers when deliveries wait for one. */
 function unsent({ pending, workers }: EndpointView): PartnerCheckResult[] {
   if (pending === 0 || !lacksWorker(workers)) return [];
   return [
@@ -174,7 +174,7 @@ function deliveryCounts(
   return { succeeded, given_up, pending, failing, held, is_complete };
 }
 
-/** API usage, webhooks and feeds of a system, and its checks. */
+/** Returns API usage, webhooks, feeds and checks of a system. */
 export async function systemOverview(
   context: OverviewContext & SystemCheckContext,
   systemId: string,
@@ -203,7 +203,7 @@ export async function systemOverview(
   };
 }
 
-/** The system's checks as they are now, and what any process has found of itself, its machine and the database. */
+/** Returns the system's current checks, and what any process has found about itself, its machine and the database. */
 async function operatorResults(context: SystemCheckContext, systemId: string): Promise<OverviewResult[]> {
   const now = context.clock();
   const [run, active, known] = await Promise.all([
@@ -225,7 +225,7 @@ async function operatorResults(context: SystemCheckContext, systemId: string): P
   return [...here, ...stored].map((result) => ({
     ...result,
     acknowledgement: acknowledgementOf(known, result.of, result, now),
-    // The operator's own; of one partner where the check says so, for the link to its page.
+    // The operator's own check, or that of one partner, for the link to the partner's page.
     partner_id: result.check === "held webhooks" ? (result.subject ?? null) : null,
     partner_name: null,
   }));

@@ -8,18 +8,18 @@ import { FAILING_LIMIT_MS } from "../rules/after-attempt.ts";
 import { type EndpointRow, findEndpoint, lockEndpoint, notifyEndpointChanged } from "./endpoint-queries.ts";
 import type { SecretCipher } from "./secret.ts";
 
-/** What verbs that make secrets need as well. */
+/** The context of verbs that create secrets. */
 export interface SecretContext extends ActorContext {
   readonly cipher: SecretCipher;
 }
 
-/** Whose endpoint. */
+/** Identifies a partner's endpoint. */
 export interface PartnerScope {
   readonly systemId: string;
   readonly partnerId: string;
 }
 
-/** Writes an act on an endpoint into the audit log, and notifies the dispatchers of it. */
+/** Records an act on an endpoint in the audit log, and notifies the dispatchers. */
 export async function recordEndpointAct(
   context: ActorContext,
   tx: Transaction,
@@ -33,8 +33,8 @@ export async function recordEndpointAct(
 }
 
 /**
- * The endpoint that a partner must have, or have had: a removed one too, whose log is still kept.
- * @throws ServiceError, which tells a partner without an endpoint from one that there is not
+ * Returns a partner's endpoint, even a removed one, whose log is still kept.
+ * @throws ServiceError that distinguishes a partner without an endpoint from an unknown partner
  */
 export async function requireEndpointOrRemoved(db: Queryable, scope: PartnerScope): Promise<EndpointRow> {
   return (await findEndpoint(db, scope.systemId, scope.partnerId)) ?? rejectUnknown(db, scope);
@@ -46,8 +46,8 @@ export async function lockEndpointOrRemoved(tx: Transaction, scope: PartnerScope
 }
 
 /**
- * The endpoint that a partner must have now.
- * @throws ServiceError, also where it was removed
+ * Returns a partner's endpoint.
+ * @throws ServiceError when there is none or it was removed
  */
 export async function requireEndpoint(db: Queryable, scope: PartnerScope): Promise<EndpointRow> {
   return rejectRemoved(await requireEndpointOrRemoved(db, scope), scope);
@@ -78,7 +78,7 @@ export async function requirePartner(
   throw commandError("not_found", "partner", { id: partnerId });
 }
 
-/** Most days for which an old secret goes on signing beside a new one. */
+/** Maximum days for which an old secret signs beside a new one. */
 export const MAX_OVERLAP_DAYS = 7;
 /** `MAX_OVERLAP_DAYS` in milliseconds. */
 export const MAX_OVERLAP_MS = MAX_OVERLAP_DAYS * 24 * 3_600_000;
@@ -98,7 +98,7 @@ export const REMOVED_URL = "https://removed.invalid/";
 /** Events that an endpoint can subscribe to. */
 export const offeredEvents: readonly string[] = deliveryNames satisfies readonly DeliveryName[];
 
-/** The names once each, in the contract's order; or the first one that is not an event. */
+/** Returns distinct names in the contract's order, or the first name that is not an event. */
 export function readEvents(
   names: readonly string[],
 ): { readonly events: readonly string[] } | { readonly unknown: string } {
@@ -107,7 +107,7 @@ export function readEvents(
   return { events: offeredEvents.filter((name) => names.includes(name)) };
 }
 
-/** Whether a text can be a mail address: strict enough that no second recipient or header fits in. */
+/** Tells whether a text can be a mail address. It is strict, so that no second recipient or header fits in. */
 export function isMailAddress(text: string): boolean {
   return text.length <= 254 && /^[^\s\p{C}@<>,;:"()[\]\\]+@[A-Za-z0-9.-]+$/u.test(text);
 }
@@ -123,14 +123,13 @@ export const pauseDescriptions = {
   removed: "removed",
 } as const satisfies Record<NonNullable<EndpointRow["pause_reason"]>, string>;
 
-/** Whether an endpoint was removed: its row stays because the log refers to it, and nothing is sent to it. */
+/** Tells whether an endpoint was removed. Its row stays because the log refers to it. */
 export function isRemoved({ pause_reason: reason }: Pick<EndpointRow, "pause_reason">): boolean {
   return reason === "removed";
 }
 
 /**
- * Whether deliveries are held that nobody sends: the endpoint is not paused any more, and no replay is under way that may
- * have them.
+ * Tells whether held deliveries are stranded: the endpoint is no longer paused, and no running replay may send them.
  */
 export function isStranded(endpoint: {
   readonly status: EndpointRow["status"];
@@ -140,7 +139,7 @@ export function isStranded(endpoint: {
   return endpoint.status !== "paused" && endpoint.held > 0 && !endpoint.is_replaying;
 }
 
-/** An endpoint's status in words. */
+/** Describes an endpoint's status in words. */
 export function describeStatus({ status, pause_reason: reason, paused_at: pausedAt }: EndpointStatusColumns): string {
   if (status === "active") return "active";
   if (status === "probing") return "probing: resumed, one delivery at a time until one succeeds";

@@ -7,9 +7,9 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 const endpointFields = columnsOfTable("webhook_endpoints").without("system_id");
 const endpointColumns = endpointFields.list();
 
-/** An endpoint as it is stored. */
+/** A stored endpoint. */
 export type EndpointRow = RowOf<typeof endpointFields>;
-/** What is set of an endpoint. */
+/** The settings of an endpoint. */
 export type EndpointColumns = Pick<EndpointRow, "url" | "events" | "email" | "signature">;
 type PauseReason = NonNullable<EndpointRow["pause_reason"]>;
 
@@ -26,7 +26,7 @@ const lock = statement(
   `select ${endpointColumns} from webhook_endpoints where system_id = $1 and partner_id = $2 for update`,
 );
 
-/** Every endpoint of a system. */
+/** Lists every endpoint of a system. */
 export function listEndpoints(db: Queryable, systemId: string): Promise<EndpointRow[]> {
   return db.query<EndpointRow>(all, [systemId]);
 }
@@ -39,7 +39,7 @@ export async function findEndpoint(
   return (await db.query<EndpointRow>(ofPartner, [systemId, partnerId]))[0];
 }
 
-/** A partner's endpoint, held against every other change until the transaction ends. */
+/** Returns a partner's endpoint, and locks its row until the transaction ends. */
 export async function lockEndpoint(
   tx: Transaction,
   systemId: string,
@@ -61,7 +61,7 @@ const insertLane = statement(
   `insert into webhook_lanes (system_id, endpoint_id) values ($1, $2) on conflict (system_id, endpoint_id) do nothing`,
 );
 
-/** Inserts an endpoint with its lane; undefined where the partner has one already. */
+/** Inserts an endpoint with its lane. @returns undefined when the partner has one already */
 export async function insertEndpoint(
   tx: Transaction,
   systemId: string,
@@ -82,7 +82,7 @@ const update = statement(
    where system_id = $1 and id = $2 returning ${endpointColumns}`,
 );
 
-/** Changes an endpoint's settings. One that was removed is active again; otherwise its status stays. */
+/** Changes an endpoint's settings. Activates a removed one; otherwise the status stays. */
 export async function updateEndpoint(
   tx: Transaction,
   systemId: string,
@@ -99,7 +99,7 @@ const remove = statement(
    set status = 'paused', pause_reason = 'removed', paused_at = $4, updated_at = $4, url = $3, events = '{}', email = null
    where system_id = $1 and id = $2 returning ${endpointColumns}`,
 );
-/** Deletes what the log of a removed endpoint does not need. @param url one that leads nowhere */
+/** Deletes the data of a removed endpoint that its log does not need. @param url an address that leads nowhere */
 export async function updateRemoved(
   tx: Transaction,
   systemId: string,
@@ -121,7 +121,7 @@ const unpause = statement(
    where system_id = $1 and id = $2 and status = $5 returning ${endpointColumns}`,
 );
 
-/** Pauses an endpoint that has one of the statuses `from`; undefined where it has another. */
+/** Pauses an endpoint whose status is one of `from`. @returns undefined when it has another status */
 export async function updatePaused(
   tx: Transaction,
   systemId: string,
@@ -131,7 +131,7 @@ export async function updatePaused(
   return (await tx.query<EndpointRow>(pause, [systemId, id, change.reason, change.now, change.from]))[0];
 }
 
-/** Takes an endpoint from one status to another that is no pause; undefined where it has another by now. */
+/** Changes an endpoint's status to one that is no pause. @returns undefined when it has another status by now */
 export async function updateStatus(
   tx: Transaction,
   systemId: string,
@@ -153,7 +153,7 @@ const resetHealth = statement(
    where system_id = $1 and endpoint_id = $2`,
 );
 
-/** Forgets how an endpoint has answered. */
+/** Resets an endpoint's health. */
 export async function updateHealthReset(tx: Transaction, systemId: string, id: string): Promise<void> {
   await tx.query(resetHealth, [systemId, id]);
 }
@@ -165,17 +165,17 @@ export async function notifyEndpointChanged(tx: Transaction, systemId: string): 
   await tx.query(notify, [systemId]);
 }
 
-/** How an endpoint does. */
+/** The counts of an endpoint's deliveries. */
 export interface EndpointCounts {
   readonly failing_since: Date | null;
   readonly failures: number;
-  /** Queued deliveries, and since when the first of them is due. */
+  /** Queued deliveries, and when the first of them was due. */
   readonly pending: number;
   readonly oldest_due: Date | null;
   /** Held deliveries, and when the first of them was created. */
   readonly held: number;
   readonly held_since: Date | null;
-  /** A replay is not finished: what is held may be about to be sent. */
+  /** Whether a replay is running, which may be about to send the held deliveries. */
   readonly is_replaying: boolean;
 }
 
@@ -210,7 +210,7 @@ const counts = statement(
    where lane.system_id = $1 and lane.endpoint_id = $2`,
 );
 
-/** How an endpoint does: counted now. @param most deliveries that are counted of each kind; left out: all */
+/** Counts an endpoint's deliveries. @param most maximum count of each kind; absent: unlimited */
 export async function countEndpoint(
   db: Queryable,
   systemId: string,
@@ -220,7 +220,7 @@ export async function countEndpoint(
   return oneRow(await db.query<EndpointCounts>(counts, [systemId, id, most ?? null]));
 }
 
-/** An endpoint in the list of all, with its counts. */
+/** An endpoint in a list, with its counts. */
 export interface SummaryRow
   extends
     Pick<EndpointRow, "id" | "partner_id" | "url" | "status" | "pause_reason" | "paused_at">,
@@ -241,8 +241,8 @@ const summaries = statement(
 );
 
 /**
- * Every endpoint of a system with its counts; those removed at `removedSince` or earlier are left out.
- * @param most deliveries that are counted of each kind; left out: all
+ * Lists every endpoint of a system with its counts, except those removed at `removedSince` or earlier.
+ * @param most maximum count of each kind; absent: unlimited
  */
 export function listEndpointSummaries(
   db: Queryable,
@@ -253,7 +253,7 @@ export function listEndpointSummaries(
   return db.query<SummaryRow>(summaries, [systemId, removedSince, most ?? null]);
 }
 
-/** A secret as it is stored. `ended`: by the database's clock it no longer signs. */
+/** A stored secret. `ended`: it no longer signs, by the database's clock. */
 export type SecretRow = Pick<Tables["webhook_secrets"], "id" | "endpoint_id" | "encrypted" | "expires_at"> & {
   readonly ended: boolean;
 };
@@ -274,7 +274,7 @@ const insertSecretRow = statement(
   "secrets.insert",
   `insert into webhook_secrets (system_id, id, endpoint_id, encrypted, created_at) values ($1, $2, $3, $4, $5)`,
 );
-// Never later than what was set before: an earlier end stays.
+// Never extends the end that was set before.
 const end = statement(
   "secrets.end",
   `update webhook_secrets set expires_at = least(expires_at, $3::timestamptz) where system_id = $1 and endpoint_id = $2`,
@@ -289,12 +289,12 @@ const deleteAll = statement(
   `delete from webhook_secrets where system_id = $1 and endpoint_id = $2`,
 );
 
-/** Every secret of a system, by endpoint, the newest first. */
+/** Lists every secret of a system, by endpoint, newest first. */
 export function listSecrets(db: Queryable, systemId: string): Promise<SecretRow[]> {
   return db.query<SecretRow>(ofSystem, [systemId]);
 }
 
-/** An endpoint's secrets that sign at `now`, the newest first. */
+/** Lists an endpoint's secrets that sign at `now`, newest first. */
 export function listActiveSecrets(
   db: Queryable,
   systemId: string,
@@ -317,7 +317,7 @@ export async function insertSecret(
   ]);
 }
 
-/** Ends an endpoint's secrets at a time, which may be in the future, and deletes those that have ended by `now`. */
+/** Sets the end of an endpoint's secrets, which may be in the future, and deletes those that have ended by `now`. */
 export async function updateSecretsEnd(
   tx: Transaction,
   systemId: string,
@@ -341,7 +341,7 @@ const findKey = statement(
   "secrets.findKey",
   "select fingerprint, recorded_at from webhook_encryption_keys where system_id = $1",
 );
-// Called by every process again and again: written only where it changes something.
+// Writes only a changed value, because every process calls it repeatedly.
 const insertKey = statement(
   "secrets.insertKey",
   `insert into webhook_encryption_keys as latest (system_id, fingerprint, recorded_at) values ($1, $2, $3)
@@ -353,7 +353,7 @@ export async function findEncryptionKey(db: Queryable, systemId: string): Promis
   return (await db.query<EncryptionKeyRow>(findKey, [systemId]))[0];
 }
 
-/** Records with which key a system's secrets are encrypted from now on. */
+/** Records the key that encrypts a system's secrets from now on. */
 export async function insertEncryptionKey(
   db: Queryable,
   systemId: string,

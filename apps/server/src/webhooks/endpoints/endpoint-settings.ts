@@ -37,7 +37,7 @@ import { sendHeldLocked } from "./held.ts";
 
 type SignatureSchemes = EndpointRow["signature"];
 
-/** Settings of an endpoint. What is left out stays as it is; a new endpoint needs `url` and `events`. */
+/** Settings of an endpoint. Omitted ones stay; a new endpoint needs `url` and `events`. */
 interface EndpointSettings extends PartnerScope {
   readonly url?: string | undefined;
   readonly events?: readonly string[] | undefined;
@@ -47,20 +47,20 @@ interface EndpointSettings extends PartnerScope {
   readonly signature?: SignatureSchemes | undefined;
 }
 
-/** An endpoint that was set. */
+/** The result of setting an endpoint. */
 export interface SetEndpoint {
   readonly endpoint: EndpointRow;
   readonly outcome: "created" | "changed" | "unchanged";
   /** Shown this once, when the endpoint was created or got a secret of another form; null otherwise. */
   readonly secret: string | null;
-  /** When the secrets before it stop signing; null: there is no new one, or it is the first. */
+  /** When the previous secrets stop signing; null: there is no new secret, or it is the first. */
   readonly old_secrets_end_at: Date | null;
 }
 
 export interface SettingContext extends SecretContext {
   readonly rules: AddressRules;
   /**
-   * Called before deliveries go to another origin (scheme, host and port) than until then, or are signed with another secret.
+   * Called before deliveries go to another origin (scheme, host and port), or are signed with another secret.
    * @throws ServiceError when the caller may not decide that
    */
   readonly requireConfirmation?: () => void;
@@ -76,14 +76,14 @@ export async function setEndpoint(context: SettingContext, input: EndpointSettin
   const { systemId, partnerId } = input;
   await requirePartner(context, input);
   return context.db.transaction(async (tx) => {
-    // The partner before the endpoint, as whoever suspends the partner does: otherwise the two could deadlock.
+    // Locks the partner before the endpoint, as a suspension does: otherwise the two could deadlock.
     const partner = await holdPartner(tx, systemId, partnerId);
     const before = await lockEndpoint(tx, systemId, partnerId);
     if (before !== undefined && !isRemoved(before)) return change(context, tx, systemId, before, given);
     if (partner?.suspended_at !== null) throw suspended(partnerId);
     const made = await create(context, tx, input, given, before);
     if (made !== undefined) return made;
-    // Another process has just made it: this one changes it.
+    // Another process has just created it: change it instead.
     const theirs = await lockEndpoint(tx, systemId, partnerId);
     if (theirs === undefined)
       throw new Error(`the endpoint of ${partnerId} was made by another process and cannot be found`);
@@ -113,7 +113,7 @@ function readSettings({ url, events, email, signature }: EndpointSettings, rules
 function readUrl(text: string, rules: AddressRules): string {
   const verdict = judgeUrl(text, rules);
   if (!verdict.ok) throw commandError("invalid_parameter", "url", { issue: verdict.message });
-  // As it will be connected to, so that no other spelling of it is stored.
+  // Stores the normalized address, which connections use.
   return verdict.url.href;
 }
 
@@ -154,7 +154,7 @@ function newEndpoint(id: string, now: Date) {
   return { id, tag: id.slice(-6), status: "active", created_at: now, updated_at: now } as const;
 }
 
-/** Creates an endpoint anew that was removed, with nothing of how it once answered. */
+/** Restores a removed endpoint with a fresh health. */
 async function restoreEndpoint(
   tx: Transaction,
   systemId: string,
@@ -181,7 +181,7 @@ async function change(
   }
   if (originOf(url) !== originOf(before.url) || needsNewForm) context.requireConfirmation?.();
   const endpoint = await updateEndpoint(tx, systemId, before.id, settings, new Date(context.clock()));
-  // What the old address did says nothing about the new one.
+  // The health of the old address says nothing about the new one.
   if (url !== before.url) await updateHealthReset(tx, systemId, before.id);
   await recordEndpointAct(context, tx, systemId, "webhook.changed", before.id, settings);
   if (!needsNewForm) return { endpoint, outcome: "changed", secret: null, old_secrets_end_at: null };
@@ -189,12 +189,12 @@ async function change(
   return { endpoint, outcome: "changed", ...(await replaceSecret(context, tx, systemId, endpoint, FORM_OVERLAP_MS)) };
 }
 
-/** Of an address as it is stored. */
+/** Returns the origin of a stored address. */
 function originOf(url: string | null): string | undefined {
   return url === null ? undefined : new URL(url).origin;
 }
 
-/** Milliseconds for which old secrets sign beside one of another form: as in a rotation where nothing else is said. */
+/** Milliseconds for which old secrets sign beside one of another form: the default of a rotation. */
 const FORM_OVERLAP_MS = 24 * 3_600_000;
 
 function isAsBefore(before: EndpointRow, { url, events, email, signature }: EndpointColumns): boolean {
@@ -202,20 +202,19 @@ function isAsBefore(before: EndpointRow, { url, events, email, signature }: Endp
   return isSameEvents && url === before.url && email === before.email && signature === before.signature;
 }
 
-/** An endpoint whose status somebody asked to change. */
+/** An endpoint after a requested change of its status. */
 export interface EndpointChange {
   readonly endpoint: EndpointRow;
-  /** False: it was so already. */
+  /** False: the endpoint already had the status. */
   readonly changed: boolean;
 }
 
-/** Who asks for a change. What the operator has paused, the operator alone resumes or removes. */
+/** Who requests a change. Only the operator resumes or removes what the operator has paused. */
 type ChangedBy = "partner" | "operator";
 
 /**
- * Pauses an endpoint: what happens from now on is held, what is in flight ends. One that is paused already keeps its
- * reason.
- * @param input `takesOver`: one that is paused already gets the reason, so that whoever paused it cannot resume it
+ * Pauses an endpoint: holds new deliveries, and lets those in flight end. A paused endpoint keeps its reason.
+ * @param input `takesOver`: replaces the reason of a paused endpoint, so that whoever paused it cannot resume it
  * @throws ServiceError when there is no endpoint
  */
 export async function pauseEndpoint(
@@ -236,21 +235,20 @@ export async function pauseEndpoint(
   });
 }
 
-/** An endpoint that was resumed. */
+/** A resumed endpoint. */
 export interface ResumedEndpoint extends EndpointChange {
-  /** The held delivery that is sent to see whether the endpoint works again; null: the next event is. */
+  /** The held delivery that probes the endpoint; null: the next event does. */
   readonly probe: string | null;
-  /** Deliveries that are sent once the endpoint is active, because whoever resumed asked for it. */
+  /** Deliveries that will be sent once the endpoint is active, as the caller requested. */
   readonly sent: number;
-  /** Deliveries that stay held, until somebody has them sent or dropped. */
+  /** Deliveries that stay held until somebody sends or drops them. */
   readonly held: number;
   readonly held_since: Date | null;
 }
 
 /**
- * Resumes a paused endpoint: one delivery is sent as a probe, the oldest of those held; once it succeeds the endpoint is
- * active.
- * @param scope `sendsHeld`: the other held deliveries are sent then; else they stay held
+ * Resumes a paused endpoint. Sends the oldest held delivery as a probe; when it succeeds, the endpoint is active.
+ * @param scope `sendsHeld`: the other held deliveries are sent then; otherwise they stay held
  * @throws ServiceError when there is no endpoint, or its partner is suspended
  */
 export async function resumeEndpoint(
@@ -270,12 +268,12 @@ export async function resumeEndpoint(
   });
 }
 
-/** @throws ServiceError when a partner would undo what the operator has done */
+/** Rejects a partner's change of a pause by the operator. @throws ServiceError */
 function requireOwnPause({ pause_reason: reason }: EndpointRow, by: ChangedBy): void {
   if (by === "partner" && reason === "operator") throw commandError("conflict", "endpointPausedByOperator");
 }
 
-/** Resumes an endpoint that is locked. */
+/** Resumes a locked endpoint. */
 async function resumeLocked(
   context: ActorContext,
   tx: Transaction,
@@ -295,7 +293,7 @@ async function resumeLocked(
   return { endpoint: resumed ?? before, changed: resumed !== undefined, probe, sent: 0, held, held_since };
 }
 
-/** Rejects what would send something to a suspended partner. */
+/** Returns the error for sending something to a suspended partner. */
 function suspended(partnerId: string): ServiceError {
   return commandError("conflict", "partnerSuspended", { partnerId });
 }
@@ -321,7 +319,7 @@ export async function resumeAfterSuspension(
   return before?.pause_reason === "suspended" ? resumeLocked(context, tx, systemId, before) : null;
 }
 
-/** An endpoint that was removed. */
+/** A removed endpoint. */
 export interface RemovedEndpoint extends EndpointChange {
   /** Deliveries that were not sent: held with the rest of the log for as long as that is kept. */
   readonly unsent: number;

@@ -23,7 +23,7 @@ import {
   type SummaryRow,
 } from "./endpoint-queries.ts";
 
-/** An endpoint as its partner sees it. Never with a secret. */
+/** An endpoint for its partner, without secrets. */
 export interface EndpointView extends Omit<EndpointRow, "tag" | "url">, EndpointCounts {
   /** Null: it was removed. */
   readonly url: string | null;
@@ -31,19 +31,19 @@ export interface EndpointView extends Omit<EndpointRow, "tag" | "url">, Endpoint
   readonly status_text: string;
   /** Secrets that sign now, the newest first; `expires_at` null: until it is rotated. */
   readonly secrets: readonly { readonly id: string; readonly expires_at: Date | null }[];
-  /** Those of its events whose resource no key of the partner may read. */
+  /** Its events whose resource no key of the partner may read. */
   readonly unreadable_events: readonly string[];
   /** Processes that are sending the system's webhooks. */
   readonly workers: number;
-  /** The latest first. */
+  /** Latest first. */
   readonly replays: readonly ReplayRow[];
 }
 
-/** Replays that are shown with an endpoint. */
+/** Maximum replays shown with an endpoint. */
 const SHOWN_REPLAYS = 5;
 
 /**
- * A partner's endpoint and how it does.
+ * Returns a partner's endpoint with its counts.
  * @throws ServiceError when there is none
  */
 export async function showEndpoint(
@@ -86,7 +86,7 @@ async function viewOf(
   };
 }
 
-/** Without the tag, which is only a part of ids. */
+/** Omits the tag, which is only a part of ids. */
 function shownColumns({
   tag: _tag,
   url,
@@ -95,7 +95,7 @@ function shownColumns({
   return { ...row, url: isRemoved(row) ? null : url };
 }
 
-/** A partner's endpoint and how it does, in a list of all. */
+/** A partner's endpoint in a list, with its counts. */
 interface EndpointSummary extends Omit<SummaryRow, "url"> {
   /** Null: it was removed. */
   readonly url: string | null;
@@ -104,7 +104,7 @@ interface EndpointSummary extends Omit<SummaryRow, "url"> {
 }
 
 export interface EndpointOverview {
-  /** By the partner's name. Removed ones as long as their log is kept. */
+  /** Ordered by the partner's name. Includes removed ones while their log is kept. */
   readonly endpoints: readonly EndpointSummary[];
   /** Processes that are sending the system's webhooks. */
   readonly workers: number;
@@ -112,7 +112,7 @@ export interface EndpointOverview {
 
 const LOG_RETENTION_MS = EVENT_RETENTION_DAYS * 86_400_000;
 
-/** Every partner's endpoint, with what waits there. @param most deliveries that are counted of each kind; left out: all */
+/** Lists every partner's endpoint with its counts. @param most maximum count of each kind; absent: unlimited */
 export async function listEndpointsWithStatus(
   { db, clock }: { readonly db: Queryable; readonly clock: () => number },
   systemId: string,
@@ -136,10 +136,10 @@ export async function listShownEndpoints(
   return { endpoints: endpoints.map((each) => ({ ...each, status_text: describeShownStatus(each) })), workers };
 }
 
-/** Partners whose log is measured: more than a deployment has. */
+/** Maximum partners whose log is measured. No deployment has as many. */
 const MAX_MEASURED_LOGS = 10_000;
 
-/** Bytes that the log of each partner's endpoint takes, by the partner's id; partners without a log are left out. */
+/** Returns the bytes of each partner's log, by the partner's id, without partners that have no log. */
 export async function logBytesByPartner(
   { db, clock }: { readonly db: Queryable; readonly clock: () => number },
   systemId: string,
@@ -149,8 +149,8 @@ export async function logBytesByPartner(
 }
 
 /**
- * Those of some events whose resource no key of the partner may read. They are sent all the same: the operator permits
- * them by choosing the endpoint's events, and a key that expires must not cost a delivery.
+ * Returns those of some events whose resource no key of the partner may read. They are sent nevertheless: the operator
+ * permits them by choosing the endpoint's events, and an expired key must not cost a delivery.
  */
 export async function unreadableEvents(
   { db, clock }: { readonly db: Queryable; readonly clock: () => number },

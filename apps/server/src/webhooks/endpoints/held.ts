@@ -4,21 +4,24 @@ import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { countHeld, type HeldRange, insertHeldReplay, updateHeldDropped } from "../queue/enqueue-queries.ts";
 import { lockExistingEndpoint, type PartnerScope, recordEndpointAct, requireEndpoint } from "./endpoint-context.ts";
 
-/** What is held at an endpoint, without what an unfinished replay sends. */
+/** The held deliveries of an endpoint, without those that a running replay sends. */
 export interface HeldDeliveries {
   readonly total: number;
-  /** Held by then. Whoever drops them names it, so that nothing that is held later is dropped unseen. */
+  /** The instant of the count. A caller that drops them names it, so that later ones are not dropped unseen. */
   readonly until: Date;
 }
 
-/** What somebody has decided to drop. */
+/** The held deliveries that somebody has decided to drop. */
 export interface SeenDeliveries extends HeldDeliveries {
-  /** An earlier batch has counted them, and `total` remains: counting a long queue takes as long as a batch itself. */
+  /**
+   * Whether an earlier batch has counted them. `total` then stays, because counting a long queue takes as long as a
+   * batch.
+   */
   readonly isContinued?: boolean;
 }
 
 /**
- * Counts what is held at an endpoint: what can be sent or dropped.
+ * Counts the held deliveries of an endpoint that can be sent or dropped.
  * @throws ServiceError when there is no endpoint
  */
 export async function showHeld(
@@ -32,9 +35,9 @@ export async function showHeld(
 }
 
 /**
- * Has what is held now sent, after current events and as soon as the endpoint is active: it is counted and the decision
- * recorded; workers carry it out in batches, the oldest first, until the endpoint is paused or removed. What another replay
- * sends already is left out, so that two who press the same button send once.
+ * Sends the held deliveries after current events, once the endpoint is active. Counts them and records the decision;
+ * workers send them in batches, oldest first, until the endpoint is paused or removed. Omits deliveries that another
+ * replay already sends, so that two people who press the same button send once.
  * @returns how many deliveries
  * @throws ServiceError when there is no endpoint
  */
@@ -65,23 +68,22 @@ export async function sendHeldLocked(
 /** Deliveries dropped in one transaction. Too high: locks the endpoint for too long. */
 const DROP_BATCH = 5_000;
 
-/** A batch of held deliveries that were given up. */
+/** A batch of dropped deliveries. */
 export interface DroppedHeld {
   readonly dropped: number;
-  /** Still to be dropped: the same call again goes on. */
+  /** The deliveries still to be dropped: repeat the call. */
   readonly remaining: number;
 }
 
 /**
- * Gives up what is held, a batch at a time, the oldest first. They stay in the log and can be resent for as long as they
- * are kept.
- * @param seen what the caller was shown, and never more than that is dropped. What is held since then stays
+ * Drops held deliveries in batches, oldest first. They stay in the log and can be resent while it is kept.
+ * @param seen the deliveries that the caller was shown; later ones stay held
  * @throws ServiceError when there is no endpoint, or more is held than the caller was shown
  */
 export async function dropHeld(context: ActorContext, scope: PartnerScope, seen: SeenDeliveries): Promise<DroppedHeld> {
   const { systemId } = scope;
   return context.db.transaction(async (tx) => {
-    // Against whoever resumes, pauses, or sends what is held.
+    // Prevents a concurrent resume, pause or send.
     const { id: endpointId } = await lockExistingEndpoint(tx, scope);
     const range: HeldRange = { systemId, endpointId, until: seen.until };
     const { total } = seen.isContinued === true ? seen : await countHeld(tx, range);

@@ -2,16 +2,16 @@ import type { Queryable } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 
-/** What waits in a system. */
+/** The waiting deliveries of a system. */
 interface BacklogRow {
   readonly pending: number;
   readonly oldest_due_at: Date | null;
   readonly held: number;
-  /** Of them those at endpoints that are not paused, and that no unfinished replay may be about to send. */
+  /** Held deliveries at endpoints that are not paused, without those that a running replay may send. */
   readonly stranded: number;
   readonly active: number;
   readonly probing: number;
-  /** Without those that were removed. */
+  /** Paused endpoints, without removed ones. */
   readonly paused: number;
   readonly waiting_mails: number;
   /** Worker processes that are alive. */
@@ -41,7 +41,7 @@ const backlog = statement(
    from webhook_endpoints where system_id = $1`,
 );
 
-/** Counts what waits in a system. */
+/** Counts the waiting deliveries of a system. */
 export async function countBacklog(db: Queryable, systemId: string, now: Date): Promise<BacklogRow> {
   return oneRow(await db.query<BacklogRow>(backlog, [systemId, now]));
 }
@@ -51,24 +51,24 @@ const oldestDue = statement(
   "select min(due_at) as due_at from webhook_queue where system_id = $1 and due_at <= $2",
 );
 
-/** Since when the delivery that has been due for longest is so; null: none is due. */
+/** Returns when the oldest due delivery was due; null: none is. */
 export async function findOldestDue(db: Queryable, systemId: string, now: Date): Promise<Date | null> {
   return oneRow(await db.query<{ due_at: Date | null }>(oldestDue, [systemId, now])).due_at;
 }
 
-// As the index has it: SET_ASIDE of rules/after-attempt.ts.
+// A condition of the index: SET_ASIDE of rules/after-attempt.ts.
 const setAside = statement(
   "backlog.setAside",
   `select count(*) as n from webhook_deliveries
    where system_id = $1 and latest_failure = 'set_aside' and status = 'failed'`,
 );
 
-/** How many deliveries were given up because they ended one process after the other, and have not been sent again since. */
+/** Counts the deliveries that were given up because they crashed several processes, and that were not resent since. */
 export async function countSetAside(db: Queryable, systemId: string): Promise<number> {
   return oneRow(await db.query<{ n: number }>(setAside, [systemId])).n;
 }
 
-/** An endpoint in a stretch of failing. */
+/** An endpoint that is failing. */
 interface FailingRow {
   readonly partner_id: string;
   readonly failing_since: Date;
@@ -84,7 +84,7 @@ const failing = statement(
    limit $3`,
 );
 
-/** The endpoints that have failed for longest, `limit` at most. @param since when the last failure of each was, at the earliest */
+/** Lists the endpoints that have failed for longest. @param since omits endpoints whose last failure was earlier */
 export function listFailingEndpoints(
   db: Queryable,
   systemId: string,
@@ -93,7 +93,7 @@ export function listFailingEndpoints(
   return db.query<FailingRow>(failing, [systemId, since, limit]);
 }
 
-/** How much of the log an endpoint's attempts of a day take. */
+/** The size of an endpoint's log of one day. */
 interface LogSizeRow {
   readonly endpoint_id: string;
   readonly bytes: number;
@@ -110,7 +110,7 @@ const ofDay = statement(
      limit 1) as size`,
 );
 
-/** What is written of some endpoints' sizes on a day. */
+/** Lists the stored log sizes of some endpoints on a day. */
 export function listLogSizes(
   db: Queryable,
   systemId: string,
@@ -120,7 +120,7 @@ export function listLogSizes(
   return db.query<LogSizeRow>(ofDay, [systemId, endpointIds, day]);
 }
 
-// In the order of the keys, so that two workers never wait for each other in a circle. Whoever lost a lane writes nothing.
+// Locks in the order of the keys, so that two workers never deadlock. A worker that lost a lane writes nothing.
 const write = statement(
   "logSizes.write",
   `insert into webhook_log_sizes as size (system_id, endpoint_id, day, bytes, answer_bytes)
@@ -135,7 +135,7 @@ const write = statement(
      set bytes = excluded.bytes, answer_bytes = excluded.answer_bytes`,
 );
 
-/** A size as the holder of a lane has counted it. */
+/** A log size as the holder of a lane has counted it. */
 interface CountedSize {
   readonly endpointId: string;
   /** The holder's token. */
@@ -145,7 +145,7 @@ interface CountedSize {
   readonly answerBytes: number;
 }
 
-/** Writes sizes, those of lanes that are still the holder's. */
+/** Stores the log sizes of lanes that the writer still holds. */
 export async function insertLogSizes(db: Queryable, systemId: string, sizes: readonly CountedSize[]): Promise<void> {
   const sorted = sizes.toSorted((a, b) => (a.endpointId + a.day < b.endpointId + b.day ? -1 : 1));
   await db.query(write, [
@@ -160,12 +160,12 @@ export async function insertLogSizes(db: Queryable, systemId: string, sizes: rea
 
 const deletePast = statement("logSizes.deletePast", "delete from webhook_log_sizes where system_id = $1 and day < $2");
 
-/** Deletes the sizes of days whose log is dropped. @param oldest the first day that is kept */
+/** Deletes the log sizes of dropped days. @param oldest the first day that is kept */
 export async function deletePastLogSizes(db: Queryable, systemId: string, oldest: string): Promise<void> {
   await db.query(deletePast, [systemId, oldest]);
 }
 
-/** How much of the log a partner's attempts take. */
+/** The size of a partner's log. */
 interface PartnerLogSize {
   readonly partner_id: string;
   readonly bytes: number;
@@ -182,7 +182,7 @@ const byPartner = statement(
    limit $3`,
 );
 
-/** The partners whose log is largest, `limit` at most. @param oldest the first day that is kept */
+/** Lists the partners with the largest logs. @param oldest the first day that is kept */
 export function listLargestLogs(
   db: Queryable,
   systemId: string,

@@ -4,11 +4,11 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { DROPPED, insertIntoQueue, IS_TAKING_HELD, PENDING_AGAIN, UNLESS_QUEUED } from "./sql-fragments.ts";
 
-/** A delivery that tells of no event. */
+/** A delivery without an event. */
 interface NewTestDelivery {
   readonly id: string;
   readonly endpointId: string;
-  /** Of no event: the key of the delivery's body. */
+  /** The key of the delivery's body. */
   readonly eventId: string;
   readonly event: string;
   readonly data: string;
@@ -69,7 +69,7 @@ export async function insertProbe(
   return (await tx.query<{ delivery_id: string }>(probe, [systemId, endpointId, now]))[0]?.delivery_id;
 }
 
-// A pending delivery that is not queued, which only a change by hand in the database can cause, is queued as well.
+// Also queues a pending delivery that is not queued, which only a manual change of the database can cause.
 const redelivery = statement(
   "enqueue.redelivery",
   `with back as (
@@ -133,23 +133,23 @@ export async function notifyQueued(db: Queryable, systemId: string): Promise<voi
   await db.query(notify, [systemId]);
 }
 
-/** Which of an endpoint's held deliveries: those held at `until` or before. */
+/** The held deliveries of an endpoint up to `until`. */
 export interface HeldRange {
   readonly systemId: string;
   readonly endpointId: string;
   readonly until: Date;
 }
 
-/** SQL for when a delivery was held: as it was created, or as it was taken out of the queue. */
+/** SQL for the instant at which a delivery was held: its creation, or its removal from the queue. */
 const HELD_AT = "coalesce(delivery.finished_at, delivery.created_at)";
 
-/** SQL for the end of what unfinished replays of held deliveries send; null: there is none. */
+/** SQL for the latest end of the running replays of held deliveries; null: there is none. */
 const decidedUntil = `(select max(until) from webhook_replays
     where system_id = $1 and endpoint_id = $2 and ${IS_TAKING_HELD})`;
 
 /*
- * A delivery that an unfinished replay sends is left out: somebody has decided already. An endpoint has few unfinished
- * replays, and each is asked by its primary key.
+ * Omits deliveries that a running replay sends. An endpoint has few running replays, and each is looked up by its
+ * primary key.
  */
 const undecided = `from webhook_deliveries delivery
   where delivery.system_id = $1 and delivery.endpoint_id = $2 and delivery.problem = 'held'
@@ -160,7 +160,7 @@ const undecided = `from webhook_deliveries delivery
       where replay.system_id = $1 and replay.endpoint_id = $2 and replay.finished_at is null
         and item.created_on = delivery.created_on and item.delivery_id = delivery.id)`;
 
-// Alone in a statement that writes nothing, because PostgreSQL counts with several processes only there.
+// A separate statement without writes, because PostgreSQL parallelizes only such statements.
 const count = statement("held.count", `select count(*) as total, min(delivery.created_at) as oldest ${undecided}`);
 
 /** Held deliveries that no unfinished replay sends. */
@@ -170,12 +170,12 @@ interface CountedHeld {
   readonly oldest: Date | null;
 }
 
-/** Counts what is held, without what an unfinished replay sends. */
+/** Counts held deliveries, without those that a running replay sends. */
 export async function countHeld(db: Queryable, { systemId, endpointId, until }: HeldRange): Promise<CountedHeld> {
   return oneRow(await db.query<CountedHeld>(count, [systemId, endpointId, until]));
 }
 
-// A choice: somebody has pressed a button, and is shown how far it is.
+// Counts as chosen by a person, who sees its progress.
 const insertReplay = statement(
   "held.insertReplay",
   `insert into webhook_replays (system_id, id, endpoint_id, since, until, total, is_choice, next_held_at, created_at)
@@ -183,7 +183,7 @@ const insertReplay = statement(
      $7::timestamptz, $5::timestamptz`,
 );
 
-/** Makes a replay of what is held at an endpoint that is locked, and was counted since. */
+/** Creates a replay of the held deliveries of a locked endpoint, which were counted before. */
 export async function insertHeldReplay(
   tx: Transaction,
   { systemId, endpointId, until }: HeldRange,
@@ -211,7 +211,7 @@ const drop = statement(
    returning delivery.id`,
 );
 
-/** Gives up the oldest held deliveries, `limit` at most. @returns how many */
+/** Drops the oldest held deliveries, at most `limit`. @returns how many */
 export async function updateHeldDropped(
   tx: Transaction,
   { systemId, endpointId, until }: HeldRange,

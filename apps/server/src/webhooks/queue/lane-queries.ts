@@ -7,7 +7,7 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 import { bigints, booleans, dates, integers, rowEncoder, smallints, texts, timestamps } from "./binary-format.ts";
 import { indexedMatch, isOfSystem, matchesDelivery, QUEUE_ORDER } from "./sql-fragments.ts";
 
-/** A lane under the token of one holder. */
+/** A lane with its holder's token. */
 interface LaneToken {
   readonly endpointId: string;
   readonly token: number;
@@ -25,7 +25,7 @@ const healthColumns = columnsOfTable("webhook_lanes").only(
 /** How an endpoint has answered lately. */
 export type HealthRow = RowOf<typeof healthColumns>;
 
-/** A lane as it was claimed. */
+/** A claimed lane. */
 interface LaneRow extends HealthRow {
   readonly endpoint_id: string;
   readonly token: number;
@@ -54,12 +54,12 @@ const deleteDead = statement(
 /** How many workers are alive, and how many lanes they share. */
 export interface Membership {
   readonly workers: number;
-  /** Of them those whose names sort before the asking one's. */
+  /** Workers whose names sort before the caller's. */
   readonly before: number;
   readonly lanes: number;
 }
 
-/** Counts a worker as alive for `aliveMs`, and forgets those that were killed long ago. */
+/** Counts a worker as alive for `aliveMs`, and deletes workers that died long ago. */
 export async function updateHeartbeat(
   db: Queryable,
   systemId: string,
@@ -79,7 +79,7 @@ const countAlive = statement(
   "select count(*) as n from webhook_workers where system_id = $1 and alive_until > now()",
 );
 
-/** How many processes send a system's webhooks now. */
+/** Counts the processes that send a system's webhooks now. */
 export async function countWorkers(db: Queryable, systemId: string): Promise<number> {
   return oneRow(await db.query<{ n: number }>(countAlive, [systemId])).n;
 }
@@ -97,7 +97,7 @@ const renew = statement(
    returning lane.endpoint_id`,
 );
 
-/** Renews the leases of lanes. @returns those that are still the worker's */
+/** Renews the leases of lanes. @returns those that the worker still holds */
 export async function updateLeases(
   db: Queryable,
   systemId: string,
@@ -115,7 +115,7 @@ export async function updateLeases(
   return rows.map(({ endpoint_id: id }) => id);
 }
 
-/* A lane that is the worker's in the database, but that it does not know of, was claimed in a commit whose answer was lost. */
+/* A lane that the worker holds in the database without knowing was claimed in a commit whose answer was lost. */
 const leaseLanes = statement(
   "lane.claim",
   `with free as materialized (
@@ -162,7 +162,7 @@ const writeHealth = statement(
    where lane.system_id = $1 and lane.endpoint_id = $2 and lane.token = $3`,
 );
 
-/** Writes how an endpoint has answered, if the lane is still the holder's. */
+/** Stores an endpoint's health if the worker still holds the lane. */
 export async function updateLaneHealth(
   tx: Transaction,
   systemId: string,
@@ -172,19 +172,19 @@ export async function updateLaneHealth(
   await tx.query(writeHealth, [systemId, endpointId, token, JSON.stringify([health])]);
 }
 
-/** How many deliveries a lane can take. */
+/** The number of deliveries that a lane can take. */
 export interface ClaimRequest {
   readonly endpointId: string;
-  /** The holder's token: a lane that has passed to another holder gives nothing. */
+  /** The holder's token. A lane with another holder returns nothing. */
   readonly token: number;
   readonly limit: number;
-  /** Rows due earlier are skipped: they are known to be gone, and stepping over dead rows costs. */
+  /** Skips rows that were due earlier: they are gone, and reading dead rows costs time. */
   readonly dueFrom: Date;
 }
 
 type QueueRow = Tables["webhook_queue"];
 
-/** A delivery that this worker has to send. `claim`: the holder's token under which it was claimed. */
+/** A delivery that this worker must send. `claim`: the holder's token at the claim. */
 export interface ClaimedRow
   extends
     Omit<QueueRow, "event_id" | "claim" | "claimed_at" | "crashes">,
@@ -308,7 +308,7 @@ const releaseClaimed = statement(
    where ${isOfSystem("queued")} and queued.ctid = mine.row_address`,
 );
 
-/** Releases what was claimed under a lane's token, except `unwritten`. Not to be called during a claim. */
+/** Releases the deliveries claimed with a lane's token, except `unwritten`. Must not be called during a claim. */
 export async function updateClaimsReleased(
   db: Queryable,
   systemId: string,
@@ -318,7 +318,7 @@ export async function updateClaimsReleased(
   await db.query(releaseClaimed, [systemId, lane.endpointId, lane.token, unwritten]);
 }
 
-/** A delivery that an earlier holder of its lane had claimed, and wrote no result of. */
+/** A delivery that an earlier holder of its lane claimed without writing a result. */
 export interface OrphanRow extends Omit<QueueRow, "event_id" | "claim" | "claimed_at"> {
   readonly claim: number;
   readonly claimed_at: Date;
@@ -336,7 +336,7 @@ const orphans = statement(
    limit $3`,
 );
 
-/** An endpoint's deliveries that were claimed under another token than its lane's present one, `limit` at most. */
+/** Lists an endpoint's deliveries that were claimed with an earlier token, at most `limit`. */
 export function listOrphans(db: Queryable, systemId: string, endpointId: string, limit: number): Promise<OrphanRow[]> {
   return db.query<OrphanRow>(orphans, [systemId, endpointId, limit]);
 }
@@ -380,7 +380,7 @@ export function updateDueToHeld(
   });
 }
 
-/** The result of an attempt: what the log keeps of it, and what becomes of its delivery. */
+/** The result of an attempt, for the log and for the delivery. */
 export interface ResultRow
   extends
     WrittenRow<"webhook_attempts">,
@@ -388,7 +388,7 @@ export interface ResultRow
   /** The token under which it was claimed. */
   readonly claim: number;
   readonly state: "succeeded" | "failed" | "pending";
-  /** What the delivery's row says of it: why it failed, and the code of a whole response. */
+  /** For the delivery's row: the reason of the failure, and the status code of a complete response. */
   readonly latest_failure: string | null;
   readonly latest_code: number | null;
 }
@@ -409,7 +409,7 @@ const queueColumns = columnsOf({
   latest_code: smallints,
   next_attempt_at: timestamps,
 });
-/** The result's row in the queue, if it is still claimed under the same token for the same attempt. */
+/** The result's row in the queue, if the same token still claims it for the same attempt. */
 const isStillOurs = `${indexedMatch("queued", "result", {
   system_id: "system_id",
   endpoint_id: "endpoint_id",
@@ -419,8 +419,8 @@ const isStillOurs = `${indexedMatch("queued", "result", {
 })} and queued.claim = result.claim and queued.attempts = result.number - 1`;
 
 /*
- * A worker that has lost the lane writes nothing, and a commit whose answer was lost can be tried again, even where the
- * next attempt has begun.
+ * A worker that lost the lane writes nothing. A commit whose answer was lost can be repeated, even if the next attempt
+ * has begun.
  */
 const finish = statement(
   "results.finish",
@@ -469,7 +469,7 @@ export async function updateSetAside(
 const logColumns = columnsOfTable("webhook_attempts");
 const encodeLog = rowEncoder("webhook_attempts");
 
-/** Writes results. @returns the ids of the deliveries that were still the writer's */
+/** Stores results. @returns the ids of the deliveries that the writer still held */
 export async function insertResults(
   tx: Transaction,
   systemId: string,
@@ -483,7 +483,7 @@ export async function insertResults(
   return [...ids];
 }
 
-/** A copy takes PostgreSQL two thirds of an insert's time, and us as well. */
+/** A copy takes two thirds of an insert's time in PostgreSQL and in this process. */
 async function insertLog(tx: Transaction, attempts: readonly ResultRow[]): Promise<void> {
   const copying = await tx.copyIn(`copy webhook_attempts (${logColumns.list()}) from stdin (format binary)`);
   copying.end(encodeLog(attempts));
