@@ -9,11 +9,26 @@ export interface SaidFeed {
 type Values = Readonly<Record<string, unknown>>;
 
 /** The feed that describes each kind of thing, and the feed's field with the id. */
-const feeds: { readonly [Kind in FactKind]?: { readonly feed: string; readonly id: string } } = {
+const feeds = {
   vehicle_type: { feed: "vehicle_types", id: "vehicle_type_id" },
   region: { feed: "system_regions", id: "region_id" },
   pricing_plan: { feed: "system_pricing_plans", id: "plan_id" },
-};
+} as const;
+
+/** Returns the feeds that describe things of a kind; none for stations and bikes, whose rows have their facts. */
+export function feedsOfKind(kind: FactKind) {
+  switch (kind) {
+    case "system":
+      return ["system_information"] as const;
+    case "geofencing_zones":
+      return ["geofencing_zones"] as const;
+    case "station":
+    case "bike":
+      return [] as const;
+    default:
+      return [feeds[kind].feed] as const;
+  }
+}
 
 /**
  * Returns the sources' facts of each thing of a kind, by id, the first source first. They include GBFS fields that the
@@ -26,7 +41,7 @@ export function saidOfKind<Kind extends FactKind>(kind: Kind, said: readonly Sai
   for (const { feed, content } of said) {
     if (kind === "system" && feed === "system_information") add("", systemRecord(content as Values));
     if (kind === "geofencing_zones" && feed === "geofencing_zones") add("", content as Values);
-    const records = feeds[kind];
+    const records = kind in feeds ? feeds[kind as keyof typeof feeds] : undefined;
     if (records?.feed !== feed) continue;
     for (const { [records.id]: id, ...record } of content as readonly Values[]) {
       if (typeof id === "string") add(id, record);

@@ -2,8 +2,17 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type FleetHarness, openFleetHarness } from "../../../test/fleet/fleet.harness.ts";
 import { saidBy } from "../../../test/gbfs/said-by.ts";
 import { listActs } from "../../partners/audit/queries.ts";
+import type { QueryRunner } from "../../storage/db/database.ts";
 import { systemsOf } from "../systems/service.ts";
-import { describe, describedAll, describedOne, describedSystem, missingFacts, removeDescription } from "./service.ts";
+import {
+  describe,
+  describedAll,
+  describedOne,
+  describedSystem,
+  mainLanguageOf,
+  missingFacts,
+  removeDescription,
+} from "./service.ts";
 
 let room: FleetHarness;
 beforeAll(async () => {
@@ -101,4 +110,22 @@ test("two changes of one thing at once both remain", async () => {
     ...{ form_factor: "cargo_bicycle", wheel_count: 3 },
     name: [{ text: "Cargo" }],
   });
+});
+
+test("a list, an alert and a change of facts read no zones of a source, which have megabytes", async () => {
+  await saidBy(room.db, room.systemId, { feed: "geofencing_zones", content: { features: [], global_rules: [] } });
+  const read: string[] = [];
+  const db: QueryRunner = {
+    query: async (text, values) => {
+      const rows = await room.db.query(text, values);
+      read.push(JSON.stringify(rows));
+      return rows as never;
+    },
+  };
+  await describedAll(db, room.systemId, "region");
+  await describedAll(db, room.systemId, "vehicle_type");
+  await mainLanguageOf(db, room.systemId);
+  expect(read.filter((rows) => rows.includes("geofencing_zones"))).toEqual([]);
+  const zones = await describedOne(db, room.systemId, "geofencing_zones", "");
+  expect(zones.from).toEqual({ features: "source", global_rules: "source" });
 });

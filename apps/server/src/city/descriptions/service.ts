@@ -23,7 +23,7 @@ import {
   lockDescriptions,
   updateDescription,
 } from "./queries.ts";
-import { type SaidFeed, saidOfKind } from "./said-facts.rules.ts";
+import { feedsOfKind, type SaidFeed, saidOfKind } from "./said-facts.rules.ts";
 
 export { type Described, textIn } from "./published-facts.rules.ts";
 
@@ -42,24 +42,24 @@ interface Warn {
 /** Logs a warning for each system that lacks facts which readers need. GBFS publishes defaults meanwhile. */
 export async function warnOfMissingFacts(db: Queryable, logger: Warn): Promise<void> {
   for (const { system_id: system } of await systemsOf(db)) {
-    const missing = missingFacts((await readSaid(db, system)).system);
+    const missing = missingFacts((await readSaid(db, system, "system")).system);
     if (missing.length === 0) continue;
     const advice = "see `bikeshare systems show`, set them with `bikeshare systems set`";
     logger.warn({ system, missing }, `GBFS publishes defaults for facts that this system lacks: ${advice}`);
   }
 }
 
-/** The operator's description of the system, and the sources' descriptions of everything. */
+/** The operator's description of the system, and the sources' descriptions of it and of things of one kind. */
 interface Said {
   readonly feeds: readonly SaidFeed[];
   readonly system: Described<"system">;
 }
 
-async function readSaid(db: QueryRunner, systemId: string): Promise<Said> {
+async function readSaid(db: QueryRunner, systemId: string, kind: FactKind): Promise<Said> {
   const own = await findDescription(db, systemId, "system", "");
   const listedName = await nameOfSystem(db, systemId);
   const publishedId = (await findPublishedIdOfSource(db, systemId)) ?? systemId;
-  const feeds = await listDescriptions(db, systemId);
+  const feeds = await listDescriptions(db, systemId, [...feedsOfKind("system"), ...feedsOfKind(kind)]);
   const said = saidOfKind("system", feeds).get("") ?? [];
   const { language = "en" } = mergeFacts<"system">("", own, said).published;
   const textOf = (text: string) => [{ text, language }];
@@ -74,12 +74,12 @@ async function readSaid(db: QueryRunner, systemId: string): Promise<Said> {
 
 /** Returns the main language of a system's texts. */
 export async function mainLanguageOf(db: QueryRunner, systemId: string): Promise<string> {
-  return (await readSaid(db, systemId)).system.published.language ?? "en";
+  return (await readSaid(db, systemId, "system")).system.published.language ?? "en";
 }
 
 /** Returns the facts of the system itself; undefined: there is no such system. */
 export async function describedSystem(db: QueryRunner, systemId: string): Promise<Described<"system"> | undefined> {
-  return (await hasSystem(db, systemId)) ? (await readSaid(db, systemId)).system : undefined;
+  return (await hasSystem(db, systemId)) ? (await readSaid(db, systemId, "system")).system : undefined;
 }
 
 /**
@@ -93,7 +93,7 @@ export async function describedAll<Kind extends FactKind>(
   kind: Kind,
   named: readonly string[] = [],
 ): Promise<Described<Kind>[]> {
-  const said = await readSaid(db, systemId);
+  const said = await readSaid(db, systemId, kind);
   if (kind === "system") return [said.system as unknown as Described<Kind>];
   return mergeAll(db, systemId, kind, said, [...named, ...(await namedIds(db, systemId, kind))]);
 }
@@ -215,7 +215,7 @@ export async function removeDescription(
   await context.db.transaction(async (tx) => {
     await lockDescriptions(tx, systemId, new Date(context.clock()));
     if (!(await deleteDescription(tx, systemId, kind, id))) throw serviceError("not_found", "description", { id });
-    const { feeds } = await readSaid(tx, systemId);
+    const { feeds } = await readSaid(tx, systemId, kind);
     const users = saidOfKind(kind, feeds).has(id) ? [] : await usersOf(tx, systemId, kind, id);
     if (users.length > 0) throw serviceError("invalid_parameter", "describedInUse", { id, users: users.join(" and ") });
     await insertActOf(context, tx, { systemId, action: `${kind}.removed`, subject: id, detail: {} });
@@ -227,12 +227,12 @@ async function usersOf(tx: Transaction, systemId: string, kind: FactKind, id: st
   switch (kind) {
     case "vehicle_type": {
       const uses = await findTypeUses(tx, systemId, id);
-      const zones = await describedOne(tx, systemId, "geofencing_zones", "");
+      const zones = await findDescription(tx, systemId, "geofencing_zones", "");
       return [
         ...(uses.by_bikes ? ["bikes"] : []),
         ...(uses.by_stations ? ["stations"] : []),
         ...(uses.by_rides ? ["rides"] : []),
-        ...(JSON.stringify(zones.own).includes(JSON.stringify(id)) ? ["zones"] : []),
+        ...(JSON.stringify(zones ?? {}).includes(JSON.stringify(id)) ? ["zones"] : []),
       ];
     }
     case "region":

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { CITY_TIME, city23, sourceOf } from "../../../test/gbfs/city.ts";
 import { applySnapshot } from "./apply.ts";
-import { readDescription } from "./descriptions.ts";
+import { descriptiveFeeds, readDescription } from "./descriptions.ts";
 import { readStationInformation, readStationStatus, readVehicles } from "./documents.ts";
 import { MAX_STATION_FACTS, MAX_VEHICLE_FACTS, stationFacts, vehicleFacts } from "./facts.ts";
 import { importSnapshot } from "./import.ts";
@@ -90,7 +90,7 @@ describe("facts of stations and vehicles", () => {
       descriptions: [readDescription("system_pricing_plans", dated(minute, { plans: [{ ...plan, price }] }), NOW)],
     });
     const prices = async () => {
-      const descriptions = await listDescriptions(database.db, systemId);
+      const descriptions = await listDescriptions(database.db, systemId, descriptiveFeeds);
       return descriptions.map(({ content }) => (content as { price: number }[])[0]?.price);
     };
     const written = async () =>

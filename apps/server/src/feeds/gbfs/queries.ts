@@ -84,10 +84,10 @@ const upsertDescription = statement(
 const listOfSystem = statement(
   "gbfsDocuments.list",
   `select feed, content from (
-     select system_id, source, feed, content from gbfs_documents where system_id = $1
+     select system_id, source, feed, content from gbfs_documents where system_id = $1 and feed = any($2::text[])
      union all
      select system_id, source, feed, content::json from gbfs_descriptions d
-     where system_id = $1 and not exists (
+     where system_id = $1 and feed = any($2::text[]) and not exists (
        select from gbfs_documents n where n.system_id = $1 and n.source = d.source and n.feed = d.feed)) as said
    left join gbfs_sources using (system_id, source)
    order by first_at, source, feed`,
@@ -115,7 +115,11 @@ export async function updateDescriptions<Each extends Pick<Description, "feed" |
   return descriptions.filter(isNew);
 }
 
-/** Returns the stored descriptions of a system, those of its first source first. */
-export function listDocuments(db: QueryRunner, systemId: string): Promise<{ feed: string; content: unknown }[]> {
-  return db.query<{ feed: string; content: unknown }>(listOfSystem, [systemId]);
+/** Returns the stored descriptions of a system that some feeds hold, those of its first source first. */
+export function listDocuments(
+  db: QueryRunner,
+  systemId: string,
+  feeds: readonly string[],
+): Promise<{ feed: string; content: unknown }[]> {
+  return db.query<{ feed: string; content: unknown }>(listOfSystem, [systemId, feeds]);
 }

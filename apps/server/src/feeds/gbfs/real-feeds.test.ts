@@ -7,6 +7,7 @@ import { bike, station } from "@bikeshare/contract";
 import { createTestIds } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { descriptiveFeeds } from "./descriptions.ts";
 import { importSnapshot, openSource } from "./import.ts";
 import { replaySnapshots } from "./replay.ts";
 import { listDescriptions } from "./source-descriptions.ts";
@@ -72,7 +73,7 @@ describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is
     }
     for (const { json } of before[1] ?? []) bike.parse(JSON.parse(json));
     expect(await withRentalUris()).toBe(3055);
-    const descriptions = await listDescriptions(database.db, systemId);
+    const descriptions = await listDescriptions(database.db, systemId, descriptiveFeeds);
     expect(descriptions.map(({ feed, content }) => [feed, Array.isArray(content) ? content.length : 1])).toEqual([
       ["system_alerts", 0],
       ["system_calendar", 1],

@@ -21,9 +21,16 @@ export type SourceDescription =
   | { readonly feed: "geofencing_zones"; readonly content: FactsOf<"geofencing_zones"> }
   | { readonly feed: "system_hours" | "system_calendar"; readonly content: readonly object[] };
 
-/** Returns what its sources say of a system, the first source first. */
-export async function listDescriptions(db: QueryRunner, systemId: string): Promise<SourceDescription[]> {
-  const documents = await listDocuments(db, systemId);
+/**
+ * Returns what its sources say of a system, the first source first.
+ * @param feeds alone: the zones of a city have megabytes, and reading them delays every other request
+ */
+export async function listDescriptions(
+  db: QueryRunner,
+  systemId: string,
+  feeds: readonly SourceDescription["feed"][],
+): Promise<SourceDescription[]> {
+  const documents = await listDocuments(db, systemId, feeds);
   // What is stored was read by `readDescription`.
   return documents.map(({ feed, content }) => ({ feed, content: currentContent(feed, content) }) as SourceDescription);
 }
