@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { MAX_BATCH } from "@bikeshare/contract";
 import { createOperatorClient, createRandom, describeCity, makeCity, makeHistory } from "@bikeshare/simulator";
 
-/** How much a service holds. */
+/** The size of the city in a service. */
 export interface CitySize {
   readonly stations: number;
   readonly bikes: number;
@@ -10,13 +10,13 @@ export interface CitySize {
   readonly rides: number;
 }
 
-/** Past rides are of as many days, so that bikes have time for them. */
+/** Days over which past rides are spread, so that bikes have time for them. */
 const HISTORY_DAYS = 30;
 
-/** Batches at once: one is read and written while another is stored. */
+/** Concurrent batches: the client prepares one while the service stores another. */
 const FILL_CONNECTIONS = 3;
 
-/** Makes stations, bikes and past rides through the operator interface. */
+/** Creates stations, bikes and past rides through the operator interface. */
 export async function fillCity(url: string, operatorKey: string, size: CitySize, seed: number): Promise<void> {
   const random = createRandom(seed);
   const city = makeCity(random, size);
@@ -41,7 +41,7 @@ export async function fillCity(url: string, operatorKey: string, size: CitySize,
   );
 }
 
-/** Sends items in batches, each of which must be done whole. */
+/** Sends items in batches. Each item of a batch must succeed. */
 export function batchSender(
   url: string,
   operatorKey: string,
@@ -60,7 +60,7 @@ export function batchSender(
     const sendAll = async () => {
       for (const batch of batches) await sendOne(path, batch);
     };
-    // Each takes the next batch that none has taken yet.
+    // Each connection takes the next batch.
     await Promise.all(Array.from({ length: FILL_CONNECTIONS }, sendAll));
   };
 }

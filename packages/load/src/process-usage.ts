@@ -1,13 +1,13 @@
 import { readdir, readFile } from "node:fs/promises";
 
-/* What processes of this machine use, by proc(5): of Linux alone. Elsewhere it is NaN. */
+/* Reads the resource usage of local processes from proc(5). On systems other than Linux it is NaN. */
 
 const TICK_US = 10_000;
 
 export interface ProcessorTime {
-  /** Microseconds, the user's and the system's. */
+  /** Microseconds of the process, in user and system mode. */
   readonly own: number;
-  /** Of its children that have ended. */
+  /** Microseconds of its children that have ended. */
   readonly ended: number;
   readonly parent: number;
 }
@@ -20,16 +20,16 @@ export async function processorTimeOf(pid: number): Promise<ProcessorTime> {
   return { parent: field(4), own: (field(14) + field(15)) * TICK_US, ended: (field(16) + field(17)) * TICK_US };
 }
 
-/** Microseconds of processor time that a process has used so far. */
+/** Returns the microseconds of processor time that a process has used. */
 export async function cpuMicroseconds(pid: number): Promise<number> {
   return (await processorTimeOf(pid)).own;
 }
 
-/** Microseconds that a process and its children have used so far, those included that have ended. */
+/** Returns the microseconds that a process and its children have used, including children that have ended. */
 export async function cpuWithChildren(pid: number): Promise<number> {
   const { own, ended } = await processorTimeOf(pid);
   const children = await Promise.all((await childrenOf(pid)).map(cpuMicroseconds));
-  // One that ends meanwhile counts nowhere or twice: the next turn says otherwise.
+  // A child that ends meanwhile counts twice or not at all. The next reading corrects it.
   return children.reduce((sum, each) => sum + (Number.isNaN(each) ? 0 : each), own + ended);
 }
 
@@ -41,16 +41,16 @@ export async function childrenOf(pid: number): Promise<number[]> {
   return lists.join(" ").split(/\s+/).filter(Boolean).map(Number);
 }
 
-/** The processes below another, however deep. */
+/** Returns all descendants of a process. */
 export async function descendantsOf(pid: number): Promise<number[]> {
   const children = await childrenOf(pid);
   return [...children, ...(await Promise.all(children.map(descendantsOf))).flat()];
 }
 
-/** What is told apart: all that is resident, or at its highest; what nobody shares; pages that are shared, in parts. */
+/** The kinds of memory: resident, peak resident, private, and proportional (shared pages in equal parts). */
 export type MemoryKind = "VmRSS" | "VmHWM" | "RssAnon" | "Pss";
 
-/** Memory of a process in MiB; NaN while there is no such process. */
+/** Returns the memory of a process in MiB; NaN when there is no such process. */
 export async function memoryMiB(pid: number, kind: MemoryKind = "VmRSS"): Promise<number> {
   const text = await readFile(`/proc/${pid}/${kind === "Pss" ? "smaps_rollup" : "status"}`, "utf8").catch(() => "");
   return Number(new RegExp(`^${kind}:\\s+(\\d+) kB`, "m").exec(text)?.[1]) / 1024;

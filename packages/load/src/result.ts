@@ -4,37 +4,37 @@ import type { LatencySummary } from "./run-at-rate/recorder.ts";
 /** The report of a run, as JSON. Times are in milliseconds unless their name says otherwise. */
 export interface RunResult extends Findings {
   readonly version: 1;
-  /** Whether the figures count, nothing was wrong and every threshold is kept. */
+  /** Whether the figures are valid, there are no violations and every threshold is met. */
   readonly passed: boolean;
-  /** Why the figures say nothing of the server; empty: they do. */
+  /** Reasons why the figures do not describe the server; empty: they do. */
   readonly invalidReasons: readonly string[];
   readonly thresholds: readonly ThresholdResult[];
   /** RFC 3339. */
   readonly startedAt: string;
   readonly settings: RunFacts;
-  /** Of a search for it, whose last good run this is. */
+  /** The search for the knee, whose last good run this is. */
   readonly knee?: Knee;
 }
 
-/** What a run found out. */
+/** The findings of a run. */
 export interface Findings {
-  /** Of all streams together, without the warm-up. */
+  /** The latency of all streams, without the warm-up. */
   readonly latency: Latency;
   readonly streams: readonly StreamResult[];
   readonly totals: Totals;
   readonly seconds: readonly SecondResult[];
   readonly contract: ContractResult;
-  /** What must not have happened and did, one sentence each. */
+  /** Violations, one sentence each. */
   readonly violations: readonly string[];
   /** Undefined: the run received none. */
   readonly webhooks: DeliveryResult | undefined;
-  /** The server's own metrics; empty where they could not be read. */
+  /** The server's own metrics; empty if they could not be read. */
   readonly serverMetrics: readonly MetricSeries[];
 }
 
-/** What was run. */
+/** The parameters of a run. */
 interface RunFacts {
-  /** The profile's name, or the scenarios'. */
+  /** The name of the profile, or of the scenarios. */
   readonly name: string;
   readonly url: string;
   readonly mode: "open" | "closed";
@@ -54,7 +54,7 @@ export interface Latency {
 export interface StreamResult {
   readonly name: string;
   readonly scenario: string;
-  /** Undefined in the closed model, which has no rate of its own. */
+  /** Undefined in the closed model, which has no intended rate. */
   readonly intendedPerSecond: number | undefined;
   readonly latency: Latency;
   readonly outcomes: readonly OutcomeCount[];
@@ -64,7 +64,7 @@ export interface Totals {
   readonly started: number;
   readonly answered: number;
   readonly unexpected: number;
-  /** Answers a second over the intended duration. */
+  /** Answers per second over the intended duration. */
   readonly perSecond: number;
 }
 
@@ -74,7 +74,7 @@ export interface SecondResult {
   readonly answered: number;
   readonly unexpected: number;
   readonly pending: number;
-  /** Of the answers of this second. */
+  /** The median of the answers in this second. */
   readonly p50: number;
   readonly p90: number;
   readonly p99: number;
@@ -87,34 +87,34 @@ export interface ContractResult {
   readonly violations: readonly string[];
 }
 
-/** Whether a threshold was kept. */
+/** The result of one threshold. */
 export interface ThresholdResult {
   readonly text: string;
-  /** Undefined: the run has no such figure, which fails too. */
+  /** Undefined: the run has no such figure, which fails the threshold. */
   readonly value: number | undefined;
   /** Whether the value is in milliseconds. */
   readonly isTime: boolean;
   readonly passed: boolean;
 }
 
-/** A rate that was tried. */
+/** A tested rate. */
 export interface KneeStep {
   readonly ratePerSecond: number;
   readonly passed: boolean;
   /** Milliseconds. */
   readonly p99: number;
-  /** Why it did not pass. */
+  /** Reasons why it did not pass. */
   readonly reasons: readonly string[];
 }
 
-/** What `findKnee` adds to a report. */
+/** The report of `findKnee`. */
 interface Knee {
-  /** Undefined: not even the first rate was. */
+  /** Undefined: the first rate already failed. */
   readonly lastGoodPerSecond: number | undefined;
   readonly steps: readonly KneeStep[];
 }
 
-/** A figure of the server over the run. */
+/** A metric of the server over the run. */
 export interface MetricSeries {
   readonly title: string;
   readonly unit: string;
@@ -122,25 +122,25 @@ export interface MetricSeries {
 }
 
 export interface MetricPoint {
-  /** Since the start of the run. */
+  /** Seconds since the start of the run. */
   readonly seconds: number;
   readonly value: number;
 }
 
-/** What became of the events of a run. Times are in milliseconds. */
+/** The deliveries of the events of a run. Times are in milliseconds. */
 export interface DeliveryResult {
   readonly endpoints: number;
-  /** Deliveries that must arrive: each acknowledged event at each endpoint. */
+  /** Expected deliveries: each acknowledged event at each endpoint. */
   readonly expected: number;
   readonly received: number;
   readonly lost: number;
-  /** Deliveries that arrived again, by their `delivery_id`. Allowed after a crash only. */
+  /** Repeated deliveries, by their `delivery_id`. Allowed after a crash only. */
   readonly repeated: number;
-  /** Rides of which an endpoint saw the end before the start. The service promises no order. */
+  /** Rides whose end an endpoint received before the start. The service promises no order. */
   readonly reordered: number;
-  /** Requests whose signature was wrong. */
+  /** Requests with an invalid signature. */
   readonly unverified: number;
-  /** The first few of what is lost: `ride.started <ride id>`. */
+  /** Examples of lost deliveries: `ride.started <ride id>`. */
   readonly examples: readonly string[];
   readonly occurredToReceived: LatencySummary;
   readonly sentToReceived: LatencySummary;

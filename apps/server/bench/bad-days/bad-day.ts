@@ -9,39 +9,39 @@ import {
 } from "@bikeshare/load";
 import { type BadDaysWorld, type BadDaysWorldOptions, openBadDaysWorld } from "../../test/bad-days/world.ts";
 
-/** One thing that goes wrong under load, and is right again afterwards. */
+/** A temporary fault under load. */
 export interface BadDay {
-  /** What it needs beside the usual deployment; removed by its `close`. */
+  /** Prepares the deployment. `close` of the result removes what it adds. */
   prepare(): Promise<BadDaySetting>;
 }
 
 export interface BadDaySetting {
   readonly world?: Partial<BadDaysWorldOptions>;
-  /** Does it, and waits until all is well again. */
+  /** Causes the fault, and waits until everything works again. */
   happen(stage: Stage): Promise<void>;
   close?(): Promise<void>;
 }
 
-/** What a bad day acts on. */
+/** The deployment that a fault affects. */
 export interface Stage {
   readonly world: BadDaysWorld;
   readonly workload: Workload;
-  /** A line of the report. */
+  /** Adds a line to the report. */
   readonly note: (line: string) => void;
-  /** A line that makes the run fail unless it is true. */
+  /** Adds a line to the report, and fails the run unless the condition is true. */
   readonly expect: (isTrue: boolean, line: string) => void;
-  /** What came of the requests since the last call, by error. */
+  /** Describes the failed requests since the last call, by error. */
   readonly errors: () => string;
 }
 
 export interface BadDayReport {
   readonly workload: WorkloadReport;
   readonly figures: Figures;
-  /** What `bikeshare check` finds wrong. */
+  /** The violations that `bikeshare check` finds. */
   readonly check: string;
-  /** Bounds that did not hold. */
+  /** Violated bounds. */
   readonly broken: readonly string[];
-  /** What the service logged, by message, with the number of lines. */
+  /** The messages that the service logged, with their numbers. */
   readonly logged: ReadonlyMap<string, number>;
 }
 
@@ -52,10 +52,10 @@ export interface BadDayOptions {
 }
 
 const CLIENTS = { riders: 8, holders: 8, readers: 6 };
-/** Of what is read and written: so long after its cause is gone the service may still be away. */
+/** Maximum outage of reads and writes after the fault has ended. */
 export const BACK_WITHIN_MS = 5_000;
 
-/** Lives through a bad day under load, and compares what is there with what was acknowledged. */
+/** Runs a fault under load, and compares the data with the acknowledged results. */
 export async function runBadDay(day: BadDay, options: BadDayOptions): Promise<BadDayReport> {
   const { requestsPerSecond, seed, onProgress } = options;
   const setting = await day.prepare();
@@ -103,7 +103,7 @@ export async function runBadDay(day: BadDay, options: BadDayOptions): Promise<Ba
   }
 }
 
-/** Waits until reads and writes are answered that were sent from now on, and says how long that took. */
+/** Waits until later reads and writes succeed, and reports how long that takes. */
 export async function expectBack({ workload, expect, errors }: Stage, after: string): Promise<void> {
   const backMs = Math.round(await workload.ledger.requests.untilServed());
   expect(backMs < BACK_WITHIN_MS, `back ${backMs} ms after ${after}; meanwhile ${errors()}`);
@@ -122,7 +122,7 @@ function messageOf(line: string): string {
   try {
     return (JSON.parse(line) as { msg?: string }).msg ?? line;
   } catch {
-    // A process that could not start says so in plain text.
+    // A process that cannot start reports it in plain text.
     return line;
   }
 }

@@ -6,8 +6,8 @@ import { createFakeClock, hasFakeClocks } from "../../test/servers/fake-clock.ts
 import { type BadDay, expectBack } from "./bad-day.ts";
 
 /*
- * Of two API processes and two workers one each is an hour ahead of the database, and one an hour behind; then each is set to
- * the other's time while it runs, and at last to the right one. Needs libfaketime.
+ * One API process and one worker run an hour ahead of the database, the others an hour behind. Then each gets the
+ * other's time while it runs, and finally the right time. Needs libfaketime.
  */
 
 const HOUR_S = 3_600;

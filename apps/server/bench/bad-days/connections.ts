@@ -4,8 +4,8 @@ import { statement } from "../../src/storage/db/statement.ts";
 import { type BadDay, expectBack } from "./bad-day.ts";
 
 /*
- * Another client takes every connection that PostgreSQL has, and the service's own are ended: it gets none (53300), neither
- * while it runs nor when one of its processes starts.
+ * Another client takes every connection of PostgreSQL, and the service's connections are closed. The service gets none
+ * (53300), neither while it runs nor when a process starts.
  */
 
 const TAKEN_MS = 15_000;
@@ -29,7 +29,7 @@ export const connections: BadDay = {
         const pid = api?.pid();
         const until = performance.now() + TAKEN_MS;
         await sleep(TAKEN_MS / 3);
-        // One that starts meanwhile gets none either.
+        // A process that starts meanwhile gets no connection either.
         if (pid !== undefined) process.kill(pid, "SIGKILL");
         while (performance.now() < until) {
           await greedy.control.query(endOurs).catch(() => undefined);
@@ -73,7 +73,7 @@ async function takeAll(connectionString: string): Promise<{ readonly control: Da
       isReleased = true;
       let isOver = false;
       const over = Promise.all(taking).then(() => (isOver = true));
-      // Each that ends lets one in that has waited for its connection.
+      // Each closed connection admits a process that has waited for one.
       while (!isOver) await Promise.all([control.query(endHolds), sleep(50)]);
       await over;
       await all.close();

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { BadDay } from "./bad-day.ts";
 
 /*
- * The partners' receivers fail one request in three, by an answer 500 or without one. What failed is sent again at the times
- * that the retries have, so that the last deliveries may need half a minute; every event arrives once they are well.
+ * The partners' receivers fail one request in three, with 500 or without an answer. The service retries by its
+ * schedule, so the last deliveries may take half a minute. Every event arrives once the receivers work again.
  */
 
 const FAILING_MS = 30_000;

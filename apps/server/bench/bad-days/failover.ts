@@ -3,8 +3,9 @@ import { startReplicatedPostgres } from "@bikeshare/embedded-postgres/testing";
 import { type BadDay, expectBack } from "./bad-day.ts";
 
 /*
- * The primary is killed, its synchronous standby promoted, and the address moved; then the old one comes back as the standby.
- * Between two failovers the address leads to that standby by mistake, as it does for a moment while addresses move.
+ * The primary is killed, its synchronous standby is promoted, and the address moves; then the old primary returns as
+ * the standby. Between two failovers the address leads to the standby by mistake, as it does for a moment while
+ * addresses move.
  */
 
 const REPETITIONS = 2;

@@ -5,13 +5,13 @@ import { NO_LIMIT, openContext, SYSTEM_ID } from "../provision.ts";
 import { type BadDay, expectBack, type Stage } from "./bad-day.ts";
 
 /*
- * An API process is stopped where it stands, for longer than any of its time limits, and goes on as if nothing had happened.
- * A key that was revoked meanwhile must not be accepted by it, and what it had locked must not stop the others.
+ * An API process is suspended for longer than all its time limits, and then continues. It must reject a key that was
+ * revoked meanwhile, and its locks must not block the other processes.
  */
 
-/** The last one is beyond every lease, heartbeat and statement's time limit. */
+/** Durations of suspensions. The last one exceeds every lease, heartbeat and statement timeout. */
 const FROZEN_MS = [1_000, 3_000, 8_000, 8_000, 40_000];
-/** In which a revoked key fails everywhere. */
+/** Time within which a revoked key must fail everywhere. */
 const REVOKED_WITHIN_MS = 1_000;
 
 export const frozenApi: BadDay = {

@@ -7,13 +7,13 @@ import { promisify } from "node:util";
 import { type BadDay, expectBack, type Stage } from "./bad-day.ts";
 
 /*
- * The file system of PostgreSQL is full: at first no table grows, and then the write-ahead log does not, which ends
- * PostgreSQL, and each start of it, until there is room. Needs root, for a file system of its own.
+ * The file system of PostgreSQL is full. At first tables cannot grow; then the write-ahead log cannot, which stops
+ * PostgreSQL and each restart until there is room. Needs root, to create a file system.
  */
 
-/** The cluster, and some write-ahead log. */
+/** Room for the cluster and some write-ahead log. */
 const FILE_SYSTEM_MIB = 400;
-/** What is left when it begins: tables fail before the log does. */
+/** Free bytes at the beginning, so that tables fail before the log does. */
 const LEFT_BYTES = 256 * 1024;
 const FULL_MS = 25_000;
 const REPETITIONS = 2;

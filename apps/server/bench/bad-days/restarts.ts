@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type BadDay, expectBack } from "./bad-day.ts";
 
 /*
- * PostgreSQL is restarted by whoever administers it, in each of its three ways. A smart shutdown lets nobody in and waits
- * for all clients to leave, which a service never does: whoever asked for it asks for a fast one when it takes too long.
+ * An administrator restarts PostgreSQL in each of its three ways. A smart shutdown refuses new clients and waits for
+ * all others to leave, which the service never does: the administrator requests a fast one when it takes too long.
  */
 
 const REPETITIONS = 2;

@@ -13,13 +13,13 @@ import { createOthers, reading } from "./others.ts";
 
 const RIDES = Number(process.env["BENCH_RIDES"] ?? 2_000_000);
 const SECONDS = Number(process.env["BENCH_SECONDS"] ?? 60);
-/** What another partner's p99 must stay below. */
+/** Maximum p99 of another partner. */
 const MAX_P99_MS = 100;
-/** Requests that are sent at once, and how often: sixty a minute. */
+/** Concurrent requests, sixty a minute in all. */
 const BURST = 10;
 const BURST_INTERVAL_MS = 10_000;
 const PAUSE_MS = 20;
-/** Every ride passes, and nothing says so but the index. */
+/** Filters that every ride passes, which only the index can tell. */
 const FILTERS =
   "status=completed&started_after=2000-01-01T00:00:00Z&started_before=2100-01-01T00:00:00Z&updated_since=2000-01-01T00:00:00Z";
 
@@ -57,7 +57,7 @@ export async function heavyPartner(): Promise<void> {
   }
 }
 
-/** Asks for pages all over a filtered list of every ride, in bursts. */
+/** Reads pages from everywhere in a filtered list of all rides, in bursts. */
 async function walk(url: string, key: string): Promise<Answer[]> {
   const client = createHttpClient(url, { connections: BURST });
   const ask = (more: string) => client.ask({ path: `/v1/rides?${FILTERS}&limit=200${more}`, key });
@@ -66,7 +66,7 @@ async function walk(url: string, key: string): Promise<Answer[]> {
   const until = performance.now() + SECONDS * 1000;
   for (let turn = 0; performance.now() < until; turn++) {
     const next = performance.now() + BURST_INTERVAL_MS;
-    // About the middle, which is the dearest.
+    // Reads around the middle, which is the most expensive position.
     const page = (n: number) => Math.ceil(pages / 2) + turn * BURST + n;
     answers.push(...(await Promise.all(Array.from({ length: BURST }, (_, n) => ask(`&page=${page(n)}`)))));
     await sleep(Math.max(0, Math.min(next, until) - performance.now()));

@@ -18,14 +18,14 @@ import type { ViewerData } from "./viewer.worker.ts";
 
 const DELIVERIES = Number(process.env["BENCH_DELIVERIES"] ?? 1_200_000);
 const PERIODS = Number(process.env["BENCH_PERIODS"] ?? 6);
-/** With the quiet one beside it, two in a minute and a session's rate. */
+/** Seconds of a period. Two loaded and two quiet ones fit in two minutes of a session's rate. */
 const PERIOD_SECONDS = 15;
-/** What another partner's p99 must stay below. */
+/** Maximum p99 of another partner. */
 const MAX_P99_MS = 100;
 const PAUSE_MS = 20;
 const STATION_ID = "bench-station";
 
-/** Reserves a bike, and cancels it. */
+/** Reserves a bike and cancels the reservation. */
 const reserving: OtherKind = {
   pauseMs: PAUSE_MS,
   async run(ask) {
@@ -64,7 +64,7 @@ export async function heavyViewer(): Promise<void> {
   }
 }
 
-/** Has the viewer ask for everything, until the period is over. */
+/** Sends the viewer's requests until the period is over. */
 async function askForAll(viewer: Worker, answers: Record<string, number>): Promise<void> {
   const ended = once(viewer, "message");
   viewer.postMessage("burst");

@@ -11,28 +11,28 @@ import { makeOperatorKey, makePartner, openNewSystem, SYSTEM_ID } from "../provi
 import { createOthers, reading } from "./others.ts";
 
 /*
- * What a burst of one hostile caller costs: the memory of the process before, at worst and after, and how long another
- * partner waits meanwhile. All on loopback, each burst bounded.
+ * Measures what a burst of one hostile caller costs: the memory of the process before, at its peak and after, and the
+ * latency of another partner. All on loopback, each burst bounded.
  */
 
 const STATIONS = 1_800;
 const BIKES = Number(process.env["BENCH_BIKES"] ?? 25_000);
-/** Seconds for which the process is watched from a burst's start. */
+/** Seconds of measurement from the start of a burst. */
 const WATCHED_SECONDS = Number(process.env["BENCH_SECONDS"] ?? 20);
-/** Milliseconds between two requests of the other partner, and two looks at the memory. */
+/** Milliseconds between two requests of the other partner, and between two readings of the memory. */
 const POLL_INTERVAL_MS = 50;
 
 interface Target {
   readonly url: string;
-  /** A partner's key with its usual 60 requests a minute: the attacker's. */
+  /** The attacker's key, with the usual 60 requests a minute. */
   readonly key: string;
-  /** Another of the same partner, with 100,000. */
+  /** Another key of the same partner, with 100,000 requests a minute. */
   readonly fastKey: string;
 }
 
 interface Burst {
   readonly name: string;
-  /** Begins the burst; gives what ends it. */
+  /** Starts the burst. @returns a function that ends it */
   start(target: Target): Promise<() => void>;
 }
 
@@ -65,7 +65,7 @@ export function hostileCallers(): Promise<void> {
     await filling.stop();
     say("burst | MiB before | worst | after | other partner's p50 ms | p99 ms | not 200");
     for (const burst of bursts) {
-      // A service of its own, so that no burst pays for the one before.
+      // Starts a new service for each burst, so that none affects the next.
       const { url, pid, stop } = await start();
       const target = { url, key: attacker.key, fastKey };
       say(await measure(burst, target, other.key, pid));
@@ -77,7 +77,7 @@ export function hostileCallers(): Promise<void> {
 async function measure(burst: Burst, target: Target, otherKey: string, pid: number): Promise<string> {
   const { url } = target;
   const client = createHttpClient(url, { connections: 1 });
-  // Everything is asked for once, so that what is kept is kept before.
+  // Requests everything once, to fill the caches.
   for (const path of ["/docs/js/scalar.js", "/openapi.json", bikesFeed])
     for (const coding of ["br", "gzip", "identity"]) await client.ask({ path, headers: { "accept-encoding": coding } });
   client.close();
@@ -132,7 +132,7 @@ function get(path: string, coding: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: a\r\n${coding === "" ? "" : `Accept-Encoding: ${coding}\r\n`}\r\n`;
 }
 
-/** Callers who ask and never read. */
+/** Callers that send requests and never read. */
 async function silent({ url }: Target, path: string, coding: string): Promise<() => void> {
   const sockets = await Promise.all(Array.from({ length: 300 }, () => open(url)));
   for (const socket of sockets) {
@@ -142,7 +142,7 @@ async function silent({ url }: Target, path: string, coding: string): Promise<()
   return destroyAll(sockets);
 }
 
-/** Callers who send many requests for long pages ahead, never read, and come back. */
+/** Callers that pipeline many requests for long pages, never read, and reconnect. */
 async function unreadLists({ url, fastKey }: Target): Promise<() => void> {
   const page = `GET /v1/bikes?limit=200 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${fastKey}\r\n\r\n`;
   let end = () => undefined as void;
@@ -160,7 +160,7 @@ async function unreadLists({ url, fastKey }: Target): Promise<() => void> {
   };
 }
 
-/** Callers who ask again as soon as they have read something. */
+/** Callers that repeat requests as soon as they have read something. */
 async function greedy({ url }: Target, path: string, coding: string): Promise<() => void> {
   const sockets = await Promise.all(Array.from({ length: 20 }, () => open(url)));
   for (const socket of sockets) {

@@ -2,25 +2,25 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Answer, createHttpClient, type HttpRequest, percentilesOf } from "@bikeshare/load";
 import { say } from "../processes.ts";
 
-/** Asks, and notes how long it took by a name. */
+/** Sends a request, and records its latency under a name. */
 type Ask = (name: string, status: number, request: HttpRequest) => Promise<Answer>;
 
-/** Requests of another partner, who sends the next when it is answered and some time later. */
+/** Requests of another partner, which sends the next one some time after the answer. */
 export interface OtherKind {
   readonly pauseMs: number;
-  /** What it asks for, one after the other. */
+  /** Sends the requests, one after the other. */
   readonly run: (ask: Ask) => Promise<unknown>;
 }
 
-/** A list or page that is read over and over. */
+/** Returns requests that read a list or a page repeatedly. */
 export function reading(path: string, pauseMs: number): OtherKind {
   return { pauseMs, run: (ask) => ask(`GET ${path}`, 200, { path }) };
 }
 
-/** How long others wait at rest, and beside whoever asks for too much. */
+/** Measures the latency of other callers, alone and during a burst. */
 export interface Others {
   measure(when: "quiet" | "busy", seconds: number): Promise<void>;
-  /** Prints a table. @returns whether the p99 of all that was asked for beside it is below, and nothing failed */
+  /** Prints a table. @returns whether every p99 during the burst is below the limit, and nothing failed */
   report(maxP99Ms: number): boolean;
   readonly waits: Readonly<Record<"quiet" | "busy", ReadonlyMap<string, number[]>>>;
   failed(): number;

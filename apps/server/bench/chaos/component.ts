@@ -3,18 +3,18 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What is killed, for the report. */
+/** The kind of a killed component, for the report. */
 export type ComponentKind = "api" | "worker" | "redis" | "primary" | "standby";
 
-/** A part of the service that is killed and comes back. */
+/** A component of the service that is killed and restarted. */
 export interface Component {
   readonly name: string;
   readonly kind: ComponentKind;
-  /** Ends it by SIGKILL, and starts it again as its supervisor does. @returns milliseconds until it was ready again */
+  /** Kills it with SIGKILL, and restarts it as its supervisor does. @returns milliseconds until it was ready */
   killAndRestart(): Promise<number>;
-  /** Ends it in order, and starts it again at once, as `systemctl restart` does. */
+  /** Stops it regularly and restarts it at once, as `systemctl restart` does. */
   restart(): Promise<number>;
-  /** Of all its processes at present. */
+  /** Returns the pids of its current processes. */
   pids(): Promise<readonly number[]>;
   stop(): Promise<void>;
 }
@@ -22,14 +22,14 @@ export interface Component {
 export interface ProcessOptions {
   readonly name: string;
   readonly kind: ComponentKind;
-  /** Milliseconds after an end until it is started again: `RestartSec` of its systemd unit. */
+  /** Milliseconds before a restart: `RestartSec` of its systemd unit. */
   readonly restartDelayMs: number;
   readonly spawn: () => ChildProcess;
-  /** Resolves when it serves. Rejects when the process ends before. */
+  /** Resolves when the process is ready. Rejects when it ends before. */
   readonly ready: (child: ChildProcess) => Promise<void>;
 }
 
-/** Starts a process, and again whenever it ends, as systemd does. */
+/** Starts a process, and restarts it whenever it ends, as systemd does. */
 export async function superviseProcess(options: ProcessOptions): Promise<Component> {
   const { name, kind, restartDelayMs, spawn, ready } = options;
   let isStopping = false;
@@ -84,7 +84,7 @@ async function endOf(child: ChildProcess, signal: NodeJS.Signals): Promise<void>
   await ended;
 }
 
-/** Whether something listens on a port of this machine. */
+/** Tells whether something listens on a local port. */
 export function isListening(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");

@@ -1,17 +1,20 @@
 import { describePercentiles } from "@bikeshare/load";
 import type { ChaosReport, Kill, MemorySeries } from "./run.ts";
 
-/** What callers may notice of the kills. */
+/** Maximum share of failed requests. */
 const MAX_ERROR_SHARE = 0.005;
 const MAX_GAP_MS = 5_000;
-/** Of the most in the second half of a run over the most in the first, and MiB beside it: garbage is collected late. */
+/**
+ * Maximum ratio of the peaks in the second and the first half of a run. A tolerance in MiB is added, because garbage is
+ * collected late.
+ */
 const MAX_MEMORY_GROWTH = 1.25;
 const MEMORY_NOISE_MIB = 16;
 /** Minimum samples before growth of memory is judged: in shorter runs memory still grows. */
 const SAMPLES_FOR_GROWTH = 100;
 const UNAVAILABLE = "503 unavailable";
 
-/** The bounds that a run has broken, in words. */
+/** Returns the violated bounds of a run, in words. */
 export function boundsBroken({ isRolling, total, memory, workload, brokenInvariants }: ChaosReport): string[] {
   const broken: string[] = [];
   const expect = (isWithin: boolean, text: string) => void (isWithin || broken.push(text));
@@ -34,7 +37,7 @@ export function boundsBroken({ isRolling, total, memory, workload, brokenInvaria
   return broken;
 }
 
-/** A report as text: a line for each kind of component, then the whole. */
+/** Returns a report as text: a line for each kind of component, then the totals. */
 export function describeReport(report: ChaosReport): string {
   const { capacity, kills, total, memory, workload } = report;
   const kinds = [...new Set(kills.map(({ kind }) => kind))].toSorted();
@@ -80,7 +83,7 @@ function percent(share: number): string {
   return `${(share * 100).toFixed(3)} %`;
 }
 
-/** The most that a series has in its first and in its second half. Each start begins below it. */
+/** Returns the peaks of a series in its first and second half. */
 function growthOf({ samples }: MemorySeries): { readonly early: number; readonly late: number } {
   const half = Math.floor(samples.length / 2);
   return { early: Math.max(0, ...samples.slice(0, half)), late: Math.max(0, ...samples.slice(half)) };

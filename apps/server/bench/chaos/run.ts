@@ -24,17 +24,17 @@ import { startPostgresPair } from "./postgres.ts";
 import { type Stack, startStack } from "./stack.ts";
 
 export interface ChaosOptions {
-  /** An empty directory that PostgreSQL's account may enter. */
+  /** An empty directory that PostgreSQL's account can enter. */
   readonly directory: string;
   readonly seconds: number;
   readonly killEverySeconds: number;
-  /** Requests in a second. Default: half of the capacity, which is measured first. */
+  /** Requests per second. Default: half of the capacity, which is measured first. */
   readonly rate?: number;
   readonly seed: number;
   readonly balancer: BalancerName;
-  /** Instead of kills: each API process and worker is restarted in order, and nobody may notice. */
+  /** Restarts each API process and worker regularly instead of killing components. No caller may notice. */
   readonly isRolling: boolean;
-  /** Rejects when the run is to end early. */
+  /** Rejects when the run is interrupted. */
   readonly interrupted: Promise<never>;
   readonly onProgress: (line: string) => void;
 }
@@ -42,52 +42,58 @@ export interface ChaosOptions {
 export interface Kill {
   readonly name: string;
   readonly kind: ComponentKind;
-  /** Milliseconds from the kill until the component was ready again. */
+  /** Milliseconds from the kill until the component was ready. */
   readonly backMs: number;
-  /** From the kill to the next. */
+  /** The figures from this kill to the next. */
   readonly figures: Figures;
 }
 
 export interface ChaosReport {
   readonly isRolling: boolean;
-  /** Requests in a second that are answered when clients wait for nothing but answers. */
+  /** The maximum requests per second that are answered. */
   readonly capacity: number;
   readonly kills: readonly Kill[];
   readonly total: Figures;
   readonly memory: readonly MemorySeries[];
   readonly workload: WorkloadReport;
-  /** What `bikeshare check` found wrong; empty: nothing. */
+  /** The violations that `bikeshare check` found; empty: none. */
   readonly brokenInvariants: string;
 }
 
-/** While the capacity is measured: requests in a second at first, and how many times as many in the next step. */
+/** The first rate of the capacity measurement; RATE_STEP multiplies it at each step. */
 const FIRST_RATE = 50;
 const RATE_STEP = 1.5;
 const WARM_UP_MS = 1_000;
 const STEP_MS = 3_000;
-/** A rate is beyond the capacity where fewer of the requests are sent, because answers are awaited, or they take longer. */
+/**
+ * Minimum share of the requests that are sent on time. Below it, the rate exceeds the capacity, because clients wait
+ * for answers.
+ */
 const SERVED_SHARE = 0.75;
 const MAX_P99_MS = 1_000;
-/** Of the clients of the run; the others read. */
+/** The share of clients that ride; the others read. */
 const RIDER_SHARE = 0.15;
 const HOLDER_SHARE = 0.15;
-/** Seconds that a client waits between two requests: longer than an outage, so that the load goes on during one. */
+/** Seconds between two requests of a client. It exceeds an outage, so that the load continues during one. */
 const PAUSE_SECONDS = 4;
-/** While the capacity is measured: a step must be many pauses long. */
+/** The same pause while the capacity is measured: a step must be many pauses long. */
 const CAPACITY_PAUSE_SECONDS = 0.4;
 const MAX_CLIENTS = 3_000;
 /** 500 requests in 10 s and 100 connections are what the balancer grants an address. */
 const ADDRESSES = Array.from({ length: 64 }, (_, n) => `127.0.1.${n + 1}`);
 const MEMORY_INTERVAL_MS = 2_000;
 
-/** What a component's processes have taken of the machine, over a run. */
+/** The memory of a component's processes over a run. */
 export interface MemorySeries {
   readonly name: string;
-  /** MiB of their own, which nobody shares. */
+  /** MiB of private memory. */
   readonly samples: readonly number[];
 }
 
-/** Starts everything, measures the capacity, kills under half of it, and compares what is there with what was promised. */
+/**
+ * Starts everything, measures the capacity, kills components at half of it, and compares the data with the acknowledged
+ * results.
+ */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const { directory, onProgress } = options;
   const secretsFile = join(directory, "secrets.json");
@@ -143,12 +149,12 @@ async function killUnderLoad(world: World): Promise<Omit<ChaosReport, "brokenInv
   return { isRolling: world.isRolling, capacity, kills, total, memory: await memory, workload: report };
 }
 
-/** Raises the rate step by step. @returns the highest at which what was asked for was answered */
+/** Raises the rate step by step. @returns the highest rate whose requests were answered */
 async function measureCapacity(world: World): Promise<number> {
   await answeredAt(world, "warm-up", FIRST_RATE);
   let capacity = 0;
   for (let rate = FIRST_RATE; ; rate = Math.round(rate * RATE_STEP)) {
-    // Another process of the machine may have taken the time of one step.
+    // Another process may have slowed down one step.
     const answered =
       (await answeredAt(world, `first-${rate}`, rate)) ?? (await answeredAt(world, `again-${rate}`, rate));
     if (answered === undefined) return capacity;

@@ -5,16 +5,16 @@ import { composeMessage } from "../../src/webhooks/dispatcher/attempt-runner.ts"
 import { createSender } from "../../src/webhooks/sender/sender.ts";
 import { LOOPBACK_RULES } from "../provision.ts";
 
-/** Something that POSTs signed deliveries. */
+/** A program that POSTs signed deliveries. */
 export interface Contestant {
   readonly name: string;
-  /** Lays so many deliveries ready. */
+  /** Prepares a number of deliveries. */
   prepare(deliveries: number): Promise<void>;
-  /** Sends them. Resolves when all have been answered, or earlier: the receiver counts. */
+  /** Sends the deliveries. Resolves when all are answered, or earlier: the receiver counts. */
   start(): Promise<{ stop(): Promise<void> }>;
 }
 
-/** What a delivery is to a contestant that is not ours. */
+/** A delivery for a contestant other than the service. */
 export interface Job {
   readonly url: string;
   readonly event: string;
@@ -29,10 +29,10 @@ export interface Far {
   readonly data: string;
 }
 
-/** It would print a line a job. */
+/** A logger without output: the default would print a line for each job. */
 const quiet = new Logger(() => () => undefined);
 
-/** POSTs at a time: what ours has in flight at most with these endpoints would be 10 for each. */
+/** Concurrent POSTs: with these endpoints, the service's dispatcher has 10 in flight for each. */
 const CONCURRENCY = 100;
 /** Jobs that pg-boss fetches, and that are in one job of graphile-worker. */
 const BATCH = 500;
@@ -49,7 +49,7 @@ interface Poster {
   readonly close: () => Promise<void>;
 }
 
-/** Signs and POSTs as simply as one can. */
+/** Signs and POSTs in the simplest way. */
 function poster({ secret }: Far): Poster {
   const agent = new Agent({ connections: CONCURRENCY, pipelining: 1 });
   const post = async (job: Job) => {
@@ -66,7 +66,7 @@ function poster({ secret }: Far): Poster {
   return { post, close: () => agent.close() };
 }
 
-/** Does work on items, so many at a time. */
+/** Processes items with a number of them at a time. */
 async function each<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
   let next = 0;
   const lane = async () => {
@@ -85,7 +85,7 @@ function jobs(far: Far, n: number): Job[] {
   }));
 }
 
-/** No database: deliveries from memory. */
+/** Sends deliveries from memory, without a database. */
 function loop(name: string, far: Far, open: () => Poster): Contestant {
   let ready: Job[] = [];
   return {
@@ -105,7 +105,7 @@ export function bareLoop(far: Far): Contestant {
   return loop("bare undici", far, () => poster(far));
 }
 
-/** What one POST of the service costs, with the checks of its address and the bounds of its answer. */
+/** Measures the service's sender alone, with its address checks and response limits. */
 export function senderAlone(far: Far): Contestant {
   return loop("our sender alone", far, () => {
     const sender = createSender({ rules: LOOPBACK_RULES });

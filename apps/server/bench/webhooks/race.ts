@@ -11,14 +11,14 @@ import { CIPHER, makeWorld } from "./world.ts";
 
 const DELIVERIES = Number(process.env["BENCH_DELIVERIES"] ?? 30_000);
 const ENDPOINTS = Number(process.env["BENCH_ENDPOINTS"] ?? 50);
-/** Only those whose name contains this. */
+/** Runs only the contestants whose name contains this. */
 const WHO = process.env["BENCH_WHO"] ?? "";
 const REPETITIONS = Number(process.env["BENCH_ROUNDS"] ?? 3);
 const SECONDS = Number(process.env["BENCH_SECONDS"] ?? 15);
 const ENDPOINT_COUNTS = (process.env["ENDPOINT_COUNTS"] ?? "1,10,100,1000").split(",").map(Number);
 const ENDPOINT_DELIVERIES = Number(process.env["ENDPOINT_DELIVERIES"] ?? 10_000);
 
-/** Deliveries a second, and what each took of a processor: microseconds of the user's and the system's. */
+/** Deliveries per second, and the processor time of each: microseconds in user and system mode. */
 interface Race {
   readonly perSecond: number;
   readonly sender: number;
@@ -61,7 +61,7 @@ export function race(): Promise<void> {
   });
 }
 
-/** What a delivery costs as the number of endpoints grows, each an origin of its own: the same number of deliveries. */
+/** Measures the cost of a delivery as the number of endpoints grows, each a separate origin. */
 export function byEndpoints(): Promise<void> {
   return onPostgres(async ({ connectionString }) => {
     const measure = async (endpoints: number) => {
@@ -81,7 +81,7 @@ export function byEndpoints(): Promise<void> {
   });
 }
 
-/** Makes a database of its own. @returns its address */
+/** Creates a database. @returns its address */
 async function newDatabase(connectionString: string, name: string): Promise<string> {
   const db = openDatabase({ connectionString });
   await db.query(statement("", `create database bench_${name}`));

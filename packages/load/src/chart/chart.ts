@@ -5,26 +5,26 @@ import type { Scale } from "./scales.ts";
 export interface Line {
   readonly name: string;
   readonly points: readonly (readonly [x: number, y: number])[];
-  /** Of an earlier run. */
+  /** Whether the line shows an earlier run. */
   readonly isBaseline?: boolean;
 }
 
 export interface ChartOptions {
   readonly title: string;
   readonly xTitle: string;
-  /** With its unit. */
+  /** The title of the axis, with its unit. */
   readonly yTitle: string;
   readonly x: Scale;
   readonly y: Scale;
   readonly lines: readonly Line[];
-  /** Half as wide: several stand side by side. */
+  /** Whether the chart has half the width, so that several fit side by side. */
   readonly isSmall?: boolean;
 }
 
 const [WIDTH, SMALL_WIDTH, HEIGHT] = [860, 420, 240];
 const MARGIN = { left: 62, right: 28, top: 12, bottom: 44 };
 
-/** A line chart as inline SVG, with axes, their units and a legend. Its colours are those of the page. */
+/** Draws a line chart as inline SVG, with axes, units and a legend. It takes its colours from the page. */
 export function chart(options: ChartOptions): Markup {
   const { title, isSmall = false } = options;
   const named = linesOf(options);
@@ -60,7 +60,7 @@ export function drawPicture(options: ChartOptions): string {
   </svg> `.text;
 }
 
-/** Told apart also without colour vision (Okabe and Ito), on white and on black. */
+/** Colours that people with colour blindness can distinguish (Okabe and Ito), on white and on black. */
 const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8a8a00"];
 const pictureStyle = `text { font: 12px system-ui, sans-serif; fill: #1f2328 } .heading { font-weight: 600 }
 @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } }
@@ -102,7 +102,7 @@ function legend(lines: readonly Line[]): Markup {
   >`;
 }
 
-/** A baseline has the colour of the line that it stands before. */
+/** Returns the class of a line. A baseline has the colour of the line that follows it. */
 function lineClass({ isBaseline = false }: Line, index: number): string {
   return isBaseline ? "line baseline" : `line line-${index + 1}`;
 }

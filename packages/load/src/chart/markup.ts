@@ -1,4 +1,4 @@
-/** Text that is HTML already. */
+/** Text that is already HTML. */
 export class Markup {
   readonly text: string;
 
@@ -17,7 +17,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** HTML of a template: whatever is put into it is text, unless it is markup itself. */
+/** Builds HTML from a template, and escapes every value that is not markup. */
 export function html(parts: TemplateStringsArray, ...contents: readonly Content[]): Markup {
   return new Markup(parts.reduce((text, part, index) => `${text}${textOf(contents[index - 1])}${part}`));
 }

@@ -1,4 +1,4 @@
-/** Maps values to 0…1 of an axis, and says where its ticks are. */
+/** Maps values to positions from 0 to 1 on an axis, and places its ticks. */
 export interface Scale {
   /** Not clamped. */
   readonly at: (value: number) => number;
@@ -12,13 +12,13 @@ interface Tick {
 
 const TICK_COUNT = 5;
 
-/** From 0 to a round number above the largest value. */
+/** Returns a scale from 0 to a round number above the largest value. */
 export function linearScale(largest: number): Scale {
   const step = roundStep((largest > 0 ? largest : TICK_COUNT) / TICK_COUNT);
   return scaleTo(Math.max(step, Math.ceil(largest / step - 1e-9) * step), step);
 }
 
-/** From 0 to the last second, to which nothing is added. */
+/** Returns a scale from 0 to the last second, without rounding. */
 export function timeScale(lastSecond: number): Scale {
   const last = Math.max(1, lastSecond);
   return scaleTo(last, Math.max(1, roundStep(last / (2 * TICK_COUNT))));
@@ -29,7 +29,7 @@ function scaleTo(top: number, step: number): Scale {
   return { at: (value) => value / top, ticks: Array.from({ length: count + 1 }, (_, index) => tickAt(index * step)) };
 }
 
-/** Between powers of ten, for values that differ by orders of magnitude. */
+/** Returns a scale between powers of ten, for values that differ by orders of magnitude. */
 export function logScale(smallest: number, largest: number): Scale {
   const low = Math.floor(Math.log10(Math.max(smallest, 1e-3)));
   const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(largest, 1e-3))));
@@ -40,10 +40,13 @@ export function logScale(smallest: number, largest: number): Scale {
 }
 
 const PERCENTILE_TICKS = [0, 50, 90, 99, 99.9, 99.99] as const;
-/** Where the axis ends: a hundredth is beyond what is drawn. */
+/** The end of the axis. Higher percentiles are not drawn. */
 const LAST_PERCENTILE = 99.99;
 
-/** Each step to the right leaves out a tenth of the requests of the step before: the slowest ones get the room. */
+/**
+ * Returns a scale on which each step leaves out a tenth of the remaining requests, so that the slowest ones get the
+ * most room.
+ */
 export function percentileScale(): Scale {
   const nines = (percentile: number) => -Math.log10(1 - Math.min(percentile, LAST_PERCENTILE) / 100);
   return {
@@ -57,7 +60,7 @@ function tickAt(value: number): Tick {
   return { value: rounded, label: rounded.toLocaleString("en", { maximumFractionDigits: 3 }) };
 }
 
-/** The smallest of 1, 2, 5, 10, … that is no less. */
+/** Returns the smallest of 1, 2, 5, 10, … that is at least a value. */
 function roundStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least));
   return ([1, 2, 5, 10].find((factor) => factor * power >= least * (1 - 1e-9)) ?? 10) * power;

@@ -22,23 +22,23 @@ type RouteOf<Name extends EndpointName> = Name extends `operator.${infer Noun}.$
     : never;
 type Input<Schema> = Schema extends z.ZodTypeAny ? z.input<Schema> : never;
 
-/** What a request of an endpoint says: typed by the contract's schemas. */
+/** The input of a request of an endpoint, typed by the contract's schemas. */
 export type RequestInput<Name extends EndpointName> = (RouteOf<Name> extends { pathParams: infer Schema }
   ? { readonly params: Input<Schema> }
   : unknown) &
   (RouteOf<Name> extends { query: infer Schema } ? { readonly query?: Input<Schema> } : unknown) &
   (RouteOf<Name> extends { body: infer Schema } ? { readonly body: Input<Schema> } : unknown);
 
-/** A request as it goes over the wire, without its credentials. */
+/** A request as it is sent, without credentials. */
 export interface ApiRequest {
   readonly endpoint: EndpointName;
   readonly method: string;
-  /** With the query. */
+  /** The path with the query. */
   readonly path: string;
   readonly body: string | undefined;
 }
 
-/** What the contract says of every endpoint, as far as it is read here. */
+/** The part of the contract's description of an endpoint that is used here. */
 interface Route {
   readonly method: string;
   readonly path: string;
@@ -65,7 +65,7 @@ function routeOf(name: EndpointName): Route {
   return route;
 }
 
-/** A request of an endpoint, with method and path from the contract. */
+/** Returns the request of an endpoint, with the contract's method and path. */
 export function apiRequest<Name extends EndpointName>(endpoint: Name, input: RequestInput<Name>): ApiRequest {
   const { method, path } = routeOf(endpoint);
   const {
@@ -88,9 +88,9 @@ export function apiRequest<Name extends EndpointName>(endpoint: Name, input: Req
   };
 }
 
-/** How an answer breaks the contract. Undefined: it keeps it. */
+/** Returns how an answer violates the contract; undefined: it does not. */
 export function contractViolation(endpoint: EndpointName, status: number, body: string): string | undefined {
-  // Not modified: it has no body, and is HTTP's own rather than the endpoint's.
+  // A 304 has no body, and belongs to HTTP rather than to the endpoint.
   if (status === 304) return body === "" ? undefined : "304 with a body";
   const declared = routeOf(endpoint).responses[status];
   if (declared === undefined) return `status ${status} is not in the contract`;
@@ -106,7 +106,7 @@ export function contractViolation(endpoint: EndpointName, status: number, body: 
   return `${status}: ${issue?.path.join(".") || "the body"}: ${issue?.message ?? "does not match the schema"}`;
 }
 
-/** The catalogue's code of an answer that is an error. */
+/** Returns the error code in an answer's body. */
 export function errorCodeOf(body: string): string | undefined {
   try {
     const parsed = errorBody.safeParse(JSON.parse(body));

@@ -7,7 +7,7 @@ import { ResponseReader } from "./response-reader.ts";
 export interface HttpRequest {
   /** Default: GET. */
   readonly method?: string;
-  /** With the query. */
+  /** The path with the query. */
   readonly path: string;
   readonly body?: string | undefined;
   /** Undefined: it is sent without an `Authorization` header. */
@@ -15,17 +15,17 @@ export interface HttpRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What came back. Times are in milliseconds of the monotonic clock. */
+/** The outcome of a request. Times are in milliseconds of the monotonic clock. */
 export interface Answer {
-  /** 0: no whole answer came. */
+  /** 0: there was no complete answer. */
   readonly status: number;
   /** Such as `200`, `409 no_bike_available`, `timeout`, `ECONNREFUSED`. */
   readonly outcome: string;
   readonly body: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Of the whole answer, with its head. */
+  /** The bytes of the whole answer, including its headers. */
   readonly bytes: number;
-  /** When a connection took the request; as late as `endedAt` where none did. */
+  /** When a connection took the request; equal to `endedAt` if none did. */
   readonly startedAt: number;
   readonly endedAt: number;
 }
@@ -36,21 +36,24 @@ export interface HttpClient {
   send(request: HttpRequest, onAnswer: (answer: Answer) => void): void;
   /** Like `send`, and returns the outcome. Never rejects. */
   ask(request: HttpRequest): Promise<Answer>;
-  /** Requests that were sent or queued and are not answered yet. */
+  /** Returns the requests that were sent or queued and are not answered yet. */
   pending(): number;
-  /** Abandons what is pending: each is answered `abandoned`. */
+  /** Abandons pending requests: each is answered `abandoned`. */
   close(): void;
 }
 
 export interface HttpClientOptions extends Partial<Omit<ConnectionOptions, "url" | "localAddress">> {
   readonly connections: number;
-  /** Connections come from these addresses of this machine in turn, and requests use them in turn, as many callers do. */
+  /** Local addresses that connections use in turn, to imitate many callers. */
   readonly localAddresses?: readonly string[];
 }
 
 /** Timeout of a request. Too low: counts a slow server as failing. Too high: hides a server that hangs. */
 export const REQUEST_TIMEOUT_MS = 10_000;
-/** Servers and load balancers keep an idle connection for longer: none ends just when a request is sent over it. */
+/**
+ * Time for which an idle connection stays open. It is shorter than in servers and load balancers, so that none of them
+ * closes a connection while a request is sent.
+ */
 const IDLE_TIMEOUT_MS = 4_000;
 
 interface Waiting {
@@ -59,8 +62,8 @@ interface Waiting {
 }
 
 /**
- * Opens connections as they are needed. The client shares the machine with what it measures, so it does no more than
- * HTTP/1.1 asks of it: `node:http` takes four times the processor time.
+ * Creates a client that opens connections as needed. It shares the machine with the measured server, and so supports
+ * only the necessary part of HTTP/1.1: `node:http` takes four times the processor time.
  */
 export function createHttpClient(url: string, options: HttpClientOptions): HttpClient {
   return new Client(new URL(url), options);
@@ -115,7 +118,7 @@ class Client implements HttpClient {
   }
 
   #takeIdle(): Connection | undefined {
-    // The one that was used last, so that those of a peak become idle; or all in turn.
+    // Takes the connection that was used last, so that those of a peak become idle; or all in turn.
     const take = () => (this.#options.localAddresses === undefined ? this.#idle.pop() : this.#idle.shift());
     for (let connection = take(); connection !== undefined; connection = take()) {
       if (connection.idleMs() < IDLE_TIMEOUT_MS) return connection;
@@ -139,12 +142,12 @@ class Client implements HttpClient {
 
 interface ConnectionOptions {
   readonly url: URL;
-  /** Of silence, from the request on. */
+  /** Maximum milliseconds of silence after the request. */
   readonly timeoutMs: number;
   readonly localAddress: string | undefined;
-  /** Default: true. False for a certificate that the caller made itself. */
+  /** Default: true. False for a certificate that the caller has created. */
   readonly rejectUnauthorized?: boolean;
-  /** Whether answers have a body, and not only its length. Default: true. */
+  /** Whether answers contain the body, not only its length. Default: true. */
   readonly keepsBodies?: boolean;
 }
 
@@ -152,7 +155,7 @@ type OnAnswer = (answer: Answer, isReusable: boolean) => void;
 
 const READ_BUFFER_BYTES = 64 * 1024;
 
-/** A connection that sends one request after the other. */
+/** A connection that sends one request at a time. */
 class Connection {
   readonly #socket: Socket;
   readonly #host: string;
@@ -167,7 +170,7 @@ class Connection {
 
   constructor({ url, timeoutMs, localAddress, rejectUnauthorized = true, keepsBodies = true }: ConnectionOptions) {
     this.#host = url.host;
-    // The base address may have a path of its own.
+    // The base address may have its own path.
     this.#basePath = url.pathname.replace(/\/$/, "");
     this.#keepsBodies = keepsBodies;
     this.#timeoutMs = timeoutMs;
@@ -193,7 +196,7 @@ class Connection {
     });
   }
 
-  /** Milliseconds since its last answer; infinite: it has ended. */
+  /** Returns the milliseconds since its last answer; infinite: it has ended. */
   idleMs(): number {
     return this.#isEnded ? Infinity : performance.now() - this.#idleSince;
   }
@@ -210,7 +213,7 @@ class Connection {
     this.#socket.write(`${head}\r\n${body ?? ""}`);
   }
 
-  /** Ends it. A request that is under way is answered `abandoned`. */
+  /** Closes the connection. A request in flight is answered `abandoned`. */
   end(): void {
     this.#fail("abandoned");
   }
@@ -251,12 +254,12 @@ class Connection {
   }
 }
 
-/** What is known of a request that got no answer. */
+/** Returns the outcome of a request without an answer. */
 function answerWithout(outcome: string, startedAt: number): Answer {
   return { status: 0, outcome, body: "", headers: {}, bytes: 0, startedAt, endedAt: performance.now() };
 }
 
-/** The status, and the catalogue's code of an error. */
+/** Returns the status, and the error code of an error. */
 function outcomeOf(status: number, body: () => string): string {
   const code = status >= 400 ? errorCodeOf(body()) : undefined;
   return code === undefined ? String(status) : `${status} ${code}`;

@@ -1,13 +1,13 @@
-/** What is read next: the head, a body of a known length, chunks, or a body that ends with the connection. */
+/** The part that is read next: the headers, a body of known length, chunks, or a body that ends with the connection. */
 type State = "head" | "length" | "chunks" | "close" | "done";
 
-/** Follows one response of HTTP/1.1 to its end. */
+/** Parses one HTTP/1.1 response to its end. */
 export class ResponseReader {
   status = 0;
   bytes = 0;
   #state: State = "head";
   #head = "";
-  /** Bytes of the body, or of the present chunk with its line end, that have not come. */
+  /** Missing bytes of the body, or of the current chunk with its line end. */
   #missing = 0;
   /** The beginning of a chunk's size, or of a trailer. */
   #line = "";
@@ -39,12 +39,12 @@ export class ResponseReader {
     return this.#state === "close";
   }
 
-  /** Whether another request may follow on the connection. */
+  /** Tells whether the connection can send another request. */
   keepsAlive(): boolean {
     return this.#state === "done" && !/^HTTP\/1\.0|\r\nconnection: *close/i.test(this.#head);
   }
 
-  /** @param part is read before this returns, and not kept. @returns whether the response is whole */
+  /** Reads a part and does not keep it. @returns whether the response is complete */
   add(part: Buffer): boolean {
     this.bytes += part.length;
     const body = this.#state === "head" ? this.#readHead(part) : part;
@@ -57,7 +57,7 @@ export class ResponseReader {
     return this.#state === "done";
   }
 
-  /** @returns what of the part belongs to the body */
+  /** @returns the bytes of the part that belong to the body */
   #readHead(part: Buffer): Buffer {
     const before = this.#head.length;
     const text = this.#head + part.toString("latin1");
@@ -67,7 +67,7 @@ export class ResponseReader {
     this.status = Number(text.slice(9, 12));
     const rest = part.subarray(end + 4 - before);
     if (this.status < 200 && this.status !== 101) {
-      // An interim answer: the answer follows.
+      // Skips an interim response.
       this.#head = "";
       return this.#readHead(rest);
     }

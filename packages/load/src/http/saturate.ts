@@ -1,23 +1,23 @@
 import { createHttpClient, type HttpRequest } from "./client.ts";
 
-/** What is asked for again and again. */
+/** The requests to repeat. */
 export interface Requested {
   /** The address of the service. */
   readonly base: string;
-  /** In turn, so that no cache of a single answer is measured. */
+  /** Paths that are requested in turn, so that no cached answer is measured. */
   readonly paths: readonly string[];
-  /** Used in turn. */
+  /** Keys that are used in turn. */
   readonly keys?: readonly string[] | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Any other status ends the load with an error. Default: 200. */
+  /** The expected status. Another one ends the load with an error. Default: 200. */
   readonly status?: number | undefined;
-  /** Other answers are not counted, and end nothing: the service may be too busy for some. */
+  /** Ignores other statuses without ending the load: the service may be too busy. */
   readonly isTolerant?: boolean;
 }
 
 /**
- * The closed model: each connection sends its next request when it has the whole answer, of which no more than the status
- * and the length are read. What is under way at the end is dropped and not counted.
+ * Runs a closed-model load: each connection sends its next request after the complete answer, of which only the status
+ * and the length are read. Requests in flight at the end are dropped and not counted.
  */
 export async function saturate(
   { base, paths, keys = [""], headers, status = 200, isTolerant = false }: Requested,

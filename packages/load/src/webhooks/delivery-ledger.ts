@@ -1,9 +1,9 @@
 import type { DeliveryResult } from "../result.ts";
 import { createLatencyHistogram, recordMs, summaryOf } from "../run-at-rate/recorder.ts";
 
-/** What a receiver keeps of a delivery. */
+/** The stored part of a received delivery. */
 interface ReceivedDelivery {
-  /** Which of the endpoints received it. */
+  /** The index of the endpoint that received it. */
   readonly endpoint: number;
   readonly event: string;
   readonly deliveryId: string;
@@ -17,22 +17,24 @@ interface ReceivedDelivery {
 
 /** Deliveries of one event to one endpoint. */
 interface Receipt {
-  /** How often it came. */
+  /** The number of times it arrived. */
   times: number;
   readonly deliveryIds: Set<string>;
-  /** Milliseconds from when the thing happened until it came first. */
+  /** Milliseconds from the event to its first arrival. */
   readonly delayMs: number;
 }
 
-/** Compares what arrived with what must have arrived. */
+/** Compares the received deliveries with the expected ones. */
 export interface DeliveryLedger {
   received(delivery: ReceivedDelivery): void;
-  /** @param reason why a request was no delivery that is signed as it must be */
+  /** Records a request that is no correctly signed delivery. @param reason why it is not */
   unverified(reason: string): void;
   readonly unverifiedReasons: readonly string[];
-  /** What came to an endpoint, by `<event> <id of the resource>`. */
+  /** Returns the deliveries of an endpoint, by `<event> <id of the resource>`. */
   receipts(endpoint: number): ReadonlyMap<string, Receipt>;
-  /** @param events acknowledged by the service, such as `ride.started <ride id>` */
+  /**
+   * Compares the deliveries with events. @param events acknowledged by the service, such as `ride.started <ride id>`
+   */
   result(events: readonly string[], endpoints: number): DeliveryResult;
 }
 

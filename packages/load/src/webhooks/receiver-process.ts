@@ -5,19 +5,22 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { DeliveryResult } from "../result.ts";
 import type { Receiver, ReceiverOptions } from "./receiver.ts";
 
-/** Receivers in a process of their own: what else this process does delays none of them, and its time is told apart. */
+/**
+ * Receivers in a separate process, so that this process does not delay them and their processor time is measured
+ * separately.
+ */
 export interface ReceiverProcess extends Pick<Receiver, "urls" | "urlOf"> {
   readonly pid: number;
   useSecrets(secrets: readonly string[]): Promise<void>;
   begin(): Promise<void>;
   readonly count: () => Promise<number>;
   takeArrivals(): Promise<(readonly [body: string, at: number])[]>;
-  /** Waits until the webhooks of all events have arrived, or for a time: what has not come by then is lost. */
+  /** Waits until the webhooks of all events have arrived, or the timeout is over. Missing ones then count as lost. */
   result(events: readonly string[], timeoutMs?: number): Promise<DeliveryResult>;
   close(): Promise<void>;
 }
 
-/** What the process is asked, and answers in turn. */
+/** Requests to the process, which answers them in order. */
 export type ReceiverRequest =
   | { readonly kind: "begin" | "count" | "arrivals" }
   | { readonly kind: "secrets"; readonly secrets: readonly string[] }

@@ -1,7 +1,7 @@
 import type { ReceiverRequest } from "./receiver-process.ts";
 import { openReceiver, type ReceiverOptions } from "./receiver.ts";
 
-/* Partners' receivers in a process: receiver-process.ts starts it and asks it. */
+/* Runs partners' receivers in a process. receiver-process.ts starts it and sends it requests. */
 
 const receiver = await openReceiver(JSON.parse(process.argv[2] ?? "{}") as ReceiverOptions);
 let endpoints = 0;
@@ -23,6 +23,6 @@ function answerTo(request: ReceiverRequest): unknown {
 }
 
 process.on("message", (request: ReceiverRequest) => process.send?.(answerTo(request) ?? null));
-// Whoever asks has ended.
+// The parent process has ended.
 process.once("disconnect", () => process.exit());
 process.send?.(receiver.urls);

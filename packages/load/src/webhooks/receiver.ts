@@ -5,15 +5,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Delivery, SIGNATURE_HEADER, verify } from "@bikeshare/webhooks";
 import { createDeliveryLedger, type DeliveryLedger } from "./delivery-ledger.ts";
 
-/** How partners' receivers behave. */
+/** The behaviour of partners' receivers. */
 export interface ReceiverOptions {
-  /** Addresses of the loopback network, each an origin of its own, as partners' receivers are. Default: one. */
+  /** Loopback addresses, each a separate origin, as partners' receivers have. Default: one. */
   readonly origins?: number;
-  /** Milliseconds that each answer takes. */
+  /** Milliseconds before each answer. */
   readonly answerMs?: number;
-  /** Takes every request and answers none. */
+  /** Accepts every request and never answers. */
   readonly isHanging?: boolean;
-  /** Keeps when each body came, for `takeArrivals`. */
+  /** Stores when each body arrived, for `takeArrivals`. */
   readonly keepsArrivals?: boolean;
 }
 
@@ -22,26 +22,26 @@ export interface Receiver {
   readonly urls: readonly string[];
   urlOf(endpoint: number): string;
   /**
-   * From now on the secret of each endpoint: each delivery is verified, and kept in the ledger. Before, they are only
+   * Sets the secret of each endpoint. Later deliveries are verified and stored in the ledger; earlier ones are only
    * counted.
    */
   useSecrets(secrets: readonly string[]): void;
   readonly ledger: DeliveryLedger;
-  /** Forgets what came before. */
+  /** Clears the ledger. */
   begin(): void;
-  /** Requests that came. */
+  /** Returns the number of requests. */
   count(): number;
-  /** Bodies, and when they came (milliseconds since 1970), since the last call. */
+  /** Returns the bodies since the last call, each with its arrival (milliseconds since 1970). */
   takeArrivals(): (readonly [body: string, at: number])[];
   /**
-   * While it is so, one request in three fails: half of them with 500, half without an answer. What failed is not in the
-   * ledger, as a partner that fails has not taken it.
+   * Makes one request in three fail: half of them with 500, half without an answer. Failed requests are not in the
+   * ledger, because the partner did not accept them.
    */
   fail(isFailing: boolean): void;
   close(): Promise<void>;
 }
 
-/** Receives in this process. */
+/** Starts receivers in this process. */
 export async function openReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
   const { origins = 1 } = options;
   const state: State = { ledger: createDeliveryLedger(), arrivals: [], secrets: [], count: 0, isFailing: false };
@@ -76,7 +76,7 @@ interface State {
 }
 
 function openServer({ answerMs = 0, isHanging = false, keepsArrivals = false }: ReceiverOptions, state: State): Server {
-  // A hanging one waits for longer than any attempt does.
+  // Waits longer than any attempt takes.
   if (isHanging)
     return Object.assign(
       createServer(() => undefined),

@@ -1,25 +1,25 @@
 import { percentilesOf } from "../percentiles.ts";
 
-/** Reading and writing may fail apart: while a replica serves reads, or while a disk is full. */
+/** Reads and writes can fail separately: while a replica serves reads, or while a disk is full. */
 export type RequestKind = "read" | "write";
 
-/** What came of one request, repeats too. */
+/** The result of one request, including repeats. */
 export interface Attempt {
   readonly kind: RequestKind;
   /** By `performance.now()`. */
   readonly sentAt: number;
   readonly tookMs: number;
-  /** Such as `503 unavailable` or `no answer: ECONNREFUSED`; undefined: a success. */
+  /** Such as `503 unavailable` or `no answer: ECONNREFUSED`; undefined: the request succeeded. */
   readonly error: string | undefined;
 }
 
-/** What the callers of a span noticed. Times are in milliseconds. */
+/** What callers noticed in a period. Times are in milliseconds. */
 export interface Figures {
   readonly requests: number;
-  /** Attempts without an answer of the service, by what came. */
+  /** Failed attempts by error. */
   readonly errors: Readonly<Record<string, number>>;
   readonly errorShare: number;
-  /** Times in which no request of a kind was answered with success, without those that are the load's own pauses. */
+  /** Periods without a successful request of a kind, except pauses of the load itself. */
   readonly gapsMs: Readonly<Record<RequestKind, readonly number[]>>;
   readonly longestGapMs: Readonly<Record<RequestKind, number>>;
   readonly p50Ms: number;
@@ -30,7 +30,7 @@ export interface Figures {
 /** Minimum pause that counts as an outage. The load itself causes shorter ones. */
 const SHORTEST_GAP_MS = 500;
 
-/** Figures of the attempts that began in a span. @param to default: the end of the last attempt */
+/** Returns the figures of the attempts that began in a period. @param to default: the end of the last attempt */
 export function figuresOf(all: readonly Attempt[], from = -Infinity, to = endOf(all.at(-1)) + 1): Figures {
   const attempts = all.filter(({ sentAt }) => sentAt >= from && sentAt < to);
   const errors: Record<string, number> = {};
@@ -52,7 +52,7 @@ export function figuresOf(all: readonly Attempt[], from = -Infinity, to = endOf(
   };
 }
 
-/** Times within the span without a success; an outage under way begins and ends with the span. */
+/** Returns the times without a success within a period. An outage at its beginning or end is cut off there. */
 function gapsOf(all: readonly Attempt[], kind: RequestKind, from: number, to: number): number[] {
   const successes = all
     .filter((attempt) => attempt.kind === kind && attempt.error === undefined)
@@ -66,7 +66,7 @@ function endOf(attempt: Attempt | undefined): number {
   return attempt === undefined ? 0 : attempt.sentAt + attempt.tookMs;
 }
 
-/** Errors with their numbers. */
+/** Lists errors with their numbers. */
 export function describeErrors({ requests, errors }: Pick<Figures, "requests" | "errors">): string {
   const texts = Object.entries(errors).map(([error, count]) => `${count} × ${error}`);
   return `${requests} requests, ${texts.join(", ") || "no error"}`;

@@ -3,16 +3,16 @@ import type { Random } from "@bikeshare/simulator";
 import type { Ledger } from "./ledger.ts";
 import { type Answer, errorOf } from "./requests.ts";
 
-/** One client of a workload: what it may use, and for how long it goes on. */
+/** The resources and the duration of one client of a workload. */
 export interface ClientOptions {
   readonly name: string;
   readonly operatorKey: string;
   readonly partner: number;
   readonly partnerKey: string;
   readonly stationIds: readonly [string, ...string[]];
-  /** Of a client that reserves: the share of its reservations that it leaves to expire, from 0 to 1. */
+  /** The share of reservations that the client lets expire, from 0 to 1. */
   readonly expiringShare: number;
-  /** Of the others: those that a ride fulfils. The rest is cancelled. */
+  /** The share of the other reservations that a ride fulfils. The rest is cancelled. */
   readonly fulfilledShare: number;
   readonly meanPauseMs: number;
   readonly random: Random;
@@ -20,17 +20,17 @@ export interface ClientOptions {
   readonly signal: AbortSignal;
 }
 
-/** Error codes that are normal where many want the same bikes. */
+/** Error codes that are normal when many clients want the same bikes. */
 const EXPECTED_CODES = new Set(["no_bike_available", "rider_has_active_reservation", "station_offline"]);
-/** Requests that ask twice at once. */
+/** The share of requests that are sent twice at once. */
 const TWICE_SHARE = 0.1;
 
-/** Waits between two requests; never longer than the workload lasts. */
+/** Waits between two requests, and at most until the workload ends. */
 async function pause({ random, meanPauseMs, signal }: ClientOptions): Promise<void> {
   await setTimeout(random.next() * 2 * meanPauseMs, undefined, { signal }).catch(() => undefined);
 }
 
-/** Rides a bike of its own from station to station, by the operator interface. */
+/** Rides one bike from station to station through the operator interface. */
 export async function runRider(options: ClientOptions, bikeId: string): Promise<void> {
   for (let n = 0; !options.signal.aborted; n++) {
     await ride(options, `${options.name}-${n}`, bikeId, {});
@@ -38,7 +38,7 @@ export async function runRider(options: ClientOptions, bikeId: string): Promise<
   }
 }
 
-/** Reserves bikes, and cancels them, rides them or leaves them to expire. */
+/** Reserves bikes, and cancels the reservations, rides the bikes or lets the reservations expire. */
 export async function runHolder(options: ClientOptions): Promise<void> {
   for (let n = 0; !options.signal.aborted; n++) {
     const id = await reserve(options, n);
@@ -61,7 +61,7 @@ export async function runReader(options: ClientOptions): Promise<void> {
   }
 }
 
-/** A ride from its start to its end. @returns whether it took place */
+/** Starts and ends a ride. @returns whether it took place */
 async function ride(options: ClientOptions, id: string, bikeId: string, more: object): Promise<boolean> {
   const { ledger, random, stationIds } = options;
   const startedAt = new Date().toISOString();
@@ -75,7 +75,7 @@ async function ride(options: ClientOptions, id: string, bikeId: string, more: ob
   return true;
 }
 
-/** @returns whether the operator's command was done */
+/** Sends an operator's command. @returns whether it succeeded */
 async function command(
   { ledger, operatorKey }: ClientOptions,
   path: string,
@@ -95,15 +95,15 @@ async function command(
   return isDone;
 }
 
-/** @returns the reservation's id; undefined where it was refused */
+/** Reserves a bike. @returns the reservation's id; undefined when it was refused */
 async function reserve(options: ClientOptions, n: number): Promise<string | undefined> {
   const { expiringShare, ledger, name, partner, partnerKey: key, random, stationIds } = options;
   const isLeft = random.next() < expiringShare;
   const body = {
     station_id: random.pick(stationIds),
-    // Riders come back, some while they still hold a bike.
+    // Riders return, some while they still have a reservation.
     rider_ref: `${name}-rider-${random.between(1, 40)}`,
-    // The others last, however long the service is away.
+    // The other reservations outlast any outage of the service.
     hold_minutes: isLeft ? 1 : 30,
   };
   const idempotencyKey = `${name}-${n}`;
@@ -145,11 +145,11 @@ async function endReservation(options: ClientOptions, id: string, n: number): Pr
   await expectShown(options, id, "cancelled");
 }
 
-/** A partner never reads older than its own last write. */
+/** Expects a partner to read its own last write. */
 async function expectShown({ ledger, partnerKey: key }: ClientOptions, id: string, status: string): Promise<void> {
   const answer = await ledger.requests.send({ kind: "read", method: "GET", path: `/v1/reservations/${id}`, key });
   const shown = (answer.body as { status?: string }).status;
-  // While the service is away a hold runs out.
+  // A reservation expires while the service is down.
   if (shown === status || (status === "active" && (shown === "expired" || ledger.othersEndReservations))) return;
   ledger.failures.push(`reservation ${id} was acknowledged as ${status}, then read as ${textOf(answer)}`);
 }

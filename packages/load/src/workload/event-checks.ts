@@ -5,9 +5,9 @@ import type { Item } from "./lists.ts";
 const BEGINNINGS: Readonly<Record<string, string>> = { ride: "ride.started", reservation: "reservation.created" };
 
 /**
- * Of each resource exactly one event tells its beginning and one its end, if it has ended, in this order; and no event
- * tells of another resource.
- * @param shown the resources as lists show them, with the status that they have there
+ * Expects exactly one event for the beginning of each resource, then one for its end if it has ended, and no events of
+ * other resources.
+ * @param shown the resources in lists, with their status
  */
 export function checkLifeEvents(
   noun: "ride" | "reservation",
@@ -36,13 +36,13 @@ export function checkLifeEvents(
   }
 }
 
-/** No event comes twice, and the walk found as many as the list says that it has. */
+/** Expects each event once, and as many events as the list's total. */
 export function checkWalk(events: readonly EventRecord[], total: number, { expect }: Findings): void {
   expect(new Set(events.map(({ id }) => id)).size === events.length, () => "the walk of events repeats some");
   expect(events.length === total, () => `the walk found ${events.length} events, the list says ${total}`);
 }
 
-/** Station edges: offline and online take turns. */
+/** Expects offline and online to alternate for each station. */
 export function checkStationEdges(events: readonly EventRecord[], { expect }: Findings): void {
   const last = new Map<string, string>();
   for (const { event, data } of events) {

@@ -1,4 +1,4 @@
-/** What the soak found wrong. */
+/** Collects the failures of a soak test. */
 export interface Findings {
   /** Records a failure unless the condition holds. */
   readonly expect: (isRight: boolean, failure: () => string) => void;

@@ -1,6 +1,6 @@
 import type { Requests } from "./requests.ts";
 
-/** A ride as the service has acknowledged it. */
+/** An acknowledged ride. */
 interface AcknowledgedRide {
   readonly bikeId: string;
   readonly startedAt: string;
@@ -8,7 +8,7 @@ interface AcknowledgedRide {
   endedAt: string | undefined;
 }
 
-/** A reservation as the service has acknowledged it. `left`: to expire by itself. */
+/** An acknowledged reservation. `left`: the client lets it expire. */
 interface AcknowledgedReservation {
   readonly partner: number;
   readonly bikeId: string;
@@ -17,16 +17,16 @@ interface AcknowledgedReservation {
 }
 
 /**
- * What the clients of a workload were promised. A write is noted when its answer has come, and each client repeats its
- * request until then: once the workload is stopped, what is here is all there is.
+ * The acknowledged results of a workload's clients. A client records a write when it is answered, and repeats the
+ * request until then: once the workload has stopped, the ledger is complete.
  */
 export interface Ledger {
   readonly rides: Map<string, AcknowledgedRide>;
   readonly reservations: Map<string, AcknowledgedReservation>;
-  /** Answers that do not fit what was promised before. */
+  /** Answers that contradict earlier ones. */
   readonly failures: string[];
   readonly requests: Requests;
-  /** Whether reservations end by others too, such as an operator whose riders take the bikes. */
+  /** Whether others end reservations too, such as an operator whose riders take the bikes. */
   readonly othersEndReservations: boolean;
 }
 

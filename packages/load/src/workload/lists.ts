@@ -9,7 +9,7 @@ interface Page {
   readonly total_pages?: number;
 }
 
-/** Items of a list, all of them, by cursor. @throws when a page is refused */
+/** Reads all items of a list by cursor. @throws when a page is refused */
 export async function walk(base: string, key: string, path: string): Promise<Item[]> {
   const items: Item[] = [];
   const separator = path.includes("?") ? "&" : "?";
@@ -21,12 +21,12 @@ export async function walk(base: string, key: string, path: string): Promise<Ite
   }
 }
 
-/** The events that a key sees, each as the contract has it. @throws when one is not */
+/** Reads the events that a key may see, and validates each by the contract. @throws when one is invalid */
 export async function walkEvents(base: string, key: string): Promise<EventRecord[]> {
   return (await walk(base, key, "/v1/events")).map((event) => eventRecord.parse(event));
 }
 
-/** How many events the list says that it has. */
+/** Returns the total of the list of events. */
 export async function countEvents(base: string, key: string): Promise<number> {
   return (await readPage(base, key, "/v1/events?limit=1&page=1")).total_pages ?? 0;
 }

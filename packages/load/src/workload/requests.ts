@@ -17,21 +17,21 @@ interface RequestInput {
   readonly idempotencyKey?: string;
 }
 
-/** Sends requests until they are answered, and keeps what came meanwhile. */
+/** Sends requests until they are answered, and records each attempt. */
 export interface Requests {
-  /** Every attempt so far, in the order of its end. */
+  /** Every attempt, in the order of its end. */
   readonly attempts: readonly Attempt[];
-  /** Answers that no service may give, whatever befalls it: internal errors, and `unavailable` without `Retry-After`. */
+  /** Answers that no failure excuses: internal errors, and `unavailable` without `Retry-After`. */
   readonly wrongAnswers: readonly string[];
   /** Repeats a request until the service has decided on it. Never rejects. */
   send(input: RequestInput): Promise<Answer>;
-  /** Resolves when a request of each kind that was sent after now is answered. @returns milliseconds from now */
+  /** Resolves when a later request of each kind has been answered. @returns milliseconds from now */
   untilServed(): Promise<number>;
-  /** Ends the connections. */
+  /** Closes the connections. */
   close(): void;
 }
 
-/** Clients that wait longer would hide how soon the service is back. */
+/** Pause before a repeat. Too high: hides how soon the service is back. */
 const PAUSE_BEFORE_REPEAT_MS = 100;
 /** Timeout of a request. It exceeds the longest wait inside the service. */
 const REQUEST_TIMEOUT_MS = 20_000;
@@ -91,7 +91,7 @@ function judge({ status, outcome, body: text, headers }: HttpAnswer): {
   wrong?: string;
 } {
   if (status === 0) return { error: `no answer: ${outcome}` };
-  // What a load balancer says in the service's place need not be JSON.
+  // The answer of a load balancer need not be JSON.
   if (status === 502 || status === 504) return { error: `${status}` };
   let body: unknown;
   try {
@@ -106,7 +106,7 @@ function judge({ status, outcome, body: text, headers }: HttpAnswer): {
   return errorOf(body) === "idempotency_in_progress" ? { error: outcome } : { answer: { status, body } };
 }
 
-/** The code of an error's body; undefined for any other body. */
+/** Returns the error code of a body; undefined: it has none. */
 export function errorOf(body: unknown): string | undefined {
   if (typeof body !== "object" || body === null || !("error" in body)) return undefined;
   return typeof body.error === "string" ? body.error : undefined;

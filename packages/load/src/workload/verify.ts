@@ -10,31 +10,31 @@ export interface VerifyOptions {
   readonly base: string;
   readonly partnerKeys: readonly string[];
   readonly ledger: Ledger;
-  /** Of the partners, in the order of their keys. Undefined: they have no endpoints. */
+  /** The partners' receivers, in the order of their keys. Undefined: the partners have no endpoints. */
   readonly receiver?: Receiver | undefined;
-  /** Milliseconds that events may take to arrive once the workload has stopped. */
+  /** Milliseconds for events to arrive after the workload has stopped. */
   readonly arriveWithinMs?: number;
 }
 
 export interface WorkloadReport {
-  /** What is wrong; empty: nothing was lost, nothing was done twice, and every event arrived. */
+  /** Failures; empty: nothing was lost or done twice, and every event arrived. */
   readonly failures: readonly string[];
   readonly rides: number;
   readonly reservations: number;
-  /** As the partners' lists have them, added up; each is a delivery. */
+  /** The number of events in all partners' lists. Each is one delivery. */
   readonly events: number;
-  /** Deliveries that came more than once, and how often they came in all. */
+  /** Repeated deliveries, and the total of their arrivals. */
   readonly repeated: number;
   readonly receipts: number;
-  /** Milliseconds from when things happened to their first delivery, sorted. */
+  /** Milliseconds from each event to its first delivery, sorted. */
   readonly delaysMs: readonly number[];
 }
 
-/** For the longest hold, the sweeper behind it, and a lease of a worker that was killed. */
+/** Time for the longest reservation, the sweeper that ends it, and the lease of a killed worker. */
 const ARRIVE_WITHIN_MS = 180_000;
 const POLL_INTERVAL_MS = 500;
 
-/** Compares what the service shows, and what the receivers got, with what was acknowledged. To be called after `stop`. */
+/** Compares the service's lists and the received webhooks with the acknowledged results. Call it after `stop`. */
 export async function verifyWorkload(options: VerifyOptions): Promise<WorkloadReport> {
   const { base, partnerKeys, ledger, receiver, arriveWithinMs = ARRIVE_WITHIN_MS } = options;
   const findings = createFindings();
@@ -61,7 +61,7 @@ export async function verifyWorkload(options: VerifyOptions): Promise<WorkloadRe
     if (receipts !== undefined) compareDeliveries(events, receipts, partner, findings);
   }
   const receipts = partnerKeys.flatMap((_, partner) => [...(receiver?.ledger.receipts(partner).values() ?? [])]);
-  // Its clients have ended.
+  // The clients have ended.
   ledger.requests.close();
   return {
     failures: findings.failures,
@@ -74,7 +74,7 @@ export async function verifyWorkload(options: VerifyOptions): Promise<WorkloadRe
   };
 }
 
-/** Those that were left expire by themselves. */
+/** Waits until the remaining reservations have expired. */
 async function untilNoneActive(base: string, keys: readonly string[], until: number): Promise<void> {
   for (const key of keys) {
     while ((await walk(base, key, "/v1/reservations?status=active")).length > 0 && performance.now() < until) {
@@ -83,7 +83,9 @@ async function untilNoneActive(base: string, keys: readonly string[], until: num
   }
 }
 
-/** @returns the events of a partner's list, once no more come and all have been delivered, or the time is over */
+/**
+ * Waits until no new events appear and all are delivered, or the time is over. @returns the events of a partner's list
+ */
 async function untilArrived(base: string, key: string, receipts: Receipts | undefined, until: number) {
   for (let before = -1; ;) {
     const events = await walkEvents(base, key);
@@ -100,7 +102,7 @@ function nameOf({ event, data }: EventRecord): string {
   return `${event} ${data.id}`;
 }
 
-/** Every ride that was acknowledged is there as it was acknowledged, and no other. */
+/** Expects exactly the acknowledged rides, unchanged. */
 function compareRides(ledger: Ledger, shown: readonly Item[], { expect }: Findings): void {
   const byId = new Map(shown.map((ride) => [ride["id"], ride]));
   expect(byId.size === shown.length, () => `the walk of rides shows ${shown.length - byId.size} of them twice`);
@@ -118,7 +120,7 @@ function compareRides(ledger: Ledger, shown: readonly Item[], { expect }: Findin
   }
 }
 
-/** Commands that share a transaction share its time, which a later one lies ahead of and is stored as. */
+/** Commands that share a transaction share its time, so a later one is stored with an earlier time. */
 const MAX_AHEAD_MS = 100;
 
 function isSameTime(shown: unknown, sent: string | undefined): boolean {
@@ -129,7 +131,7 @@ function isSameTime(shown: unknown, sent: string | undefined): boolean {
 
 const SHOWN_STATUS = { none: "active", cancelled: "cancelled", fulfilled: "fulfilled", left: "expired" } as const;
 
-/** Every reservation that was acknowledged is there as it ended, and no other: no repeat has made a second one. */
+/** Expects exactly the acknowledged reservations, each as it ended. A repeat must not create a second one. */
 function compareReservations(ledger: Ledger, partner: number, shown: readonly Item[], { expect }: Findings): void {
   const byId = new Map(shown.map((reservation) => [reservation["id"], reservation]));
   for (const [id, acknowledged] of ledger.reservations) {
@@ -148,7 +150,7 @@ function compareReservations(ledger: Ledger, partner: number, shown: readonly It
   }
 }
 
-/** Every event of the list was delivered, always under one id, and nothing else was. */
+/** Expects exactly the events of the list to be delivered, each under one id. */
 function compareDeliveries(
   events: readonly EventRecord[],
   receipts: Receipts,

@@ -9,11 +9,14 @@ import { createRequests } from "./requests.ts";
  * `verifyWorkload` compare; then let `bikeshare check` look at the data. `ledger.requests` says what callers noticed.
  */
 
-/** A system that a workload can run on. */
+/** A system that is prepared for a workload. */
 export interface PreparedSystem {
   readonly operatorKey: string;
   readonly partnerKeys: readonly string[];
-  /** Where riders ride, and where partners reserve: apart, so that nobody takes the other's bikes. */
+  /**
+   * The stations where riders ride are separate from those where partners reserve, so that they do not compete for
+   * bikes.
+   */
   readonly riderStations: readonly [string, ...string[]];
   readonly holderStations: readonly [string, ...string[]];
   /** One for each rider. */
@@ -24,28 +27,33 @@ export interface WorkloadOptions {
   /** The address of a service or of a load balancer. */
   readonly base: string;
   readonly system: PreparedSystem;
-  /** Clients that ride, each a bike of its own; as many as the system was prepared for, at most. */
+  /** Clients that ride, each with its own bike: at most as many as the system was prepared for. */
   readonly riders: number;
-  /** Clients that reserve. */
+  /** Clients that reserve bikes. */
   readonly holders: number;
   /** Clients that read lists. */
   readonly readers: number;
-  /** Of all clients together, while nothing is broken. A client waits for its answer, so that a slow service gets fewer. */
+  /**
+   * Requests of all clients while everything works. A client waits for its answer, so a slow service receives fewer.
+   */
   readonly requestsPerSecond: number;
-  /** The share of reservations that are left to expire, from 0 to 1. Above 0 the verification waits for them: a minute. */
+  /**
+   * The share of reservations that clients let expire, from 0 to 1. Above 0, the verification waits for them, which
+   * takes a minute.
+   */
   readonly expiringShare?: number;
   /** The share of the others that a ride fulfils: 0.3 by default. The rest is cancelled. */
   readonly fulfilledShare?: number;
   readonly seed: number;
-  /** Of a workload before it on the same system, whose promises count as well, or with requests of the caller's own. */
+  /** The ledger of an earlier workload on the system, or one with the caller's own requests. */
   readonly ledger?: Ledger;
-  /** Where there is another workload on the same system: what the names of this one's clients begin with. */
+  /** Prefix of the clients' names when another workload uses the system. */
   readonly prefix?: string;
 }
 
 export interface Workload {
   readonly ledger: Ledger;
-  /** Ends the clients, each when its last request is answered: the service must be there. */
+  /** Stops the clients after their last request is answered, which needs a working service. */
   stop(): Promise<void>;
 }
 
