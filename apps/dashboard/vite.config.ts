@@ -6,18 +6,18 @@ const BASE_PATH = "/dashboard/";
 /**
  * Which modules are one file; a module is in the first that takes it. Compressed on its own, each small file repeats the
  * words and markup of its neighbours: with a file for each page, all pages together weigh a fifth more. So pages that
- * are opened after one another are one file, and what pages share comes with the first one, as do all styles.
+ * are opened after one another are one file, and what pages share comes with the first one, as do styles.
  */
 const CHUNKS = [
   {
     name: "base",
-    test: /\.css$|dashboard\/src\/([^/]+\.|(api|components|layout|session)\/|pages\/[^/]+\.)|@tanstack|^\0/,
+    test: /(?<!\/gbfs)\.css$|dashboard\/src\/([^/]+\.|(api|components|layout|session)\/|pages\/[^/]+\.)|@tanstack|^\0/,
   },
   { name: "overview", test: /\/pages\/overview\// },
   { name: "requests", test: /\/pages\/(keys|requests)\// },
   { name: "deliveries", test: /\/pages\/(deliveries|webhook)\// },
   { name: "stations", test: /\/pages\/stations\// },
-  { name: "system", test: /\/pages\/operator\/(system-page|vehicle-types|regions)/ },
+  { name: "gbfs", test: /\/pages\/gbfs\/|contract\/src\/gbfs\// },
   { name: "operator", test: /\/pages\/(operator|audit)\// },
   { name: "account", test: /\/pages\/account\/|@simplewebauthn/ },
 ];
@@ -39,7 +39,13 @@ export default defineConfig(({ mode }) => {
       assetsInlineLimit: 0,
       reportCompressedSize: false,
       sourcemap: mode === "development",
-      rolldownOptions: { output: { codeSplitting: { groups: CHUNKS } } },
+      rolldownOptions: {
+        output: { codeSplitting: { groups: CHUNKS } },
+        // Those that make the contract's tables, of which the pages need a part.
+        treeshake: {
+          manualPureFunctions: ["list", "object", "oneOf", "integer", "number", "scalar", "feedOf", "fact"],
+        },
+      },
     },
   };
 });

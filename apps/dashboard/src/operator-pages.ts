@@ -95,7 +95,15 @@ export const operatorPages: readonly Page[] = [
     title: "System",
     audience: "operator",
     isListed: true,
-    load: async () => (await import("./pages/operator/system-page.tsx")).SystemPage,
+    guide: "gbfs",
+    views: [
+      { title: "Pricing plans", words: "prices fares gbfs", query: { view: "plans" } },
+      { title: "Vehicle types", words: "bikes e-bikes gbfs", query: { view: "types" } },
+      { title: "Regions", words: "gbfs", query: { view: "regions" } },
+      { title: "Zones", words: "geofencing geojson map gbfs", query: { view: "zones" } },
+      { title: "Published feeds", words: "gbfs json documents", query: { view: "published" } },
+    ],
+    load: async () => (await import("./pages/gbfs/system-page.tsx")).SystemPage,
   },
   {
     path: "/operator/audit",

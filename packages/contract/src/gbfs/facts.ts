@@ -19,6 +19,8 @@ export interface Fact<Value = unknown> {
   readonly about: string;
   /** Whether GBFS cannot publish the thing without this fact. */
   readonly required?: true;
+  /** The heading of forms under which it and the facts after it stand. */
+  readonly heading?: string;
 }
 
 export type Facts = Readonly<Record<string, Fact>>;
@@ -26,14 +28,19 @@ export type Facts = Readonly<Record<string, Fact>>;
 const fact = <Value>(type: FieldType<Value>, label: string, about: string): Fact<Value> => ({ type, label, about });
 const needed = <Value>(type: FieldType<Value>, label: string, about: string) =>
   ({ type, label, about, required: true }) as const;
+const under = <Of extends Fact>(heading: string, first: Of): Of => ({ ...first, heading });
 
 const s = systemInformation;
 const links = object({ web: { type: uri }, ios: { type: uri }, android: { type: uri } });
 
 const systemFacts = {
-  published_id: fact(id, "System id", "GBFS's `system_id`: unique in the world, because planners store by it"),
+  published_id: under(
+    "Identity",
+    fact(id, "System id", "GBFS's `system_id`: unique in the world, because planners store by it"),
+  ),
   name: fact(text, "Name", "What riders call the system"),
   short_name: fact(text, "Short name", "An abbreviation of the name"),
+  language: fact(s.language.type, "Language", "The main language of the texts, such as nb or en-GB"),
   operator: fact(text, "Operator", "The company that runs the system"),
   url: fact(uri, "Website", "The system's website"),
   purchase_url: fact(uri, "Sign-up page", "Where a rider buys a membership"),
@@ -43,25 +50,36 @@ const systemFacts = {
     "Ends on",
     "The day on which the system ends. The feeds stay for 30 days, then they answer 410",
   ),
-  phone_number: fact(s.phone_number.type, "Phone", "Customer service, such as +4722001122"),
+  phone_number: under("Contacts", fact(s.phone_number.type, "Phone", "Customer service, such as +4722001122")),
   email: fact(s.email.type, "Email", "Customer service"),
   feed_contact_email: fact(s.feed_contact_email.type, "Feed contact", "Who consumers of the feeds write to"),
-  opening_hours: fact(
-    s.opening_hours.type,
-    "Opening hours",
-    "In OpenStreetMap's syntax. Outside of them no station rents. Default: 24/7",
+  opening_hours: under(
+    "Hours",
+    fact(
+      s.opening_hours.type,
+      "Opening hours",
+      "In OpenStreetMap's syntax. Outside of them no station rents. Default: 24/7",
+    ),
   ),
   timezone: fact(s.timezone.type, "Time zone", "An IANA time zone such as Europe/Oslo"),
-  language: fact(s.language.type, "Language", "The main language of the texts, such as nb or en-GB"),
-  licence: fact(s.license_id.type, "Licence", "Of the feeds: an SPDX identifier such as CC-BY-4.0, or an address"),
+  licence: under(
+    "Licence and legal",
+    fact(s.license_id.type, "Licence", "Of the feeds: an SPDX identifier such as CC-BY-4.0, or an address"),
+  ),
   attribution_organization_name: fact(text, "Attribution", "Whom consumers of the feeds must name"),
   attribution_url: fact(s.attribution_url.type, "Attribution link", "The page to which the attribution leads"),
-  brand_assets: fact(s.brand_assets.type, "Brand", "The logo, a dark form of it, a colour, and the terms of their use"),
   terms_url: fact(s.terms_url.type, "Terms", "The address of the terms of service"),
   terms_last_updated: fact(s.terms_last_updated.type, "Terms of", "The day of the terms' last change"),
   privacy_url: fact(s.privacy_url.type, "Privacy", "The address of the privacy policy"),
   privacy_last_updated: fact(s.privacy_last_updated.type, "Privacy of", "The day of the policy's last change"),
-  rental_apps: fact(s.rental_apps.type, "Apps", "Where riders get the app, and how another app opens it"),
+  brand_assets: under(
+    "Brand",
+    fact(s.brand_assets.type, "Brand", "The logo, a dark form of it, a colour, and the terms of their use"),
+  ),
+  rental_apps: under(
+    "Apps and links",
+    fact(s.rental_apps.type, "Apps", "Where riders get the app, and how another app opens it"),
+  ),
   station_links: fact(
     links,
     "Links to stations",
@@ -77,7 +95,7 @@ const systemFacts = {
 const t = vehicleTypeFields;
 
 const vehicleTypeFacts = {
-  name: fact(text, "Name", "What riders call the type"),
+  name: under("What it is", fact(text, "Name", "What riders call the type")),
   form_factor: fact(t.form_factor.type, "Form", "The shape of the vehicle"),
   propulsion_type: fact(t.propulsion_type.type, "Propulsion", "What moves the vehicle"),
   max_range_meters: fact(t.max_range_meters.type, "Range in metres", "How far it goes fully charged"),
@@ -86,14 +104,17 @@ const vehicleTypeFacts = {
     "Return",
     "Where it may be left. Without it some planners let riders leave it anywhere",
   ),
-  default_pricing_plan_id: fact(id, "Pricing plan", "The plan that applies. Without one, lamassu shows no vehicle"),
+  default_pricing_plan_id: under(
+    "Price and hold",
+    fact(id, "Pricing plan", "The plan that applies. Without one, lamassu shows no vehicle"),
+  ),
   pricing_plan_ids: fact(t.pricing_plan_ids.type, "Other plans", "Plans that a rider may choose instead"),
   default_reserve_time: fact(
     t.default_reserve_time.type,
     "Hold in minutes",
     "How long a reservation holds it; needed where a plan has a price for that",
   ),
-  rider_capacity: fact(t.rider_capacity.type, "Riders", "How many may ride it"),
+  rider_capacity: under("Details", fact(t.rider_capacity.type, "Riders", "How many may ride it")),
   min_age: fact(t.min_age.type, "Minimum age", "In years"),
   wheel_count: fact(t.wheel_count.type, "Wheels", "How many wheels it has"),
   max_permitted_speed: fact(t.max_permitted_speed.type, "Top speed", "In km/h"),
@@ -109,25 +130,30 @@ const vehicleTypeFacts = {
 const i = stationInformationFields;
 
 const stationFacts = {
-  name: fact(text, "Name", "The name in several languages; without it, the station's own name"),
+  name: under(
+    "Name and address",
+    fact(text, "Name", "The name in several languages; without it, the station's own name"),
+  ),
   short_name: fact(text, "Short name", "The short name in several languages"),
   cross_street: fact(i.cross_street.type, "Cross street", "The nearest crossing"),
   post_code: fact(i.post_code.type, "Post code", "Of the station's address"),
   city: fact(i.city.type, "City", "Of the station's address"),
-  station_opening_hours: fact(
-    i.station_opening_hours.type,
-    "Opening hours",
-    "In OpenStreetMap's syntax; without them, those of the system",
+  station_opening_hours: under(
+    "Use",
+    fact(i.station_opening_hours.type, "Opening hours", "In OpenStreetMap's syntax; without them, those of the system"),
   ),
   rental_methods: fact(i.rental_methods.type, "Payment", "How riders rent at the station"),
   parking_type: fact(i.parking_type.type, "Parking", "What kind of place it is"),
   contact_phone: fact(i.contact_phone.type, "Phone", "Whom to call about the station"),
   is_valet_station: fact(i.is_valet_station.type, "Valet", "Whether somebody takes the bikes there"),
   is_charging_station: fact(i.is_charging_station.type, "Charging", "Whether it charges e-bikes"),
-  station_area: fact(i.station_area.type, "Area", "The outline of a virtual station, as GeoJSON"),
+  station_area: under("Space", fact(i.station_area.type, "Area", "The outline of a virtual station, as GeoJSON")),
   vehicle_types_capacity: fact(i.vehicle_types_capacity.type, "Capacity by type", "Vehicles that may stand there"),
   vehicle_docks_capacity: fact(i.vehicle_docks_capacity.type, "Docks by type", "Docks that fit these types"),
-  rental_uris: fact(i.rental_uris.type, "Links", "Addresses that open the station; without them, those of the system"),
+  rental_uris: under(
+    "Links",
+    fact(i.rental_uris.type, "Links", "Addresses that open the station; without them, those of the system"),
+  ),
 } as const satisfies Facts;
 
 const v = vehicleFields;
@@ -142,16 +168,19 @@ const bikeFacts = {
 const p = pricingPlanFields;
 
 const pricingPlanFacts = {
-  name: needed(text, "Name", "What riders call the plan"),
+  name: under("The plan", needed(text, "Name", "What riders call the plan")),
   currency: needed(p.currency.type, "Currency", "ISO 4217, such as EUR"),
   price: needed(p.price.type, "Price", "The fixed part, such as for unlocking; 0 where there is none"),
   is_taxable: needed(p.is_taxable.type, "Taxed", "Whether tax is added to the prices"),
   description: needed(text, "Description", "The whole price in words, as a rider reads it"),
   url: fact(uri, "Page", "Where the plan is described"),
-  per_min_pricing: fact(
-    p.per_min_pricing.type,
-    "By time",
-    "Steps: from minute `start`, `rate` for every `interval` minutes (0: once), until minute `end`",
+  per_min_pricing: under(
+    "Steps",
+    fact(
+      p.per_min_pricing.type,
+      "By time",
+      "Steps: from minute `start`, `rate` for every `interval` minutes (0: once), until minute `end`",
+    ),
   ),
   per_km_pricing: fact(
     p.per_km_pricing.type,
@@ -159,10 +188,13 @@ const pricingPlanFacts = {
     "Steps: from kilometre `start`, `rate` for every `interval` kilometres (0: once), until kilometre `end`",
   ),
   surge_pricing: fact(p.surge_pricing.type, "Surge", "Whether prices rise with demand"),
-  reservation_price_per_min: fact(
-    p.reservation_price_per_min.type,
-    "Reservation by minute",
-    "The price of each minute of a hold; not together with a flat price",
+  reservation_price_per_min: under(
+    "Reservations and caps",
+    fact(
+      p.reservation_price_per_min.type,
+      "Reservation by minute",
+      "The price of each minute of a hold; not together with a flat price",
+    ),
   ),
   reservation_price_flat_rate: fact(
     p.reservation_price_flat_rate.type,

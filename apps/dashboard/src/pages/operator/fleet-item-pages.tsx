@@ -1,8 +1,10 @@
 import type { Bike, Ride, Station } from "@bikeshare/contract";
 import type { StationChange } from "@bikeshare/contract/console";
 import { useQuery } from "@tanstack/preact-query";
+import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
+import { Button } from "../../components/button.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Facts } from "../../components/facts.tsx";
 import { Status } from "../../components/status.tsx";
@@ -10,6 +12,8 @@ import { Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import type { UrlState } from "../../layout/url-state.ts";
+import type { Access } from "../../session/session.ts";
+import type { FactForm } from "../gbfs/fact-form.tsx";
 import { BikeState } from "./bike-state.tsx";
 import { EndRides } from "./end-rides.tsx";
 import { EventHistory, Reservations } from "./fleet-history.tsx";
@@ -104,6 +108,7 @@ export function StationPage() {
             <span class="mono">{station.id}</span>
           </PageHeader>
           <StationFacts station={station} />
+          <StationDescription access={access} id={station.id} />
           <StationChanges changes={changes} searchedTo={searched_to} />
           <p>
             <Link href={url.link("/operator/bikes", { station_id: station.id })}>Bikes at this station</Link>
@@ -118,6 +123,26 @@ export function StationPage() {
         </>
       )}
     />
+  );
+}
+
+/** What GBFS publishes of the station beyond its state: a form that is loaded when it is opened. */
+function StationDescription({ access, id }: { readonly access: Access; readonly id: string }) {
+  const [Opened, setOpened] = useState<typeof FactForm>();
+  const open = async () => {
+    const { FactForm: loaded } = await import("../gbfs/fact-form.tsx");
+    setOpened(() => loaded);
+  };
+  return (
+    <section class="stack">
+      <div class="row">
+        <h2>In planners</h2>
+        <Button onClick={() => (Opened === undefined ? void open() : setOpened(undefined))}>
+          {Opened === undefined ? "Address, hours, links…" : "Close"}
+        </Button>
+      </div>
+      {Opened !== undefined && <Opened access={access} kind="station" id={id} heading="h3" />}
+    </section>
   );
 }
 

@@ -1,0 +1,170 @@
+import type { DescribedFactsOfKind } from "@bikeshare/contract/console";
+import { type Fact, type FactKind, factKinds, type Facts } from "@bikeshare/contract/facts";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Button } from "../../components/button.tsx";
+import { ErrorState } from "../../components/error-state.tsx";
+import { Form } from "../../components/form.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { showToast } from "../../components/toast.tsx";
+import type { Access } from "../../session/session.ts";
+import { useAction } from "../use-action.ts";
+import { FactInput } from "./fact-input.tsx";
+import { setFacts, useChoices, useDescribed, useDescribedOne } from "./facts-data.ts";
+import { type FactError, FormContext, refusalOf } from "./form-context.ts";
+import { draftOf, valueOf } from "./form-values.ts";
+
+type Origins = DescribedFactsOfKind["from"];
+type Drafts = Readonly<Record<string, unknown>>;
+
+const NOTHING: DescribedFactsOfKind = { id: "", published: {}, own: {}, from: {} };
+
+interface FactFormProps {
+  readonly access: Access;
+  readonly kind: FactKind;
+  readonly id: string;
+  /** Whether it does not exist yet. */
+  readonly isNew?: boolean;
+  /** Where the facts' sections stand below a heading of their own. */
+  readonly heading?: "h2" | "h3";
+  readonly onSaved?: () => void;
+  /** Fields before the facts, and what stands beside "Save". */
+  readonly before?: ComponentChildren;
+  readonly actions?: ComponentChildren;
+}
+
+/** The facts of one thing, to be set: an input for each by its type, with what applies while it is empty. */
+export function FactForm(props: FactFormProps) {
+  const { access, kind, id, isNew = false } = props;
+  if (isNew) return <FilledForm {...props} described={NOTHING} />;
+  return <LoadedForm key={`${access.systemId} ${kind} ${id}`} {...props} />;
+}
+
+function LoadedForm(props: FactFormProps) {
+  const { data, error, refetch } = useDescribedOne(props.access.systemId, props.kind, props.id);
+  if (data !== undefined) return <FilledForm {...props} described={data} />;
+  return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />;
+}
+
+function FilledForm(props: FactFormProps & { readonly described: DescribedFactsOfKind }) {
+  const { access, kind, id, described, onSaved, before, actions } = props;
+  const facts: Facts = factKinds[kind];
+  const [drafts, setDrafts] = useState<Drafts>(() => draftsOf(facts, described.own));
+  const [error, setError] = useState<FactError>();
+  const { run, isPending } = useAction();
+  const form = useRef<HTMLDivElement>(null);
+  const context = useFormContext(access.systemId, error);
+  useEffect(() => focusWrong(form.current), [error]);
+  const save = () =>
+    void run(async () => {
+      const failure = await refusalOf(() =>
+        setFacts(access.systemId, kind, id, changesOf(facts, described.own, drafts)),
+      );
+      setError(failure);
+      if (failure !== undefined) return;
+      showToast("success", "Saved. The feeds show it within a minute.");
+      onSaved?.();
+    });
+  return (
+    <FormContext.Provider value={context}>
+      <div ref={form} class="fact-form">
+        <Form onSubmit={save}>
+          <fieldset disabled={!access.canChange} class="stack">
+            {before}
+            <Sections
+              facts={facts}
+              described={described}
+              drafts={drafts}
+              heading={props.heading ?? "h2"}
+              onChange={(name, draft) => setDrafts((held) => ({ ...held, [name]: draft }))}
+            />
+          </fieldset>
+          {access.canChange && (
+            <div class="row fact-save">
+              <Button type="submit" variant="primary" pending={isPending}>
+                Save
+              </Button>
+              {actions}
+            </div>
+          )}
+        </Form>
+      </div>
+    </FormContext.Provider>
+  );
+}
+
+interface SectionsProps {
+  readonly facts: Facts;
+  readonly described: DescribedFactsOfKind;
+  readonly drafts: Drafts;
+  readonly heading: "h2" | "h3";
+  readonly onChange: (name: string, draft: unknown) => void;
+}
+
+/** An input for each fact, below the headings of the table. */
+function Sections({ facts, described: { own, published, from }, drafts, heading: Heading, onChange }: SectionsProps) {
+  return sectionsOf(facts).map(({ heading, of }) => (
+    <section key={heading} class="fact-section">
+      {heading !== undefined && <Heading>{heading}</Heading>}
+      {of.map(([name, { type, label, about }]) => (
+        <FactInput
+          key={name}
+          type={type}
+          path={name}
+          label={label}
+          hint={hintOf(about, from[name], drafts[name] !== undefined)}
+          draft={drafts[name]}
+          published={own[name] === undefined ? published[name] : undefined}
+          onChange={(draft) => onChange(name, draft)}
+        />
+      ))}
+    </section>
+  ));
+}
+
+/** Returns what inputs of the system's facts know. */
+export function useFormContext(systemId: string, error: FactError | undefined) {
+  const [system] = useDescribed(systemId, "system").things ?? [];
+  const choices = {
+    pricing_plan: useChoices(systemId, "pricing_plan"),
+    vehicle_type: useChoices(systemId, "vehicle_type"),
+  };
+  return { error, language: system?.published.language ?? "en", choices };
+}
+
+/** Leads to the field that was refused. */
+export function focusWrong(form: HTMLElement | null): void {
+  form?.querySelector<HTMLElement>("[aria-invalid], [data-wrong] :is(input, select, textarea, button)")?.focus();
+}
+
+function draftsOf(facts: Facts, own: Drafts): Drafts {
+  return Object.fromEntries(Object.entries(facts).map(([name, { type }]) => [name, draftOf(type, own[name])]));
+}
+
+/** Returns the facts that differ from those that are set; null where one is no longer. */
+function changesOf(facts: Facts, own: Drafts, drafts: Drafts): Drafts {
+  const values = Object.entries(facts).map(([name, { type }]) => [name, valueOf(type, drafts[name])] as const);
+  const changed = values.filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(own[name]));
+  return Object.fromEntries(changed.map(([name, value]) => [name, value ?? null]));
+}
+
+interface Section {
+  readonly heading: string | undefined;
+  readonly of: [name: string, fact: Fact][];
+}
+
+/** Returns the facts under each heading. */
+function sectionsOf(facts: Facts): readonly Section[] {
+  const sections: Section[] = [];
+  for (const [name, fact] of Object.entries(facts)) {
+    if (fact.heading !== undefined || sections.length === 0) sections.push({ heading: fact.heading, of: [] });
+    sections.at(-1)?.of.push([name, fact]);
+  }
+  return sections;
+}
+
+function hintOf(about: string, from: Origins[string] | undefined, isSet: boolean): string {
+  if (from === "source" && !isSet) return `${about}. From a source, until you set it`;
+  if (from === "default" && !isSet) return `${about}. A default, until you set it`;
+  return about;
+}

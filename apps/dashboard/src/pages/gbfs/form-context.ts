@@ -1,0 +1,42 @@
+import type { FactKind } from "@bikeshare/contract/facts";
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import { ApiError } from "../../api/errors.ts";
+import type { Choice } from "../../components/field.tsx";
+
+/** What is wrong with a fact, and with which of its fields: `rental_apps.ios.store_uri`. */
+export interface FactError {
+  readonly path: string;
+  readonly message: string;
+}
+
+interface FormContext {
+  readonly error: FactError | undefined;
+  /** The language of texts that name none. */
+  readonly language: string;
+  /** What ids of a kind may refer to. */
+  readonly choices: { readonly [Kind in FactKind]?: readonly Choice[] };
+}
+
+export const FormContext = createContext<FormContext>({ error: undefined, language: "en", choices: {} });
+
+/** Returns the error of a field. @param isGroup whether the fields below it show their own */
+export function useFactError(path: string, isGroup = false): string | undefined {
+  const { error } = useContext(FormContext);
+  if (error === undefined) return undefined;
+  const isWithin = error.path.startsWith(path) && /^($|[.[])/.test(error.path.slice(path.length));
+  return isWithin && (!isGroup || error.path === path) ? error.message : undefined;
+}
+
+/** Returns which field the service refuses of a change, if it does. Its message begins with the field's path. */
+export async function refusalOf(change: () => Promise<void>): Promise<FactError | undefined> {
+  try {
+    await change();
+    return undefined;
+  } catch (failure) {
+    const isRefused = failure instanceof ApiError && failure.code === "invalid_parameter";
+    const [, path, said = ""] = (isRefused && /^(\S+) ((?:cannot|must) be .*)$/s.exec(failure.message)) || [];
+    if (path === undefined) throw failure;
+    return { path, message: said.replace(/^./, (letter) => letter.toUpperCase()) };
+  }
+}

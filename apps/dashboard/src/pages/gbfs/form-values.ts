@@ -1,0 +1,63 @@
+/**
+ * What a form holds while it is filled in, and the fact that comes of it. A draft has the form of its fact, but numbers and
+ * GeoJSON as they are typed, and empty inputs; the service judges what is sent.
+ */
+import type { Fields, FieldType, LocalText } from "@bikeshare/contract/facts";
+import { multiPolygonFrom } from "./geojson.ts";
+import { fieldOf, itemsOf, jsonOf } from "./json-parts.ts";
+
+/** Returns the draft of a fact; undefined where it is not set. */
+export function draftOf(type: FieldType, value: unknown): unknown {
+  if (value === undefined) return undefined;
+  switch (type.kind) {
+    case "integer":
+    case "number":
+      return JSON.stringify(value);
+    case "multiPolygon":
+      return JSON.stringify(value);
+    case "list":
+      return itemsOf(value).map((item) => (type.item === undefined ? item : draftOf(type.item, item)));
+    case "object":
+      return mapFields(type.fields, value, draftOf);
+    default:
+      return value;
+  }
+}
+
+/** Returns what a draft says; undefined where it is empty. */
+export function valueOf(type: FieldType, draft: unknown): unknown {
+  if (draft === undefined || draft === "") return undefined;
+  switch (type.kind) {
+    case "integer":
+    case "number": {
+      const text = (draft as string).trim();
+      const number = Number(text.replace(",", "."));
+      if (text === "") return undefined;
+      return Number.isNaN(number) ? text : number;
+    }
+    case "multiPolygon":
+      return multiPolygonFrom(jsonOf(draft as string));
+    case "text":
+    case "textUri": {
+      const texts = (draft as readonly LocalText[]).filter(({ text }) => text.trim() !== "");
+      return texts.length === 0 ? undefined : texts;
+    }
+    case "list": {
+      const { item } = type;
+      const items = itemsOf(draft).map((each) => (item === undefined ? each : valueOf(item, each)));
+      const given = items.filter((each) => each !== undefined);
+      return given.length === 0 ? undefined : given;
+    }
+    case "object": {
+      const fields = Object.entries(mapFields(type.fields, draft, valueOf));
+      return fields.length === 0 ? undefined : Object.fromEntries(fields);
+    }
+    default:
+      return typeof draft === "string" ? draft.trim() || undefined : draft;
+  }
+}
+
+function mapFields(fields: Fields = {}, value: unknown, map: (type: FieldType, value: unknown) => unknown): object {
+  const mapped = Object.entries(fields).map(([name, { type }]) => [name, map(type, fieldOf(value, name))] as const);
+  return Object.fromEntries(mapped.filter(([, each]) => each !== undefined));
+}

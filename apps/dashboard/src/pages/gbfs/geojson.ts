@@ -1,0 +1,52 @@
+/** Reads the GeoJSON that drawing programs write: whatever has polygons in it, as GBFS takes it. */
+import { fieldOf, itemsOf, jsonOf } from "./json-parts.ts";
+
+/** Returns the polygons of a geometry, a feature or a collection as one; what is none of these stays as it is. */
+export function multiPolygonFrom(given: unknown): unknown {
+  const polygons = polygonsOf(given);
+  return polygons.length === 0 ? given : { type: "MultiPolygon", coordinates: polygons };
+}
+
+function polygonsOf(given: unknown): readonly unknown[] {
+  const coordinates = fieldOf(given, "coordinates");
+  switch (fieldOf(given, "type")) {
+    case "Polygon":
+      return [coordinates];
+    case "MultiPolygon":
+      return itemsOf(coordinates);
+    case "Feature":
+      return polygonsOf(fieldOf(given, "geometry"));
+    case "FeatureCollection":
+      return itemsOf(fieldOf(given, "features")).flatMap(polygonsOf);
+    case "GeometryCollection":
+      return itemsOf(fieldOf(given, "geometries")).flatMap(polygonsOf);
+    default:
+      return [];
+  }
+}
+
+/** A zone as it is imported. */
+export interface ReadZone {
+  readonly type: "Feature";
+  readonly geometry: unknown;
+  readonly properties: Readonly<Record<string, unknown>>;
+}
+
+/** Properties of a zone that GBFS knows; drawing programs add colours and more. */
+const KNOWN = ["name", "start", "end", "rules"] as const;
+
+/** Returns the zones of a file; undefined where it has no polygon. */
+export function zonesFrom(text: string): readonly ReadZone[] | undefined {
+  const file = jsonOf(text);
+  // A whole GBFS document has the collection within.
+  const collection = fieldOf(fieldOf(file, "data"), "geofencing_zones") ?? file;
+  const features = fieldOf(collection, "type") === "FeatureCollection" ? fieldOf(collection, "features") : [collection];
+  const zones = itemsOf(features)
+    .filter((feature) => polygonsOf(feature).length > 0)
+    .map((feature): ReadZone => {
+      const properties = KNOWN.map((name) => [name, fieldOf(fieldOf(feature, "properties"), name)] as const);
+      const given = properties.filter(([, value]) => value !== undefined && value !== null && value !== "");
+      return { type: "Feature", geometry: multiPolygonFrom(feature), properties: Object.fromEntries(given) };
+    });
+  return zones.length === 0 ? undefined : zones;
+}

@@ -1,0 +1,87 @@
+import { useQuery } from "@tanstack/preact-query";
+import { api } from "../../api/api.ts";
+import { Button } from "../../components/button.tsx";
+import { Code } from "../../components/code.tsx";
+import { ErrorState } from "../../components/error-state.tsx";
+import { SelectField } from "../../components/field.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { useUrlState } from "../../layout/url-state.ts";
+import type { Access } from "../../session/session.ts";
+import { fieldOf, itemsOf } from "./json-parts.ts";
+
+/** The longest part of a document that is shown: a city's stations are a megabyte. */
+const MAX_SHOWN = 50_000;
+
+/** The documents as every reader gets them. */
+export function PublishedView({ access }: { readonly access: Access }) {
+  const url = useUrlState();
+  const { systemId } = access;
+  const versions = useQuery({
+    queryKey: ["gbfs-feeds", systemId],
+    queryFn: ({ signal }) => api.descriptions.feeds({ params: { system_id: systemId }, signal }),
+  });
+  const all = versions.data?.data ?? [];
+  const version = all.find((each) => each.version === url.get("version")) ?? all.at(-1);
+  const discovery = useDocument(version?.url);
+  const feeds = feedsOf(discovery.data);
+  const wanted = url.get("feed") || "system_information";
+  const feed = feeds.find(({ name }) => name === wanted) ?? feeds[0];
+  const { data, error, refetch } = useDocument(feed?.url);
+  const failure = versions.error ?? discovery.error ?? error;
+  if (failure !== null) return <ErrorState error={failure} onRetry={() => void refetch()} />;
+  if (version === undefined || feed === undefined) return <Loading />;
+  const text = data === undefined ? "" : JSON.stringify(data, null, 2);
+  return (
+    <section class="stack">
+      <div class="filters">
+        <SelectField
+          label="Version"
+          value={version.version}
+          choices={all.map((each) => ({ value: each.version, label: `GBFS ${each.version}` }))}
+          onChange={(chosen) => url.filter({ version: chosen })}
+        />
+        <SelectField
+          label="Feed"
+          value={feed.name}
+          choices={feeds.map(({ name }) => ({ value: name, label: name }))}
+          onChange={(chosen) => url.filter({ feed: chosen })}
+        />
+        <Button onClick={() => void refetch()}>Read again</Button>
+      </div>
+      <p>
+        <a class="mono" href={feed.url}>
+          {feed.url}
+        </a>
+      </p>
+      {data === undefined ? <Loading /> : <Code label={feed.name} text={text.slice(0, MAX_SHOWN)} />}
+      {text.length > MAX_SHOWN && <p class="muted">The rest is at the address above.</p>}
+    </section>
+  );
+}
+
+function useDocument(address: string | undefined) {
+  return useQuery({
+    queryKey: ["published", address],
+    queryFn: ({ signal }) => readDocument(address ?? "", signal),
+    enabled: address !== undefined,
+  });
+}
+
+/** Reads a document where this page comes from: the public address may be another, which the page may not ask. */
+async function readDocument(address: string, signal: AbortSignal): Promise<unknown> {
+  const response = await fetch(new URL(address).pathname, { signal, cache: "no-store" });
+  if (!response.ok) throw new Error(`The feed answers with status ${response.status}`);
+  return (await response.json()) as unknown;
+}
+
+interface ListedFeed {
+  readonly name: string;
+  readonly url: string;
+}
+
+/** Returns the feeds of a `gbfs.json`, which 2.x lists by language. */
+function feedsOf(document: unknown): readonly ListedFeed[] {
+  const data = fieldOf(document, "data");
+  const languages = typeof data === "object" && data !== null ? Object.values(data) : [];
+  return itemsOf(fieldOf(data, "feeds") ?? fieldOf(languages[0], "feeds")) as readonly ListedFeed[];
+}

@@ -1,0 +1,77 @@
+import { type Tab, Tabs } from "../../components/tabs.tsx";
+import { PageHeader } from "../../layout/page-header.tsx";
+import { useUrlState } from "../../layout/url-state.ts";
+import { type Access, useOperatorAccess } from "../../session/session.ts";
+import { NotFoundPage } from "../not-found-page.tsx";
+import { DescribedList } from "./described-list.tsx";
+import { FactForm } from "./fact-form.tsx";
+import { ONLY } from "./facts-data.ts";
+import { NextSteps } from "./next-steps.tsx";
+import { priceInWords } from "./price-in-words.ts";
+import { PublishedView } from "./published-view.tsx";
+import { VehicleTypesView } from "./vehicle-types-view.tsx";
+import { ZonesView } from "./zones-view.tsx";
+
+/** What GBFS publishes of the system and of what belongs to it: forms, and the documents that come of them. */
+export function SystemPage() {
+  const access = useOperatorAccess();
+  const url = useUrlState();
+  if (access === undefined) return <NotFoundPage />;
+  return (
+    <div class="stack">
+      <PageHeader title="System">
+        <span class="mono">{access.systemId}</span>, as riders see it in planners and other apps
+      </PageHeader>
+      <NextSteps systemId={access.systemId} />
+      <Tabs
+        label="Parts of the system"
+        tabs={tabsOf(access)}
+        selected={url.get("view") || "facts"}
+        onSelect={(view) => url.filter({ view, item: "", new: "" })}
+      />
+    </div>
+  );
+}
+
+function tabsOf(access: Access): Tab[] {
+  return [
+    { id: "facts", label: "Facts", content: () => <FactForm access={access} kind="system" id={ONLY} /> },
+    { id: "plans", label: "Pricing plans", content: () => <PricingPlansView access={access} /> },
+    { id: "types", label: "Vehicle types", content: () => <VehicleTypesView access={access} /> },
+    { id: "regions", label: "Regions", content: () => <RegionsView access={access} /> },
+    { id: "zones", label: "Zones", content: () => <ZonesView access={access} /> },
+    { id: "published", label: "Published", content: () => <PublishedView access={access} /> },
+  ];
+}
+
+interface ViewProps {
+  readonly access: Access;
+}
+
+function PricingPlansView({ access }: ViewProps) {
+  return (
+    <DescribedList
+      access={access}
+      kind="pricing_plan"
+      view="plans"
+      noun="pricing plan"
+      idHint="Short and lasting, such as single-ride"
+      empty="Without one, some planners show none of your bikes."
+      columns={[{ id: "price", title: "Price", cell: ({ published }) => priceInWords(published) }]}
+    />
+  );
+}
+
+function RegionsView({ access }: ViewProps) {
+  return (
+    <DescribedList
+      access={access}
+      kind="region"
+      view="regions"
+      noun="region"
+      idHint="As your stations name it, such as north"
+      empty="They come with the stations, or are added here."
+      columns={[]}
+    />
+  );
+}

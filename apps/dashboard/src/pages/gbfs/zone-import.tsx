@@ -1,0 +1,110 @@
+import { useRef, useState } from "preact/hooks";
+import { Button } from "../../components/button.tsx";
+import { SelectField } from "../../components/field.tsx";
+import { Form } from "../../components/form.tsx";
+import { type ReadZone, zonesFrom } from "./geojson.ts";
+import { openRule, zoneLooks } from "./zone-rules.ts";
+
+interface ZoneImportProps {
+  readonly count: number;
+  readonly isPending: boolean;
+  readonly onSave: (zones: readonly ReadZone[], replaces: boolean, onDone: () => void) => void;
+}
+
+/** Takes the zones of a GeoJSON file; those without a rule get one. */
+export function ZoneImport({ count, isPending, onSave }: ZoneImportProps) {
+  const [read, setRead] = useState<readonly ReadZone[]>();
+  const [isWrong, setWrong] = useState(false);
+  const input = useRef<HTMLInputElement>(null);
+  const open = async (file: File | undefined) => {
+    if (file === undefined) return;
+    const zones = zonesFrom(await file.text());
+    setRead(zones);
+    setWrong(zones === undefined);
+  };
+  const close = () => {
+    setRead(undefined);
+    if (input.current !== null) input.current.value = "";
+  };
+  return (
+    <section class="stack fact-form">
+      <h2>Import zones</h2>
+      <div class="field">
+        <label for="zones-file">GeoJSON file</label>
+        <input
+          ref={input}
+          id="zones-file"
+          type="file"
+          class="fact-file"
+          accept=".json,.geojson,application/json,application/geo+json"
+          aria-invalid={isWrong || undefined}
+          aria-describedby={isWrong ? "zones-file-error" : "zones-file-hint"}
+          onChange={(event) => void open(event.currentTarget.files?.[0])}
+        />
+        <p id="zones-file-hint" class="field-hint">
+          Polygons in degrees (WGS 84), such as geojson.io or QGIS write them, or a GBFS document.
+        </p>
+        {isWrong && (
+          <p id="zones-file-error" class="field-error" role="alert">
+            The file has no polygon in it. Export the zones as GeoJSON.
+          </p>
+        )}
+      </div>
+      {read !== undefined && (
+        <ZoneQuestions
+          zones={read}
+          count={count}
+          isPending={isPending}
+          onSave={(zones, replaces) => onSave(zones, replaces, close)}
+          onCancel={close}
+        />
+      )}
+    </section>
+  );
+}
+
+interface ZoneQuestionsProps {
+  readonly zones: readonly ReadZone[];
+  readonly count: number;
+  readonly isPending: boolean;
+  readonly onSave: (zones: readonly ReadZone[], replaces: boolean) => void;
+  readonly onCancel: () => void;
+}
+
+/** What the file does not say: the rule of zones without one, and whether the zones that there are stay. */
+function ZoneQuestions({ zones, count, isPending, onSave, onCancel }: ZoneQuestionsProps) {
+  const [look, setLook] = useState("no-end");
+  const [mode, setMode] = useState("add");
+  const bare = zones.filter(({ properties: { rules } }) => rules === undefined).length;
+  const rule = zoneLooks.find(({ id }) => id === look)?.rule ?? openRule;
+  const ruled = zones.map((zone) => ({ ...zone, properties: { rules: [rule], ...zone.properties } }));
+  return (
+    <Form onSubmit={() => onSave(ruled, mode === "replace")}>
+      {bare > 0 && (
+        <SelectField
+          label={`What holds in the ${bare === 1 ? "zone" : `${bare} zones`} without a rule`}
+          value={look}
+          choices={zoneLooks.map(({ id, title }) => ({ value: id, label: title }))}
+          onChange={setLook}
+        />
+      )}
+      {count > 0 && (
+        <SelectField
+          label={count === 1 ? "The zone that there is" : `The ${count} zones that there are`}
+          value={mode}
+          choices={[
+            { value: "add", label: "Keep beside the new" },
+            { value: "replace", label: "Replace" },
+          ]}
+          onChange={setMode}
+        />
+      )}
+      <div class="row">
+        <Button type="submit" variant="primary" pending={isPending}>
+          {`Import ${zones.length === 1 ? "1 zone" : `${zones.length} zones`}`}
+        </Button>
+        <Button onClick={onCancel}>Cancel</Button>
+      </div>
+    </Form>
+  );
+}

@@ -1,0 +1,72 @@
+/** What a zone's rule means to a rider: how it is drawn and named. */
+export interface ZoneRule {
+  readonly ride_start_allowed?: boolean | undefined;
+  readonly ride_end_allowed?: boolean | undefined;
+  readonly ride_through_allowed?: boolean | undefined;
+  readonly maximum_speed_kph?: number | undefined;
+  readonly station_parking?: boolean | undefined;
+}
+
+const allowed = { ride_start_allowed: true, ride_end_allowed: true, ride_through_allowed: true };
+
+/** The rule outside all zones while nobody has set another. */
+export const openRule: ZoneRule = allowed;
+
+interface ZoneLook {
+  readonly id: string;
+  readonly title: string;
+  /** The rule of a zone to which it is given. */
+  readonly rule: ZoneRule;
+  readonly fits: (rule: ZoneRule) => boolean;
+}
+
+const open: ZoneLook = { id: "open", title: "Riding and parking", rule: allowed, fits: () => true };
+
+/** In the order of their strength; the first that fits is drawn. */
+export const zoneLooks: readonly ZoneLook[] = [
+  {
+    id: "closed",
+    title: "No riding",
+    rule: { ride_start_allowed: false, ride_end_allowed: false, ride_through_allowed: false },
+    fits: (rule) => rule.ride_through_allowed === false,
+  },
+  {
+    id: "no-end",
+    title: "No parking",
+    rule: { ...allowed, ride_end_allowed: false },
+    fits: (rule) => rule.ride_end_allowed === false,
+  },
+  {
+    id: "stations",
+    title: "Parking at stations only",
+    rule: { ...allowed, station_parking: true },
+    fits: (rule) => rule.station_parking === true,
+  },
+  {
+    id: "slow",
+    title: "Slow: at most 10 km/h",
+    rule: { ...allowed, maximum_speed_kph: 10 },
+    fits: (rule) => rule.maximum_speed_kph !== undefined,
+  },
+  open,
+];
+
+/** Returns how a zone is drawn. The first rule is the one that planners read. */
+export function lookOf([rule = {}]: readonly ZoneRule[] = []): ZoneLook {
+  return zoneLooks.find(({ fits }) => fits(rule)) ?? open;
+}
+
+/** Returns a zone's first rule in words. */
+export function ruleInWords(rules: readonly ZoneRule[] = []): string {
+  const [rule] = rules;
+  if (rule === undefined) return "no rule";
+  const words = [
+    rule.ride_through_allowed === false ? "no riding" : undefined,
+    rule.ride_start_allowed === false ? "no start" : undefined,
+    rule.ride_end_allowed === false ? "no parking" : undefined,
+    rule.station_parking === true ? "parking at stations only" : undefined,
+    rule.maximum_speed_kph === undefined ? undefined : `at most ${rule.maximum_speed_kph} km/h`,
+  ].filter((word) => word !== undefined);
+  const further = rules.length > 1 ? `, and ${rules.length - 1} more for some types` : "";
+  return (words.length === 0 ? "riding and parking" : words.join(", ")) + further;
+}

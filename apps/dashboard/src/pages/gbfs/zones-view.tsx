@@ -1,0 +1,251 @@
+import { factKinds, type FactsOf } from "@bikeshare/contract/facts";
+import { useQuery } from "@tanstack/preact-query";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { api } from "../../api/api.ts";
+import { Button } from "../../components/button.tsx";
+import { EmptyState } from "../../components/empty-state.tsx";
+import { ErrorState } from "../../components/error-state.tsx";
+import { Form } from "../../components/form.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { Table } from "../../components/table.tsx";
+import { showToast } from "../../components/toast.tsx";
+import type { Access } from "../../session/session.ts";
+import { useAction } from "../use-action.ts";
+import { focusWrong, useFormContext } from "./fact-form.tsx";
+import { FactInput } from "./fact-input.tsx";
+import { ONLY, removeFacts, setFacts, useDescribed } from "./facts-data.ts";
+import { type FactError, FormContext, refusalOf } from "./form-context.ts";
+import { draftOf, valueOf } from "./form-values.ts";
+import { ZoneImport } from "./zone-import.tsx";
+import { nameOfZone, type Zone, ZoneMap } from "./zone-map.tsx";
+import { openRule, ruleInWords } from "./zone-rules.ts";
+
+const KIND = "geofencing_zones";
+const facts = factKinds[KIND];
+const properties = facts.features.type.item?.fields?.["properties"]?.type;
+
+interface ViewProps {
+  readonly access: Access;
+}
+
+/** Where riders may ride and park: a map, a list, and the import of a file. */
+export function ZonesView({ access }: ViewProps) {
+  const { things, error, refetch } = useDescribed(access.systemId, KIND);
+  const [described] = things ?? [];
+  if (described !== undefined) return <Zones access={access} facts={described.published} />;
+  return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />;
+}
+
+function Zones({ access, facts: published }: ViewProps & { readonly facts: FactsOf<typeof KIND> }) {
+  const { systemId, canChange } = access;
+  const { features: zones = [], global_rules: elsewhere = [openRule] } = published;
+  const { refused, isPending, change } = useZoneChanges(systemId);
+  const [opened, setOpened] = useState<number>();
+  const close = () => setOpened(undefined);
+  const context = useFormContext(systemId, refused);
+  const current = opened === undefined ? undefined : zones[opened];
+  return (
+    <FormContext.Provider value={context}>
+      <section class="stack">
+        <h2 class="visually-hidden">The map and the list</h2>
+        {zones.length > 0 && <CityMap zones={zones} systemId={systemId} />}
+        {refused !== undefined && current === undefined && (
+          <Notice tone="danger" title={placeInWords(refused.path)}>
+            {refused.message}
+          </Notice>
+        )}
+        <ZoneList
+          zones={zones}
+          canChange={canChange}
+          onOpen={setOpened}
+          onRemove={(zone) =>
+            change(
+              zones.filter((each) => each !== zone),
+              elsewhere,
+              close,
+            )
+          }
+        />
+        {current !== undefined && opened !== undefined && (
+          <ZoneForm
+            key={opened}
+            zone={current}
+            index={opened}
+            isPending={isPending}
+            onSave={(changed) => change(zones.with(opened, changed), elsewhere, close)}
+            onCancel={close}
+          />
+        )}
+        {canChange && <ZoneInputs {...{ zones, elsewhere, isPending, change, close }} />}
+      </section>
+    </FormContext.Provider>
+  );
+}
+
+interface ZoneInputsProps {
+  readonly zones: readonly Zone[];
+  readonly elsewhere: readonly unknown[];
+  readonly isPending: boolean;
+  readonly change: (features: readonly unknown[], rules: readonly unknown[], onDone: () => void) => void;
+  readonly close: () => void;
+}
+
+function ZoneInputs({ zones, elsewhere, isPending, change, close }: ZoneInputsProps) {
+  return (
+    <>
+      <ZoneImport
+        count={zones.length}
+        isPending={isPending}
+        onSave={(read, replaces, onDone) => change(replaces ? read : [...zones, ...read], elsewhere, onDone)}
+      />
+      {zones.length > 0 && (
+        <Elsewhere
+          key={JSON.stringify(elsewhere)}
+          rules={elsewhere}
+          isPending={isPending}
+          onSave={(rules) => change(zones, rules, close)}
+        />
+      )}
+    </>
+  );
+}
+
+function CityMap({ zones, systemId }: { readonly zones: readonly Zone[]; readonly systemId: string }) {
+  const stations = useQuery({
+    queryKey: ["stations", systemId, "of-zones"],
+    queryFn: ({ signal }) => api.systemStations.list({ params: { system_id: systemId }, signal }),
+  });
+  return <ZoneMap zones={zones} stations={stations.data?.data ?? []} />;
+}
+
+/** Saves the zones, and keeps what the service refuses of them. */
+function useZoneChanges(systemId: string) {
+  const [refused, setRefused] = useState<FactError>();
+  const { run, isPending } = useAction();
+  const change = (features: readonly unknown[], rules: readonly unknown[], onDone: () => void) =>
+    void run(async () => {
+      const failure = await refusalOf(() =>
+        features.length === 0
+          ? removeFacts(systemId, KIND, ONLY)
+          : setFacts(systemId, KIND, ONLY, { features, global_rules: rules }),
+      );
+      setRefused(failure);
+      if (failure !== undefined) return;
+      showToast("success", "Saved. The feeds show it within a minute.");
+      onDone();
+    });
+  return { refused, isPending, change };
+}
+
+interface ZoneListProps {
+  readonly zones: readonly Zone[];
+  readonly canChange: boolean;
+  readonly onOpen: (index: number) => void;
+  readonly onRemove: (zone: Zone) => void;
+}
+
+function ZoneList({ zones, canChange, onOpen, onRemove }: ZoneListProps) {
+  return (
+    <Table
+      caption="Zones"
+      rows={zones.map((zone, index) => ({ zone, index, name: nameOfZone(zone, index) }))}
+      rowKey={({ index }) => String(index)}
+      empty={<EmptyState title="No zones">Draw them in any map program, and import its GeoJSON.</EmptyState>}
+      columns={[
+        { id: "name", title: "Zone", cell: ({ name }) => name },
+        { id: "rule", title: "Rule", cell: ({ zone }) => ruleInWords(zone.properties?.rules) },
+        {
+          id: "change",
+          title: "",
+          align: "end",
+          cell: ({ zone, index, name }) =>
+            canChange && (
+              <div class="row">
+                <Button label={`Change ${name}`} onClick={() => onOpen(index)}>
+                  Change
+                </Button>
+                <Button label={`Remove ${name}`} onClick={() => onRemove(zone)}>
+                  Remove
+                </Button>
+              </div>
+            ),
+        },
+      ]}
+    />
+  );
+}
+
+/** Returns where in the list of zones something is wrong: `features[0].geometry` is "Zone 1". */
+function placeInWords(path: string): string {
+  const [, index] = /^features\[(\d+)\]/.exec(path) ?? [];
+  return index === undefined ? "The rules elsewhere" : `Zone ${Number(index) + 1} of the list`;
+}
+
+interface ZoneFormProps {
+  readonly zone: Zone;
+  readonly index: number;
+  readonly isPending: boolean;
+  readonly onSave: (zone: Zone) => void;
+  readonly onCancel: () => void;
+}
+
+function ZoneForm({ zone, index, isPending, onSave, onCancel }: ZoneFormProps) {
+  const type = properties ?? facts.features.type;
+  const [draft, setDraft] = useState(() => draftOf(type, zone.properties));
+  const form = useRef<HTMLDivElement>(null);
+  useEffect(() => form.current?.querySelector("input")?.focus(), []);
+  useEffect(() => focusWrong(form.current));
+  return (
+    <div ref={form} class="card fact-form">
+      <Form onSubmit={() => onSave({ ...zone, properties: valueOf(type, draft) ?? {} })}>
+        <FactInput
+          type={type}
+          path={`features[${index}].properties`}
+          label={nameOfZone(zone, index)}
+          hint="Planners read the first rule: put the one for all types first."
+          draft={draft}
+          published={undefined}
+          onChange={setDraft}
+        />
+        <div class="row">
+          <Button type="submit" variant="primary" pending={isPending}>
+            Save the zone
+          </Button>
+          <Button onClick={onCancel}>Cancel</Button>
+        </div>
+      </Form>
+    </div>
+  );
+}
+
+interface ElsewhereProps {
+  readonly rules: readonly unknown[];
+  readonly isPending: boolean;
+  readonly onSave: (rules: readonly unknown[]) => void;
+}
+
+function Elsewhere({ rules, isPending, onSave }: ElsewhereProps) {
+  const { type, label, about } = facts.global_rules;
+  const [draft, setDraft] = useState(() => draftOf(type, rules));
+  return (
+    <section class="stack fact-form">
+      <h2>{label}</h2>
+      <Form onSubmit={() => onSave((valueOf(type, draft) ?? []) as readonly unknown[])}>
+        <FactInput
+          type={type}
+          path="global_rules"
+          label={about}
+          draft={draft}
+          published={undefined}
+          onChange={setDraft}
+        />
+        <div class="row">
+          <Button type="submit" pending={isPending}>
+            Save the rules
+          </Button>
+        </div>
+      </Form>
+    </section>
+  );
+}

@@ -1,0 +1,156 @@
+import { expect, it } from "vitest";
+import { inspect, openBrowser } from "./browser.harness.ts";
+
+const { world, visitAs, allow } = openBrowser();
+
+const SYSTEM = "/operator/systems";
+const zone = {
+  type: "FeatureCollection",
+  features: [
+    {
+      type: "Feature",
+      properties: { name: "Old harbour", stroke: "#ff0000" },
+      geometry: {
+        type: "Polygon",
+        coordinates: [
+          [
+            [16.36, 48.2],
+            [16.38, 48.2],
+            [16.38, 48.21],
+            [16.36, 48.21],
+            [16.36, 48.2],
+          ],
+        ],
+      },
+    },
+  ],
+};
+
+it("a newcomer sets a plan, a type, links and a zone, and sees them published", async () => {
+  const { open } = await visitAs("operator admin");
+  const page = await open(SYSTEM);
+  await page.getByRole("heading", { name: "What planners miss" }).waitFor();
+  await page.getByRole("link", { name: "Add a pricing plan" }).click();
+  await page.getByRole("link", { name: "Add a pricing plan" }).last().click();
+  await page.getByLabel("Id", { exact: true }).fill("single");
+  await page.getByLabel("Name", { exact: true }).fill("Single ride");
+  await page.getByLabel("Currency").fill("eur");
+  await page.getByLabel("Price", { exact: true }).first().fill("1");
+  await page.getByLabel("Taxed").selectOption("No");
+  await page.getByLabel("Description", { exact: true }).fill("1 € to start, then 10 cents a minute");
+  await page.getByRole("button", { name: "Add to By time" }).click();
+  await page.getByRole("group", { name: "By time" }).getByLabel("Start").fill("30");
+  await page.getByRole("group", { name: "By time" }).getByLabel("Rate").fill("0,1");
+  await page.getByRole("group", { name: "By time" }).getByLabel("Interval").fill("1");
+  await inspect(page, "gbfs-plan-new");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("cell", { name: "€1.00 for the ride, €0.10 a minute from minute 30." }).waitFor();
+  await inspect(page, "gbfs-plans");
+
+  await page.getByRole("tab", { name: "Vehicle types" }).click();
+  await page.getByRole("link", { name: "Add a vehicle type" }).click();
+  await page.getByLabel("Id", { exact: true }).fill("ebike");
+  await page.getByLabel("Name", { exact: true }).fill("E-bike");
+  await page.getByLabel("Form").selectOption("bicycle");
+  await page.getByLabel("Propulsion").selectOption("electric assist");
+  await page.getByLabel("Range in metres").fill("60000");
+  await page.getByLabel("Return").selectOption("any station");
+  await page.getByLabel("Pricing plan").selectOption("Single ride");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("cell", { name: "60,000 m" }).waitFor();
+  await inspect(page, "gbfs-types");
+
+  await page.getByRole("tab", { name: "Facts" }).click();
+  await page.getByLabel("Feed contact").fill("feeds@bikes.example");
+  await page
+    .getByRole("group", { name: "Links to stations" })
+    .getByLabel("Web")
+    .fill("https://bikes.example/{station_id}");
+  const ios = page.getByRole("group", { name: "iOS" });
+  await ios.getByLabel("Page in the store").fill("https://apps.example/bikes");
+  await ios.getByLabel("Address that tells").fill("bikes://");
+  await page.getByRole("button", { name: "Add a language to Name" }).click();
+  await page.getByLabel("Language of Name, 2").fill("de");
+  await page.getByRole("textbox", { name: "Name, en", exact: true }).fill("City bikes");
+  await page.getByRole("textbox", { name: "Name, de", exact: true }).fill("Stadtrad");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.").first().waitFor();
+  await inspect(page, "gbfs-facts");
+
+  await page.getByRole("tab", { name: "Zones" }).click();
+  const file = { name: "zones.geojson", mimeType: "application/geo+json", buffer: Buffer.from(JSON.stringify(zone)) };
+  await page.getByLabel("GeoJSON file").setInputFiles(file);
+  await page.getByLabel("What holds in the zone without a rule").selectOption("No parking");
+  await page.getByRole("button", { name: "Import 1 zone" }).click();
+  await page.getByRole("cell", { name: "Old harbour", exact: true }).waitFor();
+  await page.getByRole("img", { name: "Old harbour: no parking" }).waitFor();
+  await inspect(page, "gbfs-zones");
+
+  await page.getByRole("tab", { name: "Published" }).click();
+  const shown = page.getByRole("tabpanel");
+  await expect
+    .poll(async () => {
+      await page.getByRole("button", { name: "Read again" }).click();
+      return shown.locator("pre").textContent();
+    })
+    .toContain("Stadtrad");
+  await page.getByLabel("Feed").selectOption("geofencing_zones");
+  await page.getByText("Old harbour").first().waitFor();
+  await inspect(page, "gbfs-published");
+  const types = await fetch(`${world.url}/gbfs/3.0/vehicle_types.json`);
+  expect(await types.text()).toContain('"default_pricing_plan_id":"single"');
+});
+
+it("a value that GBFS does not allow is refused at its field, which gets the focus, and nothing is saved", async () => {
+  const { open } = await visitAs("operator admin");
+  const page = await open(SYSTEM);
+  const zoneField = page.getByLabel("Time zone");
+  await zoneField.fill("EST");
+  await page.getByLabel("Website").fill("https://bikes.example");
+  await page.keyboard.press("Enter");
+  await page.getByText('Cannot be "EST": it must be an IANA time zone').waitFor();
+  await expect.poll(() => zoneField.evaluate((field) => field === document.activeElement)).toBe(true);
+  await inspect(page, "gbfs-refused");
+  await zoneField.fill("");
+  const app = page.getByRole("group", { name: "Android" });
+  await app.getByLabel("Address that tells").fill("bikes://");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect
+    .poll(() => app.getByLabel("Page in the store").evaluate((field) => field === document.activeElement))
+    .toBe(true);
+  await page.reload();
+  await expect.poll(() => page.getByLabel("Website").inputValue()).toBe("");
+  allow(/400/);
+});
+
+it("a plan is added by the keyboard alone", async () => {
+  const { open } = await visitAs("operator admin");
+  const page = await open(SYSTEM);
+  await page.getByRole("tab", { name: "Facts" }).focus();
+  await page.keyboard.press("ArrowRight");
+  await page.getByRole("link", { name: "Add a pricing plan" }).last().focus();
+  await page.keyboard.press("Enter");
+  await page.getByLabel("Id", { exact: true }).focus();
+  const next = async (text: string, tabs = 1) => {
+    await page.keyboard.type(text);
+    for (let step = 0; step < tabs; step++) await page.keyboard.press("Tab");
+  };
+  await next("day");
+  await next("Day", 3); // past its language and the button for another
+  await next("EUR");
+  await next("9");
+  await next("Y");
+  await next("9 euros a day", 1);
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("button", { name: "Save" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("cell", { name: "€9.00 for the ride, plus tax." }).waitFor();
+});
+
+it("a viewer reads the facts, and can change none", async () => {
+  const { open } = await visitAs("operator viewer");
+  const page = await open(SYSTEM);
+  await page.getByLabel("Website").waitFor();
+  expect(await page.getByLabel("Website").isDisabled()).toBe(true);
+  expect(await page.getByRole("button", { name: "Save" }).count()).toBe(0);
+});

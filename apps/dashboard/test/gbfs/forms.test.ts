@@ -1,0 +1,88 @@
+import { type FactKind, factKinds, type Facts } from "@bikeshare/contract/facts";
+import { expect, test } from "vitest";
+import { draftOf, valueOf } from "../../src/pages/gbfs/form-values.ts";
+import { zonesFrom } from "../../src/pages/gbfs/geojson.ts";
+import { priceInWords } from "../../src/pages/gbfs/price-in-words.ts";
+import { lookOf, ruleInWords } from "../../src/pages/gbfs/zone-rules.ts";
+
+const ring = [
+  [10, 59],
+  [11, 59],
+  [11, 60],
+  [10, 59],
+];
+const area = { type: "MultiPolygon", coordinates: [[ring]] };
+const rules = [{ ride_start_allowed: true, ride_end_allowed: false, ride_through_allowed: true }];
+
+const told: { readonly [Kind in FactKind]?: object } = {
+  system: {
+    name: [{ text: "Bysykkel", language: "nb" }],
+    brand_assets: { brand_last_modified: "2026-01-31", brand_image_url: "https://bikes.example/logo.svg" },
+    rental_apps: { ios: { store_uri: "https://apps.example", discovery_uri: "bikes://" } },
+  },
+  pricing_plan: { price: 0, is_taxable: false, per_min_pricing: [{ start: 0, rate: 0.1, interval: 1 }] },
+  station: {
+    rental_methods: ["key"],
+    station_area: area,
+    vehicle_docks_capacity: [{ vehicle_type_ids: ["a"], count: 2 }],
+  },
+  geofencing_zones: { features: [{ type: "Feature", geometry: area, properties: { rules } }] },
+};
+
+test.each(Object.entries(told))("a form that nobody has changed says the same of a %s as before", (kind, facts) => {
+  const table: Facts = factKinds[kind as FactKind];
+  for (const [name, value] of Object.entries(facts)) {
+    const type = table[name]?.type;
+    expect(type && valueOf(type, draftOf(type, value)), name).toEqual(value);
+  }
+});
+
+test("an input that is emptied says nothing, and a number that is none goes to the service as it is", () => {
+  const { per_min_pricing: steps, price } = factKinds.pricing_plan;
+  expect(valueOf(steps.type, [{ start: "", rate: "" }])).toBeUndefined();
+  expect(valueOf(steps.type, [{ start: "0", rate: "0,5", interval: "1" }])).toEqual([
+    { start: 0, rate: 0.5, interval: 1 },
+  ]);
+  expect(valueOf(price.type, "two")).toBe("two");
+  expect(valueOf(price.type, "  ")).toBeUndefined();
+});
+
+test("zones are read from what drawing programs write, and from GBFS", () => {
+  const polygon = { type: "Polygon", coordinates: [ring] };
+  const feature = { type: "Feature", geometry: polygon, properties: { name: "Harbour", fill: "#f00", rules: null } };
+  const point = { type: "Feature", geometry: { type: "Point", coordinates: [10, 59] }, properties: {} };
+  const zone = { type: "Feature", geometry: area, properties: { name: "Harbour" } };
+  const collection = { type: "FeatureCollection", features: [feature, point] };
+  expect(zonesFrom(JSON.stringify(collection))).toEqual([zone]);
+  expect(zonesFrom(JSON.stringify({ data: { geofencing_zones: collection } }))).toEqual([zone]);
+  expect(zonesFrom(JSON.stringify(feature))).toEqual([zone]);
+  expect(zonesFrom(JSON.stringify(polygon))).toEqual([{ ...zone, properties: {} }]);
+  for (const nothing of ["{}", "nothing", JSON.stringify(point)]) expect(zonesFrom(nothing)).toBeUndefined();
+});
+
+test.each([
+  [{ currency: "EUR", price: 0 }, "Free."],
+  [{ currency: "EUR", price: 3.5, is_taxable: true }, "€3.50 for the ride, plus tax."],
+  [
+    { currency: "EUR", price: 1, per_min_pricing: [{ start: 30, rate: 0.125, interval: 1 }] },
+    "€1.00 for the ride, €0.125 a minute from minute 30.",
+  ],
+  [
+    {
+      ...{ currency: "NOK", price: 0, reservation_price_per_min: 1 },
+      per_km_pricing: [{ start: 0, rate: 5, interval: 2, end: 10 }],
+      fare_capping: { duration: 1440, price: 99 },
+    },
+    "NOK 5.00 every 2 kilometres until kilometre 10, NOK 1.00 a minute to hold it, at most NOK 99.00 within 1440 minutes.",
+  ],
+])("a rider reads of %j: %s", (plan, sentence) => {
+  expect(priceInWords(plan).replaceAll("\u00a0", " ")).toBe(sentence);
+});
+
+test("a zone is drawn by its strongest ban", () => {
+  const all = { ride_start_allowed: true, ride_end_allowed: true, ride_through_allowed: true };
+  expect(lookOf([{ ...all, ride_end_allowed: false, ride_through_allowed: false }]).title).toBe("No riding");
+  expect(lookOf(rules).title).toBe("No parking");
+  expect(lookOf([all]).title).toBe("Riding and parking");
+  expect(ruleInWords([{ ...all, maximum_speed_kph: 6 }])).toBe("at most 6 km/h");
+});
