@@ -11,13 +11,14 @@ const BASE_PATH = "/dashboard/";
 const CHUNKS = [
   {
     name: "base",
-    test: /(?<!\/gbfs)\.css$|dashboard\/src\/([^/]+\.|(api|components|layout|session)\/|pages\/[^/]+\.)|@tanstack|^\0/,
+    test: /(?<!\/gbfs)\.css$|dashboard\/src\/([^/]+\.|(api|components|layout|session)\/|pages\/[^/]+\.)|contract\/src\/alert-words|@tanstack|^\0/,
   },
   { name: "overview", test: /\/pages\/overview\// },
   { name: "requests", test: /\/pages\/(keys|requests)\// },
   { name: "deliveries", test: /\/pages\/(deliveries|webhook)\// },
   { name: "stations", test: /\/pages\/stations\// },
   { name: "gbfs", test: /\/pages\/gbfs\/|contract\/src\/gbfs\// },
+  { name: "endpoints", test: /\/pages\/(audit\/|operator\/endpoint)/ },
   { name: "operator", test: /\/pages\/(operator|audit)\// },
   { name: "account", test: /\/pages\/account\/|@simplewebauthn/ },
 ];

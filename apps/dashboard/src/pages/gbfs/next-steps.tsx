@@ -24,7 +24,10 @@ export function NextSteps({ systemId }: { readonly systemId: string }) {
   if (steps.every(({ isDone }) => isDone)) return null;
   return (
     <section class="card stack">
-      <h2>What planners miss</h2>
+      <div class="row">
+        <h2>What planners miss</h2>
+        <Link href={url.link("/operator/feed-quality")}>What each shows</Link>
+      </div>
       <ol class="steps">
         {steps.map(({ view, title, loss, isDone }) => (
           <li key={title}>
