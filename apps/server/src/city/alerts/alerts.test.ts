@@ -53,8 +53,8 @@ const apply = (source: string, records: readonly AlertRecord[]) =>
   runCommand(harness.live, harness.systemId, (command) => applyAlerts(command, source, records));
 const message = async (given: Item) => (await harness.alerts(given)).results[0]?.error?.message;
 
-describe("alerts of the operator's", () => {
-  test("open once and end once: one event each, however often it is said", async () => {
+describe("alerts of the operator", () => {
+  test("open once and end once, with one event each, however often the operator repeats it", async () => {
     expect(outcomes(await harness.alerts(item(), item()))).toEqual(["created", "unchanged"]);
     expect(outcomes(await harness.alerts(item()))).toEqual(["unchanged"]);
     expect(outcomes(await harness.alerts({ id, description: "Until May" }))).toEqual(["updated"]);
@@ -66,7 +66,7 @@ describe("alerts of the operator's", () => {
     expect(await events()).toEqual(["alert.opened", "alert.ended"]);
   });
 
-  test("open anew after their end, and nothing of what they said before stays", async () => {
+  test("open again after their end, without their earlier content", async () => {
     await harness.alerts(item({ description: "Old" }));
     await harness.endAlerts({ id });
     expect(await message({ id })).toBe("type and summary must be given: the alert is new.");
@@ -96,14 +96,14 @@ describe("alerts of the operator's", () => {
     await harness.expectSound();
   });
 
-  test("whose last time has no end last until somebody ends them", async () => {
+  test("without an end of their last time last until somebody ends them", async () => {
     await harness.alerts(item({ times: [{ end: at(HOUR) }, { start: at(2 * HOUR) }] }));
     harness.clock.advance(100 * HOUR);
     expect(await sweep()).toBe(0);
     expect(await openIds()).toContain(id);
   });
 
-  test("that the clock has ended are opened anew by a later item, with both events", async () => {
+  test("open again after the clock has ended them, with both events", async () => {
     await harness.alerts(item({ times: [{ end: at(HOUR) }] }));
     harness.clock.advance(2 * HOUR);
     expect(outcomes(await harness.alerts(item({ times: [{ end: at(HOUR) }] })))).toEqual(["created"]);
@@ -169,7 +169,7 @@ describe("alerts of the operator's", () => {
     expect(published).toMatchObject({ type: "other", summary });
   });
 
-  test("of many at once open once", async () => {
+  test("open once when many requests open them at once", async () => {
     const results = await Promise.all(Array.from({ length: 6 }, () => harness.alerts(item())));
     expect(results.flatMap(outcomes).sort()).toEqual(["created", ...Array<string>(5).fill("unchanged")]);
     expect(await events()).toEqual(["alert.opened"]);
@@ -184,7 +184,7 @@ describe("alerts of the operator's", () => {
     await harness.expectSound();
   });
 
-  test("about regions name those that there are", async () => {
+  test("may name existing regions only", async () => {
     await describeFacts({ ...harness.live, actor: "cli:test" }, harness.systemId, "region", "north", { name: "North" });
     expect(outcomes(await harness.alerts(item({ region_ids: ["north"] })))).toEqual(["created"]);
   });
@@ -201,7 +201,7 @@ describe("alerts of the operator's", () => {
     );
   });
 
-  test("are deleted 90 days after their end, and no day earlier", async () => {
+  test("are deleted 90 days after their end, and not earlier", async () => {
     await harness.alerts(item());
     await harness.endAlerts({ id });
     const sweeper = startPastAlertsSweeper({
@@ -255,14 +255,14 @@ describe("a station that is taken offline with a summary", () => {
     await harness.expectSound();
   });
 
-  test("has none without a summary, and gets one when it is given later", async () => {
+  test("has no alert without a summary, and gets one when the operator adds a summary", async () => {
     await harness.offline({ id: station });
     expect(await closure()).toEqual([]);
     expect(outcomes(await harness.offline({ id: station, summary: "Closed" }))).toEqual(["updated"]);
     expect(await closure()).toHaveLength(1);
   });
 
-  test("loses its alert, and those about it alone, when it is removed", async () => {
+  test("loses its alert, and alerts about no other station, when it is removed", async () => {
     await harness.offline({ id: station, summary: "Closed" });
     await harness.alerts(item({ station_ids: [station] }), {
       ...item({ station_ids: [station, "A"] }),
@@ -277,7 +277,7 @@ describe("a station that is taken offline with a summary", () => {
     await harness.expectSound();
   });
 
-  test("gets a new alert where the clock has ended the one before", async () => {
+  test("gets a new alert after the clock has ended the previous one", async () => {
     await harness.offline({ id: station, summary: "Closed" });
     const [first] = await closure();
     await harness.alerts({ id: first?.id, times: [{ end: at(HOUR) }] });
@@ -328,7 +328,7 @@ describe("alerts of a feed", () => {
     await apply("feed", []);
   });
 
-  test("are the feed's to change, and take no id of an open one", async () => {
+  test("change by their feed only, and cannot take the id of an open alert", async () => {
     await harness.alerts(item());
     await apply("feed", [record(`${id}-f`)]);
     expect(outcomes(await harness.endAlerts({ id: `${id}-f` }))).toEqual(["invalid_parameter"]);
@@ -342,7 +342,7 @@ describe("alerts of a feed", () => {
     expect(await events()).toEqual(["alert.opened"]);
   });
 
-  test("whose times are over are not open, however long the feed lists them", async () => {
+  test("are not open once their times are over, even if the feed still lists them", async () => {
     const times = [{ end: at(HOUR) }];
     await apply("feed", [record(id, { times })]);
     harness.clock.advance(HOUR);

@@ -12,29 +12,29 @@ import { openingHoursFrom } from "../../city/descriptions/opening-hours.rules.ts
 import { geometryFrom } from "./geometry.ts";
 import { booleanFrom, identifierFrom, instantFrom, isObject, type JsonObject, numberFrom, textFrom } from "./values.ts";
 
-// Reads values of any version of GBFS into their canonical form: that of 3.1. A value that means nothing is left out and
-// noted; another writing of a good value is no problem.
+// Parses values of any version of GBFS to their canonical form: that of 3.1. An invalid value is omitted and logged;
+// another spelling of a valid value is no problem.
 
-/** What is known of a value besides the value itself, and where its problems go. */
+/** The context of a value, and the log of its problems. */
 export interface ReadingContext {
-  /** The language of texts that name none, as those before 3.0. */
+  /** The language of texts without one, as before 3.0. */
   readonly language: string;
-  /** Notes that a value was left out or changed. @param field its path in the record, such as `rental_uris.web` */
+  /** Logs that a value was omitted or changed. @param field its path in the record, such as `rental_uris.web` */
   problem(field: string, value: unknown, reason: string): void;
-  /** Notes a field that GBFS does not know. */
+  /** Logs an unknown field. */
   unknown(field: string): void;
 }
 
-/** Limits the characters of a text or address. Too high: one record's text fills every page that lists it. */
+/** Maximum characters of a text or address. Too high: one record's text fills every page that lists it. */
 export const MAX_TEXT_LENGTH = 2_000;
-/** The greatest integer that is read: that of a column. */
+/** The greatest integer that a column can store. */
 export const GREATEST_INTEGER = 2_147_483_647;
-/** Items of a list within a record. An alert may name each station of a city. */
+/** Maximum items of a list within a record. An alert may name each station of a city. */
 const MAX_ITEMS = 5_000;
-/** Languages of a text. */
+/** Maximum languages of a text. */
 const MAX_LANGUAGES = 50;
 
-/** Kinds that one function reads (undefined: it means nothing), and what is noted of a value that means nothing. */
+/** The parser of each kind (it returns undefined for an invalid value), and the message about an invalid value. */
 const scalars: { readonly [Kind in FieldType["kind"]]?: readonly [read: (value: unknown) => unknown, issue: string] } =
   {
     id: [identifierFrom, "not_an_identifier"],
@@ -55,13 +55,13 @@ const scalars: { readonly [Kind in FieldType["kind"]]?: readonly [read: (value: 
   };
 
 /**
- * Reads a value of a type into its canonical form.
+ * Parses a value to its canonical form.
  * @param field its path in the record, for problems
- * @returns undefined where nothing is there, or nothing that means something
+ * @returns undefined for a missing or invalid value
  */
 export function readValue(type: FieldType, value: unknown, context: ReadingContext, field: string): unknown {
   if (value === undefined || value === null || value === "") return undefined;
-  // How many feeds say "never".
+  // Many feeds write 0 for "never".
   if (value === 0 && type.kind === "instant") return undefined;
   const scalar = scalars[type.kind];
   if (scalar !== undefined) {
@@ -105,7 +105,7 @@ function readUri(value: unknown, context: ReadingContext, field: string): string
   return uri;
 }
 
-/** Reads one string, or one in each language: the first of a language counts. */
+/** Parses a string, or one string for each language. The first text of a language counts. */
 function readTexts(
   value: unknown,
   context: ReadingContext,
@@ -138,7 +138,7 @@ function readNumber(type: FieldType, value: unknown, context: ReadingContext, fi
   return kind === "integer" ? Math.trunc(number) : number;
 }
 
-/** Reads a word in today's writing, an old one, or another case of either. */
+/** Parses a word in its newest spelling, an old one, or in other letter case. */
 function readWord(type: FieldType, value: unknown, context: ReadingContext, field: string): string | undefined {
   const said = typeof value === "string" || typeof value === "number" ? String(value) : "";
   const { words = [], oldWords = {} } = type;
@@ -152,7 +152,7 @@ function readWord(type: FieldType, value: unknown, context: ReadingContext, fiel
 function readList(type: FieldType, value: unknown, context: ReadingContext, field: string): unknown {
   const { item, min = 0 } = type;
   if (item === undefined) return undefined;
-  // Some feeds write the only one of several words without a list.
+  // Some feeds write a single word instead of a list.
   const given: unknown = Array.isArray(value) || item.kind === "object" ? value : [value];
   if (!Array.isArray(given)) {
     context.problem(field, value, "not_a_list");
@@ -167,7 +167,7 @@ function readList(type: FieldType, value: unknown, context: ReadingContext, fiel
   return items.length < min ? undefined : items;
 }
 
-/** Tells whether an item of a list has what every version requires of it: a price without its rate means nothing. */
+/** Tells whether an item of a list has the fields that every version requires: a price without a rate is useless. */
 export function isComplete(fields: Fields | undefined, item: unknown, context: ReadingContext, path: string): boolean {
   if (fields === undefined || !isObject(item)) return true;
   const missing = currentFields(fields).find(([name, { required }]) => required === true && item[name] === undefined);
@@ -179,7 +179,7 @@ function pathOf(path: string, name: string): string {
   return path === "" ? name : `${path}.${name}`;
 }
 
-/** Reads the fields of an object, in the order of the table, so that equal objects are equal texts. */
+/** Parses the fields of an object in the order of the table, so that equal objects have equal JSON. */
 export function readObject(
   fields: Fields,
   value: unknown,
@@ -194,7 +194,7 @@ export function readObject(
   for (const name of Object.keys(given)) if (!Object.hasOwn(fields, name)) context.unknown(pathOf(path, name));
   const read: Record<string, unknown> = {};
   for (const [name, { type, required }] of currentFields(fields)) {
-    // The type of a GeoJSON object says nothing that its place does not.
+    // The type of a GeoJSON object follows from its place.
     if (required === true && type.words?.length === 1) read[name] = type.words[0];
     else if (given[name] !== undefined) {
       const content = readValue(type, given[name], context, pathOf(path, name));
@@ -206,24 +206,24 @@ export function readObject(
 
 const currentFieldsByTable = new Map<Fields, readonly (readonly [string, Field])[]>();
 
-/** Returns the fields that are not of old versions alone. */
+/** Returns the fields that the newest version has. */
 export function currentFields(fields: Fields): readonly (readonly [string, Field])[] {
   let current = currentFieldsByTable.get(fields);
   if (current === undefined) {
-    // The system's language is the first of its languages in 3.0, and read from either.
+    // In 3.0 the system's language is the first of its languages; both forms are parsed.
     current = Object.entries(fields).filter(([name, { until }]) => until === undefined || name === "language");
     currentFieldsByTable.set(fields, current);
   }
   return current;
 }
 
-/** Fields of stations that 3.0 has in another shape. */
+/** Station fields whose form changed in 3.0. */
 const oldCapacities = [
   ["vehicle_types_capacity", "vehicle_capacity"],
   ["vehicle_docks_capacity", "vehicle_type_capacity"],
 ] as const;
 
-/** Returns a record with the names and shapes of today in place of those of old versions. */
+/** Converts a record of an old version to the newest names and forms. */
 export function currentRecord(feed: GbfsFeedName, record: JsonObject): JsonObject {
   const { oldNames }: GbfsFeed = gbfsFeeds[feed];
   const names = oldNames?.fields === undefined ? [] : Object.entries(oldNames.fields);
@@ -242,7 +242,7 @@ export function currentRecord(feed: GbfsFeedName, record: JsonObject): JsonObjec
   return current;
 }
 
-/** Returns a rule of a zone as 3.0 has it. What an old feed leaves out is allowed. */
+/** Converts a zone's rule to 3.0. A permission that an old feed omits is granted. */
 function currentRule(rule: JsonObject): JsonObject {
   const { ride_allowed: allowed, vehicle_type_id: types, ...rest } = rule;
   return {
@@ -254,13 +254,13 @@ function currentRule(rule: JsonObject): JsonObject {
   };
 }
 
-/** Schemes of addresses that run or reveal something where they are opened. */
+/** URL schemes that run code or reveal data when somebody opens them. */
 const UNSAFE_SCHEMES = new Set(["javascript", "data", "vbscript", "file", "blob"]);
-/** Parsing each address of a city would cost as much as all the rest of its feeds. */
+/** A cheap check: parsing each URL of a city would cost as much as the rest of its feeds. */
 const URI = /^([a-z][a-z\d+.-]*):[\x21-\x7e]+$/i;
 const IRI = /^([a-z][a-z\d+.-]*):[^\s\p{Cc}\p{Cs}]+$/iu;
 
-/** Returns an address: of the web, or of an app. */
+/** Returns a URL of a website or an app. */
 function uriFrom(value: unknown): string | undefined {
   const text = typeof value === "string" ? value.trim() : "";
   if (text.length > MAX_TEXT_LENGTH) return undefined;
@@ -268,13 +268,13 @@ function uriFrom(value: unknown): string | undefined {
   return scheme === undefined || UNSAFE_SCHEMES.has(scheme.toLowerCase()) ? undefined : text;
 }
 
-/** Returns a day; of an instant, the day in its own zone. */
+/** Returns a date; for an instant, the date in its own time zone. */
 function dateFrom(value: unknown): string | undefined {
   const [, day] = typeof value === "string" ? (/^\s*(\d{4}-\d{2}-\d{2})(?:T\S*)?\s*$/.exec(value) ?? []) : [];
   return day !== undefined && !Number.isNaN(Date.parse(day)) ? day : undefined;
 }
 
-/** Returns a time of a day of service, which may end on the next. */
+/** Returns a time of a service day, which may end on the next day. */
 function timeFrom(value: unknown): string | undefined {
   const parts = typeof value === "string" ? /^\s*(\d{1,2}):([0-5]\d)(?::([0-5]\d))?\s*$/.exec(value) : null;
   const [, hour, minute, second = "00"] = parts ?? [];

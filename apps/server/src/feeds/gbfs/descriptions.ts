@@ -28,25 +28,25 @@ export interface Description {
   readonly feed: DescriptiveFeed;
   readonly at: number;
   readonly problems: readonly Problem[];
-  /** Fields that GBFS does not know: they are not taken. */
+  /** Unknown fields, which are ignored. */
   readonly notTaken: readonly string[];
-  /** The ids of its records, and other records that they name. */
+  /** The ids of its records and of the records that they refer to. */
   readonly ids: readonly string[];
   readonly references: readonly Reference[];
   /**
-   * All that it says, in canonical form: records as an array, `system_information` and `geofencing_zones` as an object. As
-   * JSON, in which the same description is the same text, because the zones of a city have megabytes.
+   * Its content in canonical form: an array of records, or an object for `system_information` and `geofencing_zones`.
+   * It is JSON, equal for equal content, because the zones of a city have megabytes.
    */
   readonly json: string;
   readonly digest: string;
-  /** Of `system_information`: the source's name for its system, and its language. */
+  /** For `system_information`: the source's id of its system, and its language. */
   readonly publishedId?: string;
   readonly language?: string;
 }
 
-/** Records of a feed. */
+/** Maximum records of a feed. */
 const MAX_RECORDS = 10_000;
-/** Characters of a record. The outline of a large city takes 200,000. */
+/** Maximum characters of a record. The outline of a large city takes 200,000. */
 const MAX_RECORD_LENGTH = 500_000;
 
 /**
@@ -125,7 +125,7 @@ function itemsIn(feed: DescriptiveFeed, data: JsonObject, list: string): readonl
   return items as readonly unknown[];
 }
 
-/** Reads records in the order of their ids, so that the same list is the same text. */
+/** Parses records in the order of their ids, so that equal lists have equal JSON. */
 function readRecords(
   feed: DescriptiveFeed,
   items: readonly unknown[],
@@ -140,7 +140,7 @@ function readRecords(
     if (!isObject(item)) reject(null, "", item, "not_an_object");
     else if (id === undefined) reject(null, idField, item[idField], "not_an_identifier");
     else {
-      // The last of two records with one id wins, as in JSON itself.
+      // The last of two records with the same id wins, as in JSON.
       if (records.has(id)) reject(id, idField, id, "same_id_again_later");
       const reader = new RecordReader(item, id, context);
       const [json] = jsonOf(readObject(fields, currentRecord(feed, item), reader, "") ?? {}, reader);
@@ -150,7 +150,7 @@ function readRecords(
   return new Map([...records].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Reads items that have no id, in their order. */
+/** Parses items without ids in their order. */
 function readItems(feed: DescriptiveFeed, items: readonly unknown[], fields: Fields, context: DocumentContext) {
   return items.flatMap((item, index) => {
     const reader = new RecordReader(isObject(item) ? item : {}, `${index + 1}`, context);
@@ -165,7 +165,7 @@ function jsonOf(record: JsonObject, reader: RecordReader): string[] {
   return [boundedJson(record, MAX_RECORD_LENGTH, reader)].filter((json) => json !== null);
 }
 
-/** Reads `geofencing_zones`. Their order counts: the first of two that overlap holds. */
+/** Parses `geofencing_zones`. Their order matters: the first of two overlapping zones applies. */
 function readZones(data: JsonObject, context: DocumentContext): string {
   const feed = "geofencing_zones";
   const { geofencing_zones: zones, global_rules: rules }: Fields = gbfsFeeds[feed].fields;

@@ -5,7 +5,9 @@ import type { ThreadAnswer, ThreadRequest } from "./document-thread.ts";
 import type { DocumentContent, DocumentName } from "./documents.ts";
 import { FeedFailure } from "./problems.ts";
 
-/** Reads documents on a separate thread, so that requests are answered meanwhile, whatever a document contains. */
+/**
+ * Parses documents on a separate thread, so that the process answers requests meanwhile, whatever a document contains.
+ */
 export interface DocumentReader {
   /**
    * Reads a document, when those before it are done.
@@ -28,9 +30,9 @@ export interface DocumentReaderLimits {
   readonly timeoutMs?: number;
 }
 
-/** Enough for 200,000 stations. The JSON parser takes at most about as much again. */
+/** Memory of the thread: enough for 200,000 stations. The JSON parser takes at most the same again. */
 const HEAP_MIB = 192;
-/** The largest feeds take half a second. */
+/** Milliseconds for one document. The largest feeds take half a second. */
 const READ_TIMEOUT_MS = 30_000;
 
 export function createDocumentReader(limits: DocumentReaderLimits = {}): DocumentReader {
@@ -84,7 +86,7 @@ function startThread(resourceLimits: ResourceLimits): Worker {
   const extension = extname(import.meta.url);
   const thread = new Worker(new URL(`./document-thread${extension}`, import.meta.url), {
     resourceLimits,
-    // From source, our packages are read as source too.
+    // A process that runs from source resolves our packages to their source too.
     execArgv: extension === ".ts" ? ["--conditions=@bikeshare/source"] : [],
   });
   // Without a listener, an error between two requests would end the process. The next request notices that the thread

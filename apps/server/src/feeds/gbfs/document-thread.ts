@@ -2,7 +2,7 @@ import { parentPort } from "node:worker_threads";
 import { type DocumentContent, type DocumentName, readDocument } from "./documents.ts";
 import { FeedFailure } from "./problems.ts";
 
-/** A request to the thread: to read a document, or for more of the records that it has read. */
+/** A request to the thread: parse a document, or return more of its records. */
 export type ThreadRequest =
   | {
       readonly read: DocumentName;
@@ -15,7 +15,7 @@ export type ThreadRequest =
 /** The thread's answer. */
 export type ThreadAnswer = { readonly failure: string } | DocumentChunk;
 
-/** A chunk of a document's records. Each is requested, so that the receiver does other work in between. */
+/** A chunk of a document's records. The receiver requests each, and does other work in between. */
 interface DocumentChunk {
   /** The document without its records; only with the first chunk. */
   readonly document?: DocumentContent;

@@ -19,9 +19,12 @@ import { FeedFailure } from "./problems.ts";
 import type { RecordReader, Rejection } from "./record-reader.ts";
 import { identifierFrom, instantFrom, isObject, type JsonObject, numberFrom } from "./values.ts";
 
-/** Limits the vehicles of a feed. The largest cities have ten thousand. Too high: one feed fills the memory. */
+/** Maximum vehicles of a feed. The largest cities have ten thousand. Too high: one feed fills the memory. */
 const MAX_VEHICLES = 200_000;
-/** The largest known source, of a whole country, has some ten thousand. Each takes three times a vehicle's memory. */
+/**
+ * Maximum stations of a source. The largest known one, of a whole country, has ten thousand. Each takes three times a
+ * vehicle's memory.
+ */
 const MAX_STATIONS = 20_000;
 
 const stations = { lists: ["stations"], ids: ["station_id"], maxRecords: MAX_STATIONS } as const;
@@ -54,7 +57,7 @@ const stationStatus: FeedFormat<StationStatusReport> = {
   read(reader) {
     const types = typesAvailable(reader);
     return {
-      // A flag that cannot be read is no outage: partners would be notified that the station went offline.
+      // An unreadable flag is no outage: partners would be notified that the station went offline.
       is_installed: reader.flag("is_installed", true),
       is_renting: reader.flag("is_renting", true),
       is_returning: reader.flag("is_returning", true),
@@ -142,7 +145,7 @@ function docksAvailable(reader: RecordReader): string | null {
   return null;
 }
 
-/** The vehicles at a station by their type. `json` is compact and ordered, as `StationStatusReport` wants it. */
+/** The vehicles at a station by type. `json` is compact and ordered, as `StationStatusReport` requires. */
 interface TypesAvailable {
   readonly json: string;
   readonly total: number;
@@ -280,19 +283,19 @@ function ageOf(name: DocumentName, content: Documents[DocumentName], document: u
 }
 
 /**
- * The longest `ttl` that is honoured, in milliseconds. Too low: polls feeds more often than they ask. Too high: a feed that
- * declares a day hides its changes for a day.
+ * Maximum `ttl` that is obeyed, in milliseconds. Too low: polls feeds more often than they ask. Too high: hides changes
+ * of a feed that declares a day.
  */
 const MAX_TTL_MS = 10 * 60_000;
 
-/** Feeds that change seldom and may be large: the zones of a city have megabytes. */
+/** Feeds that seldom change and may be large: the zones of a city have megabytes. */
 const SLOW: ReadonlySet<DocumentName> = new Set([
   ...(["system_pricing_plans", "geofencing_zones", "system_hours", "system_calendar"] as const),
 ]);
-/** How long they are kept, whatever their `ttl`. Too low: costs more than all other feeds. Too high: prices are old. */
+/** Minimum `ttl` of these feeds. Too low: costs more than all other feeds. Too high: prices are outdated. */
 const SLOW_TTL_MS = 5 * 60_000;
 
-/** When a document may change next; a clock that is ahead counts as ours. */
+/** Returns when a document may change next. A `last_updated` in the future counts as now. */
 function nextChange(document: unknown, now: number, leastMs: number): number {
   if (!isObject(document)) return now + leastMs;
   const made = Math.min(instantFrom(document["last_updated"]) ?? now, now);
@@ -306,9 +309,9 @@ function ttlOf(document: JsonObject): number {
 /** URLs of a source's feeds, as its `gbfs.json` lists them, by the feeds' names. */
 export type DiscoveredFeeds = ReadonlyMap<string, string>;
 
-/** Feeds of a list that are looked at: GBFS knows about 20. */
+/** Maximum feeds of a list. GBFS defines about 20. */
 const MAX_FEEDS = 200;
-/** Characters of a name or URL. */
+/** Maximum characters of a name or URL. */
 const MAX_URL_LENGTH = 2_048;
 
 /** Reads a `gbfs.json`. 1.x and 2.x list the feeds by language: English, else the first, is used. 3.x lists them once. */

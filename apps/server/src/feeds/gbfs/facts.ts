@@ -10,11 +10,14 @@ import {
 } from "@bikeshare/contract";
 import { currentFields } from "./canonical.ts";
 
-// The fields of stations and vehicles that have no column of their own: they are kept together, in canonical form.
+// Fields of stations and vehicles without a column. They are stored together, in canonical form.
 
-/** Characters of a station's facts. Most have 300; the outline of a virtual station takes 2,000. Stations stay for good. */
+/**
+ * Maximum characters of a station's facts. Most have 300; the outline of a virtual station takes 2,000. Stations are
+ * never deleted.
+ */
 export const MAX_STATION_FACTS = 8_000;
-/** Characters of a vehicle's facts. Most have 300. A feed may have 200,000 vehicles. */
+/** Maximum characters of a vehicle's facts. Most have 300. A feed may have 200,000 vehicles. */
 export const MAX_VEHICLE_FACTS = 2_000;
 
 const without = (fields: Fields, columns: readonly string[]): readonly (readonly [string, Field])[] =>
@@ -24,7 +27,7 @@ export const stationFacts = without(stationInformationFields, [
   ...["station_id", "name", "short_name", "lat", "lon", "address", "region_id", "capacity", "is_virtual_station"],
 ]);
 
-/** Texts whose column holds one language. */
+/** Texts whose column stores one language. */
 export const stationTexts = currentFields(stationInformationFields).filter(([name]) =>
   ["name", "short_name"].includes(name),
 );

@@ -19,7 +19,7 @@ export interface Validators {
   readonly lastModified: string | null;
 }
 
-/** A response's bytes; undefined when nothing changed since the one that the validators came with. */
+/** A response's bytes; undefined: nothing has changed since the response with the validators. */
 interface FetchedBytes {
   readonly url: URL;
   readonly bytes: Uint8Array | undefined;
@@ -34,7 +34,7 @@ export interface FetchOptions extends OutgoingOptions {
 
 /** Milliseconds for a whole document. Too low: fails slow cities. Too high: one feed delays all others. */
 const FETCH_TIMEOUT_MS = 20_000;
-/** Real feeds have one or two (http to https, a new host). */
+/** Maximum redirects. Real feeds have one or two (http to https, a new host). */
 const MAX_REDIRECTS = 3;
 
 /** @param location the configured address of gbfs.json */

@@ -10,20 +10,20 @@ import {
 import { type Reference, References } from "./references.ts";
 import { identifierFrom, instantFrom, isObject, type JsonObject } from "./values.ts";
 
-/** The records of one feed that can be used, by id. */
+/** The valid records of one feed, by id. */
 export interface Feed<Content> {
   readonly name: string;
   /** `last_updated`, milliseconds since 1970. */
   readonly at: number;
   readonly records: ReadonlyMap<string, Content>;
-  /** Ids of records that could not be used. */
+  /** Ids of invalid records. */
   readonly rejected: ReadonlySet<string>;
-  /** Records that were left out, with or without an id. */
+  /** The number of omitted records, with or without an id. */
   readonly rejections: number;
   readonly problems: readonly Problem[];
-  /** Fields of its records that GBFS does not know: they are not taken. */
+  /** Unknown fields of its records, which are ignored. */
   readonly notTaken: readonly string[];
-  /** Other records that its records name. */
+  /** References of its records to other records. */
   readonly references: readonly Reference[];
 }
 
@@ -36,7 +36,7 @@ export interface FeedFormat<Content> {
   readonly lists: readonly string[];
   /** Names of a record's id. */
   readonly ids: readonly [string, ...string[]];
-  /** A feed with more is not read. */
+  /** Maximum records. A larger feed is rejected. */
   readonly maxRecords: number;
   /** Fields that are known, in any version. */
   readonly known: ReadonlySet<string>;
@@ -131,7 +131,7 @@ export function dataOf(name: string, document: unknown): JsonObject {
   return data;
 }
 
-/** `last_updated`, or now where it is missing, or so far ahead that it would outrank the feed's next snapshots. */
+/** Returns `last_updated`, or now if it is missing or so far ahead that it would outrank the feed's next snapshots. */
 export function snapshotTime(document: unknown, now: number, problems: ProblemLog): number {
   const at = lastUpdatedOf(document, now);
   if (at !== undefined) return at;
@@ -141,7 +141,7 @@ export function snapshotTime(document: unknown, now: number, problems: ProblemLo
   return now;
 }
 
-/** `last_updated`; undefined: missing, or so far ahead that it cannot be believed. */
+/** Returns `last_updated`; undefined: missing, or implausibly far ahead. */
 export function lastUpdatedOf(document: unknown, now: number): number | undefined {
   const at = instantFrom(isObject(document) ? document["last_updated"] : undefined);
   return at !== undefined && at > 0 && at <= now + CLOCK_TOLERANCE_MS ? at : undefined;
