@@ -32,7 +32,7 @@ export type ConsoleClient = Client<typeof consoleContract>;
 type Tagged = Map<string, { readonly etag: string; readonly body: unknown }>;
 
 export interface ClientOptions {
-  /** The token that requests which change something need; undefined before one has signed in. */
+  /** The CSRF token for requests that change data; undefined before the sign-in. */
   readonly csrfToken: () => string | undefined;
   /** Called when the session is missing or has ended. */
   readonly onSignedOut: () => void;

@@ -97,7 +97,7 @@ async function readBeginning<Item>(read: ReadPage, limit: number): Promise<{ ite
     const page = await read(
       next === undefined ? { kind: "first", limit: size } : { kind: "cursor", after: next, limit: size },
     );
-    // The database keeps the JSON; the tests hold it against the contract's schema.
+    // The database keeps the JSON; tests validate it by the contract's schema.
     items.push(...(JSON.parse(`[${page.items}]`) as Item[]));
     total = page.total ?? total;
     next = page.next;

@@ -18,7 +18,7 @@ export interface ChangeWatch {
   standing(table: FollowedTable, whose: { readonly systemId: string; readonly partnerId: string }): Promise<Standing>;
 }
 
-/** @param primary a replica knows nothing of the transactions that write */
+/** @param primary not a replica, which does not see running transactions */
 export function createChangeWatch(primary: ReadPool): ChangeWatch {
   const horizonOf = (table: FollowedTable) => askTogether(() => findHorizon(primary, table));
   const horizons = {

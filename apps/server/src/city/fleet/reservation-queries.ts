@@ -11,7 +11,7 @@ type Row = Tables["reservations"];
 const json = `reservation_json(r.id, r.status, r.station_id, r.bike_id, r.vehicle_type_id, r.rider_ref, r.created_at,
   r.expires_at, r.cancelled_at, r.cancel_reason, r.ride_id, r.ride_cancelled_at, r.updated_at) as json`;
 
-// The lock queues a partner's own requests for bikes, and nobody else's.
+// The lock serializes requests of one partner only.
 const lockQuota = statement(
   "reservations.lockQuotas",
   `select partner_id from reservation_quotas where system_id = $1 and partner_id = any($2::text[])
@@ -69,7 +69,7 @@ const outcomeColumns = columnsOf<{ id: string; status: string; ride_id: string |
   cancel_reason: arrayOf("text"),
 });
 
-// Whatever it was to become: a reservation that has passed its end is expired.
+// A reservation past its end expires, whatever outcome was requested.
 const end = statement(
   "reservations.end",
   `update reservations r set ${CHANGED},

@@ -103,7 +103,7 @@ export function listReservationPage(
   const bind = (value: unknown) => `$${values.push(value)}`;
   // PostgreSQL must be told the type of a value that a statement does not use.
   const conditions = ["system_id = $1", "partner_id = $2", "$3::timestamptz is not null"];
-  // The clock decides on these two as well.
+  // Both filters depend on the clock.
   if (status !== undefined) conditions.push(statusConditions[status]);
   if (since !== undefined) conditions.push(updatedSince(bind(since)));
   conditions.push(...conditionsOf(listFilters.reservations, filters).map((condition) => condition(bind)));
@@ -142,7 +142,7 @@ const limitOf = statement(
   "select max_reservations from partners where system_id = $1 and id = $2",
 );
 
-// An overdue reservation counts no more, whether the sweeper has written that or not.
+// An overdue reservation does not count, even before the sweeper has expired it.
 const countActive = statement(
   "reservations.countActive",
   `select count(*)::int as n from reservations

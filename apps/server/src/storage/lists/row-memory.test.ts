@@ -16,7 +16,7 @@ import { createRowMemory, type RowMemory } from "./row-memory.ts";
 let database: TestDatabase;
 let readPool: ReadPool;
 let memory: RowMemory;
-/** Pages that the memory gave. */
+/** The number of pages that came from memory. */
 let remembered = 0;
 /** Milliseconds of the memory's clock. */
 let now = 0;

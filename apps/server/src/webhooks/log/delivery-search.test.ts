@@ -263,7 +263,7 @@ async function explain(filter: DeliveryFilter) {
     );
   });
   const nodes = (row?.["QUERY PLAN"] ?? []).flatMap(({ Plan: plan }) => nodesOf(plan));
-  // An empty partition is read in any way.
+  // The plan of an empty partition does not matter.
   const scans = nodes.filter(
     (node) => node["Relation Name"]?.startsWith("webhook_deliveries") === true && rowsReadBy(node) > 0,
   );
