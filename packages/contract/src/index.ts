@@ -22,6 +22,7 @@ export {
   type GbfsVersion,
   gbfsVersions,
   hasField,
+  INTERNATIONAL_PHONE,
   isAtLeast,
   type LocalText,
   type MultiPolygon,

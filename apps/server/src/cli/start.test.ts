@@ -131,7 +131,6 @@ it("makes a city that lives; a second start goes on with the same city and key; 
       vehicle_types: [
         { vehicle_type_id: "bike", propulsion_type: "human" },
         { vehicle_type_id: "ebike", propulsion_type: "electric_assist", max_range_meters: 60_000 },
-        { vehicle_type_id: "unspecified" },
       ],
     },
   });

@@ -3,6 +3,9 @@ export const gbfsVersions = ["1.0", "1.1", "2.0", "2.1", "2.2", "2.3", "3.0", "3
 
 export type GbfsVersion = (typeof gbfsVersions)[number];
 
+/** A phone number as GBFS takes it since 3.0: by E.164, such as +4722001122. */
+export const INTERNATIONAL_PHONE = /^\+[1-9]\d{1,14}$/;
+
 /** A text in one language. */
 export interface LocalText {
   readonly text: string;

@@ -1,4 +1,4 @@
-import { type FieldType, type Fields, isPathStep, type LocalText } from "@bikeshare/contract";
+import { type FieldType, type Fields, INTERNATIONAL_PHONE, isPathStep, type LocalText } from "@bikeshare/contract";
 import licences from "spdx-license-ids/index.json" with { type: "json" };
 import { emailFrom, languageFrom, timeZoneFrom } from "./lenient-values.rules.ts";
 import { openingHoursFrom } from "./opening-hours.rules.ts";
@@ -81,7 +81,7 @@ const textRules: { readonly [Kind in FieldType["kind"]]?: TextRule } = {
   string: [lineFrom, `one line of up to ${MAX_LINE_LENGTH} characters`],
   id: [idFrom, `an id of up to ${MAX_LINE_LENGTH} visible ASCII characters`],
   email: [emailFrom, "a mail address such as feeds@bikes.example"],
-  phone: [asIs(/^\+[1-9]\d{1,14}$/), "a phone number with its country, without spaces, such as +4722001122"],
+  phone: [asIs(INTERNATIONAL_PHONE), "a phone number with its country, without spaces, such as +4722001122"],
   date: [dateFrom, "a day such as 2026-01-31"],
   time: [asIs(/^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$/), "a time such as 08:00:00"],
   dateTime: [instantFrom, "an instant such as 2026-01-31T08:00:00Z"],

@@ -19,7 +19,7 @@ const feeds = {
 export function feedsOfKind(kind: FactKind) {
   switch (kind) {
     case "system":
-      return ["system_information"] as const;
+      return ["system_information", "system_hours", "system_calendar"] as const;
     case "geofencing_zones":
       return ["geofencing_zones"] as const;
     case "station":
@@ -40,6 +40,8 @@ export function saidOfKind<Kind extends FactKind>(kind: Kind, said: readonly Sai
   const add = (id: string, record: Values) => byId.set(id, [...(byId.get(id) ?? []), record as FactsOf<Kind>]);
   for (const { feed, content } of said) {
     if (kind === "system" && feed === "system_information") add("", systemRecord(content as Values));
+    if (kind === "system" && feed === "system_hours") add("", { rental_hours: content });
+    if (kind === "system" && feed === "system_calendar") add("", { calendars: content });
     if (kind === "geofencing_zones" && feed === "geofencing_zones") add("", content as Values);
     const records = kind in feeds ? feeds[kind as keyof typeof feeds] : undefined;
     if (records?.feed !== feed) continue;

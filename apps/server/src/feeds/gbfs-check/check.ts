@@ -37,6 +37,7 @@ export function checkFeed(files: FeedFiles, { now, for: asked }: CheckOptions): 
   }
   const findings = log.list();
   const count = (severity: string) => findings.filter((finding) => finding.severity === severity).length;
+  const set2 = files.version2 === undefined ? set : new FeedSet(files.version2, now);
   const system = set.one("system_information")?.data;
   return {
     location: files.location,
@@ -48,7 +49,9 @@ export function checkFeed(files: FeedFiles, { now, for: asked }: CheckOptions): 
     errors: count("error"),
     warnings: count("warning"),
     notes: count("note"),
-    verdicts: consumers.filter(({ id }) => asked?.includes(id) ?? true).map((consumer) => verdictOf(consumer, set)),
+    verdicts: consumers
+      .filter(({ id }) => asked?.includes(id) ?? true)
+      .map((each) => verdictOf(each, each.readsVersion2 === true ? set2 : set)),
     findings,
     passed,
     files: checkedFiles(set),

@@ -18,6 +18,8 @@ export interface FeedFiles {
   /** The location as reports show it: an address without its query, or a folder. */
   readonly location: string;
   readonly files: readonly FeedFile[];
+  /** The same system in version 2, where it is published beside a newer one. */
+  readonly version2?: FeedFiles | undefined;
   /** The vehicles as several reads have found them. */
   readonly followed?: FollowedVehicles | undefined;
 }

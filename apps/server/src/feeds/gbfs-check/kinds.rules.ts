@@ -1,4 +1,12 @@
-import { type Fields, type FieldType, type GbfsVersion, isAtLeast, type LocalText, wordsIn } from "@bikeshare/contract";
+import {
+  type Fields,
+  type FieldType,
+  type GbfsVersion,
+  INTERNATIONAL_PHONE,
+  isAtLeast,
+  type LocalText,
+  wordsIn,
+} from "@bikeshare/contract";
 import { isObject } from "../gbfs/values.ts";
 
 // The form of each kind of value in each version.
@@ -72,7 +80,7 @@ const scalars = {
   id: any("an id, which is a text"),
   uri: like("an address (URI) such as https://example.com", URI, "1.1"),
   email: like("an email address", EMAIL, "1.1"),
-  phone: like("a phone number such as +4722001122", /^\+[1-9]\d{1,14}$/, "3.0"),
+  phone: like("a phone number such as +4722001122", INTERNATIONAL_PHONE, "3.0"),
   date: texts("a date such as 2026-01-31", isDate),
   time: like("a time such as 08:00:00", /^(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/, "1.1"),
   dateTime: texts("a time such as 2026-01-31T08:00:00Z", (text) => WHOLE_SECONDS.test(text)),

@@ -13,11 +13,16 @@ export function isPublishedVersion(version: string): version is PublishedGbfsVer
 }
 
 /** Reads what a system publishes in one version, without HTTP. */
-export function readOwnFeed(
+export async function readOwnFeed(
   context: GbfsContext,
   systemId: string,
   version: PublishedGbfsVersion = USUAL_VERSION,
 ): Promise<FeedFiles> {
+  const files = await readVersion(context, systemId, version);
+  return version === "2.3" ? files : { ...files, version2: await readVersion(context, systemId, "2.3") };
+}
+
+function readVersion(context: GbfsContext, systemId: string, version: PublishedGbfsVersion): Promise<FeedFiles> {
   return readOwn(systemId, async (name) => {
     const feed = feedsIn(version).find((each) => nameIn(version, each) === name);
     if (feed === undefined) return undefined;

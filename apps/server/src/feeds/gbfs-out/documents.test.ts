@@ -263,7 +263,7 @@ describe("of a station", () => {
     expect(information(facts, system, "2.3")).toMatchObject({ vehicle_capacity: { e: 4 } });
   });
 
-  test("its links are those of the system's templates where it has none, and into apps that one can get", () => {
+  test("its links are its own, else those of the system's templates, which lead into apps that one can get", () => {
     const store = { store_uri: "https://store.example", discovery_uri: "bikes://" };
     const known = systemWith({
       station_links: { web: "https://bikes.example/s/{station_id}", ios: "bikes://s/{station_id}", android: "a://x" },
@@ -274,8 +274,8 @@ describe("of a station", () => {
     });
     expect(
       information({ rental_uris: { web: "https://own.example", android: "a://y" } }, known)?.["rental_uris"],
-    ).toEqual({ web: "https://own.example", ios: "bikes://s/s" });
-    expect(information({ rental_uris: { android: "a://y" } })).not.toHaveProperty("rental_uris");
+    ).toEqual({ web: "https://own.example", ios: "bikes://s/s", android: "a://y" });
+    expect(information({ rental_uris: { android: "a://y" } })).toMatchObject({ rental_uris: { android: "a://y" } });
   });
 });
 
@@ -324,7 +324,10 @@ describe("of a bike", () => {
 });
 
 describe("of types, regions and plans", () => {
-  const none = { types: [], plans: new Set<string>(), uses: new Map<string, never>(), hasStations: false };
+  const none = {
+    ...{ types: [], plans: new Set<string>(), uses: new Map<string, never>() },
+    ...{ hasStations: false, hasUntypedCounts: false },
+  };
 
   test.each(publishedGbfsVersions)("%s: of a type that nobody described only what must be said is said", (version) => {
     const types = [
@@ -335,7 +338,6 @@ describe("of types, regions and plans", () => {
     expect(sent("vehicle_types", vehicleTypes({ ...none, types }), version)).toEqual({
       vehicle_types: [
         { ...usual, vehicle_type_id: "e", propulsion_type: "electric_assist", max_range_meters: 0 },
-        { ...usual, vehicle_type_id: "unspecified", propulsion_type: "human" },
         { ...usual, vehicle_type_id: "x", propulsion_type: "human" },
       ],
     });
@@ -345,6 +347,16 @@ describe("of types, regions and plans", () => {
     });
     expect(systemRegions(system, [])).toBeUndefined();
     expect(systemPricingPlans([])).toBeUndefined();
+  });
+
+  test("the type of vehicles without one is listed while there are such", () => {
+    const types = [{ id: "e", facts: {} }];
+    const ids = (inputs: object) => typesOf({ ...none, types, ...inputs }).map((type) => type["vehicle_type_id"]);
+    expect(ids({})).toEqual(["e"]);
+    expect(ids({ hasUntypedCounts: true })).toEqual(["e", "unspecified"]);
+    expect(ids({ uses: new Map([["unspecified", { at_stations: 1, elsewhere: 0 }]]) })).toEqual(["e", "unspecified"]);
+    const named = [...types, { id: "unspecified", facts: {} }];
+    expect(ids({ types: named, hasUntypedCounts: true })).toEqual(["e", "unspecified"]);
   });
 
   test("vehicles are returned to stations where they stand at them, but for a few", () => {
@@ -374,8 +386,8 @@ describe("of types, regions and plans", () => {
   test("2.3 has the eco label under its old name", () => {
     const eco_labels = [{ country_code: "DE", eco_sticker: "4" }];
     const types = vehicleTypes({ ...none, types: [{ id: "e", facts: { eco_labels } }] });
-    expect(sent("vehicle_types", types, "2.3")).toMatchObject({ vehicle_types: [{ eco_label: eco_labels }, {}] });
-    expect(sent("vehicle_types", types)).toMatchObject({ vehicle_types: [{ eco_labels }, {}] });
+    expect(sent("vehicle_types", types, "2.3")).toMatchObject({ vehicle_types: [{ eco_label: eco_labels }] });
+    expect(sent("vehicle_types", types)).toMatchObject({ vehicle_types: [{ eco_labels }] });
   });
 });
 

@@ -12,7 +12,7 @@ import type {
 } from "@bikeshare/contract";
 import { sortById } from "../../storage/lists/page.ts";
 import { EARLIEST_MS, NO_ADDRESS, UNSPECIFIED } from "./defaults.ts";
-import { type Hours, hoursFrom, isOpenAt, localTime, plainHours } from "./hours.rules.ts";
+import { type Hours, hoursFrom, isOpenAt, localTime, plainHours, type SaidHours } from "./hours.rules.ts";
 import { linksOf, linkWriter } from "./links.rules.ts";
 import type { PublishedBike, PublishedStation, TypeUse } from "./queries.ts";
 import type { FeedData } from "./writer.ts";
@@ -25,6 +25,8 @@ type Data<Feed extends GbfsFeedName> = FeedData<Feed>;
 export interface KnownSystem {
   readonly id: string;
   readonly facts: FactsOf<"system">;
+  /** Hours that a source has as GBFS before 3.0 has them; absent where `opening_hours` are given. */
+  readonly saidHours?: SaidHours | undefined;
 }
 
 /** The facts of a thing, with its id. */
@@ -113,16 +115,18 @@ export interface TypeInputs {
   readonly plans: Ids;
   readonly uses: ReadonlyMap<string, TypeUse>;
   readonly hasStations: boolean;
+  /** Whether a station has vehicles of no known type. */
+  readonly hasUntypedCounts: boolean;
 }
 
-/** Returns the facts of every published type, by id. */
-export function publishedTypes(types: readonly Known<TypeFacts>[]): ReadonlyMap<string, TypeFacts> {
-  const unspecified = types.some(({ id }) => id === UNSPECIFIED) ? [] : [{ id: UNSPECIFIED, facts: {} }];
-  return new Map(sortById([...unspecified, ...types]).map(({ id, facts }) => [id, facts]));
-}
-
-export function vehicleTypes({ types, plans, uses, hasStations }: TypeInputs): Data<"vehicle_types"> {
-  const records = [...publishedTypes(types)].map(([id, facts]) => {
+export function vehicleTypes(inputs: TypeInputs): Data<"vehicle_types"> {
+  const { types, plans, uses, hasStations } = inputs;
+  const isNamed = types.some(({ id }) => id === UNSPECIFIED);
+  const isMissing = !isNamed && (uses.has(UNSPECIFIED) || inputs.hasUntypedCounts);
+  const listed: readonly Known<TypeFacts>[] = isMissing
+    ? sortById([...types, { id: UNSPECIFIED, facts: nothing }])
+    : types;
+  const records = listed.map(({ id, facts }) => {
     const others = facts.pricing_plan_ids?.filter((plan) => plans.has(plan)) ?? [];
     return {
       ...facts,
@@ -163,13 +167,13 @@ function known(ids: Ids, id: string | null | undefined): string | undefined {
   return id !== null && id !== undefined && ids.has(id) ? id : undefined;
 }
 
+const nothing: Readonly<Record<string, never>> = {};
+
 export interface StationInputs {
   readonly system: KnownSystem;
   readonly stations: readonly PublishedStation[];
   readonly facts: ReadonlyMap<string, StationFacts>;
 }
-
-const nothing = {};
 
 export function stationInformation(
   { system, stations, facts }: StationInputs,
@@ -191,7 +195,7 @@ export function stationInformation(
       capacity: station.capacity ?? undefined,
       vehicle_types_capacity: ofKnownTypes(types, more.vehicle_types_capacity),
       vehicle_docks_capacity: ofKnownTypes(types, more.vehicle_docks_capacity),
-      rental_uris: linksOf(links(station.id), more.rental_uris, system.facts.rental_apps),
+      rental_uris: linksOf(links(station.id), more.rental_uris),
     };
   });
   return { stations: records };
@@ -271,8 +275,7 @@ export function vehicleStatus(
   { system, bikes, facts, types }: BikeInputs,
   { stations, plans }: { readonly stations: Ids; readonly plans: Ids },
 ): Data<"vehicle_status"> {
-  const apps = system.facts.rental_apps;
-  const links = linkWriter(system.facts.vehicle_links, "{vehicle_id}", apps);
+  const links = linkWriter(system.facts.vehicle_links, "{vehicle_id}", system.facts.rental_apps);
   const records = bikes.map((bike) => {
     const more: BikeFacts = facts.get(bike.id) ?? nothing;
     const hasPosition = bike.lat !== null && bike.lon !== null;
@@ -285,7 +288,7 @@ export function vehicleStatus(
       is_reserved: bike.vehicle_state === "reserved",
       is_disabled: bike.vehicle_state === "non_operational",
       // A feed's own links contain the feed's vehicle id, and end when the feed no longer owns the vehicle.
-      rental_uris: linksOf(links(bike.public_id), bike.source === "operator" ? undefined : more.rental_uris, apps),
+      rental_uris: linksOf(links(bike.public_id), bike.source === "operator" ? undefined : more.rental_uris),
       vehicle_type_id: type,
       last_reported: lastReported === undefined ? undefined : instant(lastReported),
       current_range_meters: rangeOf(bike, more, types.get(type) ?? nothing),
@@ -384,12 +387,16 @@ export function systemAlerts(
 
 /** @returns undefined where nobody said when the system is open, or GBFS 2.3 cannot express it */
 export function systemHours(system: KnownSystem): Data<"system_hours"> | undefined {
+  const { rental_hours: said } = system.saidHours ?? {};
+  if (said !== undefined) return { rental_hours: said };
   const plain = givenHours(system);
   return plain && { rental_hours: plain.rental_hours };
 }
 
 /** @returns undefined where the system has no season */
 export function systemCalendar(system: KnownSystem): Data<"system_calendar"> | undefined {
+  const { calendars: said } = system.saidHours ?? {};
+  if (said !== undefined) return { calendars: said };
   const season = givenHours(system)?.season;
   if (season === undefined) return undefined;
   const { start, end } = season;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { hoursFrom, isOpenAt, localTime, plainHours } from "./hours.rules.ts";
+import { hoursFrom, isOpenAt, localTime, openingHoursOf, plainHours } from "./hours.rules.ts";
 
 const isOpen = (text: string, at: string, zone = "UTC") => {
   const hours = hoursFrom(text);
@@ -88,4 +88,25 @@ describe("as GBFS 2.3 writes them", () => {
 
   test("hours that differ by season cannot be written", () =>
     expect(plain("Apr-Oct 06:00-22:00; Nov-Mar 08:00-17:00")).toBeUndefined());
+});
+
+describe("hours of a feed before 3.0", () => {
+  const weekdays = ["mon", "tue"] as const;
+  const hours = (start_time: string, end_time: string) => ({ days: weekdays, start_time, end_time });
+  const season = { start_month: 4, start_day: 1, end_month: 10, end_day: 31 };
+  const year = { start_month: 1, start_day: 1, end_month: 12, end_day: 31 };
+
+  test.each([
+    [{ rental_hours: [hours("06:00:00", "22:00:00")] }, "Mo,Tu 06:00-22:00"],
+    [{ rental_hours: [hours("06:00:00", "12:00:00"), hours("13:00:00", "23:59:59")], calendars: [year] }, "both"],
+    [{ rental_hours: [hours("22:00:00", "02:00:00")], calendars: [season] }, "Apr 1-Oct 31 Mo,Tu 22:00-02:00"],
+    [{ rental_hours: [], calendars: [season] }, "Apr 1-Oct 31 00:00-24:00"],
+    [{ rental_hours: [], calendars: [year] }, undefined],
+    [{ rental_hours: [], calendars: [season, year] }, undefined],
+    [{ calendars: [{ ...season, start_year: 2026 }] }, undefined],
+  ])("%j are %s in newer ones, and can be evaluated", (said, expected) => {
+    const text = openingHoursOf(said);
+    expect(text).toBe(expected === "both" ? "Mo,Tu 06:00-12:00, Mo,Tu 13:00-24:00" : expected);
+    if (text !== undefined) expect(hoursFrom(text)).toBeDefined();
+  });
 });

@@ -1,3 +1,5 @@
+import type { gbfsFeeds, ValueOf } from "@bikeshare/contract";
+
 /**
  * Evaluates the part of OpenStreetMap's `opening_hours` that bike-share systems use: `24/7`, and rules of months or
  * dates, weekdays, times and `off`. Does not evaluate holidays, weeks, single years or sunrise.
@@ -215,4 +217,34 @@ function timeOf(minutes: number): string {
   if (minutes >= DAY_MINUTES) return "23:59:59";
   const digits = (value: number) => String(value).padStart(2, "0");
   return `${digits(Math.floor(minutes / 60))}:${digits(minutes % 60)}:00`;
+}
+
+/** The hours and seasons of a feed before 3.0, as they came. */
+export interface SaidHours {
+  readonly rental_hours?: ValueOf<typeof gbfsFeeds.system_hours.fields>["rental_hours"];
+  readonly calendars?: ValueOf<typeof gbfsFeeds.system_calendar.fields>["calendars"];
+}
+
+/** Returns the hours of a feed before 3.0 in OpenStreetMap's syntax; undefined where it has none, or has several seasons. */
+export function openingHoursOf({ rental_hours: hours = [], calendars = [] }: SaidHours): string | undefined {
+  const [calendar, another] = calendars;
+  if (another !== undefined || calendar?.start_year !== undefined || calendar?.end_year !== undefined) return undefined;
+  const season = calendar === undefined ? "" : seasonText(calendar);
+  if (season === "" && hours.length === 0) return undefined;
+  const texts = hours.map(({ days = [], start_time = "", end_time = "" }) => {
+    const names = days.map((day) => dayNames[weekdayWords.indexOf(day)]).join(",");
+    // 23:59 is how GBFS writes the end of a day.
+    const end = /^(23:59|24:00|00:00)/.test(end_time) ? "24:00" : end_time.slice(0, 5);
+    return `${season}${names} ${start_time.slice(0, 5)}-${end}`;
+  });
+  return texts.length === 0 ? `${season}00:00-24:00` : [...new Set(texts)].join(", ");
+}
+
+type Calendar = NonNullable<SaidHours["calendars"]>[number];
+
+/** A season that is the whole year is none. */
+function seasonText(calendar: Calendar): string {
+  const { start_month = 1, start_day = 1, end_month = 12, end_day = 31 } = calendar;
+  if (start_month === 1 && start_day === 1 && end_month === 12 && end_day === 31) return "";
+  return `${monthNames[start_month - 1]} ${start_day}-${monthNames[end_month - 1]} ${end_day} `;
 }

@@ -13,6 +13,7 @@ import type {
   StationFacts,
   TypeFacts,
 } from "./documents.ts";
+import { openingHoursOf, type SaidHours } from "./hours.rules.ts";
 import { listSourceFacts } from "./queries.ts";
 
 /** The facts of a system and of its things, besides their rows. Each part is read when it is first needed. */
@@ -51,7 +52,7 @@ export async function knownCity(tx: Queryable, systemId: string): Promise<KnownC
   const all = <Kind extends "vehicle_type" | "region" | "pricing_plan">(kind: Kind) =>
     once(async () => (await describedAll(tx, systemId, kind)).map(({ id, published }) => ({ id, facts: published })));
   return {
-    system: { id: systemId, facts: givenHours(system) },
+    system: withHours(systemId, system),
     types: all("vehicle_type"),
     plans: all("pricing_plan"),
     regions: all("region"),
@@ -62,9 +63,12 @@ export async function knownCity(tx: Queryable, systemId: string): Promise<KnownC
   };
 }
 
-/** Omits default hours: GBFS 2.3 then has no system_hours. */
-function givenHours({ published, from }: Described<"system">): FactsOf<"system"> {
-  return from.opening_hours === "default" ? { ...published, opening_hours: undefined } : published;
+/** Hours that nobody gives are left out, so that GBFS 2.3 then has no system_hours, or those of the source. */
+function withHours(id: string, { published, from }: Described<"system">): KnownSystem {
+  const { rental_hours, calendars, ...facts }: FactsOf<"system"> & SaidHours = published;
+  if (from.opening_hours !== "default") return { id, facts };
+  const saidHours = { rental_hours, calendars };
+  return { id, facts: { ...facts, opening_hours: openingHoursOf(saidHours) }, saidHours };
 }
 
 /** Returns the facts of stations or bikes. Each is the operator's value, else the source's. */

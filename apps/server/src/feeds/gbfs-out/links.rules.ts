@@ -27,12 +27,13 @@ export function linkWriter(
   };
 }
 
-/** Returns a thing's own links, else those of the template; undefined when there are none. */
-export function linksOf(made: Links | undefined, own: Links | undefined, apps: Apps): Links | undefined {
+/**
+ * Returns a thing's own links, and those of a template where it has none; undefined where there are none at all. Its own
+ * links pass as they came, whatever else a feed lacks: riders lose more without them.
+ */
+export function linksOf(made: Links | undefined, own: Links | undefined): Links | undefined {
   if (own === undefined) return made;
-  const usable = usableLinks(own, apps);
-  if (made === undefined || usable === undefined) return usable ?? made;
-  return { web: usable.web ?? made.web, ios: usable.ios ?? made.ios, android: usable.android ?? made.android };
+  return made === undefined ? own : { ...made, ...own };
 }
 
 /** Omits links into an app when riders have no link to install the app. */

@@ -67,8 +67,17 @@ const listUses = statement(
   `select coalesce(b.vehicle_type_id, $2) as id, count(s.id)::int as at_stations, (count(*) - count(s.id))::int as elsewhere
    from bikes b
    left join stations s on s.system_id = b.system_id and s.id = b.station_id and ${isStationPublished("s")}
-   where b.system_id = $1 and ${isBikeShown("b")}
+   where b.system_id = $1 and ${isBikeShown("b")} and ((b.lat is not null and b.lon is not null) or s.id is not null)
    group by 1`,
+);
+
+const hasUntyped = statement(
+  "gbfsOut.hasUntypedCounts",
+  `select exists (
+     select from stations s
+     where system_id = $1 and ${isStationPublished("s")} and num_bikes_available > (
+       select coalesce(sum((type ->> 'count')::bigint), 0) from json_array_elements(vehicle_types_available) as type)
+   ) as found`,
 );
 
 const lockWithoutPublicId = statement(
@@ -106,6 +115,11 @@ export async function listPublishedStationIds(db: Queryable, systemId: string): 
 
 export async function hasPublishedStations(db: Queryable, systemId: string): Promise<boolean> {
   return oneRow(await db.query<{ found: boolean }>(hasStations, [systemId])).found;
+}
+
+/** Tells whether a published station has more vehicles than its types add up to. */
+export async function hasUntypedCounts(db: Queryable, systemId: string): Promise<boolean> {
+  return oneRow(await db.query<{ found: boolean }>(hasUntyped, [systemId])).found;
 }
 
 export function listPublishedBikes(db: Queryable, systemId: string): Promise<PublishedBike[]> {

@@ -12,7 +12,6 @@ import {
   type KnownSystem,
   languagesOf,
   mainLanguage,
-  publishedTypes,
   stationInformation,
   stationStatus,
   systemAlerts,
@@ -30,6 +29,7 @@ import { type KnownCity, knownCity, knownSystems } from "./known.ts";
 import {
   countPublished,
   hasPublishedStations,
+  hasUntypedCounts,
   listPublishedBikes,
   listPublishedStationIds,
   listPublishedStations,
@@ -193,10 +193,11 @@ const canonical: { readonly [Feed in Exclude<FeedName, "gbfs">]: Canonical<Feed>
       plans: idsOf(await plans()),
       uses: await listTypeUses(tx, system.id),
       hasStations: await hasPublishedStations(tx, system.id),
+      hasUntypedCounts: await hasUntypedCounts(tx, system.id),
     }),
   station_information: async (inputs) => {
     const { types, regions } = inputs.city;
-    const ids = { types: new Set(publishedTypes(await types()).keys()), regions: idsOf(await regions()) };
+    const ids = { types: idsOf(await types()), regions: idsOf(await regions()) };
     return stationInformation(await stationInputs(inputs), ids);
   },
   station_status: async (inputs) => stationStatus(await stationInputs(inputs), inputs.now),
@@ -206,7 +207,7 @@ const canonical: { readonly [Feed in Exclude<FeedName, "gbfs">]: Canonical<Feed>
       system,
       bikes: await listPublishedBikes(tx, system.id),
       facts: await bikeFacts(),
-      types: publishedTypes(await types()),
+      types: new Map((await types()).map(({ id, facts }) => [id, facts])),
     };
     // Few bikes have a home station.
     const hasHomes = [...inputs.facts.values()].some((facts) => facts.home_station_id !== undefined);
@@ -225,7 +226,7 @@ const canonical: { readonly [Feed in Exclude<FeedName, "gbfs">]: Canonical<Feed>
   geofencing_zones: async ({ city }) => {
     const { features = [], global_rules = [] } = await city.zones();
     if (features.length + global_rules.length === 0) return undefined;
-    return geofencingZones({ features, global_rules }, new Set(publishedTypes(await city.types()).keys()));
+    return geofencingZones({ features, global_rules }, idsOf(await city.types()));
   },
 };
 

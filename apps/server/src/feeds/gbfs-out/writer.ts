@@ -8,6 +8,7 @@ import {
   gbfsFeeds,
   type GbfsVersion,
   hasField,
+  INTERNATIONAL_PHONE,
   isAtLeast,
   type LocalText,
   stationInformationFields,
@@ -113,6 +114,8 @@ function converterOf(type: FieldType, version: GbfsVersion): Convert | undefined
       return isSince30 ? undefined : oneText;
     case "instant":
       return isSince30 ? undefined : seconds;
+    case "phone":
+      return isSince30 ? internationalPhone : undefined;
     case "list":
       return type.item && listConverter(converterOf(type.item, version));
     case "object":
@@ -133,6 +136,9 @@ const oneText: Convert = (value, languages) => {
 };
 
 const seconds: Convert = (instant) => Math.floor(Math.max(Date.parse(String(instant)), EARLIEST_MS) / 1000);
+
+/** A number that a feed of an older version has without its country is in no newer one. */
+const internationalPhone: Convert = (value) => (INTERNATIONAL_PHONE.test(String(value)) ? value : undefined);
 
 type Derive = (record: CanonicalRecord, languages: DocumentLanguages) => unknown;
 

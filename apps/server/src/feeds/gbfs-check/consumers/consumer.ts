@@ -14,6 +14,8 @@ export interface Taken {
 export interface Consumer {
   readonly id: FeedConsumer;
   readonly name: string;
+  /** Whether it reads version 2 alone, where it can choose. */
+  readonly readsVersion2?: true;
   readonly take: (set: FeedSet) => Taken;
 }
 

@@ -1,0 +1,88 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { cityWithEveryField } from "../../../test/gbfs-out/city-with-every-field.ts";
+import { lostFields } from "../../../test/gbfs-out/compare-documents.ts";
+import { call, type GbfsOutHarness, openGbfsOutHarness } from "../../../test/gbfs-out/gbfs-out.harness.ts";
+import { schemaErrors, schemasAreHere, sharedFolder } from "../../../test/gbfs-out/official-schemas.ts";
+import { sourceOf } from "../../../test/gbfs/city.ts";
+import { createSystem } from "../../city/systems/service.ts";
+import { importSnapshot, openSource } from "../gbfs/import.ts";
+import type { GbfsSource } from "../gbfs/snapshot.ts";
+
+let harness: GbfsOutHarness;
+beforeAll(async () => void (harness = await openGbfsOutHarness()));
+afterAll(() => harness.close());
+
+/** Fields that Lyft adds to those of GBFS. */
+const ofLyft = ["num_ebikes_available", "num_scooters_available", "num_scooters_unavailable"];
+
+async function published(system: string, version: string, feed: string): Promise<unknown> {
+  const { status, body } = await call(`${harness.url}/gbfs/${system}/${version}/${feed}.json`);
+  return status === 404 ? { data: {} } : JSON.parse(body);
+}
+
+async function loadAs(system: string, source: GbfsSource): Promise<void> {
+  await createSystem(harness.db, system, system, harness.clock());
+  harness.clock.advance(60_000); // the list of systems is read again
+  const context = { systemId: system, source: "gbfs", now: harness.clock(), ids: harness.live.ids };
+  await importSnapshot(harness.db, context, source);
+}
+
+/** What the system's feeds of 2.3 lack of those that it was made from. */
+async function losses(system: string, documents: Readonly<Record<string, unknown>>): Promise<string[]> {
+  const lost: string[] = [];
+  for (const [feed, document] of Object.entries(documents)) {
+    const fields = lostFields(document, await published(system, "2.3", feed), ofLyft);
+    lost.push(...fields.map((field) => `${feed} ${field}`));
+  }
+  return lost;
+}
+
+async function invalid(system: string): Promise<unknown[]> {
+  const errors: unknown[] = [];
+  for (const version of ["2.3", "3.0", "3.1-RC3"]) {
+    const list = JSON.stringify(await published(system, version, "gbfs"));
+    const feeds = [...list.matchAll(/"name":"(\w+)"/g)].map(([, name = ""]) => name);
+    for (const feed of feeds) {
+      const document = await published(system, version, feed);
+      errors.push(...schemaErrors(version, feed, document).map((error) => ({ version, feed, error })));
+    }
+  }
+  return errors;
+}
+
+test("what a feed says is published again, every optional field of it, while nobody says otherwise", async () => {
+  await loadAs("every", sourceOf(cityWithEveryField));
+  expect(await losses("every", cityWithEveryField)).toEqual([]);
+  expect(schemasAreHere ? await invalid("every") : []).toEqual([]);
+});
+
+test("a phone number without its country is left out of 3.0, which takes none", async () => {
+  for (const version of ["3.0", "3.1-RC3"]) {
+    expect(await published("every", version, "system_information")).not.toHaveProperty("data.phone_number");
+  }
+});
+
+const divvy = sharedFolder("gbfs", "divvy-v2.3");
+const isHere = existsSync(divvy);
+
+test.skipIf(!isHere)(
+  `Divvy's real feeds are published again without a loss${isHere ? "" : " (skipped: they are not here)"}`,
+  async () => {
+    const source = await openSource(divvy, harness.clock());
+    try {
+      await loadAs("divvy", source);
+    } finally {
+      await source.close();
+    }
+    const names = readdirSync(divvy).flatMap((file) => /^((?!gbfs).*)\.json$/.exec(file)?.[1] ?? []);
+    const read = (name: string): unknown => JSON.parse(readFileSync(join(divvy, `${name}.json`), "utf8"));
+    const lost = await losses("divvy", Object.fromEntries(names.map((name) => [name, read(name)])));
+    // Divvy counts its scooters among the types alone, so that they are more than its vehicles.
+    expect(lost).toEqual([
+      expect.stringMatching(/^station_status data\.stations\[\]\.num_bikes_available: 139 differ/),
+    ]);
+    expect(schemasAreHere ? await invalid("divvy") : []).toEqual([]);
+  },
+);
