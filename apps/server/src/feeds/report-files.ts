@@ -14,9 +14,9 @@ export function reportsDirectory({ dataDir }: { readonly dataDir: string }): str
   return join(dataDir, "reports");
 }
 
-/** Returns a wrong value as reports and messages show it. */
-export function shorten(text: string): string {
-  return text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH)}…` : text;
+/** Returns a text as reports and messages show it. @param most characters of it */
+export function shorten(text: string, most = MAX_VALUE_LENGTH): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
 /** Removes all but the newest reports of one kind. Other files in the directory stay. @param pattern of their names */

@@ -178,3 +178,26 @@ test.each<[string, string, (documents: Documents) => void, string?]>([
   const { verdicts } = check(spoiled(spoil, version));
   expect(verdicts.find((verdict) => verdict.consumer === consumer)?.text).toBe(text);
 });
+
+test("a report stays small, however long the names, ids and texts of a feed are", () => {
+  const long = "x".repeat(200_000);
+  const file = (name: string, data: object) => ({
+    ...{ name, language: null, address: `https://feeds.example/${long}` },
+    bytes: Buffer.from(JSON.stringify({ last_updated: "2026-01-01T00:00:00Z", ttl: 0, version: "3.0", data })),
+  });
+  const report = checkFeed(
+    {
+      ...{ kind: "address", location: `https://feeds.example/${long}` },
+      files: [
+        file("gbfs", { feeds: [{ name: long, url: long }], [long]: 1 }),
+        file("system_information", { system_id: long, name: long, [long]: { [long]: long } }),
+        file("station_information", { stations: [{ station_id: long, [long]: long, lat: long }] }),
+        { name: "vehicle_types", language: long, address: long, failure: long },
+        { name: long, language: long, address: long, failure: long },
+      ],
+    },
+    { now: Date.UTC(2026, 0, 1) },
+  );
+  expect(report.findings.length).toBeGreaterThan(5);
+  expect(JSON.stringify(report).length).toBeLessThan(200_000);
+});

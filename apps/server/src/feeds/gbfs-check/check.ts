@@ -4,7 +4,7 @@ import { textFrom } from "../gbfs/values.ts";
 import { verdictOf } from "./consumers/consumer.ts";
 import { consumers } from "./consumers/list.ts";
 import { type FeedFiles, FeedSet } from "./feed-set.ts";
-import { FindingLog } from "./findings.ts";
+import { brief, FindingLog } from "./findings.ts";
 import { conditionRules } from "./rules/condition-rules.ts";
 import { contentRules, servingRules } from "./rules/content-rules.ts";
 import { referenceRules } from "./rules/reference-rules.ts";
@@ -40,11 +40,11 @@ export function checkFeed(files: FeedFiles, { now, for: asked }: CheckOptions): 
   const set2 = files.version2 === undefined ? set : new FeedSet(files.version2, now);
   const system = set.one("system_information")?.data;
   return {
-    location: files.location,
+    location: brief(files.location),
     kind: files.kind,
     checked_at: new Date(now).toISOString(),
-    system_id: textFrom(system?.["system_id"]) ?? null,
-    system_name: textFrom(system?.["name"]) ?? null,
+    system_id: briefText(system?.["system_id"]),
+    system_name: briefText(system?.["name"]),
     version: set.version,
     errors: count("error"),
     warnings: count("warning"),
@@ -71,9 +71,9 @@ function runRule({ id, severity, text, fix, find }: Rule, set: FeedSet, log: Fin
 function checkedFiles({ documents, failed }: FeedSet): CheckedFile[] {
   return [
     ...documents.map(({ file, name, source, content, records, lastUpdated }) => ({
-      name: file,
-      address: source.address,
-      version: textFrom(content["version"]) ?? null,
+      name: brief(file),
+      address: brief(source.address),
+      version: briefText(content["version"]),
       records: name === "gbfs" || records.length === 0 ? null : records.length,
       data_at: isoOf(lastUpdated),
       bytes: source.bytes?.byteLength ?? 0,
@@ -81,10 +81,16 @@ function checkedFiles({ documents, failed }: FeedSet): CheckedFile[] {
       failure: null,
     })),
     ...failed.map(({ file, source, failure }) => ({
-      ...{ name: file, address: source.address, version: null, records: null, data_at: null, failure },
+      ...{ name: brief(file), address: brief(source.address), failure: brief(failure) },
+      ...{ version: null, records: null, data_at: null },
       ...{ bytes: source.bytes?.byteLength ?? 0, milliseconds: null },
     })),
   ];
+}
+
+function briefText(value: unknown): string | null {
+  const text = textFrom(value);
+  return text === undefined ? null : brief(text);
 }
 
 const GREATEST_MS = Date.UTC(9999, 11, 31);

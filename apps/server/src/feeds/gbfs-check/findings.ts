@@ -14,6 +14,9 @@ const MAX_EXAMPLES = 3;
 /** Maximum kinds of findings. Too high: a document full of errors fills the memory. */
 const MAX_KINDS = 1_000;
 
+/** Limits the characters of each text. Texts quote the feed's own names, which may have any length. */
+const MAX_TEXT_LENGTH = 500;
+
 const RANKS: Readonly<Record<FeedSeverity, number>> = { error: 0, warning: 1, note: 2 };
 
 type Group = FeedFinding & { count: number };
@@ -22,7 +25,10 @@ type Group = FeedFinding & { count: number };
 export class FindingLog {
   readonly #groups = new Map<string, Group>();
 
-  add({ path, id, value, ...rest }: Finding): void {
+  add({ path: place, id, value, ...finding }: Finding): void {
+    const path = brief(place);
+    const { file, text, fix } = finding;
+    const rest = { ...finding, file: brief(file), text: brief(text), fix: brief(fix) };
     const general = path.replaceAll(/\[\d+\]/g, "[]");
     const key = [rest.rule, rest.file, general, rest.text].join("\n");
     const group = this.#groups.get(key);
@@ -46,10 +52,15 @@ export class FindingLog {
 }
 
 function exampleOf(path: string, id: string | undefined, value: unknown) {
-  return { path, id: id ?? null, value: value === undefined ? null : shownValue(value) };
+  return { path, id: id === undefined ? null : brief(id), value: value === undefined ? null : shownValue(value) };
 }
 
 /** Returns a value as shortened JSON. */
 function shownValue(value: unknown): string {
   return shorten(JSON.stringify(value) ?? "undefined").replaceAll(/\s+/g, " ");
+}
+
+/** Shortens a text that may quote the feed. */
+export function brief(text: string): string {
+  return shorten(text, MAX_TEXT_LENGTH);
 }
