@@ -1,4 +1,8 @@
 import { expect } from "vitest";
+import { upsertAlerts } from "../src/city/alerts/service.ts";
+import { describe } from "../src/city/descriptions/service.ts";
+import { upsertBikes } from "../src/city/fleet/bike-commands.ts";
+import { upsertStations } from "../src/city/fleet/station-commands.ts";
 import { createSystem } from "../src/city/systems/service.ts";
 import { createSequencer } from "../src/events/sequencer.ts";
 import { statement } from "../src/storage/db/statement.ts";
@@ -54,6 +58,13 @@ export async function fillWorld(app: TestApp): Promise<void> {
   await createSystem(app.db, operatedSystem, "Another city", app.clock());
   await addPartners(app.db, operatedSystem, [sampleId]);
   await app.db.query(retirePublicId, [operatedSystem, sampleId]);
+  await upsertStations(app, operatedSystem, [{ item: { id: sampleId, name: "Harbour", lat: 59.9, lon: 10.7 } }]);
+  await upsertBikes(app, operatedSystem, [{ item: { id: sampleId, station_id: sampleId } }]);
+  // The example of a vehicle type names this plan.
+  const plan = { name: "Ride", currency: "EUR", price: 1, is_taxable: false, description: "1 EUR" };
+  await describe({ ...app, actor: "test" }, operatedSystem, "pricing_plan", "e-ride", plan);
+  await describe({ ...app, actor: "test" }, operatedSystem, "vehicle_type", "sample-2", { name: "Bike" });
+  await describe({ ...app, actor: "test" }, operatedSystem, "region", "sample-2", { name: "North" });
   await fillSystem(app);
 }
 
@@ -70,6 +81,7 @@ export async function fillSystem(app: TestApp): Promise<void> {
     ...samples.map((id) => bikeRow({ id: `held by ${id}`, vehicle_state: "reserved" })),
   ]);
   await write.rides(samples.map((id, n) => rideRow({ id, started_at: `2026-05-01T07:0${n}:00.000Z` })));
+  await upsertAlerts(app, app.systemId, [{ item: { id: sampleId, type: "other", summary: "Roadworks" } }]);
   const now = new Date(app.clock());
   await app.db.query(insertReservations, [app.systemId, app.partnerId, now, samples]);
   for (const id of samples) await write.update("bikes", `held by ${id}`, { reservation_id: id });

@@ -7,7 +7,7 @@ import {
   describedOne,
   describedTypesEver,
   mainLanguageOf,
-  removeDescription,
+  requireRemoval,
   textIn,
 } from "../city/descriptions/service.ts";
 import { type OpenCli, type ParentCommand, runOnSystem, type SystemContext } from "./context.ts";
@@ -89,7 +89,7 @@ function registerNoun(program: ParentCommand, cli: OpenCli, noun: Noun): void {
     .argument("<id>", `the ${one}'s id`)
     .action((id) =>
       runOnSystem(cli(), async (context) => {
-        await removeDescription(context, context.systemId, kind, readGivenId(id));
+        await requireRemoval(context, context.systemId, kind, readGivenId(id));
         return { object: { id }, text: `Removed your description of ${one} ${id}.` };
       }),
     );
@@ -197,7 +197,7 @@ export function registerZones(program: ParentCommand, cli: OpenCli): void {
     .description("remove your zones; those of a feed stay")
     .action(() =>
       runOnSystem(cli(), async (context) => {
-        await removeDescription(context, context.systemId, "geofencing_zones", "");
+        await requireRemoval(context, context.systemId, "geofencing_zones", "");
         return { object: {}, text: "Removed your zones." };
       }),
     );

@@ -5,7 +5,7 @@ import {
   describedAll,
   describedOne,
   describedTypesEver,
-  removeDescription,
+  requireRemoval,
 } from "../city/descriptions/service.ts";
 import { systemsOf } from "../city/systems/service.ts";
 import type { ConsoleRoutes } from "./answers.ts";
@@ -43,7 +43,7 @@ export function descriptionRoutes(context: ConsoleContext): ConsoleRoutes["descr
       return answer(await describe<FactKind>(acting(request), systemOf(request), kind, idOf(id), changes));
     },
     remove: async ({ params: { kind, id }, request }) => {
-      await removeDescription(acting(request), systemOf(request), kind, idOf(id));
+      await requireRemoval(acting(request), systemOf(request), kind, idOf(id));
       return { status: 200, body: {} };
     },
   };

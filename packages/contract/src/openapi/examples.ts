@@ -174,7 +174,7 @@ const bikeFacts = { vehicle_equipment: ["winter_tires"] } satisfies FactsOf<"bik
 const planFacts = {
   ...{ currency: "EUR", price: 1, is_taxable: false },
   name: [{ text: "Single e-bike ride", language: "en" }],
-  description: [{ text: "1.00 € to unlock, then 0.20 € a minute", language: "en" }],
+  description: [{ text: "EUR 1.00 to unlock, then EUR 0.20 a minute", language: "en" }],
   per_min_pricing: [{ start: 0, rate: 0.2, interval: 1 }],
 } satisfies FactsOf<"pricing_plan">;
 

@@ -203,23 +203,30 @@ function nameOf(systemId: string, { name, language = "en" }: FactsOf<"system">):
 
 /**
  * Removes the operator's facts of a thing; the sources' facts stay.
- * @throws ServiceError `not_found` when there are none, `invalid_parameter` when something refers to a thing that no
- * source describes
+ * @returns false when there are none
+ * @throws ServiceError `invalid_parameter` when something refers to a thing that no source describes
  */
 export async function removeDescription(
   context: ActorContext,
   systemId: string,
   kind: FactKind,
   id: string,
-): Promise<void> {
-  await context.db.transaction(async (tx) => {
+): Promise<boolean> {
+  return context.db.transaction(async (tx) => {
     await lockDescriptions(tx, systemId, new Date(context.clock()));
-    if (!(await deleteDescription(tx, systemId, kind, id))) throw serviceError("not_found", "description", { id });
+    if (!(await deleteDescription(tx, systemId, kind, id))) return false;
     const { feeds } = await readSaid(tx, systemId, kind);
     const users = saidOfKind(kind, feeds).has(id) ? [] : await usersOf(tx, systemId, kind, id);
     if (users.length > 0) throw serviceError("invalid_parameter", "describedInUse", { id, users: users.join(" and ") });
     await insertActOf(context, tx, { systemId, action: `${kind}.removed`, subject: id, detail: {} });
+    return true;
   });
+}
+
+/** Removes facts like `removeDescription`. @throws ServiceError `not_found` when there is nothing to remove */
+export async function requireRemoval(...of: Parameters<typeof removeDescription>): Promise<void> {
+  const [, , , id] = of;
+  if (!(await removeDescription(...of))) throw serviceError("not_found", "description", { id });
 }
 
 /** Returns the kinds of things that refer to a thing, in the plural. */
