@@ -27,6 +27,7 @@ import {
 import { importSnapshot } from "../../src/feeds/gbfs/import.ts";
 import { FeedFailure } from "../../src/feeds/gbfs/problems.ts";
 import { sourceOf } from "../gbfs/city.ts";
+import { factSteps } from "./every-fact-steps.ts";
 import {
   bikeId,
   bikeItem,
@@ -170,5 +171,9 @@ function otherSteps(subject: StepSubject): fc.Arbitrary<Step> {
 
 /** Anything that may be done to a system through the services. */
 export function stepsOn(subject: StepSubject): fc.Arbitrary<Step> {
-  return fc.oneof({ weight: 13, arbitrary: operatorSteps(subject) }, { weight: 7, arbitrary: otherSteps(subject) });
+  return fc.oneof(
+    { weight: 13, arbitrary: operatorSteps(subject) },
+    { weight: 7, arbitrary: otherSteps(subject) },
+    { weight: 7, arbitrary: factSteps(subject) },
+  );
 }

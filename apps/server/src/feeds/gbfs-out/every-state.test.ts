@@ -8,6 +8,8 @@ import { openGbfsOutHarness } from "../../../test/gbfs-out/gbfs-out.harness.ts";
 import { schemaErrors, schemasAreHere, unlessHere } from "../../../test/gbfs-out/official-schemas.ts";
 import { addPartners } from "../../../test/partners.ts";
 import { createSystem } from "../../city/systems/service.ts";
+import { lamassu } from "../gbfs-check/consumers/lamassu.rules.ts";
+import { motis } from "../gbfs-check/consumers/motis.rules.ts";
 import { otp } from "../gbfs-check/consumers/otp.rules.ts";
 import { FeedSet } from "../gbfs-check/feed-set.ts";
 import { feedsIn, nameIn } from "./discovery.ts";
@@ -74,16 +76,42 @@ function checkReferences(version: PublishedGbfsVersion, documents: Map<string, D
   }
 }
 
-/** Expects OpenTripPlanner to drop no vehicle, such as an e-bike without a range. It reads no release candidate. */
+/**
+ * No planner drops anything, such as an e-bike without a range, but for vehicles to which the operator gives no plan.
+ * OpenTripPlanner takes no release candidate.
+ */
 function checkConsumers(version: PublishedGbfsVersion, documents: Map<string, Document>): void {
-  if (version === "3.1-RC3") return;
   const files = [...documents].map(([name, document]) => ({
     ...{ name, language: null, address: `${name}.json` },
     bytes: Buffer.from(JSON.stringify(document)),
   }));
   const set = new FeedSet({ kind: "own", location: "test", files }, subject.harness.clock());
-  const { vehicles, losses } = otp.take(set);
-  expect(vehicles.shown, JSON.stringify(losses)).toBe(vehicles.of);
+  for (const { id, take } of [otp, motis]) {
+    if (id === "otp" && version === "3.1-RC3") continue;
+    const { stations, vehicles, losses } = take(set);
+    expect([losses, stations.shown, vehicles.shown], id).toEqual([[], stations.of, vehicles.of]);
+  }
+  const { stations, vehicles, losses } = lamassu.take(set);
+  const hasPlans = documents.has("system_pricing_plans");
+  const unpriced = hasPlans ? vehiclesWithoutPlan(version, documents) : vehicles.of;
+  const lost = hasPlans ? unpriced : stations.of + vehicles.of;
+  expect(losses.map(({ count }) => count)).toEqual(lost === 0 && hasPlans ? [] : [lost]);
+  expect([stations.shown, vehicles.shown]).toEqual([hasPlans ? stations.of : 0, vehicles.of - unpriced]);
+}
+
+/** Counts free vehicles that neither have a plan nor are of a type with one. */
+function vehiclesWithoutPlan(version: PublishedGbfsVersion, documents: Map<string, Document>): number {
+  const { vehicleFeed, vehicles } = namesIn(version);
+  const types = documents.get("vehicle_types")?.data["vehicle_types"] ?? [];
+  const hasPlan = (type: Item) => type["default_pricing_plan_id"] !== undefined;
+  const priced = types.filter(hasPlan).map((type) => type["vehicle_type_id"]);
+  const stations = documents.get("station_information")?.data["stations"] ?? [];
+  const docks = stations.filter((each) => each["is_virtual_station"] !== true).map((each) => each["station_id"]);
+  const isWithout = (bike: Item) =>
+    !docks.includes(bike["station_id"]) &&
+    bike["pricing_plan_id"] === undefined &&
+    !priced.includes(bike["vehicle_type_id"]);
+  return (documents.get(vehicleFeed)?.data[vehicles] ?? []).filter(isWithout).length;
 }
 
 /** Expects the vehicles by type to add up to the available vehicles of a station. */
