@@ -376,9 +376,9 @@ const dashboardLayers = [
   {
     name: "dashboard-takes-only-types-of-the-contract",
     comment:
-      "The contract stands on zod, which weighs more than all pages together. What of it needs no library is in pure.ts.",
+      "The contract stands on zod, which weighs more than all pages together. What of it needs no library is in pure.ts and facts.ts.",
     from: { path: `${dashboard}/`, pathNot: testFiles },
-    to: { path: "^packages/contract/", pathNot: "^packages/contract/src/pure[.]ts$", ...valueOnly },
+    to: { path: "^packages/contract/", pathNot: "^packages/contract/src/(pure|facts)[.]ts$", ...valueOnly },
   },
   {
     name: "dashboard-imports-what-runs-in-browsers",

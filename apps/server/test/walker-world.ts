@@ -60,12 +60,17 @@ export async function fillWorld(app: TestApp): Promise<void> {
   await app.db.query(retirePublicId, [operatedSystem, sampleId]);
   await upsertStations(app, operatedSystem, [{ item: { id: sampleId, name: "Harbour", lat: 59.9, lon: 10.7 } }]);
   await upsertBikes(app, operatedSystem, [{ item: { id: sampleId, station_id: sampleId } }]);
-  // The example of a vehicle type names this plan.
-  const plan = { name: "Ride", currency: "EUR", price: 1, is_taxable: false, description: "1 EUR" };
-  await describe({ ...app, actor: "test" }, operatedSystem, "pricing_plan", "e-ride", plan);
-  await describe({ ...app, actor: "test" }, operatedSystem, "vehicle_type", "sample-2", { name: "Bike" });
-  await describe({ ...app, actor: "test" }, operatedSystem, "region", "sample-2", { name: "North" });
+  await describeSamples(app, operatedSystem);
   await fillSystem(app);
+}
+
+/** Describes what the operator's endpoints of facts read, and the plan that the example of a vehicle type names. */
+async function describeSamples(app: TestApp, systemId: string): Promise<void> {
+  const acting = { ...app, actor: "test" };
+  const plan = { name: "Ride", currency: "EUR", price: 1, is_taxable: false, description: "1 EUR" };
+  for (const id of ["e-ride", sampleId]) await describe(acting, systemId, "pricing_plan", id, plan);
+  await describe(acting, systemId, "vehicle_type", sampleId, { name: "Bike" });
+  await describe(acting, systemId, "region", sampleId, { name: "North" });
 }
 
 /** Fills a system so that every endpoint has something to answer with: two of each, and what the examples name. */
@@ -81,6 +86,8 @@ export async function fillSystem(app: TestApp): Promise<void> {
     ...samples.map((id) => bikeRow({ id: `held by ${id}`, vehicle_state: "reserved" })),
   ]);
   await write.rides(samples.map((id, n) => rideRow({ id, started_at: `2026-05-01T07:0${n}:00.000Z` })));
+  await describeSamples(app, app.systemId);
+  await app.db.query(retirePublicId, [app.systemId, sampleId]);
   await upsertAlerts(app, app.systemId, [{ item: { id: sampleId, type: "other", summary: "Roadworks" } }]);
   const now = new Date(app.clock());
   await app.db.query(insertReservations, [app.systemId, app.partnerId, now, samples]);

@@ -95,7 +95,7 @@ function registerNoun(program: ParentCommand, cli: OpenCli, noun: Noun): void {
     );
 }
 
-async function list({ db, systemId, systemOption }: SystemContext, { kind, command, many, one, columns }: Noun) {
+async function list({ db, systemId, systemOption }: SystemContext, { kind, many, one, columns }: Noun) {
   const language = await mainLanguageOf(db, systemId);
   const all: readonly Described[] =
     kind === "vehicle_type" ? await describedTypesEver(db, systemId) : await describedAll(db, systemId, kind);
@@ -109,21 +109,18 @@ async function list({ db, systemId, systemOption }: SystemContext, { kind, comma
   const titles: Columns<Readonly<Record<string, unknown>>> = Object.fromEntries(
     ["id", ...Object.keys(columns)].map((title) => [title, title]),
   );
-  const notes =
-    kind === "vehicle_type"
-      ? unknownNotes(all as readonly Described<"vehicle_type">[], `bikeshare ${systemOption}${command}`)
-      : [];
+  const notes = kind === "vehicle_type" ? unknownNotes(all as readonly Described<"vehicle_type">[], systemOption) : [];
   return { object: { [many]: all.map(describedJson) }, table: table(rows, titles, `No ${one}s.`), notes };
 }
 
-function unknownNotes(types: readonly Described<"vehicle_type">[], command: string): string[] {
+function unknownNotes(types: readonly Described<"vehicle_type">[], systemOption: string): string[] {
   const isUnknown = ({ published }: Described<"vehicle_type">) =>
     published.form_factor === undefined || published.propulsion_type === undefined;
   const unknown = types.filter(isUnknown).map(({ id }) => id);
   if (unknown.length === 0) return [];
   return [
     `The form or the propulsion of ${unknown.join(", ")} is unknown. GBFS requires both, so the feeds say bicycle, human.`,
-    `Set them: ${command} set ${unknown[0] ?? ""} --form-factor bicycle --propulsion-type electric_assist`,
+    `Set them: bikeshare ${systemOption}vehicle-types set ${unknown[0] ?? ""} --form-factor bicycle --propulsion-type electric_assist`,
   ];
 }
 

@@ -208,10 +208,10 @@ test("reports are for their owner alone and do not pile up; an import without pr
 
 test("with --dry-run everything is read and nothing written, and what the service does not take is named", async () => {
   const city = city23() as unknown as Record<string, { data: { stations?: object[] } }>;
-  const stations = city["station_information"]?.data.stations?.map((each) => ({ ...each, rental_uris: { web: "x" } }));
+  const stations = city["station_information"]?.data.stations?.map((each) => ({ ...each, door_colour: "red" }));
   const information = { ...city["station_information"], data: { stations } };
   await writeFile(join(directory, "station_information.json"), JSON.stringify(information));
-  await writeFile(join(directory, "system_pricing_plans.json"), "{}");
+  await writeFile(join(directory, "station_colours.json"), "{}");
   const rows = () =>
     database.db.query({
       name: "",
@@ -224,7 +224,7 @@ test("with --dry-run everything is read and nothing written, and what the servic
     dry_run: true,
     stations: { created: 2 },
     bikes: { created: 3 },
-    not_taken: expect.arrayContaining(["station_information.rental_uris", "system_pricing_plans"]) as unknown,
+    not_taken: expect.arrayContaining(["station_colours", "station_information.door_colour"]) as unknown,
   });
   const { stations: created, bikes, not_taken } = JSON.parse((await run(true)).stdout) as Record<string, unknown>;
   expect({ stations: created, bikes, not_taken }).toEqual({

@@ -74,7 +74,7 @@ function list({ withDatabase }: CliContext): Promise<Result> {
       const system = await describedSystem(db, id);
       if (system !== undefined) systems.push({ id, created_at, system });
     }
-    const known = (name: "timezone" | "language") => (listed: ListedSystem) =>
+    const given = (name: "timezone" | "language") => (listed: ListedSystem) =>
       listed.system.from[name] === "default" ? null : listed.system.published[name];
     const text =
       (name: "name" | "operator") =>
@@ -84,8 +84,8 @@ function list({ withDatabase }: CliContext): Promise<Result> {
       id: "id",
       name: text("name"),
       "published id": ({ system }) => system.published.published_id,
-      "time zone": known("timezone"),
-      language: known("language"),
+      "time zone": given("timezone"),
+      language: given("language"),
       "feed contact": ({ system }) => system.published.feed_contact_email,
       operator: text("operator"),
       licence: ({ system }) => system.published.licence,

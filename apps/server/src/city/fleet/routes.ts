@@ -65,10 +65,9 @@ export function operatorRoutes(
       },
       alone: async (systemId, items, tx) => answerWith(await verb({ ...context, db: tx }, systemId, items)),
     });
-    const runAlone = batch(verb);
     return async (call: BatchCall<Item>) => {
       const { items } = call.body;
-      if (items.length > MAX_COMBINED_ITEMS) return runAlone(call);
+      if (items.length > MAX_COMBINED_ITEMS) return batch(verb)(call);
       return reply200(call.reply, await runWithOthers(repeatableRequest(call.request), items, items.length));
     };
   };
@@ -80,10 +79,7 @@ export function operatorRoutes(
       remove: batch(removeStations),
     },
     bikes: {
-      find: async ({ request, query }: PublicBikeCall) => ({
-        status: 200 as const,
-        body: await findPublicBike(context, callerOf(request).key.system_id, query.public_id),
-      }),
+      find: publicBike(context),
       upsert: batch(upsertBikes),
       report: combined(reportBikes),
     },
@@ -96,6 +92,14 @@ export function operatorRoutes(
     },
     alerts: { upsert: batch(upsertAlerts), end: batch(endAlerts), list: alertList },
   };
+}
+
+/** Returns the handler with which the operator's app resolves a public id. */
+function publicBike(context: Parameters<typeof findPublicBike>[0]) {
+  return async ({ request, query }: PublicBikeCall) => ({
+    status: 200 as const,
+    body: await findPublicBike(context, callerOf(request).key.system_id, query.public_id),
+  });
 }
 
 function answerWith(results: BatchResults): Answer {
