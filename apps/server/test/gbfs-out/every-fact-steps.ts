@@ -3,8 +3,8 @@ import { ServiceError } from "@bikeshare/rules";
 import fc from "fast-check";
 import { endAlerts, upsertAlerts } from "../../src/city/alerts/service.ts";
 import { describe, removeDescription } from "../../src/city/descriptions/service.ts";
-import type { Step, StepSubject } from "./every-state-steps.ts";
 import { stationId, typeId } from "./every-state-values.ts";
+import type { Step, StepSubject } from "./step.ts";
 
 // Facts that the operator sets and takes away again.
 

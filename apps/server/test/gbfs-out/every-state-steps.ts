@@ -42,15 +42,8 @@ import {
   typeWords,
 } from "./every-state-values.ts";
 import type { GbfsOutHarness } from "./gbfs-out.harness.ts";
+import type { Step, StepSubject } from "./step.ts";
 
-/** The system that steps are taken in. */
-export interface StepSubject {
-  harness: GbfsOutHarness;
-  systemId: string;
-}
-
-/** One thing that is done to a system; `does` shows it when a test fails. */
-export type Step = { readonly does: string; run(): Promise<unknown> };
 const step = <Input>(
   does: string,
   input: fc.Arbitrary<Input>,
