@@ -5,6 +5,7 @@ import fresh from "fresh";
 import { type CodedBody, codedBody, inParts, vary } from "../../http/response-body.ts";
 import type { PageCache } from "../../storage/background/page-cache.ts";
 import { type FeedName, feedsIn, nameIn } from "./discovery.ts";
+import { findZonesState } from "./queries.ts";
 import { type DocumentName, type GbfsContext, type GbfsDocument, gbfsDocument } from "./service.ts";
 import type { SystemList } from "./system-list.ts";
 import { hasTexts } from "./writer.ts";
@@ -40,6 +41,8 @@ export function gbfsRoutes(
   systems: SystemList,
   pages: PageCache<KeptPage>,
 ): RouterImplementation<typeof gbfsContract> {
+  const zones = createZonePages(context);
+
   async function answer(address: FeedAddress, { request, reply }: Call) {
     const version = gbfsVersionPaths.get(address.version);
     if (version === undefined) {
@@ -72,7 +75,8 @@ export function gbfsRoutes(
 
   async function pageOf(document: DocumentName): Promise<GbfsPage> {
     const { systemId, version, feed, language = "" } = document;
-    const page = await pages.get(systemId, `${version}/${language}/${feed}`, () => makePage(context, document));
+    const make = () => (feed === "geofencing_zones" ? zones(document) : makePage(context, document));
+    const page = await pages.get(systemId, `${version}/${language}/${feed}`, make);
     if (page instanceof ServiceError) throw page;
     return page;
   }
@@ -129,6 +133,27 @@ async function makePage(context: GbfsContext, name: DocumentName): Promise<KeptP
     if (error instanceof ServiceError) return error;
     throw error;
   }
+}
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * Returns the function that makes the page of zones, which keeps the page until its content may differ: a source's zones
+ * take up to megabytes, and the pages of a busy city are made every few seconds. Made anew each hour, because the feeds of a
+ * system end.
+ */
+function createZonePages(context: GbfsContext): (document: DocumentName) => Promise<KeptPage> {
+  const kept = new Map<string, { readonly state: string; readonly page: KeptPage }>();
+  return async (document) => {
+    const { systemId, version, language = "" } = document;
+    const key = `${systemId} ${version} ${language}`;
+    const state = `${await findZonesState(context.db, systemId)} ${Math.floor(context.clock() / HOUR_MS)}`;
+    const held = kept.get(key);
+    if (held?.state === state) return held.page;
+    const page = await makePage(context, document);
+    kept.set(key, { state, page });
+    return page;
+  };
 }
 
 /** Responds with a page, compressed if the caller accepts it, or with 304. */
