@@ -224,7 +224,7 @@ export class Operator {
     const ride = { ...started, ...end, status, ...endOf(started.started_at, now), updated_at: now };
     const bike = city.bikes.get(ride.bike_id);
     if (bike?.ride_id === id) changeBike(city, bike, { ride_id: null }, location);
-    if (status === "cancelled") noteCancelledRide(city, id);
+    if (status === "cancelled") noteCancelledRide(city, id, now);
     return recordRide(city, `ride.${status}`, ride);
   }
 }

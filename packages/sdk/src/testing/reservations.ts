@@ -100,8 +100,7 @@ export function fulfilReservation(city: City, id: string, rideId: string): void 
 }
 
 /** Has the reservation that a ride fulfilled say that the ride was cancelled. */
-export function noteCancelledRide(city: City, rideId: string): void {
-  const now = instant(city.now());
+export function noteCancelledRide(city: City, rideId: string, now: string): void {
   for (const reservation of city.reservations.values()) {
     if (reservation.ride_id !== rideId) continue;
     city.reservations.set(reservation.id, { ...reservation, ride_cancelled_at: now, updated_at: now });

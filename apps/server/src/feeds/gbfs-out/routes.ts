@@ -5,8 +5,7 @@ import fresh from "fresh";
 import { type CodedBody, codedBody, inParts, vary } from "../../http/response-body.ts";
 import type { PageCache } from "../../storage/background/page-cache.ts";
 import { type FeedName, feedsIn, nameIn } from "./discovery.ts";
-import { findZonesState } from "./queries.ts";
-import { type DocumentName, type GbfsContext, type GbfsDocument, gbfsDocument } from "./service.ts";
+import { type DocumentName, type GbfsContext, type GbfsDocument, gbfsDocument, zonesState } from "./service.ts";
 import type { SystemList } from "./system-list.ts";
 import { hasTexts } from "./writer.ts";
 
@@ -147,7 +146,7 @@ function createZonePages(context: GbfsContext): (document: DocumentName) => Prom
   return async (document) => {
     const { systemId, version, language = "" } = document;
     const key = `${systemId} ${version} ${language}`;
-    const state = `${await findZonesState(context.db, systemId)} ${Math.floor(context.clock() / HOUR_MS)}`;
+    const state = `${await zonesState(context, systemId)} ${Math.floor(context.clock() / HOUR_MS)}`;
     const held = kept.get(key);
     if (held?.state === state) return held.page;
     const page = await makePage(context, document);

@@ -27,6 +27,7 @@ import {
 import { dayAfter, localTime } from "./hours.rules.ts";
 import { type KnownCity, knownCity, knownSystems } from "./known.ts";
 import {
+  findZonesState,
   countPublished,
   hasPublishedStations,
   hasUntypedCounts,
@@ -120,6 +121,11 @@ export async function publishedFacts(db: Queryable, systemId: string) {
   if (city === undefined) return undefined;
   const counts = await countPublished(db, systemId);
   return { ...counts, system: city.system, plans: (await city.plans()).length };
+}
+
+/** Returns a text that differs whenever the published zones of a system may differ. */
+export function zonesState({ db }: GbfsContext, systemId: string): Promise<string> {
+  return findZonesState(db, systemId);
 }
 
 /** Days for which the feeds of a system stay available after its last day. */
