@@ -70,6 +70,9 @@ function valuesOf(type: FieldType, version: GbfsVersion): Arbitrary<unknown> {
       return fc.constantFrom("NOK", "EUR");
     case "country":
       return fc.constantFrom("NO", "FR");
+    case "phone":
+      // 3.x takes none without its country.
+      return isAtLeast(version, "3.0") ? fc.constantFrom("+4722001122", "+18555534889") : strings;
     case "text":
       return texts(version, strings);
     case "textUri":
