@@ -1,4 +1,4 @@
-import type { FactChanges, FactKind } from "@bikeshare/contract";
+import { type FactChanges, type FactKind, publishedGbfsVersions } from "@bikeshare/contract";
 import {
   type Described,
   describe,
@@ -49,11 +49,8 @@ export function descriptionRoutes(context: ConsoleContext): ConsoleRoutes["descr
   };
 }
 
-/** GBFS's versions that are published. */
-const VERSIONS = ["2.3", "3.0"] as const;
-
 async function feedsOf({ db, baseUrl }: ConsoleContext, systemId: string) {
   const [first] = await systemsOf(db);
   const path = first?.system_id === systemId ? "gbfs" : `gbfs/${encodeURIComponent(systemId)}`;
-  return VERSIONS.map((version) => ({ version, url: `${baseUrl()}/${path}/${version}/gbfs.json` }));
+  return publishedGbfsVersions.map((version) => ({ version, url: `${baseUrl()}/${path}/${version}/gbfs.json` }));
 }

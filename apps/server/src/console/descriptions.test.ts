@@ -1,3 +1,4 @@
+import { publishedGbfsVersions } from "@bikeshare/contract";
 import { consoleContract } from "@bikeshare/contract/console";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
@@ -81,4 +82,13 @@ it("what is in use is listed, described field by field, and stays while somethin
     "vehicle_type.described",
     "vehicle_type.described",
   ]);
+});
+
+it("every published version of the feeds is named, at an address that answers", async () => {
+  const { data } = descriptions.feeds.responses[200].parse(await read("/gbfs-feeds"));
+  expect(data.map(({ version }) => version)).toEqual([...publishedGbfsVersions]);
+  for (const { version, url } of data) {
+    const response = await fetch(app.url + new URL(url).pathname);
+    expect([response.status, ((await response.json()) as { version: string }).version]).toEqual([200, version]);
+  }
 });
