@@ -39,6 +39,7 @@ const bounds: Readonly<Record<string, Bound>> = {
   work_failures: { deletedBy: "work.deleteFailures", when: "a try of the unit succeeds" },
   work_runs: { deletedBy: "work.deleteRun", when: "the run ends, or the next process finds it left behind" },
   stations: { growsWith: "stations" },
+  station_changes: byPartition,
   bikes: { growsWith: "bikes; those of feeds whose ids rotate are deleted when they are gone" },
   rides: { growsWith: "rides" },
   reservations: { growsWith: "reservations" },

@@ -52,14 +52,24 @@ describe("a statement is refused that", () => {
       "insert into endpoints (id, n) select $1, (select count(*) from queue where system_id = $1)",
     ],
     [
+      "writes the state of stations and not their history",
+      "update stations set change_position = next_change_position(), status = 'offline' where system_id = $1",
+      "with updated as (update stations set change_position = next_change_position(), status = 'offline' where system_id = $1 returning id), recorded as (insert into station_changes (system_id, station_id) select $1, id from updated) select",
+    ],
+    [
+      "deletes stations and not their history",
+      "delete from stations where system_id = $1",
+      "with deleted as (delete from stations where system_id = $1 returning id), forgotten as (delete from station_changes where system_id = $1 and station_id = any(array(select id from deleted))) select",
+    ],
+    [
       "compares in the short form of case",
       "select case status when 'held' then 1 else 0 end from queue where system_id = $1",
       "select case when status = 'held' then 1 else 0 end from queue where system_id = $1",
     ],
     [
       "takes a change position within",
-      "update stations set change_position = case when $2 then next_change_position() else change_position end where system_id = $1",
-      "update stations set change_position = next_change_position() where system_id = $1 and name = $2",
+      "update bikes set change_position = case when $2 then next_change_position() else change_position end where system_id = $1",
+      "update bikes set change_position = next_change_position() where system_id = $1 and number = $2",
     ],
     [
       "adds an interval to a column",

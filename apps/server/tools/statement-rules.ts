@@ -53,6 +53,14 @@ const invisibleUpdates: ReadonlySet<string> = new Set([
   "stationSnapshot.updateBookkeeping",
 ]);
 
+/** Statements on stations that change nothing of what `station_changes` has, or whose stations have no history yet. */
+const unrecorded: ReadonlySet<string> = new Set([
+  "fleet.reportDocks",
+  "placeholders.reassign",
+  "stationSnapshot.updateBookkeeping",
+  "stations.insertPlaceholderRows",
+]);
+
 const SUB_SELECT = /\(\s*select\b|\bexists\s*\(/;
 
 const statementRules: readonly StatementRule[] = [
@@ -89,6 +97,20 @@ const statementRules: readonly StatementRule[] = [
       !invisibleUpdates.has(name) &&
       modifications.some(
         ({ verb, table, text }) => verb === "update" && FOLLOWED.has(table) && !/\bchange_position = /.test(text),
+      ),
+  },
+  {
+    advice:
+      "writes stations, and their history not: add recordInserted, recordUpdated or forgetDeleted of city/history/changes-sql-fragments.ts, or name the statement among `unrecorded` if it changes no counter and no status",
+    breaks: (_, modifications, __, name) =>
+      name !== "" &&
+      !unrecorded.has(name) &&
+      modifications.some(
+        ({ verb, table }) =>
+          table === "stations" &&
+          !modifications.some(
+            (other) => other.table === "station_changes" && (other.verb === "delete") === (verb === "delete"),
+          ),
       ),
   },
   {

@@ -39,6 +39,9 @@ export const REQUEST_LOG_DAYS = 7;
 /** Days for which requests are counted by the day. */
 export const USAGE_RETENTION_DAYS = 400;
 
+/** Days for which it is kept how stations were: 13 months, so that a month can be compared with that of the year before. */
+export const HISTORY_RETENTION_DAYS = 397;
+
 /** Hours for which the answer to an `Idempotency-Key` is kept. */
 export const IDEMPOTENCY_KEY_HOURS = 24;
 

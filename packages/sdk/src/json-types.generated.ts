@@ -160,7 +160,7 @@ export type KnownEventRecord =
 export type EventRecord = KnownEventRecord | UnknownEvent;
 
 /** What a key may be allowed. */
-export type Scope = "stations:read" | "rides:read" | "bikes:read" | "reservations:read" | "reservations:write" | "events:read";
+export type Scope = "stations:read" | "history:read" | "rides:read" | "bikes:read" | "reservations:read" | "reservations:write" | "events:read";
 
 /** What vehicles look like, in the words of GBFS. */
 export type FormFactor = "bicycle" | "cargo_bicycle" | "car" | "moped" | "scooter_standing" | "scooter_seated" | "other";

@@ -4,6 +4,7 @@ import { CHANGED } from "../../storage/db/sql-fragments.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { isSubscribed } from "../../webhooks/queue/sql-fragments.ts";
+import { recordUpdated, stateOf, stateSince } from "../history/changes-sql-fragments.ts";
 import type { BikeState } from "./bike.rules.ts";
 import { freeDocks, hasOwnDocks, standsInDock } from "./dock-sql-fragments.ts";
 
@@ -107,10 +108,11 @@ const recount = statement(
                count(*) filter (where vehicle_state = 'reserved') as reserved,
                count(*) filter (where vehicle_state = 'non_operational') as disabled,
                count(*) filter (where ${standsInDock("bikes")}) as standing
-             from bikes where system_id = $1 and station_id = wanted.id group by vehicle_type_id) as types) as c on true)
-   update stations s set ${CHANGED}, num_bikes_available = c.available, num_bikes_reserved = c.reserved,
-     num_bikes_disabled = c.disabled, vehicle_types_available = c.by_type::json, num_docks_available = c.docks,
-     updated_at = $3::timestamptz
+             from bikes where system_id = $1 and station_id = wanted.id group by vehicle_type_id) as types) as c on true),
+   updated as (
+   update stations s set ${CHANGED}, ${stateSince("s", "$3")}, num_bikes_available = c.available,
+     num_bikes_reserved = c.reserved, num_bikes_disabled = c.disabled, vehicle_types_available = c.by_type::json,
+     num_docks_available = c.docks, updated_at = $3::timestamptz
    from (select counts.*, case when ${hasOwnDocks("station")} then ${freeDocks({
      base: "station.docks_base",
      capacity: "station.capacity",
@@ -121,7 +123,10 @@ const recount = statement(
    where s.system_id = $1 and s.id = c.id and s.counters = 'operated'
      and (s.num_bikes_available, s.num_bikes_reserved, coalesce(s.num_bikes_disabled, -1), s.vehicle_types_available::text,
          s.num_docks_available)
-       is distinct from (c.available, c.reserved, c.disabled, c.by_type, c.docks)`,
+       is distinct from (c.available, c.reserved, c.disabled, c.by_type, c.docks)
+   returning s.id, ${stateOf("s")}),
+   ${recordUpdated("updated")}
+   select`,
 );
 
 // A type's count follows the bikes of that type, and the types never add up to more than the bikes that are available:
@@ -134,8 +139,9 @@ const shift = statement(
      group by id, type),
    total as materialized (
      select id, sum(available)::int as available, sum(reserved)::int as reserved
-     from given group by id having sum(available) <> 0 or sum(reserved) <> 0)
-   update stations s set ${CHANGED}, num_bikes_available = greatest(0, s.num_bikes_available + total.available),
+     from given group by id having sum(available) <> 0 or sum(reserved) <> 0),
+   updated as (
+   update stations s set ${CHANGED}, ${stateSince("s", "$5")}, num_bikes_available = greatest(0, s.num_bikes_available + total.available),
      num_bikes_reserved = greatest(0, s.num_bikes_reserved + total.reserved),
      vehicle_types_available = (
        select coalesce('[' || string_agg('{"vehicle_type_id":' || to_json(id) || ',"count":'
@@ -148,7 +154,10 @@ const shift = statement(
      )::json,
      updated_at = $5::timestamptz
    from total
-   where s.system_id = $1 and s.id = total.id`,
+   where s.system_id = $1 and s.id = total.id
+   returning s.id, ${stateOf("s")}),
+   ${recordUpdated("updated")}
+   select`,
 );
 
 /** Records public ids that bikes have no more. */

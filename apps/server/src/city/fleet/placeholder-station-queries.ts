@@ -2,6 +2,7 @@ import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { CHANGED } from "../../storage/db/sql-fragments.ts";
 import { statement } from "../../storage/db/statement.ts";
+import { forgetDeleted } from "../history/changes-sql-fragments.ts";
 
 const columns = columnsOfTable("stations").only("id", "name", "lat", "lon");
 
@@ -54,7 +55,9 @@ const inUse = statement(
 
 const deletePlaceholderRows = statement(
   "placeholders.delete",
-  "delete from stations where system_id = $1 and id = any($2::text[])",
+  `with deleted as (delete from stations where system_id = $1 and id = any($2::text[]) returning id),
+   ${forgetDeleted("deleted")}
+   select`,
 );
 
 // The new owner is the oldest import whose rides name the placeholder: it would have created it without the other import.

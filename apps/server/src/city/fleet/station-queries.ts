@@ -3,6 +3,7 @@ import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { CHANGED } from "../../storage/db/sql-fragments.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
+import { recordInserted, recordUpdated, stateOf, stateSince } from "../history/changes-sql-fragments.ts";
 import { freeDocks, hasOwnDocks, standingBikes } from "./dock-sql-fragments.ts";
 
 /** The columns that commands write: the counters follow from bikes, and feeds and imports write the rest. */
@@ -24,6 +25,8 @@ const columns = columnsOfTable("stations").without(
   "status_as_of",
   "import_id",
   "change_position",
+  "state_since",
+  "known_since",
 );
 
 /** A station as commands read and write it. */
@@ -43,27 +46,43 @@ const lock = statement(
 
 const insert = statement(
   "fleet.insertStations",
-  `insert into stations (system_id, updated_at, source, counters, ${columns.list()})
-   select $1, $2::timestamptz, 'operator', 'operated', ${columns.list()} from ${columns.recordset(3, "w")} order by id
-   on conflict (system_id, id) do nothing returning id, json`,
+  `with inserted as (
+     insert into stations as s (system_id, updated_at, state_since, known_since, source, counters, ${columns.list()})
+     select $1, $2::timestamptz, $2::timestamptz, $2::timestamptz, 'operator', 'operated', ${columns.list()}
+     from ${columns.recordset(3, "w")} order by id
+     on conflict (system_id, id) do nothing returning id, json, ${stateOf("s")}),
+   ${recordInserted("inserted")}
+   select id, json from inserted`,
 );
 
+// The flags, the status and the docks are all that a command changes of a station's state.
 const update = statement(
   "fleet.updateStations",
-  `update stations s set ${CHANGED}, ${columns.without("id", "num_docks_available").assignments("w")},
-     num_docks_available = case when w.is_claimed or ${hasOwnDocks("s")} then ${freeDocks({
-       base: "s.docks_base",
-       capacity: "w.capacity",
-       disabled: "w.num_docks_disabled",
-       standing: standingBikes("s"),
-     })} else w.num_docks_available end,
-     updated_at = $2::timestamptz,
-     source = case when w.is_claimed then 'operator' else s.source end,
-     counters = case when w.is_claimed then 'operated' else s.counters end,
-     source_facts = case when w.is_claimed then null else s.source_facts end,
-     vehicle_docks_available = case when w.is_claimed then null else s.vehicle_docks_available end
-   from ${written.recordset(3, "w")}
-   where s.system_id = $1 and s.id = w.id returning s.id, s.json`,
+  `with updated as (
+     update stations s set ${CHANGED}, ${columns.without("id", "num_docks_available").assignments("w")},
+       num_docks_available = w.docks,
+       ${stateSince(
+         "s",
+         "$2",
+         `(s.is_installed, s.is_renting, s.is_returning, s.status, s.offline_reason, s.num_docks_available, s.num_docks_disabled)
+           is distinct from (w.is_installed, w.is_renting, w.is_returning, w.status, w.offline_reason, w.docks, w.num_docks_disabled)`,
+       )},
+       updated_at = $2::timestamptz,
+       source = case when w.is_claimed then 'operator' else s.source end,
+       counters = case when w.is_claimed then 'operated' else s.counters end,
+       source_facts = case when w.is_claimed then null else s.source_facts end,
+       vehicle_docks_available = case when w.is_claimed then null else s.vehicle_docks_available end
+     from (
+       select w.*, case when w.is_claimed or ${hasOwnDocks("station")} then ${freeDocks({
+         base: "station.docks_base",
+         capacity: "w.capacity",
+         disabled: "w.num_docks_disabled",
+         standing: standingBikes("station"),
+       })} else w.num_docks_available end as docks
+       from ${written.recordset(3, "w")} join stations station on station.system_id = $1 and station.id = w.id) as w
+     where s.system_id = $1 and s.id = w.id returning s.id, s.json, ${stateOf("s")}),
+   ${recordUpdated("updated")}
+   select id, json from updated`,
 );
 
 const reportDocks = statement(

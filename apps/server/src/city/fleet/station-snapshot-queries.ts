@@ -4,6 +4,7 @@ import { oneRow } from "../../storage/db/rows.ts";
 import { CHANGED } from "../../storage/db/sql-fragments.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
+import { recordInserted, recordUpdated, stateOf, stateSince } from "../history/changes-sql-fragments.ts";
 import type { Position } from "./bike.rules.ts";
 import { chunksOf, rowsJson, selectMilliseconds } from "./snapshot-rows.ts";
 import type { JoinedStation, KnownStationStatus, StationInformation } from "./station.rules.ts";
@@ -47,6 +48,8 @@ const columns = columnsOfTable("stations").without(
   "import_id",
   "docks_base",
   "change_position",
+  "state_since",
+  "known_since",
 );
 
 const times = ["last_reported", "information_as_of", "status_as_of"] as const;
@@ -77,12 +80,17 @@ const lock = statement(
 
 const insert = statement(
   "stationSnapshot.insert",
-  `insert into stations (system_id, source, updated_at, counters, ${jsonColumns.join(", ")}, ${columns.list()})
-   select $1, $2, $3::timestamptz, 'mirrored', ${jsonColumns.map((name) => `${name}::json`).join(", ")}, ${columns.list()}
-   from ${written.recordset(4, "w")}
-   order by id
-   on conflict (system_id, id) do nothing
-   returning id`,
+  `with inserted as (
+     insert into stations as s (system_id, source, updated_at, state_since, known_since, counters,
+       ${jsonColumns.join(", ")}, ${columns.list()})
+     select $1, $2, $3::timestamptz, $5::timestamptz, $5::timestamptz, 'mirrored',
+       ${jsonColumns.map((name) => `${name}::json`).join(", ")}, ${columns.list()}
+     from ${written.recordset(4, "w")}
+     order by id
+     on conflict (system_id, id) do nothing
+     returning id, ${stateOf("s")}),
+   ${recordInserted("inserted")}
+   select id from inserted`,
 );
 
 const rewrite = (changes: string) =>
@@ -91,8 +99,26 @@ const rewrite = (changes: string) =>
    from ${written.recordset(3, "w")}
    where stations.system_id = $1 and stations.id = w.id`;
 
-// Two statements: Citus refuses a position that is taken in some of the rows only.
-const update = statement("stationSnapshot.update", rewrite(`updated_at = $4::timestamptz, ${CHANGED},`));
+/** The columns with a station's state that feeds decide. */
+const stateColumns = columns.only(
+  ...(["num_bikes_available", "num_bikes_disabled", "num_docks_available", "num_docks_disabled"] as const),
+  ...(["is_installed", "is_renting", "is_returning", "status", "offline_reason"] as const),
+);
+const stateDiffers = `(${stateColumns.list("stations")}, stations.vehicle_types_available::text)
+  is distinct from (${stateColumns.list("w")}, w.vehicle_types_available)`;
+
+// Two statements: Citus refuses a position that is taken in some of the rows only. The history of a station that has not
+// changed yet, such as a placeholder's, begins with the feed's if that is earlier.
+const update = statement(
+  "stationSnapshot.update",
+  `with updated as (
+     ${rewrite(`updated_at = $4::timestamptz, ${CHANGED}, ${stateSince("stations", "$5", stateDiffers)},
+     known_since = case when stations.state_since = '-infinity' then least(stations.known_since, $5::timestamptz)
+       else stations.known_since end,`)}
+     returning stations.id, ${stateOf("stations")}),
+   ${recordUpdated("updated")}
+   select`,
+);
 const updateBookkeeping = statement("stationSnapshot.updateBookkeeping", rewrite(""));
 
 const pendingIds = statement(
@@ -163,15 +189,23 @@ export async function lockFeedStations({ tx, systemId }: Command, ids: readonly 
   return ids.length === 0 ? [] : tx.query<StationRow>(lock, [systemId, ids]);
 }
 
+/** Where stations come from, and from when on they are so. */
+export interface StationOrigin {
+  readonly source: string;
+  readonly stateAt: Date;
+}
+
 /** Inserts those whose ids are free. @returns the ids it inserted */
 export async function insertFeedStations(
   { tx, systemId, now }: Command,
-  source: string,
+  { source, stateAt }: StationOrigin,
   rows: readonly StationWrite[],
 ): Promise<string[]> {
   const inserted: string[] = [];
   for (const chunk of chunksOf(rows.toSorted((a, b) => (a.id < b.id ? -1 : 1)))) {
-    const added = await tx.query<Pick<StationRow, "id">>(insert, [systemId, source, now, rowsJson(chunk, times)]);
+    const added = await tx.query<Pick<StationRow, "id">>(insert, [
+      ...[systemId, source, now, rowsJson(chunk, times), stateAt],
+    ]);
     inserted.push(...added.map(({ id }) => id));
   }
   return inserted;
@@ -180,11 +214,11 @@ export async function insertFeedStations(
 /** Rewrites stations, which the transaction has locked. */
 export async function updateFeedStations(
   { tx, systemId, now }: Command,
-  source: string,
+  { source, stateAt }: StationOrigin,
   rows: readonly StationWrite[],
 ): Promise<void> {
   for (const chunk of chunksOf(rows.filter(({ visible }) => visible)))
-    await tx.query(update, [systemId, source, rowsJson(chunk, times), now]);
+    await tx.query(update, [systemId, source, rowsJson(chunk, times), now, stateAt]);
   for (const chunk of chunksOf(rows.filter(({ visible }) => !visible)))
     await tx.query(updateBookkeeping, [systemId, source, rowsJson(chunk, times)]);
 }

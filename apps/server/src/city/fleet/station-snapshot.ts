@@ -22,6 +22,7 @@ import {
   listStationIds,
   listStations,
   lockFeedStations,
+  type StationOrigin,
   type StationRow,
   updateFeedStations,
   type WaitingKey,
@@ -197,7 +198,7 @@ async function insertPlanned(command: FleetCommand, plan: StationPlan, tally: Ta
   for (const ids of chunksOf(plan.creations)) {
     const decisions = await decide(command, plan, ids, new Map());
     const rows = decisions.flatMap((decision) => (decision.kind === "create" ? [decision.row] : []));
-    const inserted = new Set(await insertFeedStations(command, source, rows));
+    const inserted = new Set(await insertFeedStations(command, originOf(command, plan), rows));
     const done = decisions.filter(({ id }) => inserted.has(id));
     await deletePendingParts(
       command,
@@ -210,6 +211,15 @@ async function insertPlanned(command: FleetCommand, plan: StationPlan, tally: Ta
   return taken;
 }
 
+/**
+ * The state of a station is that of the newest status, as its events are. A feed's clock may be ahead: history never goes
+ * beyond ours, because a later change would have to come after it.
+ */
+function originOf({ now }: FleetCommand, { snapshot, timesAfter }: StationPlan): StationOrigin {
+  const stateAt = new Date(Math.min(now.getTime(), timesAfter.status?.latest ?? Infinity));
+  return { source: snapshot.source, stateAt };
+}
+
 /** Locks stations, decides again, and writes the result. */
 async function updateLocked(
   command: FleetCommand,
@@ -217,11 +227,10 @@ async function updateLocked(
   all: readonly string[],
   tally: Tally,
 ): Promise<void> {
-  const { source } = plan.snapshot;
   for (const ids of chunksOf(all)) {
     const decisions = await decide(command, plan, ids, byId(await lockFeedStations(command, ids)));
     const rows = decisions.flatMap((decision) => (decision.kind === "update" ? [decision.row] : []));
-    await updateFeedStations(command, source, rows);
+    await updateFeedStations(command, originOf(command, plan), rows);
     // One that was deleted meanwhile is created by the next snapshot.
     await writeParts(
       command,

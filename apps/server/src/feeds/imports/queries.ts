@@ -1,3 +1,4 @@
+import { forgetDeleted } from "../../city/history/changes-sql-fragments.ts";
 import { arrayOf, columnsOfTable } from "../../storage/db/columns.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
@@ -403,7 +404,9 @@ const state = statement(
 
 const deleteStations = statement(
   "sourceRemoval.deleteStations",
-  "delete from stations where system_id = $1 and source = $2 returning id",
+  `with deleted as (delete from stations where system_id = $1 and source = $2 returning id),
+   ${forgetDeleted("deleted")}
+   select id from deleted`,
 );
 
 const deleteBikes = statement(

@@ -1,4 +1,6 @@
+import { HISTORY_RETENTION_DAYS } from "@bikeshare/contract";
 import { freeDocks, hasOwnDocks, standsInDock } from "../../city/fleet/dock-sql-fragments.ts";
+import { STATE_COLUMNS, stateOf } from "../../city/history/changes-sql-fragments.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { type Statement, statement } from "../../storage/db/statement.ts";
@@ -187,6 +189,22 @@ const stationCounters: readonly InvariantText[] = [
   ],
 ];
 
+const history: readonly InvariantText[] = [
+  [
+    "station_history",
+    "a station's newest recorded change is the state that it has. A process of an older release, which worked beside this one, may have written a state that is not recorded: the next change records it.",
+    `select s.id from (
+       select id, known_since, ${stateOf("stations")} from stations where system_id = $1
+         and state_since > now() - interval '${HISTORY_RETENTION_DAYS} days') as s
+     left join lateral (
+       select ${STATE_COLUMNS.join(", ")}, at from station_changes where system_id = $1 and station_id = s.id
+       order by at desc limit 1) as c on true
+     where c.at is distinct from s.state_since or s.known_since > s.state_since
+       or (${STATE_COLUMNS.map((name) => `s.${name}`).join(", ")}) is distinct from (${STATE_COLUMNS.map((name) => `c.${name}`).join(", ")})`,
+    "warning",
+  ],
+];
+
 /** Invariants of stored counts. */
 const counts: readonly InvariantText[] = [
   [
@@ -222,6 +240,7 @@ const fleetInvariants = [
   ...alerts,
   ...quotas,
   ...stationCounters,
+  ...history,
   ...counts,
 ];
 

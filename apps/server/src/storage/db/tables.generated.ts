@@ -496,6 +496,19 @@ export interface Tables {
     readonly user_agent: string;
     readonly id_token: string | null;
   };
+  readonly station_changes: {
+    readonly system_id: string;
+    readonly station_id: string;
+    readonly at: Date;
+    readonly changed_on: string;
+    readonly bikes: number;
+    readonly reserved: number;
+    readonly disabled: number | null;
+    readonly docks: number | null;
+    readonly docks_disabled: number | null;
+    readonly flags: number;
+    readonly by_type: string;
+  };
   readonly stations: {
     readonly system_id: string;
     readonly id: string;
@@ -532,6 +545,8 @@ export interface Tables {
     readonly change_position: number;
     readonly source_facts: unknown;
     readonly vehicle_docks_available: unknown;
+    readonly state_since: Date;
+    readonly known_since: Date;
   };
   readonly systems: {
     readonly system_id: string;
@@ -785,7 +800,8 @@ export const columnTypes = {
   rides: { system_id: "text", id: "text", bike_id: "text", status: "text", start_station_id: "text", end_station_id: "text", started_at: "timestamptz", ended_at: "timestamptz", duration_seconds: "integer", distance_meters: "integer", vehicle_type_id: "text", rider_category: "text", end_reason: "text", is_countable: "boolean", reservation_id: "text", updated_at: "timestamptz", source: "text", import_id: "text", change_position: "bigint" },
   running_imports: { system_id: "text", id: "text", kind: "text", began_at: "timestamptz", alive_until: "timestamptz", progressed_at: "timestamptz", share: "double precision", rows_read: "bigint", created: "bigint", unchanged: "bigint", rejected: "bigint" },
   sessions: { id: "text", person_id: "text", hash: "bytea", created_at: "timestamptz", last_used_at: "timestamptz", expires_at: "timestamptz", confirmed_at: "timestamptz", address: "text", user_agent: "text", id_token: "text" },
-  stations: { system_id: "text", id: "text", name: "text", short_name: "text", lat: "double precision", lon: "double precision", address: "text", region_id: "text", capacity: "integer", is_virtual_station: "boolean", is_installed: "boolean", is_renting: "boolean", is_returning: "boolean", num_bikes_available: "integer", num_bikes_reserved: "integer", num_bikes_disabled: "integer", num_docks_available: "integer", num_docks_disabled: "integer", vehicle_types_available: "json", status: "text", offline_reason: "text", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", counters: "text", absent_snapshots: "smallint", information_as_of: "timestamptz", status_as_of: "timestamptz", was_installed: "boolean", import_id: "text", docks_base: "integer", change_position: "bigint", source_facts: "json", vehicle_docks_available: "json" },
+  station_changes: { system_id: "text", station_id: "text", at: "timestamptz", changed_on: "date", bikes: "integer", reserved: "integer", disabled: "integer", docks: "integer", docks_disabled: "integer", flags: "smallint", by_type: "text" },
+  stations: { system_id: "text", id: "text", name: "text", short_name: "text", lat: "double precision", lon: "double precision", address: "text", region_id: "text", capacity: "integer", is_virtual_station: "boolean", is_installed: "boolean", is_renting: "boolean", is_returning: "boolean", num_bikes_available: "integer", num_bikes_reserved: "integer", num_bikes_disabled: "integer", num_docks_available: "integer", num_docks_disabled: "integer", vehicle_types_available: "json", status: "text", offline_reason: "text", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", counters: "text", absent_snapshots: "smallint", information_as_of: "timestamptz", status_as_of: "timestamptz", was_installed: "boolean", import_id: "text", docks_base: "integer", change_position: "bigint", source_facts: "json", vehicle_docks_available: "json", state_since: "timestamptz", known_since: "timestamptz" },
   systems: { system_id: "text", name: "text", created_at: "timestamptz", timezone: "text", language: "text", feed_contact_email: "text", opening_hours: "text", operator: "text", url: "text", licence: "text" },
   used_challenges: { hash: "bytea", expires_at: "timestamptz" },
   vehicle_types: { system_id: "text", id: "text", name: "text", form_factor: "text", propulsion_type: "text", max_range_meters: "double precision" },

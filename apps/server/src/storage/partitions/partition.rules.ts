@@ -1,4 +1,4 @@
-import { EVENT_RETENTION_DAYS, REQUEST_LOG_DAYS } from "@bikeshare/contract";
+import { EVENT_RETENTION_DAYS, HISTORY_RETENTION_DAYS, REQUEST_LOG_DAYS } from "@bikeshare/contract";
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -14,7 +14,8 @@ export interface DailyTable {
     | "webhook_attempts"
     | "request_log"
     | "key_usage_minutes"
-    | "audit_log";
+    | "audit_log"
+    | "station_changes";
   readonly day: DayColumn["day"];
   /** The period of a partition; a day by default. A month suits tables with few rows that are kept for long. */
   readonly period?: "month";
@@ -36,7 +37,7 @@ export interface DailyTable {
 /** A table, and its column with the day of a row. */
 export interface DayColumn {
   readonly table: string;
-  readonly day: "recorded_on" | "created_on" | "started_on" | "logged_on" | "counted_on";
+  readonly day: "recorded_on" | "created_on" | "started_on" | "logged_on" | "counted_on" | "changed_on";
 }
 
 /** Rows of another table that belong to a day. */
@@ -88,6 +89,16 @@ export const dailyTables: readonly DailyTable[] = [
     retentionDays: AUDIT_RETENTION_DAYS,
     dependents: [],
     isAppendOnly: true,
+  },
+  // By the month: a read of an instant looks into one partition, a station's month lies together, and a distributed database
+  // has a table of each partition for each system.
+  {
+    name: "station_changes",
+    day: "changed_on",
+    period: "month",
+    hasDefault: true,
+    retentionDays: HISTORY_RETENTION_DAYS,
+    dependents: [],
   },
 ];
 

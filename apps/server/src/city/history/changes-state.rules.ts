@@ -1,0 +1,45 @@
+import type { Station } from "@bikeshare/contract";
+
+/*
+ * The numbers and texts of `station_changes`. They are stored: a value may be added at the end of a list, and no other change
+ * is possible.
+ */
+
+/** A station's status is stored as its position, from 1 on. */
+export const STATUSES = ["planned", "online", "offline", "removed"] as const satisfies Station["status"][];
+
+/** The reason why a station is offline is stored as its position, from 1 on; 0: none. */
+export const OFFLINE_REASONS = [
+  "flags",
+  "operator",
+  "removed_from_source",
+  "stale",
+] as const satisfies Station["offline_reason"][];
+
+/** What each part of `flags` is multiplied by. */
+export const FLAG_UNITS = { is_installed: 1, is_renting: 2, is_returning: 4, status: 8, offline_reason: 64 } as const;
+
+/** The fields of a station that `flags` holds. */
+type FlaggedFields = Pick<Station, "is_installed" | "is_renting" | "is_returning" | "status" | "offline_reason">;
+
+/** Reads `flags`. @throws Error for a status that this program does not know */
+export function readFlags(flags: number): FlaggedFields {
+  const status = STATUSES[((flags / FLAG_UNITS.status) & 7) - 1];
+  if (status === undefined) throw new Error(`unknown status in the flags ${flags} of a station's change`);
+  return {
+    is_installed: (flags & FLAG_UNITS.is_installed) !== 0,
+    is_renting: (flags & FLAG_UNITS.is_renting) !== 0,
+    is_returning: (flags & FLAG_UNITS.is_returning) !== 0,
+    status,
+    offline_reason: OFFLINE_REASONS[(flags / FLAG_UNITS.offline_reason - 1) | 0] ?? null,
+  };
+}
+
+/** Reads `by_type`: `["a",1,"b",2]`. */
+export function readByType(text: string): Station["vehicle_types_available"] {
+  const values = JSON.parse(text) as unknown[];
+  const types: Station["vehicle_types_available"] = [];
+  for (let index = 0; index + 1 < values.length; index += 2)
+    types.push({ vehicle_type_id: String(values[index]), count: Number(values[index + 1]) });
+  return types;
+}
