@@ -157,7 +157,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const cursorCipher = createCursorCipher(() => options.secrets.cursorKeys);
   const deprecatedRoutes = announceDeprecations(http);
   const shown = { cursorCipher, stationMaps: caches.stationMaps, deprecatedRoutes };
-  const consoleContext = createConsoleContext({ ...options, ...shown });
+  const consoleContext = createConsoleContext({ ...options, ...shown, mapTiles: options.dashboard?.mapTiles });
   registerAuthorization(http, options, caches.keys, consoleContext);
   takeTurns(http);
   refuseMalformedRequests(http);

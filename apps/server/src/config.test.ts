@@ -301,6 +301,22 @@ it("takes what callers from anywhere meet: limits, origins, the reference", () =
   expect(issueOf({ DOCS: "no" })).toContain("must be one of on, off");
 });
 
+it("takes the address of map tiles only with whose map it is", () => {
+  const tiles = { MAP_TILES_URL: "https://tiles.example.com/{z}/{x}/{y}{r}.png", MAP_TILES_ATTRIBUTION: "© Example" };
+  expect(readConfig(tiles, directory).mapTiles).toEqual({ url: tiles.MAP_TILES_URL, attribution: "© Example" });
+  expect(readConfig({}, directory).mapTiles).toBeUndefined();
+  expect(() => readConfig({ MAP_TILES_URL: tiles.MAP_TILES_URL }, directory)).toThrow("set both, or neither");
+  for (const url of [
+    "https://tiles.example.com/{z}/{x}.png",
+    "https://{s}.example.com/{z}/{x}/{y}.png",
+    "ftp://tiles.example.com/{z}/{x}/{y}.png",
+    "https://tiles.example.com; script-src */{z}/{x}/{y}.png",
+  ])
+    expect(() => readConfig({ ...tiles, MAP_TILES_URL: url }, directory)).toThrow(
+      "must be an http or https URL with {z}, {x} and {y}",
+    );
+});
+
 it("takes how the dashboard shows the operator, and where it may stand in a frame", () => {
   expect(readConfig({}, directory)).toMatchObject({
     branding: { name: undefined, logoFile: undefined, color: undefined },

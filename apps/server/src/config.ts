@@ -28,6 +28,7 @@ import {
   share,
   shownName,
   systemId,
+  tilesUrl,
   warningsOfTypos,
 } from "./runtime/startup/values.ts";
 import type { BackupSchedule } from "./storage/backup/schedule.ts";
@@ -110,6 +111,7 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     /** Contact for reports of a weakness of this deployment. Undefined: no contact is published. */
     securityContact: read("SECURITY_CONTACT", undefined, optional(securityContact)),
     branding: readBrandingVariables(read, path),
+    mapTiles: readMapTiles(read, issues),
     /** Origins whose pages may show the dashboard in a frame. */
     frameAncestors: read("DASHBOARD_FRAME_ANCESTORS", [], parseOrigins),
     ...readSignIn(read, publicUrl, issues),
@@ -185,6 +187,16 @@ function readBrandingVariables(read: Read, path: (text: string) => string) {
     logoFile: read("DASHBOARD_LOGO_FILE", undefined, optional(path)),
     color: read("DASHBOARD_COLOUR", undefined, optional(color)),
   };
+}
+
+/** Reads where maps get their streets. Undefined: maps draw only what the service knows. */
+function readMapTiles(read: Read, issues: string[]) {
+  const url = read("MAP_TILES_URL", undefined, optional(tilesUrl));
+  const attribution = read("MAP_TILES_ATTRIBUTION", undefined, optional(shownName));
+  const isUrlWrong = url === undefined && read("MAP_TILES_URL", false, () => true);
+  if ((url === undefined) !== (attribution === undefined) && !isUrlWrong)
+    issues.push("MAP_TILES_URL and MAP_TILES_ATTRIBUTION: set both, or neither. Maps must name their makers");
+  return url === undefined || attribution === undefined ? undefined : { url, attribution };
 }
 
 const SIGN_IN_METHODS = ["passkey", "password", "oidc"] as const;

@@ -50,11 +50,13 @@ export type { BulkResend, ResendSelection } from "./console/resends.ts";
 export type {
   BikeQuery,
   FleetReservation,
+  FreeBikes,
   HistoryQuery,
   ResourceEvent,
   RideQuery,
   StationChange,
 } from "./console/fleet.ts";
+export { MAX_MAPPED_BIKES } from "./console/fleet.ts";
 export type { DescribedFactsOfKind } from "./console/descriptions.ts";
 export type { FeedSource, FollowedFeed } from "./console/feeds.ts";
 export type { ImportDetail, ImportReportEntry, ShownImport } from "./console/imports.ts";

@@ -131,8 +131,11 @@ export const routes = {
   },
   fleet: {
     station: "GET /console/v1/systems/:system_id/stations/:id",
+    setStationState: "PUT /console/v1/systems/:system_id/stations/:id/state",
     bikes: "GET /console/v1/systems/:system_id/bikes",
+    freeBikes: "GET /console/v1/systems/:system_id/free-bikes",
     bike: "GET /console/v1/systems/:system_id/bikes/:id",
+    setBikeState: "PUT /console/v1/systems/:system_id/bikes/:id/state",
     rides: "GET /console/v1/systems/:system_id/rides",
     ride: "GET /console/v1/systems/:system_id/rides/:id",
     endRides: "POST /console/v1/systems/:system_id/rides/end",

@@ -10,6 +10,7 @@ function station(id: string, differences: Partial<MappedStation> = {}): MappedSt
     lat: 48,
     lon: 16,
     capacity: 20,
+    region_id: null,
     bikes: 8,
     docks: 12,
     is_renting: true,

@@ -2,7 +2,7 @@ import type { SignInOptions } from "@bikeshare/contract/console";
 import type { FastifyRequest } from "fastify";
 import { createRunningUndos, type RunningUndos } from "../feeds/imports/running-undos.ts";
 import type { CursorCipher } from "../http/cursor.ts";
-import { logoUrl } from "../http/dashboard.ts";
+import { logoUrl, type MapTiles } from "../http/dashboard.ts";
 import type { DeprecatedRoute } from "../http/deprecations.ts";
 import type { RateLimits } from "../http/rate-limits/rate-limits.ts";
 import type { ReadyBody } from "../http/response-body.ts";
@@ -53,6 +53,8 @@ export interface ConsoleContext extends SignInContext {
   readonly mode: "live" | "test";
   /** The map of each system's stations, ready to be sent. */
   readonly stationMaps: PageCache<ReadyBody>;
+  /** Where maps get their streets; undefined: nowhere. */
+  readonly mapTiles?: MapTiles | undefined;
   /** The routes that are to be retired. */
   readonly deprecatedRoutes: readonly DeprecatedRoute[];
   /** Undefined: the person who makes an invitation sees its link. */
@@ -74,6 +76,7 @@ interface ConsoleOptions extends Pick<
   readonly mode?: ConsoleContext["mode"];
   readonly mail?: { readonly smtpUrl: string; readonly from: string } | undefined;
   readonly branding?: Branding;
+  readonly mapTiles?: MapTiles | undefined;
   readonly longRideAfterMs?: number;
   /** The methods of signing in; passkeys and passwords by default. */
   readonly signInMethods?: ConsoleContext["signInMethods"];

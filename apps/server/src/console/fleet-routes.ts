@@ -8,8 +8,11 @@ import type {
   StationMap,
 } from "@bikeshare/contract/console";
 import { cursorScope, type PageRequest, readPageRequest, serviceError } from "@bikeshare/rules";
-import { getBike, listBikes } from "../city/bikes/service.ts";
+import { freeBikes, getBike, listBikes } from "../city/bikes/service.ts";
+import { regionsOf } from "../city/descriptions/lists.ts";
+import { describedSystem } from "../city/descriptions/service.ts";
 import { endAbandonedRides } from "../city/fleet/finish-rides.ts";
+import { setBikeState, setStationState } from "../city/fleet/operator-acts.ts";
 import { reservationOfAnyPartner, reservationsOf } from "../city/reservations/service.ts";
 import { getRide, listRides, type RideContext } from "../city/rides/service.ts";
 import { getStation, stationsForMap } from "../city/stations/service.ts";
@@ -46,6 +49,10 @@ export function fleetRoutes(context: ConsoleContext, reads: RideContext, long: L
       position: idPosition,
       read: (reader, filters: Omit<BikeQuery, "limit" | "cursor">, page) => listBikes(reads, reader, filters, page),
     }),
+    freeBikes: async ({ request }) => ({
+      status: 200,
+      body: await freeBikes(long.databaseFor(request), consoleCaller(request).systemId),
+    }),
     bike: async ({ params: { id }, request }) => {
       const bike = await getBike(reads, consoleCaller(request).systemId, id);
       if (bike === undefined) throw serviceError("not_found", "bike");
@@ -61,11 +68,26 @@ export function fleetRoutes(context: ConsoleContext, reads: RideContext, long: L
       if (ride === undefined) throw serviceError("not_found", "ride");
       return { status: 200, body: jsonBody(ride) };
     },
+    ...actRoutes(context),
+    ...historyRoutes(context, reads, long),
+  };
+}
+
+/** Routes of what people of the operator do by hand. */
+function actRoutes(context: ConsoleContext): Pick<FleetRoutes, "setStationState" | "setBikeState" | "endRides"> {
+  return {
+    setStationState: async ({ params: { id }, body: { state }, request }) => {
+      const { systemId, actor } = consoleCaller(request);
+      return { status: 200, body: await setStationState({ ...context, actor }, systemId, id, state) };
+    },
+    setBikeState: async ({ params: { id }, body: { state }, request }) => {
+      const { systemId, actor } = consoleCaller(request);
+      return { status: 200, body: await setBikeState({ ...context, actor }, systemId, id, state) };
+    },
     endRides: async ({ body: { ids }, request }) => {
       const { systemId, actor } = consoleCaller(request);
       return { status: 200, body: await endAbandonedRides({ ...context, actor }, systemId, ids, "operator") };
     },
-    ...historyRoutes(context, reads, long),
   };
 }
 
@@ -153,10 +175,16 @@ export const STATION_MAP_MIN_AGE_MS = 5_000;
 type MapOf = (systemId: string) => ReadyBody | Promise<ReadyBody>;
 
 /** Makes the map of a system: partners and the operator see the same, so it is made once for all. */
-export function stationMapOf({ db, stationMaps }: ConsoleContext): MapOf {
+export function stationMapOf({ db, stationMaps, mapTiles }: ConsoleContext): MapOf {
   return (systemId) =>
     stationMaps.get(systemId, "map", async () => {
-      const map: StationMap = { data: (await stationsForMap(db, systemId)).map(toMapped) };
+      const [stations, regions, system] = await Promise.all([
+        stationsForMap(db, systemId),
+        regionsOf(db, systemId),
+        describedSystem(db, systemId),
+      ]);
+      const timeZone = system?.published.timezone ?? "UTC";
+      const map: StationMap = { data: stations.map(toMapped), time_zone: timeZone, regions, tiles: mapTiles ?? null };
       return readyBody(JSON.stringify(map));
     });
 }

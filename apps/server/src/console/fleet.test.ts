@@ -176,3 +176,28 @@ it("a ride whose end is reported while an admin ends it ends once", async () => 
   expect(new Set(outcomes)).toEqual(new Set(["ride_conflict", "updated"]));
   expect(outcomes).toHaveLength(2);
 });
+
+it("an admin takes a station offline and marks a bike as broken, audited once each; a viewer may not", async () => {
+  const admin = await signIn(app, { partnerId: null });
+  const put = async (who: SignedIn, path: string, state: string) =>
+    (await who.call("PUT", `${system()}/${path}/state`, { state })).json() as Promise<{ results: object[] }>;
+  const outcome = async (path: string, state: string) => (await put(admin, path, state)).results;
+  expect(await outcome("stations/station-3", "offline")).toMatchObject([{ id: "station-3", outcome: "updated" }]);
+  expect(await outcome("stations/station-3", "offline")).toMatchObject([{ outcome: "unchanged" }]);
+  expect(await outcome("bikes/bike-12", "non_operational")).toMatchObject([{ id: "bike-12", outcome: "updated" }]);
+  expect(await outcome("stations/none", "offline")).toMatchObject([{ error: { error: "not_found" } }]);
+  expect(await put(viewer, "stations/station-3", "online")).toMatchObject({ error: "forbidden" });
+  const { station } = fleet.station.responses[200].parse(
+    await (await viewer.call("GET", `${system()}/stations/station-3`)).json(),
+  );
+  expect(station).toMatchObject({ status: "offline", offline_reason: "operator" });
+  const bike: unknown = await (await viewer.call("GET", `${system()}/bikes/bike-12`)).json();
+  expect(bike).toMatchObject({ vehicle_state: "non_operational" });
+  const { data: acts } = consoleContract.systemAudit.list.responses[200].parse(
+    await (await viewer.call("GET", `${system()}/audit?actor=${admin.actor}`)).json(),
+  );
+  expect(acts.map(({ action, subject }) => [action, subject])).toEqual([
+    ["bike.state_set", "bike-12"],
+    ["station.offline", "station-3"],
+  ]);
+});

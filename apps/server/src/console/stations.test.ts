@@ -1,7 +1,7 @@
-import { stationMap } from "@bikeshare/contract/console";
+import { consoleContract, stationMap } from "@bikeshare/contract/console";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
-import { rowWriter, stationRow } from "../../test/rows.ts";
+import { bikeRow, rowWriter, stationRow } from "../../test/rows.ts";
 import { signIn } from "../../test/sign-in.ts";
 import { STATION_MAP_MIN_AGE_MS } from "./fleet-routes.ts";
 
@@ -45,6 +45,19 @@ it("answers 304 as long as nothing has changed, and the change after at most the
       return again.status === 200 && stationMap.parse(await again.json()).data.map(({ id }) => id);
     })
     .toEqual(["a", "b", "new"]);
+});
+
+it("lists the available bikes that stand at no station", async () => {
+  await rowWriter(app).bikes([
+    bikeRow({ id: "free", number: "0817", lat: 47.4, lon: 8.5 }),
+    bikeRow({ id: "at a station", station_id: "b" }),
+    bikeRow({ id: "broken", vehicle_state: "non_operational" }),
+    bikeRow({ id: "nobody knows where", lat: null, lon: null }),
+  ]);
+  const viewer = await signIn(app, { partnerId: null, role: "viewer" });
+  const body: unknown = await (await viewer.call("GET", "/console/v1/systems/main/free-bikes")).json();
+  const free = consoleContract.fleet.freeBikes.responses[200].parse(body);
+  expect(free).toEqual({ data: [{ id: "free", number: "0817", lat: 47.4, lon: 8.5 }], is_complete: true });
 });
 
 it("a partner's session is told nothing of the operator's map", async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Fastify from "fastify";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { logoUrl, serveDashboard } from "./dashboard.ts";
+import { logoUrl, type MapTiles, serveDashboard } from "./dashboard.ts";
 
 const SCRIPT = `console.log("${"x".repeat(2000)}");`;
 let root: string;
@@ -17,9 +17,9 @@ beforeAll(async () => {
 
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-function open(folder = "built", frameAncestors: readonly string[] = []) {
+function open(folder = "built", frameAncestors: readonly string[] = [], mapTiles?: MapTiles) {
   const app = Fastify();
-  serveDashboard(app, { directory: join(root, folder), ready: () => Promise.resolve(), frameAncestors });
+  serveDashboard(app, { directory: join(root, folder), ready: () => Promise.resolve(), frameAncestors, mapTiles });
   return app;
 }
 
@@ -46,6 +46,14 @@ it("the document runs nothing but files of this service, and stands in nobody's 
   expect(policy.split("; ")).toEqual(
     expect.arrayContaining(["default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"]),
   );
+});
+
+it("pictures come from this service alone, and from the configured server of map tiles", async () => {
+  const policyOf = async (app: ReturnType<typeof open>) =>
+    String((await app.inject("/dashboard")).headers["content-security-policy"]).split("; ");
+  expect(await policyOf(open())).toContain("img-src 'self'");
+  const tiles = { url: "https://tiles.example.com/{z}/{x}/{y}.png", attribution: "© Example" };
+  expect(await policyOf(open("built", [], tiles))).toContain("img-src 'self' https://tiles.example.com");
 });
 
 it("origins that are configured may show the pages in a frame", async () => {

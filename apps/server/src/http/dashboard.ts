@@ -15,8 +15,18 @@ export interface DashboardOptions {
   readonly ready: () => Promise<void>;
   /** Origins whose pages may show the dashboard in a frame. */
   readonly frameAncestors?: readonly string[];
+  /** Where maps get their streets; undefined: nowhere. */
+  readonly mapTiles?: MapTiles | undefined;
   /** The operator's logo. */
   readonly logo?: Logo | undefined;
+}
+
+/** Pictures of streets, from a server of the operator's choice. */
+export interface MapTiles {
+  /** With `{z}`, `{x}` and `{y}`. */
+  readonly url: string;
+  /** Whose map it is, which every map must say. */
+  readonly attribution: string;
 }
 
 /** The path of the operator's logo. */
@@ -44,7 +54,7 @@ const types: Readonly<Record<string, string>> = {
 /** Serves the built pages below /dashboard: their files, and the one document for every address that a page has. */
 export function serveDashboard(app: FastifyInstance, options: DashboardOptions): void {
   const files = keepFiles(options);
-  const headers = pageSecurityHeaders(options.frameAncestors ?? []);
+  const headers = pageSecurityHeaders(options);
   const answer = async (request: FastifyRequest, reply: FastifyReply, path: string): Promise<FastifyReply> => {
     const found = await files();
     const file = found?.get(path);
@@ -127,12 +137,15 @@ async function readFiles(directory: string): Promise<Files> {
  * Returns headers that restrict the pages: people sign in on them, and they show responses of unknown servers. Pages load
  * only our files, call only this service, and write no HTML.
  */
-function pageSecurityHeaders(frameAncestors: readonly string[]): Readonly<Record<string, string>> {
+function pageSecurityHeaders({
+  frameAncestors = [],
+  mapTiles,
+}: Pick<DashboardOptions, "frameAncestors" | "mapTiles">): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    "img-src 'self'",
+    `img-src 'self'${mapTiles === undefined ? "" : ` ${new URL(mapTiles.url).origin}`}`,
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'self'",

@@ -286,7 +286,14 @@ async function answerRequests(
     ...{ activities: parts.activities, tracer: parts.tracer, monotonic: () => performance.now() },
     version: readVersion(),
     baseUrl: () => url,
-    ...(dashboard && { dashboard: { ...dashboard, frameAncestors: config.frameAncestors, logo: branding.logo } }),
+    ...(dashboard && {
+      dashboard: {
+        ...dashboard,
+        frameAncestors: config.frameAncestors,
+        mapTiles: config.mapTiles,
+        logo: branding.logo,
+      },
+    }),
     metrics: metrics.http,
     concerns: () => concernsOf(parts.checkResults()),
     onUnavailable: conditions.of("answering requests").failed,

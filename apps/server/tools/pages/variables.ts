@@ -183,6 +183,17 @@ export const variableGroups: readonly VariableGroup[] = [
         meaning: "One colour for buttons, links and charts, such as `#0a7c4a`.",
       },
       {
+        name: "MAP_TILES_URL",
+        unset: "no streets",
+        meaning:
+          "Where maps get their streets: `https://tiles.example.com/{z}/{x}/{y}.png`, with `{r}` where sharp screens get other tiles.",
+      },
+      {
+        name: "MAP_TILES_ATTRIBUTION",
+        unset: "none",
+        meaning: "Whose map that is, such as `© OpenStreetMap contributors`. Required with `MAP_TILES_URL`.",
+      },
+      {
         name: "DASHBOARD_FRAME_ANCESTORS",
         unset: "none",
         meaning: "Origins whose pages may show the dashboard in a frame.",

@@ -38,6 +38,19 @@ const rideQuery = z
   .strict();
 export type RideQuery = z.infer<typeof rideQuery>;
 
+/** Most free-standing bikes that a map gets. */
+export const MAX_MAPPED_BIKES = 20_000;
+
+const freeBikes = z
+  .object({
+    data: z.array(
+      z.object({ id: identifier, number: z.string().nullable(), lat: z.number(), lon: z.number() }).strict(),
+    ),
+    is_complete: z.boolean().describe("False: there are more"),
+  })
+  .strict();
+export type FreeBikes = z.infer<typeof freeBikes>;
+
 /** A station going offline or coming back, as the events list has it. */
 const stationChange = z
   .object({
@@ -119,6 +132,16 @@ export const fleetEndpoints = {
     query: noQuery,
     responses: { 200: stationHistory, ...consoleErrors },
   },
+  setStationState: {
+    method: "PUT",
+    path: `${of}/stations/:id/state`,
+    summary: "Take a station offline, or bring it back",
+    metadata: consoleNeeds("operator", "admin"),
+    pathParams: onePath,
+    query: noQuery,
+    body: z.object({ state: z.enum(["online", "offline"]) }).strict(),
+    responses: { 200: batchResults, ...consoleErrors, ...consoleBodyErrors },
+  },
   bikes: {
     method: "GET",
     path: `${of}/bikes`,
@@ -128,6 +151,15 @@ export const fleetEndpoints = {
     query: bikeQuery,
     responses: { 200: fleetPage(bike), ...consoleErrors },
   },
+  freeBikes: {
+    method: "GET",
+    path: `${of}/free-bikes`,
+    summary: "Available bikes that stand at no station, for a map",
+    metadata: consoleNeeds("operator"),
+    pathParams: systemPath,
+    query: noQuery,
+    responses: { 200: freeBikes, ...consoleErrors },
+  },
   bike: {
     method: "GET",
     path: `${of}/bikes/:id`,
@@ -136,6 +168,17 @@ export const fleetEndpoints = {
     pathParams: onePath,
     query: noQuery,
     responses: { 200: bike, ...consoleErrors },
+  },
+  setBikeState: {
+    method: "PUT",
+    path: `${of}/bikes/:id/state`,
+    summary: "Record that a bike is broken, missing, or fit to ride",
+    description: "As if the bike had reported it now. On a ride it shows once the ride has ended.",
+    metadata: consoleNeeds("operator", "admin"),
+    pathParams: onePath,
+    query: noQuery,
+    body: z.object({ state: z.enum(["available", "non_operational", "missing"]) }).strict(),
+    responses: { 200: batchResults, ...consoleErrors, ...consoleBodyErrors },
   },
   rides: {
     method: "GET",

@@ -14,6 +14,7 @@ const mappedStation = z
     lat: z.number(),
     lon: z.number(),
     capacity: count.nullable(),
+    region_id: identifier.nullable(),
     bikes: count.describe("Bikes that can be rented or reserved now"),
     docks: count.nullable().describe("Free docks; null: not published"),
     is_renting: z.boolean(),
@@ -26,7 +27,18 @@ const mappedStation = z
 export type MappedStation = z.infer<typeof mappedStation>;
 
 /** Every station at once, by id: a map has no pages. */
-export const stationMap = z.object({ data: z.array(mappedStation) }).strict();
+export const stationMap = z
+  .object({
+    data: z.array(mappedStation),
+    time_zone: z.string().describe("Of the system: its days begin at this zone's midnight"),
+    regions: z.array(z.object({ id: identifier, name: z.string() }).strict()),
+    tiles: z
+      .object({ url: z.string().describe("With `{z}`, `{x}`, `{y}`"), attribution: z.string() })
+      .strict()
+      .nullable()
+      .describe("Where the map gets its streets; null: it has none"),
+  })
+  .strict();
 export type StationMap = z.infer<typeof stationMap>;
 
 const list = {

@@ -1,10 +1,13 @@
 import type { BoundingBox } from "@bikeshare/contract";
+import { type FreeBikes, MAX_MAPPED_BIKES } from "@bikeshare/contract/console";
 import { listFilters, type PageRequest } from "@bikeshare/rules";
+import type { Queryable } from "../../storage/db/database.ts";
 import { type ChangePage, type ChangeRange, listChanges } from "../../storage/lists/change-queries.ts";
 import { conditionsOf } from "../../storage/lists/conditions.ts";
 import { listById } from "../../storage/lists/id-ordered-queries.ts";
 import type { Page } from "../../storage/lists/page.ts";
 import type { ListReader, ReadContext } from "../../storage/lists/read-context.ts";
+import { listFreeBikes } from "./map-queries.ts";
 
 export interface BikeFilters {
   readonly vehicle_state?: string | undefined;
@@ -51,4 +54,10 @@ export function listBikeChanges(
 /** One bike's JSON; undefined when there is none. */
 export function getBike({ readPool }: ReadContext, systemId: string, id: string): Promise<string | undefined> {
   return bikes.find(readPool, systemId, id);
+}
+
+/** Returns the available bikes that stand at no station, as a map shows them. */
+export async function freeBikes(db: Queryable, systemId: string): Promise<FreeBikes> {
+  const found = await listFreeBikes(db, systemId, MAX_MAPPED_BIKES + 1);
+  return { data: found.slice(0, MAX_MAPPED_BIKES), is_complete: found.length <= MAX_MAPPED_BIKES };
 }

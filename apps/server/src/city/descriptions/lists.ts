@@ -26,10 +26,14 @@ export async function listRegions(
   systemId: string,
   request: PageRequest<string>,
 ): Promise<Page<string>> {
+  return pageOfItems(await regionsOf(db, systemId), request);
+}
+
+/** Returns every region that is named, or that a station is in, ordered by id. */
+export async function regionsOf(db: QueryRunner, systemId: string): Promise<Region[]> {
   const language = await mainLanguageOf(db, systemId);
-  const regions = (await describedAll(db, systemId, "region")).map(({ id, published: { name } }): Region => ({
+  return (await describedAll(db, systemId, "region")).map(({ id, published: { name } }): Region => ({
     id,
     name: textIn(name, language) ?? id,
   }));
-  return pageOfItems(regions, request);
 }

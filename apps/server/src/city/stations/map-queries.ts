@@ -8,6 +8,7 @@ const columns = columnsOfTable("stations").only(
   "lat",
   "lon",
   "capacity",
+  "region_id",
   "num_bikes_available",
   "num_docks_available",
   "is_renting",

@@ -112,6 +112,25 @@ export function feedUrl(text: string): string {
   return text;
 }
 
+/** Reads the address of map tiles, such as `https://tiles.example.com/{z}/{x}/{y}.png`. */
+export function tilesUrl(text: string): string {
+  const url = URL.parse(text.replaceAll(/[{}]/g, "_"));
+  const isWhole =
+    url !== null &&
+    /^https?:$/.test(url.protocol) &&
+    url.username === "" &&
+    url.password === "" &&
+    !url.host.includes("_") &&
+    ["{z}", "{x}", "{y}"].every((part) => text.includes(part)) &&
+    /^[^{}]*(\{(z|x|y|r)\}[^{}]*)+$/.test(text) &&
+    !/[\s;,'"<>\\]/.test(text);
+  if (!isWhole)
+    throw new Error(
+      "must be an http or https URL with {z}, {x} and {y}, and {r} where sharp screens get other tiles, such as https://tiles.example.com/{z}/{x}/{y}.png",
+    );
+  return text;
+}
+
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Reads a duration such as `30s` or `5m` into milliseconds. @param bounds the shortest and the longest, written alike */
