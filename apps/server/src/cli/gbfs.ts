@@ -32,9 +32,10 @@ export function registerImportGbfs(parent: ParentCommand, cli: OpenCli): void {
         const { id, stations, bikes, report, reading, applied, problems, notTaken } = outcome;
         const failed = reading.failures.map(({ feed, message }) => ({ feed, message }));
         const waiting = waitingJson(applied.stations.waiting);
-        const common = { stations, bikes, older: applied.late, failed, waiting, not_taken: notTaken };
+        const described = (reading.snapshot.descriptions ?? []).map(({ feed }) => feed);
+        const common = { stations, bikes, described, older: applied.late, failed, waiting, not_taken: notTaken };
         const object = isTrial ? { dry_run: true, ...common, problems: problems.length } : { id, ...common, report };
-        const facts = { stations, bikes, "not taken": notTaken };
+        const facts = { stations, bikes, described, "not taken": notTaken };
         return {
           object,
           facts: isTrial ? { ...facts, problems: problems.length } : { import: id, ...facts, report },

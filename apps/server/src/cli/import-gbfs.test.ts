@@ -58,7 +58,7 @@ const none = { created: 0, updated: 0, unchanged: 0, removed: 0, rejected: 0 };
 test("with --json says in one object what it did, and that there is nothing to report", async () => {
   const { stdout, stderr } = await run(true);
   expect(JSON.parse(stdout)).toEqual({
-    not_taken: [],
+    ...{ described: [], not_taken: [] },
     id: expect.stringMatching(/^gbfs_/) as string,
     stations: { ...none, created: 2 },
     bikes: { ...none, created: 3 },
@@ -233,4 +233,20 @@ test("with --dry-run everything is read and nothing written, and what the servic
   expect((await run(false, "--dry-run")).stdout).toMatch(
     /0 created, 0 updated, 2 unchanged[^]*Nothing was written \(--dry-run\)\.$/m,
   );
+});
+
+test("feeds that describe a system alone are taken for a fleet that the operator reports", async () => {
+  for (const file of await readdir(directory)) await rm(join(directory, file), { recursive: true });
+  const plan = { plan_id: "ride", name: "Ride", currency: "EUR", price: 1, is_taxable: true, description: "1 euro" };
+  const said = (data: object) => JSON.stringify({ last_updated: CITY_TIME / 1000, data });
+  await writeFile(join(directory, "system_information.json"), said({ system_id: "c", language: "en", name: "C" }));
+  await expect(run(true)).rejects.toThrow("nothing was changed");
+  await writeFile(join(directory, "system_pricing_plans.json"), said({ plans: [plan] }));
+  const { stdout } = await run(true);
+  expect(JSON.parse(stdout)).toMatchObject({
+    ...{ id: null, stations: none, bikes: none },
+    described: ["system_information", "system_pricing_plans"],
+  });
+  await writeFile(join(directory, "station_status.json"), "{");
+  await expect(run(true)).rejects.toThrow("nothing was changed");
 });

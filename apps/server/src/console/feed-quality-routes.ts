@@ -5,7 +5,7 @@ import { KeptChecks } from "../feeds/gbfs-check/kept-checks.ts";
 import { readOwnFeed } from "../feeds/gbfs-check/own-feed.ts";
 import { readAddress } from "../feeds/gbfs-check/read-address.ts";
 import { sourceStates } from "../feeds/gbfs/source-state.ts";
-import { isAddress } from "../feeds/outgoing.ts";
+import { isAddress, PublicHosts } from "../feeds/outgoing.ts";
 import type { ConsoleRoutes } from "./answers.ts";
 import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
@@ -14,10 +14,13 @@ import type { ConsoleContext } from "./context.ts";
 export function feedQualityRoutes(context: ConsoleContext): ConsoleRoutes["feedQuality"] {
   const { db, clock } = context;
   const checks = new KeptChecks(clock);
+  const publicHosts = new PublicHosts();
   const checkOwn = async (systemId: string): Promise<FeedReport> =>
     checkFeedApart(await readOwnFeed(context, systemId), { now: clock() });
   const checkAddress = async (address: string): Promise<FeedReport> =>
-    checkFeedApart(await readAddress(new URL(address), { monotonic: () => performance.now() }), { now: clock() });
+    checkFeedApart(await readAddress(new URL(address), { monotonic: () => performance.now(), publicHosts }), {
+      now: clock(),
+    });
   return {
     check: async ({ query: { source }, request }) => {
       const { systemId } = consoleCaller(request);

@@ -16,12 +16,34 @@ const MAX_HEAD_BYTES = 64 * 1024;
 /** Bytes on the connection for each of a body. Chunks of 32 bytes take a fifth more; servers send thousands in one. */
 const MAX_FRAMING = 1.25;
 
-/** Replaces parts of the network in tests. */
+/** Options of requests. Most replace parts of the network in tests. */
 export interface OutgoingOptions {
+  /** Hosts that were reached at a public address, which several clients share. */
+  readonly publicHosts?: PublicHosts | undefined;
   /** DNS servers (`address:port`) instead of the system's. */
   readonly dnsServers?: readonly string[] | undefined;
   /** Certificate authorities (PEM) instead of those that Node trusts. */
   readonly ca?: string | undefined;
+}
+
+/** Maximum hosts that are remembered. Too high: takes more memory. Too low: forgets that a host was public. */
+const MAX_PUBLIC_HOSTS = 1_000;
+
+/** The configured hosts that were reached at a public address, and must stay public. */
+export class PublicHosts {
+  readonly #hosts = new Set<string>();
+
+  has({ hostname }: URL, port: number): boolean {
+    return this.#hosts.has(`${hostname}:${port}`);
+  }
+
+  add({ hostname }: URL, port: number): void {
+    this.#hosts.add(`${hostname}:${port}`);
+    for (const oldest of this.#hosts) {
+      if (this.#hosts.size <= MAX_PUBLIC_HOSTS) break;
+      this.#hosts.delete(oldest);
+    }
+  }
 }
 
 /** A GET request, and how far its redirects are followed. */
@@ -50,8 +72,9 @@ export interface OutgoingClient {
 }
 
 /** @param location the configured address; its host alone is resolved as every program of this machine does */
-export function createOutgoingClient(location: URL, { dnsServers, ca }: OutgoingOptions = {}): OutgoingClient {
-  const rule = createAddressRule(location);
+export function createOutgoingClient(location: URL, options: OutgoingOptions = {}): OutgoingClient {
+  const { dnsServers, ca } = options;
+  const rule = createAddressRule(location, options.publicHosts);
   const connectOptions: ConnectOptions = {
     refuse: rule.reject,
     resolve: (name) =>
@@ -84,16 +107,16 @@ export function createOutgoingClient(location: URL, { dnsServers, ca }: Outgoing
   }
 
   return {
-    async get(url, options) {
+    async get(url, asked) {
       let address = url;
-      for (let redirects = 0; redirects <= options.maxRedirects; redirects++) {
-        const answer = await request(address, options);
+      for (let redirects = 0; redirects <= asked.maxRedirects; redirects++) {
+        const answer = await request(address, asked);
         const target = answer.response.headers.get("location");
         if (!isRedirect(answer.response) || target === null) return answer;
         await answer.close();
         address = redirectTarget(target, address);
       }
-      throw new Error(`more than ${options.maxRedirects} redirects from ${shownAddress(url.href)}`);
+      throw new Error(`more than ${asked.maxRedirects} redirects from ${shownAddress(url.href)}`);
     },
   };
 }
@@ -104,18 +127,18 @@ export function createOutgoingClient(location: URL, { dnsServers, ca }: Outgoing
  * because the operator named it; once it has been reached at a public address it must stay public, because its name belongs
  * to the publisher.
  */
-export function createAddressRule(location: URL) {
-  let wasPublic = false;
-  const isConfigured = (url: URL) => url.hostname === location.hostname && portOf(url) === portOf(location);
+export function createAddressRule(location: URL, publicHosts: PublicHosts = new PublicHosts()) {
+  const port = portOf(location);
+  const isConfigured = (url: URL) => url.hostname === location.hostname && portOf(url) === port;
   return {
     /** Returns why an address that a URL resolves to must not be called; undefined when it may. */
     reject: (address: string, url: URL): string | undefined => {
       const verdict = judgeAddress(address);
-      if (verdict.ok || (isConfigured(url) && !wasPublic)) return undefined;
+      if (verdict.ok || (isConfigured(url) && !publicHosts.has(location, port))) return undefined;
       return `${url.hostname}: ${verdict.message} Only public addresses are called, and the host that was configured`;
     },
     reached: (url: URL, address: string | null): void => {
-      if (address !== null && isConfigured(url) && judgeAddress(address).ok) wasPublic = true;
+      if (address !== null && isConfigured(url) && judgeAddress(address).ok) publicHosts.add(location, port);
     },
   };
 }

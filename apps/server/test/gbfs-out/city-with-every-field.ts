@@ -82,6 +82,10 @@ const data = {
         { vehicle_type_id: "1", count: 3 },
         { vehicle_type_id: "2", count: 0 },
       ],
+      vehicle_docks_available: [
+        { vehicle_type_ids: ["1"], count: 8 },
+        { vehicle_type_ids: ["2"], count: 2 },
+      ],
     })),
   },
   free_bike_status: {

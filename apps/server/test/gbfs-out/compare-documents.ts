@@ -5,12 +5,12 @@ type Value = readonly [owner: string, value: unknown];
 type Fields = Map<string, Value[]>;
 
 /** Fields whose ids rotate, of records in an order of their own. */
-const vehicles = /^data\.bikes\[\]/;
+const vehicles = /^data\.(bikes|vehicles)\[\]/;
 /** Writings of a value that GBFS has come to write otherwise. */
 const rewritten = new Map<unknown, unknown>([["scooter", "scooter_standing"]]);
 
 /**
- * Returns what one document of GBFS 2.3 says and another does not, a line for each field. Values of vehicles are compared
+ * Returns what one document of GBFS says and another of its version does not, a line for each field. Values of vehicles are compared
  * without their order; what fields mean is compared, not how feeds write it: 1 is true, "1.00" is 1, spaces around a text
  * are nothing, and a range has whole metres.
  * @param notOfGbfs names of fields that GBFS does not have
@@ -21,7 +21,7 @@ export function lostFields(given: unknown, published: unknown, notOfGbfs: readon
     if (notOfGbfs.some((name) => path.endsWith(`.${name}`))) return [];
     const kept = after.get(path) ?? [];
     if (kept.length < values.length) return [`${path}: ${kept.length} of ${values.length}`];
-    if (path.endsWith(".bike_id")) return [];
+    if (/\.(bike|vehicle)_id$/.test(path)) return [];
     const left = new Map<string, number>();
     for (const value of kept) count(left, meaning(path, value, kept), 1);
     const missing = values.filter((value) => count(left, meaning(path, value, kept), -1) < 0);
@@ -38,12 +38,16 @@ function count(counts: Map<string, number>, key: string, by: number): number {
 /** @param kept the published values of the field, which show its type */
 function meaning(path: string, [owner, value]: Value, kept: readonly Value[]): string {
   const known = rewritten.get(value) ?? value;
-  const text = typeof known === "string" ? known.trim() : known;
+  const text = typeof known === "string" ? plain(known) : known;
   const type = typeof kept[0]?.[1];
   if (type === "boolean") return JSON.stringify([owner, Boolean(text)]);
   if (type !== "number") return JSON.stringify([owner, text]);
   const number = Number(text);
   return JSON.stringify([owner, path.endsWith(".current_range_meters") ? Math.floor(number) : number]);
+}
+
+function plain(text: string): string | number {
+  return /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : text.trim();
 }
 
 const ids = ["station_id", "vehicle_type_id", "plan_id", "region_id", "alert_id"];

@@ -9,12 +9,14 @@ import {
   changedAlert,
   endedAlert,
   feedAlert,
+  MAX_NEW_ALERTS_A_DAY,
   MAX_SOURCE_ALERTS,
   newAlert,
   partnersAlert,
   type StoredAlert,
 } from "./alert.rules.ts";
 import {
+  countOpenedOfSource,
   findStandingStations,
   insertAlerts,
   lockAlertsOfSource,
@@ -143,7 +145,7 @@ export interface AppliedAlerts {
   readonly opened: number;
   readonly changed: number;
   readonly ended: number;
-  /** Alerts without an id or a summary, with the id of another source's alert, or beyond the limit of a feed. */
+  /** Alerts without an id or a summary, with the id of another source's alert, or beyond the limits of a feed. */
   readonly ignored: number;
 }
 
@@ -171,17 +173,23 @@ export async function applyAlerts(
   const byId = new Map(held.map((alert) => [alert.id, alert]));
   const changes: AlertChange[] = [];
   const named = new Set<string>();
-  let foreign = 0;
+  const isAnyNew = kept.some(({ id }) => !byId.has(id));
+  let left = isAnyNew ? await newAlertsLeft(command, source) : 0;
+  let ignored = records.length - kept.length;
   for (const { id, type, content } of kept) {
     const before = byId.get(id);
     const isOpen = before !== undefined && alertAt(before, now).ended_at === null;
     if (isOpen && before.source !== source) {
-      foreign++;
+      ignored++;
       continue;
     }
     const opened = newAlert({ id, source, type, content }, now);
     // A feed may still list an alert whose times are over.
     if (alertAt(opened, now).ended_at !== null) continue;
+    if (before === undefined && --left < 0) {
+      ignored++;
+      continue;
+    }
     named.add(id);
     changes.push({ before, after: isOpen ? changedAlert(before, type, content, now) : opened });
   }
@@ -194,8 +202,14 @@ export async function applyAlerts(
     opened: edges.filter(({ after }) => isOpenAt(after)).length,
     changed: changes.filter(({ before, after }) => before !== after && isOpenAt(before) && isOpenAt(after)).length,
     ended: gone.length,
-    ignored: records.length - kept.length + foreign,
+    ignored,
   };
+}
+
+/** Returns how many alerts a source may still add today. */
+async function newAlertsLeft({ tx, systemId, now }: AlertCommand, source: string): Promise<number> {
+  const dayAgo = new Date(now.getTime() - 86_400_000);
+  return MAX_NEW_ALERTS_A_DAY - (await countOpenedOfSource(tx, systemId, source, dayAgo));
 }
 
 /** Ends the alerts of a source that the operator removes. */

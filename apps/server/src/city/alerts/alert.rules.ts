@@ -36,6 +36,11 @@ export interface StoredAlert {
  * Maximum alerts of a source; the others, in the order of their ids, are ignored. Too high: one feed floods the events.
  */
 export const MAX_SOURCE_ALERTS = 1_000;
+/**
+ * Maximum alerts that a source may add in a day. Too low: ignores those of a bad day. Too high: a feed that gives its
+ * alerts new ids at each poll fills the table for as long as past alerts are kept.
+ */
+export const MAX_NEW_ALERTS_A_DAY = 3_000;
 /** Maximum open alerts of the operator. Too low: a large system cannot close every station. */
 export const MAX_OPEN_ALERTS = 5_000;
 

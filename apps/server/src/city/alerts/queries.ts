@@ -63,6 +63,11 @@ const countOpen = statement(
 
 const conditions = { open: isOpen, ended: `not (${isOpen})`, all: "$2::timestamptz is not null" } as const;
 
+const countOpenedBy = statement(
+  "riderAlerts.countOpenedOfSource",
+  "select count(*)::int as n from rider_alerts where system_id = $1 and source = $2 and opened_at > $3::timestamptz",
+);
+
 const pageOf = (status: AlertStatus) => ({
   after: statement(
     `riderAlerts.page.${status}`,
@@ -95,6 +100,16 @@ const deletePast = statement(
        and ended_at < $2::timestamptz returning 1)
    select count(*)::int as n from deleted`,
 );
+
+/** Counts the alerts of a source that opened after an instant, ended ones too. */
+export async function countOpenedOfSource(
+  tx: Transaction,
+  systemId: string,
+  source: string,
+  after: Date,
+): Promise<number> {
+  return oneRow(await tx.query<{ n: number }>(countOpenedBy, [systemId, source, after])).n;
+}
 
 /** Locks alerts by id. */
 export function lockAlerts(tx: Transaction, systemId: string, ids: readonly string[]): Promise<StoredAlert[]> {

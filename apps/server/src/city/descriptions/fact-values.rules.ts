@@ -29,6 +29,7 @@ const MAX_TEXT_LENGTH = 2_000;
 const MAX_URI_LENGTH = 2_000;
 /** Maximum items of a list. Too high: one fact fills every document. */
 const MAX_ITEMS = 1_000;
+const ID = `an id of up to ${MAX_LINE_LENGTH} visible ASCII characters`;
 /** The greatest number that consumers in Java and C++ read into an `int`. */
 const MAX_NUMBER = 2_147_483_647;
 
@@ -79,7 +80,7 @@ const asIs = (pattern: RegExp) => (text: string) => (pattern.test(text) ? text :
 
 const textRules: { readonly [Kind in FieldType["kind"]]?: TextRule } = {
   string: [lineFrom, `one line of up to ${MAX_LINE_LENGTH} characters`],
-  id: [idFrom, `an id of up to ${MAX_LINE_LENGTH} visible ASCII characters`],
+  id: [idFrom, ID],
   email: [emailFrom, "a mail address such as feeds@bikes.example"],
   phone: [asIs(INTERNATIONAL_PHONE), "a phone number with its country, without spaces, such as +4722001122"],
   date: [dateFrom, "a day such as 2026-01-31"],
@@ -170,6 +171,11 @@ function textFrom(text: string): string | undefined {
   const trimmed = text.trim();
   const isFit = trimmed !== "" && trimmed.length <= MAX_TEXT_LENGTH && trimmed.isWellFormed();
   return isFit && !/[^\P{Cc}\n\t]/u.test(trimmed) ? trimmed : undefined;
+}
+
+/** @throws FactIssue for an id of a new thing that GBFS 3.0 or a path cannot contain */
+export function requireId(id: string): void {
+  if (idFrom(id) === undefined) throw new FactIssue("id", id, ID);
 }
 
 function idFrom(text: string): string | undefined {

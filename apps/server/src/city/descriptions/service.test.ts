@@ -65,6 +65,20 @@ test("what refers to an unknown plan, station or bike is refused, and nothing is
   });
 });
 
+test.each(["..", "two words", "nørrebro"])(
+  "a new thing is not called %s, which neither GBFS 3.0 nor a path takes; one of a feed may be",
+  async (id) => {
+    const name = describe(acting(), room.systemId, "region", id, { name: "North" });
+    await expect(name).rejects.toThrow(/id cannot be ".*": it must be/);
+    expect((await describedAll(room.db, room.systemId, "region")).map((each) => each.id)).not.toContain(id);
+    if (id === "..") return;
+    await room.stations({ id: `at ${id}`, name: "S", lat: 59.9, lon: 10.7, region_id: id });
+    expect((await describe(acting(), room.systemId, "region", id, { name: "North" })).own.name).toMatchObject([{}]);
+    await room.stations({ id: `at ${id}`, name: "S", lat: 59.9, lon: 10.7, region_id: null });
+    await removeDescription(acting(), room.systemId, "region", id);
+  },
+);
+
 test("a plan is not removed while a vehicle type names it, whichever of two transactions comes first", async () => {
   for (let round = 0; round < 10; round++) {
     await describe(acting(), room.systemId, "pricing_plan", "ride", plan);

@@ -7,7 +7,7 @@ import type { Queryable, QueryRunner, Transaction } from "../../storage/db/datab
 import { sortById } from "../../storage/lists/page.ts";
 import { hasSystem, nameOfSystem, renameSystem, systemsOf } from "../systems/service.ts";
 import { applyChanges, type KnownIds, requireFitting } from "./fact-changes.rules.ts";
-import { FactIssue } from "./fact-values.rules.ts";
+import { FactIssue, requireId } from "./fact-values.rules.ts";
 import { type Described, mergeFacts, textIn } from "./published-facts.rules.ts";
 import {
   deleteDescription,
@@ -168,6 +168,7 @@ export function describe<Kind extends FactKind>(
     const held = (await findDescription(tx, systemId, kind, id)) ?? {};
     const language = await mainLanguageOf(tx, systemId);
     try {
+      if (isFreelyNamed(kind) && !(await isDescribedOrUsed(tx, systemId, kind, id))) requireId(id);
       const own = applyChanges(kind, held, changes, language);
       await updateDescription(tx, systemId, kind, { id, content: own }, now);
       if ("name" in changes && kind === "system") await renameSystem(tx, systemId, nameOf(systemId, own));
@@ -181,6 +182,16 @@ export function describe<Kind extends FactKind>(
       throw error;
     }
   });
+}
+
+/** Tells whether the operator chooses the ids of a kind when describing it. Stations and bikes exist before. */
+function isFreelyNamed(kind: FactKind): boolean {
+  return kind === "vehicle_type" || kind === "region" || kind === "pricing_plan";
+}
+
+/** Tells whether there is a thing with an id, which may be of a feed, and then has its characters. */
+async function isDescribedOrUsed(tx: Transaction, systemId: string, kind: FactKind, id: string): Promise<boolean> {
+  return (await describedAll(tx, systemId, kind)).some((described) => described.id === id);
 }
 
 function refusal({ path, value, expected }: FactIssue) {

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type FleetHarness, openFleetHarness, outcomes, stationItem } from "../../../test/fleet/fleet.harness.ts";
+import { applySnapshot } from "../../feeds/gbfs/apply.ts";
+import { readVehicles } from "../../feeds/gbfs/documents.ts";
 
 let harness: FleetHarness;
 let id: string;
@@ -125,5 +127,15 @@ describe("stations of the operator's", () => {
     for (const verb of [harness.offline, harness.online, harness.remove])
       expect(outcomes(await verb({ id }))).toEqual(["not_found"]);
     expect(await events()).toEqual([]);
+  });
+  test("that are unknown cannot be removed either where a feed has bikes at them", async () => {
+    const { db, live, systemId } = harness;
+    const bikes = [
+      { bike_id: `${id}-b`, lat: 59.9, lon: 10.7, station_id: id, is_reserved: false, is_disabled: false },
+    ];
+    const feed = readVehicles("free_bike_status", { last_updated: live.clock() / 1000, data: { bikes } }, live.clock());
+    const context = { systemId, source: "feed", now: live.clock(), ids: live.ids };
+    await applySnapshot(db, context, { vehicles: feed });
+    expect(outcomes(await harness.remove({ id }))).toEqual(["not_found"]);
   });
 });

@@ -189,7 +189,11 @@ function runStationBatch<Item extends { readonly id: string }, Declared extends 
     const ids = readable.map(({ item }) => item.id);
     const warnings = await steps.before?.(command, ids);
     const held = await command.lockStations(ids);
-    await steps.after?.(command, ids);
+    // A bike of a feed may name a station that does not exist: there is none to move it out of.
+    await steps.after?.(
+      command,
+      ids.filter((id) => held.has(id)),
+    );
     const standing = readable
       .map(({ item }) => item)
       .filter(({ id }) => (held.get(id)?.status ?? "removed") !== "removed");

@@ -11,14 +11,36 @@ import type { FeedFiles } from "./feed-set.ts";
  * requests.
  */
 const LIMITS = { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 32 };
+/** Checks that run at a time, of all systems. Too low: they wait for each other. Too high: they take the memory. */
+const CONCURRENCY = 2;
 /** Milliseconds of one check. The largest known feeds take two seconds. */
 const TIMEOUT_MS = 60_000;
 
+let running = 0;
+const waiting: (() => void)[] = [];
+
 /**
- * Checks a feed set on its own thread, so that the process answers requests meanwhile.
+ * Checks a feed set on its own thread, so that the process answers requests meanwhile. Waits while others run.
  * @throws Error when the check takes too much memory or time
  */
 export async function checkFeedApart(files: FeedFiles, options: CheckOptions): Promise<FeedReport> {
+  if (running < CONCURRENCY) running++;
+  else {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    waiting.push(resolve);
+    await promise;
+  }
+  try {
+    return await checkOnThread(files, options);
+  } finally {
+    const next = waiting.shift();
+    // The next one takes the place of this one.
+    if (next === undefined) running--;
+    else next();
+  }
+}
+
+async function checkOnThread(files: FeedFiles, options: CheckOptions): Promise<FeedReport> {
   const extension = extname(import.meta.url);
   const thread = new Worker(new URL(`./check-thread${extension}`, import.meta.url), {
     resourceLimits: LIMITS,

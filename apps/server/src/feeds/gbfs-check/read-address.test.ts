@@ -53,6 +53,12 @@ test("a plain server is told what it lacks", async () => {
   expect(found).toEqual(new Set(["not-https", "no-cors", "no-not-modified", "no-gzip"]));
 });
 
+test("a list of feeds that is larger than any is refused before it is parsed", async () => {
+  const documents = cleanDocuments();
+  const { url } = await serve(documents, (_, response, json) => response.end(json + " ".repeat(1024 * 1024)));
+  await expect(readAddress(url, options)).rejects.toThrow("larger than 1 MiB");
+});
+
 test("a file that fails is a finding, and the others are checked", async () => {
   const documents = cleanDocuments();
   delete documents["system_alerts"];

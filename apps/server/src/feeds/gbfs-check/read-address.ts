@@ -17,6 +17,11 @@ const FILE_TIMEOUT_MS = 20_000;
 const TOTAL_TIMEOUT_MS = 90_000;
 /** Maximum bytes of all files. The largest known feed sets have 20 MB. */
 const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
+/**
+ * Maximum bytes of the files that are read here, on the thread that answers requests: the list of feeds and the system.
+ * They have some KB.
+ */
+const MAX_LIST_BYTES = 1024 * 1024;
 /** Maximum files. A feed set in ten languages has 130. */
 const MAX_FILES = 150;
 const MAX_REDIRECTS = 3;
@@ -30,6 +35,7 @@ const ORIGIN = "https://planner.example";
 export async function readAddress(location: URL, options: ReadAddressOptions): Promise<FeedFiles> {
   const reader = new AddressReader(location, options);
   const first = await reader.fetch(location);
+  if (first.bytes.byteLength > MAX_LIST_BYTES) throw tooLarge(MAX_LIST_BYTES);
   const content = parseBounded(first.bytes);
   const data = isObject(content) && isObject(content["data"]) ? content["data"] : {};
   if (Array.isArray(data["datasets"])) throw new Error(describeManifest(data));
@@ -211,7 +217,8 @@ export function listedFeeds(data: JsonObject): ListedFeed[] {
 /** Returns the address of the manifest if the system information names one that has not been read. */
 export function manifestAddress(files: readonly FeedFile[]): string | undefined {
   const system = files.find(({ name }) => name === "system_information")?.bytes;
-  if (system === undefined || files.some(({ name }) => name === "manifest")) return undefined;
+  if (system === undefined || system.byteLength > MAX_LIST_BYTES || files.some(({ name }) => name === "manifest"))
+    return undefined;
   try {
     const content = parseBounded(system);
     const url = isObject(content) && isObject(content["data"]) ? content["data"]["manifest_url"] : undefined;

@@ -82,7 +82,8 @@ const of = (facts: StationFacts = {}, known: KnownSystem = system, fields: Parti
   facts: new Map([["s", facts]]),
 });
 const status = (fields: Partial<PublishedStation>, facts: StationFacts = {}, known = system, now = at.getTime()) =>
-  (sent("station_status", stationStatus(of(facts, known, fields), now)) as { stations: Item[] }).stations[0];
+  (sent("station_status", stationStatus(of(facts, known, fields), new Set(["e", "c"]), now)) as { stations: Item[] })
+    .stations[0];
 const information = (facts: StationFacts, known = system, version: PublishedGbfsVersion = "3.0", wanted = "en") => {
   const ids = { types: new Set(["e"]), regions: new Set(["north"]) };
   const data = stationInformation(of(facts, known, { region_id: "west" }), ids);
@@ -202,6 +203,22 @@ describe("of a station", () => {
     expect(status(reported)).toMatchObject({ num_docks_available: 4 });
     expect(status({ ...reported, num_docks_available: 3 })).toMatchObject({ num_docks_available: 3 });
     expect(status({ ...reported, counters: "mirrored" })).toMatchObject({ num_docks_available: 99 });
+  });
+
+  test("free docks by type are those of a feed, of published types, each named once", () => {
+    const docks = [
+      { vehicle_type_ids: ["e", "gone"], count: 4 },
+      { vehicle_type_ids: ["gone"], count: 1 },
+    ];
+    const mirrored = { counters: "mirrored", vehicle_docks_available: docks } as const;
+    expect(status(mirrored)).toMatchObject({ vehicle_docks_available: [{ vehicle_type_ids: ["e"], count: 4 }] });
+    const twice = [...docks, { vehicle_type_ids: ["c", "e"], count: 2 }];
+    const each = [
+      { vehicle_type_ids: ["e"], count: 6 },
+      { vehicle_type_ids: ["c"], count: 2 },
+    ];
+    expect(status({ ...mirrored, vehicle_docks_available: twice })).toMatchObject({ vehicle_docks_available: each });
+    expect(status({ ...mirrored, counters: "operated" })).not.toHaveProperty("vehicle_docks_available");
   });
 
   test("what is not known is left out, never null", () => {

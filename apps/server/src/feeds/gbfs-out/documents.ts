@@ -222,8 +222,26 @@ function publishedDocks(station: PublishedStation): number | undefined {
   return Math.max(0, Math.min(docks, capacity - taken));
 }
 
+/**
+ * Returns the free docks by the types that fit them. Only a source counts them. OpenTripPlanner rejects a whole feed in
+ * which a station names a type twice, so then each type has all docks that fit it.
+ */
+function publishedDocksOfTypes({ counters, vehicle_docks_available: docks }: PublishedStation, types: Ids): TypeCounts {
+  const left = counters === "mirrored" && docks !== null ? ofKnownTypes(types, docks) : undefined;
+  if (left === undefined) return undefined;
+  const byType = new Map<string, number>();
+  for (const { vehicle_type_ids: ids = [], count = 0 } of left)
+    for (const id of ids) byType.set(id, (byType.get(id) ?? 0) + count);
+  if (byType.size === left.flatMap(({ vehicle_type_ids: ids = [] }) => ids).length) return left;
+  return [...byType].map(([id, count]) => ({ vehicle_type_ids: [id], count }));
+}
+
 /** @param now milliseconds since 1970 */
-export function stationStatus({ system, stations, facts }: StationInputs, now: number): Data<"station_status"> {
+export function stationStatus(
+  { system, stations, facts }: StationInputs,
+  types: Ids,
+  now: number,
+): Data<"station_status"> {
   const isOpen = openingOf(system, now);
   const records = stations.map((station) => {
     // A station that the operator has closed rents out no bikes, whatever its source reports.
@@ -236,6 +254,7 @@ export function stationStatus({ system, stations, facts }: StationInputs, now: n
       num_vehicles_disabled: station.num_bikes_disabled ?? undefined,
       num_docks_available: publishedDocks(station),
       num_docks_disabled: station.num_docks_disabled ?? undefined,
+      vehicle_docks_available: publishedDocksOfTypes(station, types),
       is_installed: station.is_installed,
       is_renting: isOnline && station.is_renting && isOpen(facts.get(station.id)?.station_opening_hours),
       is_returning: isOnline && station.is_returning,

@@ -3,6 +3,7 @@ import { ServiceError } from "@bikeshare/rules";
 import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { planners } from "../../../test/gbfs-check/planners.ts";
 import { beginWith, stepsOn } from "../../../test/gbfs-out/every-state-steps.ts";
 import { openGbfsOutHarness } from "../../../test/gbfs-out/gbfs-out.harness.ts";
 import { schemaErrors, schemasAreHere, unlessHere } from "../../../test/gbfs-out/official-schemas.ts";
@@ -10,6 +11,7 @@ import type { StepSubject } from "../../../test/gbfs-out/step.ts";
 import { addPartners } from "../../../test/partners.ts";
 import { createSystem } from "../../city/systems/service.ts";
 import { lamassu } from "../gbfs-check/consumers/lamassu.rules.ts";
+import { consumers } from "../gbfs-check/consumers/list.ts";
 import { motis } from "../gbfs-check/consumers/motis.rules.ts";
 import { otp } from "../gbfs-check/consumers/otp.rules.ts";
 import { FeedSet } from "../gbfs-check/feed-set.ts";
@@ -87,6 +89,13 @@ function checkConsumers(version: PublishedGbfsVersion, documents: Map<string, Do
     bytes: Buffer.from(JSON.stringify(document)),
   }));
   const set = new FeedSet({ kind: "own", location: "test", files }, subject.harness.clock());
+  const data = new Map([...documents].map(([name, document]) => [name, document.data]));
+  for (const { id, take } of consumers) {
+    if (id === "otp" && version === "3.1-RC3") continue;
+    const { stations, vehicles } = take(set);
+    const shown = planners[id](data);
+    expect([stations.shown, vehicles.shown], id).toEqual([shown.stations.length, shown.vehicles.length]);
+  }
   for (const { id, take } of [otp, motis]) {
     if (id === "otp" && version === "3.1-RC3") continue;
     const { stations, vehicles, losses } = take(set);

@@ -6,6 +6,7 @@ import { lostFields } from "../../../test/gbfs-out/compare-documents.ts";
 import { call, type GbfsOutHarness, openGbfsOutHarness } from "../../../test/gbfs-out/gbfs-out.harness.ts";
 import { schemaErrors, schemasAreHere, sharedFolder } from "../../../test/gbfs-out/official-schemas.ts";
 import { sourceOf } from "../../../test/gbfs/city.ts";
+import { plannersFeeds } from "../../../test/gbfs/planners-feeds.ts";
 import { createSystem } from "../../city/systems/service.ts";
 import { importSnapshot, openSource } from "../gbfs/import.ts";
 import type { GbfsSource } from "../gbfs/snapshot.ts";
@@ -29,11 +30,15 @@ async function loadAs(system: string, source: GbfsSource): Promise<void> {
   await importSnapshot(harness.db, context, source);
 }
 
-/** What the system's feeds of 2.3 lack of those that it was made from. */
-async function losses(system: string, documents: Readonly<Record<string, unknown>>): Promise<string[]> {
+/** What the system's feeds lack of those that it was made from. */
+async function losses(
+  system: string,
+  documents: Readonly<Record<string, unknown>>,
+  version = "2.3",
+): Promise<string[]> {
   const lost: string[] = [];
   for (const [feed, document] of Object.entries(documents)) {
-    const fields = lostFields(document, await published(system, "2.3", feed), ofLyft);
+    const fields = lostFields(document, await published(system, version, feed), ofLyft);
     lost.push(...fields.map((field) => `${feed} ${field}`));
   }
   return lost;
@@ -57,6 +62,27 @@ test("what a feed says is published again, every optional field of it, while nob
   expect(await losses("every", cityWithEveryField)).toEqual([]);
   expect(schemasAreHere ? await invalid("every") : []).toEqual([]);
 });
+
+test("what a system publishes is published again by one that imports it, in every version", async () => {
+  for (const version of ["2.3", "3.0", "3.1-RC3"]) {
+    const list = JSON.stringify(await published("every", version, "gbfs"));
+    const feeds = [...list.matchAll(/"name":"(\w+)"/g)].map(([, name = ""]) => name);
+    const documents: Record<string, object> = {};
+    for (const feed of feeds.filter((name) => name !== "gbfs_versions"))
+      documents[feed] = (await published("every", version, feed)) as object;
+    await loadAs(`again ${version}`, sourceOf(documents));
+    expect(await losses(`again ${version}`, documents, version)).toEqual([]);
+  }
+});
+
+test.each(Object.entries(plannersFeeds))(
+  "a feed of the shape that planners keep is published valid, without a loss but for what cannot be: %s",
+  async (name, { version, documents, lost }) => {
+    await loadAs(name, sourceOf(documents));
+    expect(await losses(name, documents, version)).toEqual(lost);
+    expect(schemasAreHere ? await invalid(name) : []).toEqual([]);
+  },
+);
 
 test("a phone number without its country is left out of 3.0, which takes none", async () => {
   for (const version of ["3.0", "3.1-RC3"]) {

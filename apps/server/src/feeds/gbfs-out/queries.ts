@@ -23,6 +23,9 @@ const bikeColumns = columnsOfTable("bikes")
 /** A published station. */
 export interface PublishedStation extends RowOf<typeof stationColumns> {
   readonly vehicle_types_available: readonly { readonly vehicle_type_id: string; readonly count: number }[];
+  readonly vehicle_docks_available:
+    | readonly { readonly vehicle_type_ids: readonly string[]; readonly count: number }[]
+    | null;
 }
 
 /** A published bike, with its private id. `station_id` is that of a published station. */

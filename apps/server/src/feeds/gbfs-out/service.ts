@@ -206,7 +206,13 @@ const canonical: { readonly [Feed in Exclude<FeedName, "gbfs">]: Canonical<Feed>
     const ids = { types: idsOf(await types()), regions: idsOf(await regions()) };
     return stationInformation(await stationInputs(inputs), ids);
   },
-  station_status: async (inputs) => stationStatus(await stationInputs(inputs), inputs.now),
+  station_status: async (inputs) => {
+    const read = await stationInputs(inputs);
+    // Few sources count docks by type.
+    const hasDocks = read.stations.some((station) => station.vehicle_docks_available !== null);
+    const types = hasDocks ? idsOf(await inputs.city.types()) : new Set<string>();
+    return stationStatus(read, types, inputs.now);
+  },
   vehicle_status: async ({ tx, ids, city: { system, types, plans, bikeFacts } }) => {
     await assignPublicIds(tx, ids, system.id);
     const inputs = {

@@ -1,27 +1,40 @@
 import { createHash } from "node:crypto";
 import { isHttp } from "../outgoing.ts";
 import type { DocumentAge } from "./data-age.rules.ts";
+import { type Description, readDescription } from "./descriptions.ts";
 import { createDocumentReader } from "./document-reader.ts";
 import type { DiscoveredFeeds, DocumentName, Documents } from "./documents.ts";
 import { createFeedClient, type FeedClient, type FetchOptions, type Validators } from "./feed-client.ts";
 import { afterFailure, afterSuccess, type FeedHealth, isFailing, UNKNOWN_HEALTH } from "./feed-health.rules.ts";
 import { FeedFailure } from "./problems.ts";
 import type { GbfsSource } from "./snapshot.ts";
+import { hasTranslations, type Translation } from "./translations.ts";
 
 export interface AddressSourceOptions extends FetchOptions {
   /** Milliseconds between two polls, where there is more than one. */
   readonly intervalMs?: number;
 }
 
-/** The last response of one feed. */
-interface LastResponse {
+/** The last response of one address. */
+interface AddressResponse {
   readonly address: string;
   readonly validators: Validators;
   readonly hash: string;
+}
+
+/** The last response of one feed. */
+interface LastResponse extends AddressResponse {
+  readonly translations: ReadonlyMap<string, AddressResponse>;
   /** By the feed's `ttl` it does not change before this instant, milliseconds since 1970. */
   readonly changesAt: number;
   readonly age: DocumentAge | null;
 }
+
+/**
+ * Milliseconds for which a language that failed is left out. Too low: each poll waits for it again. Too high: its texts
+ * come back late.
+ */
+const TRANSLATION_RETRY_MS = 10 * 60_000;
 
 /** The feeds that the `gbfs.json` at an address lists. Each poll returns only changes since the one before. */
 export class AddressSource implements GbfsSource {
@@ -36,7 +49,10 @@ export class AddressSource implements GbfsSource {
   readonly #responded = new Set<DocumentName>();
   /** The age of the data of each feed that responded in the latest poll. */
   readonly #ages = new Map<DocumentName, DocumentAge>();
-  #list: { readonly feeds: DiscoveredFeeds; readonly base: URL } | undefined;
+  #list: (DiscoveredFeeds & { readonly base: URL }) | undefined;
+  readonly #translationRetryAt = new Map<string, number>();
+  /** Whether the list is not stored yet with all that follows from it. */
+  #isListNew = false;
   #language: string | undefined;
   #now = 0;
 
@@ -73,8 +89,10 @@ export class AddressSource implements GbfsSource {
   /** Reads a feed. @returns undefined when there is no such feed, or it has not changed @throws FeedFailure */
   async read<Name extends DocumentName>(feed: Name): Promise<Documents[Name] | undefined> {
     const listed = this.#list?.feeds.get(feed);
-    if (this.#list === undefined || listed === undefined) return undefined;
+    if (this.#list === undefined) return undefined;
     const { feeds, base } = this.#list;
+    if (listed === undefined)
+      return this.#isListNew ? (absentFeed(feed, feeds, this.#now) as Documents[Name]) : undefined;
     // `vehicle_status` is asked first; once it has responded, the older feed adds nothing.
     const isReplaced = feed === "free_bike_status" && feeds.has("vehicle_status");
     if (isReplaced && (this.#responses.has("vehicle_status") || this.#newResponses.has("vehicle_status")))
@@ -87,6 +105,7 @@ export class AddressSource implements GbfsSource {
   commit(): void {
     for (const [feed, response] of this.#newResponses) this.#responses.set(feed, response);
     this.#newResponses.clear();
+    this.#isListNew = false;
     for (const feed of this.#responded) {
       this.#health.set(feed, afterSuccess(this.#now));
       const age = this.#responses.get(feed)?.age;
@@ -127,8 +146,10 @@ export class AddressSource implements GbfsSource {
     return this.#now < (this.#responses.get(feed)?.changesAt ?? this.#now);
   }
 
-  #takeList(feeds: DiscoveredFeeds, base: URL): void {
-    this.#list = { feeds, base };
+  #takeList(list: DiscoveredFeeds, base: URL): void {
+    this.#list = { ...list, base };
+    this.#isListNew = true;
+    const { feeds } = list;
     for (const feed of this.#health.keys()) if (feed !== "gbfs" && !feeds.has(feed)) this.#health.delete(feed);
   }
 
@@ -164,19 +185,86 @@ export class AddressSource implements GbfsSource {
 
   async #fetch<Name extends DocumentName>(feed: Name, address: URL) {
     const before = this.#responses.get(feed);
-    const held = before?.address === address.href ? before.validators : undefined;
-    const { url, bytes, validators } = await this.#client.get(address, held);
-    if (bytes === undefined) return undefined;
-    const hash = createHash("sha256").update(bytes).digest("base64");
-    if (before !== undefined && hash === before.hash) {
-      this.#newResponses.set(feed, { ...before, address: address.href, validators });
+    const main = await this.#get(address, before);
+    const others = await this.#getTranslations(feed, before);
+    const isChanged = ([language, { bytes, hash }]: readonly [string, Fetched]) =>
+      bytes !== undefined && hash !== before?.translations.get(language)?.hash;
+    const isUnchanged =
+      before?.hash === main.hash && others.size === before.translations.size && ![...others].some(isChanged);
+    if (isUnchanged) {
+      if (main.bytes !== undefined) this.#newResponses.set(feed, { ...before, ...responseOf(main) });
       return undefined;
     }
-    const { content, ...rest } = await this.#reader.read(feed, bytes, this.#now, this.#language);
+    const bytes = main.bytes ?? (await this.#client.get(address)).bytes;
+    if (bytes === undefined) return undefined;
+    const translations: Translation[] = [];
+    const kept = new Map<string, AddressResponse>();
+    for (const [language, other] of others) {
+      const said = other.bytes ?? (await this.#getTranslation(language, new URL(other.address), undefined))?.bytes;
+      if (said === undefined) continue;
+      translations.push({ language, bytes: said });
+      kept.set(language, responseOf(other));
+    }
+    const { content, ...rest } = await this.#reader.read(feed, bytes, this.#now, this.#language, translations);
     if ("language" in content) this.#language = content.language;
-    this.#newResponses.set(feed, { address: address.href, validators, hash, ...rest });
-    return { content, url };
+    this.#newResponses.set(feed, { ...responseOf(main), translations: kept, ...rest });
+    return { content, url: main.url };
   }
+
+  /** Fetches a document, or finds that it is that of the last response. */
+  async #get(address: URL, last: AddressResponse | undefined): Promise<Fetched> {
+    const held = last?.address === address.href ? last : undefined;
+    const { url, bytes, validators } = await this.#client.get(address, held?.validators);
+    const hash = bytes === undefined ? (held?.hash ?? "") : createHash("sha256").update(bytes).digest("base64");
+    return { url, bytes, validators, hash, address: address.href };
+  }
+
+  /** Fetches a feed in the further languages of the list. One that fails counts as unchanged. */
+  async #getTranslations(feed: DocumentName, before: LastResponse | undefined): Promise<ReadonlyMap<string, Fetched>> {
+    const found = new Map<string, Fetched>();
+    if (this.#list === undefined || this.#list.translations.size === 0 || !hasTranslations(feed)) return found;
+    const { base, feeds, translations } = this.#list;
+    for (const [language, urls] of translations) {
+      const listed = urls.get(feed);
+      const [address] = listed === undefined ? [] : feedAddresses(listed, feed, base);
+      if (address === undefined || listed === feeds.get(feed)) continue;
+      const last = before?.translations.get(language);
+      const fetched = await this.#getTranslation(language, address, last);
+      if (fetched !== undefined) found.set(language, fetched);
+      else if (last !== undefined) found.set(language, { ...last, url: address, bytes: undefined });
+    }
+    return found;
+  }
+
+  /** Fetches a document in another language. A language that fails is not asked for a while: it may cost a timeout. */
+  async #getTranslation(language: string, address: URL, last: AddressResponse | undefined) {
+    if (this.#now < (this.#translationRetryAt.get(language) ?? 0)) return undefined;
+    try {
+      return await this.#get(address, last);
+    } catch {
+      this.#translationRetryAt.set(language, this.#now + TRANSLATION_RETRY_MS);
+      return undefined;
+    }
+  }
+}
+
+interface Fetched extends AddressResponse {
+  readonly url: URL;
+  /** Undefined: the document has not changed. */
+  readonly bytes: Uint8Array | undefined;
+}
+
+function responseOf({ address, validators, hash }: Fetched): AddressResponse {
+  return { address, validators, hash };
+}
+
+/**
+ * Returns what a list of feeds says by leaving one out: without `system_alerts` there is no alert. What other feeds
+ * described stays.
+ */
+function absentFeed(feed: DocumentName, feeds: ReadonlyMap<string, string>, now: number): Description | undefined {
+  if (feed !== "system_alerts" || feeds.size === 0) return undefined;
+  return readDescription(feed, { last_updated: now / 1000, data: { alerts: [] } }, now);
 }
 
 /**

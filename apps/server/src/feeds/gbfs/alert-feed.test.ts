@@ -30,3 +30,13 @@ test("an alert that a feed lists is open until it lists it no more; the same lis
   expect(await apply(3, { ...works, alert_id: "ice" })).toEqual({ "alert.opened": 1, "alert.ended": 1 });
   expect(await apply(4)).toEqual({ "alert.ended": 1 });
 });
+
+test("a feed that gives its alerts new ids at each poll adds no more of them in a day than the limit", async () => {
+  const minute = 10_000;
+  const batch = (poll: number) =>
+    Array.from({ length: 1_000 }, (_, index) => ({ ...works, alert_id: `flap ${poll} ${index}` }));
+  for (const poll of [0, 1, 2])
+    expect(await apply(minute + poll, ...batch(poll))).toMatchObject({ "alert.opened": 1_000 });
+  expect(await apply(minute + 3, ...batch(3))).toEqual({ "alert.ended": 1_000 });
+  expect(await apply(minute + 24 * 60 + 3, ...batch(4))).toEqual({ "alert.opened": 1_000 });
+});

@@ -82,8 +82,11 @@ export function readValue(type: FieldType, value: unknown, context: ReadingConte
       return readWord(type, value, context, field);
     case "list":
       return readList(type, value, context, field);
-    case "object":
-      return readObject(type.fields ?? {}, value, context, field);
+    case "object": {
+      const read = readObject(type.fields ?? {}, value, context, field);
+      // A brand without its image is none: no version accepts it.
+      return isComplete(type.fields, read, context, field) ? read : undefined;
+    }
     default:
       return readString(value, context, field);
   }

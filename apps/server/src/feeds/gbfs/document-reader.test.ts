@@ -36,7 +36,10 @@ test("reads on its thread what is read in this one: every kind of document, and 
     expect(await reader.read(name, bytes, CITY_TIME)).toEqual(readDocument(name, bytes, CITY_TIME));
   }
   const list = bytesOf({ data: { feeds: [{ name: "station_status", url: "s.json" }] } });
-  expect((await reader.read("gbfs", list, CITY_TIME)).content).toEqual(new Map([["station_status", "s.json"]]));
+  expect((await reader.read("gbfs", list, CITY_TIME)).content).toEqual({
+    feeds: new Map([["station_status", "s.json"]]),
+    translations: new Map(),
+  });
   const information = bytesOf({ last_updated: 1, data: { system_id: "city", name: "City" } });
   expect((await reader.read("system_information", information, CITY_TIME)).content).toMatchObject({
     publishedId: "city",

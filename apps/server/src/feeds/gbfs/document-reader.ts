@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { extname } from "node:path";
 import { type ResourceLimits, Worker } from "node:worker_threads";
-import type { ThreadAnswer, ThreadRequest } from "./document-thread.ts";
+import type { ReadRequest, ThreadAnswer, ThreadRequest } from "./document-thread.ts";
 import type { DocumentContent, DocumentName } from "./documents.ts";
 import { FeedFailure } from "./problems.ts";
+import type { Translation } from "./translations.ts";
 
 /**
  * Parses documents on a separate thread, so that the process answers requests meanwhile, whatever a document contains.
@@ -13,6 +14,7 @@ export interface DocumentReader {
    * Reads a document, when those before it are done.
    * @param now milliseconds since 1970
    * @param language of texts that name none
+   * @param translations the same document in other languages
    * @throws FeedFailure when nothing in it can be used, or reading it takes too much memory or time
    */
   read<Name extends DocumentName>(
@@ -20,6 +22,7 @@ export interface DocumentReader {
     bytes: Uint8Array,
     now: number,
     language?: string,
+    translations?: readonly Translation[],
   ): Promise<DocumentContent<Name>>;
   /** Ends the thread and frees its memory. The next `read` starts another. */
   release(): Promise<void>;
@@ -41,15 +44,15 @@ export function createDocumentReader(limits: DocumentReaderLimits = {}): Documen
   let thread: Worker | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
-  async function read(name: DocumentName, bytes: Uint8Array, now: number, language?: string): Promise<DocumentContent> {
+  async function read(request: Omit<ReadRequest, "read">, name: DocumentName): Promise<DocumentContent> {
     const started = (thread ??= startThread(resourceLimits));
-    const next = async (request: ThreadRequest) => {
-      const answer = await ask(started, request, timeoutMs);
+    const next = async (asked: ThreadRequest) => {
+      const answer = await ask(started, asked, timeoutMs);
       if ("failure" in answer) throw new FeedFailure(name, answer.failure);
       return answer;
     };
     try {
-      let chunk = await next({ read: name, bytes, now, language });
+      let chunk = await next({ read: name, ...request });
       const { document } = chunk;
       if (document === undefined) throw new Error("The thread that reads documents answered without one.");
       const records = new Map(chunk.records);
@@ -69,8 +72,14 @@ export function createDocumentReader(limits: DocumentReaderLimits = {}): Documen
   }
 
   return {
-    read<Name extends DocumentName>(name: Name, bytes: Uint8Array, now: number, language?: string) {
-      const reading = last.then(() => read(name, bytes, now, language));
+    read<Name extends DocumentName>(
+      name: Name,
+      bytes: Uint8Array,
+      now: number,
+      language?: string,
+      translations: readonly Translation[] = [],
+    ) {
+      const reading = last.then(() => read({ bytes, now, language, translations }, name));
       last = reading.catch(() => undefined);
       return reading as Promise<DocumentContent<Name>>; // what was read is of the kind that was asked for
     },

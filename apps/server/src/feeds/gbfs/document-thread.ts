@@ -1,16 +1,18 @@
 import { parentPort } from "node:worker_threads";
 import { type DocumentContent, type DocumentName, readDocument } from "./documents.ts";
 import { FeedFailure } from "./problems.ts";
+import type { Translation } from "./translations.ts";
+
+export interface ReadRequest {
+  readonly read: DocumentName;
+  readonly bytes: Uint8Array;
+  readonly now: number;
+  readonly language: string | undefined;
+  readonly translations: readonly Translation[];
+}
 
 /** A request to the thread: parse a document, or return more of its records. */
-export type ThreadRequest =
-  | {
-      readonly read: DocumentName;
-      readonly bytes: Uint8Array;
-      readonly now: number;
-      readonly language: string | undefined;
-    }
-  | { readonly read: "more" };
+export type ThreadRequest = ReadRequest | { readonly read: "more" };
 
 /** The thread's answer. */
 export type ThreadAnswer = { readonly failure: string } | DocumentChunk;
@@ -32,9 +34,9 @@ parentPort?.on("message", (request: ThreadRequest) => {
   parentPort?.postMessage(request.read === "more" ? nextChunk() : read(request));
 });
 
-function read({ read: name, bytes, now, language }: Exclude<ThreadRequest, { read: "more" }>): ThreadAnswer {
+function read({ read: name, bytes, now, language, translations }: ReadRequest): ThreadAnswer {
   try {
-    const document = readDocument(name, bytes, now, language);
+    const document = readDocument(name, bytes, now, language, translations);
     const { content } = document;
     if (!("records" in content)) return { document, records: [], isLast: true };
     records = content.records[Symbol.iterator]();

@@ -1,3 +1,4 @@
+import { languageFrom } from "../../city/descriptions/lenient-values.rules.ts";
 import type { VehicleReport } from "../../city/fleet/bike-snapshot-decision.rules.ts";
 import type { Position } from "../../city/fleet/bike.rules.ts";
 import type { StationInformation, StationStatusReport } from "../../city/fleet/station.rules.ts";
@@ -17,6 +18,7 @@ import {
 import { DEFAULT_LANGUAGE, type Feed, type FeedFormat, lastUpdatedOf, readFeed } from "./feed.ts";
 import { FeedFailure } from "./problems.ts";
 import type { RecordReader, Rejection } from "./record-reader.ts";
+import { MAX_TRANSLATIONS, translated, type Translation } from "./translations.ts";
 import { identifierFrom, instantFrom, isObject, type JsonObject, numberFrom } from "./values.ts";
 
 /** Maximum vehicles of a feed. The largest cities have ten thousand. Too high: one feed fills the memory. */
@@ -252,6 +254,7 @@ const maxRecords: { readonly [Name in DocumentName]?: number } = {
  * Reads a document's bytes, within bounds.
  * @param now milliseconds since 1970
  * @param language of texts that name none
+ * @param translations the same document in other languages
  * @throws FeedFailure when nothing in it can be used
  */
 export function readDocument<Name extends DocumentName>(
@@ -259,10 +262,11 @@ export function readDocument<Name extends DocumentName>(
   bytes: Uint8Array,
   now: number,
   language: string = DEFAULT_LANGUAGE,
+  translations: readonly Translation[] = [],
 ): DocumentContent<Name> {
   let document: unknown;
   try {
-    document = parseBounded(bytes, maxRecords[name]);
+    document = translated(name, parseBounded(bytes, maxRecords[name]), translations, language);
   } catch (error) {
     throw FeedFailure.from(name, error);
   }
@@ -306,18 +310,39 @@ function ttlOf(document: JsonObject): number {
   return Math.max(0, numberFrom(document["ttl"]) ?? 0) * 1000;
 }
 
-/** URLs of a source's feeds, as its `gbfs.json` lists them, by the feeds' names. */
-export type DiscoveredFeeds = ReadonlyMap<string, string>;
+/** URLs of a source's feeds, by the feeds' names. */
+type FeedUrls = ReadonlyMap<string, string>;
+
+/** The feeds that a `gbfs.json` lists. */
+export interface DiscoveredFeeds {
+  readonly feeds: FeedUrls;
+  /** The lists of further languages, before 3.0. */
+  readonly translations: ReadonlyMap<string, FeedUrls>;
+}
 
 /** Maximum feeds of a list. GBFS defines about 20. */
 const MAX_FEEDS = 200;
 /** Maximum characters of a name or URL. */
 const MAX_URL_LENGTH = 2_048;
 
-/** Reads a `gbfs.json`. 1.x and 2.x list the feeds by language: English, else the first, is used. 3.x lists them once. */
+/**
+ * Reads a `gbfs.json`. 3.x lists the feeds once; 1.x and 2.x by language. The English list, else the first, counts, and
+ * the others for their texts.
+ */
 function readDiscovery(document: unknown): DiscoveredFeeds {
   const data = isObject(document) && isObject(document["data"]) ? document["data"] : {};
-  const listed = data["feeds"] ?? chooseLanguage(data)?.["feeds"];
+  if (data["feeds"] !== undefined) return { feeds: feedUrls(data), translations: new Map() };
+  const lists = Object.entries(data).filter(([, value]) => isObject(value) && Array.isArray(value["feeds"]));
+  const [chosen, list] = lists.find(([language]) => /^en\b/i.test(language)) ?? lists[0] ?? [];
+  const others = lists.flatMap(([key, value]) => {
+    const language = key === chosen ? undefined : languageFrom(key);
+    return language === undefined ? [] : [[language, feedUrls(value)] as const];
+  });
+  return { feeds: feedUrls(list), translations: new Map(others.slice(0, MAX_TRANSLATIONS)) };
+}
+
+function feedUrls(list: unknown): FeedUrls {
+  const listed = isObject(list) ? list["feeds"] : undefined;
   if (!Array.isArray(listed)) throw new FeedFailure("gbfs", "it has no list of feeds");
   const feeds = new Map<string, string>();
   for (const feed of listed.slice(0, MAX_FEEDS)) {
@@ -327,10 +352,4 @@ function readDiscovery(document: unknown): DiscoveredFeeds {
     if (isUsable) feeds.set(String(name), String(url));
   }
   return feeds;
-}
-
-function chooseLanguage(data: JsonObject): JsonObject | undefined {
-  const languages = Object.entries(data).filter(([, value]) => isObject(value) && Array.isArray(value["feeds"]));
-  const [, chosen] = languages.find(([language]) => /^en\b/i.test(language)) ?? languages[0] ?? [];
-  return isObject(chosen) ? chosen : undefined;
 }

@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { makeCertificate } from "../../../test/servers/certificates.ts";
 import { startDnsServer } from "../../../test/servers/dns-server.ts";
-import { createAddressRule } from "../outgoing.ts";
+import { createAddressRule, PublicHosts } from "../outgoing.ts";
 import { feedAddresses } from "./address-source.ts";
 import { createFeedClient } from "./feed-client.ts";
 import { AnswerError } from "./problems.ts";
@@ -93,6 +93,10 @@ describe("a feed leads to public addresses and to the configured host and port a
     rule.reached(url, "1.1.1.1");
     expect(rule.reject("10.0.0.1", url)).toContain("a private network");
     expect(rule.reject("1.0.0.1", url)).toBeUndefined();
+    // Several clients know it, such as those of one check after the other.
+    const hosts = new PublicHosts();
+    createAddressRule(url, hosts).reached(url, "1.1.1.1");
+    expect(createAddressRule(url, hosts).reject("10.0.0.1", url)).toContain("a private network");
   });
 });
 

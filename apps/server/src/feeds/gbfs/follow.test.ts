@@ -255,3 +255,45 @@ test("closing gives up a fetch that hangs, tells of no such round, and begins no
 test("an address that is none is refused at once", () => {
   expect(() => follow({ url: "feeds.example.com" })).toThrow("not an http or https address");
 });
+
+test("alerts of a feed that its list drops end, and what its other feeds described stays", async () => {
+  const regions = { data: { regions: [{ region_id: "north", name: "North" }] } };
+  const alerts = { data: { alerts: [{ alert_id: "works", type: "OTHER", summary: "Works" }] } };
+  await server.close();
+  server = await startFeedServer(fresh({ ...city(), system_alerts: alerts, system_regions: regions }));
+  follow();
+  expect((await roundUntil(({ outcome }) => outcome === "applied")).events).toMatchObject({ "alert.opened": 1 });
+  const { data, ...list } = server.pages["gbfs"] as { data: { feeds: { name: string }[] } };
+  const left = data.feeds.filter(({ name }) => name !== "system_alerts" && name !== "system_regions");
+  server.pages["gbfs"] = { ...list, data: { feeds: left } };
+  expect((await roundUntil(({ outcome }) => outcome === "applied")).events).toEqual({ "alert.ended": 1 });
+  expect((await roundUntil(() => true)).outcome).toBe("unchanged");
+  const held = await sql<{ feed: string }>("select feed from gbfs_documents where system_id = $1 order by feed");
+  expect(held.map(({ feed }) => feed)).toEqual(["system_alerts", "system_regions"]);
+});
+
+test("another language of a feed is fetched again when it changes, and while it fails the last one stays", async () => {
+  const named = (name: string) => ({
+    ...{ ttl: 0, last_updated: CITY_TIME / 1000 },
+    data: { regions: [{ region_id: "north", name }] },
+  });
+  const feeds = (folder: string) => ({ feeds: [{ name: "system_regions", url: `${folder}system_regions.json` }] });
+  server.pages["gbfs"] = { ttl: 0, data: { en: feeds(""), nb: feeds("nb/") } };
+  Object.assign(server.pages, { system_regions: named("North"), "nb/system_regions": named("Nord") });
+  follow();
+  const name = async () => {
+    const [row] = await sql<{ content: { name: { text: string }[] }[] }>(
+      "select content from gbfs_documents where system_id = $1 and feed = 'system_regions'",
+    );
+    return row?.content[0]?.name.map(({ text }) => text);
+  };
+  await roundUntil(({ outcome }) => outcome === "applied");
+  expect(await name()).toEqual(["North", "Nord"]);
+  server.pages["nb/system_regions"] = { ...named("Nordre"), last_updated: CITY_TIME / 1000 + 1 };
+  await roundUntil(({ outcome }) => outcome === "applied");
+  expect(await name()).toEqual(["North", "Nordre"]);
+  server.pages["nb/system_regions"] = undefined;
+  await roundUntil(() => server.requests.includes("nb/system_regions 404"));
+  expect((await roundUntil(() => true)).outcome).toBe("unchanged");
+  expect(await name()).toEqual(["North", "Nordre"]);
+});

@@ -57,7 +57,8 @@ export interface ImportOutcome {
  * the import if it changed something.
  * @returns the changes, the import's id (null without a change, since there is nothing to undo), and the report's path
  * (null without one)
- * @throws FeedFailure when no feed of stations or vehicles can be used; nothing was changed then
+ * @throws FeedFailure when it has feeds of stations or vehicles and none can be used, or describes nothing; nothing was
+ * changed then
  * @throws OtherSystemError when the source has become another system; nothing was changed then
  */
 export async function importGbfs(
@@ -97,23 +98,28 @@ export async function importGbfs(
 
 /**
  * Imports one snapshot of all feeds of a source, in one transaction.
- * @throws FeedFailure when not one feed of stations or vehicles can be used; nothing was changed then
+ * @throws FeedFailure when it has feeds of stations or vehicles and none can be used, or describes nothing; nothing was
+ * changed then
  */
 export async function importSnapshot(db: Queryable, context: ApplyContext, source: GbfsSource): Promise<ImportOutcome> {
   const reading = { ...(await readSnapshot(source, context.now)), isWhole: true };
   const { information, status, vehicles } = reading.snapshot;
-  if (!information && !status && !vehicles) throw nothingUsable(reading.failures);
+  const isAnyUsable = information ?? status ?? vehicles;
+  const isDescribed = (reading.snapshot.descriptions ?? []).some(({ feed }) => feed !== "system_information");
+  // Saved feeds may describe prices or zones alone, for a fleet that the operator reports.
+  if (isAnyUsable === undefined && (!isDescribed || reading.failures.some(({ feed }) => OF_FLEET.has(feed))))
+    throw nothingUsable(reading.failures);
   const unread = ((await source.names?.()) ?? []).filter((name) => !READ.has(name));
   const outcome = await applyReading(db, context, reading);
   return { ...outcome, notTaken: [...outcome.notTaken, ...unread].toSorted() };
 }
 
-/** Feeds that are read, or have nothing to take. */
-const READ: ReadonlySet<string> = new Set([
-  ...["gbfs", "gbfs_versions", "manifest"],
+const OF_FLEET: ReadonlySet<string> = new Set([
   ...["station_information", "station_status", "vehicle_status", "free_bike_status"],
-  ...descriptiveFeeds,
 ]);
+
+/** Feeds that are read, or have nothing to take. */
+const READ: ReadonlySet<string> = new Set(["gbfs", "gbfs_versions", "manifest", ...OF_FLEET, ...descriptiveFeeds]);
 
 function nothingUsable(failures: readonly FeedFailure[]): FeedFailure {
   const none = "The source has no station_information, station_status, free_bike_status or vehicle_status";
@@ -156,7 +162,8 @@ function countsOf(
 function isNothingStored({ information, status, vehicles }: GbfsSnapshot, { stations, bikes, late }: Applied): boolean {
   if ([stations, bikes].some(({ created, updated, removed }) => created + updated + removed > 0)) return false;
   const feeds = [information, status, vehicles].filter((feed) => feed !== undefined);
-  if (feeds.length > 0 && feeds.every(({ name }) => late.includes(name))) return true;
+  if (feeds.length === 0) return false;
+  if (feeds.every(({ name }) => late.includes(name))) return true;
   const named = new Set([...(information?.records.keys() ?? []), ...(status?.records.keys() ?? [])]);
   return stations.ownedByOthers.length === named.size && bikes.ownedByOthers.length === (vehicles?.records.size ?? 0);
 }

@@ -114,6 +114,47 @@ describe("an address", () => {
     expect(await sizes(`${address}/norsk.json`)).toEqual([2, 2, 3]);
   });
 
+  test("that lists feeds by language is read in each: texts that are translated are in several languages", async () => {
+    const status = city23()["station_status"];
+    const named = (first: string, second: string) => ({
+      data: {
+        stations: [
+          { station_id: "1", name: first, lat: 59.9, lon: 10.7 },
+          { station_id: "2", name: second, lat: 59.8, lon: 10.6 },
+        ],
+      },
+    });
+    const system = (language: string, name: string) => ({
+      data: { system_id: "c", language, name, url: "https://a.no" },
+    });
+    const feeds = (folder: string) => ({
+      feeds: ["station_information", "station_status", "system_information"].map((name) => ({
+        ...{ name, url: `${folder}/${name}.json` },
+      })),
+    });
+    const address = await serveJson({
+      "/gbfs.json": {
+        data: { fr: feeds("/fr"), en: feeds("/en"), xx: feeds("/gone"), "not a language": feeds("/en") },
+      },
+      "/en/station_status.json": status,
+      "/en/station_information.json": named("Town hall", "Opera"),
+      "/fr/station_information.json": named("Mairie", "Opera"),
+      "/en/system_information.json": system("en", "City"),
+      "/fr/system_information.json": system("fr", "Ville"),
+    });
+    const { snapshot, failures } = await readSnapshot(await open(`${address}/gbfs.json`), CITY_TIME);
+    expect(failures).toEqual([]);
+    const [first, second] = ["1", "2"].map((id) => snapshot.information?.records.get(id));
+    expect([first?.name, second?.name, second?.source_facts]).toEqual(["Town hall", "Opera", null]);
+    const texts = (en: string, fr: string) => [
+      { text: en, language: "en" },
+      { text: fr, language: "fr" },
+    ];
+    expect(JSON.parse(first?.source_facts ?? "")).toEqual({ name: texts("Town hall", "Mairie") });
+    const described = snapshot.descriptions?.find(({ feed }) => feed === "system_information");
+    expect(JSON.parse(described?.json ?? "")).toMatchObject({ language: "en", name: texts("City", "Ville") });
+  });
+
   test("lists feeds flat in 3.x, by relative address, found after a redirect", async () => {
     const feeds = names.map((name) => ({ name, url: `${name}.json` }));
     const address = await serveJson({

@@ -2,7 +2,7 @@ import { isAtLeast } from "@bikeshare/contract";
 import type { FeedLoss } from "@bikeshare/contract/console";
 import { isObject } from "../../gbfs/values.ts";
 import type { FeedSet } from "../feed-set.ts";
-import { objectsIn, recordsOf } from "../rules/rule.ts";
+import { objectsIn, type PlacedRecord, recordsOf } from "../rules/rule.ts";
 import { type Consumer, counted, type Taken } from "./consumer.ts";
 
 /**
@@ -36,9 +36,17 @@ function take(set: FeedSet): Taken {
     losses.push({ text: "finds no prices", fix: "Publish system_pricing_plans.json.", count: all });
   if (isAtLeast(set.version, "3.0") && !publishesVersion2(set))
     losses.push({ text: `documents GBFS 2 alone, not ${set.version}`, fix: "Publish 2.3 too.", count: 0 });
-  const isRefused = apps.length === 0 || unlinked.length === rented.length;
-  const shown = (of: number) => ({ shown: isRefused ? 0 : of, of });
-  return { stations: shown(stations.length), vehicles: shown(vehicles.length), losses };
+  const isLinked = (each: PlacedRecord) => apps.length > 0 && hasLink(each.get("rental_uris"), apps);
+  const shown = new Set<unknown>(stations.filter(isLinked).map(({ id }) => id));
+  const linked = vehicles.filter((vehicle) => {
+    const station = vehicle.get("station_id");
+    return station === undefined ? isLinked(vehicle) : shown.has(station);
+  });
+  return {
+    stations: { shown: stations.filter(isLinked).length, of: stations.length },
+    vehicles: { shown: linked.length, of: vehicles.length },
+    losses,
+  };
 }
 
 /** Tells whether a feed has version 2, which the guide describes. Most systems publish it beside a newer one. */
