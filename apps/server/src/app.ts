@@ -7,6 +7,7 @@ import { bikeRoutes } from "./city/bikes/routes.ts";
 import { systemRoutes } from "./city/descriptions/list-routes.ts";
 import { factRoutes } from "./city/descriptions/routes.ts";
 import { operatorRoutes } from "./city/fleet/routes.ts";
+import { stationSumRoutes, sumRoutes } from "./city/history/sum-routes.ts";
 import { reservationRoutes } from "./city/reservations/routes.ts";
 import { createRideMemory, learnRideDays, type RideMemory } from "./city/rides/memory.ts";
 import { rideRoutes } from "./city/rides/routes.ts";
@@ -174,13 +175,14 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const rowMemory = createRowMemory({ db, readPool: connections.readPool, follow: reads.changes });
   const read = { ...reads, rowMemory, ...rememberRides(http, options) };
   bindContract(http, partnerContract, {
-    stations: stationRoutes(read, cursorCipher, caches.stationPages),
+    stations: { ...stationRoutes(read, cursorCipher, caches.stationPages), ...stationSumRoutes({ ...read, clock }) },
     ...systemRoutes(read, cursorCipher),
     alerts: alertRoutes({ ...read, clock }, cursorCipher),
     rides: rideRoutes(read, cursorCipher),
     bikes: bikeRoutes(read, cursorCipher),
     reservations: reservationRoutes({ ...read, db, clock, ids }, cursorCipher),
     events: eventRoutes({ ...read, eventBlocks: createEventBlocks() }, cursorCipher),
+    ...sumRoutes({ ...read, clock }, cursorCipher),
     me: meRoutes({ db, clock }),
     health: healthRoutes({ pingDatabase: connections.check, isDraining: draining.is, concerns }),
   });

@@ -33,6 +33,18 @@ const retirePublicId = statement(
   "test.retirePublicId",
   `insert into retired_public_ids (system_id, public_id, bike_id, retired_at) values ($1, $2, $2, '${FAR}')`,
 );
+const insertFlows = statement(
+  "test.insertFlows",
+  `insert into flow_days (system_id, start_station_id, end_station_id, day, rides)
+   select $1, $2, $3, ($4::timestamptz at time zone 'UTC')::date - day, 7 from generate_series(0, 7) as day`,
+);
+const insertHours = statement(
+  "test.insertHours",
+  `insert into station_hours (system_id, station_id, hour, rides_started, rides_ended, seconds_online, seconds_empty,
+     seconds_full, seconds_offline, bike_seconds, bikes, docks)
+   select $1, $2, hour, 1, 1, 3600, 0, 0, 0, 7200, '{2,2,2,2}', '{8,8,8,8}'
+   from generate_series(date_trunc('hour', $3::timestamptz) - interval '30 days', $3::timestamptz - interval '1 hour', interval '1 hour') as hour`,
+);
 const forgetReservations = statement(
   "test.forgetReservations",
   "delete from reservations where system_id = $1 and id not like 'sample-%'",
@@ -90,6 +102,8 @@ export async function fillSystem(app: TestApp): Promise<void> {
   await app.db.query(retirePublicId, [app.systemId, sampleId]);
   await upsertAlerts(app, app.systemId, [{ item: { id: sampleId, type: "other", summary: "Roadworks" } }]);
   const now = new Date(app.clock());
+  await app.db.query(insertFlows, [app.systemId, sampleId, "sample-2", now]);
+  await app.db.query(insertHours, [app.systemId, sampleId, now]);
   await app.db.query(insertReservations, [app.systemId, app.partnerId, now, samples]);
   for (const id of samples) await write.update("bikes", `held by ${id}`, { reservation_id: id });
   await app.db.query(insertEvents, [app.systemId]);

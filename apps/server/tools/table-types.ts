@@ -42,6 +42,7 @@ const typesOfValues: Readonly<Record<string, string>> = {
   jsonb: "unknown",
   bytea: "Uint8Array",
   "text[]": "readonly string[]",
+  "smallint[]": "readonly (number | null)[]",
 };
 
 const heading = `// Made from the migrations by \`pnpm --filter @bikeshare/server run db:types\`: do not edit.

@@ -26,6 +26,7 @@ import { partnerSearchEndpoints, systemSearchEndpoints } from "./console/search.
 import { sessionEndpoints } from "./console/session.ts";
 import { invitationEndpoints, signInEndpoints } from "./console/sign-in.ts";
 import { partnerStationEndpoints, systemStationEndpoints } from "./console/stations.ts";
+import { partnerSumsEndpoints, systemSumsEndpoints } from "./console/sums.ts";
 import { webhookEndpoints } from "./console/webhook.ts";
 
 export { consoleNeeds } from "./console/endpoint.ts";
@@ -85,6 +86,19 @@ export * from "./console/session.ts";
 export * from "./console/sign-in.ts";
 export type { MappedStation, StationMap } from "./console/stations.ts";
 export { stationMap } from "./console/stations.ts";
+export type {
+  ConsoleSummary,
+  ConsoleSummaryQuery,
+  Glance,
+  LastingStation,
+  RecentFlows,
+  StationFlows,
+  StationFlowsQuery,
+  StationSums,
+  StationSumsList,
+  StationSumsQuery,
+  StationWeek,
+} from "./console/sums.ts";
 
 const c = initContract();
 
@@ -119,6 +133,8 @@ type ConsoleContract = {
   readonly alerts: typeof alertEndpoints;
   readonly partnerStations: typeof partnerStationEndpoints;
   readonly systemStations: typeof systemStationEndpoints;
+  readonly partnerSums: typeof partnerSumsEndpoints;
+  readonly systemSums: typeof systemSumsEndpoints;
   readonly partnerSearch: typeof partnerSearchEndpoints;
   readonly systemSearch: typeof systemSearchEndpoints;
   readonly webhook: typeof webhookEndpoints;
@@ -157,6 +173,8 @@ export const consoleContract: ConsoleContract = c.router(
     alerts: alertEndpoints,
     partnerStations: partnerStationEndpoints,
     systemStations: systemStationEndpoints,
+    partnerSums: partnerSumsEndpoints,
+    systemSums: systemSumsEndpoints,
     partnerSearch: partnerSearchEndpoints,
     systemSearch: systemSearchEndpoints,
     webhook: webhookEndpoints,

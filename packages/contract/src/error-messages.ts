@@ -99,6 +99,12 @@ export const errorMessages = {
     feedAlert: "Alert {id} is of the source {source}, which would overwrite this. Change it there, or take another id.",
     tooManyAlerts: "There are {limit} open alerts of yours, which is the most. End some with alerts/end.",
     alertStations: "station_ids names stations that there are not: {ids}. Leave them out.",
+    timesReversed: "from must lie before to.",
+    timesAhead: "from lies in the future: there is nothing yet.",
+    tooManySteps:
+      "from and to are {steps} steps of {step} apart; at most {limit} are given at once. Choose longer steps or less time.",
+    daysReversed: "from must not be after to.",
+    tooManyDays: "from and to span {days} days; at most {limit} are given at once.",
     alertRegions: "region_ids names regions that there are not: {ids}. Leave them out, or name them first.",
   },
   invalid_cursor: {

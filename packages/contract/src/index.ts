@@ -44,6 +44,8 @@ export * from "./reservations.ts";
 export * from "./rides.ts";
 export * from "./scopes.ts";
 export * from "./stations.ts";
+export * from "./sum-words.ts";
+export * from "./sums.ts";
 export { type BoundingBox, isPathStep } from "./text-rules.ts";
 export * from "./values.ts";
 export * from "./vehicle-types.ts";

@@ -59,3 +59,21 @@ export const MAX_RIDER_REF_LENGTH = 64;
 
 /** Most characters of an `Idempotency-Key`. */
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
+
+/** Years for which rides, fleet and stations of the whole system are kept by the quarter of an hour: to compare years. */
+export const SYSTEM_SUM_RETENTION_YEARS = 5;
+
+/** Pairs of stations with fewer rides are left out of flows: they could show one person's way. */
+export const MIN_FLOW_RIDES = 5;
+
+/** Most days of flows in one request. */
+export const MAX_FLOW_DAYS = 92;
+
+/** Most steps of a summary: ten days of quarters, 41 days of hours. */
+export const MAX_SUMMARY_STEPS = 1000;
+
+/** Days of a station that must be known before a usual day is shown: three of each day of the week. */
+export const TYPICAL_MIN_DAYS = 21;
+
+/** Days of a station that must be known before a forecast is made of its changes. */
+export const FORECAST_MIN_DAYS = 28;

@@ -62,6 +62,7 @@ export const issueTexts = {
   eventId: "must be the id of an event, such as event_0VbeWjMMvbE2baG4Sgk6By, or now",
   instant: "must be an RFC 3339 instant such as 2026-01-31T08:00:00Z",
   instantParameter: "must be an RFC 3339 instant such as 2026-01-31T08:00:00Z (write the + of an offset as %2B)",
+  day: "must be a day such as 2026-01-31",
   email: "must be a mail address, such as name@example.com",
   dashboardPage: "must be the path of a page of the dashboard, such as /account",
   boundingBox: "must be four numbers, min_lon,min_lat,max_lon,max_lat, in WGS 84 degrees",

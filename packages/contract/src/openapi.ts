@@ -57,6 +57,8 @@ const partnerTags: Readonly<Record<keyof typeof partnerContract | "webhooks", Ta
   bikes: ["Bikes", "Bikes, and other vehicles that are shared the same way."],
   reservations: ["Reservations", "Bikes held for your riders, for some minutes from now. You see your own only."],
   events: ["Events", "What happened, in order, to catch up after you were down."],
+  flows: ["Flows", "Where rides go: how many between which stations."],
+  system: ["System", "Fleet, rides and stations of the whole system over time."],
   me: ["Your key", "What the service knows of your key."],
   health: ["Health", "For load balancers and monitors. No key."],
   webhooks: ["Webhooks", "What is POSTed to the address that you register."],

@@ -11,6 +11,7 @@ import { reservationEndpoints } from "./partner-reservations.ts";
 import { regionList, regionListQuery } from "./regions.ts";
 import { ride, rideList, rideListQuery } from "./rides.ts";
 import { station, stationList, stationListQuery } from "./stations.ts";
+import { flowEndpoints, stationSumEndpoints, systemSumEndpoints } from "./sums.ts";
 import { vehicleTypeList, vehicleTypeListQuery } from "./vehicle-types.ts";
 
 const c = initContract();
@@ -28,6 +29,7 @@ export const partnerContract = c.router(
         errors: followingErrors,
       }),
       get: getEndpoint("/v1/stations/:id", "stations:read", station, { summary: "One station" }),
+      ...stationSumEndpoints,
     },
     vehicleTypes: {
       list: listEndpoint("/v1/vehicle_types", {
@@ -100,6 +102,8 @@ export const partnerContract = c.router(
         description: `An event of the last ${EVENT_RETENTION_DAYS} days that the key may see in the list; any other is 404.`,
       }),
     },
+    flows: flowEndpoints,
+    system: systemSumEndpoints,
     me: {
       get: {
         method: "GET",

@@ -9,6 +9,7 @@ export * from "./event-names.ts";
 export * from "./limits.ts";
 export * from "./messages.ts";
 export * from "./scopes.ts";
+export * from "./sum-words.ts";
 export * from "./text-kinds.ts";
 export * from "./text-rules.ts";
 export * from "./vehicle-words.ts";

@@ -1,7 +1,7 @@
 /** The scopes of a partner's keys, and the permissions of each. */
 export const scopes = {
   "stations:read": "list and read stations, vehicle types, regions and alerts",
-  "history:read": "read how stations were, beside stations:read",
+  "history:read": "read how stations, the fleet and rides were over time, and what is expected",
   "rides:read": "list and read rides",
   "bikes:read": "list and read bikes",
   "reservations:read": "list and read its own reservations",

@@ -1,6 +1,14 @@
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_IDENTIFIER_LENGTH, MAX_RIDER_REF_LENGTH } from "./limits.ts";
 import { issueText } from "./messages.ts";
-import { BOUNDING_BOX, isInstant, isPositiveInteger, readBoundingBox, isPathStep, isVisible } from "./text-rules.ts";
+import {
+  BOUNDING_BOX,
+  isDay,
+  isInstant,
+  isPositiveInteger,
+  readBoundingBox,
+  isPathStep,
+  isVisible,
+} from "./text-rules.ts";
 
 /** One thing that a text must be. */
 interface TextRule {
@@ -49,6 +57,8 @@ export const textKinds = {
   instant: [rule(isInstant, issueText("instantParameter"), { format: "date-time" })],
   /** An instant in a body. */
   givenInstant: [rule(isInstant, issueText("instant"), { format: "date-time" })],
+  /** A day in a query string. */
+  day: [rule(isDay, issueText("day"), { format: "date" })],
   boundingBox: [{ issueOf: boundingBoxIssue, schema: { pattern: BOUNDING_BOX.source } }],
   positiveInteger: [rule(isPositiveInteger, issueText("positiveInteger"))],
   /** Only its list can tell whether a cursor is one. */

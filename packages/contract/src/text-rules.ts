@@ -85,6 +85,11 @@ export function isPositiveInteger(text: string): boolean {
   return /^\d+$/.test(text) && !/^0+$/.test(text);
 }
 
+/** Tells whether a text is a day that there is, such as `2026-01-31`. */
+export function isDay(text: string): boolean {
+  return /^\d{4}-\d\d-\d\d$/.test(text) && isInstant(`${text}T00:00:00Z`);
+}
+
 /** PostgreSQL has neither a year 0 nor an offset of 16 hours or more; no time zone has such an offset. */
 const RFC_3339 = /^(?!0000)(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-](0\d|1[0-5]):[0-5]\d)$/;
 

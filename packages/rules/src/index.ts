@@ -11,3 +11,4 @@ export * from "./ride-times.ts";
 export * from "./ride.ts";
 export * from "./service-error.ts";
 export * from "./station.ts";
+export * from "./sums.ts";

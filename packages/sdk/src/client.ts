@@ -8,8 +8,6 @@ import type {
   RegionListQuery,
   Ride,
   RideListQuery,
-  Station,
-  StationListQuery,
   VehicleType,
   VehicleTypeListQuery,
 } from "./json-types.generated.ts";
@@ -17,18 +15,24 @@ import type { ClientOptions } from "./options.ts";
 import {
   createCurrentKey,
   createEvents,
+  createFlows,
   createFollowedResource,
   createHealthChecks,
   createListResource,
   createReservations,
   createResource,
+  createStations,
+  createWholeSystem,
   type CurrentKey,
   type FollowedResource,
   type Events,
+  type Flows,
   type HealthChecks,
   type ListResource,
   type Reservations,
   type Resource,
+  type Stations,
+  type WholeSystem,
 } from "./resources.ts";
 import { routes } from "./routes.generated.ts";
 
@@ -41,8 +45,8 @@ import { routes } from "./routes.generated.ts";
  */
 export class BikeShare {
   // Only declared, as the constructor sets them: a class field would repeat each name in the bundle.
-  /** Where bikes are rented and returned, by id. Scope `stations:read`. */
-  declare readonly stations: FollowedResource<Station, StationListQuery>;
+  /** Where bikes are rented and returned, by id, and what is usual there. Scopes `stations:read` and `history:read`. */
+  declare readonly stations: Stations;
   /** The vehicle types that stations, bikes and rides refer to by id. Scope `stations:read`. */
   declare readonly vehicleTypes: ListResource<VehicleType, VehicleTypeListQuery>;
   /** The regions that stations refer to by id. Scope `stations:read`. */
@@ -57,6 +61,10 @@ export class BikeShare {
   declare readonly reservations: Reservations;
   /** Events of the last 30 days, oldest first: to catch up after you were down. Scope `events:read`. */
   declare readonly events: Events;
+  /** Rides between pairs of stations. Scope `history:read`. */
+  declare readonly flows: Flows;
+  /** Fleet, rides and stations of the whole system over time. Scope `history:read`. */
+  declare readonly system: WholeSystem;
   /** Your key: its scopes, limits and expiry. */
   declare readonly me: CurrentKey;
   /** Whether the service works. Needs no key. */
@@ -65,7 +73,7 @@ export class BikeShare {
   /** @throws UsageError that names the wrong option */
   constructor(options: ClientOptions) {
     const api = createApi(options);
-    this.stations = createFollowedResource(api, routes.stations);
+    this.stations = createStations(api);
     this.vehicleTypes = createListResource(api, routes.vehicleTypes);
     this.regions = createListResource(api, routes.regions);
     this.alerts = createResource(api, routes.alerts);
@@ -73,6 +81,8 @@ export class BikeShare {
     this.bikes = createFollowedResource(api, routes.bikes);
     this.reservations = createReservations(api);
     this.events = createEvents(api);
+    this.flows = createFlows(api);
+    this.system = createWholeSystem(api);
     this.me = createCurrentKey(api);
     this.health = createHealthChecks(api);
   }

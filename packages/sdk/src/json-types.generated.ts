@@ -190,6 +190,199 @@ export interface Region {
   name: string;
 }
 
+/** Lengths of a step of a summary. */
+export type SummaryStepLength = "PT15M" | "PT1H" | "P1D";
+
+/** Bikes by state. Null: it is not known for this time. */
+export interface FleetByState {
+  /** Ready to be rented */
+  available: number | null;
+  /** Held for a rider */
+  reserved: number | null;
+  /** On a ride */
+  on_trip: number | null;
+  /** Out of order, or out of reach */
+  disabled: number | null;
+  /** Not found where they should be */
+  missing: number | null;
+}
+
+/** What happened in one step of time. */
+export interface SummaryStep {
+  /** RFC 3339 instant in UTC, to the millisecond */
+  from: string;
+  /** The end, which the next step begins with */
+  to: string;
+  /** Cancelled rides left out; null: not summed yet, or no longer kept */
+  rides_started: number | null;
+  rides_ended: number | null;
+  /** The mean over the step; null: nothing was recorded in it */
+  fleet: FleetByState | null;
+  /** The mean over the step; null: nothing was recorded in it */
+  stations: {
+    /** Renting or taking bikes back */
+    online: number;
+    /** Online without a bike to rent */
+    empty: number;
+    /** Online without a free dock */
+    full: number;
+    offline: number;
+  } | null;
+}
+
+/** Fleet, rides and stations of a system over time. */
+export interface SystemSummary {
+  step: Open<SummaryStepLength>;
+  /** The system's time zone, in which days begin and end */
+  time_zone: string;
+  /** What happened before this is in the numbers; null: nothing has been summed yet */
+  summed_to: string | null;
+  /** Every step, oldest first, also those without rides */
+  data: SummaryStep[];
+}
+
+/** Rides between two stations. */
+export interface Flow {
+  start_station_id: string;
+  /** The same as `start_station_id` for rides that came back */
+  end_station_id: string;
+  /** Completed rides that started on these days */
+  rides: number;
+}
+
+/** One page of flows. */
+export interface FlowList {
+  /** A day in the system's time zone, such as `2026-03-14` */
+  from: string;
+  /** A day in the system's time zone, such as `2026-03-14` */
+  to: string;
+  /** The system's time zone, in which days begin and end */
+  time_zone: string;
+  /** What happened before this is in the numbers; null: nothing has been summed yet */
+  summed_to: string | null;
+  /** By `start_station_id`, then `end_station_id`; may be empty before the last page */
+  data: Flow[];
+  /** Pairs with fewer than 5 rides, which could show one person's way, and their rides: those that lie between the page before and this one in the order of the list. Add up all pages for the whole */
+  left_out: {
+    pairs: number;
+    rides: number;
+  };
+  /** Opaque marker of the next page; absent when the list is finished */
+  next_cursor?: string;
+}
+
+/** Kinds of days. */
+export type DayKind = "weekday" | "weekend";
+
+/** A usual day of a station, by kind of day. */
+export interface StationTypical {
+  station_id: string;
+  /** The system's time zone, in which days begin and end */
+  time_zone: string;
+  /** False: too few days are known yet */
+  is_ready: boolean;
+  /** Days of the station that are known */
+  days_known: number;
+  /** The first hour that is known; null: none is */
+  since: string | null;
+  /** When enough will be known if nothing is missed; null once it is ready */
+  ready_at: string | null;
+  /** Empty until 21 days are known */
+  data: Array<{
+    kind: Open<DayKind>;
+    /** Days that the numbers come from */
+    days: number;
+    /** 96, from midnight on */
+    quarters: Array<{
+      /** When the quarter of an hour begins, in the system's time zone, such as `08:15` */
+      time: string;
+      /** Null: the station was never online then */
+      bikes: {
+        /** The 10th percentile: 9 of 10 days had at least so many */
+        low: number;
+        median: number;
+        /** The 90th percentile: 9 of 10 days had at most so many */
+        high: number;
+      } | null;
+      /** Null: free docks are not published */
+      docks: {
+        /** The 10th percentile: 9 of 10 days had at least so many */
+        low: number;
+        median: number;
+        /** The 90th percentile: 9 of 10 days had at most so many */
+        high: number;
+      } | null;
+      /** Share of the days on which it had no bike */
+      empty: number | null;
+      /** Share of the days on which it had no free dock */
+      full: number | null;
+    }>;
+  }>;
+}
+
+/** How far ahead a forecast may look. */
+export type ForecastHorizon = "PT15M" | "PT30M" | "PT45M" | "PT1H" | "PT2H";
+
+/** What a station is expected to have in a while. */
+export interface StationForecast {
+  station_id: string;
+  /** RFC 3339 instant in UTC, to the millisecond */
+  made_at: string;
+  /** When it is expected */
+  for: string;
+  horizon: Open<ForecastHorizon>;
+  /** False: too few days are known yet */
+  is_ready: boolean;
+  /** Days of the station that are known */
+  days_known: number;
+  /** The first hour that is known; null: none is */
+  since: string | null;
+  /** When enough will be known if nothing is missed; null once it is ready */
+  ready_at: string | null;
+  /** `change`: from how the station changed from this time of the day on, on such days; `as_now`: it is taken to stay as it is, because that has been no worse here, or too few days are known */
+  method: Open<"change" | "as_now">;
+  bikes: {
+    /** The 10th percentile: 9 of 10 days had at least so many */
+    low: number;
+    median: number;
+    /** The 90th percentile: 9 of 10 days had at most so many */
+    high: number;
+    /** What the station has now */
+    now: number;
+    /** The chance that there is at least one */
+    at_least_one: number;
+  };
+  /** Null: free docks are not published */
+  docks: {
+    /** The 10th percentile: 9 of 10 days had at least so many */
+    low: number;
+    median: number;
+    /** The 90th percentile: 9 of 10 days had at most so many */
+    high: number;
+    /** What the station has now */
+    now: number;
+    /** The chance that there is at least one */
+    at_least_one: number;
+  } | null;
+  /** How both methods did at this station; null until 28 days are known */
+  score: {
+    /** Forecasts of the last 14 days that were compared with what came */
+    tried: number;
+    change: {
+      /** Mean squared error of `at_least_one` of bikes: 0 is perfect */
+      brier: number;
+      /** Mean pinball loss of `low`, `median` and `high` of bikes, in bikes: 0 is perfect */
+      pinball: number;
+    };
+    as_now: {
+      /** Mean squared error of `at_least_one` of bikes: 0 is perfect */
+      brier: number;
+      /** Mean pinball loss of `low`, `median` and `high` of bikes, in bikes: 0 is perfect */
+      pinball: number;
+    };
+  } | null;
+}
+
 /** What the service knows of the key that asks. */
 export interface Me {
   key_id: string;
@@ -368,6 +561,33 @@ export interface EventListQuery {
   event?: EventName | undefined;
   /** Only events after the one with this id: where you stopped last time. `now` gives none, and in `checkpoint` the id from which to go on with what happens from now on. When that event is no longer kept, the answer is 410 `checkpoint_lost` */
   after?: string | undefined;
+}
+
+export interface SummaryQuery {
+  /** Rounded down to a whole step; a day before `to`, when left out */
+  from?: string | undefined;
+  /** Rounded up to a whole step; now, when left out */
+  to?: string | undefined;
+  /** The length of a step: a quarter of an hour, an hour (both of UTC) or a day of the system's time zone, which has 23 or 25 hours when the clocks change */
+  step?: SummaryStepLength | undefined;
+}
+
+export interface FlowQuery {
+  /** The first day; 6 days before `to`, when left out */
+  from?: string | undefined;
+  /** The last day, which is included; yesterday, when left out */
+  to?: string | undefined;
+  /** Only rides that start or end at this station */
+  station_id?: string | undefined;
+  /** Items on a page. A larger number gives 200 items; it is not refused. */
+  limit?: number | undefined;
+  /** Cursor paging: `next_cursor` of the page before, copied unchanged. Never build or decode one. */
+  cursor?: string | undefined;
+}
+
+export interface ForecastQuery {
+  /** How far ahead */
+  horizon?: ForecastHorizon | undefined;
 }
 
 export interface ReservationRequest {

@@ -6,15 +6,25 @@ import type { Route } from "./core/request.ts";
 import type {
   EventListQuery,
   EventRecord,
+  Flow,
+  FlowList,
+  FlowQuery,
+  ForecastQuery,
   Health,
   Me,
   Reservation,
   ReservationExtension,
   ReservationListQuery,
   ReservationRequest,
+  Station,
+  StationForecast,
+  StationListQuery,
+  StationTypical,
+  SummaryQuery,
+  SystemSummary,
 } from "./json-types.generated.ts";
 import type { IdempotentRequestOptions, RequestOptions } from "./options.ts";
-import { routes } from "./routes.generated.ts";
+import { MAX_PAGE_SIZE, routes } from "./routes.generated.ts";
 
 /** Resources that are listed. */
 export interface ListResource<Item, Query> {
@@ -94,6 +104,31 @@ export interface Events extends Resource<EventRecord, EventListQuery> {
   since(checkpoint: string | null | undefined, query?: SinceQuery, options?: RequestOptions): List<EventRecord>;
 }
 
+/** Where bikes are rented and returned. Scope `stations:read`; what is usual and expected there: `history:read`. */
+export interface Stations extends FollowedResource<Station, StationListQuery> {
+  /** The station's usual day, by kind of day and quarter of an hour. `is_ready` is false while too few days are known. */
+  typical(id: string, options?: RequestOptions): ApiPromise<StationTypical>;
+  /** The chance of a bike and of a dock in a while, with how such forecasts did here. */
+  forecast(id: string, query?: ForecastQuery, options?: RequestOptions): ApiPromise<StationForecast>;
+}
+
+/** Rides between pairs of stations. Scope `history:read`. */
+export interface Flows {
+  /** One page, with the numbers of those left out. */
+  list(query?: FlowQuery, options?: RequestOptions): ApiPromise<FlowList>;
+  /**
+   * All flows, page by page.
+   * @example for await (const flow of client.flows.all({ from: "2026-03-01", to: "2026-03-31" })) console.log(flow);
+   */
+  all(query?: Omit<FlowQuery, "cursor">, options?: RequestOptions): AsyncGenerator<Flow, void, undefined>;
+}
+
+/** The system as a whole. Scope `history:read`. */
+export interface WholeSystem {
+  /** Rides, the fleet by state, and stations that were empty, full or offline, step by step. */
+  summary(query?: SummaryQuery, options?: RequestOptions): ApiPromise<SystemSummary>;
+}
+
 /** Your key: its scopes, limits and expiry. */
 export interface CurrentKey {
   /** The key's id, partner, scopes, expiry, and what is left of its rate limit. */
@@ -156,6 +191,36 @@ export function createEvents(api: Api): Events {
     ...events,
     since: (checkpoint, query, options) => events.list({ ...query, after: checkpoint ?? undefined }, options),
   };
+}
+
+export function createStations(api: Api): Stations {
+  const { typical, forecast } = routes.stations;
+  return {
+    ...createFollowedResource<Station, StationListQuery>(api, routes.stations),
+    typical: (id, options) => api.call({ route: typical, id }, options),
+    forecast: (id, query = {}, options) => api.call({ route: forecast, id, query: { ...query } }, options),
+  };
+}
+
+export function createFlows(api: Api): Flows {
+  const list: Flows["list"] = (query = {}, options) =>
+    api.call({ route: routes.flows.list, query: { ...query } }, options);
+  return {
+    list,
+    async *all(query, options) {
+      for (let cursor: string | undefined; ;) {
+        const page: FlowList = await list({ limit: MAX_PAGE_SIZE, ...query, cursor }, options);
+        yield* page.data;
+        cursor = page.next_cursor;
+        if (!cursor) return;
+      }
+    },
+  };
+}
+
+export function createWholeSystem(api: Api): WholeSystem {
+  const { summary } = routes.system;
+  return { summary: (query = {}, options) => api.call({ route: summary, query: { ...query } }, options) };
 }
 
 export function createCurrentKey(api: Api): CurrentKey {

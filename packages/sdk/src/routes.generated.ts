@@ -6,6 +6,8 @@ export const routes = {
   stations: {
     list: ["GET /v1/stations",200],
     get: ["GET /v1/stations/:id",200],
+    typical: ["GET /v1/stations/:id/typical",200],
+    forecast: ["GET /v1/stations/:id/forecast",200],
   },
   vehicleTypes: {
     list: ["GET /v1/vehicle_types",200],
@@ -35,6 +37,12 @@ export const routes = {
   events: {
     list: ["GET /v1/events",200],
     get: ["GET /v1/events/:id",200],
+  },
+  flows: {
+    list: ["GET /v1/flows",200],
+  },
+  system: {
+    summary: ["GET /v1/system/summary",200],
   },
   me: {
     get: ["GET /v1/me",200],

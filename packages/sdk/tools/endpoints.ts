@@ -26,7 +26,7 @@ type Contract = Readonly<Record<string, Readonly<Record<string, Endpoint>>>>;
 /** The file of the command line's endpoints. */
 export const endpointsFile = new URL("../src/cli/endpoints.generated.ts", import.meta.url);
 
-/** Parameters that the client sets by itself. */
+/** Parameters that the client sets by itself, where a list has all of them. */
 const PAGING = ["page", "limit", "cursor"];
 
 /** The text of src/cli/endpoints.generated.ts, made from the contract. */
@@ -48,7 +48,8 @@ ${endpoints.map(([name, endpoint]) => `  ${JSON.stringify(name)}: ${JSON.stringi
 
 function describe({ path, summary, query, body }: Endpoint) {
   const parameters = [query, body].flatMap((schema) => Object.entries(schema ? fieldsOf(schema) : {}));
-  const given = parameters.filter(([name]) => !PAGING.includes(name));
+  const isPaged = parameters.some(([name]) => name === "page");
+  const given = parameters.filter(([name]) => !isPaged || !PAGING.includes(name));
   return {
     summary,
     takesId: path.includes(":id"),

@@ -3,6 +3,7 @@ import {
   bike,
   boundingBoxParam,
   changesQuery,
+  dayParam,
   type EndpointMetadata,
   eventId,
   givenIdentifier,
@@ -63,6 +64,7 @@ const kinds = new Map<unknown, TextKind>([
   [eventId, "eventId"],
   [idempotencyKey, "idempotencyKey"],
   [instantParam, "instant"],
+  [dayParam, "day"],
   [boundingBoxParam, "boundingBox"],
 ]);
 

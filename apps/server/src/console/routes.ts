@@ -28,6 +28,7 @@ import {
   sessionRoutes,
   signInRoutes,
 } from "./session-routes.ts";
+import { partnerSumsRoutes, systemSumsRoutes } from "./sums-routes.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
 
 /** Serves the API of the dashboard's pages. Its streams stay open until they are ended. */
@@ -77,6 +78,8 @@ function consoleRoutes(context: ConsoleContext, reads: RideContext): ConsoleRout
     alerts: alertRoutes(context, long),
     partnerStations: partnerStationRoutes(mapOf),
     systemStations: systemStationRoutes(mapOf),
+    partnerSums: partnerSumsRoutes(context, long),
+    systemSums: systemSumsRoutes(context, long),
     partnerSearch: partnerSearchRoutes(long),
     systemSearch: systemSearchRoutes(long),
     webhook: webhookRoutes(context, long),

@@ -2,6 +2,7 @@ import { startAlertSweeper, startPastAlertsSweeper } from "../city/alerts/servic
 import { startPublicIdSweeper } from "../city/bikes/public-ids.ts";
 import { startRemovedBikesSweeper } from "../city/changes/service.ts";
 import { startReservationSweeper as startSweepingReservations } from "../city/fleet/reservation-commands.ts";
+import { startPastSumsSweeper, startSumming } from "../city/history/sums.ts";
 import { systemsOf } from "../city/systems/service.ts";
 import type { Config } from "../config.ts";
 import { createSequencer } from "../events/sequencer.ts";
@@ -81,6 +82,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
     }),
     ...startSweepers(options),
     ...startAlertWork(options),
+    ...startSums(options),
   ];
   const following = await followFeed(options);
   const backups = await startBackups(options);
@@ -99,6 +101,17 @@ function startAlertWork({ db, clock, ids, conditions }: WorkersOptions): Work[] 
   return [
     startAlertSweeper({ db, clock, ids, systems, ...reporting("ending alerts") }),
     startPastAlertsSweeper({ db, clock, systems, ...reporting("deleting old alerts", { quietMs: 15 * 60_000 }) }),
+  ];
+}
+
+/** Keeps the sums of rides, stations and the fleet over time, and deletes old ones. */
+function startSums({ db, clock, conditions }: WorkersOptions): Work[] {
+  const systems = () => systemIds(db);
+  const reporting = reportingTo(conditions);
+  const monotonic = () => performance.now();
+  return [
+    startSumming({ db, clock, monotonic, systems, ...reporting("summing history", { quietMs: 5 * 60_000 }) }),
+    startPastSumsSweeper({ db, clock, systems, ...reporting("deleting old sums", { quietMs: 2 * 3_600_000 }) }),
   ];
 }
 

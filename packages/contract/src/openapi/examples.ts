@@ -19,6 +19,7 @@ import type {
 import type { PublicBike } from "../operator.ts";
 import type { ListEnvelope } from "../paging.ts";
 import type { ReservationExtension, ReservationRequest } from "../reservations.ts";
+import type { FlowList, StationForecast, StationTypical, SystemSummary } from "../sums.ts";
 import type { Example } from "./document.ts";
 import {
   cancelledReservation,
@@ -213,6 +214,78 @@ function changeExample(summary: string, changes: object): Record<string, Example
   return { change: { summary, value: changes } };
 }
 
+const exampleTypical: StationTypical = {
+  station_id: exampleStation.id,
+  time_zone: "America/New_York",
+  is_ready: true,
+  days_known: 56,
+  since: "2026-01-17T05:00:00.000Z",
+  ready_at: null,
+  data: [
+    {
+      kind: "weekday",
+      days: 40,
+      quarters: [
+        {
+          time: "08:15",
+          bikes: { low: 1, median: 5, high: 11 },
+          docks: { low: 13, median: 19, high: 23 },
+          empty: 0.08,
+          full: 0,
+        },
+      ],
+    },
+  ],
+};
+
+const notReady = {
+  is_ready: false,
+  days_known: 9,
+  since: "2026-03-05T14:00:00.000Z",
+  ready_at: "2026-03-26T14:00:00.000Z",
+};
+
+const exampleForecast: StationForecast = {
+  station_id: exampleStation.id,
+  made_at: "2026-03-14T08:20:26.000Z",
+  for: "2026-03-14T08:50:26.000Z",
+  horizon: "PT30M",
+  is_ready: true,
+  days_known: 56,
+  since: "2026-01-17T05:00:00.000Z",
+  ready_at: null,
+  method: "change",
+  bikes: { now: 3, low: 0, median: 2, high: 4, at_least_one: 0.84 },
+  docks: { now: 21, low: 20, median: 22, high: 24, at_least_one: 1 },
+  score: { tried: 960, change: { brier: 0.05, pinball: 0.31 }, as_now: { brier: 0.07, pinball: 0.41 } },
+};
+
+const exampleSummary: SystemSummary = {
+  step: "P1D",
+  time_zone: "America/New_York",
+  summed_to: "2026-03-14T08:20:00.000Z",
+  data: [
+    {
+      from: "2026-03-13T04:00:00.000Z",
+      to: "2026-03-14T04:00:00.000Z",
+      rides_started: 81_204,
+      rides_ended: 81_190,
+      fleet: { available: 21_840.5, reserved: 12.1, on_trip: 1_130.2, disabled: 804, missing: 61 },
+      stations: { online: 1_790.4, empty: 121.7, full: 84.2, offline: 14 },
+    },
+  ],
+};
+
+const exampleFlows: FlowList = {
+  from: "2026-03-07",
+  to: "2026-03-13",
+  time_zone: "America/New_York",
+  summed_to: "2026-03-14T08:15:00.000Z",
+  data: [{ start_station_id: exampleStation.id, end_station_id: "HB103", rides: 212 }],
+  left_out: { pairs: 1_804, rides: 2_977 },
+  next_cursor: cursor,
+};
+
 /** The examples of a successful answer. */
 export const answerExamples: Examples = {
   Station: { station: { summary: "A station", value: exampleStation } },
@@ -249,6 +322,25 @@ export const answerExamples: Examples = {
     reservation: { summary: "A reservation was cancelled", value: exampleEvent("reservation.cancelled") },
   },
   EventList: listExamples(exampleEvent("ride.completed")),
+  StationTypical: {
+    ready: { summary: "A station that is known for long enough", value: exampleTypical },
+    not_yet: { summary: "Too few days are known", value: { ...exampleTypical, ...notReady, data: [] } },
+  },
+  StationForecast: {
+    change: { summary: "From how the station changes at this time", value: exampleForecast },
+    as_now: {
+      summary: "No better than as now, and so it is as now",
+      value: {
+        ...exampleForecast,
+        method: "as_now",
+        bikes: { now: 3, low: 3, median: 3, high: 3, at_least_one: 1 },
+        docks: { now: 21, low: 21, median: 21, high: 21, at_least_one: 1 },
+        score: { tried: 960, change: { brier: 0.08, pinball: 0.44 }, as_now: { brier: 0.07, pinball: 0.41 } },
+      } satisfies StationForecast,
+    },
+  },
+  SystemSummary: { day: { summary: "One step of a day", value: exampleSummary } },
+  FlowList: { page: { summary: "One pair, and a page that follows", value: exampleFlows } },
   Me: { me: { summary: "A key for a journey planner", value: exampleMe } },
   GbfsDocument: { versions: { summary: "The versions there are", value: gbfsVersions } },
   Health: { health: { summary: "All is well", value: exampleHealth } },

@@ -36,6 +36,8 @@ type Call = (client: BikeShare, id: string, parameters: Parameters, options: Req
 const calls: Readonly<Record<Name, Call>> = {
   "stations list": ({ stations }, _, query, options) => stations.list(query, options),
   "stations get": ({ stations }, id, _, options) => stations.get(id, options),
+  "stations typical": ({ stations }, id, _, options) => stations.typical(id, options),
+  "stations forecast": ({ stations }, id, query, options) => stations.forecast(id, query, options),
   "vehicleTypes list": ({ vehicleTypes }, _, query, options) => vehicleTypes.list(query, options),
   "regions list": ({ regions }, _, query, options) => regions.list(query, options),
   "alerts list": ({ alerts }, _, query, options) => alerts.list(query, options),
@@ -51,6 +53,8 @@ const calls: Readonly<Record<Name, Call>> = {
   "reservations cancel": ({ reservations }, id, _, options) => reservations.cancel(id, options),
   "events list": ({ events }, _, query, options) => events.list(query, options),
   "events get": ({ events }, id, _, options) => events.get(id, options),
+  "flows list": ({ flows }, _, query, options) => flows.list(query, options),
+  "system summary": ({ system }, _, query, options) => system.summary(query, options),
   "me get": ({ me }, _, __, options) => me.get(options),
 };
 

@@ -4,6 +4,8 @@
 export const endpoints = {
   "stations list": {"summary":"List stations","takesId":false,"parameters":{"status":{"description":"Only stations in this state","values":["planned","online","offline","removed"]},"region_id":{"description":"Only stations of this region"},"bbox":{"description":"Only stations within `min_lon,min_lat,max_lon,max_lat` (WGS 84 degrees, borders included); a min_lon greater than max_lon crosses the antimeridian"},"updated_since":{"description":"Only stations changed at or after this instant"},"changes_since":{"description":"Everything that has changed since a checkpoint, in the order of the changes: the `checkpoint` of the last page before, copied unchanged, with the same filters. Walked by cursor; nothing is left out, and what changed a moment ago may come again. To begin, walk the list with `updated_since`. When changes may be missing, the answer is 410 `checkpoint_lost`"}}},
   "stations get": {"summary":"One station","takesId":true,"parameters":{}},
+  "stations typical": {"summary":"A station's usual day","takesId":true,"parameters":{}},
+  "stations forecast": {"summary":"A station in a while","takesId":true,"parameters":{"horizon":{"description":"","values":["PT15M","PT30M","PT45M","PT1H","PT2H"]}}},
   "vehicleTypes list": {"summary":"List vehicle types","takesId":false,"parameters":{}},
   "regions list": {"summary":"List regions","takesId":false,"parameters":{}},
   "alerts list": {"summary":"List alerts","takesId":false,"parameters":{}},
@@ -19,5 +21,7 @@ export const endpoints = {
   "reservations cancel": {"summary":"Cancel a reservation","takesId":true,"parameters":{}},
   "events list": {"summary":"List events","takesId":false,"parameters":{"event":{"description":"Only events of this name","values":["ride.started","ride.completed","ride.cancelled","ride.corrected","station.offline","station.online","reservation.created","reservation.cancelled","reservation.expired","reservation.fulfilled","alert.opened","alert.ended"]},"after":{"description":"Only events after the one with this id: where you stopped last time. `now` gives none, and in `checkpoint` the id from which to go on with what happens from now on. When that event is no longer kept, the answer is 410 `checkpoint_lost`"}}},
   "events get": {"summary":"One event","takesId":true,"parameters":{}},
+  "flows list": {"summary":"List flows","takesId":false,"parameters":{"from":{"description":"The first day; 6 days before `to`, when left out"},"to":{"description":"The last day, which is included; yesterday, when left out"},"station_id":{"description":"Only rides that start or end at this station"},"limit":{"description":""},"cursor":{"description":"Cursor paging: `next_cursor` of the page before, copied unchanged. Never build or decode one."}}},
+  "system summary": {"summary":"The system over time","takesId":false,"parameters":{"from":{"description":"Rounded down to a whole step; a day before `to`, when left out"},"to":{"description":"Rounded up to a whole step; now, when left out"},"step":{"description":"","values":["PT15M","PT1H","P1D"]}}},
   "me get": {"summary":"Your key","takesId":false,"parameters":{}},
 } as const;

@@ -7,6 +7,8 @@ import type { Endpoint } from "./parameters.ts";
 export type Operation =
   | "GET /v1/stations"
   | "GET /v1/stations/:id"
+  | "GET /v1/stations/:id/typical"
+  | "GET /v1/stations/:id/forecast"
   | "GET /v1/vehicle_types"
   | "GET /v1/regions"
   | "GET /v1/alerts"
@@ -22,6 +24,8 @@ export type Operation =
   | "DELETE /v1/reservations/:id"
   | "GET /v1/events"
   | "GET /v1/events/:id"
+  | "GET /v1/flows"
+  | "GET /v1/system/summary"
   | "GET /v1/me"
   | "GET /healthz"
   | "GET /readyz";
@@ -30,6 +34,8 @@ export type Operation =
 export const endpoints: Readonly<Record<Operation, Endpoint>> = {
   "GET /v1/stations": {"scope":"stations:read","path":{},"query":{"page":"positiveInteger","limit":"positiveInteger","cursor":"cursor","status":["planned","online","offline","removed"],"region_id":"identifier","bbox":"boundingBox","updated_since":"instant","changes_since":"cursor"},"headers":{}},
   "GET /v1/stations/:id": {"scope":"stations:read","path":{"id":"identifier"},"query":{},"headers":{}},
+  "GET /v1/stations/:id/typical": {"scope":"history:read","path":{"id":"identifier"},"query":{},"headers":{}},
+  "GET /v1/stations/:id/forecast": {"scope":"history:read","path":{"id":"identifier"},"query":{"horizon":["PT15M","PT30M","PT45M","PT1H","PT2H"]},"headers":{}},
   "GET /v1/vehicle_types": {"scope":"stations:read","path":{},"query":{"page":"positiveInteger","limit":"positiveInteger","cursor":"cursor"},"headers":{}},
   "GET /v1/regions": {"scope":"stations:read","path":{},"query":{"page":"positiveInteger","limit":"positiveInteger","cursor":"cursor"},"headers":{}},
   "GET /v1/alerts": {"scope":"stations:read","path":{},"query":{"page":"positiveInteger","limit":"positiveInteger","cursor":"cursor"},"headers":{}},
@@ -45,6 +51,8 @@ export const endpoints: Readonly<Record<Operation, Endpoint>> = {
   "DELETE /v1/reservations/:id": {"scope":"reservations:write","path":{"id":"identifier"},"query":{},"headers":{}},
   "GET /v1/events": {"scope":"events:read","path":{},"query":{"page":"positiveInteger","limit":"positiveInteger","cursor":"cursor","event":["ride.started","ride.completed","ride.cancelled","ride.corrected","station.offline","station.online","reservation.created","reservation.cancelled","reservation.expired","reservation.fulfilled","alert.opened","alert.ended"],"after":"eventId"},"headers":{}},
   "GET /v1/events/:id": {"scope":"events:read","path":{"id":"identifier"},"query":{},"headers":{}},
+  "GET /v1/flows": {"scope":"history:read","path":{},"query":{"from":"day","to":"day","station_id":"identifier","limit":"positiveInteger","cursor":"cursor"},"headers":{}},
+  "GET /v1/system/summary": {"scope":"history:read","path":{},"query":{"from":"instant","to":"instant","step":["PT15M","PT1H","P1D"]},"headers":{}},
   "GET /v1/me": {"scope":"any","path":{},"query":{},"headers":{}},
   "GET /healthz": {"scope":"none","path":{},"query":{},"headers":{}},
   "GET /readyz": {"scope":"none","path":{},"query":{},"headers":{}},

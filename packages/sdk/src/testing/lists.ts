@@ -115,14 +115,14 @@ function checkpointScope({ name, owner = "" }: Pick<Listing<never>, "name" | "ow
  *
  * @param scope the list and its filters
  */
-function encodeCursor<Value extends readonly unknown[]>(scope: string, position: Value): string {
+export function encodeCursor<Value extends readonly unknown[]>(scope: string, position: Value): string {
   const text = encodeURIComponent(JSON.stringify(position));
   const signed = btoa(`${checksum(scope + text)} ${text}`);
   return signed.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
 /** The position that a cursor of this very list holds; undefined for any other text. */
-function decodeCursor<Value extends readonly unknown[]>(scope: string, cursor: string): Value | undefined {
+export function decodeCursor<Value extends readonly unknown[]>(scope: string, cursor: string): Value | undefined {
   try {
     const [, text = ""] = atob(cursor.replaceAll("-", "+").replaceAll("_", "/")).split(" ");
     const position = JSON.parse(decodeURIComponent(text)) as Value; // If it is one of ours, its text is the same.

@@ -14,6 +14,7 @@ import {
   reservationsOf,
 } from "./reservations.ts";
 import { EVENT_RETENTION_DAYS, isScope, type RateDecision, scopeOfEvent, serviceError } from "./rules.ts";
+import { flowsOf, forecastOf, summaryOf, typicalOf } from "./sums.ts";
 
 /** A request that was let in and whose parameters are right. */
 export interface Asked {
@@ -38,6 +39,8 @@ export const operations: Readonly<Record<Exclude<Operation, OpenOperation>, (ask
   "GET /v1/stations": (asked) =>
     listed(asked, { name: "stations", changes: asked.city.changes, items: () => stationsIn(asked) }),
   "GET /v1/stations/:id": (asked) => found(asked, "station", stationsIn(asked)),
+  "GET /v1/stations/:id/typical": ({ city, id }) => answer(typicalOf(city, id)),
+  "GET /v1/stations/:id/forecast": ({ city, id, query }) => answer(forecastOf(city, id, query)),
   "GET /v1/vehicle_types": (asked) => listed(asked, { name: "vehicle_types", items: () => vehicleTypesIn(asked) }),
   "GET /v1/regions": (asked) => listed(asked, { name: "regions", items: () => regionsIn(asked) }),
   "GET /v1/alerts": (asked) =>
@@ -83,6 +86,8 @@ export const operations: Readonly<Record<Exclude<Operation, OpenOperation>, (ask
         })
       : listed(asked, eventListing(asked)),
   "GET /v1/events/:id": (asked) => found(asked, "event", eventsFor(asked)),
+  "GET /v1/flows": ({ city, query }) => answer(flowsOf(city, query)),
+  "GET /v1/system/summary": ({ city, query }) => answer(summaryOf(city, query)),
   "GET /v1/me": ({ city, key: { id: key_id, partner, scopes, expires_at }, rate }) =>
     answer({
       key_id,

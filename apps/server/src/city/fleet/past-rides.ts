@@ -11,6 +11,7 @@ import {
 import type { CommandContext } from "../../command-context.ts";
 import { TransactionConflict } from "../../storage/db/errors.ts";
 import { valueOf } from "../../storage/db/rows.ts";
+import { markHoursOfRides } from "../history/sum-marks.ts";
 import {
   type BatchResultWriter,
   hasKnownStations,
@@ -58,8 +59,23 @@ export function upsertPastRides(
       if (inserted.size < added.length) throw new TransactionConflict();
       await updateRides(tx, systemId, now, changed);
       command.countCorrectedRides(changed);
+      markFormerEnds(command, changed, facts.stored);
       command.countRides(added.map((ride) => ride.started_at));
     },
+  );
+}
+
+/** Has the hours summed again in which rides ended before they were corrected. */
+function markFormerEnds(
+  { tx, systemId }: FleetCommand,
+  rides: readonly RideState[],
+  stored: ReadonlyMap<string, RideState>,
+): void {
+  const moved = rides.filter((ride) => ride.ended_at?.getTime() !== stored.get(ride.id)?.ended_at?.getTime());
+  markHoursOfRides(
+    tx,
+    systemId,
+    moved.map(({ id }) => ({ ended_at: stored.get(id)?.ended_at ?? null })),
   );
 }
 
@@ -197,6 +213,7 @@ export function correctRides(
     items,
     async (command, { items: readable, results }) => {
       const locked = await lockRideBatch(command, readable);
+      const stored = new Map(locked.rides);
       const batch = { command, results, ...locked, others: await listMeanwhile(command, locked.rides, readable) };
       const corrected = new Map<string, RideState>();
       for (const entry of readable) {
@@ -206,6 +223,7 @@ export function correctRides(
       const { tx, now } = command;
       const written = await updateRides(tx, systemId, now, [...corrected.values()]);
       command.countCorrectedRides([...corrected.values()]);
+      markFormerEnds(command, [...corrected.values()], stored);
       for (const id of corrected.keys()) {
         command.record({ name: "ride.corrected", occurredAt: now, partnerId: null, data: valueOf(written, id) });
       }

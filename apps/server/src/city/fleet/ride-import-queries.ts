@@ -2,6 +2,7 @@ import { columnsOfTable } from "../../storage/db/columns.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { type Statement, statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
 
 /** The columns by which two rides of one id are compared: every field that a trip file has. */
 const compared = columnsOfTable("rides").only(
@@ -270,7 +271,7 @@ const listBatch = statement(
 const deleteBatch = statement(
   "importedRides.deleteBatch",
   `delete from rides where system_id = $1 and id = any($2::text[]) and import_id = $3 and updated_at = $4::timestamptz
-   returning started_at`,
+   returning started_at, ended_at`,
 );
 
 /** Returns how many of an import's rides are unchanged. */
@@ -301,12 +302,11 @@ export async function listUntouchedRides(
   return rows.map((row) => ({ startedAt: row.started_at, id: row.id }));
 }
 
-/** Deletes rides of an import that are as it wrote them; gives when they had started. */
+/** Deletes rides of an import that are as it wrote them; gives their times. */
 export async function deleteUntouchedRides(
   tx: Transaction,
   { systemId, importId, writtenAt }: ImportedRides,
   ids: readonly string[],
-): Promise<Date[]> {
-  const rows = await tx.query<{ started_at: Date }>(deleteBatch, [systemId, ids, importId, writtenAt]);
-  return rows.map((row) => row.started_at);
+): Promise<Pick<Tables["rides"], "started_at" | "ended_at">[]> {
+  return tx.query<Pick<Tables["rides"], "started_at" | "ended_at">>(deleteBatch, [systemId, ids, importId, writtenAt]);
 }

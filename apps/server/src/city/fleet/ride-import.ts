@@ -7,6 +7,7 @@ import type { Database, Queryable, Transaction } from "../../storage/db/database
 import { codeOf, sqlState } from "../../storage/db/errors.ts";
 import { recordDeletedRows } from "../changes/service.ts";
 import { countRides } from "../counts/service.ts";
+import { markHoursOfRides } from "../history/sum-marks.ts";
 import {
   copyIntoPastRides,
   copyIntoRides,
@@ -286,11 +287,12 @@ export async function deletePastRides(
     if (after === undefined) return deleted;
     const ids = batch.map(({ id }) => id);
     deleted += await db.transaction(async (tx) => {
-      const starts = await deleteUntouchedRides(tx, rides, ids);
-      if (starts.length > 0) await recordDeletedRows(tx, rides.systemId, "rides");
-      await record(tx, starts.length);
-      countRides(tx, rides.systemId, slot(), { deleted: starts });
-      return starts.length;
+      const gone = await deleteUntouchedRides(tx, rides, ids);
+      if (gone.length > 0) await recordDeletedRows(tx, rides.systemId, "rides");
+      await record(tx, gone.length);
+      markHoursOfRides(tx, rides.systemId, gone);
+      countRides(tx, rides.systemId, slot(), { deleted: gone.map((ride) => ride.started_at) });
+      return gone.length;
     });
     onProgress(deleted);
   }

@@ -1,6 +1,7 @@
 import type { EventName } from "@bikeshare/contract";
 import { stationChangeEvent } from "@bikeshare/rules";
 import { valueOf } from "../../storage/db/rows.ts";
+import { markHoursOfStations } from "../history/sum-marks.ts";
 import type { Position } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
 import { chunksOf } from "./snapshot-rows.ts";
@@ -198,7 +199,9 @@ async function insertPlanned(command: FleetCommand, plan: StationPlan, tally: Ta
   for (const ids of chunksOf(plan.creations)) {
     const decisions = await decide(command, plan, ids, new Map());
     const rows = decisions.flatMap((decision) => (decision.kind === "create" ? [decision.row] : []));
-    const inserted = new Set(await insertFeedStations(command, originOf(command, plan), rows));
+    const origin = originOf(command, plan);
+    const inserted = new Set(await insertFeedStations(command, origin, rows));
+    if (inserted.size > 0) markHoursOfStations(command.tx, command.systemId, origin.stateAt, command.now);
     const done = decisions.filter(({ id }) => inserted.has(id));
     await deletePendingParts(
       command,
@@ -230,7 +233,11 @@ async function updateLocked(
   for (const ids of chunksOf(all)) {
     const decisions = await decide(command, plan, ids, byId(await lockFeedStations(command, ids)));
     const rows = decisions.flatMap((decision) => (decision.kind === "update" ? [decision.row] : []));
-    await updateFeedStations(command, originOf(command, plan), rows);
+    const origin = originOf(command, plan);
+    await updateFeedStations(command, origin, rows);
+    if (rows.some(({ visible }) => visible)) {
+      markHoursOfStations(command.tx, command.systemId, origin.stateAt, command.now);
+    }
     // One that was deleted meanwhile is created by the next snapshot.
     await writeParts(
       command,

@@ -17,7 +17,7 @@ export function stationRoutes(
   context: ReadContext & { readonly changes: ChangeWatch },
   cursors: CursorCipher,
   pages: PageCache<ReadyBody>,
-): RouterImplementation<(typeof partnerContract)["stations"]> {
+): Pick<RouterImplementation<(typeof partnerContract)["stations"]>, "list" | "get"> {
   const readPage = pageReader(cursors, {
     name: "stations",
     position: idPosition,

@@ -120,6 +120,32 @@ export interface Tables {
     readonly partner_id: string | null;
     readonly data: string;
   };
+  readonly fleet_samples: {
+    readonly system_id: string;
+    readonly at: Date;
+    readonly available: number | null;
+    readonly reserved: number | null;
+    readonly on_trip: number | null;
+    readonly disabled: number | null;
+    readonly missing: number | null;
+    readonly online: number;
+    readonly empty: number;
+    readonly full: number;
+    readonly offline: number;
+    readonly is_live: boolean;
+  };
+  readonly flow_days: {
+    readonly system_id: string;
+    readonly start_station_id: string;
+    readonly end_station_id: string;
+    readonly day: string;
+    readonly rides: number;
+  };
+  readonly flow_marks: {
+    readonly system_id: string;
+    readonly day: string;
+    readonly due_at: Date;
+  };
   readonly gbfs_descriptions: {
     readonly system_id: string;
     readonly source: string;
@@ -437,6 +463,12 @@ export interface Tables {
     readonly n: number;
     readonly changes: number;
   };
+  readonly ride_quarters: {
+    readonly system_id: string;
+    readonly starts_at: Date;
+    readonly rides_started: number;
+    readonly rides_ended: number;
+  };
   readonly rider_alerts: {
     readonly system_id: string;
     readonly id: string;
@@ -509,6 +541,20 @@ export interface Tables {
     readonly flags: number;
     readonly by_type: string;
   };
+  readonly station_hours: {
+    readonly system_id: string;
+    readonly station_id: string;
+    readonly hour: Date;
+    readonly rides_started: number;
+    readonly rides_ended: number;
+    readonly seconds_online: number;
+    readonly seconds_empty: number;
+    readonly seconds_full: number;
+    readonly seconds_offline: number;
+    readonly bike_seconds: number;
+    readonly bikes: readonly (number | null)[];
+    readonly docks: readonly (number | null)[];
+  };
   readonly stations: {
     readonly system_id: string;
     readonly id: string;
@@ -547,6 +593,22 @@ export interface Tables {
     readonly vehicle_docks_available: unknown;
     readonly state_since: Date;
     readonly known_since: Date;
+  };
+  readonly sum_marks: {
+    readonly system_id: string;
+    readonly hour: Date;
+    readonly id: string;
+    readonly of_flows: boolean;
+    readonly and_after: boolean;
+  };
+  readonly sum_progress: {
+    readonly system_id: string;
+    readonly position: number;
+    readonly summed_from: Date;
+    readonly next_hour: Date;
+    readonly summed_to: Date | null;
+    readonly flows_to: Date | null;
+    readonly time_zone: string;
   };
   readonly systems: {
     readonly system_id: string;
@@ -762,6 +824,9 @@ export const columnTypes = {
   event_outbox: { system_id: "text", id: "text", name: "text", occurred_at: "timestamptz", partner_id: "text", data: "text" },
   event_sequences: { system_id: "text", last_position: "bigint" },
   events: { system_id: "text", recorded_on: "date", position: "bigint", id: "text", name: "text", occurred_at: "timestamptz", partner_id: "text", data: "text" },
+  fleet_samples: { system_id: "text", at: "timestamptz", available: "integer", reserved: "integer", on_trip: "integer", disabled: "integer", missing: "integer", online: "integer", empty: "integer", full: "integer", offline: "integer", is_live: "boolean" },
+  flow_days: { system_id: "text", start_station_id: "text", end_station_id: "text", day: "date", rides: "integer" },
+  flow_marks: { system_id: "text", day: "date", due_at: "timestamptz" },
   gbfs_descriptions: { system_id: "text", source: "text", feed: "text", as_of: "timestamptz", content: "jsonb" },
   gbfs_documents: { system_id: "text", source: "text", feed: "text", as_of: "timestamptz", digest: "text", content: "json" },
   gbfs_feed_health: { system_id: "text", source: "text", feed: "text", checked_at: "timestamptz", succeeded_at: "timestamptz", failing_since: "timestamptz", failures: "integer", message: "text", data_at: "timestamptz", content_digest: "text", content_since: "timestamptz", stale_after_seconds: "integer" },
@@ -796,12 +861,16 @@ export const columnTypes = {
   reservations: { system_id: "text", id: "text", partner_id: "text", status: "text", station_id: "text", bike_id: "text", vehicle_type_id: "text", rider_ref: "text", created_at: "timestamptz", expires_at: "timestamptz", cancelled_at: "timestamptz", cancel_reason: "text", ride_id: "text", updated_at: "timestamptz", ride_cancelled_at: "timestamptz", change_position: "bigint" },
   retired_public_ids: { system_id: "text", public_id: "text", bike_id: "text", retired_at: "timestamptz" },
   ride_counts: { system_id: "text", period: "text", starts_at: "timestamptz", slot: "smallint", n: "bigint", changes: "bigint" },
+  ride_quarters: { system_id: "text", starts_at: "timestamptz", rides_started: "integer", rides_ended: "integer" },
   rider_alerts: { system_id: "text", id: "text", source: "text", type: "text", content: "jsonb", opened_at: "timestamptz", ends_at: "timestamptz", ended_at: "timestamptz", updated_at: "timestamptz", closes_station: "text" },
   rides: { system_id: "text", id: "text", bike_id: "text", status: "text", start_station_id: "text", end_station_id: "text", started_at: "timestamptz", ended_at: "timestamptz", duration_seconds: "integer", distance_meters: "integer", vehicle_type_id: "text", rider_category: "text", end_reason: "text", is_countable: "boolean", reservation_id: "text", updated_at: "timestamptz", source: "text", import_id: "text", change_position: "bigint" },
   running_imports: { system_id: "text", id: "text", kind: "text", began_at: "timestamptz", alive_until: "timestamptz", progressed_at: "timestamptz", share: "double precision", rows_read: "bigint", created: "bigint", unchanged: "bigint", rejected: "bigint" },
   sessions: { id: "text", person_id: "text", hash: "bytea", created_at: "timestamptz", last_used_at: "timestamptz", expires_at: "timestamptz", confirmed_at: "timestamptz", address: "text", user_agent: "text", id_token: "text" },
   station_changes: { system_id: "text", station_id: "text", at: "timestamptz", changed_on: "date", bikes: "integer", reserved: "integer", disabled: "integer", docks: "integer", docks_disabled: "integer", flags: "smallint", by_type: "text" },
+  station_hours: { system_id: "text", station_id: "text", hour: "timestamptz", rides_started: "integer", rides_ended: "integer", seconds_online: "integer", seconds_empty: "integer", seconds_full: "integer", seconds_offline: "integer", bike_seconds: "bigint", bikes: "smallint[]", docks: "smallint[]" },
   stations: { system_id: "text", id: "text", name: "text", short_name: "text", lat: "double precision", lon: "double precision", address: "text", region_id: "text", capacity: "integer", is_virtual_station: "boolean", is_installed: "boolean", is_renting: "boolean", is_returning: "boolean", num_bikes_available: "integer", num_bikes_reserved: "integer", num_bikes_disabled: "integer", num_docks_available: "integer", num_docks_disabled: "integer", vehicle_types_available: "json", status: "text", offline_reason: "text", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", counters: "text", absent_snapshots: "smallint", information_as_of: "timestamptz", status_as_of: "timestamptz", was_installed: "boolean", import_id: "text", docks_base: "integer", change_position: "bigint", source_facts: "json", vehicle_docks_available: "json", state_since: "timestamptz", known_since: "timestamptz" },
+  sum_marks: { system_id: "text", hour: "timestamptz", id: "text", of_flows: "boolean", and_after: "boolean" },
+  sum_progress: { system_id: "text", position: "bigint", summed_from: "timestamptz", next_hour: "timestamptz", summed_to: "timestamptz", flows_to: "timestamptz", time_zone: "text" },
   systems: { system_id: "text", name: "text", created_at: "timestamptz", timezone: "text", language: "text", feed_contact_email: "text", opening_hours: "text", operator: "text", url: "text", licence: "text" },
   used_challenges: { hash: "bytea", expires_at: "timestamptz" },
   vehicle_types: { system_id: "text", id: "text", name: "text", form_factor: "text", propulsion_type: "text", max_range_meters: "double precision" },

@@ -1,0 +1,218 @@
+import type { QueryRunner } from "../../storage/db/database.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
+import { FLAG_UNITS, STATUSES } from "./changes-state.rules.ts";
+
+const dayBounds = statement(
+  "summary.dayBounds",
+  `select array(
+     select (day at time zone $1)
+     from generate_series(date_trunc('day', $2::timestamptz at time zone $1), date_trunc('day', $3::timestamptz at time zone $1)
+       + case when date_trunc('day', $3::timestamptz at time zone $1) at time zone $1 < $3::timestamptz then interval '1 day'
+           else interval '0' end, interval '1 day') as day
+     order by day) as bounds`,
+);
+
+/** Returns where the days of a zone begin that overlap with a time, and where the last one ends. */
+export async function findDayBounds(db: QueryRunner, timeZone: string, from: Date, to: Date): Promise<Date[]> {
+  return oneRow(await db.query<{ bounds: Date[] }>(dayBounds, [timeZone, from, to])).bounds;
+}
+
+const localTime = statement(
+  "summary.localTime",
+  `select local::date::text as day, (extract(hour from local) * 60 + extract(minute from local))::int as minute
+   from (select $2::timestamptz at time zone $1 as local) as clock`,
+);
+
+/** Returns the day and the minute of the day that a clock of a zone shows. */
+export async function findLocalTime(
+  db: QueryRunner,
+  timeZone: string,
+  at: Date,
+): Promise<{ readonly day: string; readonly minute: number }> {
+  return oneRow(await db.query<{ day: string; minute: number }>(localTime, [timeZone, at]));
+}
+
+const sampled = ["available", "reserved", "on_trip", "disabled", "missing", "online", "empty", '"full"', "offline"];
+
+const steps = statement(
+  "summary.steps",
+  `select step."from", step."to", rides.started::int as started, rides.ended::int as ended, samples.*
+   from unnest($2::timestamptz[], $3::timestamptz[]) as step ("from", "to")
+   cross join lateral (
+     select coalesce(sum(rides_started), 0) as started, coalesce(sum(rides_ended), 0) as ended
+     from ride_quarters where system_id = $1 and starts_at >= step."from" and starts_at < step."to") as rides
+   cross join lateral (
+     select ${sampled.map((name) => `round(avg(${name}), 1)::float8 as ${name}`).join(", ")}
+     from fleet_samples where system_id = $1 and at >= step."from" and at < step."to") as samples
+   order by step."from"`,
+);
+
+type Sampled = "available" | "reserved" | "on_trip" | "disabled" | "missing" | "online" | "empty" | "full" | "offline";
+
+/** The sums of a step: the means of its samples, null where there are none. */
+export interface StepRow extends Readonly<Record<Sampled, number | null>> {
+  readonly from: Date;
+  readonly to: Date;
+  readonly started: number;
+  readonly ended: number;
+}
+
+/** Returns the sums of steps, oldest first. @param bounds where each begins, and where the last one ends */
+export async function listSteps(db: QueryRunner, systemId: string, bounds: readonly Date[]): Promise<StepRow[]> {
+  if (bounds.length < 2) return [];
+  return db.query<StepRow>(steps, [systemId, bounds.slice(0, -1), bounds.slice(1)]);
+}
+
+const ridesOfWeeks = statement(
+  "summary.ridesOfWeeks",
+  `with local as (
+     select ($2::timestamptz at time zone $3)::date as today, ($2::timestamptz at time zone $3)::time as time),
+   days as (
+     select today - 7 * week as day, (today - 7 * week) at time zone $3 as begins,
+       ((today - 7 * week) + time) at time zone $3 as until_now, (today - 7 * week + 1)::timestamp at time zone $3 as ends, week
+     from local cross join generate_series(0, 4) as week)
+   select days.day::text as day, rides.until_now::int as until_now,
+     case when week > 0 then rides.whole::int end as whole_day
+   from days
+   cross join lateral (
+     select coalesce(sum(rides_started), 0) as whole,
+       coalesce(sum(rides_started * least(1, extract(epoch from days.until_now - starts_at) / 900))
+         filter (where starts_at < days.until_now), 0) as until_now
+     from ride_quarters where system_id = $1 and starts_at >= days.begins and starts_at < days.ends) as rides
+   where days.ends > $4::timestamptz
+   order by week`,
+);
+
+/** Rides that started on a day. */
+export interface RidesOfDay {
+  readonly day: string;
+  readonly until_now: number;
+  readonly whole_day: number | null;
+}
+
+/**
+ * Returns the rides of today and of the same day of the four weeks before, up to this time of the day. Of the quarter of an
+ * hour in which this time lies, a past day counts the part that is over.
+ * @param summedFrom days that are over by then are left out
+ */
+export function listRidesOfWeeks(
+  db: QueryRunner,
+  systemId: string,
+  { now, timeZone, summedFrom }: { readonly now: Date; readonly timeZone: string; readonly summedFrom: Date },
+): Promise<RidesOfDay[]> {
+  return db.query<RidesOfDay>(ridesOfWeeks, [systemId, now, timeZone, summedFrom]);
+}
+
+const underWay = statement(
+  "summary.underWay",
+  `select count(*)::int as n, (count(*) filter (where started_at < $2::timestamptz))::int as long
+   from rides where system_id = $1 and status = 'started'`,
+);
+
+export async function countRidesUnderWay(
+  db: QueryRunner,
+  systemId: string,
+  longBefore: Date,
+): Promise<{ readonly n: number; readonly long: number }> {
+  return oneRow(await db.query<{ n: number; long: number }>(underWay, [systemId, longBefore]));
+}
+
+/** What a station may be for long. */
+export type LastingState = "empty" | "full" | "offline";
+
+const OWN: Readonly<Record<LastingState, string>> = {
+  empty: "s.status = 'online' and s.num_bikes_available = 0",
+  full: "s.status = 'online' and s.num_docks_available = 0",
+  offline: "s.status = 'offline'",
+};
+const status = (name: (typeof STATUSES)[number]) =>
+  `(c.flags / ${FLAG_UNITS.status}) & 7 = ${STATUSES.indexOf(name) + 1}`;
+const NOT: Readonly<Record<LastingState, string>> = {
+  empty: `not (${status("online")} and c.bikes = 0)`,
+  full: `not (${status("online")} and c.docks is not distinct from 0)`,
+  offline: `not (${status("offline")})`,
+};
+
+/*
+ * A station has been so since the change after the newest one that says otherwise. Looks back month by month, for what may be
+ * a year: nearly all stations find it in the first.
+ */
+const lasting = (state: LastingState) =>
+  statement(
+    `summary.lasting.${state}`,
+    `with found as materialized (
+       select s.id, s.name, s.num_bikes_available as bikes, s.num_docks_available as docks, s.state_since, s.known_since
+       from stations s where s.system_id = $1 and ${OWN[state]}),
+     since as (
+       select found.*, other.at as other_at
+       from found left join lateral (
+         select c.at from station_changes c
+         where c.system_id = $1 and c.station_id = found.id and c.changed_on >= $2::date and ${NOT[state]}
+         order by c.at desc limit 1) as other on true)
+     select since.id, since.name, since.bikes, since.docks, (select count(*) from found)::int as n,
+       case when since.state_since = '-infinity' then since.known_since else (
+         select min(c.at) from station_changes c
+         where c.system_id = $1 and c.station_id = since.id and c.changed_on >= $2::date
+           and c.at > coalesce(since.other_at, '-infinity')) end as since
+     from since order by since nulls first, since.id limit 100`,
+  );
+
+const lastings = { empty: lasting("empty"), full: lasting("full"), offline: lasting("offline") };
+
+export interface LastingRow {
+  readonly id: string;
+  readonly name: string;
+  readonly bikes: number;
+  readonly docks: number | null;
+  readonly since: Date | null;
+  /** How many there are in all. */
+  readonly n: number;
+}
+
+/** Returns the stations in a state, those for the longest time first. @param oldest the day from which changes are looked at */
+export function listLastingStations(
+  db: QueryRunner,
+  systemId: string,
+  state: LastingState,
+  oldest: Date,
+): Promise<LastingRow[]> {
+  return db.query<LastingRow>(lastings[state], [systemId, oldest]);
+}
+
+const stationSums = statement(
+  "summary.stationSums",
+  `select station_id as id, sum(rides_started)::int as rides_started, sum(rides_ended)::int as rides_ended,
+     round(sum(seconds_empty) / 60.0, 1)::float8 as minutes_empty, round(sum(seconds_full) / 60.0, 1)::float8 as minutes_full,
+     round(sum(seconds_offline) / 60.0, 1)::float8 as minutes_offline,
+     round(sum(bike_seconds) / nullif(sum(seconds_online), 0), 1)::float8 as bikes
+   from station_hours where system_id = $1 and hour >= $2::timestamptz and hour < $3::timestamptz
+   group by station_id order by station_id`,
+);
+
+export type StationSumsRow = Pick<Tables["station_hours"], "rides_started" | "rides_ended"> & {
+  readonly id: string;
+  readonly minutes_empty: number;
+  readonly minutes_full: number;
+  readonly minutes_offline: number;
+  readonly bikes: number | null;
+};
+
+/** Returns what happened at each station between two hours. */
+export function listStationSums(db: QueryRunner, systemId: string, from: Date, to: Date): Promise<StationSumsRow[]> {
+  return db.query<StationSumsRow>(stationSums, [systemId, from, to]);
+}
+
+const latestSamples = statement(
+  "summary.latestSample",
+  `select ${sampled.join(", ")}, at from fleet_samples where system_id = $1 order by at desc limit 1`,
+);
+
+/** Returns the newest sample of a system's fleet; undefined: there is none. */
+export async function findLatestSample(
+  db: QueryRunner,
+  systemId: string,
+): Promise<Omit<Tables["fleet_samples"], "system_id" | "is_live"> | undefined> {
+  return (await db.query<Omit<Tables["fleet_samples"], "system_id" | "is_live">>(latestSamples, [systemId]))[0];
+}

@@ -1,0 +1,200 @@
+import { type SummaryQuery, type SummaryStep, type SystemSummary, HISTORY_RETENTION_DAYS } from "@bikeshare/contract";
+import type {
+  ConsoleSummary,
+  ConsoleSummaryQuery,
+  Glance,
+  StationSumsList,
+  StationSumsQuery,
+} from "@bikeshare/contract/console";
+import { readSummaryRange, serviceError, type SummaryRange } from "@bikeshare/rules";
+import type { QueryRunner } from "../../storage/db/database.ts";
+import {
+  countRidesUnderWay,
+  findDayBounds,
+  type LastingState,
+  listLastingStations,
+  listRidesOfWeeks,
+  listStationSums,
+  listSteps,
+  type StepRow,
+} from "./summary-queries.ts";
+import { findFleetNow, findSumProgress, type SumProgress } from "./sums-queries.ts";
+import { timeZoneOfSystem } from "./time-zone.ts";
+
+const MINUTE_MS = 60_000;
+const QUARTER_MS = 15 * MINUTE_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+interface SummaryContext {
+  readonly db: QueryRunner;
+  readonly clock: () => number;
+}
+
+/** Returns the fleet, rides and stations of a system step by step. @throws ServiceError `invalid_parameter` */
+export async function systemSummary(
+  { db, clock }: SummaryContext,
+  systemId: string,
+  query: SummaryQuery,
+): Promise<SystemSummary> {
+  const range = readSummaryRange(query, clock());
+  const timeZone = await timeZoneOfSystem(db, systemId);
+  const progress = await findSumProgress(db, systemId);
+  const rows = await listSteps(db, systemId, await boundsOf(db, range, timeZone));
+  return summaryOf(range, timeZone, progress, rows);
+}
+
+/** Like `systemSummary`, with the period before beside it if that is asked for. */
+export async function summaryAgainst(
+  { db, clock }: SummaryContext,
+  systemId: string,
+  { against = "none", ...query }: ConsoleSummaryQuery,
+): Promise<ConsoleSummary> {
+  const range = readSummaryRange(query, clock());
+  const timeZone = await timeZoneOfSystem(db, systemId);
+  const progress = await findSumProgress(db, systemId);
+  const bounds = await boundsOf(db, range, timeZone);
+  const summary = summaryOf(range, timeZone, progress, await listSteps(db, systemId, bounds));
+  if (against === "none") return { ...summary, before: [] };
+  const rows = await listSteps(db, systemId, await boundsBefore(db, range, timeZone, bounds));
+  return { ...summary, before: rows.map((row) => stepOf(row, progress)) };
+}
+
+function summaryOf(
+  { step }: SummaryRange,
+  timeZone: string,
+  progress: SumProgress | undefined,
+  rows: readonly StepRow[],
+): SystemSummary {
+  const data = rows.map((row) => stepOf(row, progress));
+  return { step, time_zone: timeZone, summed_to: progress?.summed_to?.toISOString() ?? null, data };
+}
+
+/** Where each step begins, and where the last one ends. */
+async function boundsOf(db: QueryRunner, { step, from, to }: SummaryRange, timeZone: string): Promise<Date[]> {
+  if (step === "P1D") return findDayBounds(db, timeZone, new Date(from), new Date(to));
+  const length = step === "PT1H" ? HOUR_MS : QUARTER_MS;
+  return Array.from({ length: (to - from) / length + 1 }, (_, index) => new Date(from + index * length));
+}
+
+/** The bounds of as many steps right before. */
+async function boundsBefore(
+  db: QueryRunner,
+  { step, from, to }: SummaryRange,
+  timeZone: string,
+  bounds: readonly Date[],
+): Promise<Date[]> {
+  if (step !== "P1D") return bounds.map((bound) => new Date(bound.getTime() - (to - from)));
+  const [first] = bounds;
+  if (first === undefined) return [];
+  // A day more than that on each side, because days differ in length.
+  const days = bounds.length - 1;
+  const before = await findDayBounds(db, timeZone, new Date(first.getTime() - (days + 1) * DAY_MS), first);
+  return before.slice(-(days + 1));
+}
+
+function stepOf({ from, to, started, ended, ...means }: StepRow, progress: SumProgress | undefined): SummaryStep {
+  const isSummed =
+    progress !== undefined && progress.summed_to !== null && from < progress.summed_to && to > progress.summed_from;
+  const { available, reserved, on_trip, disabled, missing, online, empty, full, offline } = means;
+  return {
+    from: from.toISOString(),
+    to: to.toISOString(),
+    rides_started: isSummed ? started : null,
+    rides_ended: isSummed ? ended : null,
+    fleet: online === null ? null : { available, reserved, on_trip, disabled, missing },
+    stations: online === null ? null : { online, empty: empty ?? 0, full: full ?? 0, offline: offline ?? 0 },
+  };
+}
+
+/** Returns the city at this moment, against the usual. @param longAfterMs after which a ride is under way for too long */
+export async function cityAtAGlance(
+  { db, clock }: SummaryContext,
+  systemId: string,
+  longAfterMs: number,
+): Promise<Glance> {
+  const now = new Date(clock());
+  const timeZone = await timeZoneOfSystem(db, systemId);
+  const progress = await findSumProgress(db, systemId);
+  const { online, available, reserved, on_trip, disabled, missing } = await findFleetNow(db, systemId);
+  const underWay = await countRidesUnderWay(db, systemId, new Date(now.getTime() - longAfterMs));
+  const weeks = { now, timeZone, summedFrom: progress?.summed_from ?? now };
+  const [today = { day: "", until_now: 0, whole_day: null }, ...before] = await listRidesOfWeeks(db, systemId, weeks);
+  const dayAgo = { from: floorTo(QUARTER_MS, now) - DAY_MS, to: floorTo(QUARTER_MS, now) + QUARTER_MS } as const;
+  const recent = await listSteps(db, systemId, await boundsOf(db, { step: "PT15M", ...dayAgo }, timeZone));
+  const total = before.reduce((sum, { until_now: rides }) => sum + rides, 0);
+  return {
+    at: now.toISOString(),
+    time_zone: timeZone,
+    fleet: { available, reserved, on_trip, disabled, missing },
+    stations: {
+      online,
+      empty: await lastingStations(db, systemId, "empty", now),
+      full: await lastingStations(db, systemId, "full", now),
+      offline: await lastingStations(db, systemId, "offline", now),
+    },
+    rides: {
+      under_way: underWay.n,
+      under_way_long: underWay.long,
+      long_after_seconds: Math.round(longAfterMs / 1000),
+      today,
+      before,
+      usual_until_now: before.length === 0 ? null : Math.round((total / before.length) * 10) / 10,
+      summed_to: progress?.summed_to?.toISOString() ?? null,
+    },
+    recent: recent.map((row) => stepOf(row, progress)),
+  };
+}
+
+function floorTo(length: number, at: Date): number {
+  return Math.floor(at.getTime() / length) * length;
+}
+
+async function lastingStations(
+  db: QueryRunner,
+  systemId: string,
+  state: LastingState,
+  now: Date,
+): Promise<Glance["stations"]["empty"]> {
+  const oldest = new Date(now.getTime() - HISTORY_RETENTION_DAYS * DAY_MS);
+  const rows = await listLastingStations(db, systemId, state, oldest);
+  return {
+    count: rows[0]?.n ?? 0,
+    data: rows.map(({ id, name, bikes, docks, since }) => ({
+      ...{ id, name, bikes, docks },
+      since: since?.toISOString() ?? null,
+    })),
+  };
+}
+
+/** Most days of the sums of all stations together. */
+const MAX_STATION_SUM_DAYS = 7;
+
+/** Returns what happened at each station in a time, in whole hours. @throws ServiceError `invalid_parameter` */
+export async function sumsOfStations(
+  { db, clock }: SummaryContext,
+  systemId: string,
+  query: StationSumsQuery,
+): Promise<StationSumsList> {
+  const now = clock();
+  const to = query.to === undefined ? now : Date.parse(query.to);
+  const timeZone = await timeZoneOfSystem(db, systemId);
+  const midnight = (await findDayBounds(db, timeZone, new Date(to - 1), new Date(to)))[0]?.getTime() ?? to - DAY_MS;
+  const from = query.from === undefined ? midnight : Date.parse(query.from);
+  if (from >= to) throw serviceError("invalid_parameter", "timesReversed");
+  const range = {
+    from: new Date(Math.floor(from / HOUR_MS) * HOUR_MS),
+    to: new Date(Math.ceil(to / HOUR_MS) * HOUR_MS),
+  };
+  const days = Math.ceil((range.to.getTime() - range.from.getTime()) / DAY_MS);
+  if (days > MAX_STATION_SUM_DAYS + 1) {
+    throw serviceError("invalid_parameter", "tooManyDays", { days, limit: MAX_STATION_SUM_DAYS });
+  }
+  const progress = await findSumProgress(db, systemId);
+  return {
+    from: range.from.toISOString(),
+    to: range.to.toISOString(),
+    summed_to: progress?.summed_to?.toISOString() ?? null,
+    data: await listStationSums(db, systemId, range.from, range.to),
+  };
+}

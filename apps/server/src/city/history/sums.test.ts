@@ -1,0 +1,231 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type FleetHarness, openFleetHarness, stationItem } from "../../../test/fleet/fleet.harness.ts";
+import { statement } from "../../storage/db/statement.ts";
+import { describe as describeSystem } from "../descriptions/service.ts";
+import { listFlows } from "./flows.ts";
+import { cityAtAGlance, sumsOfStations, systemSummary } from "./summary.ts";
+import { sumSystem } from "./sums.ts";
+
+let harness: FleetHarness;
+beforeEach(async () => {
+  harness = await openFleetHarness();
+  await harness.stations(stationItem("A", { capacity: 2 }), stationItem("B", { capacity: 10 }));
+  await harness.bikes({ id: "1", station_id: "A" }, { id: "2", station_id: "A" });
+});
+afterEach(() => harness.close());
+
+const MINUTE_MS = 60_000;
+const at = (time: string) => harness.clock.advance(Date.parse(`2026-06-01T${time}Z`) - harness.clock());
+const sum = async (changedRides?: number) => {
+  // What was written just now lies behind the horizon a second later.
+  await harness.db.query(passSecond);
+  return sumSystem({ ...harness, monotonic: () => performance.now(), ...(changedRides && { changedRides }) }, "main");
+};
+const passSecond = statement("test.passSecond", "update rides set change_position = change_position - 1100000");
+const summary = (query: Parameters<typeof systemSummary>[2]) => systemSummary(harness, "main", query);
+const flows = (day: string, limit = 50) => listFlows(harness, "main", { from: day, to: day }, { kind: "first", limit });
+const day = { from: "2026-06-01T12:00:00Z", to: "2026-06-01T18:00:00Z" };
+const ridesByHour = async () =>
+  (await summary(day)).data.map(({ rides_started: started, rides_ended: ended }) => `${started}/${ended}`);
+
+test("a station's hour has its rides, and for how long it was empty, full and offline", async () => {
+  await sum();
+  at("12:30:00");
+  await harness.start({ id: "r1", bike_id: "1" }, { id: "r2", bike_id: "2" });
+  at("12:50:00");
+  await harness.end({ id: "r1", end_station_id: "A" }, { id: "r2", end_station_id: "B" });
+  at("13:15:00");
+  await harness.offline({ id: "B" });
+  at("14:05:00");
+  await sum();
+  const { data } = await sumsOfStations(harness, "main", { from: "2026-06-01T12:00:00Z", to: "2026-06-01T14:00:00Z" });
+  expect(data).toEqual([
+    // Full for the first half hour, with two bikes; empty for 20 minutes; then one.
+    { id: "A", rides_started: 2, rides_ended: 1, minutes_empty: 20, minutes_full: 30, minutes_offline: 0, bikes: 1.1 },
+    { id: "B", rides_started: 0, rides_ended: 1, minutes_empty: 50, minutes_full: 0, minutes_offline: 45, bikes: 0.3 },
+  ]);
+  const rows = await harness.db.query(
+    statement("test.quarters", "select station_id, bikes, docks from station_hours where hour = $1 order by 1"),
+    ["2026-06-01T13:00:00Z"],
+  );
+  expect(rows).toEqual([
+    { station_id: "A", bikes: [1, 1, 1, 1], docks: [1, 1, 1, 1] },
+    { station_id: "B", bikes: [1, null, null, null], docks: [9, null, null, null] },
+  ]);
+  expect(await ridesByHour()).toEqual(["2/2", "0/0", "0/0", "null/null", "null/null", "null/null"]);
+});
+
+describe("hours that are over are summed again", () => {
+  beforeEach(async () => {
+    at("12:10:00");
+    await harness.start({ id: "r1", bike_id: "1" });
+    at("12:20:00");
+    await harness.end({ id: "r1", end_station_id: "B" });
+    at("16:05:00");
+    await sum();
+    expect(await ridesByHour()).toEqual(["1/1", "0/0", "0/0", "0/0", "0/0", "null/null"]);
+  });
+
+  test("after late reports", async () => {
+    await harness.past({
+      ...{ id: "r0", bike_id: "9", started_at: "2026-06-01T13:59:00Z", ended_at: "2026-06-01T14:01:00Z" },
+      ...{ start_station_id: "A", end_station_id: "B" },
+    });
+    await sum();
+    expect(await ridesByHour()).toEqual(["1/1", "1/0", "0/1", "0/0", "0/0", "null/null"]);
+  });
+
+  test("after corrections, also the hour in which the ride ended before", async () => {
+    await harness.correct({ id: "r1", ended_at: "2026-06-01T15:30:00Z", end_station_id: "A" });
+    await sum();
+    expect(await ridesByHour()).toEqual(["1/0", "0/0", "0/0", "0/1", "0/0", "null/null"]);
+  });
+
+  test("after cancellations", async () => {
+    await harness.start({ id: "r2", bike_id: "2", started_at: "2026-06-01T15:59:59Z" });
+    await sum();
+    expect(await ridesByHour()).toEqual(["1/1", "0/0", "0/0", "1/0", "0/0", "null/null"]);
+    await harness.cancel({ id: "r2" });
+    await sum();
+    expect(await ridesByHour()).toEqual(["1/1", "0/0", "0/0", "0/0", "0/0", "null/null"]);
+  });
+
+  test("of many rides that were written since, a few at a time", async () => {
+    const past = (n: number) => ({
+      ...{ id: `p${n}`, bike_id: `p${n}`, start_station_id: "A", end_station_id: "B" },
+      ...{ started_at: `2026-06-01T1${2 + (n % 4)}:30:00Z`, ended_at: `2026-06-01T1${2 + (n % 4)}:40:00Z` },
+    });
+    await harness.past(...Array.from({ length: 40 }, (_, n) => past(n)));
+    await sum(3);
+    expect(await ridesByHour()).toEqual(["11/11", "10/10", "10/10", "10/10", "0/0", "null/null"]);
+  });
+});
+
+test("several processes at once sum each hour once, and one that is stopped in the middle leaves its marks", async () => {
+  at("12:10:00");
+  await harness.start({ id: "r1", bike_id: "1" });
+  at("15:00:00");
+  const context = { ...harness, monotonic: () => performance.now() };
+  const stopping = {
+    ...context,
+    db: {
+      ...harness.db,
+      transaction: ((work, options) =>
+        harness.db.transaction(async (tx) => {
+          const result = await work(tx);
+          // Its hours are summed and not committed.
+          if (result === 3) throw new Error("killed");
+          return result;
+        }, options)) satisfies FleetHarness["db"]["transaction"],
+    },
+  };
+  await expect(sumSystem(stopping, "main")).rejects.toThrow("killed");
+  const counts = await Promise.all(Array.from({ length: 4 }, () => sumSystem(context, "main")));
+  expect(counts.reduce((all, n) => all + n)).toBeGreaterThanOrEqual(3);
+  await sum();
+  expect(await ridesByHour()).toEqual(["1/0", "0/0", "0/0", "null/null", "null/null", "null/null"]);
+});
+
+test("flows leave out pairs with fewer than five rides and count them, page by page", async () => {
+  const ride = (id: string, start: string, end: string) => ({
+    ...{ id, bike_id: id, start_station_id: start, end_station_id: end },
+    ...{ started_at: "2026-05-31T10:00:00Z", ended_at: "2026-05-31T10:10:00Z" },
+  });
+  const rides = [["A", "A", 5] as const, ["A", "B", 4] as const, ["B", "A", 7] as const].flatMap(([start, end, n]) =>
+    Array.from({ length: n }, (_, index) => ride(`${start}${end}${index}`, start, end)),
+  );
+  await harness.past(...rides);
+  await sum();
+  const first = await flows("2026-05-31", 1);
+  expect(first).toMatchObject({
+    data: [{ start_station_id: "A", end_station_id: "A", rides: 5 }],
+    left_out: { pairs: 0, rides: 0 },
+    next: ["A", "A"],
+  });
+  const next = first.next ?? ["", ""];
+  const rest = await listFlows(
+    harness,
+    "main",
+    { from: "2026-05-31", to: "2026-05-31" },
+    { kind: "cursor", after: next, limit: 1 },
+  );
+  expect(rest).toMatchObject({
+    data: [{ start_station_id: "B", end_station_id: "A", rides: 7 }],
+    left_out: { pairs: 1, rides: 4 },
+    next: undefined,
+  });
+  const ofB = { from: "2026-05-31", to: "2026-05-31", station_id: "B" };
+  expect(await listFlows(harness, "main", ofB, { kind: "first", limit: 10 })).toMatchObject({
+    data: [{ start_station_id: "B", end_station_id: "A", rides: 7 }],
+    left_out: { pairs: 1, rides: 4 },
+  });
+});
+
+test("days are the system's: 23 and 25 hours long when clocks change, and made again when its zone changes", async () => {
+  at("12:00:00");
+  const past = (id: string, started_at: string) => ({
+    ...{ id, bike_id: id, start_station_id: "A", end_station_id: "B", started_at },
+    ended_at: new Date(Date.parse(started_at) + MINUTE_MS).toISOString(),
+  });
+  // One ride in each hour of the 28th to the 30th of March (UTC); clocks in Oslo went forward on the 29th.
+  const hours = Array.from({ length: 72 }, (_, hour) => Date.parse("2026-03-28T00:30:00Z") + hour * 60 * MINUTE_MS);
+  await harness.past(...hours.map((hour, n) => past(`r${n}`, new Date(hour).toISOString())));
+  await sum();
+  const spring = { step: "P1D", from: "2026-03-29T00:00:00Z", to: "2026-03-30T00:00:00Z" } as const;
+  expect((await summary(spring)).data.map((step) => step.rides_started)).toEqual([24]);
+  expect((await flows("2026-03-29")).data[0]?.rides).toBe(24);
+
+  await describeSystem({ ...harness, actor: "cli" }, "main", "system", "", { timezone: "Europe/Oslo" });
+  await sum();
+  const { data, time_zone: zone } = await summary({
+    ...{ step: "P1D", from: "2026-03-29T12:00:00Z", to: "2026-03-29T13:00:00Z" },
+  });
+  expect([zone, data]).toMatchObject([
+    "Europe/Oslo",
+    [{ from: "2026-03-28T23:00:00.000Z", to: "2026-03-29T22:00:00.000Z", rides_started: 23 }],
+  ]);
+  expect((await flows("2026-03-29")).data[0]?.rides).toBe(23);
+  const autumn = await summary({ step: "P1D", from: "2025-10-26T00:00:00Z", to: "2025-10-26T12:00:00Z" });
+  expect(autumn.data).toMatchObject([{ from: "2025-10-25T22:00:00.000Z", to: "2025-10-26T23:00:00.000Z" }]);
+});
+
+test("a glance shows the bikes by state, since when stations are empty, and today against the same days before", async () => {
+  const weekAgo = {
+    ...{ id: "w", bike_id: "w", start_station_id: "A", end_station_id: "B" },
+    ...{ started_at: "2026-05-25T12:05:00Z", ended_at: "2026-05-25T12:15:00Z" },
+  };
+  await harness.past(weekAgo, {
+    ...weekAgo,
+    id: "x",
+    bike_id: "x",
+    started_at: "2026-05-25T20:00:00Z",
+    ended_at: "2026-05-25T20:01:00Z",
+  });
+  at("12:30:00");
+  await harness.start({ id: "r1", bike_id: "1" }, { id: "r2", bike_id: "2" });
+  at("12:40:00");
+  await harness.report({ id: "2", at: "2026-06-01T12:40:00Z", vehicle_state: "missing" });
+  at("13:00:00");
+  await sum();
+  expect(await cityAtAGlance(harness, "main", 20 * MINUTE_MS)).toMatchObject({
+    fleet: { available: 0, reserved: 0, on_trip: 2, disabled: 0, missing: 0 },
+    stations: {
+      online: 2,
+      empty: {
+        count: 2,
+        data: [
+          { id: "B", since: "2026-06-01T12:00:00.000Z" },
+          { id: "A", since: "2026-06-01T12:30:00.000Z" },
+        ],
+      },
+      full: { count: 0, data: [] },
+    },
+    rides: {
+      under_way: 2,
+      under_way_long: 2,
+      today: { day: "2026-06-01", until_now: 2, whole_day: null },
+      before: [{ day: "2026-05-25", until_now: 1, whole_day: 2 }],
+      usual_until_now: 1,
+    },
+  });
+});

@@ -1,0 +1,278 @@
+import { HISTORY_RETENTION_DAYS, SYSTEM_SUM_RETENTION_YEARS } from "@bikeshare/contract";
+import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../../storage/background/periodic.ts";
+import type { Database, Transaction } from "../../storage/db/database.ts";
+import { readContextOn } from "../../storage/lists/read-context.ts";
+import { findHorizon } from "../changes/queries.ts";
+import { updateStatementTimeout } from "../fleet/ride-import-queries.ts";
+import { hourOf } from "./sum-marks.ts";
+import {
+  deletePastSums,
+  expandOpenMarks,
+  findChangedHours,
+  hasFlowMarks,
+  insertAllFlowMarks,
+  insertFleetSample,
+  insertFlowMarks,
+  insertMarksBetween,
+  insertProgress,
+  insertSumMarks,
+  lockSumProgress,
+  makeFleetSamples,
+  sumFlowDay,
+  type SumProgress,
+  sumRideQuarters,
+  sumStationHours,
+  type SumTable,
+  takeDueFlowDay,
+  takeSumMarks,
+  updateSumProgress,
+} from "./sums-queries.ts";
+import { timeZoneOfSystem } from "./time-zone.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Between two turns: the most that numbers of today are behind. */
+const INTERVAL_MS = MINUTE_MS;
+/** Between two samples of the fleet, and two sums of the stations' current hour. */
+const SAMPLE_MS = 5 * MINUTE_MS;
+/** Between two sums of today's flows, which read every ride of the day. */
+const TODAY_FLOWS_MS = 10 * MINUTE_MS;
+/** For so long after its end an hour is summed again and again: what was under way as it ended commits within it. */
+const SETTLING_MS = 15 * MINUTE_MS;
+/** For how long one system is summed before the next one's turn, when there is much to do. */
+const TURN_MS = 20_000;
+/** Rides read together whose hours are marked. */
+const CHANGED_RIDES = 20_000;
+/** One transaction should take about so long: too short, and each begins anew; too long, and a stop waits for it. */
+const BATCH_MS = 1_000;
+const MAX_BATCH_HOURS = 48;
+
+/** What summing needs. */
+export interface SumContext {
+  readonly db: Database;
+  readonly clock: () => number;
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonic: () => number;
+  /** Rides whose hours are marked in one transaction; tests make it small. */
+  readonly changedRides?: number;
+}
+
+/**
+ * Repeats the sums of every system. Any number of processes may: the one that has locked a system's progress sums it, and the
+ * others pass on. Each transaction leaves the sums and what is still marked in agreement, so a crash loses nothing.
+ */
+export function startSumming({
+  db,
+  clock,
+  monotonic,
+  ...options
+}: SweeperSurroundings & SumContext): PeriodicWork<number> {
+  return startSweeper({
+    ...options,
+    intervalMs: INTERVAL_MS,
+    batchSize: 1,
+    sweep: async (systemId) => {
+      const swept = await sumSystem(
+        { db, clock, monotonic },
+        systemId,
+        options.watch && (() => options.watch?.gotOn()),
+      );
+      return { swept, isMore: false };
+    },
+  });
+}
+
+/** Sums what has changed in a system, the newest hours first. @returns how many past hours and days were summed */
+export async function sumSystem(
+  context: SumContext,
+  systemId: string,
+  onProgress: () => void = () => undefined,
+): Promise<number> {
+  const begun = context.monotonic();
+  const isOver = () => context.monotonic() - begun > TURN_MS;
+  if (!(await followRides(context, systemId, isOver))) return 0;
+  await sumCurrentHour(context, systemId);
+  const hours = await sumMarkedHours(context, systemId, { isOver, onProgress });
+  return hours + (await sumDueFlows(context, systemId, { isOver, onProgress }));
+}
+
+/** Runs work on a system's sums, unless another process does. @returns what it gives; undefined: another process does */
+function whileLocked<Result>(
+  { db }: SumContext,
+  systemId: string,
+  work: (tx: Transaction, progress: SumProgress) => Promise<Result>,
+): Promise<Result | undefined> {
+  return db.transaction(async (tx) => {
+    await updateStatementTimeout(tx);
+    const progress = await lockSumProgress(tx, systemId);
+    return progress === undefined ? undefined : work(tx, progress);
+  });
+}
+
+/** Marks the hours that have ended since, and those of rides that were written since. @returns false: another process sums */
+async function followRides(context: SumContext, systemId: string, isOver: () => boolean): Promise<boolean> {
+  const { db, clock, changedRides = CHANGED_RIDES } = context;
+  const timeZone = await timeZoneOfSystem(db, systemId);
+  const oldest = yearsBefore(clock(), SYSTEM_SUM_RETENTION_YEARS);
+  for (;;) {
+    // Before the rides are read: what is written later has a later position.
+    const horizon = await findHorizon(readContextOn(db).readPool, "rides");
+    const isMore = await db.transaction(async (tx) => {
+      const now = new Date(clock());
+      await insertProgress(tx, systemId, { timeZone, oldest, now });
+      const progress = await lockSumProgress(tx, systemId);
+      if (progress === undefined) return undefined;
+      const next = { ...progress, time_zone: timeZone, next_hour: hourOf(now) };
+      if (progress.next_hour < next.next_hour) {
+        await insertMarksBetween(tx, systemId, progress.next_hour, next.next_hour);
+      }
+      const since = await expandOpenMarks(tx, systemId, { oldest: keptFrom(clock()), nextHour: next.next_hour });
+      // At the beginning all days are marked with their hours.
+      if (progress.time_zone !== timeZone) {
+        const from = new Date(Math.max(progress.summed_from.getTime(), keptFrom(clock()).getTime()));
+        await insertAllFlowMarks(tx, systemId, { from, to: now, timeZone, dueAt: now });
+      }
+      let isFull = false;
+      if (!horizon.isUncertain && horizon.position > progress.position) {
+        const read = { after: progress.position, before: horizon.position, limit: changedRides };
+        const { position, n, hours } = await findChangedHours(tx, systemId, read);
+        const kept = hours.filter((hour) => hour >= oldest);
+        insertSumMarks(
+          tx,
+          systemId,
+          kept.filter((hour) => hour < next.next_hour),
+          false,
+        );
+        const flows = kept.filter((hour) => hour >= keptFrom(clock()));
+        await insertFlowMarks(tx, systemId, flows, flowTimes(now, timeZone));
+        next.position = position;
+        next.summed_from = earliest(next.summed_from, ...kept);
+        isFull = n >= changedRides;
+      }
+      if (since !== null) next.summed_from = earliest(next.summed_from, since);
+      updateSumProgress(tx, next);
+      return isFull;
+    });
+    if (isMore === undefined) return false;
+    if (!isMore || isOver()) return true;
+  }
+}
+
+function earliest(...dates: readonly Date[]): Date {
+  return new Date(Math.min(...dates.map(Number)));
+}
+
+function flowTimes(now: Date, timeZone: string) {
+  return { timeZone, now, todayAt: new Date(now.getTime() + TODAY_FLOWS_MS) };
+}
+
+/** Sums the hour that is not over: rides each time, the stations with each sample of the fleet. */
+function sumCurrentHour(context: SumContext, systemId: string): Promise<void> {
+  return whileLocked(context, systemId, async (tx, progress) => {
+    const now = new Date(context.clock());
+    const hour = hourOf(now);
+    const isSettling = now.getTime() - hour.getTime() < SETTLING_MS;
+    const hours = isSettling ? [new Date(hour.getTime() - HOUR_MS), hour] : [hour];
+    await sumRideQuarters(tx, systemId, hours, now);
+    const sampledAt = new Date(Math.floor(now.getTime() / SAMPLE_MS) * SAMPLE_MS);
+    if (await insertFleetSample(tx, systemId, sampledAt)) await sumStationHours(tx, systemId, hours, now);
+    updateSumProgress(tx, { ...progress, summed_to: now });
+  }).then(() => undefined);
+}
+
+interface Turn {
+  readonly isOver: () => boolean;
+  readonly onProgress: () => void;
+}
+
+async function sumMarkedHours(context: SumContext, systemId: string, { isOver, onProgress }: Turn): Promise<number> {
+  const { clock, monotonic } = context;
+  let summed = 0;
+  for (let batch = 4; !isOver();) {
+    const begun = monotonic();
+    const hours = await whileLocked(context, systemId, async (tx, progress) => {
+      const now = new Date(clock());
+      const marked = await takeSumMarks(tx, systemId, hourOf(now), batch);
+      const all = marked.map(({ hour }) => hour);
+      const ofStations = all.filter((hour) => hour >= keptFrom(clock()));
+      await sumRideQuarters(tx, systemId, all, now);
+      await sumStationHours(tx, systemId, ofStations, now);
+      await makeFleetSamples(tx, systemId, ofStations, now);
+      const ofFlows = marked.filter(({ hour, of_flows: isOfFlows }) => isOfFlows && hour >= keptFrom(clock()));
+      await insertFlowMarks(
+        tx,
+        systemId,
+        ofFlows.map(({ hour }) => hour),
+        flowTimes(now, progress.time_zone),
+      );
+      return all.length;
+    });
+    if (hours === undefined || hours === 0) break;
+    summed += hours;
+    onProgress();
+    const factor = monotonic() - begun > BATCH_MS ? 0.5 : 2;
+    batch = Math.min(MAX_BATCH_HOURS, Math.max(1, Math.floor(batch * factor)));
+  }
+  return summed;
+}
+
+async function sumDueFlows(context: SumContext, systemId: string, { isOver, onProgress }: Turn): Promise<number> {
+  for (let summed = 0; ; summed++) {
+    const isDone = await whileLocked(context, systemId, async (tx, progress) => {
+      const now = new Date(context.clock());
+      const day = await takeDueFlowDay(tx, systemId, now);
+      if (day !== undefined) await sumFlowDay(tx, systemId, day, progress.time_zone);
+      else if (!(await hasFlowMarks(tx, systemId))) updateSumProgress(tx, { ...progress, flows_to: now });
+      return day === undefined;
+    });
+    if (isDone !== false || isOver()) return summed;
+    onProgress();
+  }
+}
+
+/** The hour from which sums by station are kept. */
+function keptFrom(now: number): Date {
+  return hourOf(now - HISTORY_RETENTION_DAYS * DAY_MS);
+}
+
+function yearsBefore(now: number, years: number): Date {
+  const date = new Date(now);
+  date.setUTCFullYear(date.getUTCFullYear() - years);
+  return date;
+}
+
+const SWEEP_INTERVAL_MS = HOUR_MS;
+const SWEEP_ROWS = 5_000;
+
+/** Deletes sums that are older than they are kept. */
+export function startPastSumsSweeper({
+  db,
+  clock,
+  ...options
+}: SweeperSurroundings & Pick<SumContext, "db" | "clock">): PeriodicWork<number> {
+  return startSweeper({
+    ...options,
+    intervalMs: SWEEP_INTERVAL_MS,
+    batchSize: SWEEP_ROWS,
+    sweep: async (systemId, limit) => {
+      const ofStations = new Date(keptFrom(clock()).getTime() - DAY_MS);
+      const ofSystem = new Date(yearsBefore(clock(), SYSTEM_SUM_RETENTION_YEARS).getTime() - DAY_MS);
+      const pasts: readonly (readonly [SumTable, Date])[] = [
+        ["station_hours", ofStations],
+        ["flow_days", ofStations],
+        ["ride_quarters", ofSystem],
+        ["fleet_samples", ofSystem],
+      ];
+      let swept = 0;
+      let isMore = false;
+      for (const [table, before] of pasts) {
+        const n = await deletePastSums(db, table, systemId, before, limit);
+        swept += n;
+        isMore ||= n === limit;
+      }
+      return { swept, isMore };
+    },
+  });
+}
