@@ -8,6 +8,8 @@ import { ApiError } from "../../api/errors.ts";
 import { routes } from "../../api/routes.generated.ts";
 import { Button, ButtonLink } from "../../components/button.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
+import { ErrorState } from "../../components/error-state.tsx";
+import { Loading } from "../../components/loading.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Pager } from "../../components/pager.tsx";
 import { Time } from "../../components/time.tsx";
@@ -25,10 +27,23 @@ import "./deliveries.css";
 /** A partner's deliveries: found by filters that stand in the address, and resent, some or all. */
 export function DeliveriesPage() {
   const access = usePartnerAccess();
-  return access === undefined ? <NotFoundPage /> : <DeliveryList access={access} />;
+  return access === undefined ? <NotFoundPage /> : <WebhookDeliveries access={access} />;
 }
 
 type PartnerAccess = NonNullable<ReturnType<typeof usePartnerAccess>>;
+
+/** Asks for deliveries only where there is a webhook: the service answers 404 for those of none. */
+function WebhookDeliveries({ access }: { readonly access: PartnerAccess }) {
+  const params = { system_id: access.systemId, partner_id: access.partnerId };
+  const { data, error, refetch } = useQuery({
+    queryKey: ["webhook", params],
+    queryFn: ({ signal }) => api.webhook.show({ params, signal }),
+  });
+  if (data === undefined) {
+    return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
+  }
+  return data.webhook === null ? <NoWebhook access={access} /> : <DeliveryList access={access} />;
+}
 
 function DeliveryList({ access }: { readonly access: PartnerAccess }) {
   const [selection, setSelection] = useState<ResendSelection>();
@@ -37,6 +52,7 @@ function DeliveryList({ access }: { readonly access: PartnerAccess }) {
   const { params, filters, setFilters, list, live, onNext, onPrevious } = shown;
   const { data, error, refetch } = list;
   const { mayResend, client } = resendingBy(access);
+  // The webhook was removed meanwhile.
   if (error instanceof ApiError && error.code === "not_found") return <NoWebhook access={access} />;
   return (
     <div class="stack">
