@@ -1,15 +1,39 @@
+import { Socket } from "node:net";
 import pg from "pg";
 import { until } from "./until.ts";
 
+/** This process's connection to each server, kept: a new one takes as long as most statements, and there are thousands. */
+const connections = new Map<string, Promise<Connection>>();
+
+interface Connection {
+  readonly client: pg.Client;
+  readonly socket: Socket;
+  /** Statements that are under way. Without one it keeps no process alive. */
+  running: number;
+}
+
 /** Runs one statement that no transaction may hold, such as `create database`. */
 export async function runOnServer(serverUrl: string, text: string): Promise<void> {
-  const client = new pg.Client({ connectionString: serverUrl });
-  await client.connect();
+  const connection = await (connections.get(serverUrl) ?? connect(serverUrl));
+  const { client, socket } = connection;
+  if (connection.running++ === 0) socket.ref();
   try {
     await client.query(text);
   } finally {
-    await client.end();
+    if (--connection.running === 0) socket.unref();
   }
+}
+
+function connect(serverUrl: string): Promise<Connection> {
+  const socket = new Socket();
+  const client = new pg.Client({ connectionString: serverUrl, stream: () => socket });
+  const forget = () => void connections.delete(serverUrl);
+  // Also when the server stops.
+  client.on("error", forget).on("end", forget);
+  const connected = client.connect().then(() => ({ client, socket, running: 0 }));
+  connections.set(serverUrl, connected);
+  connected.catch(forget);
+  return connected;
 }
 
 const INSUFFICIENT_PRIVILEGE = "42501";
