@@ -19,11 +19,24 @@ export interface TestDatabase {
  */
 const TEST_TIMEOUT_MS = 60_000;
 
+const SYSTEM_ID = "main";
+
 /** A migrated database of the test's own, with one system. */
 export async function createTestDatabase(): Promise<TestDatabase> {
+  const database = await copyOf(inject("templateDatabase"));
+  await createSystem(database.db, SYSTEM_ID, "Test city", 0);
+  return database;
+}
+
+/** A copy of a test's database with all its rows. Nobody may be connected to that: close its `db` before. */
+export function copyTestDatabase({ db }: Pick<TestDatabase, "db">): Promise<TestDatabase> {
+  return copyOf(new URL(db.connectionString).pathname.slice(1));
+}
+
+async function copyOf(template: string): Promise<TestDatabase> {
   const serverUrl = inject("serverUrl");
   const name = `test_${randomBytes(8).toString("hex")}`;
-  await copyDatabase(serverUrl, inject("templateDatabase"), name);
+  await copyDatabase(serverUrl, template, name);
   const db = openDatabase({
     connectionString: withDatabaseName(serverUrl, name),
     connectTimeoutMs: TEST_TIMEOUT_MS,
@@ -31,11 +44,9 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   });
   // A copy has the template's rows, and not what its sessions begin with.
   if (process.env["TEST_CITUS_URL"] !== undefined) await updateDatabaseSettings(db);
-  const systemId = "main";
-  await createSystem(db, systemId, "Test city", 0);
   return {
     db,
-    systemId,
+    systemId: SYSTEM_ID,
     close: async () => {
       await db.close();
       await dropDatabase(serverUrl, name);

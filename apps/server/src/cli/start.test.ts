@@ -1,6 +1,6 @@
 import { type ChildProcess, type ChildProcessByStdio, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -8,9 +8,8 @@ import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { createTestClock, createTestIds } from "@bikeshare/test-kit";
-import { afterEach, beforeEach, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { until } from "../../test/until.ts";
+import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
+import { copyTestDatabase, createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { upsertStations } from "../city/fleet/station-commands.ts";
 import { checkInvariants } from "../health/check/service.ts";
 import { keysOf } from "../partners/keys/service.ts";
@@ -21,10 +20,58 @@ let database: TestDatabase;
 let directory: string;
 let env: NodeJS.ProcessEnv;
 const children = new Set<ChildProcess>();
+/** The first is that of what the first `start` made, which lasts for all tests. */
+const closers: (() => Promise<void>)[] = [];
+/** What the first `start` made, of which tests have copies: fifty thousand rides take seconds. */
+let made: { readonly database: TestDatabase; readonly directory: string; readonly first: FirstRun };
 
-beforeEach(async () => {
-  database = await createTestDatabase();
-  directory = await mkdtemp(join(tmpdir(), "bikeshare-start-"));
+/** What the first `start` has said and served until it was stopped. */
+interface FirstRun extends Pick<Running, "key" | "sign_in"> {
+  readonly keptKey: string;
+  readonly completedRides: number;
+  readonly vehicleTypes: unknown;
+  readonly systemInformation: unknown;
+  readonly status: number | null;
+}
+
+beforeAll(async () => {
+  await useWorld(await createTestDatabase());
+  const first = await start("--speed", "1000");
+  await untilCompleted(20);
+  const json = async (path: string): Promise<unknown> => (await fetch(`${first.url}${path}`)).json();
+  made = {
+    database,
+    directory,
+    first: {
+      key: first.key,
+      sign_in: first.sign_in,
+      keptKey: (await readFile(join(directory, "demo-key"), "utf8")).trim(),
+      completedRides: await total(first, COMPLETED),
+      vehicleTypes: await json("/gbfs/3.0/vehicle_types.json"),
+      systemInformation: await json("/gbfs/3.0/system_information.json"),
+      status: await first.stop(),
+    },
+  };
+  await database.db.close();
+}, 600_000);
+afterEach(async () => {
+  await endChildren();
+  for (const close of closers.splice(1)) await close();
+});
+afterAll(async () => {
+  await endChildren();
+  for (const close of closers.splice(0)) await close();
+});
+
+/** Has commands run on a database, in a directory of their own. */
+async function useWorld(used: TestDatabase): Promise<void> {
+  const own = await mkdtemp(join(tmpdir(), "bikeshare-start-"));
+  closers.push(async () => {
+    await used.close();
+    await rm(own, { recursive: true, force: true });
+  });
+  database = used;
+  directory = own;
   env = {
     ...process.env,
     DATABASE_URL: database.db.connectionString,
@@ -32,16 +79,21 @@ beforeEach(async () => {
     PORT: "0",
     LOG_LEVEL: "error",
   };
-});
-afterEach(async () => {
+}
+
+/** The city that the first `start` has made, as it left it. */
+async function useMadeCity(): Promise<void> {
+  await useWorld(await copyTestDatabase(made.database));
+  await cp(made.directory, directory, { recursive: true });
+}
+
+async function endChildren(): Promise<void> {
   for (const child of children) {
     child.kill("SIGKILL");
     if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
   }
   children.clear();
-  await database.close();
-  await rm(directory, { recursive: true, force: true });
-});
+}
 
 interface Running {
   readonly child: ChildProcess;
@@ -88,22 +140,20 @@ async function total({ url, key }: Running, path: string): Promise<number> {
   return ((await response.json()) as { total_pages: number }).total_pages;
 }
 
+const COMPLETED = "/v1/events?event=ride.completed&limit=1";
 /** Limits the wait until twenty rides have ended. Too low: fails on a busy machine. */
 const RIDES_TIMEOUT_MS = 300_000;
 
-/** Asks every second and a half at most: the demo's key makes 60 requests a minute. */
-async function untilMore(running: Running, path: string, than: number): Promise<void> {
-  let asked = 0;
-  await until(async () => {
-    if (++asked % 300 !== 0) return false;
-    return (await total(running, path)) > than;
-  }, RIDES_TIMEOUT_MS);
+/** Waits for simulated rides to end. The database is asked: the demo's key makes 60 requests a minute. */
+async function untilCompleted(rides: number): Promise<void> {
+  const counted = statement("", "select count(*)::int as n from events where name = 'ride.completed'");
+  const hasEnough = async () => ((await database.db.query<{ n: number }>(counted))[0]?.n ?? 0) >= rides;
+  await vi.waitUntil(hasEnough, { timeout: RIDES_TIMEOUT_MS, interval: 50 });
 }
 
 /** Lets a city live until rides have come to their end, and stops it. @returns what it says then */
 async function simulateForAWhile(server: Running): Promise<{ readonly waiting: number }> {
-  const completed = "/v1/events?event=ride.completed&limit=1";
-  const before = await total(server, completed);
+  const before = await total(server, COMPLETED);
   const child = spawn(
     process.execPath,
     ["--conditions=@bikeshare/source", main, "--json", "simulate", "--speed", "1000"],
@@ -113,20 +163,18 @@ async function simulateForAWhile(server: Running): Promise<{ readonly waiting: n
   const said = firstLine(child);
   // Awaited below; until then its failure must not count as unhandled.
   said.catch(() => undefined);
-  await untilMore(server, completed, before + 20);
+  await untilCompleted(before + 20);
   child.kill("SIGTERM");
   return JSON.parse(await said) as { readonly waiting: number };
 }
 
 it("makes a city that lives; a second start goes on with the same city and key; both stop with nothing broken", async () => {
-  const completed = "/v1/events?event=ride.completed&limit=1";
-  const first = await start("--speed", "1000");
-  expect((await readFile(join(directory, "demo-key"), "utf8")).trim()).toBe(first.key);
+  const { first } = made;
+  expect(first.keptKey).toBe(first.key);
   for (const link of [first.sign_in?.operator, first.sign_in?.partner])
     expect(link).toMatch(/^http:\/\/localhost:\d+\/dashboard\/invitation#[\w-]{43}$/);
-  await untilMore(first, completed, 20);
-  const types = await (await fetch(`${first.url}/gbfs/3.0/vehicle_types.json`)).json();
-  expect(types).toMatchObject({
+  expect(first.completedRides).toBeGreaterThanOrEqual(20);
+  expect(first.vehicleTypes).toMatchObject({
     data: {
       vehicle_types: [
         { vehicle_type_id: "bike", propulsion_type: "human" },
@@ -134,15 +182,15 @@ it("makes a city that lives; a second start goes on with the same city and key; 
       ],
     },
   });
-  const system = await (await fetch(`${first.url}/gbfs/3.0/system_information.json`)).json();
-  expect(system).toMatchObject({
+  expect(first.systemInformation).toMatchObject({
     data: { timezone: "Europe/Amsterdam", feed_contact_email: "feeds@demo-city.example" },
   });
-  expect(await first.stop()).toBe(0);
+  expect(first.status).toBe(0);
 
+  await useMadeCity();
   const second = await start("--speed", "1000");
   expect(second.key).toBe(first.key);
-  await untilMore(second, completed, (await total(second, completed)) + 20);
+  await untilCompleted((await total(second, COMPLETED)) + 20);
   // As a terminal that is closed does.
   expect(await second.stop("SIGHUP")).toBe(0);
 
@@ -154,7 +202,8 @@ it("makes a city that lives; a second start goes on with the same city and key; 
 }, 600_000);
 
 it("what fails after the service is up ends the process with the reason, and leaves nothing open", async () => {
-  const constraint = "alter table partners add constraint no_simulator check (name <> 'Simulator')";
+  await useMadeCity();
+  const constraint = "alter table keys add constraint no_simulator check (name <> 'made by the simulator') not valid";
   await database.db.query(statement("", constraint));
   const child = spawn(process.execPath, ["--conditions=@bikeshare/source", main, "--json", "start"], {
     env,
@@ -172,6 +221,7 @@ it("what fails after the service is up ends the process with the reason, and lea
 });
 
 it("leaves a database alone that it did not make: no key, no rides, and simulate refuses to mix in its own", async () => {
+  await useWorld(await createTestDatabase());
   const context = { db: database.db, clock: createTestClock(), ids: createTestIds() };
   await upsertStations(context, database.systemId, [{ item: { id: "real", name: "Real", lat: 1, lon: 2 } }]);
   const running = await start();
@@ -190,6 +240,7 @@ it("leaves a database alone that it did not make: no key, no rides, and simulate
 });
 
 it("beside a running `start` its commands know its address, and receivers on this machine may be set", async () => {
+  await useMadeCity();
   const server = await start("--speed", "0");
   // As in another terminal: without the port that `start` was given.
   env = { ...env, PORT: "" };
@@ -211,6 +262,7 @@ it("beside a running `start` its commands know its address, and receivers on thi
 }, 600_000);
 
 it("simulate drives a running service, ends its rides when it is stopped, and takes no key on the command line", async () => {
+  await useMadeCity();
   const server = await start("--speed", "0");
   env = { ...env, PORT: new URL(server.url).port };
   let ended = await simulateForAWhile(server);

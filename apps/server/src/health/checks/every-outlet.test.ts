@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { makeCertificate } from "../../../test/servers/certificates.ts";
 import { type SmtpServer, startSmtpServer } from "../../../test/servers/smtp-server.ts";
@@ -62,16 +62,10 @@ const given = new Map<CheckName, boolean>([
   ["long transactions", false], // database-checks.test.ts
 ]);
 
+// One world for all: each incident ends as it began.
 beforeAll(async () => {
   smtp = await startSmtpServer();
   directory = await mkdtemp(join(tmpdir(), "bikeshare-outlets-"));
-});
-afterAll(async () => {
-  await smtp.close();
-  await rm(directory, { recursive: true });
-});
-beforeEach(async () => {
-  aheadMs = 0;
   database = await createTestDatabase();
   await createFirstPartitions(database.db, clock);
   partnerId = (await createPartner(actor(), database.systemId, "Partner")).id;
@@ -83,7 +77,18 @@ beforeEach(async () => {
   await mkdir(join(directory, "backups"), { recursive: true });
   await Promise.all([renewCertificate(90), makeBackup(1)]);
 });
-afterEach(() => database.close());
+afterEach(async () => {
+  // The end of one incident is a webhook.
+  await active.end();
+  // What a process remembers of earlier incidents, at times that the next one has still before it.
+  for (const table of ["alerts", "operator_mails"]) await database.db.query(statement("", `delete from ${table}`));
+  aheadMs = 0;
+});
+afterAll(async () => {
+  await smtp.close();
+  await database.close();
+  await rm(directory, { recursive: true });
+});
 
 const actor = () => ({ db: database.db, clock, ids: createIds(clock), actor: "test" });
 const run = (sql: string, ...values: unknown[]) =>
