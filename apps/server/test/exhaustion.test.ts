@@ -8,6 +8,7 @@ import { connect as connectTls } from "node:tls";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { type Activity, type ActivityTracker, createActivityTracker } from "../src/health/tracing/activity.ts";
+import { MAX_RUNNING_READS } from "../src/http/read-turns.ts";
 import { createPartner } from "../src/partners/service.ts";
 import { readCertificate } from "../src/runtime/startup/certificate.ts";
 import { openDatabase } from "../src/storage/db/database.ts";
@@ -184,7 +185,7 @@ it("reads that are sent ahead on a connection are made one by one, as their call
   expect(asked).toBe(20);
 });
 
-it("of one partner's reads eight run at once, whatever its keys and connections; another's run beside them, and callers who left run none", async () => {
+it("of one partner's reads few run at once, whatever its keys and connections; another's run beside them, and callers who left run none", async () => {
   let asked = 0;
   const gate = Promise.withResolvers<void>();
   const service = await serve({}, ({ http }) => {
@@ -199,12 +200,12 @@ it("of one partner's reads eight run at once, whatever its keys and connections;
   const get = (path: string, key: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n\r\n`;
   const hogs = await Promise.all(Array.from({ length: 60 }, () => open(service.url)));
   hogs.forEach((socket, n) => socket.pause().write(get("/v1/gated", keys[n % 2]!.key).repeat(50)));
-  await until(() => asked === 8);
+  await until(() => asked === MAX_RUNNING_READS);
   for (let n = 0; n < 20; n++) {
     const { status } = await fetch(`${service.url}/v1/me`, { headers: { authorization: `Bearer ${other.key}` } });
     expect(status).toBe(200);
   }
-  expect(asked).toBe(8);
+  expect(asked).toBe(MAX_RUNNING_READS);
   const connected = await connectionsOf(service);
   for (const socket of hogs.splice(10)) socket.destroy();
   await until(async () => (await connectionsOf(service)) <= connected - 50);
@@ -213,8 +214,41 @@ it("of one partner's reads eight run at once, whatever its keys and connections;
   await until(() => asked >= 500);
   hogs.forEach((socket) => socket.resume());
   const mine = await fetch(`${service.url}/v1/me`, { headers: { authorization: `Bearer ${keys[0].key}` } });
-  expect([mine.status, asked]).toEqual([200, expect.toSatisfy((n: number) => n >= 500 && n <= 508)]);
+  expect([mine.status, asked]).toEqual([
+    200,
+    expect.toSatisfy((n: number) => n >= 500 && n <= 500 + MAX_RUNNING_READS),
+  ]);
 });
+
+it.each(["made at once", "kept"])(
+  "reads whose answers are %s take turns too: between few of them the requests of others are read",
+  async (which) => {
+    let [together, most, asked] = [0, 0, 0];
+    const count = () => {
+      asked++;
+      if (++together > 1) return;
+      setImmediate(() => {
+        most = Math.max(most, together);
+        together = 0;
+      });
+    };
+    const service = await serve({}, ({ http }) => {
+      const answer = () => {
+        count();
+        return "ready";
+      };
+      const onRequest = (_: unknown, reply: { send(body: string): unknown }) => void reply.send(answer());
+      http.get("/v1/ready", which === "kept" ? { onRequest } : {}, answer);
+    });
+    const { key } = await app.issue({ rateLimit: 100_000 });
+    const get = `GET /v1/ready HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+    const hogs = await Promise.all(Array.from({ length: 30 }, () => open(service.url)));
+    for (const socket of hogs) socket.pause().write(get.repeat(50));
+    await until(() => asked === 1_500);
+    // Those that run, and as many to which they pass their turns in the same round.
+    expect(most).toBeLessThanOrEqual(2 * MAX_RUNNING_READS);
+  },
+);
 
 it("heads and header lists have a bound, and an upgrade to HTTP/2 is none", async () => {
   const service = await serve();

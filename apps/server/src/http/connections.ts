@@ -102,7 +102,10 @@ export function followConnections(server: Server): Connections {
       // Otherwise it would start in the context of the request before.
       const startLater = AsyncResource.bind(start);
       before.response.once("close", () => {
-        if (!request.socket.destroyed) startLater();
+        // Not at once: answers that need no waiting would follow each other, and meanwhile nobody else's request is read.
+        setImmediate(() => {
+          if (!request.socket.destroyed) startLater();
+        });
       });
     },
     endAfter: (request) => {
