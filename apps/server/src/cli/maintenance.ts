@@ -1,7 +1,9 @@
 import { access } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { riderRef } from "@bikeshare/contract";
+import { commandError } from "../command-errors.ts";
 import { forgetRider } from "../partners/forget/service.ts";
+import { overviewOf } from "../partners/service.ts";
 import { explainDatabaseFailure } from "../runtime/startup/database-failure.ts";
 import { duration } from "../runtime/startup/values.ts";
 import { openDatabase } from "../storage/db/database.ts";
@@ -191,9 +193,14 @@ export function registerForget(program: ParentCommand, cli: OpenCli): void {
         parsed(riderRef, text),
       ).makeOptionMandatory(),
     )
-    .action(({ riderRef: reference }) =>
+    .option("--partner <id>", "the partner whose rider it is, where several use the reference")
+    .action(({ riderRef: reference, partner: partnerId }) =>
       runOnSystem(cli(), async (context) => {
-        const tables = await forgetRider(context, context.systemId, reference);
+        const { systemId } = context;
+        if (partnerId !== undefined && (await overviewOf(context, systemId, partnerId)) === undefined)
+          throw commandError("not_found", "partner", { id: partnerId });
+        const waiting = { ...context, sleep: (ms: number) => sleep(ms) };
+        const tables = await forgetRider(waiting, systemId, { riderRef: reference, partnerId });
         const rows = Object.values(tables).reduce((sum, n) => sum + n, 0);
         return {
           object: { rows, tables },

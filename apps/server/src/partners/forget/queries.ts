@@ -20,6 +20,20 @@ const reservationEvents = eventNames.filter((name) => name.startsWith("reservati
 const aboutReservations = (column: string) =>
   `${column} in (${reservationEvents.map((name) => `'${name}'`).join(", ")})`;
 
+/** Tell which rows of a table, named `kept`, are a partner's, where no column `partner_id` does. */
+const partnersRows: Readonly<Record<string, (partner: string) => string>> = {
+  webhook_attempts: (partner) =>
+    `kept.endpoint_id in (select id from webhook_endpoints where system_id = $1 and partner_id = ${partner})`,
+  webhook_bodies: (partner) => `exists (
+    select from webhook_deliveries delivery
+      join webhook_endpoints endpoint on endpoint.system_id = $1 and endpoint.id = delivery.endpoint_id
+    where delivery.system_id = $1 and delivery.created_on = kept.created_on and delivery.event_id = kept.event_id
+      and endpoint.partner_id = ${partner})`,
+  idempotency_keys: (partner) => `kept.caller = ${partner}`,
+};
+const isPartners = (table: string, partner: string) =>
+  `(${partner}::text is null or ${partnersRows[table]?.(partner) ?? `kept.partner_id = ${partner}`})`;
+
 // In the order in which an event moves from table to table: an event that moves meanwhile is found in the next one.
 const jsonTables: readonly JsonTable[] = [
   { table: "event_outbox", column: "data", only: aboutReservations("name") },
@@ -39,15 +53,29 @@ const ofReservations = statement(
   "forget.reservations",
   `with forgotten as (
      update reservations set ${CHANGED}, rider_ref = null, updated_at = greatest(updated_at, $3::timestamptz)
-     where system_id = $1 and rider_ref = $2 returning 1)
+     where system_id = $1 and rider_ref = $2 and ($4::text is null or partner_id = $4) returning 1)
    select count(*) as n from forgotten`,
+);
+const partnersWith = statement(
+  "forget.partners",
+  `select id, name from partners
+   where system_id = $1 and id in (select partner_id from reservations where system_id = $1 and rider_ref = $2)
+   order by id limit 10`,
+);
+const underWay = statement(
+  "forget.underWay",
+  `select queued.delivery_id || ' ' || queued.claim as claim
+   from webhook_queue queued
+     join webhook_bodies body on body.system_id = $1 and body.created_on = queued.created_on and body.event_id = queued.event_id
+   where queued.system_id = $1 and queued.claim is not null and body.${aboutReservations("event")}`,
 );
 // A response of a partner's server is bytes, perhaps of no text: it is deleted as a whole.
 const ofAnswers = statement(
   "forget.answers",
   `with forgotten as (
-     update webhook_attempts set response_body = null, response_headers = null
-     where system_id = $1 and position(convert_to($2, 'UTF8') in response_body) > 0 returning 1)
+     update webhook_attempts kept set response_body = null, response_headers = null
+     where system_id = $1 and position(convert_to($2, 'UTF8') in response_body) > 0 and ${isPartners("webhook_attempts", "$3")}
+     returning 1)
    select count(*) as n from forgotten`,
 );
 // The details of a refused request are deleted as a whole: queries and messages may hold an id in any form.
@@ -58,6 +86,7 @@ const ofRequests = statement(
      where system_id = $1 and (position($2 in body) > 0 or position($2 in message) > 0
        or position('=' || $3 || '&' in target || '&') > 0
        or position('/' || $4 || '/' in split_part(target, '?', 1) || '/') > 0)
+       and ($5::text is null or partner_id = $5)
      returning 1)
    select count(*) as n from forgotten`,
 );
@@ -72,8 +101,9 @@ const ofTable = (table: JsonTable): Statement =>
   statement(
     `forget.${table.table}`,
     `with forgotten as (
-       update ${table.table} set ${table.column} = replace(${table.column}, $2, $3)${table.also ?? ""}
-       where system_id = $1 and ${table.day === undefined ? "" : `${table.day} = $4::date and `}${contains(table)} returning 1)
+       update ${table.table} kept set ${table.column} = replace(${table.column}, $2, $3)${table.also ?? ""}
+       where system_id = $1 and ${table.day === undefined ? "" : `${table.day} = $5::date and `}${contains(table)}
+         and ${isPartners(table.table, "$4")} returning 1)
      select count(*) as n from forgotten`,
   );
 
@@ -84,9 +114,39 @@ export function listJsonTables(): readonly JsonTable[] {
   return jsonTables;
 }
 
+/** Whose rows are changed: a partner's, or with null everybody's. */
+export interface ForgetScope {
+  readonly systemId: string;
+  readonly partnerId: string | null;
+}
+
+/** A partner that has used a reference. */
+export interface PartnerWithRider {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Returns the partners with reservations of a rider, ten at most. */
+export function listPartnersWith(db: Queryable, systemId: string, riderRef: string): Promise<PartnerWithRider[]> {
+  return db.query<PartnerWithRider>(partnersWith, [systemId, riderRef]);
+}
+
+/**
+ * Returns a text for each webhook about a reservation that a worker has in its memory now: it writes what it has sent when
+ * its receiver has answered.
+ */
+export async function listUnderWay(db: Queryable, systemId: string): Promise<string[]> {
+  return (await db.query<{ claim: string }>(underWay, [systemId])).map(({ claim }) => claim);
+}
+
 /** Takes a rider's reference from reservations. @returns how many */
-export async function updateReservations(db: Queryable, systemId: string, riderRef: string, at: Date): Promise<number> {
-  return oneRow(await db.query<Count>(ofReservations, [systemId, riderRef, at])).n;
+export async function updateReservations(
+  db: Queryable,
+  { systemId, partnerId }: ForgetScope,
+  riderRef: string,
+  at: Date,
+): Promise<number> {
+  return oneRow(await db.query<Count>(ofReservations, [systemId, riderRef, at, partnerId])).n;
 }
 
 /** A rider's reference, as it is in our own JSON, and in that of strangers. */
@@ -96,28 +156,37 @@ export interface WrittenReference {
 }
 
 /** Takes the kept answers that contain a text. @returns how many */
-export async function updateAnswers(db: Queryable, systemId: string, text: string): Promise<number> {
-  return oneRow(await db.query<Count>(ofAnswers, [systemId, text])).n;
+export async function updateAnswers(
+  db: Queryable,
+  { systemId, partnerId }: ForgetScope,
+  text: string,
+): Promise<number> {
+  return oneRow(await db.query<Count>(ofAnswers, [systemId, text, partnerId])).n;
 }
 
 /** Removes the stored details of rejected requests that name a rider. @returns the number of requests */
-export async function updateRequests(db: Queryable, systemId: string, riderRef: string): Promise<number> {
+export async function updateRequests(
+  db: Queryable,
+  { systemId, partnerId }: ForgetScope,
+  riderRef: string,
+): Promise<number> {
   const [, value] = new URLSearchParams({ rider_ref: riderRef }).toString().split("=");
-  const values = [systemId, JSON.stringify(riderRef), value, encodeURIComponent(riderRef)];
+  const values = [systemId, JSON.stringify(riderRef), value, encodeURIComponent(riderRef), partnerId];
   return oneRow(await db.query<Count>(ofRequests, values)).n;
 }
 
 /** Replaces a text in the JSON of a table's rows. @returns in how many */
 export async function updateJson(
   db: Queryable,
-  systemId: string,
+  { systemId, partnerId }: ForgetScope,
   table: JsonTable,
   [from, to]: readonly [from: string, to: string],
 ): Promise<number> {
-  if (table.day === undefined) return oneRow(await db.query<Count>(ofTable(table), [systemId, from, to])).n;
+  const values = [systemId, from, to, partnerId];
+  if (table.day === undefined) return oneRow(await db.query<Count>(ofTable(table), values)).n;
   let changed = 0;
   for (const { day } of await db.query<{ day: string }>(daysOf(table), [systemId]))
-    changed += oneRow(await db.query<Count>(ofTable(table), [systemId, from, to, day])).n;
+    changed += oneRow(await db.query<Count>(ofTable(table), [...values, day])).n;
   return changed;
 }
 
@@ -140,32 +209,34 @@ interface SearchedTable {
   readonly hasSystem: boolean;
 }
 
-/** Tells whether a column has a reference: $1 is the reference itself, $2 and $3 are how it is written. */
+/** Tells whether a column has a reference: $2 is the reference itself, $3 and $4 are how it is written. */
 function mentions(column: string, type: string): string {
   const name = quoteIdentifier(column);
-  if (column === "rider_ref") return `${name} = $1`;
-  if (type === "bytea") return `position(convert_to($3, 'UTF8') in ${name}) > 0`;
+  if (column === "rider_ref") return `${name} = $2`;
+  if (type === "bytea") return `position(convert_to($4, 'UTF8') in ${name}) > 0`;
   // PostgreSQL writes its own JSON with spaces.
-  return `position($2 in replace(${name}::text, '": "', '":"')) > 0`;
+  return `position($3 in replace(${name}::text, '": "', '":"')) > 0`;
 }
 
 /**
- * Returns the tables that contain a rider's reference in any text column. Reads the columns from the database, so that
+ * Returns the tables that contain a rider's reference in any text column of the rows in question. Reads the columns from the database, so that
  * later additions to the schema are included.
  */
 export async function listTablesWith(
   db: Queryable,
-  systemId: string,
+  { systemId, partnerId }: ForgetScope,
   riderRef: string,
   { json, quoted }: WrittenReference,
 ): Promise<string[]> {
   const found: string[] = [];
   for (const { name, columns, types, hasSystem } of await db.query<SearchedTable>(searchedTables)) {
     const any = columns.map((column, index) => mentions(column, types[index] ?? "")).join(" or ");
-    const text = `select 1 from ${quoteIdentifier(name)}
-      where ${hasSystem ? "system_id = $4" : "$4::text <> ''"} and $1::text <> '' and $2::text <> '' and $3::text <> '' and (${any})
+    const isOwned = name in partnersRows || columns.includes("partner_id");
+    const text = `select 1 from ${quoteIdentifier(name)} kept
+      where ${hasSystem ? "system_id = $1" : "$1::text <> ''"} and $2::text <> '' and $3::text <> '' and $4::text <> ''
+        and ${isOwned ? isPartners(name, "$5") : "($5::text is null or $5 <> '')"} and (${any})
       limit 1`;
-    const rows = await db.query({ name: "", text }, [riderRef, json, quoted, systemId]);
+    const rows = await db.query({ name: "", text }, [systemId, riderRef, json, quoted, partnerId]);
     if (rows.length > 0) found.push(name);
   }
   return found;

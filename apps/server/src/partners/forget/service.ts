@@ -1,8 +1,11 @@
 import type { ActorContext } from "../../command-context.ts";
 import { insertActOf } from "../audit/queries.ts";
 import {
+  type ForgetScope,
   listJsonTables,
+  listPartnersWith,
   listTablesWith,
+  listUnderWay,
   updateAnswers,
   updateJson,
   updateRequests,
@@ -11,31 +14,52 @@ import {
 
 /** Limits the runs. Rows written during the first run are changed by the second, unless new ones keep coming. */
 const MAX_RUNS = 3;
+/** After it everything that a process had in memory before is written, but webhooks: a log of requests waits for a second. */
+const WRITE_DELAY_MS = 2_000;
+/** Milliseconds between two looks at the webhooks under way. */
+const POLL_INTERVAL_MS = 500;
+/** Looks at most: 60 s. A receiver has 15 s to answer. */
+const MAX_POLLS = 120;
 
 /** The number of rows from which a reference was removed, by table. */
 export type ForgottenRows = Readonly<Record<string, number>>;
 
+export interface ForgetContext extends ActorContext {
+  readonly sleep: (ms: number) => Promise<unknown>;
+}
+
+/** A rider to forget: partners choose references, so two may have the same one for two people. */
+export interface ForgottenRider {
+  readonly riderRef: string;
+  /** Default: the only one that has used the reference. */
+  readonly partnerId?: string | undefined;
+}
+
 /**
  * Takes a rider's reference from all that is kept in a system: reservations, events, webhooks and their log, and answers
- * kept for repeated requests. Then searches every column of every table for the reference.
- * @throws Error when some is left, because more is being written: it may be run again
+ * kept for repeated requests. Waits for the webhooks that are being sent, because they are logged afterwards. Then searches
+ * every column of every table for the reference.
+ * @throws Error when some is left, because more is being written: it may be run again; and when several partners have used it
  */
-export async function forgetRider(context: ActorContext, systemId: string, riderRef: string): Promise<ForgottenRows> {
-  const { db, clock } = context;
-  const quoted = JSON.stringify(riderRef);
-  const written = { json: `"rider_ref":${quoted}`, quoted };
+export async function forgetRider(
+  context: ForgetContext,
+  systemId: string,
+  { riderRef, partnerId }: ForgottenRider,
+): Promise<ForgottenRows> {
+  const { db } = context;
+  const scope = { systemId, partnerId: partnerId ?? (await onlyPartner(context, systemId, riderRef)) };
   const rows: Record<string, number> = {};
-  const add = (table: string, n: number) => (rows[table] = (rows[table] ?? 0) + n);
-  let left: readonly string[] = [];
-  for (let run = 0; run < MAX_RUNS; run++) {
-    add("reservations", await updateReservations(db, systemId, riderRef, new Date(clock())));
-    for (const table of listJsonTables())
-      add(table.table, await updateJson(db, systemId, table, [written.json, '"rider_ref":null']));
-    add("webhook_attempts", await updateAnswers(db, systemId, quoted));
-    add("request_log", await updateRequests(db, systemId, riderRef));
-    left = await listTablesWith(db, systemId, riderRef, written);
-    if (left.length === 0) break;
-  }
+  const erase = async () => {
+    let left: readonly string[] = [];
+    for (let run = 0; run < MAX_RUNS; run++) {
+      left = await eraseOnce(context, scope, riderRef, rows);
+      if (left.length === 0) break;
+    }
+    return left;
+  };
+  await erase();
+  const isOver = await untilWritten(context, systemId);
+  const left = await erase();
   // The reference itself is not recorded: that would keep it.
   await db.transaction((tx) =>
     insertActOf(context, tx, { systemId, action: "rider.forgotten", subject: systemId, detail: rows }),
@@ -44,5 +68,48 @@ export async function forgetRider(context: ActorContext, systemId: string, rider
     throw new Error(
       `The reference is still in ${left.join(", ")}, where it may have been written meanwhile: run the command again.`,
     );
+  if (!isOver)
+    throw new Error(
+      "The reference was removed, but webhooks that may name it are still being sent, and are logged afterwards: run the command again in a minute, while a worker runs.",
+    );
   return rows;
+}
+
+async function onlyPartner({ db }: ForgetContext, systemId: string, riderRef: string): Promise<string | null> {
+  const partners = await listPartnersWith(db, systemId, riderRef);
+  if (partners.length <= 1) return partners[0]?.id ?? null;
+  const named = partners.map(({ id, name }) => `${id} (${JSON.stringify(name)})`).join(", ");
+  throw new Error(
+    `Several partners use this reference, each for a rider of its own: ${named}. Name the one whose rider is to be forgotten with --partner.`,
+  );
+}
+
+/** Adds the changed rows to `rows`. @returns the tables that still have the reference */
+async function eraseOnce(
+  { db, clock }: ForgetContext,
+  scope: ForgetScope,
+  riderRef: string,
+  rows: Record<string, number>,
+): Promise<readonly string[]> {
+  const quoted = JSON.stringify(riderRef);
+  const written = { json: `"rider_ref":${quoted}`, quoted };
+  const add = (table: string, n: number) => (rows[table] = (rows[table] ?? 0) + n);
+  add("reservations", await updateReservations(db, scope, riderRef, new Date(clock())));
+  for (const table of listJsonTables())
+    add(table.table, await updateJson(db, scope, table, [written.json, '"rider_ref":null']));
+  add("webhook_attempts", await updateAnswers(db, scope, quoted));
+  add("request_log", await updateRequests(db, scope, riderRef));
+  return listTablesWith(db, scope, riderRef, written);
+}
+
+/** Waits until what processes have in memory now is written. @returns false when some of it is not after a minute */
+async function untilWritten({ db, sleep }: ForgetContext, systemId: string): Promise<boolean> {
+  let underWay = await listUnderWay(db, systemId);
+  await sleep(WRITE_DELAY_MS);
+  for (let poll = 0; underWay.length > 0 && poll < MAX_POLLS; poll++) {
+    await sleep(POLL_INTERVAL_MS);
+    const now = new Set(await listUnderWay(db, systemId));
+    underWay = underWay.filter((claim) => now.has(claim));
+  }
+  return underWay.length === 0;
 }

@@ -107,7 +107,8 @@ describe("of a refused request", () => {
     ];
     const ids = await ask([...rider("rider-7"), ...rider("rider-77")]);
     expect((await Promise.all(ids.map(stored))).every((row) => row?.target !== null)).toBe(true);
-    expect(await forgetRider({ ...app, actor: "test" }, app.systemId, "rider-7")).toMatchObject({ request_log: 2 });
+    const context = { ...app, actor: "test", sleep: () => Promise.resolve() };
+    expect(await forgetRider(context, app.systemId, { riderRef: "rider-7" })).toMatchObject({ request_log: 2 });
     const targets = (await Promise.all(ids.map(stored))).map((row) => row?.target);
     expect(targets).toEqual([null, null, "/v1/reservations?status=none&rider_ref=rider-77", "/v1/reservations"]);
   });
