@@ -1,13 +1,16 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import { makeDatabaseDirectory } from "@bikeshare/test-kit";
 
 const ROOT = join(import.meta.dirname, "../../../..");
 const PROGRAM = ["--conditions=@bikeshare/source", join(ROOT, "apps/server/bikeshare.mjs")];
+
+/** What a data directory of these tests takes at most, with room to spare. */
+const NEEDED_BYTES = 2 * 1024 ** 3;
 
 /** A service in a process of its own, as it is run in production. */
 export interface Service {
@@ -46,7 +49,7 @@ export async function startService(
 }
 
 async function makeDataDir(): Promise<string> {
-  const dataDir = await mkdtemp(join(tmpdir(), "bikeshare-browser-"));
+  const dataDir = await makeDatabaseDirectory("bikeshare-browser-", NEEDED_BYTES);
   // As root PostgreSQL runs under another account, which must be able to enter.
   await chmod(dataDir, 0o711);
   return dataDir;
