@@ -148,6 +148,9 @@ async function expectExactLimit(processes: readonly Process[]): Promise<void> {
   }
 }
 
+/** Of a client between two requests. Too low: the load takes the processor from the processes that start under it. */
+const CLIENT_PAUSE_MS = 25;
+
 /** Asks through the balancer until it is stopped. @returns what was not answered 200 */
 function load(key: string): { stop(): Promise<{ readonly answers: number; readonly failures: readonly string[] }> } {
   let isStopped = false;
@@ -158,7 +161,7 @@ function load(key: string): { stop(): Promise<{ readonly answers: number; readon
       const outcome = await ask(balancer.url, "/v1/stations", key).then(({ status }) => String(status), String);
       answers++;
       if (outcome !== "200") failures.push(outcome);
-      await sleep(5);
+      await sleep(CLIENT_PAUSE_MS);
     }
   };
   const clients = Array.from({ length: 4 }, client);

@@ -19,6 +19,8 @@ import { openReplicaHarness, type Process, type ReplicaHarness } from "./replica
 const CYCLES = randomRuns(4);
 /** Of a caller whose request was not decided. */
 const PAUSE_BEFORE_REPEAT_MS = 100;
+/** Of a caller between two cycles. Too low: callers take the processor from the change of state that they wait for. */
+const PAUSE_BETWEEN_CYCLES_MS = 10;
 /** With `TEST_RUNS_FACTOR` the replica is also frozen, and promoted by mistake: each takes ten seconds. */
 const isLongRun = randomRuns(1) > 1;
 
@@ -143,6 +145,7 @@ function startCallers() {
     while (!isStopped && failures.length === 0) {
       await call(++begun).catch((error: unknown) => failures.push(error));
       cycles[index] = (cycles[index] ?? 0) + 1;
+      await sleep(PAUSE_BETWEEN_CYCLES_MS);
     }
   });
   return {

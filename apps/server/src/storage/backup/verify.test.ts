@@ -221,28 +221,31 @@ describe("a backup on trial", () => {
 });
 
 describe("a table that unpacks to more than it should", () => {
-  const BOMB_BYTES = 256 * 1024 * 1024;
+  const BOMB_BYTES = 64 * 1024 * 1024;
+  let path: string;
+  beforeAll(async () => {
+    path = await bomb();
+  });
 
   it("is refused before anything is unpacked, where the archive says its size", async () => {
-    const path = await bomb();
     const onTable = vi.fn();
     const connectionString = "postgres://nobody@127.0.0.1:1/none";
     await expect(
       restoreBackup({ connectionString, secretsPath: join(directory, "none"), onTable }, path),
-    ).rejects.toThrow(/rides\.copy unpacks to 268435456 bytes instead of \d+/);
+    ).rejects.toThrow(/rides\.copy unpacks to 67108864 bytes instead of \d+/);
     expect(onTable).not.toHaveBeenCalled();
   });
 
   it("is refused as soon as one byte more comes, where the archive lies about it", async () => {
-    const path = await bomb();
     const archive = await readFile(path);
     const said = Buffer.alloc(4);
     said.writeUInt32LE(1_000_000);
     // The central directory's entry: the size stands 22 bytes before the name.
     said.copy(archive, archive.lastIndexOf(entryNames.table("rides")) - 22);
-    await writeFile(path, archive);
+    const lying = join(directory, "lying.zip");
+    await writeFile(lying, archive);
     let came = 0;
-    const reading = readArchive(path, async ({ checkedSize, open }) => {
+    const reading = readArchive(lying, async ({ checkedSize, open }) => {
       checkedSize(entryNames.table("rides"), 1_000_000);
       for await (const chunk of await open(entryNames.table("rides"))) came += (chunk as Buffer).length;
     });
@@ -251,8 +254,8 @@ describe("a table that unpacks to more than it should", () => {
   });
 
   it("is refused at the first row more than the manifest says", async () => {
-    const path = await changed((entries) => void entries.set(entryNames.table("rides"), "\n".repeat(50_000_000)));
-    await expect(brokenIn(path)).rejects.toThrow("rides has more rows than the 1 that its manifest.json says");
+    const longer = await changed((entries) => void entries.set(entryNames.table("rides"), "\n".repeat(10_000_000)));
+    await expect(brokenIn(longer)).rejects.toThrow("rides has more rows than the 1 that its manifest.json says");
   });
 
   it.skipIf(!existsSync("/proc/self"))("is refused where the disk has no room for what the manifest says", async () => {
@@ -263,12 +266,12 @@ describe("a table that unpacks to more than it should", () => {
     );
   });
 
-  /** A backup of some kilobytes with 256 MiB of zeros for rides; its manifest says what it did before. */
+  /** A backup of some kilobytes with 64 MiB of zeros for rides; its manifest says what it did before. */
   async function bomb(): Promise<string> {
-    const path = join(directory, `bomb-${randomBytes(4).toString("hex")}.zip`);
+    const made = join(directory, "bomb.zip");
     await readArchive(backup, async (from) => {
       const manifest = await from.read(entryNames.manifest);
-      await writeArchive(path, async (archive) => {
+      await writeArchive(made, async (archive) => {
         archive.add(entryNames.manifest, manifest);
         archive.add(entryNames.secrets, await from.read(entryNames.secrets));
         for (const { name } of (JSON.parse(manifest) as Manifest).tables) {
@@ -279,8 +282,8 @@ describe("a table that unpacks to more than it should", () => {
         await archive.addStream(entryNames.table("rides"), rides);
       });
     });
-    expect((await stat(path)).size).toBeLessThan(BOMB_BYTES / 100);
-    return path;
+    expect((await stat(made)).size).toBeLessThan(BOMB_BYTES / 100);
+    return made;
   }
 });
 
@@ -305,8 +308,9 @@ it.each([
 ])("%s is refused in words, and nobody waits for it", async (_, make) => {
   const path = join(directory, `special-${randomBytes(4).toString("hex")}`);
   make(path);
-  await expect(brokenIn(path)).rejects.toThrow("is not a file: a backup is read from its end");
-  await expect(brokenIn(path)).rejects.toBeInstanceOf(BackupFileError);
+  const refused = await brokenIn(path).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(BackupFileError);
+  expect(String(refused)).toContain("is not a file: a backup is read from its end");
 });
 
 async function otherSecrets(entries: Entries): Promise<void> {
