@@ -1,7 +1,9 @@
 /* Every metric of a process as Prometheus is shown it, and as a table for docs/metrics.md. */
+import type { CityFigure } from "../../src/city/history/figures.ts";
 import type { SystemBacklog } from "../../src/health/metrics/metrics.ts";
 import { createMetrics, type ReadableMetrics } from "../../src/health/metrics/registry.ts";
 import {
+  watchCity,
   watchDatabaseHealth,
   watchFeedAges,
   watchMachine,
@@ -87,9 +89,20 @@ function watchSampled(metrics: ReadableMetrics): void {
       ["trips", "gbfs", "replay"].map((kind) => ({ systemId: "main", kind, imports: 1, seconds: 1, ...rows })),
     ),
   );
+  watchCity(metrics.registry, () =>
+    Promise.resolve([
+      ...["available", "reserved", "on_trip", "disabled", "missing"].map((state) => figure("bikes", state)),
+      ...["online", "empty", "full", "offline"].map((state) => figure("stations", state)),
+      figure("rides started", ""),
+    ]),
+  );
   watchReservations(metrics.registry, () =>
     Promise.resolve([{ systemId: "main", partnerId: "partner_1", active: 3, limit: 50 }]),
   );
+}
+
+function figure(of: CityFigure["of"], state: string): CityFigure {
+  return { systemId: "main", of, state, n: 1 };
 }
 
 export interface ShownMetric {

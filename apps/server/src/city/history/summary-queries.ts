@@ -209,6 +209,17 @@ const latestSamples = statement(
   `select ${sampled.join(", ")}, at from fleet_samples where system_id = $1 order by at desc limit 1`,
 );
 
+const lastHour = statement(
+  "summary.startedInHour",
+  `select coalesce(sum(rides_started), 0)::int as n from ride_quarters
+   where system_id = $1 and starts_at > $2::timestamptz - interval '75 minutes' and starts_at <= $2::timestamptz - interval '15 minutes'`,
+);
+
+/** Returns how many rides started in the last four quarters of an hour that are over. */
+export async function countStartedInHour(db: QueryRunner, systemId: string, now: Date): Promise<number> {
+  return oneRow(await db.query<{ n: number }>(lastHour, [systemId, now])).n;
+}
+
 /** Returns the newest sample of a system's fleet; undefined: there is none. */
 export async function findLatestSample(
   db: QueryRunner,

@@ -19,9 +19,11 @@ const at = (time: string) => harness.clock.advance(Date.parse(`2026-06-01T${time
 const sum = async (changedRides?: number) => {
   // What was written just now lies behind the horizon a second later.
   await harness.db.query(passSecond);
+  await harness.db.query(readSecond);
   return sumSystem({ ...harness, monotonic: () => performance.now(), ...(changedRides && { changedRides }) }, "main");
 };
 const passSecond = statement("test.passSecond", "update rides set change_position = change_position - 1100000");
+const readSecond = statement("test.readSecond", "update sum_progress set position = position - 1100000");
 const summary = (query: Parameters<typeof systemSummary>[2]) => systemSummary(harness, "main", query);
 const flows = (day: string, limit = 50) => listFlows(harness, "main", { from: day, to: day }, { kind: "first", limit });
 const day = { from: "2026-06-01T12:00:00Z", to: "2026-06-01T18:00:00Z" };

@@ -69,7 +69,7 @@ export function startSumming({
   monotonic,
   ...options
 }: SweeperSurroundings & SumContext): PeriodicWork<number> {
-  return startSweeper({
+  const summing = startSweeper({
     ...options,
     intervalMs: INTERVAL_MS,
     batchSize: 1,
@@ -82,6 +82,9 @@ export function startSumming({
       return { swept, isMore: false };
     },
   });
+  // A city that has just been made shows its numbers at once.
+  summing.runOnce().catch((error: unknown) => options.onError(error));
+  return summing;
 }
 
 /** Sums what has changed in a system, the newest hours first. @returns how many past hours and days were summed */

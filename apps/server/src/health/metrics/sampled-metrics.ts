@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from "prom-client";
+import type { CityFigure } from "../../city/history/figures.ts";
 import type { FeedAge } from "../../feeds/gbfs/feed-age.ts";
 import type { DatabaseHealth } from "../database-health/service.ts";
 
@@ -75,6 +76,39 @@ export function watchFeedAges(registry: Registry, read: () => Promise<readonly F
         labelsOf,
       },
     ],
+  );
+}
+
+/** Adds the fleet, stations and rides of each system. */
+export function watchCity(registry: Registry, read: () => Promise<readonly CityFigure[]>): void {
+  let reading: Promise<readonly CityFigure[]> = Promise.resolve([]);
+  const only = async (of: CityFigure["of"]) => (await reading).filter((figure) => figure.of === of);
+  const valueOf = ({ n }: CityFigure) => n;
+  const labelsOf = ({ systemId: system, state }: CityFigure) => ({ system, state });
+  const bikes = { name: "bikeshare_bikes", help: "Bikes by state, as of the last five minutes." };
+  watchSamples(
+    registry,
+    () => {
+      reading = read();
+      return only("bikes");
+    },
+    ["system", "state"],
+    [{ ...bikes, valueOf, labelsOf }],
+  );
+  const stations = {
+    name: "bikeshare_stations",
+    help: "Stations that are online, empty or full among these, and offline, as of the last five minutes.",
+  };
+  watchSamples(registry, () => only("stations"), ["system", "state"], [{ ...stations, valueOf, labelsOf }]);
+  const rides = {
+    name: "bikeshare_rides_started_last_hour",
+    help: "Rides that started in the last four quarters of an hour that are over.",
+  };
+  watchSamples(
+    registry,
+    () => only("rides started"),
+    ["system"],
+    [{ ...rides, valueOf, labelsOf: ({ systemId: system }) => ({ system }) }],
   );
 }
 

@@ -1,4 +1,5 @@
 import { Counter, type Registry } from "prom-client";
+import { cityFigures } from "../../city/history/figures.ts";
 import { largestHolders } from "../../city/reservations/service.ts";
 import type { Config } from "../../config.ts";
 import { allFeedAges } from "../../feeds/gbfs/feed-age.ts";
@@ -10,6 +11,7 @@ import { countResults } from "../checks/outlets.ts";
 import type { CurrentResult } from "../checks/runner.ts";
 import { databaseHealth } from "../database-health/service.ts";
 import {
+  watchCity,
   watchDatabaseHealth,
   watchFeedAges,
   watchMachine,
@@ -34,6 +36,7 @@ export function watchSources(registry: Registry, { db, config, clock, works, che
   watchMachine(registry, () => machineFigures(config, clock()));
   watchWorks(registry, works);
   watchImports(registry, () => runningImports(db));
+  watchCity(registry, () => cityFigures(db, clock()));
   watchReservations(registry, () => largestHolders(db, clock()));
 }
 
