@@ -1,6 +1,6 @@
 import { columnsOfTable } from "../../storage/db/columns.ts";
 import type { Transaction } from "../../storage/db/database.ts";
-import { CHANGED } from "../../storage/db/sql-fragments.ts";
+import { CHANGED, updatedAt } from "../../storage/db/sql-fragments.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { isSubscribed } from "../../webhooks/queue/sql-fragments.ts";
@@ -67,7 +67,7 @@ const insertBikeRows = statement(
 const updateBikeRows = statement(
   "fleet.updateBikes",
   `with changed as (
-   update bikes b set ${CHANGED}, ${columns.without("id").assignments("w")}, updated_at = $2::timestamptz
+   update bikes b set ${CHANGED}, ${columns.without("id").assignments("w")}, ${updatedAt("b", "$2")}
    from ${columns.unnest(3, "w")}
    where b.system_id = $1 and b.id = w.id
    returning b.id, case when ${isSubscribed("bike.state_changed")} and b.vehicle_state <> (

@@ -190,3 +190,20 @@ describe("what a feed says", () => {
     await harness.expectSound();
   });
 });
+
+describe("the time of a change", () => {
+  test("never goes back, where a command waited for one that began after it, or the clock was set back", async () => {
+    const ride = `ride-${made}`;
+    const { id } = await harness.reserve({ bike_id: bike });
+    await harness.start({ id: ride, bike_id: bike });
+    const before = [await harness.bike(bike), await harness.ride(ride), await harness.reservation(id)];
+    harness.clock.advance(-500);
+    try {
+      expect(outcomes(await harness.cancel({ id: ride }))).toEqual(["updated"]);
+      const after = [await harness.bike(bike), await harness.ride(ride), await harness.reservation(id)];
+      expect(after.map(({ updated_at: at }, n) => Number(at) - Number(before[n]?.["updated_at"]))).toEqual([1, 1, 1]);
+    } finally {
+      harness.clock.advance(500);
+    }
+  });
+});

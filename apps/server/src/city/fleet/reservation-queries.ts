@@ -2,7 +2,7 @@ import type { WantedBike } from "@bikeshare/rules";
 import { arrayOf, columnsOf, columnsOfTable } from "../../storage/db/columns.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { oneRow, rowsOfSystem } from "../../storage/db/rows.ts";
-import { CHANGED } from "../../storage/db/sql-fragments.ts";
+import { CHANGED, updatedAt } from "../../storage/db/sql-fragments.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 
@@ -89,7 +89,7 @@ const end = statement(
 
 const extend = statement(
   "reservations.extend",
-  `update reservations r set ${CHANGED}, expires_at = $3::timestamptz, updated_at = $4::timestamptz
+  `update reservations r set ${CHANGED}, expires_at = $3::timestamptz, ${updatedAt("r", "$4")}
    where r.system_id = $1 and r.id = $2 and r.status = 'active'
    returning ${json}`,
 );
@@ -101,14 +101,14 @@ const stationColumns = columnsOf<{ id: string | null; station_id: string | null 
 
 const move = statement(
   "reservations.move",
-  `update reservations r set ${CHANGED}, station_id = moved.station_id, updated_at = $2::timestamptz
+  `update reservations r set ${CHANGED}, station_id = moved.station_id, ${updatedAt("r", "$2")}
    from ${stationColumns.unnest(3, "moved")}
    where r.system_id = $1 and r.id = moved.id and r.status = 'active' and r.expires_at > $2::timestamptz`,
 );
 
 const cancelRide = statement(
   "reservations.cancelRide",
-  `update reservations r set ${CHANGED}, ride_cancelled_at = ride.cancelled_at, updated_at = $2::timestamptz
+  `update reservations r set ${CHANGED}, ride_cancelled_at = ride.cancelled_at, ${updatedAt("r", "$2")}
    from unnest($3::text[], $4::timestamptz[]) as ride (reservation_id, cancelled_at)
    where r.system_id = $1 and r.id = ride.reservation_id and r.status = 'fulfilled'`,
 );

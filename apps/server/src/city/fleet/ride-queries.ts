@@ -1,7 +1,7 @@
 import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { oneRow, rowsOfSystem } from "../../storage/db/rows.ts";
-import { CHANGED } from "../../storage/db/sql-fragments.ts";
+import { CHANGED, updatedAt } from "../../storage/db/sql-fragments.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 
@@ -69,7 +69,7 @@ const insertPast = insert("fleet.insertPastRides", "id");
 const update = statement(
   "fleet.updateRides",
   `update rides r set ${CHANGED}, ${columns.without("id", "bike_id", "started_at", "reservation_id").assignments("w")},
-     updated_at = $2::timestamptz
+     ${updatedAt("r", "$2")}
    from ${columns.unnest(3, "w")}
    where r.system_id = $1 and r.id = w.id
    returning r.id, r.json`,

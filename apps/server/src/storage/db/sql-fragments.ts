@@ -5,6 +5,18 @@
 export const CHANGED = "change_position = next_change_position()";
 
 /**
+ * SQL: the assignment of the time of a row's change, which never goes back. A command that waited for the row may have begun
+ * before the change that it waited for, and a clock may be set back; but who keeps a copy replaces it by newer ones only.
+ * @param row the row's name in the statement
+ * @param at the command's time
+ */
+export function updatedAt(row: string, at: string): string {
+  // In UTC, where a millisecond is one whatever the session's zone: only so Citus takes it in an assignment.
+  const next = `timezone('UTC', timezone('UTC', ${row}.updated_at) + '1 ms')`;
+  return `updated_at = case when ${row}.updated_at > ${at}::timestamptz then ${next} else ${at}::timestamptz end`;
+}
+
+/**
  * SQL that is true in a database that Citus distributes: there PostgreSQL finds the machine that has a statement's rows by
  * the value of its system, and so has to plan it for each value.
  */
