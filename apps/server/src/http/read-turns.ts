@@ -6,10 +6,10 @@ import { callerOf } from "./authenticate.ts";
 
 /**
  * Reads of one partner that run at once, whatever number of keys and connections it uses. Too low: a partner who polls fast
- * leaves PostgreSQL idle: it works on one of each connection, and one more is on its way. Too high: everybody else's requests
- * wait behind so many of it.
+ * leaves PostgreSQL idle, which works on one of each connection while one more is on its way; and its own reads wait while
+ * others keep this process busy. Too high: everybody else's requests wait behind so many of it.
  */
-export const MAX_RUNNING_READS = 2 * READ_CONNECTIONS;
+export const MAX_RUNNING_READS = Math.max(4, 2 * READ_CONNECTIONS);
 
 /** The reads of one partner. */
 interface Reads {
