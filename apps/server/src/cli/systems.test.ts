@@ -43,6 +43,13 @@ test("`systems list` and the log name the missing facts of a system, with the co
   expect(warned).toEqual([{ system: "main", missing: ["name", "timezone", "language", "feed_contact_email"] }]);
 });
 
+test("`systems create` refuses an id that is no part of an address, and one that differs from another in capitals alone", async () => {
+  for (const id of ["../x", "a/b", ".", "-x", "a b", "é"])
+    await expect(harness.run("systems", "create", "--", id)).rejects.toThrow("letters, digits");
+  await expect(harness.run("systems", "create", "Main")).rejects.toThrow("System main exists already and differs in");
+  await expect(harness.run("systems", "create", "main")).rejects.toThrow("System main exists already. Choose");
+});
+
 test("`systems set` takes precedence over feeds, and an empty value removes a fact", async () => {
   await saidBy(harness.db, "main", {
     feed: "system_information",

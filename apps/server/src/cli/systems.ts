@@ -1,7 +1,7 @@
 import { describe, type Described, describedSystem, missingFacts, textIn } from "../city/descriptions/service.ts";
 import { addSystem, systemsOf } from "../city/systems/service.ts";
 import { commandError } from "../command-errors.ts";
-import { systemId as parseSystemId } from "../runtime/startup/values.ts";
+import { newSystemId } from "../runtime/startup/values.ts";
 import { type CliContext, type OpenCli, type ParentCommand, run, runOnSystem, type SystemContext } from "./context.ts";
 import { describedResult } from "./descriptions.ts";
 import { addFactOptions, describedJson, optionOf, readFactOptions } from "./facts.ts";
@@ -14,10 +14,10 @@ export function registerSystems(program: ParentCommand, cli: OpenCli): void {
   systems
     .command("create")
     .description("create another system")
-    .argument("<id>", "the system's id: visible ASCII characters")
+    .argument("<id>", "the system's id, a part of addresses: letters, digits, `.`, `_`, `:` and `-`")
     .option("--name <name>", "the name that riders see (default: the id)")
     .action((text, { name = text }) => {
-      const id = readValue("<id>", text, parseSystemId);
+      const id = readValue("<id>", text, newSystemId);
       return run(cli(), (opened) => create(opened, id, name));
     });
   const set: ParentCommand = systems
@@ -56,6 +56,9 @@ function create(cli: CliContext, id: string, name: string): Promise<Result> {
   return cli.withDatabase(async (db) => {
     // Create the first system before the second: otherwise commands without --system would change their meaning.
     if ((await systemsOf(db)).length === 0 && id !== cli.config.systemId) await cli.resolveSystem(db, undefined);
+    const alike = (await systemsOf(db)).find((system) => system.system_id.toLowerCase() === id.toLowerCase());
+    if (alike !== undefined && alike.system_id !== id)
+      throw new Error(`System ${alike.system_id} exists already and differs in capitals alone. Choose another id.`);
     if (await addSystem({ ...cli, db }, id, name)) return { object: { id } };
     throw new Error(`System ${id} exists already. Choose another id; \`systems list\` shows those in use.`);
   });

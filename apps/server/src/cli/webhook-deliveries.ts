@@ -96,7 +96,7 @@ function testFailure(
 ): string | undefined {
   if (status === "succeeded") return undefined;
   return status === "pending"
-    ? `Test ${id} was not sent within ${TEST_TIMEOUT_MS / 1000} s: \`${systemOption}webhooks show --partner ${partner}\` shows what is queued before it, \`${systemOption}webhooks attempts ${id}\` its progress.`
+    ? `Test ${id} was not sent within ${TEST_TIMEOUT_MS / 1000} s: \`bikeshare ${systemOption}webhooks show --partner ${partner}\` shows what is queued before it, \`bikeshare ${systemOption}webhooks attempts ${id}\` its progress.`
     : "The endpoint did not receive the test.";
 }
 
@@ -166,7 +166,7 @@ function emptyText(
   filters: Readonly<Record<string, unknown>>,
 ): string {
   if (Object.values(filters).some((value) => value !== undefined)) return "No delivery matches.";
-  return `No deliveries in the last ${EVENT_RETENTION_DAYS} days. \`${systemOption}webhooks test --partner ${partner}\` sends an example.`;
+  return `No deliveries in the last ${EVENT_RETENTION_DAYS} days. \`bikeshare ${systemOption}webhooks test --partner ${partner}\` sends an example.`;
 }
 
 function registerReplay(webhooks: ParentCommand, cli: OpenCli): void {

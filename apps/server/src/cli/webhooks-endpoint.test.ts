@@ -26,7 +26,7 @@ const set = ["set", "--url", "https://partner.example/hooks", "--events", "ride.
 
 it("set says how to try the endpoint, and which events no key of the partner may read", async () => {
   const made = await text(...set, partner);
-  expect(made).toContain(`\`webhooks test --partner ${partner}\` sends an example.`);
+  expect(made).toContain(`\`bikeshare webhooks test --partner ${partner}\` sends an example.`);
   expect(made).toMatch(/^No key of this partner may read .+: ride.started, station.offline\.$/m);
   expect(await json("set", "--partner", partner, "--events", "ride.started")).toMatchObject({
     unreadable_events: ["ride.started"],
@@ -77,7 +77,7 @@ it("every command distinguishes an unknown partner from one without an endpoint"
 it("deliveries without any says so, and what to do", async () => {
   await text(...set, partner);
   expect(await text("deliveries", "--partner", partner)).toBe(
-    `No deliveries in the last 30 days. \`webhooks test --partner ${partner}\` sends an example.\n`,
+    `No deliveries in the last 30 days. \`bikeshare webhooks test --partner ${partner}\` sends an example.\n`,
   );
   expect(await text("deliveries", "--partner", partner, "--status", "failed")).toBe("No delivery matches.\n");
   const range = ["--since", "1h", "--until", "2h"];
@@ -100,9 +100,13 @@ it("commands that hints name are of the same system, where there are several", a
     text: "insert into systems (system_id, name, created_at) values ('second', 'Second', now())",
   });
   const inMain = async (...args: string[]) => (await harness.run("--system", "main", "webhooks", ...args)).stdout;
-  expect(await inMain(...set, partner)).toContain(`\`--system main webhooks test --partner ${partner}\` sends`);
-  expect(await inMain("pause", "--partner", partner)).toContain(
-    `\`--system main webhooks resume --partner ${partner}\``,
+  expect(await inMain(...set, partner)).toContain(
+    `\`bikeshare --system main webhooks test --partner ${partner}\` sends`,
   );
-  expect(await inMain("deliveries", "--partner", partner)).toContain(`\`--system main webhooks test --partner`);
+  expect(await inMain("pause", "--partner", partner)).toContain(
+    `\`bikeshare --system main webhooks resume --partner ${partner}\``,
+  );
+  expect(await inMain("deliveries", "--partner", partner)).toContain(
+    `\`bikeshare --system main webhooks test --partner`,
+  );
 });

@@ -136,7 +136,7 @@ describe("webhooks show, pause, resume, rotate", () => {
     const resumed = await text("resume", "--partner", partner);
     expect(resumed).toMatch(/^probe +delivery_\S+\nsent +0\nheld +2$[^]*^2 deliveries are held/m);
     expect(await text("show", "--partner", partner)).toContain("2 deliveries are held until");
-    const [, command = ""] = /^ {2}webhooks (send-held \S+ \S+)/m.exec(resumed) ?? [];
+    const [, command = ""] = /^ {2}bikeshare webhooks (send-held \S+ \S+)/m.exec(resumed) ?? [];
     expect(await json(...command.split(" "))).toEqual({ sent: 2 });
     expect(await text("show", "--partner", partner)).not.toContain("are held until");
     expect(await text("resume", "--partner", partner)).toMatch(/^status +probing\nchanged +no$/m);
@@ -151,7 +151,7 @@ describe("webhooks show, pause, resume, rotate", () => {
     await json("pause", "--partner", partner);
     await happen(3);
     expect(await text("drop-held", "--partner", partner)).toBe(
-      `dropped  0\nheld     3\n\nTo drop them: webhooks drop-held --partner ${partner} --count 3\n`,
+      `dropped  0\nheld     3\n\nTo drop them: bikeshare webhooks drop-held --partner ${partner} --count 3\n`,
     );
     await expect(json("drop-held", "--partner", partner, "--count", "2")).rejects.toThrow(/3 deliveries are held now/);
     expect(await json("drop-held", "--partner", partner, "--count", "3")).toEqual({ dropped: 3, held: 0 });

@@ -110,7 +110,8 @@ function setNotes(
   { endpoint, outcome, secret, old_secrets_end_at: oldSecretsEndAt }: Awaited<ReturnType<typeof setEndpoint>>,
   unreadable: readonly string[],
 ): string[] {
-  const command = (verb: string) => `\`${systemOption}webhooks ${verb} --partner ${endpoint.partner_id}\``;
+  const program = `bikeshare ${systemOption}`;
+  const command = (verb: string) => `\`${program}webhooks ${verb} --partner ${endpoint.partner_id}\``;
   return [
     secret === null ? "The secret is unchanged." : SHOWN_ONCE,
     ...(oldSecretsEndAt === null ? [] : ["Until then the old secrets sign Service-Signature too."]),
@@ -143,7 +144,7 @@ function registerPauseAndResume(webhooks: ParentCommand, cli: OpenCli): void {
         return {
           object: { id, status, pause_reason, paused_at, changed },
           notes: [
-            `Events are held for up to ${EVENT_RETENTION_DAYS} days; \`${context.systemOption}webhooks resume --partner ${partnerId}\` sends again.`,
+            `Events are held for up to ${EVENT_RETENTION_DAYS} days; \`bikeshare ${context.systemOption}webhooks resume --partner ${partnerId}\` sends again.`,
           ],
         };
       }),
@@ -200,7 +201,7 @@ function registerRemove(webhooks: ParentCommand, cli: OpenCli): void {
         const { id, status, pause_reason, paused_at } = endpoint;
         const unsentNotes = [
           `${unsent} deliveries were not sent. To send them, create the endpoint again by \`webhooks set\` with --url and --events, then:`,
-          `  ${context.systemOption}webhooks replay --partner ${partnerId} --since ${EVENT_RETENTION_DAYS}d --status held`,
+          `  bikeshare ${context.systemOption}webhooks replay --partner ${partnerId} --since ${EVENT_RETENTION_DAYS}d --status held`,
         ];
         return {
           object: { id, status, pause_reason, paused_at, changed, unsent },
@@ -265,7 +266,9 @@ function registerHeld(webhooks: ParentCommand, cli: OpenCli): void {
         return {
           object: { dropped, held: total - dropped },
           notes: isAsked
-            ? [`To drop them: ${context.systemOption}webhooks drop-held --partner ${partnerId} --count ${total}`]
+            ? [
+                `To drop them: bikeshare ${context.systemOption}webhooks drop-held --partner ${partnerId} --count ${total}`,
+              ]
             : [],
         };
       }),
@@ -344,8 +347,8 @@ export function heldNotes(
   if (held === 0) return [];
   return [
     `${held} deliveries are held until you send or drop them:`,
-    `  ${systemOption}webhooks send-held --partner ${partner}   sends them once the endpoint is active`,
-    `  ${systemOption}webhooks drop-held --partner ${partner}   drops them`,
+    `  bikeshare ${systemOption}webhooks send-held --partner ${partner}   sends them once the endpoint is active`,
+    `  bikeshare ${systemOption}webhooks drop-held --partner ${partner}   drops them`,
   ];
 }
 

@@ -46,6 +46,11 @@ export const securityContact = matching(
   "must be an address to report weaknesses to, such as mailto:security@example.com or https://example.com/security",
 );
 export const systemId = matching(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters");
+/** The id of a system that is made now: it is part of addresses and of file names. */
+export const newSystemId = matching(
+  /^[A-Za-z0-9][A-Za-z0-9._:-]{0,254}$/,
+  "must be 1 to 255 letters, digits, `.`, `_`, `:` and `-`, the first a letter or a digit",
+);
 
 export function baseUrl(text: string): string {
   const url = URL.parse(text);
